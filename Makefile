@@ -1,0 +1,30 @@
+# Two commands do everything: `make demo` and `make test`. Both set up .venv first.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+
+.PHONY: demo test test-long clean
+
+demo: $(VENV)/.core
+	$(BIN)/python -m aspca demo
+
+test: $(VENV)/.test
+	$(BIN)/python -m pytest
+
+test-long: $(VENV)/.test
+	$(BIN)/python -m pytest -m long
+
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
+
+# The stamps make a second run start at once; a changed pyproject.toml installs again.
+$(VENV)/.core: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	touch $@
+
+$(VENV)/.test: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test]'
+	touch $(VENV)/.core $@
+
+clean:
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
