@@ -1,3 +1,51 @@
-"""Anomaly detection that says why."""
+"""Anomaly detection that says why: sparse, orthonormal, certified rules from the abnormal subspace.
+
+Public names are loaded when first used, so that scoring starts without scikit-learn.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
 
 __version__ = "0.1.0.dev0"
+
+if TYPE_CHECKING:
+    from aspca.estimators.aspca import ASPCA
+    from aspca.model.extraction import TiedSubspaceWarning, sparse_subspace
+    from aspca.model.path import sparse_subspace_path
+    from aspca.model.rules import Rule
+    from aspca.model.subspace import Certificate, SparseSubspace
+    from aspca.moments import Moments
+
+_HOME = {
+    "ASPCA": "aspca.estimators.aspca",
+    "Certificate": "aspca.model.subspace",
+    "Moments": "aspca.moments",
+    "Rule": "aspca.model.rules",
+    "SparseSubspace": "aspca.model.subspace",
+    "TiedSubspaceWarning": "aspca.model.extraction",
+    "sparse_subspace": "aspca.model.extraction",
+    "sparse_subspace_path": "aspca.model.path",
+}
+
+__all__ = [
+    "ASPCA",
+    "Certificate",
+    "Moments",
+    "Rule",
+    "SparseSubspace",
+    "TiedSubspaceWarning",
+    "sparse_subspace",
+    "sparse_subspace_path",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name in _HOME:
+        return getattr(import_module(_HOME[name]), name)
+    raise AttributeError(f"module 'aspca' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

@@ -1,0 +1,250 @@
+"""`sparse_subspace`: from a covariance-like matrix to a certified sparse basis of its abnormal subspace."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+import warnings
+from collections.abc import Callable
+
+import numpy as np
+
+from aspca.linalg.arrays import Floats, frozen
+from aspca.linalg.orientation import ascending, sign_of
+from aspca.model.subspace import Certificate, SparseSubspace
+from aspca.solvers.component import Effort, Warmth
+from aspca.solvers.rotation import sparse_rotation
+from aspca.solvers.sequence import Progress, Sequence, extract
+from aspca.verify.claims import Multiplier, Witness, probe_vector, seal
+
+VARIANTS = ("F", "B", "FG", "BG", "G")
+ROUNDINGS = ("sparse", "dominant")
+
+
+class TiedSubspaceWarning(UserWarning):
+    """Eigenvalues tie across the cut, so the PCA subspace is not unique."""
+
+
+def sparse_subspace(
+    A: Floats,
+    n_components: int,
+    alpha: float,
+    variant: str = "BG",
+    rounding: str = "sparse",
+    *,
+    tol: float = 1e-6,
+    max_iter: int = 5000,
+    time_budget: float | None = None,
+    callback: Callable[[int, int, float], None] | None = None,
+    warm_start: SparseSubspace | None = None,
+) -> SparseSubspace:
+    """Sparse orthonormal basis of the abnormal (low-variance) subspace of A, with a certificate per step.
+
+    Step by step, each vector v minimises v'Cv + alpha ||v||_1^2 over unit vectors orthogonal to the earlier ones,
+    through the semidefinite relaxation of the paper.
+
+    Parameters
+    ----------
+    A : array-like of shape (p, p)
+        A symmetric positive semidefinite matrix; the paper's D'D. It is neither scaled nor divided by n.
+    n_components : int in [1, p]
+        How many *abnormal* directions to keep, whatever the variant.
+    alpha : float >= 0
+        The weight of sparsity, the paper's lambda, on the scale of A.
+    variant : {"F", "B", "FG", "BG", "G"}
+        F takes the most significant directions first and keeps the last ones; B takes the least significant ones first;
+        a trailing G rotates the basis inside its subspace to lower its l1 norm. G alone is PCA's exact abnormal
+        subspace, only rotated (`alpha` is not used).
+    rounding : {"sparse", "dominant"}
+        Where the relaxation's optimum is not rank one: the best sparse vector found, or the paper's top eigenvector.
+    tol : float
+        Relative gap at which a step counts as solved.
+    max_iter : int
+        Limit of the first-order iterations per step.
+    time_budget : float or None
+        Seconds after which the remaining steps take the best vector at hand, with bounds that are valid but apart; the
+        certificates say so.
+    callback : callable or None
+        Called as ``callback(i, n_steps, gap)`` after each step.
+    warm_start : SparseSubspace or None
+        A result for the same features and a nearby alpha: its vectors and multipliers are tried first.
+
+    Returns
+    -------
+    SparseSubspace
+        Exact zeros; columns orthonormal to 1e-12. Signs: each column's largest entry is positive (the first of them at a
+        tie). Order: F and B keep the order of extraction; rotated bases ascend in variance v'Av.
+    """
+    A = _checked_matrix(A)
+    p = A.shape[0]
+    _check_options(p, n_components, alpha, variant, rounding, tol, max_iter, time_budget)
+    deadline = np.inf if time_budget is None else time.perf_counter() + time_budget
+    forward = variant in ("F", "FG")
+    penalty = 0.0 if variant == "G" else float(alpha)
+    # Powers of two scale exactly: the solver sees entries of order one whatever the units.
+    unit = _unit(A, penalty)
+    scaled = A * unit
+    sequence = extract(
+        -scaled if forward else scaled,
+        penalty * unit,
+        p if forward else n_components,
+        Effort(tol=tol, max_iter=max_iter, deadline=deadline),
+        scale=1e-9 * float(np.trace(scaled)) / p,
+        dominant=rounding == "dominant",
+        warm=_warmth_from(warm_start, p, unit),
+        progress=callback,
+    )
+    if variant == "G":
+        _warn_of_ties(scaled, n_components)
+    vectors = np.column_stack([step.v for step in sequence.steps])
+    kept = vectors[:, -n_components:]
+    if variant.endswith("G"):
+        rotation, loadings = _rotated(scaled, kept, deadline)
+    else:
+        rotation, loadings = np.eye(n_components), kept
+    result = SparseSubspace(
+        n_components=n_components,
+        alpha=float(alpha),
+        variant=variant,
+        rounding=rounding,
+        tol=tol,
+        sequence=frozen(vectors),
+        rotation=frozen(rotation),
+        loadings=frozen(loadings),
+        certificates=_certificates(sequence, penalty * unit, 1e-9 * float(np.trace(scaled)) / p, unit),
+        witness=_witness(A, sequence, unit),
+    )
+    sealed = dataclasses.replace(result.witness, seal=seal(result.claims))
+    return dataclasses.replace(result, witness=sealed)
+
+
+def _checked_matrix(A: Floats) -> Floats:
+    raw = np.asarray(A)
+    if raw.dtype.kind not in "biuf":
+        raise ValueError(f"A must hold real numbers, got an array of type {raw.dtype}.")
+    if raw.ndim != 2 or raw.shape[0] != raw.shape[1] or raw.shape[0] == 0:
+        raise ValueError(f"A must be a square matrix with at least one feature, got shape {raw.shape}.")
+    A = np.array(raw, dtype=np.float64)
+    if not np.isfinite(A).all():
+        i, j = (int(k) for k in np.argwhere(~np.isfinite(A))[0])
+        raise ValueError(f"A must be finite, but entry ({i}, {j}) is {A[i, j]}.")
+    largest = float(np.abs(A).max())
+    if float(np.abs(A - A.T).max()) > 1e-8 * largest:
+        raise ValueError("A must be symmetric; pass a covariance or scatter matrix, such as D.T @ D.")
+    A = 0.5 * A + 0.5 * A.T
+    if largest > 0:
+        lowest = float(np.linalg.eigvalsh(A / largest)[0])
+        if lowest < -1e-8 * A.shape[0]:
+            raise ValueError(
+                f"A must be positive semidefinite, but its smallest eigenvalue is {lowest * largest:.3g}; "
+                "pass a covariance or scatter matrix, such as D.T @ D."
+            )
+    return A
+
+
+def _check_options(
+    p: int,
+    n_components: int,
+    alpha: float,
+    variant: str,
+    rounding: str,
+    tol: float,
+    max_iter: int,
+    budget: float | None,
+) -> None:
+    if not isinstance(n_components, (int, np.integer)) or not 1 <= n_components <= p:
+        raise ValueError(
+            f"n_components must be an integer between 1 and {p} (the features), got {n_components!r}."
+        )
+    if not np.isfinite(alpha) or alpha < 0:
+        raise ValueError(f"alpha must be a finite number >= 0, got {alpha!r}.")
+    if variant not in VARIANTS:
+        raise ValueError(f"variant must be one of {', '.join(VARIANTS)}, got {variant!r}.")
+    if rounding not in ROUNDINGS:
+        raise ValueError(f"rounding must be one of {', '.join(ROUNDINGS)}, got {rounding!r}.")
+    if not 0 < tol < 1:
+        raise ValueError(f"tol must lie between 0 and 1, got {tol!r}.")
+    if max_iter < 1:
+        raise ValueError(f"max_iter must be at least 1, got {max_iter!r}.")
+    if budget is not None and not budget >= 0:
+        raise ValueError(f"time_budget must be None or seconds >= 0, got {budget!r}.")
+
+
+def _unit(A: Floats, penalty: float) -> float:
+    largest = max(float(np.abs(A).max()), penalty)
+    return 1.0 if largest == 0 else float(2.0 ** -np.clip(np.frexp(largest)[1], -1000, 1000))
+
+
+def _warn_of_ties(A: Floats, d: int) -> None:
+    values = np.linalg.eigvalsh(A)
+    if d < values.size and values[d] - values[d - 1] <= 1e-9 * values[-1]:
+        warnings.warn(
+            f"The eigenvalues {d} and {d + 1} from below tie, so PCA's abnormal subspace of {d} directions is not unique; "
+            "the directions of lowest feature index were taken.",
+            TiedSubspaceWarning,
+            stacklevel=3,
+        )
+
+
+def _rotated(A: Floats, kept: Floats, deadline: float) -> tuple[Floats, Floats]:
+    left = None if deadline == np.inf else max(0.0, deadline - time.perf_counter())
+    found = sparse_rotation(kept, time_limit=left)
+    variance = np.einsum("ij,ij->j", found.loadings, A @ found.loadings)
+    order = ascending(variance, found.loadings, unit=float(np.trace(A)) / A.shape[0])
+    loadings = found.loadings[:, order]
+    signs = np.array([sign_of(column) for column in loadings.T])
+    return found.rotation[:, order] * signs, loadings * signs
+
+
+def _certificates(sequence: Sequence, alpha: float, floor: float, unit: float) -> tuple[Certificate, ...]:
+    def relative(difference: float, value: float) -> float:
+        size = max(abs(value), alpha, floor)
+        return max(difference, 0.0) / size if size > 0 else 0.0
+
+    return tuple(
+        Certificate(
+            lower=step.lower / unit,
+            upper=step.upper / unit,
+            gap=relative(step.upper - step.lower, step.upper),
+            primal=step.primal / unit,
+            sdp_gap=relative(step.primal - step.lower, step.primal),
+            rank_one=step.rank_one,
+            tie=step.tie,
+            iterations=step.iterations,
+            status=step.status.value,
+        )
+        for step in sequence.steps
+    )
+
+
+def _witness(A: Floats, sequence: Sequence, unit: float) -> Witness:
+    def packed(U: Floats) -> Floats:
+        return frozen(U[np.triu_indices(U.shape[0], 1)] / unit)
+
+    return Witness(
+        blocks=tuple(sequence.blocks),
+        multipliers=tuple(Multiplier(m.block, m.since, packed(m.U)) for m in sequence.multipliers),
+        factors=tuple(None if step.factor is None else frozen(step.factor) for step in sequence.steps),
+        fingerprint=frozen(A @ probe_vector(A.shape[0])),
+    )
+
+
+def _warmth_from(previous: SparseSubspace | None, p: int, unit: float) -> Callable[[int], Warmth | None]:
+    """What an earlier result offers to each step: all its vectors, and the multipliers of the same step."""
+    if previous is None:
+        return lambda step: None
+    if previous.sequence.shape[0] != p:
+        raise ValueError(f"warm_start has {previous.sequence.shape[0]} features, A has {p}.")
+    witness, vectors = previous.witness, previous.sequence
+
+    def warmth(step: int) -> Warmth:
+        U = np.zeros((p, p))
+        for multiplier in witness.multipliers:
+            if multiplier.since <= min(step, vectors.shape[1] - 1):
+                block = witness.blocks[multiplier.block]
+                rows, cols = np.triu_indices(block.size, 1)
+                U[block[rows], block[cols]] = multiplier.packed * unit
+                U[block[cols], block[rows]] = multiplier.packed * unit
+        return Warmth(vectors, (U,))
+
+    return warmth

@@ -1,0 +1,34 @@
+"""Column scales, from moments alone."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from aspca.linalg.arrays import Floats
+from aspca.moments import Moments
+
+SCALINGS = ("maxabs", "standard", "none")
+
+
+def column_scale(moments: Moments, scaling: str) -> Floats:
+    """What each centred column is divided by (p,); 1 for a constant column.
+
+    ``maxabs`` is the paper's: the largest distance from the mean, so that columns lie in [-1, 1];
+    ``standard`` the standard deviation; ``none`` leaves the units alone.
+    """
+    if scaling == "maxabs":
+        above = (moments.maximum - moments.centre) - moments.residual
+        below = (moments.minimum - moments.centre) - moments.residual
+        scale = np.maximum(np.abs(above), np.abs(below))
+    elif scaling == "standard":
+        scale = np.sqrt(np.diag(moments.covariance))
+    else:
+        scale = np.ones(moments.n_features)
+    constant = (moments.minimum == moments.maximum) | (scale == 0)
+    return np.where(constant, 1.0, scale)
+
+
+def scaled_covariance(moments: Moments, scale: Floats) -> Floats:
+    """Covariance of the scaled columns (p, p): the paper's A divided by n."""
+    # Column by column, so that neither 1e-300 nor 1e300 is ever squared again.
+    return (moments.covariance / scale) / scale[:, None]

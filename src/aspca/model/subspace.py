@@ -1,0 +1,112 @@
+"""A sparse, orthonormal, certified basis of the abnormal subspace, as a frozen value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from aspca.linalg.arrays import Floats
+from aspca.verify.check import check
+from aspca.verify.claims import Claims, Witness
+from aspca.verify.report import Verification
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What is proved about one step of the sequence.
+
+    All values are about the *minimised* objective v'Cv + alpha ||v||_1^2 over unit v orthogonal to the earlier
+    steps, C = A for the backward variants and -A for the forward ones (alpha = 0 for variant G).
+
+    Attributes
+    ----------
+    lower : float
+        A bound below the optimum of the convex problem, so below every vector's objective; safe against rounding.
+    upper : float
+        The objective of the vector that was taken.
+    gap : float
+        (upper - lower) / max(|upper|, alpha, 1e-9 tr(A)/p).
+    primal : float
+        The convex problem's objective at its best known point.
+    sdp_gap : float
+        How well the convex problem itself was solved: the same quotient with `primal` for `upper`.
+    rank_one : bool
+        Whether a vector attains the convex optimum within the tolerance, so that nothing is lost by rounding.
+    tie : bool
+        Whether other vectors are as good: the one of lowest feature index was taken.
+    iterations : int
+        Steps of the convex solvers.
+    status : str
+        How the solve ended, as a sentence.
+    """
+
+    lower: float
+    upper: float
+    gap: float
+    primal: float
+    sdp_gap: float
+    rank_one: bool
+    tie: bool
+    iterations: int
+    status: str
+
+
+@dataclass(frozen=True)
+class SparseSubspace:
+    """Result of `sparse_subspace`.
+
+    Attributes
+    ----------
+    sequence : ndarray of shape (p, n_steps)
+        The vectors in the order of extraction: p of them for F and FG, `n_components` otherwise.
+    rotation : ndarray of shape (d, d)
+        The orthogonal Q applied to the vectors kept; the identity for F and B.
+    loadings : ndarray of shape (p, d)
+        The sparse orthonormal basis: the last d vectors of the sequence, times Q.
+    certificates : tuple of Certificate
+        One per vector of the *sequence*: rotation changes no score, so the subspace's certificate is the sequence's.
+    witness : Witness
+        What `verify` needs besides the matrix.
+    """
+
+    n_components: int
+    alpha: float
+    variant: str
+    rounding: str
+    tol: float
+    sequence: Floats
+    rotation: Floats
+    loadings: Floats
+    certificates: tuple[Certificate, ...]
+    witness: Witness
+
+    @property
+    def kept(self) -> Floats:
+        """The vectors of the sequence that span the abnormal subspace, before rotation (p, d)."""
+        return self.sequence[:, -self.n_components :]
+
+    @property
+    def claims(self) -> Claims:
+        """All that is claimed, as plain arrays for the verifier."""
+        c = self.certificates
+        return Claims(
+            forward=self.variant in ("F", "FG"),
+            alpha=0.0 if self.variant == "G" else self.alpha,
+            n_components=self.n_components,
+            tol=self.tol,
+            sequence=self.sequence,
+            rotation=self.rotation,
+            loadings=self.loadings,
+            bounds=np.array([[x.lower, x.upper, x.primal, x.gap, x.sdp_gap] for x in c]),
+            rank_one=tuple(x.rank_one for x in c),
+            witness=self.witness,
+        )
+
+    def verify(self, A: Floats) -> Verification:
+        """Check every claim from A, the vectors and the witness alone, by code that shares nothing with the solver.
+
+        Feasibility and orthonormality, Q'Q = I, that the rotation did not raise the l1 norm, and both bounds of
+        every step. The result is truthy if all hold; its `problems` are sentences otherwise.
+        """
+        return check(A, self.claims)

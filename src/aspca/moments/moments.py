@@ -1,0 +1,238 @@
+"""The `Moments` of a table: one pass, any order, any number of parts, and the same answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from aspca.linalg.arrays import Floats, frozen
+from aspca.moments.blocks import block_moments, row_slices, two_sum
+from aspca.moments.validation import (
+    Table,
+    float_columns,
+    overflow_error,
+    table_of,
+    value_error,
+    values_allowed,
+    weights_of,
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Moments:
+    """Weight, mean, scatter, minimum and maximum of the rows seen: all of the data that fitting needs.
+
+    A value: arrays are read-only, and `update` and `merge` return a new object.
+
+    Parameters
+    ----------
+    weight : float
+        Total weight, >= 0: the number of rows where rows are not weighted. 0 means empty.
+    n_rows : int
+        Number of rows of positive weight.
+    centre, residual : (p,)
+        The mean as an unevaluated sum, `centre` being the mean rounded to float64. At an offset of 1e10 one
+        float64 cannot hold the mean of data that vary in the sixth decimal: centre rows by
+        ``(x - centre) - residual``.
+    scatter : (p, p)
+        Sum of ``w (x - mean)(x - mean)'``: not divided by anything, exactly symmetric.
+    minimum, maximum : (p,)
+        Of each column; +inf and -inf while empty.
+
+    Notes
+    -----
+    Guarantee: entry (i, j) of `scatter` errs by at most 1e-12 sqrt(S_ii S_jj), at offsets up to 1e10, however
+    the rows are split into parts and in whatever order these are merged. A column of one value has exactly
+    zero scatter and exactly that mean. Values lie within +-1e150; differences below about 1e-150 square to
+    nothing, so rescale such columns.
+    """
+
+    weight: float
+    n_rows: int
+    centre: Floats
+    residual: Floats
+    scatter: Floats
+    minimum: Floats
+    maximum: Floats
+
+    def __post_init__(self) -> None:
+        vector = np.shape(self.centre)
+        if len(vector) != 1 or vector[0] == 0:
+            raise ValueError(f"The centre must be a vector of at least one entry, but has shape {vector}.")
+        for name in ("centre", "residual", "scatter", "minimum", "maximum"):
+            array = getattr(self, name)
+            wanted = vector * 2 if name == "scatter" else vector
+            if np.shape(array) != wanted:
+                raise ValueError(f"The {name} must have shape {wanted}, but has shape {np.shape(array)}.")
+            object.__setattr__(self, name, _sealed(array))
+
+    def __reduce__(self) -> tuple[type[Moments], tuple[Any, ...]]:
+        # Through the constructor, because a plain copy of an array can be written to.
+        return type(self), tuple(getattr(self, field.name) for field in fields(self))
+
+    @classmethod
+    def empty(cls, n_features: int) -> Moments:
+        """The moments of no rows: neutral in `merge`."""
+        zeros, infinite = np.zeros(n_features), np.full(n_features, np.inf)
+        return cls(0.0, 0, zeros, zeros, np.zeros((n_features, n_features)), infinite, -infinite)
+
+    @classmethod
+    def from_array(
+        cls, X: npt.ArrayLike, weights: npt.ArrayLike | None = None, *, names: Sequence[str] | None = None
+    ) -> Moments:
+        """The moments of the rows of a table, taken block by block: no full-size copy is made.
+
+        Parameters
+        ----------
+        X : (n, p) array-like of real numbers of any type, finite, within +-1e150; n may be 0.
+            Integers beyond 2**53 are rounded.
+        weights : (n,) array-like, finite, >= 0, optional
+            A row of weight 0 is as if absent; a row of weight k counts as k rows.
+        names : p column names, for error messages, optional
+
+        Raises
+        ------
+        ValueError
+            In one sentence that names the column at fault, what is allowed and what to do.
+        """
+        table = table_of(X, names)
+        row_weights = None if weights is None else weights_of(weights, table.shape[0])
+        # A binary counter: entry (k, part) stands for 2^k blocks, so that only parts of like size are merged.
+        counter: list[tuple[int, Moments]] = []
+        for rows in row_slices(*table.shape):
+            level, part = 0, _of_block(table, row_weights, rows, names)
+            while counter and counter[-1][0] == level:
+                part = counter.pop()[1].merge(part)
+                level += 1
+            counter.append((level, part))
+        total = cls.empty(table.shape[1])
+        while counter:
+            total = counter.pop()[1].merge(total)
+        return total
+
+    def update(
+        self,
+        batch: npt.ArrayLike,
+        weights: npt.ArrayLike | None = None,
+        *,
+        names: Sequence[str] | None = None,
+    ) -> Moments:
+        """The moments of the rows seen so far and those of `batch` (m, p), m >= 0; see `from_array`."""
+        return self.merge(Moments.from_array(batch, weights, names=names))
+
+    def merge(self, other: Moments) -> Moments:
+        """The moments of the rows of both; an empty part is neutral.
+
+        Raises
+        ------
+        ValueError
+            The numbers of columns differ, or the total weight or scatter exceeds float64.
+        """
+        if self.n_features != other.n_features:
+            raise ValueError(
+                f"Moments of {self.n_features} and of {other.n_features} columns cannot be merged; "
+                "all parts must have the same columns."
+            )
+        if self.weight == 0.0 or other.weight == 0.0:
+            return self if other.weight == 0.0 else other
+        # The step from the heavier mean to the common one is at most a standard deviation: its rounding
+        # does not show. From the lighter mean it can be an outlier's distance, and cost the last digits.
+        heavy, light = (self, other) if self.weight >= other.weight else (other, self)
+        weight = heavy.weight + light.weight
+        if not np.isfinite(weight):
+            raise ValueError(
+                "The total weight exceeds the largest float64; divide all weights by a constant."
+            )
+        share = light.weight / weight
+        gap = (light.centre - heavy.centre) + (light.residual - heavy.residual)
+        centre, residual = two_sum(heavy.centre, heavy.residual + share * gap)
+        with np.errstate(over="ignore", invalid="ignore"):
+            scatter = heavy.scatter + light.scatter
+            scatter += (heavy.weight * share) * np.outer(gap, gap)
+        return Moments(
+            weight,
+            self.n_rows + other.n_rows,
+            *_finished(centre, residual, _within_range(scatter)),
+            *_finished(np.minimum(self.minimum, other.minimum), np.maximum(self.maximum, other.maximum)),
+        )
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns, p."""
+        return int(self.centre.size)
+
+    @property
+    def mean(self) -> Floats:
+        """The (weighted) mean (p,), rounded to float64; zeros while empty."""
+        return self.centre + self.residual
+
+    @property
+    def covariance(self) -> Floats:
+        """`scatter` divided by `weight`, (p, p).
+
+        Raises
+        ------
+        ValueError
+            While empty.
+        """
+        if self.weight == 0.0:
+            raise ValueError(
+                "No rows of positive weight were seen, so there is no covariance; add rows first."
+            )
+        return self.scatter / self.weight
+
+
+def _of_block(table: Table, weights: Floats | None, rows: slice, names: Sequence[str] | None) -> Moments:
+    columns, kept = _kept(table, weights, rows, names)
+    n_rows = columns.shape[1]
+    if n_rows == 0:
+        return Moments.empty(table.shape[1])
+    minimum, maximum = columns.min(axis=1), columns.max(axis=1)
+    if not values_allowed(minimum, maximum):
+        slices = row_slices(*table.shape)
+        raise value_error((_kept(table, weights, each, names)[0] for each in slices), names)
+    with np.errstate(over="ignore", invalid="ignore"):
+        centre, residual, scatter = block_moments(columns, kept)
+    weight = float(n_rows) if kept is None else float(kept.sum())
+    return Moments(
+        weight,
+        n_rows,
+        *_finished(centre, residual, _within_range(scatter, names)),
+        *_finished(minimum, maximum),
+    )
+
+
+def _kept(
+    table: Table, weights: Floats | None, rows: slice, names: Sequence[str] | None
+) -> tuple[Floats, Floats | None]:
+    """The rows of positive weight of one slice, as (p, m) float64, and their weights."""
+    if weights is None:
+        return float_columns(table[rows], names), None
+    part = weights[rows]
+    positive = part > 0.0
+    if positive.all():
+        return float_columns(table[rows], names), part
+    return float_columns(table[rows][positive], names), part[positive]
+
+
+def _within_range(scatter: Floats, names: Sequence[str] | None = None) -> Floats:
+    # Off the diagonal nothing exceeds what the diagonal holds (Cauchy-Schwarz).
+    if not np.isfinite(np.diagonal(scatter)).all():
+        raise overflow_error(scatter, names)
+    return scatter
+
+
+def _finished(*arrays: Floats) -> tuple[Floats, ...]:
+    """Arrays that nobody else holds, made read-only in place: a p x p copy per merge is saved."""
+    for array in arrays:
+        array.flags.writeable = False
+    return arrays
+
+
+def _sealed(array: Floats) -> Floats:
+    done = isinstance(array, np.ndarray) and array.dtype == np.float64 and array.flags.owndata
+    return array if done and array.flags.c_contiguous and not array.flags.writeable else frozen(array)

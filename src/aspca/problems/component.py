@@ -1,0 +1,96 @@
+"""The convex problem behind one sparse component: what is solved, never how.
+
+Notation
+--------
+C      (p, p)   A for the backward direction, -A for the forward one (the paper's covariance A)
+alpha           the penalty, the paper's lambda on the scale of A
+V      (p, k)   the components found earlier, orthonormal columns
+N      (p, p-k) an orthonormal basis of what is left
+v      (p,)     a candidate component: v'v = 1, V'v = 0
+X      (p, p)   its relaxation: X psd, tr X = 1, X V = 0 (the paper's equations for ASPCA-F and ASPCA-B)
+U      (p, p)   the dual variable: symmetric, |U_ij| <= alpha
+
+primal(X)    = <C, X> + alpha ||X||_1            to be minimised
+objective(v) = primal(v v') = v'Cv + alpha ||v||_1^2
+dual(U)      = smallest eigenvalue of N'(C + U)N   to be maximised, never above any primal value
+
+Since X is psd its diagonal is non-negative, so U_ii = alpha is always best: every U here has that diagonal.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.linalg import eigh, qr
+
+from aspca.linalg.arrays import Floats
+
+_EPS = float(np.finfo(np.float64).eps)
+
+
+@dataclass(frozen=True)
+class ComponentProblem:
+    """One step of the sequence on one block of features."""
+
+    C: Floats
+    alpha: float
+    V: Floats
+    scale: float
+    """Smallest meaningful size of a value: the gap's denominator never falls below it."""
+
+    @property
+    def p(self) -> int:
+        return int(self.C.shape[0])
+
+    @property
+    def free(self) -> int:
+        """Dimension of what is left."""
+        return self.p - int(self.V.shape[1])
+
+    @cached_property
+    def N(self) -> Floats:
+        k = self.V.shape[1]
+        if k == 0:
+            return np.eye(self.p)
+        q = qr(self.V, mode="full")[0]
+        return np.ascontiguousarray(q[:, k:])
+
+    @cached_property
+    def size(self) -> float:
+        """Frobenius norm of C plus that of the largest U: an upper bound for the norm of C + U."""
+        return float(np.linalg.norm(self.C)) + self.alpha * self.p
+
+    @property
+    def rounding(self) -> float:
+        """What rounding may add to a computed eigenvalue of N'(C+U)N (a generous multiple of p eps ||C+U||)."""
+        return 8.0 * self.p * _EPS * self.size
+
+    def objective(self, v: Floats) -> float:
+        return float(v @ (self.C @ v)) + self.alpha * float(np.abs(v).sum()) ** 2
+
+    def primal(self, factor: Floats) -> float:
+        """Primal value of X = factor factor', factor (p, r)."""
+        x = factor @ factor.T
+        return float(np.vdot(self.C, x)) + self.alpha * float(np.abs(x).sum())
+
+    def dual(self, U: Floats) -> float:
+        """A lower bound on the convex problem's value that rounding cannot turn into a false one."""
+        m = self.N.T @ (self.C + U) @ self.N
+        m = 0.5 * (m + m.T)
+        if m.shape[0] <= 64:
+            low = float(np.linalg.eigvalsh(m)[0])
+        else:
+            low = float(eigh(m, eigvals_only=True, subset_by_index=[0, 0], check_finite=False)[0])
+        return low - self.rounding
+
+    def relative(self, difference: float, value: float) -> float:
+        """A gap as certificates quote it."""
+        return max(difference, 0.0) / max(abs(value), self.alpha, self.scale)
+
+    def closed_form_dual(self) -> Floats:
+        """The box's best answer entry by entry: cancel C where |C_ij| <= alpha, shrink it elsewhere."""
+        U = -np.clip(self.C, -self.alpha, self.alpha)
+        np.fill_diagonal(U, self.alpha)
+        return U

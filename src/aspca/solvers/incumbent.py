@@ -1,0 +1,89 @@
+"""The best of everything found so far for one component: vectors, a feasible X, and a dual bound."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from aspca.linalg.arrays import Floats
+from aspca.problems.component import ComponentProblem
+from aspca.solvers.active_set import Candidate, active_set
+from aspca.solvers.repair import repair
+
+# Two objectives closer than this are the same number: the tie is then broken by the lowest support.
+TIE = 1e-9
+
+
+class Incumbent:
+    """Collects offers and answers: how large is the gap now?"""
+
+    def __init__(self, problem: ComponentProblem) -> None:
+        self.problem = problem
+        self.best: Candidate | None = None
+        self.tie = False
+        self.factor: Floats | None = None
+        self.factor_value = np.inf
+        self.U = problem.closed_form_dual()
+        self.lower = problem.dual(self.U)
+        self._tried: set[bytes] = set()
+
+    # ---- offers
+
+    def offer_start(self, start: Floats) -> None:
+        """Descend from a start unless its support and signs were tried before."""
+        key = np.sign(start).astype(np.int8).tobytes()
+        if key in self._tried:
+            return
+        self._tried.add(key)
+        self.offer(active_set(self.problem, start))
+
+    def offer(self, candidate: Candidate | None) -> None:
+        if candidate is None:
+            return
+        if self.best is None:
+            self.best = candidate
+            return
+        margin = TIE * max(abs(self.best.value), self.problem.alpha, self.problem.scale)
+        if candidate.value < self.best.value - margin:
+            self.best, self.tie = candidate, False
+        elif candidate.value <= self.best.value + margin:
+            mine, theirs = tuple(candidate.support), tuple(self.best.support)
+            if mine == theirs:
+                if candidate.value < self.best.value:
+                    self.best = candidate
+            else:
+                self.tie = True
+                if mine < theirs:
+                    self.best = candidate
+
+    def offer_dual(self, U: Floats) -> None:
+        """Take U, or U repaired to have the best vector as eigenvector, if it bounds better."""
+        for trial in (U, None if self.best is None else repair(self.problem, self.best, U)):
+            if trial is not None:
+                bound = self.problem.dual(trial)
+                if bound > self.lower:
+                    self.lower, self.U = bound, trial
+
+    def offer_factor(self, factor: Floats) -> None:
+        value = self.problem.primal(factor)
+        if value < self.factor_value:
+            self.factor, self.factor_value = factor, value
+
+    # ---- answers
+
+    @property
+    def upper(self) -> float:
+        return np.inf if self.best is None else self.best.value
+
+    @property
+    def primal(self) -> float:
+        """The best feasible X's value, vectors included."""
+        return min(self.upper, self.factor_value)
+
+    @property
+    def gap(self) -> float:
+        """Of the best vector."""
+        return self.problem.relative(self.upper - self.lower, self.upper)
+
+    @property
+    def sdp_gap(self) -> float:
+        return self.problem.relative(self.primal - self.lower, self.primal)

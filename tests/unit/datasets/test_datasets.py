@@ -1,0 +1,234 @@
+"""The paper's data: what was selected, what was encoded, and the published row of plain PCA."""
+
+from __future__ import annotations
+
+import gzip
+from collections import Counter
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import sklearn.datasets
+from sklearn.metrics import roc_auc_score
+
+from aspca.datasets import Dataset, kdd99, load_breast_cancer, load_kdd99, load_synthetic, locate
+
+# The four patterns made orthonormal: A - B, (A + B)/2 + C - D, F and G.
+PATTERNS = np.zeros((7, 4))
+PATTERNS[[0, 1], 0] = np.array([1.0, -1.0]) / np.sqrt(2.0)
+PATTERNS[:4, 1] = np.array([0.5, 0.5, 1.0, -1.0]) / np.sqrt(2.5)
+PATTERNS[[5, 6], [2, 3]] = 1.0
+
+
+def plain_pca(dataset: Dataset, n_components: int) -> dict[str, float]:
+    """The paper's measures of the last components, on columns centred and divided by their largest size."""
+    centred = dataset.data - dataset.data.mean(axis=0)
+    largest = np.abs(centred).max(axis=0)
+    scaled = centred / np.where(largest > 0.0, largest, 1.0)
+    variances, vectors = np.linalg.eigh(scaled.T @ scaled)
+    loadings = vectors[:, :n_components]
+    return {
+        "l1": float(np.abs(loadings).sum()),
+        "above_0.1": int((np.abs(loadings) > 0.1).sum()),
+        "above_0.01": int((np.abs(loadings) > 0.01).sum()),
+        "variance": float(variances[:n_components].sum()),
+        "auc": float(roc_auc_score(dataset.labels, ((scaled @ loadings) ** 2).sum(axis=1))),
+    }
+
+
+@pytest.fixture(scope="module")
+def kdd() -> Dataset:
+    try:
+        return load_kdd99()
+    except FileNotFoundError as missing:
+        pytest.skip(str(missing))
+
+
+def test_breast_cancer_is_the_papers_selection() -> None:
+    dataset = load_breast_cancer()
+    assert dataset.data.shape == (367, 30)
+    assert Counter(dataset.kinds) == {"normal": 357, "malignant": 10}
+    assert dataset.labels.tolist() == [0] * 357 + [1] * 10
+    original = sklearn.datasets.load_breast_cancer()
+    assert np.array_equal(dataset.data[357:], original.data[:10])  # the file opens with malignant records
+    assert np.array_equal(dataset.data[0], original.data[19])
+    names = dataset.feature_names
+    assert names[:4] == ("radius_mean", "texture_mean", "perimeter_mean", "area_mean")
+    assert (names[7], names[13], names[28]) == ("concave_points_mean", "area_se", "symmetry_worst")
+    assert names[19] == "fractal_dimension_se"
+    assert len(set(names)) == 30
+
+
+def test_breast_cancer_reproduces_the_row_of_plain_pca() -> None:
+    found = plain_pca(load_breast_cancer(), 10)
+    assert found["l1"] == pytest.approx(34.228, abs=5e-4)
+    assert (found["above_0.1"], found["above_0.01"]) == (111, 237)
+    assert found["variance"] == pytest.approx(1.2728, abs=5e-5)
+    assert found["auc"] == pytest.approx(0.959, abs=5e-4)
+
+
+def test_kdd99_is_the_papers_selection(kdd: Dataset) -> None:
+    assert kdd.data.shape == (102_451, 41)
+    counts = Counter(kdd.kinds)
+    assert counts["normal"] == 97_278
+    assert {counts[kind] for kind in kdd99.FIRST_500} == {500}
+    assert (counts["pod"], counts["nmap"], counts["warezclient"], counts["warezmaster"]) == (
+        264,
+        231,
+        1020,
+        20,
+    )
+    assert "land" not in counts
+    assert kdd.labels.sum() == 5_173
+    assert np.array_equal(kdd.labels == 1, np.array(kdd.kinds) != "normal")
+
+
+def test_kdd99_is_encoded_as_described(kdd: Dataset) -> None:
+    first = dict(zip(kdd.feature_names, kdd.data[0], strict=True))
+    assert (first["protocol_type"], first["service"], first["flag"], first["logged_in"]) == (0, 0, 0, 1)
+    assert first["src_bytes"] == np.log1p(181)
+    assert first["dst_bytes"] == np.log1p(5450)
+    assert (first["dst_host_count"], first["dst_host_same_src_port_rate"]) == (9, 0.11)
+    for name in ("protocol_type", "service", "flag"):
+        codes = kdd.data[:, kdd.feature_names.index(name)]
+        # In order of appearance means: no code comes before the one below it.
+        if name != "protocol_type":
+            assert np.array_equal(np.maximum.accumulate(codes), _first_seen(codes))
+        assert np.array_equal(np.unique(codes), np.arange(codes.max() + 1))
+
+
+def _first_seen(codes: np.ndarray) -> np.ndarray:
+    """For each row, how many distinct codes were seen up to it, less one."""
+    new = np.zeros(len(codes))
+    new[np.unique(codes, return_index=True)[1]] = 1.0
+    return np.asarray(new.cumsum() - 1.0)
+
+
+def test_kdd99_reproduces_the_row_of_plain_pca(kdd: Dataset) -> None:
+    found = plain_pca(kdd, 35)
+    # The null space (constant columns) has no basis of its own, so this sum is the eigensolver's choice.
+    assert found["l1"] == pytest.approx(94.40, abs=0.5)
+    assert found["variance"] == pytest.approx(21_485, abs=1.0)
+    assert found["auc"] == pytest.approx(0.9645, abs=5e-5)
+
+
+def record(service: str, flag: str, label: str, protocol: str = "tcp", src_bytes: int = 0) -> str:
+    return f"0,{protocol},{service},{flag},{src_bytes}," + "0,0.5," * 18 + f"{label}."
+
+
+MADE_UP = [
+    record("http", "SF", "land"),
+    record("ftp", "S0", "normal", "icmp", 99),
+    *[record("smtp", "SF", "smurf", "udp")] * 501,
+    record("http", "S0", "smurf"),
+    record("ftp", "REJ", "phf", "tcp"),
+]
+
+
+def test_kdd99_from_a_made_up_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / kdd99.FILE
+    path.parent.mkdir()
+    path.write_bytes(gzip.compress(("\n".join(MADE_UP) + "\n").encode("ascii")))
+    monkeypatch.setenv("ASPCA_DATA", str(tmp_path))
+    dataset = load_kdd99()
+    assert dataset.data.shape == (502, 41)
+    assert Counter(dataset.kinds) == {"normal": 1, "smurf": 500, "phf": 1}
+    # Codes count the records selected: http appears only in a record that is not.
+    assert dataset.data[0, :6].tolist() == [0.0, 2.0, 0.0, 0.0, np.log1p(99), 0.0]
+    assert dataset.data[1, :5].tolist() == [0.0, 1.0, 1.0, 1.0, 0.0]
+    assert dataset.data[-1, :5].tolist() == [0.0, 0.0, 0.0, 2.0, 0.0]
+    assert dataset.data[-1, 6] == 0.5
+
+
+def test_kdd99_from_scikit_learn_is_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fields = [line.split(",") for line in MADE_UP]
+    table = np.array(
+        [[w.encode() if k in (1, 2, 3) else float(w) for k, w in enumerate(row[:-1])] for row in fields],
+        dtype=object,
+    )
+    target = np.array([row[-1].encode() for row in fields], dtype=object)
+    monkeypatch.setattr(
+        sklearn.datasets, "fetch_kddcup99", lambda **_: SimpleNamespace(data=table, target=target)
+    )
+    monkeypatch.setenv("ASPCA_DATA", str(tmp_path))
+    fetched = load_kdd99(download=True)
+    read = kdd99._from_lines(MADE_UP)
+    assert np.array_equal(fetched.data, read.data)
+    assert fetched.kinds == read.kinds
+    assert np.array_equal(fetched.labels, read.labels)
+
+
+def test_missing_data_are_one_clear_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ASPCA_DATA", str(tmp_path))
+    with pytest.raises(FileNotFoundError, match=r"kddcup.*is not in ASPCA_DATA .*download=True\)\.$"):
+        load_kdd99()
+
+
+def test_data_are_found_beside_the_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    project = tmp_path / "project"
+    (project / "src" / "aspca" / "deep").mkdir(parents=True)
+    (project / "pyproject.toml").touch()
+    wanted = tmp_path / "shared" / "data" / "some" / "file.txt"
+    wanted.parent.mkdir(parents=True)
+    wanted.touch()
+    monkeypatch.delenv("ASPCA_DATA", raising=False)
+    monkeypatch.chdir(project / "src" / "aspca" / "deep")
+    assert locate.find_data("some/file.txt").samefile(wanted)
+    monkeypatch.setenv("ASPCA_DATA", str(project))  # named, so nothing else is tried
+    with pytest.raises(FileNotFoundError, match="ASPCA_DATA"):
+        locate.find_data("some/file.txt")
+
+
+def test_synthetic_has_the_papers_rows() -> None:
+    dataset = load_synthetic()
+    assert dataset.data.shape == (515, 7)
+    assert dataset.feature_names == tuple("ABCDEFG")
+    assert Counter(dataset.kinds) == {"normal": 500, "A = B": 5, "D = C + A": 5, "F = 0": 5}
+    assert np.array_equal(dataset.labels == 1, np.array(dataset.kinds) != "normal")
+    normal = load_synthetic(normal_only=True)
+    assert np.array_equal(normal.data, dataset.data[:500])
+    assert set(normal.kinds) == {"normal"}
+    assert np.array_equal(load_synthetic().data, dataset.data)
+    assert not np.array_equal(load_synthetic(1).data, dataset.data)
+
+
+def test_synthetic_anomalies_break_their_own_pattern_only() -> None:
+    dataset = load_synthetic()
+    a, b, c, d, _, f, g = dataset.data.T
+    deviations = {"A = B": a - b, "D = C + A": d - c - a, "F = 0": f, "G = 0": g}
+    kinds = np.array(dataset.kinds)
+    for pattern, deviation in deviations.items():
+        assert np.abs(deviation[kinds != pattern]).max() < 0.5
+        assert (np.abs(deviation[kinds == pattern]) > 0.9).all()
+        assert 0.09 < deviation[kinds == "normal"].std() < 0.11
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_synthetic_threshold_of_the_paper_separates(seed: int) -> None:
+    dataset = load_synthetic(seed)
+    centred = dataset.data - dataset.data.mean(axis=0)
+    spe = ((centred @ PATTERNS) ** 2).sum(axis=1)
+    assert spe[dataset.labels == 0].max() < 0.25
+    assert spe[dataset.labels == 1].min() > 0.25
+    usual = dataset.data[:500]
+    inside = (dataset.data >= usual.min(axis=0)) & (dataset.data <= usual.max(axis=0))
+    assert inside[500:505, 1].all()
+    assert inside[505:510, 3].all()
+
+
+def test_synthetic_plain_pca_is_close_to_the_published_row() -> None:
+    data = load_synthetic().data
+    centred = data - data.mean(axis=0)
+    size = np.abs(np.linalg.eigh(centred.T @ centred)[1][:, :4])
+    assert size.sum() == pytest.approx(7.07, abs=0.05)
+    assert ((size > 0.1).sum(), (size > 0.01).sum()) == (16, 24)
+
+
+def test_a_dataset_is_read_only_and_fits_together() -> None:
+    dataset = load_synthetic()
+    for array in (dataset.data, dataset.labels):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 1
+    with pytest.raises(ValueError, match="must fit the 2 rows and 1 columns"):
+        Dataset(np.zeros((2, 1)), ("a", "b"), np.zeros(2, dtype=np.intp), ("normal",) * 2, "")
