@@ -26,8 +26,7 @@ def find_data(relative: str) -> Path:
     named = os.environ.get(VARIABLE)
     where = f"{VARIABLE} ({named})" if named else "../shared/data of the project"
     raise FileNotFoundError(
-        f"The file {relative} is not in {where}; "
-        f"set the environment variable {VARIABLE} to the directory that has it."
+        f"The file {relative} is not in {where}; set the environment variable {VARIABLE} to the directory that has it."
     )
 
 

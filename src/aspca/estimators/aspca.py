@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
@@ -20,15 +19,31 @@ from aspca.model.subspace import Certificate, SparseSubspace
 from aspca.moments import Moments
 from aspca.moments.validation import value_error, values_allowed, weights_of
 
-# Share of normal rows that contamination="auto" lets pass, were the data Gaussian.
-_AUTO_LEVEL = 0.99
+# Share of normal rows that contamination="auto" lets pass, were the data Gaussian: one false alarm in forty.
+_AUTO_LEVEL = 0.975
+
+
+class _ParameterOnly:
+    """A constructor parameter that is no attribute.
+
+    scikit-learn takes an attribute named `score` for a method. The parameter is read through `get_params`.
+    """
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __set__(self, instance: object, value: object) -> None:
+        vars(instance)[self.name] = value
+
+    def __get__(self, instance: object, owner: type | None = None) -> object:
+        raise AttributeError(f"{self.name!r} is a parameter, not a method: read it with get_params().")
 
 
 class ASPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OutlierMixin, BaseEstimator):  # type: ignore[misc]
     """Anomaly detection by sparse rules that normal rows obey.
 
-    The abnormal (low-variance) subspace of the scaled data gets a basis of sparse, orthonormal directions. Each is a rule
-    such as ``A - B = 0``; a row's score is the sum of its squared deviations from the rules.
+    The abnormal (low-variance) subspace of the scaled data gets a basis of sparse, orthonormal directions. Each is a
+    rule such as ``A - B = 0``; a row's score is the sum of its squared deviations from the rules.
 
     Parameters
     ----------
@@ -41,11 +56,12 @@ class ASPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OutlierMixin, Bas
     rounding : {"sparse", "dominant"}, default="sparse"
         See `aspca.sparse_subspace`.
     scaling : {"maxabs", "standard", "none"}, default="maxabs"
-        What centred columns are divided by: their largest absolute value (the paper's), their standard deviation, or nothing.
+        What centred columns are divided by: their largest absolute value (the paper's), their standard deviation, or
+        nothing.
     score : {"spe"}, default="spe"
         The squared prediction error: the sum of squared projections.
     contamination : float in (0, 0.5] or "auto", default="auto"
-        The threshold: "auto" takes Box's limit at 99 % from the moments alone; a number takes the quantile of the
+        The threshold: "auto" takes Box's limit at 97.5 % from the moments alone; a number takes the quantile of the
         training scores that so large a share of the rows exceeds.
     tol : float, default=1e-6
         Relative gap at which a component counts as solved.
@@ -75,6 +91,8 @@ class ASPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OutlierMixin, Bas
         Covariance of the scaled columns: what the solver saw.
     n_components_, alpha_ : int, float
         The values used.
+    n_iter_ : int
+        Passes of the solver for its hardest component, the first guess counted as one.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -91,6 +109,8 @@ class ASPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OutlierMixin, Bas
     >>> model.predict([[1.0, 1.0, 0.0], [1.0, 2.0, 0.0]])
     array([ 1, -1])
     """
+
+    score = _ParameterOnly()
 
     def __init__(
         self,
@@ -114,6 +134,10 @@ class ASPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OutlierMixin, Bas
         self.contamination = contamination
         self.tol = tol
         self.max_iter = max_iter
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The constructor's parameters, as in scikit-learn."""
+        return {name: vars(self)[name] for name in self._get_param_names()}
 
     # ---- fitting
 
@@ -147,9 +171,7 @@ class ASPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OutlierMixin, Bas
         """Fit from moments alone: any source of data that yields the same `Moments` gives the same model."""
         self._check_parameters()
         if not isinstance(moments, Moments):
-            raise TypeError(
-                f"fit_moments takes aspca.Moments, got {type(moments).__name__}; see Moments.from_array."
-            )
+            raise TypeError(f"fit_moments takes aspca.Moments, got {type(moments).__name__}; see Moments.from_array.")
         self.n_features_in_ = moments.n_features
         if feature_names is not None:
             names = np.asarray(feature_names, dtype=object)
@@ -169,14 +191,14 @@ class ASPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OutlierMixin, Bas
         check_is_fitted(self, "components_")
         self._check_parameters()
         if self.contamination == "auto":
-            raise ValueError(
-                'contamination="auto" takes its threshold from the moments; set a number to calibrate.'
-            )
+            raise ValueError('contamination="auto" takes its threshold from the moments; set a number to calibrate.')
         X = self._rows(X, reset=False, least=1)
         self._calibrate(X, None if sample_weight is None else weights_of(sample_weight, X.shape[0]))
         return self
 
     def _fit(self, moments: Moments, warm_start: SparseSubspace | None = None) -> None:
+        if moments.n_rows == 0:
+            raise ValueError("The weight of every row is zero, so there is nothing to fit; give some rows a weight.")
         if moments.n_rows < 2:
             raise ValueError(
                 f"ASPCA needs at least 2 rows of positive weight, got n_samples = {moments.n_rows}; add rows."
@@ -207,12 +229,13 @@ class ASPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OutlierMixin, Bas
         self.subspace_ = subspace
         self.n_components_ = d
         self.alpha_ = alpha
+        self.n_iter_ = 1 + max(step.iterations for step in subspace.certificates)
         self.components_ = np.array(subspace.loadings.T)
         projected = subspace.loadings.T @ covariance @ subspace.loadings
         self.explained_variance_ = np.maximum(np.diag(projected), 0.0)
         self._set_threshold(None)
         if self.contamination == "auto":
-            limit = box_limit(np.linalg.eigvalsh(0.5 * (projected + projected.T)), _AUTO_LEVEL)
+            limit = box_limit(np.asarray(np.linalg.eigvalsh(0.5 * (projected + projected.T))), _AUTO_LEVEL)
             self._set_threshold(max(limit, self._rounding_floor()))
 
     def _calibrate(self, X: Any, weights: Floats | None) -> None:
@@ -302,17 +325,11 @@ class ASPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OutlierMixin, Bas
 
     def _check_parameters(self) -> None:
         n, alpha, contamination = self.n_components, self.alpha, self.contamination
-        if n != "auto" and (not isinstance(n, Integral) or isinstance(n, bool) or n < 1):
+        if n != "auto" and not (_is_real(n) and np.isfinite(float(n)) and float(n) == int(n) >= 1):
             raise ValueError(f'n_components must be "auto" or an integer of at least 1, got {n!r}.')
-        if alpha != "auto" and (
-            not isinstance(alpha, Real) or isinstance(alpha, bool) or not 0 <= alpha < np.inf
-        ):
+        if alpha != "auto" and not (_is_real(alpha) and 0 <= float(alpha) < np.inf):
             raise ValueError(f'alpha must be "auto" or a finite number >= 0, got {alpha!r}.')
-        if contamination != "auto" and (
-            not isinstance(contamination, Real)
-            or isinstance(contamination, bool)
-            or not 0 < contamination <= 0.5
-        ):
+        if contamination != "auto" and not (_is_real(contamination) and 0 < float(contamination) <= 0.5):
             raise ValueError(f'contamination must be "auto" or a number in (0, 0.5], got {contamination!r}.')
         for name, allowed in (
             ("variant", VARIANTS),
@@ -320,5 +337,9 @@ class ASPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OutlierMixin, Bas
             ("scaling", SCALINGS),
             ("score", ("spe",)),
         ):
-            if getattr(self, name) not in allowed:
-                raise ValueError(f"{name} must be one of {', '.join(allowed)}, got {getattr(self, name)!r}.")
+            if vars(self)[name] not in allowed:
+                raise ValueError(f"{name} must be one of {', '.join(allowed)}, got {vars(self)[name]!r}.")
+
+
+def _is_real(value: object) -> bool:
+    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)

@@ -12,4 +12,4 @@ def project_simplex(w: Floats) -> Floats:
     descending = w[::-1]
     excess = (np.cumsum(descending) - 1.0) / np.arange(1, w.size + 1)
     last = int(np.flatnonzero(descending > excess)[-1])
-    return np.maximum(w - excess[last], 0.0)
+    return np.asarray(np.maximum(w - excess[last], 0.0), dtype=np.float64)

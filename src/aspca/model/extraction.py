@@ -14,7 +14,7 @@ from aspca.linalg.orientation import ascending, sign_of
 from aspca.model.subspace import Certificate, SparseSubspace
 from aspca.solvers.component import Effort, Warmth
 from aspca.solvers.rotation import sparse_rotation
-from aspca.solvers.sequence import Progress, Sequence, extract
+from aspca.solvers.sequence import Sequence, extract
 from aspca.verify.claims import Multiplier, Witness, probe_vector, seal
 
 VARIANTS = ("F", "B", "FG", "BG", "G")
@@ -72,8 +72,8 @@ def sparse_subspace(
     Returns
     -------
     SparseSubspace
-        Exact zeros; columns orthonormal to 1e-12. Signs: each column's largest entry is positive (the first of them at a
-        tie). Order: F and B keep the order of extraction; rotated bases ascend in variance v'Av.
+        Exact zeros; columns orthonormal to 1e-12. Signs: each column's largest entry is positive (the first of them at
+        a tie). Order: F and B keep the order of extraction; rotated bases ascend in variance v'Av.
     """
     A = _checked_matrix(A)
     p = A.shape[0]
@@ -111,7 +111,7 @@ def sparse_subspace(
         sequence=frozen(vectors),
         rotation=frozen(rotation),
         loadings=frozen(loadings),
-        certificates=_certificates(sequence, penalty * unit, 1e-9 * float(np.trace(scaled)) / p, unit),
+        certificates=_certificates(sequence, unit),
         witness=_witness(A, sequence, unit),
     )
     sealed = dataclasses.replace(result.witness, seal=seal(result.claims))
@@ -153,9 +153,7 @@ def _check_options(
     budget: float | None,
 ) -> None:
     if not isinstance(n_components, (int, np.integer)) or not 1 <= n_components <= p:
-        raise ValueError(
-            f"n_components must be an integer between 1 and {p} (the features), got {n_components!r}."
-        )
+        raise ValueError(f"n_components must be an integer between 1 and {p} (the features), got {n_components!r}.")
     if not np.isfinite(alpha) or alpha < 0:
         raise ValueError(f"alpha must be a finite number >= 0, got {alpha!r}.")
     if variant not in VARIANTS:
@@ -179,7 +177,7 @@ def _warn_of_ties(A: Floats, d: int) -> None:
     values = np.linalg.eigvalsh(A)
     if d < values.size and values[d] - values[d - 1] <= 1e-9 * values[-1]:
         warnings.warn(
-            f"The eigenvalues {d} and {d + 1} from below tie, so PCA's abnormal subspace of {d} directions is not unique; "
+            f"Eigenvalues {d} and {d + 1} from below tie, so PCA's abnormal subspace of {d} directions is not unique; "
             "the directions of lowest feature index were taken.",
             TiedSubspaceWarning,
             stacklevel=3,
@@ -196,18 +194,14 @@ def _rotated(A: Floats, kept: Floats, deadline: float) -> tuple[Floats, Floats]:
     return found.rotation[:, order] * signs, loadings * signs
 
 
-def _certificates(sequence: Sequence, alpha: float, floor: float, unit: float) -> tuple[Certificate, ...]:
-    def relative(difference: float, value: float) -> float:
-        size = max(abs(value), alpha, floor)
-        return max(difference, 0.0) / size if size > 0 else 0.0
-
+def _certificates(sequence: Sequence, unit: float) -> tuple[Certificate, ...]:
     return tuple(
         Certificate(
             lower=step.lower / unit,
             upper=step.upper / unit,
-            gap=relative(step.upper - step.lower, step.upper),
+            gap=step.gap,
             primal=step.primal / unit,
-            sdp_gap=relative(step.primal - step.lower, step.primal),
+            sdp_gap=step.sdp_gap,
             rank_one=step.rank_one,
             tie=step.tie,
             iterations=step.iterations,

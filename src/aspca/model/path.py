@@ -26,8 +26,6 @@ def sparse_subspace_path(
     results: dict[int, SparseSubspace] = {}
     previous: SparseSubspace | None = None
     for index in sorted(range(len(alphas)), key=lambda k: -alphas[k]):
-        previous = sparse_subspace(
-            A, n_components, alphas[index], variant, rounding, warm_start=previous, **options
-        )
+        previous = sparse_subspace(A, n_components, alphas[index], variant, rounding, warm_start=previous, **options)
         results[index] = previous
     return [results[index] for index in range(len(alphas))]

@@ -46,4 +46,4 @@ class Projector:
     def score(self, X: npt.NDArray[np.generic]) -> Floats:
         """Squared prediction error (n,): the sum of squared projections."""
         projections = self.project(X)
-        return np.einsum("ij,ij->i", projections, projections)
+        return np.asarray(np.einsum("ij,ij->i", projections, projections), dtype=np.float64)

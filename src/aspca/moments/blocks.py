@@ -48,7 +48,7 @@ def block_moments(columns: Floats, weights: Floats | None) -> tuple[Floats, Floa
     Three subtractions, each of something closer to the mean. (1) The heaviest row: never further than sqrt(m)
     standard deviations from the mean, while the first row may be an outlier of no weight. (2) The mean
     so found, rounded to float64: from here on it does not matter how far off that row was. (3) The mean of
-    what is left, which is below the resolution of the data. What rounding in (3) leaves behind is corrected.
+    what is left, which is below the resolution of the data; what its rounding leaves behind enters squared.
     """
     share = None if weights is None else weights / weights.sum()
     heaviest = 0 if weights is None else int(weights.argmax())
@@ -57,16 +57,12 @@ def block_moments(columns: Floats, weights: Floats | None) -> tuple[Floats, Floa
     columns -= centre[:, None]
     residual = _mean(columns, share)
     columns -= residual[:, None]
-    left = _mean(columns, share)
-    total = float(columns.shape[1]) if weights is None else float(weights.sum())
     if weights is not None:
         columns *= np.sqrt(weights)
     scatter = columns @ columns.T
-    scatter -= total * np.outer(left, left)
-    scatter = (
-        scatter + scatter.T
-    ) * 0.5  # symmetric already where BLAS is asked for A A', which none promises
-    centre, residual = two_sum(centre, residual + left)
+    # BLAS makes A A' symmetric wherever NumPy asks it to, but nothing promises that it does.
+    scatter = (scatter + scatter.T) * 0.5
+    centre, residual = two_sum(centre, residual)
     return centre, residual, scatter
 
 

@@ -144,9 +144,7 @@ class Moments:
         heavy, light = (self, other) if self.weight >= other.weight else (other, self)
         weight = heavy.weight + light.weight
         if not np.isfinite(weight):
-            raise ValueError(
-                "The total weight exceeds the largest float64; divide all weights by a constant."
-            )
+            raise ValueError("The total weight exceeds the largest float64; divide all weights by a constant.")
         share = light.weight / weight
         gap = (light.centre - heavy.centre) + (light.residual - heavy.residual)
         centre, residual = two_sum(heavy.centre, heavy.residual + share * gap)
@@ -180,9 +178,7 @@ class Moments:
             While empty.
         """
         if self.weight == 0.0:
-            raise ValueError(
-                "No rows of positive weight were seen, so there is no covariance; add rows first."
-            )
+            raise ValueError("No rows of positive weight were seen, so there is no covariance; add rows first.")
         return self.scatter / self.weight
 
 

@@ -31,29 +31,22 @@ def table_of(rows: npt.ArrayLike, names: Sequence[str] | None = None) -> Table:
     try:
         table = np.asarray(rows)
     except ValueError:
-        raise ValueError(
-            "The rows of the table have different lengths; all need one value per column."
-        ) from None
+        raise ValueError("The rows of the table have different lengths; all need one value per column.") from None
     if table.ndim != 2:
         raise ValueError(
             f"The table must be two-dimensional (rows, columns), but it has {table.ndim} dimension(s); "
             "use reshape(-1, 1) for one column or reshape(1, -1) for one row."
         )
     if table.dtype.kind == "c":
-        raise ValueError(
-            "Complex data not supported: the table must hold real numbers; take real parts first."
-        )
+        raise ValueError("Complex data not supported: the table must hold real numbers; take real parts first.")
     if table.dtype.kind not in "biufO":
         raise ValueError(
-            f"The table must hold real numbers, but its type is {table.dtype}; "
-            "encode text and dates as numbers."
+            f"The table must hold real numbers, but its type is {table.dtype}; encode text and dates as numbers."
         )
     if table.shape[1] == 0:
         raise ValueError("The table has 0 columns; at least one is needed.")
     if names is not None and len(names) != table.shape[1]:
-        raise ValueError(
-            f"There are {len(names)} names for {table.shape[1]} columns; give one name per column."
-        )
+        raise ValueError(f"There are {len(names)} names for {table.shape[1]} columns; give one name per column.")
     return table
 
 

@@ -87,7 +87,8 @@ class ComponentProblem:
 
     def relative(self, difference: float, value: float) -> float:
         """A gap as certificates quote it."""
-        return max(difference, 0.0) / max(abs(value), self.alpha, self.scale)
+        size = max(abs(value), self.alpha, self.scale)
+        return max(difference, 0.0) / size if size > 0 else 0.0
 
     def closed_form_dual(self) -> Floats:
         """The box's best answer entry by entry: cancel C where |C_ij| <= alpha, shrink it elsewhere."""

@@ -13,13 +13,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from aspca.linalg.arrays import Floats, Ints
+from aspca.linalg.arrays import Bools, Floats, Ints
 from aspca.linalg.nullspace import left_null_space
 from aspca.problems.component import ComponentProblem
 
 # An entry this small beside the largest is a rounding remnant: true supports hold loadings down to 1e-4.
 _ZERO = 1e-11
 _MAX_ROUNDS = 200
+# Eigenvalues this close (relative to the largest) are one.
+_TIED = 1e-11
 
 
 @dataclass(frozen=True)
@@ -104,15 +106,26 @@ def _without_remnants(problem: ComponentProblem, v: Floats) -> Floats:
     return v if norm < 0.5 else kept / norm
 
 
-def _minimiser(problem: ComponentProblem, S: Ints, s: Floats) -> Floats | None:
-    """Minimiser of v'Cv + alpha (s'v)^2 over unit v on S orthogonal to V."""
+def _minimiser(problem: ComponentProblem, S: Ints, s: Floats, here: Floats) -> Floats | None:
+    """Minimiser of v'Cv + alpha (s'v)^2 over unit v on S orthogonal to V: of several, the nearest to `here`."""
     m = problem.C[np.ix_(S, S)] + problem.alpha * np.outer(s, s)
     basis = left_null_space(problem.V[S])
-    if basis is None:
-        return np.asarray(np.linalg.eigh(m)[1][:, 0], dtype=np.float64)
-    if basis.shape[1] == 0:
-        return None
-    u = basis @ np.linalg.eigh(basis.T @ m @ basis)[1][:, 0]
+    if basis is not None:
+        if basis.shape[1] == 0:
+            return None
+        m, here = basis.T @ m @ basis, basis.T @ here
+    values, vectors = np.linalg.eigh(m)
+    # Eigenvectors of one eigenvalue are arbitrary, and would bring rounding to bear on which support is found.
+    tied = int(np.searchsorted(values, values[0] + _TIED * max(float(np.abs(values).max()), problem.alpha), "right"))
+    share = vectors[:, :tied].T @ here
+    norm = float(np.linalg.norm(share))
+    if norm < 1e-6:
+        # Nothing of `here` among the minimisers: by position then, first come first.
+        share, norm = vectors[0, :tied], float(np.linalg.norm(vectors[0, :tied]))
+        if norm < 1e-6:
+            share, norm = np.eye(tied)[0], 1.0
+    u = vectors[:, :tied] @ (share / norm)
+    u = u if basis is None else basis @ u
     return np.asarray(u / np.linalg.norm(u), dtype=np.float64)
 
 
@@ -121,7 +134,7 @@ def _settle(problem: ComponentProblem, v: Floats, value: float) -> tuple[Floats,
     for _ in range(problem.p + 1):
         S = np.flatnonzero(v)
         s = np.sign(v[S])
-        u = _minimiser(problem, S, s)
+        u = _minimiser(problem, S, s, v[S])
         if u is None:
             break
         here = v[S]
@@ -141,7 +154,7 @@ def _settle(problem: ComponentProblem, v: Floats, value: float) -> tuple[Floats,
     return v, problem.objective(v)
 
 
-def _drop_all(problem: ComponentProblem, S: Ints, u: Floats, flipped: Floats) -> tuple[Floats, float] | None:
+def _drop_all(problem: ComponentProblem, S: Ints, u: Floats, flipped: Bools) -> tuple[Floats, float] | None:
     """The bold step: all flipped entries leave at once."""
     if flipped.all():
         return None
@@ -151,7 +164,7 @@ def _drop_all(problem: ComponentProblem, S: Ints, u: Floats, flipped: Floats) ->
     return None if v is None else (v, problem.objective(v))
 
 
-def _walk(problem: ComponentProblem, v: Floats, S: Ints, here: Floats, u: Floats, flipped: Floats) -> Floats:
+def _walk(problem: ComponentProblem, v: Floats, S: Ints, here: Floats, u: Floats, flipped: Bools) -> Floats:
     """The safe step: towards u until the first entry is zero."""
     t = np.full(S.size, np.inf)
     # An entry that is zero to rounding at u, on the right side of it, is reached at u itself.
@@ -182,7 +195,7 @@ def _grow(problem: ComponentProblem, v: Floats, value: float) -> tuple[Floats, f
         S = np.union1d(np.flatnonzero(v), wanted)
         s = np.sign(v)
         s[wanted] = np.where(b[wanted] >= 0, 1.0, -1.0)
-        u = _minimiser(problem, S, s[S])
+        u = _minimiser(problem, S, s[S], v[S])
         if u is None:
             continue
         u = u if u @ v[S] >= 0 else -u

@@ -16,7 +16,7 @@ from aspca.linalg.arrays import Floats, Ints
 
 def split(A: Floats, alpha: float) -> list[Ints]:
     """Connected groups of the graph {|A_ij| > alpha}, each ascending, ordered by first feature."""
-    linked = csr_array(np.abs(A) > alpha)
+    linked = csr_array((np.abs(A) > alpha).astype(np.int8))
     count, label = connected_components(linked, directed=False)
     order = np.argsort(label, kind="stable")
     groups = np.split(order, np.cumsum(np.bincount(label, minlength=count))[:-1])

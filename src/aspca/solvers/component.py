@@ -20,16 +20,14 @@ from aspca.solvers import interior_point as ipm
 from aspca.solvers.active_set import Candidate, feasible_near
 from aspca.solvers.admm import Iterate
 from aspca.solvers.incumbent import Incumbent
-from aspca.solvers.starts import pair_starts, prefix_starts, reweighted, unit_starts
+from aspca.solvers.starts import bottom_vectors, pair_starts, prefix_starts, reweighted, unit_starts
 
 
 class Status(Enum):
     """How a component's solve ended; the value is the sentence a user reads."""
 
     CERTIFIED = "the vector attains the optimum of the convex problem within the tolerance"
-    RELAXED = (
-        "the convex problem is solved, but its optimum is not rank one: the gap is the vector's true distance"
-    )
+    RELAXED = "the convex problem is solved, but its optimum is not rank one: the gap is the vector's true distance"
     ITERATIONS = "the iteration limit ended the convex solver early: the bounds are valid but apart"
     BUDGET = "the time budget ended the convex solver early: the bounds are valid but apart"
 
@@ -67,14 +65,11 @@ class ComponentSolution:
     factor: Floats | None
     """X = factor factor' where it is better than v v', else None."""
     tie: bool
-    rank_one: bool
     iterations: int
     status: Status
 
 
-def solve_component(
-    problem: ComponentProblem, effort: Effort, *, dominant: bool, warmth: Warmth
-) -> ComponentSolution:
+def solve_component(problem: ComponentProblem, effort: Effort, *, dominant: bool, warmth: Warmth) -> ComponentSolution:
     """Solve one component's problem to `effort.tol`; see the module's text for the stages."""
     state = Incumbent(problem)
     iterations = 0
@@ -101,8 +96,7 @@ def _guess(problem: ComponentProblem, state: Incumbent, warmth: Warmth) -> None:
         state.offer_start(start)
     for start in unit_starts(problem, 2):
         state.offer_start(start)
-    bottom = problem.N @ np.linalg.eigh(problem.N.T @ problem.C @ problem.N)[1][:, :2]
-    for f in bottom.T:
+    for f in bottom_vectors(problem, 2).T:
         for start in prefix_starts(f, 4):
             state.offer_start(start)
 
@@ -126,11 +120,7 @@ def _first_order(problem: ComponentProblem, state: Incumbent, U: Floats, effort:
         state.offer_factor(iterate.factor)
         _round(problem, state, iterate.factor, iterate.Z)
         state.offer_dual(iterate.U)
-        if (
-            state.gap <= effort.tol
-            or (problem.p > ipm.LARGEST and state.sdp_gap <= effort.tol)
-            or effort.spent()
-        ):
+        if state.gap <= effort.tol or (problem.p > ipm.LARGEST and state.sdp_gap <= effort.tol) or effort.spent():
             return iteration
         iterate.balance(problem)
     return limit
@@ -174,7 +164,6 @@ def _finish(
         U=state.U,
         factor=state.factor if state.factor_value < best.value else None,
         tie=state.tie,
-        rank_one=rank_one,
         iterations=iterations,
         status=status,
     )

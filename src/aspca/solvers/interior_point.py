@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, solve_triangular
 
-from aspca.linalg.arrays import Floats
+from aspca.linalg.arrays import Floats, Ints
 from aspca.problems.component import ComponentProblem
 
 LARGEST = 50
@@ -37,120 +37,147 @@ class InteriorPoint:
 
 def interior_point(problem: ComponentProblem, tol: float, deadline: float = np.inf) -> InteriorPoint:
     """Solve to a relative gap of `tol`, or as far as float64 or the deadline (time.perf_counter) carries."""
-    p, m, alpha, N = problem.p, problem.free, problem.alpha, problem.N
-    rows, cols = np.triu_indices(p, 1)
-    q = rows.size
-    # Work in units of alpha, so that one set of constants fits all problems.
-    base = N.T @ (problem.C / alpha + np.eye(p)) @ N
-
-    Y = np.eye(m) / m
-    u = -0.9 * np.clip(problem.C[rows, cols] / alpha, -1.0, 1.0)
-    X = N @ Y @ N.T
-    lift = 1.0 / (p * m)
-    a = 2.0 * np.maximum(X[rows, cols], 0.0) + lift
-    b = a - 2.0 * X[rows, cols]
-    M = base + _congruence(N, u, rows, cols)
-    low = float(np.linalg.eigvalsh(M)[0])
-    t = low - max(1.0, abs(low))
-    S = M - t * np.eye(m)
-
-    best_gap, best = np.inf, (Y, u)
-    iteration = 0
-    for iteration in range(1, _MAX_ITER + 1):
-        up, down = 1.0 - u, 1.0 + u
-        gap = float(np.vdot(Y, S)) + float(a @ up + b @ down)
-        mu = gap / (m + 2 * q)
-        if gap < best_gap:
-            best_gap, best = gap, (Y, u)
-        if gap <= tol * max(abs(t), 1.0) or time.perf_counter() > deadline:
-            break
+    state = _State(problem)
+    best = (state.gap, state.Y, state.u)
+    iterations = 0
+    while iterations < _MAX_ITER and state.gap > tol * max(abs(state.t), 1.0) and time.perf_counter() <= deadline:
+        iterations += 1
         try:
-            L = np.linalg.cholesky(S)
-            Sinv = cho_solve((L, True), np.eye(m))
-            K = N @ Sinv @ N.T
-            X = N @ Y @ N.T
-            YSinv = Y @ Sinv
-            G = N @ (0.5 * (YSinv + YSinv.T)) @ N.T
-            H = _schur(X, K, rows, cols)
-            H[np.diag_indices(q)] += a / up + b / down
-            factor = cho_factor(H, lower=True, check_finite=False)
+            moved = state.step()
         except np.linalg.LinAlgError:
+            # Rounding ended what the method can do: the best point so far is the answer.
             break
-        g = -2.0 * G[rows, cols]
-        Hg = cho_solve(factor, g, check_finite=False)
-        tau = float(np.trace(YSinv)) - float(g @ Hg)
-
-        def direction(
-            target: float, second_Y: Floats, second_a: Floats, second_b: Floats
-        ) -> tuple[Floats, float, Floats, Floats, Floats, Floats]:
-            # second_*: the products of the predictor's steps, which the corrector takes into account.
-            R = target * Sinv - second_Y
-            RX = N @ R @ N.T
-            ra = (target - second_a) / up
-            rb = (target - second_b) / down
-            rhs = 2.0 * RX[rows, cols] - ra + rb
-            Hr = cho_solve(factor, rhs, check_finite=False)
-            dt = (1.0 - float(np.trace(R)) - float(g @ Hr)) / tau
-            du = Hr - dt * Hg
-            dS = _congruence(N, du, rows, cols) - dt * np.eye(m)
-            YdS = Y @ dS @ Sinv
-            dY = R - Y - 0.5 * (YdS + YdS.T)
-            da = ra - a + a * du / up
-            db = rb - b - b * du / down
-            return du, dt, dS, dY, da, db
-
-        none = np.zeros(q)
-        du, dt, dS, dY, da, db = direction(0.0, np.zeros((m, m)), none, none)
-        try:
-            LY = np.linalg.cholesky(Y)
-        except np.linalg.LinAlgError:
+        if state.gap < best[0]:
+            best = (state.gap, state.Y, state.u)
+        if not moved:
             break
-        primal = min(1.0, _longest(LY, dY), _ratio(a, da), _ratio(b, db))
-        dual = min(1.0, _longest(L, dS), _ratio(up, -du), _ratio(down, du))
-        after = float(np.vdot(Y + primal * dY, S + dual * dS)) + float(
-            (a + primal * da) @ (up - dual * du) + (b + primal * db) @ (down + dual * du)
-        )
-        sigma = min(1.0, max(after / gap, 1e-6)) ** 3
-        cross = dY @ dS @ Sinv
-        du, dt, dS, dY, da, db = direction(sigma * mu, 0.5 * (cross + cross.T), -da * du, db * du)
-        primal = min(1.0, 0.97 * min(_longest(LY, dY), _ratio(a, da), _ratio(b, db)))
-        dual = min(1.0, 0.97 * min(_longest(L, dS), _ratio(up, -du), _ratio(down, du)))
-        if max(primal, dual) < 1e-6:
-            break
-        Y = Y + primal * dY
-        Y = 0.5 * (Y + Y.T)
-        a, b = a + primal * da, b + primal * db
-        u, t = u + dual * du, t + dual * dt
-        S = S + dual * dS
-
-    Y, u = best
+    _, Y, u = best
+    p, alpha = problem.p, problem.alpha
     U = np.zeros((p, p))
-    U[rows, cols] = np.clip(u, -1.0, 1.0)
-    U = alpha * (U + U.T)
+    U[state.rows, state.cols] = alpha * np.clip(u, -1.0, 1.0)
+    U = U + U.T
     np.fill_diagonal(U, alpha)
-    return InteriorPoint(_factor(N, Y), U, iteration)
+    return InteriorPoint(_factor(problem.N, Y), U, iterations)
 
 
-def _congruence(N: Floats, u: Floats, rows: Floats, cols: Floats) -> Floats:
-    """N' U N for the symmetric U with off-diagonal u and zero diagonal."""
-    p = N.shape[0]
-    U = np.zeros((p, p))
-    U[rows, cols] = u
-    half = N.T @ U @ N
-    return np.asarray(half + half.T, dtype=np.float64)
+@dataclass(frozen=True)
+class _Direction:
+    u: Floats
+    t: float
+    S: Floats
+    Y: Floats
+    a: Floats
+    b: Floats
 
 
-def _schur(X: Floats, K: Floats, i: Floats, j: Floats) -> Floats:
+class _State:
+    """A strictly feasible point of both problems, in units of alpha so that one set of constants fits all."""
+
+    def __init__(self, problem: ComponentProblem) -> None:
+        p, m = problem.p, problem.free
+        self.N = problem.N
+        self.rows, self.cols = np.triu_indices(p, 1)
+        C = problem.C / problem.alpha
+        self.Y: Floats = np.eye(m) / m
+        self.u: Floats = -0.9 * np.clip(C[self.rows, self.cols], -1.0, 1.0)
+        x = self._ambient(self.Y)
+        self.a: Floats = 2.0 * np.maximum(x, 0.0) + 1.0 / (p * m)
+        self.b: Floats = self.a - 2.0 * x
+        M = self.N.T @ (C + np.eye(p)) @ self.N + self._congruence(self.u)
+        low = float(np.linalg.eigvalsh(M)[0])
+        self.t = low - max(1.0, abs(low))
+        self.S: Floats = M - self.t * np.eye(m)
+
+    @property
+    def gap(self) -> float:
+        return float(np.vdot(self.Y, self.S)) + float(self.a @ (1.0 - self.u) + self.b @ (1.0 + self.u))
+
+    def step(self) -> bool:
+        """One predictor-corrector step; False when it no longer moves."""
+        newton = _Newton(self)
+        m, q = self.S.shape[0], self.u.size
+        none = np.zeros(q)
+        guess = newton.direction(0.0, np.zeros((m, m)), none, none)
+        primal, dual = (min(1.0, length) for length in newton.lengths(guess))
+        after = float(np.vdot(self.Y + primal * guess.Y, self.S + dual * guess.S))
+        after += float((self.a + primal * guess.a) @ (1.0 - self.u - dual * guess.u))
+        after += float((self.b + primal * guess.b) @ (1.0 + self.u + dual * guess.u))
+        sigma = min(1.0, max(after / self.gap, 1e-6)) ** 3
+        cross = guess.Y @ guess.S @ newton.Sinv
+        d = newton.direction(
+            sigma * self.gap / (m + 2 * q), 0.5 * (cross + cross.T), -guess.a * guess.u, guess.b * guess.u
+        )
+        primal, dual = (min(1.0, 0.97 * length) for length in newton.lengths(d))
+        self.Y = self.Y + primal * 0.5 * (d.Y + d.Y.T)
+        self.a, self.b = self.a + primal * d.a, self.b + primal * d.b
+        self.u, self.t, self.S = self.u + dual * d.u, self.t + dual * d.t, self.S + dual * d.S
+        return max(primal, dual) >= 1e-6
+
+    def _ambient(self, Y: Floats) -> Floats:
+        """The off-diagonal entries of N Y N'."""
+        full: Floats = self.N @ Y @ self.N.T
+        return full[self.rows, self.cols]
+
+    def _congruence(self, u: Floats) -> Floats:
+        """N' U N for the symmetric U with off-diagonal u and zero diagonal."""
+        p = self.N.shape[0]
+        U = np.zeros((p, p))
+        U[self.rows, self.cols] = u
+        half: Floats = self.N.T @ U @ self.N
+        return half + half.T
+
+
+class _Newton:
+    """The linearised conditions at a point, factorised once for predictor and corrector."""
+
+    def __init__(self, at: _State) -> None:
+        self.at = at
+        m, q = at.S.shape[0], at.u.size
+        self.LS: Floats = np.asarray(np.linalg.cholesky(at.S), dtype=np.float64)
+        self.LY: Floats = np.asarray(np.linalg.cholesky(at.Y), dtype=np.float64)
+        self.Sinv: Floats = cho_solve((self.LS, True), np.eye(m), check_finite=False)
+        self.up, self.down = 1.0 - at.u, 1.0 + at.u
+        YSinv = at.Y @ self.Sinv
+        H = _schur(at.N @ at.Y @ at.N.T, at.N @ self.Sinv @ at.N.T, at.rows, at.cols)
+        H[np.diag_indices(q)] += at.a / self.up + at.b / self.down
+        self.H = cho_factor(H, lower=True, overwrite_a=True, check_finite=False)
+        self.g = -2.0 * at._ambient(0.5 * (YSinv + YSinv.T))
+        self.Hg: Floats = cho_solve(self.H, self.g, check_finite=False)
+        self.tau = float(np.trace(YSinv)) - float(self.g @ self.Hg)
+
+    def direction(self, mu: float, second_Y: Floats, second_a: Floats, second_b: Floats) -> _Direction:
+        """Towards the point of the central path at `mu`; second_* are the products of the predictor's steps."""
+        at = self.at
+        R = mu * self.Sinv - second_Y
+        ra = (mu - second_a) / self.up
+        rb = (mu - second_b) / self.down
+        Hr: Floats = cho_solve(self.H, 2.0 * at._ambient(R) - ra + rb, check_finite=False)
+        dt = (1.0 - float(np.trace(R)) - float(self.g @ Hr)) / self.tau
+        du = Hr - dt * self.Hg
+        dS = at._congruence(du) - dt * np.eye(at.S.shape[0])
+        YdS = at.Y @ dS @ self.Sinv
+        dY = R - at.Y - 0.5 * (YdS + YdS.T)
+        return _Direction(du, dt, dS, dY, ra - at.a + at.a * du / self.up, rb - at.b - at.b * du / self.down)
+
+    def lengths(self, d: _Direction) -> tuple[float, float]:
+        """How far one can go before the primal, and the dual, point leaves its cone."""
+        at = self.at
+        primal = min(_to_boundary(self.LY, d.Y), _ratio(at.a, d.a), _ratio(at.b, d.b))
+        dual = min(_to_boundary(self.LS, d.S), _ratio(self.up, -d.u), _ratio(self.down, d.u))
+        return primal, dual
+
+
+def _schur(X: Floats, K: Floats, i: Ints, j: Ints) -> Floats:
     """H_(ij),(kl) = X_ik K_jl + X_il K_jk + K_ik X_jl + K_il X_jk."""
     Xi, Xj, Ki, Kj = X[i], X[j], K[i], K[j]
-    H = Xi[:, i] * Kj[:, j]
+    H: Floats = Xi[:, i] * Kj[:, j]
     H += Xi[:, j] * Kj[:, i]
     H += Ki[:, i] * Xj[:, j]
     H += Ki[:, j] * Xj[:, i]
     return H
 
 
-def _longest(L: Floats, step: Floats) -> float:
+def _to_boundary(L: Floats, step: Floats) -> float:
     """Largest s with L L' + s step psd."""
     half = solve_triangular(L, step, lower=True, check_finite=False)
     whole = solve_triangular(L, half.T, lower=True, check_finite=False)

@@ -55,9 +55,7 @@ def _shapes(A: Floats, claims: Claims) -> list[str]:
         "factors": (len(claims.witness.factors), steps),
         "fingerprint": (claims.witness.fingerprint.shape, (p,)),
     }
-    return [
-        f"`{name}` has size {is_}, not {should}." for name, (is_, should) in wanted.items() if is_ != should
-    ]
+    return [f"`{name}` has size {is_}, not {should}." for name, (is_, should) in wanted.items() if is_ != should]
 
 
 def _same_matrix(A: Floats, fingerprint: Floats) -> list[str]:

@@ -148,9 +148,7 @@ def test_kdd99_from_scikit_learn_is_the_same(tmp_path: Path, monkeypatch: pytest
         dtype=object,
     )
     target = np.array([row[-1].encode() for row in fields], dtype=object)
-    monkeypatch.setattr(
-        sklearn.datasets, "fetch_kddcup99", lambda **_: SimpleNamespace(data=table, target=target)
-    )
+    monkeypatch.setattr(sklearn.datasets, "fetch_kddcup99", lambda **_: SimpleNamespace(data=table, target=target))
     monkeypatch.setenv("ASPCA_DATA", str(tmp_path))
     fetched = load_kdd99(download=True)
     read = kdd99._from_lines(MADE_UP)

@@ -48,9 +48,7 @@ def test_three_rows_by_hand() -> None:
     assert m.maximum.tolist() == [6.0, 13.0]
 
 
-@pytest.mark.parametrize(
-    "dtype", [np.uint8, np.int8, np.int64, np.uint64, np.float16, np.float32, np.longdouble]
-)
+@pytest.mark.parametrize("dtype", [np.uint8, np.int8, np.int64, np.uint64, np.float16, np.float32, np.longdouble])
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_every_numeric_type_is_taken_as_float64(dtype: type, order: str) -> None:
     m = Moments.from_array(np.array(SMALL, dtype=dtype, order=order))  # type: ignore[call-overload]
@@ -215,6 +213,16 @@ def test_a_far_outlier_of_next_to_no_weight_costs_no_digits() -> None:
         chain = chain.update(row[None], [weight])
     assert_scatter(whole.scatter, scatter)
     assert_scatter(chain.scatter, scatter)
+
+
+def test_a_first_row_of_next_to_no_weight_beyond_all_digits() -> None:
+    # 1 is not seen beside 1e100: a block that starts from its first row would lose all the others.
+    rng = np.random.default_rng(2)
+    rows, weights = np.vstack([[1e100, 1e20], rng.normal(size=(500, 2))]), np.r_[1e-250, rng.random(500)]
+    mean, scatter = naive(rows[1:], weights[1:])
+    m = Moments.from_array(rows, weights)
+    assert_scatter(m.scatter, scatter)
+    assert np.abs(m.mean - mean).max() <= 1e-15
 
 
 def test_a_drifting_stream_with_forgetting_keeps_its_digits() -> None:

@@ -59,7 +59,7 @@ def rotate_pairs(columns: Floats, first: Ints, second: Ints) -> float:
     size = x + y
     present = size > 0.0
     # y / (x + y) grows with the angle and spares the arctangent.
-    order = np.argsort(np.divide(y, size, out=np.ones_like(size), where=present), axis=1, kind="stable")
+    order = np.argsort(np.divide(y, size, out=np.ones_like(size), where=present), axis=1)
     x, y = np.take_along_axis(x, order, 1), np.take_along_axis(y, order, 1)
     sum_x, sum_y = np.cumsum(x, axis=1), np.cumsum(y, axis=1)
     all_x, all_y = sum_x[:, -1:], sum_y[:, -1:]

@@ -86,7 +86,7 @@ def least_squares(L: Floats, weights: Floats, gradient: Floats, ridge: float) ->
     diagonal = own[space.upper, space.lower] + own[space.lower, space.upper]
     normal[:: n + 1] = diagonal + ridge * float(diagonal.mean())
     try:
-        factor = cho_factor(normal.reshape(n, n), lower=True, overwrite_a=True, check_finite=False)
+        factor = cho_factor(normal.reshape(n, n).T, lower=True, overwrite_a=True, check_finite=False)
     except LinAlgError:
         return None
     omega = cho_solve(factor, -space.vector(L.T @ gradient), check_finite=False)
