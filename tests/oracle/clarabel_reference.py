@@ -9,13 +9,14 @@ Three ways that share nothing with `aspca`:
 * `solve_in_basis`: over Y in X = N Y N', N a basis of what is orthogonal to V, through the dual.
 
 Why the third: with Tr(R X) = 0 no feasible X is positive definite, so the direct form has no interior point. A solver that
-meets Tr(R X) = 0 to 1e-9 may keep X V of size 3e-5, and its value then lies *below* the true one, by 1e-6 to 1e-4 of
-it as measured on the problems of these tests. Over Y both the problem and its dual have interior points and 1e-9 is
+meets Tr(R X) = 0 to 1e-8 may keep X V of size 1e-4, and its value then lies *below* the true one, by 1e-6 to 1e-4 of
+it on the problems of these tests. Over Y both the problem and its dual have interior points and 1e-9 is
 reached. So comparisons to 1e-6 use the third; the other two show that it solves the problem as the paper writes it.
 """
 
 from __future__ import annotations
 
+import warnings
 from typing import NamedTuple
 
 import clarabel
@@ -79,7 +80,7 @@ def _run(q: np.ndarray, A: sp.sparray, b: np.ndarray, cones: list, tol: float, a
     return solution
 
 
-def solve_direct(C: np.ndarray, alpha: float, V: np.ndarray, tol: float = 1e-9) -> Reference:
+def solve_direct(C: np.ndarray, alpha: float, V: np.ndarray, tol: float = 1e-8) -> Reference:
     """The problem as written, its cone data assembled by hand."""
     p, unit = C.shape[0], _unit(C, alpha)
     rows, cols = _triangle(p)
@@ -103,7 +104,7 @@ def solve_direct(C: np.ndarray, alpha: float, V: np.ndarray, tol: float = 1e-9) 
     )
     b = np.r_[right, np.zeros(2 * m + n)]
     cones = [clarabel.ZeroConeT(len(right)), clarabel.NonnegativeConeT(2 * m), clarabel.PSDTriangleConeT(p)]
-    solution = _run(q, A, b, cones, tol, accept=1e-6)
+    solution = _run(q, A, b, cones, tol, accept=1e-5)
     return Reference(float(solution.obj_val) * unit, _unstacked(np.array(solution.x)[:n], p))
 
 
@@ -135,7 +136,7 @@ def solve_in_basis(C: np.ndarray, alpha: float, V: np.ndarray, tol: float = 1e-9
     return Reference(-float(solution.obj_val) * unit, N @ Y @ N.T)
 
 
-def solve_with_cvxpy(C: np.ndarray, alpha: float, V: np.ndarray, tol: float = 1e-9) -> Reference:
+def solve_with_cvxpy(C: np.ndarray, alpha: float, V: np.ndarray, tol: float = 1e-8) -> Reference:
     """The problem as the paper writes it, handed to CVXPY."""
     import cvxpy as cp
 
@@ -146,5 +147,8 @@ def solve_with_cvxpy(C: np.ndarray, alpha: float, V: np.ndarray, tol: float = 1e
         constraints.append(cp.trace(V @ V.T @ X) == 0)
     objective = cp.trace(C / unit @ X) + alpha / unit * cp.sum(cp.abs(X))
     problem = cp.Problem(cp.Minimize(objective), constraints)
-    problem.solve(solver=cp.CLARABEL, tol_gap_abs=tol, tol_gap_rel=tol, tol_feas=tol)
+    with warnings.catch_warnings():
+        # Without an interior point the last digits are out of reach, and CVXPY says so; the tests know how many.
+        warnings.filterwarnings("ignore", message="Solution may be inaccurate")
+        problem.solve(solver=cp.CLARABEL, tol_gap_abs=tol, tol_gap_rel=tol, tol_feas=tol)
     return Reference(float(problem.value) * unit, np.asarray(X.value))

@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 
 from aspca.solvers.rotation import sparse_rotation
 
-MANY = settings(max_examples=40, deadline=None, derandomize=True)
+MANY = settings(max_examples=25, deadline=None, derandomize=True)
+SOME = settings(MANY, max_examples=10)
 
 
 @st.composite
@@ -43,7 +44,7 @@ def test_invariants(V):
     assert 1 <= result.n_starts_at_best <= result.n_starts
 
 
-@MANY
+@SOME
 @given(bases(), st.integers(0, 2**32 - 1))
 def test_signs_of_features_and_columns_and_zero_rows_do_not_matter(V, seed):
     rng = np.random.default_rng(seed)
@@ -52,7 +53,7 @@ def test_signs_of_features_and_columns_and_zero_rows_do_not_matter(V, seed):
     padded = np.zeros((2 * p, d))
     padded[::2] = flipped
     l1 = sparse_rotation(V).l1
-    assert abs(sparse_rotation(padded).l1 - l1) <= 1e-2 * l1
+    assert abs(sparse_rotation(padded).l1 - l1) <= 1e-8 * l1
     assert abs(sparse_rotation(V * rng.choice([-1.0, 1.0], d)).l1 - l1) <= 1e-2 * l1
 
 

@@ -175,10 +175,9 @@ def _walk(problem: ComponentProblem, v: Floats, S: Ints, here: Floats, u: Floats
     moved = np.zeros(problem.p)
     moved[S] = here + t[first] * (u - here)
     moved[S[first]] = 0.0
-    norm = float(np.linalg.norm(moved))
-    if norm < 1e-8:
-        return v
-    return _without_remnants(problem, moved / norm)
+    # An entry may have been a little off zero: what its leaving costs in orthogonality is taken back.
+    left = feasible_near(problem, moved)
+    return v if left is None else left
 
 
 def _grow(problem: ComponentProblem, v: Floats, value: float) -> tuple[Floats, float] | None:

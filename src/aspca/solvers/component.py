@@ -94,7 +94,7 @@ def _guess(problem: ComponentProblem, state: Incumbent, warmth: Warmth) -> None:
         state.offer_start(f - problem.V @ (problem.V.T @ f))
     for start in pair_starts(problem, 12):
         state.offer_start(start)
-    for start in unit_starts(problem, 2):
+    for start in unit_starts(problem, 1):
         state.offer_start(start)
     for f in bottom_vectors(problem, 2).T:
         for start in prefix_starts(f, 4):
@@ -136,8 +136,6 @@ def _second_order(problem: ComponentProblem, state: Incumbent, effort: Effort) -
         for f in result.factor[:, -4:].T:
             for start in prefix_starts(reweighted(problem, f, 30), 4):
                 state.offer_start(start)
-        for start in pair_starts(problem, 60):
-            state.offer_start(start)
     state.offer_dual(result.U)
     return result.iterations
 
@@ -170,8 +168,17 @@ def _finish(
 
 
 def _dominant(problem: ComponentProblem, factor: Floats | None) -> Candidate:
-    """The paper's rounding: X's top eigenvector, its entries below 1e-6 of the largest cut, orthogonal to V."""
+    """The paper's rounding: X's top eigenvector.
+
+    Entries below 1e-6 of the largest are cut, unless that turns the vector: beside dense earlier components a small
+    entry may be what keeps it orthogonal.
+    """
     f = problem.N[:, 0] if factor is None else factor[:, -1]
-    cut = feasible_near(problem, np.where(np.abs(f) > 1e-6 * np.abs(f).max(), f, 0.0))
-    v = f / np.linalg.norm(f) if cut is None else cut
+    f = f / np.linalg.norm(f)
+    for cut in (1e-6, 1e-8, 1e-10):
+        v = feasible_near(problem, np.where(np.abs(f) > cut * np.abs(f).max(), f, 0.0))
+        if v is not None and abs(float(v @ f)) > 1.0 - 1e-9:
+            return Candidate(v, problem.objective(v))
+    v = f - problem.V @ (problem.V.T @ f)
+    v = v / np.linalg.norm(v)
     return Candidate(v, problem.objective(v))

@@ -12,10 +12,10 @@ are not mixed for a gain of that size.
 from __future__ import annotations
 
 import numpy as np
-from scipy.sparse import coo_array, csr_array
+from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from aspca.linalg.arrays import Floats, Ints
+from aspca.linalg.arrays import Bools, Floats, Ints
 
 # The projector of an orthonormal V carries rounding of about 1e-16; rows linked more weakly than this are not linked.
 _LINK = 1e-13
@@ -41,7 +41,8 @@ def unit_rows(V: Floats) -> Ints:
     # A norm of 1 - 1e-12 still allows entries of 1e-6 elsewhere; P e_k = e_k is the test that means it.
     image = V @ V[rows].T
     image[rows, np.arange(len(rows))] -= 1.0
-    return rows[np.abs(image).max(axis=0, initial=0.0) <= _LINK]
+    exact: Bools = np.abs(image).max(axis=0, initial=0.0) <= _LINK
+    return rows[exact]
 
 
 def hidden_blocks(V: Floats) -> list[tuple[Ints, Floats]]:
@@ -57,7 +58,9 @@ def hidden_blocks(V: Floats) -> list[tuple[Ints, Floats]]:
     if p > _MOST_ROWS:
         return []
     projector = V @ V.T
-    count, label = connected_components(csr_array(np.abs(projector) > _LINK), directed=False)
+    rows, columns = np.nonzero(np.abs(projector) > _LINK)
+    links = coo_array((np.ones(len(rows)), (rows, columns)), shape=(p, p))
+    count, label = connected_components(links, directed=False)
     if count < 2:
         return []
     blocks = []

@@ -34,16 +34,12 @@ def best_small_rotation(L: Floats, radius: float) -> tuple[Floats, float]:
     equation = np.broadcast_to(np.arange(m)[:, None], value.shape)
     change = sparse.csr_array((value[keep], (equation[keep], position[keep])), shape=(m, n))
     eye = sparse.eye_array(m, format="csr")
+    bounds = [(-radius, radius)] * n + [(0.0, np.inf)] * (2 * m)
     result = linprog(
         np.concatenate([cost, np.ones(2 * m)]),
         A_eq=sparse.hstack([change, -eye, eye], format="csc"),
         b_eq=-L[rows, columns],
-        bounds=np.concatenate(
-            [
-                np.broadcast_to([-radius, radius], (n, 2)),
-                np.broadcast_to([0.0, np.inf], (2 * m, 2)),
-            ]
-        ),
+        bounds=bounds,
         method="highs-ds",
     )
     if result.x is None:

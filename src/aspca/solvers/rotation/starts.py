@@ -14,11 +14,11 @@ _SEED = 20150810
 
 @dataclass(frozen=True)
 class Starts:
-    """Rotations to begin from and how each is annealed; see `anneal` for the last two."""
+    """Rotations to begin from and how each is annealed; see `anneal`."""
 
     rotations: Floats
     momentum: Floats
-    warmth: Floats
+    mu_first: Floats
 
 
 def spiky_rotation(V: Floats, n_steps: int = 60) -> Floats:
@@ -38,8 +38,11 @@ def n_random_starts(d: int) -> int:
     return 1 if d <= 48 else 0
 
 
-def make_starts(V: Floats, n_random: int) -> Starts:
-    """The starts for V, the same in every run: given basis (twice, two momenta), spiky, random."""
+def make_starts(V: Floats, n_random: int, entry_size: float) -> Starts:
+    """The starts for V, the same in every run: given basis (twice, two momenta), spiky, random.
+
+    `entry_size` is the smoothing from which the warmest of them are annealed, the paper's first mu.
+    """
     d = V.shape[1]
     random = np.random.default_rng(_SEED)
     eye = np.eye(d)
@@ -51,4 +54,4 @@ def make_starts(V: Floats, n_random: int) -> Starts:
     momentum[0], warmth[0] = 0.95, 1.0
     if d <= 48:
         momentum[1], warmth[1], warmth[2] = 0.85, 1.0, 0.3
-    return Starts(np.stack(rotations), momentum, warmth)
+    return Starts(np.stack(rotations), momentum, entry_size * warmth)

@@ -53,9 +53,7 @@ def skew_space(d: int) -> SkewSpace:
     # Two different pairs meet in the quadratic form only through the one column i they share.
     keep = (i != j) & (i != k) & (j != k)
     i, j, k = i[keep], j[keep], k[keep]
-    return SkewSpace(
-        upper, lower, (i * d + j) * d + k, position[j, i] * n + position[k, i], sign[j, i] * sign[k, i]
-    )
+    return SkewSpace(upper, lower, (i * d + j) * d + k, position[j, i] * n + position[k, i], sign[j, i] * sign[k, i])
 
 
 def least_squares(L: Floats, weights: Floats, gradient: Floats, ridge: float) -> Floats | None:

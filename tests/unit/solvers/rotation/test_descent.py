@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from aspca.solvers.rotation.anneal import anneal, polar
+from aspca.solvers.rotation.anneal import anneal, polar, quick_polar
 from aspca.solvers.rotation.polish import best_small_rotation, polish
 from aspca.solvers.rotation.reweight import sharpen, snap
 from aspca.solvers.rotation.starts import make_starts, spiky_rotation
@@ -64,9 +64,9 @@ def test_snap_restores_blurred_zeros_exactly():
 def test_annealing_finds_planted_columns_from_every_start():
     sparse = np.kron(np.eye(4), np.full((4, 1), 0.5))
     V = sparse @ polar(np.random.default_rng(5).standard_normal((4, 4)))
-    starts = make_starts(V, 3)
-    assert len(starts.rotations) == len(starts.momentum) == len(starts.warmth) == 6
-    for Q in anneal(V, starts.rotations, starts.momentum, starts.warmth):
+    starts = make_starts(V, 3, 0.5)
+    assert len(starts.rotations) == len(starts.momentum) == len(starts.mu_first) == 6
+    for Q in anneal(V, starts.rotations, starts.momentum, starts.mu_first):
         np.testing.assert_allclose(Q.T @ Q, np.eye(4), atol=1e-13)
         assert np.abs(V @ Q).sum() == pytest.approx(8.0, rel=1e-2)
 
@@ -78,4 +78,11 @@ def test_spiky_rotation_raises_the_fourth_moment():
 
 def test_starts_are_the_same_every_time():
     V = orthonormal(20, 6)
-    np.testing.assert_array_equal(make_starts(V, 4).rotations, make_starts(V, 4).rotations)
+    np.testing.assert_array_equal(make_starts(V, 4, 0.5).rotations, make_starts(V, 4, 0.5).rotations)
+
+
+@pytest.mark.parametrize("spread", [0.1, 0.5, 5.0])
+@pytest.mark.parametrize("d", [4, 24, 40])
+def test_quick_polar_equals_polar(d, spread):
+    M = np.eye(d) + spread * np.random.default_rng(d).standard_normal((3, d, d)) / np.sqrt(d)
+    np.testing.assert_allclose(quick_polar(M), polar(M), atol=1e-9)

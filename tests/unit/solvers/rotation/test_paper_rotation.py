@@ -13,7 +13,7 @@ def orthonormal(seed, p, d):
 def test_one_step_is_soft_threshold_then_procrustes():
     V = orthonormal(0, 7, 3)
     mu = np.linalg.norm(V) / np.abs(V).sum()
-    C = np.where(V > mu, V - mu, np.where(V < -mu, V + mu, 0.0))
+    C = np.array([[max(v - mu, 0.0) + min(v + mu, 0.0) for v in row] for row in V])
     X = paper_rotation(V, n_steps=1)
     # X minimises ||V - C X'||_F among orthogonal matrices: no nearby rotation is better.
     rng = np.random.default_rng(1)

@@ -116,7 +116,7 @@ def test_the_span_and_orthonormality_are_kept(name, solved):
 def test_figures_are_those_of_the_loadings_and_zeros_are_exact(name, solved):
     V, result = ZOO[name], solved[name]
     L = result.loadings
-    assert result.start_l1 == np.abs(V).sum()
+    assert result.start_l1 == pytest.approx(np.abs(V).sum(), rel=1e-14)
     assert result.l1 == np.abs(L).sum()
     assert result.n_zeros == np.sum(L == 0.0)
     assert not np.any((L != 0.0) & (np.abs(L) < 1e-14))
@@ -138,7 +138,7 @@ def test_small_results_are_corners(name, solved):
 
 @pytest.mark.parametrize(
     ("name", "reached"),
-    # The lowest values seen in long searches with thousands of starts were not lower than these by 0.1 %.
+    # The lowest values met from 600 random starts (15 ways of annealing, 40 starts each).
     [
         ("breast cancer, last 10", 27.006),
         ("breast cancer, first 10", 27.0493),
@@ -155,7 +155,7 @@ def test_solved_by_hand(name, solved):
     V, result = ZOO[name], solved[name]
     d = V.shape[1]
     if d > 1:
-        assert result.l1 == d
+        assert result.l1 == pytest.approx(d, rel=1e-14)
         assert result.n_zeros == V.size - d
     if name in ("identity", "one column", "1 x 1"):
         np.testing.assert_array_equal(result.rotation, np.eye(d))
