@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, OutlierMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from aspca.linalg.arrays import Floats
 from aspca.model.defaults import default_alpha, default_n_components
@@ -105,7 +105,7 @@ class ASPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OutlierMixin, Bas
     >>> X = np.column_stack([a, a + 0.01 * rng.normal(size=200), rng.normal(size=200)])
     >>> model = ASPCA(n_components=1).fit(X)
     >>> np.round(model.components_, 2)
-    array([[ 0.71, -0.7 ,  0.  ]])
+    array([[ 0.71, -0.71,  0.  ]])
     >>> model.predict([[1.0, 1.0, 0.0], [1.0, 2.0, 0.0]])
     array([ 1, -1])
     """
@@ -173,6 +173,7 @@ class ASPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OutlierMixin, Bas
         if not isinstance(moments, Moments):
             raise TypeError(f"fit_moments takes aspca.Moments, got {type(moments).__name__}; see Moments.from_array.")
         self.n_features_in_ = moments.n_features
+        self._named_by_hand = False
         if feature_names is not None:
             names = np.asarray(feature_names, dtype=object)
             if names.shape != (moments.n_features,):
@@ -180,6 +181,7 @@ class ASPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OutlierMixin, Bas
                     f"feature_names has {names.size} entries, but there are {moments.n_features} features."
                 )
             self.feature_names_in_ = names
+            self._named_by_hand = True
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
         self._fit(moments)
@@ -290,7 +292,7 @@ class ASPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OutlierMixin, Bas
     @property
     def rules_(self) -> tuple[Rule, ...]:
         names = self._names() or tuple(f"x{j}" for j in range(self.n_features_in_))
-        return rules_of(self.components_.T, self.mean_, self.scale_, self.explained_variance_, names)
+        return rules_of(self.components_.T, self.mean_, self.scale_, self.covariance_, names)
 
     # ---- small print
 
@@ -299,6 +301,10 @@ class ASPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OutlierMixin, Bas
         return Projector(m.centre, m.residual, self.scale_, self.components_.T)
 
     def _rows(self, X: Any, *, reset: bool, least: int) -> Any:
+        if reset:
+            self._named_by_hand = False
+        elif self._named_by_hand and not hasattr(X, "columns"):
+            return self._nameless_rows(X)
         X = validate_data(
             self,
             X,
@@ -308,11 +314,19 @@ class ASPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OutlierMixin, Bas
             ensure_min_samples=least,
             accept_sparse=False,
         )
-        if not reset:
-            # Moments check the rows they take in; rows to be scored are checked here.
-            columns = X.T
-            if X.dtype.kind == "f" and not values_allowed(X.min(axis=0), X.max(axis=0)):
-                raise value_error([columns], self._names())
+        return X if reset else self._allowed(X)
+
+    def _nameless_rows(self, X: Any) -> Any:
+        """Rows without names for a model whose names were handed to fit_moments: their order is taken on trust."""
+        X = check_array(X, dtype="numeric", ensure_all_finite=False)
+        if X.shape[1] != self.n_features_in_:
+            raise ValueError(f"X has {X.shape[1]} features, but ASPCA is expecting {self.n_features_in_} features.")
+        return self._allowed(X)
+
+    def _allowed(self, X: Any) -> Any:
+        """Moments check the rows they take in; rows to be scored are checked here."""
+        if X.dtype.kind == "f" and not values_allowed(X.min(axis=0), X.max(axis=0)):
+            raise value_error([X.T], self._names())
         return X
 
     def _names(self) -> tuple[str, ...] | None:

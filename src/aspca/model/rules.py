@@ -8,42 +8,73 @@ import numpy as np
 
 from aspca.linalg.arrays import Floats, frozen
 
+# A term that moves a rule by less than this share of its spread does not show in its text.
+_VISIBLE = 0.1
+
 
 @dataclass(frozen=True)
 class Rule:
     """A linear relation that normal rows obey: coefficients . x = centre, give or take `spread`.
 
-    `coefficients` (k,) belong to the original units of `features` and are scaled to unit length.
+    Attributes
+    ----------
+    features : tuple of str
+        The features it relates.
+    coefficients : ndarray of shape (k,)
+        In the original units of the features, scaled to unit length.
+    deviations : ndarray of shape (k,)
+        The features' own standard deviations.
+    centre, spread : float
+        Mean and standard deviation of coefficients . x over the training rows.
     """
 
     features: tuple[str, ...]
     coefficients: Floats
+    deviations: Floats
     centre: float
     spread: float
 
     def __str__(self) -> str:
-        terms = ""
-        for name, coefficient in zip(self.features, self.coefficients, strict=True):
-            sign = "-" if coefficient < 0 else "+"
-            size = "" if len(self.features) == 1 else f"{abs(coefficient):.2g} "
-            terms += f" {sign} {size}{name}" if terms else f"{'-' if sign == '-' else ''}{size}{name}"
-        centre = 0.0 if abs(self.centre) < 0.5 * self.spread else self.centre
-        return f"{terms} = {centre:.3g} (± {self.spread:.2g})"
+        """As in ``0.31 A + 0.31 B + 0.64 C = 0.63 D (± 0.04)``: terms too small to matter are left out."""
+        moved = np.abs(self.coefficients) * self.deviations
+        shown = moved >= min(_VISIBLE * self.spread, moved.max())
+        alone = int(shown.sum()) == 1
+        # A feature alone is measured in its own units.
+        unit = abs(float(self.coefficients[shown][0])) if alone else 1.0
+        terms = [
+            (float(c), name if alone else f"{abs(c):.2g} {name}")
+            for c, name, visible in zip(self.coefficients, self.features, shown, strict=True)
+            if visible
+        ]
+        left = [text for c, text in terms if c > 0]
+        right = [text for c, text in terms if c < 0]
+        centre = 0.0 if abs(self.centre) < 0.5 * self.spread else self.centre / unit
+        if not left:
+            left, right, centre = right, [], -centre
+        equation = f"{' + '.join(left)} = {' + '.join(right)}"
+        if not right:
+            equation += f"{centre:.4g}"
+        elif centre != 0.0:
+            equation += f" {'+' if centre > 0 else '-'} {abs(centre):.4g}"
+        return f"{equation} (± {self.spread / unit:.2g})"
 
 
 def rules_of(
-    loadings: Floats, mean: Floats, scale: Floats, variances: Floats, names: tuple[str, ...]
+    loadings: Floats, mean: Floats, scale: Floats, covariance: Floats, names: tuple[str, ...]
 ) -> tuple[Rule, ...]:
-    """One rule per column of `loadings` (p, d), from the scaled space back to the original units."""
+    """One rule per column of `loadings` (p, d), from the scaled space (`covariance`) back to the original units."""
     rules = []
-    for column, variance in zip(loadings.T, variances, strict=True):
+    deviations = np.sqrt(np.diag(covariance)) * scale
+    for column in loadings.T:
         used = np.flatnonzero(column)
         raw = column[used] / scale[used]
         length = float(np.linalg.norm(raw))
+        variance = float(column @ covariance @ column)
         rules.append(
             Rule(
                 features=tuple(names[j] for j in used),
                 coefficients=frozen(raw / length),
+                deviations=frozen(deviations[used]),
                 centre=float((raw / length) @ mean[used]),
                 spread=float(np.sqrt(max(variance, 0.0))) / length,
             )

@@ -1,0 +1,35 @@
+"""What the README shows runs, and prints what it says."""
+
+from __future__ import annotations
+
+import doctest
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+
+
+def test_the_two_commands_are_shown() -> None:
+    shell = "\n".join(code for language, code in BLOCKS if language == "sh")
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    for command in ("demo", "test"):
+        assert f"make {command}" in shell
+        assert re.search(rf"^{command}:", makefile, re.MULTILINE)
+
+
+@pytest.mark.parametrize("code", [code for language, code in BLOCKS if language == "python"], ids=lambda c: c[:30])
+def test_python_blocks(code: str) -> None:
+    test = doctest.DocTestParser().get_doctest(code, {}, "README", "README.md", 0)
+    assert test.examples, "a block of Python in the README must be a session with >>> prompts"
+    results = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(test)
+    assert results.failed == 0
+
+
+@pytest.mark.parametrize("module", ["aspca.estimators.aspca"])
+def test_docstring_examples(module: str) -> None:
+    results = doctest.testmod(__import__(module, fromlist=["_"]), optionflags=doctest.NORMALIZE_WHITESPACE)
+    assert results.attempted > 0
+    assert results.failed == 0

@@ -1,0 +1,33 @@
+"""scikit-learn's own checks: every one passes, none is expected to fail."""
+
+from __future__ import annotations
+
+import pytest
+from sklearn.utils.estimator_checks import estimator_checks_generator
+
+from aspca import ASPCA
+
+ESTIMATORS = [
+    ASPCA(variant=variant, contamination=contamination)
+    for variant in ("F", "B", "FG", "BG", "G")
+    for contamination in ("auto", 0.1)
+]
+
+
+def _cases() -> list[object]:
+    return [
+        pytest.param(estimator, check, id=f"{estimator.variant}-{estimator.contamination}-{_name(check)}-{number}")
+        for estimator in ESTIMATORS
+        for number, (_, check) in enumerate(estimator_checks_generator(estimator, legacy=True))
+    ]
+
+
+def _name(check: object) -> str:
+    return str(getattr(check, "func", check).__name__)  # type: ignore[attr-defined]
+
+
+# scikit-learn's checks provoke warnings of their own (pandas missing, deprecated containers, tied eigenvalues in G).
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(("estimator", "check"), _cases())
+def test_check(estimator: ASPCA, check: object) -> None:
+    check(estimator)  # type: ignore[operator]
