@@ -16,7 +16,7 @@ from aspca.solvers.rotation.tangent import cayley, least_squares
 _LONGEST_TURN = 0.3
 
 
-def _best_step(L: Floats, change: Floats, longest: float) -> float:
+def best_step(L: Floats, change: Floats, longest: float) -> float:
     """The t in [0, longest] that minimises sum |L + t change|: a weighted median of the crossings."""
     here, slope = L.ravel(), change.ravel()
     downhill = float(np.sum(np.sign(here) * slope) + np.sum(np.abs(slope[here == 0.0])))
@@ -57,47 +57,9 @@ def sharpen(L: Floats, n_steps: int = 30, mu_first: float = 3e-3, mu_last: float
             break
         longest = _LONGEST_TURN / turn
         # At least the full step: it belongs to the smoothed problem, where stopping at a corner is premature.
-        step = min(max(_best_step(L, L @ skew, longest), 1.0), longest)
+        step = min(max(best_step(L, L @ skew, longest), 1.0), longest)
         L = L @ cayley(step * skew)
         value = float(np.abs(L).sum())
         if value < lowest:
             best, lowest = L, value
     return best
-
-
-def snap(V: Floats, Q: Floats, slack: float = 1e-10) -> Floats:
-    """Turn the nearly zero entries of V Q into zeros, by Newton's method on the rotation.
-
-    Parameters
-    ----------
-    V : ndarray of shape (p, d)
-        Orthonormal columns, d >= 2.
-    Q : ndarray of shape (d, d)
-        Orthogonal.
-    slack : float
-        Relative rise of the L1 norm that is accepted in exchange for the zeros.
-
-    Returns
-    -------
-    ndarray of shape (d, d)
-        Orthogonal. As many entries as possible that were below 1e-5 are now zero to rounding; Q itself when no
-        such rotation exists.
-    """
-    allowed = float(np.abs(V @ Q).sum()) * (1.0 + slack)
-    for threshold in (1e-5, 1e-6, 1e-7, 1e-8, 1e-10):
-        L = V @ Q
-        wanted = np.abs(L) < threshold
-        if not wanted.any():
-            break
-        turned = Q
-        for _ in range(8):
-            skew = least_squares(L, wanted.astype(np.float64), np.where(wanted, L, 0.0), ridge=1e-13)
-            if skew is None or float(np.abs(skew).max()) > 1e-2:
-                break
-            turned = turned @ cayley(skew)
-            L = V @ turned
-            if float(np.abs(L[wanted]).max()) < 1e-15:
-                break
-        if float(np.abs(L[wanted]).max()) < 1e-14 and float(np.abs(L).sum()) <= allowed:
-            return turned
-    return Q

@@ -14,9 +14,10 @@ from scipy.optimize import linear_sum_assignment
 from aspca.linalg.arrays import Floats, frozen
 from aspca.solvers.rotation.anneal import anneal, polar
 from aspca.solvers.rotation.blocks import column_groups, hidden_blocks, unit_rows
+from aspca.solvers.rotation.corner import complete, snap
 from aspca.solvers.rotation.jacobi import jacobi
 from aspca.solvers.rotation.polish import polish
-from aspca.solvers.rotation.reweight import sharpen, snap
+from aspca.solvers.rotation.reweight import sharpen
 from aspca.solvers.rotation.starts import make_starts, n_random_starts
 
 # Second-order steps factorise a d(d-1)/2 square matrix: 1128 at 48 columns, about 20 ms each.
@@ -177,9 +178,9 @@ def _most_promising(near: list[Floats], count: int) -> list[int]:
 
 
 def _corner(V: Floats, L: Floats) -> Floats:
-    """The rotation to L with its nearly zero entries made zero."""
+    """The rotation to the corner near L, its zeros exact and complete."""
     Q = _rotation_to(V, L)
-    return snap(V, Q) if V.shape[1] <= _MOST_COLUMNS_SECOND_ORDER else Q
+    return complete(V, snap(V, Q)) if V.shape[1] <= _MOST_COLUMNS_SECOND_ORDER else Q
 
 
 def _refine(L: Floats) -> Floats:

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from aspca.solvers.rotation.anneal import anneal, polar, quick_polar
+from aspca.solvers.rotation.corner import snap
 from aspca.solvers.rotation.polish import best_small_rotation, polish
-from aspca.solvers.rotation.reweight import sharpen, snap
+from aspca.solvers.rotation.reweight import sharpen
 from aspca.solvers.rotation.starts import make_starts, spiky_rotation
 
 SHAPES = [(5, 3), (9, 8), (20, 6), (30, 10)]

@@ -1,0 +1,74 @@
+"""Every step on the paper's data: the convex problem solved, and the vector optimal wherever one vector can be."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+# Rank-one steps whose dual is degenerate, so that a gap of 1e-5 must do: (case, step). None so far.
+DEGENERATE: set[tuple[str, int]] = set()
+# Clarabel's share lies between the two groups (see make_rank_one): rank two by its value, 2.4e-6 below our vector's.
+BORDERLINE = {("kdd99-F-100-dominant", 34)}
+
+
+def test_every_step_solves_the_convex_problem(case, fitted):
+    gaps = np.array([c.sdp_gap for c in fitted.certificates])
+    assert gaps.size == fitted.sequence.shape[1]
+    assert (gaps >= 0).all()
+    assert gaps.max() <= 1e-6
+
+
+def test_bounds_enclose_clarabels_value(case, fitted, settled, made):
+    for certificate, step in zip(fitted.certificates, settled, strict=True):
+        slack = 1e-7 * made.size_of(case, certificate.primal)
+        assert certificate.lower <= step["value"] + slack
+        assert step["value"] <= certificate.primal + slack
+        assert certificate.primal <= certificate.upper
+        assert abs(certificate.upper - step["upper"]) <= 10 * slack
+
+
+def test_rank_one_steps_have_no_gap(case, fitted, settled):
+    steps = [k for k, step in enumerate(settled) if step["kind"] != "not rank one"]
+    assert steps
+    for k in steps:
+        allowed = 1e-5 if (str(case), k) in DEGENERATE else 1e-6
+        assert fitted.certificates[k].gap <= allowed, f"step {k} ({settled[k]['kind']})"
+        assert fitted.certificates[k].rank_one
+
+
+def test_other_steps_say_so_and_give_the_true_gap(case, fitted, settled, made, record_property):
+    """Seen with `pytest -rP`."""
+    for k, step in enumerate(settled):
+        if step["kind"] != "not rank one":
+            continue
+        certificate = fitted.certificates[k]
+        print(f"{case} step {k}: gap {certificate.gap:.3e}, top eigenvalue share {step['share']:.6f}")
+        record_property(f"gap of step {k}", certificate.gap)
+        assert not certificate.rank_one
+        assert "not rank one" in certificate.status
+        # The gap that we state is the distance to the optimum as Clarabel has it: no more, no less.
+        size = made.size_of(case, certificate.upper)
+        assert certificate.gap == pytest.approx((certificate.upper - step["value"]) / size, abs=1e-6)
+
+
+def test_ties_are_flagged(case, fitted, settled):
+    for k, step in enumerate(settled):
+        if step["kind"] == "tie":
+            assert fitted.certificates[k].tie, f"step {k}"
+
+
+def test_the_result_verifies(case, fitted, made):
+    verification = fitted.verify(made.scatter(case.data))
+    assert verification, str(verification)
+
+
+def test_the_stored_word_of_clarabel_is_clear(made):
+    """No step lies between "one vector" and "several", except those named above."""
+    stored = json.loads(made.STORE.read_text())
+    assert set(stored) == {str(case) for case in made.CASES}
+    between = {
+        (name, k) for name, steps in stored.items() for k, step in enumerate(steps) if 1e-7 < 1 - step["share"] < 1e-5
+    }
+    assert between == BORDERLINE
