@@ -55,19 +55,7 @@ def fitted(case):
 def settled(case, fitted):
     """Clarabel's word on each step, if it is about our sequence as it is now."""
     stored = json.loads(_made.STORE.read_text()).get(str(case), [])
-    regenerate = f"regenerate it with `python tests/certificates/make_rank_one.py {case}` and read the difference"
-    now = _made.recognised(case, fitted)
-    if len(stored) != len(now):
-        pytest.fail(f"rank_one.json has {len(stored)} steps of {case}, our sequence {len(now)}: {regenerate}.")
-    for k, (old, new) in enumerate(zip(stored, now, strict=True)):
-        same = old["support"] == new["support"]
-        same = same and abs(old["upper"] - new["upper"]) <= 1e-6 * _made.size_of(case, new["upper"])
-        if not same:
-            pytest.fail(
-                f"From step {k} on our sequence is not the one that rank_one.json speaks of (objective "
-                f"{new['upper']:.9g}, stored {old['upper']:.9g}): {regenerate}."
-            )
-        kind = _made.kind_of(case, old["upper"], old["value"], old["share"])
-        if old["kind"] != kind:
-            pytest.fail(f"rank_one.json calls step {k} {old['kind']}, by its numbers it is {kind}: {regenerate}.")
+    reason = _made.stale(case, fitted, stored)
+    if reason:
+        pytest.fail(reason)
     return stored

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 
 import numpy as np
@@ -62,6 +63,25 @@ def test_ties_are_flagged(case, fitted, settled):
 def test_the_result_verifies(case, fitted, made):
     verification = fitted.verify(made.scatter(case.data))
     assert verification, str(verification)
+
+
+def test_stale_words_of_clarabel_are_noticed(made):
+    """Each change of our sequence must ask for new data."""
+    case = next(case for case in made.CASES if str(case) == "breast_cancer-B-10-sparse")
+    found = made.fit(case)
+    stored = json.loads(made.STORE.read_text())[str(case)]
+    assert made.stale(case, found, stored) is None
+    for change in (
+        lambda steps: steps.pop(),
+        lambda steps: steps[3]["support"].append(29),
+        lambda steps: steps[3].update(upper=steps[3]["upper"] * (1 + 1e-4)),
+        lambda steps: steps.insert(0, steps.pop(1)),
+        lambda steps: steps[3].update(kind="not rank one"),
+        lambda steps: steps[3].update(share=0.7, value=steps[3]["upper"] - 1.0),
+    ):
+        changed = copy.deepcopy(stored)
+        change(changed)
+        assert "regenerate" in made.stale(case, found, changed)
 
 
 def test_the_stored_word_of_clarabel_is_clear(made):

@@ -8,9 +8,9 @@ Three ways that share nothing with `aspca`:
 * `solve_direct`: the same cone program with its data assembled by hand, which saves most of the set-up.
 * `solve_in_basis`: over Y in X = N Y N', N a basis of what is orthogonal to V, through the dual.
 
-Why the third: with Tr(R X) = 0 no feasible X is positive definite, so the direct form has no interior point. A solver that
-meets Tr(R X) = 0 to 1e-8 may keep X V of size 1e-4, and its value then lies *below* the true one, by 1e-6 to 1e-4 of
-it on the problems of these tests. Over Y both the problem and its dual have interior points and 1e-9 is
+Why the third: with Tr(R X) = 0 no feasible X is positive definite, so the direct form has no interior point. A
+solver that meets Tr(R X) = 0 to 1e-8 may keep X V of size 1e-4, and its value then lies *below* the true one, by
+1e-6 to 1e-4 of it on the problems of these tests. Over Y both the problem and its dual have interior points and 1e-9 is
 reached. So comparisons to 1e-6 use the third; the other two show that it solves the problem as the paper writes it.
 """
 

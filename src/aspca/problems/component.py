@@ -75,15 +75,21 @@ class ComponentProblem:
         x = factor @ factor.T
         return float(np.vdot(self.C, x)) + self.alpha * float(np.abs(x).sum())
 
-    def dual(self, U: Floats) -> float:
-        """A lower bound on the convex problem's value that rounding cannot turn into a false one."""
+    def dual(self, U: Floats) -> tuple[float, float]:
+        """A lower bound on the convex problem's value, and how far the next eigenvalue of N'(C + U)N lies above it.
+
+        The bound is lowered by what rounding may have added. A distance well above the gap shows that the optimum is
+        unique: every optimal X lies in the span of the bottom eigenvector.
+        """
         m = self.N.T @ (self.C + U) @ self.N
         m = 0.5 * (m + m.T)
+        if m.shape[0] == 1:
+            return float(m[0, 0]) - self.rounding, np.inf
         if m.shape[0] <= 64:
-            low = float(np.linalg.eigvalsh(m)[0])
+            low = np.linalg.eigvalsh(m)[:2]
         else:
-            low = float(eigh(m, eigvals_only=True, subset_by_index=[0, 0], check_finite=False)[0])
-        return low - self.rounding
+            low = eigh(m, eigvals_only=True, subset_by_index=[0, 1], check_finite=False)
+        return float(low[0]) - self.rounding, float(low[1] - low[0])
 
     def relative(self, difference: float, value: float) -> float:
         """A gap as certificates quote it."""

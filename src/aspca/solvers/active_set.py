@@ -91,6 +91,20 @@ def feasible_near(problem: ComponentProblem, start: Floats) -> Floats | None:
     return _without_remnants(problem, v)
 
 
+def trimmed(problem: ComponentProblem, f: Floats) -> Floats:
+    """f (orthogonal to V) without its entries below 1e-6 of the largest, as a unit vector.
+
+    Unless cutting them turns it: beside dense earlier components a small entry may be what keeps f orthogonal.
+    """
+    f = f / np.linalg.norm(f)
+    for cut in (1e-6, 1e-8, 1e-10):
+        v = feasible_near(problem, np.where(np.abs(f) > cut * np.abs(f).max(), f, 0.0))
+        if v is not None and abs(float(v @ f)) > 1.0 - 1e-9:
+            return v
+    v = f - problem.V @ (problem.V.T @ f)
+    return np.asarray(v / np.linalg.norm(v), dtype=np.float64)
+
+
 def _without_remnants(problem: ComponentProblem, v: Floats) -> Floats:
     """Entries that are zero but for rounding become zero, at no cost in orthogonality."""
     small = (v != 0) & (np.abs(v) <= _ZERO * np.abs(v).max())

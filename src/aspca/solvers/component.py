@@ -17,7 +17,7 @@ import numpy as np
 from aspca.linalg.arrays import Floats
 from aspca.problems.component import ComponentProblem
 from aspca.solvers import interior_point as ipm
-from aspca.solvers.active_set import Candidate, feasible_near
+from aspca.solvers.active_set import Candidate, trimmed
 from aspca.solvers.admm import Iterate
 from aspca.solvers.incumbent import Incumbent
 from aspca.solvers.starts import bottom_vectors, pair_starts, prefix_starts, reweighted, unit_starts
@@ -72,55 +72,71 @@ class ComponentSolution:
 def solve_component(problem: ComponentProblem, effort: Effort, *, dominant: bool, warmth: Warmth) -> ComponentSolution:
     """Solve one component's problem to `effort.tol`; see the module's text for the stages."""
     state = Incumbent(problem)
+    duals = [_in_box(problem, U) for U in warmth.multipliers] + [problem.closed_form_dual()]
+    _first_guesses(problem, state, warmth)
+    for U in duals:
+        state.offer_dual(U, effort.tol)
+        if state.settled(effort.tol):
+            return _finish(problem, state, effort, dominant, 0)
     iterations = 0
-    ended: Status | None = None
-    _guess(problem, state, warmth)
-    for U in (problem.closed_form_dual(), *warmth.multipliers):
-        first = np.clip(U, -problem.alpha, problem.alpha)
-        np.fill_diagonal(first, problem.alpha)
-        state.offer_dual(first)
-    if state.gap > effort.tol and not effort.spent():
+    if not effort.spent():
         small = problem.p <= ipm.LARGEST
-        iterations = _first_order(problem, state, first, effort, limit=60 if small else effort.max_iter)
+        iterations = _first_order(problem, state, duals[0], effort, limit=60 if small else effort.max_iter)
         if state.gap > effort.tol and small and not effort.spent():
             iterations += _second_order(problem, state, effort)
-    if state.sdp_gap > effort.tol:
-        ended = Status.BUDGET if effort.spent() else Status.ITERATIONS
-    return _finish(problem, state, effort, dominant, iterations, ended)
+        if not state.settled(effort.tol) and not effort.spent():
+            _more_guesses(problem, state)
+    return _finish(problem, state, effort, dominant, iterations)
 
 
-def _guess(problem: ComponentProblem, state: Incumbent, warmth: Warmth) -> None:
+def _in_box(problem: ComponentProblem, U: Floats) -> Floats:
+    inside = np.clip(U, -problem.alpha, problem.alpha)
+    np.fill_diagonal(inside, problem.alpha)
+    return inside
+
+
+def _first_guesses(problem: ComponentProblem, state: Incumbent, warmth: Warmth) -> None:
+    """What is right most of the time."""
     for f in warmth.vectors.T:
         state.offer_start(f - problem.V @ (problem.V.T @ f))
-    for start in pair_starts(problem, 12):
+    for start in pair_starts(problem, 3):
         state.offer_start(start)
     for start in unit_starts(problem, 1):
         state.offer_start(start)
-    for f in bottom_vectors(problem, 2).T:
-        for start in prefix_starts(f, 4):
-            state.offer_start(start)
 
 
-def _round(problem: ComponentProblem, state: Incumbent, factor: Floats, Z: Floats | None) -> None:
-    f = factor[:, -1]
-    if Z is not None:
-        state.offer_start(np.where(np.diag(Z) > 0, f, 0.0))
-    for start in prefix_starts(f, 3):
+def _more_guesses(problem: ComponentProblem, state: Incumbent) -> None:
+    """For the best vector where the optimum is not rank one, and for the ties of one that is."""
+    for start in pair_starts(problem, 12):
         state.offer_start(start)
+    for f in bottom_vectors(problem, 2).T:
+        _offer_rounded(problem, state, f, 2)
+    if state.factor is not None and state.gap > state.sdp_gap:
+        for f in state.factor[:, -4:].T:
+            near = reweighted(problem, f, 30)
+            for start in (near, *prefix_starts(near, 3)):
+                state.offer_start(start)
 
 
 def _first_order(problem: ComponentProblem, state: Incumbent, U: Floats, effort: Effort, limit: int) -> int:
+    """ADMM until the gap closes; a vector is rounded from it only now and then, which costs more than its steps."""
+    small = problem.p <= ipm.LARGEST
     iterate = Iterate.start(problem, U)
-    check = 1
+    check, rounding = 1, 10
     for iteration in range(1, limit + 1):
         iterate.step(problem)
         if iteration < check and iteration < limit:
             continue
-        check = iteration + max(1 + iteration, 10) if iteration < 5 else iteration + max(10, iteration // 10)
+        check = 5 if iteration < 5 else iteration + max(5, iteration // 10)
         state.offer_factor(iterate.factor)
-        _round(problem, state, iterate.factor, iterate.Z)
-        state.offer_dual(iterate.U)
-        if state.gap <= effort.tol or (problem.p > ipm.LARGEST and state.sdp_gap <= effort.tol) or effort.spent():
+        if iteration >= rounding:
+            rounding = 4 * iteration
+            f = iterate.factor[:, -1]
+            state.offer_start(np.where(np.diag(iterate.Z) > 0, f, 0.0))
+            _offer_rounded(problem, state, f, 2)
+        state.offer_dual(iterate.U, effort.tol)
+        done = state.gap if small else state.sdp_gap
+        if done <= effort.tol or effort.spent():
             return iteration
         iterate.balance(problem)
     return limit
@@ -128,16 +144,18 @@ def _first_order(problem: ComponentProblem, state: Incumbent, U: Floats, effort:
 
 def _second_order(problem: ComponentProblem, state: Incumbent, effort: Effort) -> int:
     # A hundredth of the tolerance: what is asked of X's bounds must survive cutting its factor and rounding.
-    result = ipm.interior_point(problem, 1e-2 * min(effort.tol, 1e-6), effort.deadline)
+    result = ipm.interior_point(problem, 1e-2 * effort.tol, effort.deadline)
     state.offer_factor(result.factor)
-    _round(problem, state, result.factor, None)
-    if state.gap > effort.tol:
-        # Not rank one, as it seems: look for the best vector in earnest.
-        for f in result.factor[:, -4:].T:
-            for start in prefix_starts(reweighted(problem, f, 30), 4):
-                state.offer_start(start)
-    state.offer_dual(result.U)
+    _offer_rounded(problem, state, result.factor[:, -1], 3)
+    state.offer_dual(result.U, effort.tol)
     return result.iterations
+
+
+def _offer_rounded(problem: ComponentProblem, state: Incumbent, f: Floats, prefixes: int) -> None:
+    """Vectors from f, which is orthogonal to V: f itself, and f cut at its steepest falls."""
+    state.offer_start(trimmed(problem, f))
+    for start in prefix_starts(f, prefixes):
+        state.offer_start(start)
 
 
 def _finish(
@@ -146,14 +164,15 @@ def _finish(
     effort: Effort,
     dominant: bool,
     iterations: int,
-    ended: Status | None,
 ) -> ComponentSolution:
     best = state.best
     rank_one = state.gap <= effort.tol
     if best is None or (dominant and not rank_one and state.factor is not None):
         best = _dominant(problem, state.factor)
         state.tie = False
-    status = ended or (Status.CERTIFIED if rank_one else Status.RELAXED)
+    status = Status.CERTIFIED if rank_one else Status.RELAXED
+    if state.sdp_gap > effort.tol:
+        status = Status.BUDGET if effort.spent() else Status.ITERATIONS
     return ComponentSolution(
         v=best.v,
         upper=best.value,
@@ -168,17 +187,6 @@ def _finish(
 
 
 def _dominant(problem: ComponentProblem, factor: Floats | None) -> Candidate:
-    """The paper's rounding: X's top eigenvector.
-
-    Entries below 1e-6 of the largest are cut, unless that turns the vector: beside dense earlier components a small
-    entry may be what keeps it orthogonal.
-    """
-    f = problem.N[:, 0] if factor is None else factor[:, -1]
-    f = f / np.linalg.norm(f)
-    for cut in (1e-6, 1e-8, 1e-10):
-        v = feasible_near(problem, np.where(np.abs(f) > cut * np.abs(f).max(), f, 0.0))
-        if v is not None and abs(float(v @ f)) > 1.0 - 1e-9:
-            return Candidate(v, problem.objective(v))
-    v = f - problem.V @ (problem.V.T @ f)
-    v = v / np.linalg.norm(v)
+    """The paper's rounding: X's top eigenvector, rounding remnants cut."""
+    v = trimmed(problem, problem.N[:, 0] if factor is None else factor[:, -1])
     return Candidate(v, problem.objective(v))

@@ -23,7 +23,8 @@ class Incumbent:
         self.factor: Floats | None = None
         self.factor_value = np.inf
         self.U = problem.closed_form_dual()
-        self.lower = problem.dual(self.U)
+        self.lower = -np.inf
+        self.margin = 0.0
         self._tried: set[bytes] = set()
 
     # ---- offers
@@ -55,13 +56,17 @@ class Incumbent:
                 if mine < theirs:
                     self.best = candidate
 
-    def offer_dual(self, U: Floats) -> None:
-        """Take U, or U repaired to have the best vector as eigenvector, if it bounds better."""
-        for trial in (U, None if self.best is None else repair(self.problem, self.best, U)):
-            if trial is not None:
-                bound = self.problem.dual(trial)
-                if bound > self.lower:
-                    self.lower, self.U = bound, trial
+    def offer_dual(self, U: Floats, tol: float) -> None:
+        """Take U, repaired to have the best vector as eigenvector or as it is, if it bounds better."""
+        if self.best is not None:
+            self._bound(repair(self.problem, self.best, U))
+        if self.gap > tol:
+            self._bound(U)
+
+    def _bound(self, U: Floats) -> None:
+        bound, margin = self.problem.dual(U)
+        if bound > self.lower:
+            self.lower, self.margin, self.U = bound, margin, U
 
     def offer_factor(self, factor: Floats) -> None:
         value = self.problem.primal(factor)
@@ -83,6 +88,12 @@ class Incumbent:
     def gap(self) -> float:
         """Of the best vector."""
         return self.problem.relative(self.upper - self.lower, self.upper)
+
+    def settled(self, tol: float) -> bool:
+        """Whether the best vector is optimal to `tol`, and the bound proves that no other is as good."""
+        slack = max(self.upper - self.lower, 0.0)
+        alone = self.margin > 10.0 * slack + TIE * max(abs(self.upper), self.problem.alpha, self.problem.scale)
+        return self.gap <= tol and alone
 
     @property
     def sdp_gap(self) -> float:

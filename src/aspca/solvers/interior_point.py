@@ -77,6 +77,7 @@ class _State:
         p, m = problem.p, problem.free
         self.N = problem.N
         self.rows, self.cols = np.triu_indices(p, 1)
+        self.schur = _SchurMatrix(self.rows, self.cols)
         C = problem.C / problem.alpha
         self.Y: Floats = np.eye(m) / m
         self.u: Floats = -0.9 * np.clip(C[self.rows, self.cols], -1.0, 1.0)
@@ -138,9 +139,10 @@ class _Newton:
         self.Sinv: Floats = cho_solve((self.LS, True), np.eye(m), check_finite=False)
         self.up, self.down = 1.0 - at.u, 1.0 + at.u
         YSinv = at.Y @ self.Sinv
-        H = _schur(at.N @ at.Y @ at.N.T, at.N @ self.Sinv @ at.N.T, at.rows, at.cols)
-        H[np.diag_indices(q)] += at.a / self.up + at.b / self.down
-        self.H = cho_factor(H, lower=True, overwrite_a=True, check_finite=False)
+        H = at.schur(at.N @ at.Y @ at.N.T, at.N @ self.Sinv @ at.N.T)
+        H.ravel()[:: q + 1] += at.a / self.up + at.b / self.down
+        # H is symmetric: its transpose is the same matrix in the order that LAPACK overwrites in place.
+        self.H = cho_factor(H.T, lower=True, overwrite_a=True, check_finite=False)
         self.g = -2.0 * at._ambient(0.5 * (YSinv + YSinv.T))
         self.Hg: Floats = cho_solve(self.H, self.g, check_finite=False)
         self.tau = float(np.trace(YSinv)) - float(self.g @ self.Hg)
@@ -167,14 +169,26 @@ class _Newton:
         return primal, dual
 
 
-def _schur(X: Floats, K: Floats, i: Ints, j: Ints) -> Floats:
-    """H_(ij),(kl) = X_ik K_jl + X_il K_jk + K_ik X_jl + K_il X_jk."""
-    Xi, Xj, Ki, Kj = X[i], X[j], K[i], K[j]
-    H: Floats = Xi[:, i] * Kj[:, j]
-    H += Xi[:, j] * Kj[:, i]
-    H += Ki[:, i] * Xj[:, j]
-    H += Ki[:, j] * Xj[:, i]
-    return H
+class _SchurMatrix:
+    """H_(ij),(kl) = X_ik K_jl + X_il K_jk + K_ik X_jl + K_il X_jk over pairs i < j, k < l.
+
+    Written into the same memory every time: fresh pages for q x q temporaries would cost more than the arithmetic.
+    """
+
+    def __init__(self, rows: Ints, cols: Ints) -> None:
+        self.rows, self.cols = rows, cols
+        self.H, self._one, self._two = (np.empty((rows.size, rows.size)) for _ in range(3))
+
+    def __call__(self, X: Floats, K: Floats) -> Floats:
+        i, j, H = self.rows, self.cols, self.H
+        XI, XJ, KI, KJ = X[:, i], X[:, j], K[:, i], K[:, j]
+        H.fill(0.0)
+        for left, right in ((XI, KJ), (XJ, KI), (KI, XJ), (KJ, XI)):
+            np.take(left, i, axis=0, out=self._one, mode="clip")
+            np.take(right, j, axis=0, out=self._two, mode="clip")
+            np.multiply(self._one, self._two, out=self._one)
+            np.add(H, self._one, out=H)
+        return H
 
 
 def _to_boundary(L: Floats, step: Floats) -> float:

@@ -33,7 +33,7 @@ class Block:
         self.eigen: Eigenbasis | None = eigenbasis(self.C) if alpha == 0.0 else None
         problem = self.problem()
         self.U = problem.closed_form_dual()
-        self.lower = problem.dual(self.U)
+        self.lower = problem.dual(self.U)[0]
         self.recorded = False
 
     @property

@@ -16,9 +16,11 @@ def pair_starts(problem: ComponentProblem, limit: int) -> Iterator[Floats]:
     For the backward direction (rules like A - B = 0) the best pair nearly always grows into the optimum. The
     best vector on {i, j} with sign product sigma is the bottom eigenvector of a 2 x 2 matrix in closed form.
     """
-    C, alpha, p = problem.C, problem.alpha, problem.p
+    alpha, p = problem.alpha, problem.p
     if p < 2:
         return
+    # What earlier components took must not look good again.
+    C = problem.C + problem.size * (problem.V @ problem.V.T) if problem.V.size else problem.C
     i, j = np.triu_indices(p, 1)
     d = np.diag(C) + alpha
     mean, half = 0.5 * (d[i] + d[j]), 0.5 * (d[i] - d[j])
@@ -61,16 +63,13 @@ def bottom_vectors(problem: ComponentProblem, many: int) -> Floats:
 
 
 def prefix_starts(f: Floats, many: int) -> Iterator[Floats]:
-    """f itself, and f cut where its sorted entries fall most steeply.
+    """f cut where its sorted entries fall most steeply.
 
     No single threshold will do: true supports hold loadings of 2e-4 beside others of 0.9.
     """
     size = np.abs(f)
     order = np.argsort(-size, kind="stable")
     sorted_size = size[order]
-    if sorted_size[0] == 0.0:
-        return
-    yield np.where(size > 1e-6 * sorted_size[0], f, 0.0)
     ratio = sorted_size[:-1] / np.maximum(sorted_size[1:], 1e-300)
     for last in np.argsort(-ratio, kind="stable")[:many]:
         cut = np.zeros_like(f)

@@ -1,0 +1,391 @@
+"""What ASPCA promises: one model whatever the road to it, an exact split of the score, a threshold that means something."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+import threadpoolctl
+from scipy.stats import chi2
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from aspca import ASPCA, Moments
+
+VARIANTS = ("F", "B", "FG", "BG", "G")
+NAMES = ["inlet", "outlet", "pump", "total", "free"]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _one_thread():
+    with threadpoolctl.threadpool_limits(1):
+        yield
+
+
+def table(n: int = 240, seed: int = 0) -> np.ndarray:
+    """outlet = inlet, total = inlet + pump, both to a noise of 0.05; free is free."""
+    rng = np.random.default_rng(seed)
+    a, c, e = rng.normal(size=(3, n))
+    noise = 0.05 * rng.normal(size=(2, n))
+    return np.column_stack([a, a + noise[0], c, c + a + noise[1], e])
+
+
+def frame(n: int = 240) -> pd.DataFrame:
+    return pd.DataFrame(table(n), columns=NAMES)
+
+
+def scaled(model: ASPCA, X: np.ndarray) -> np.ndarray:
+    """The slow, obvious twin of what the solver works on."""
+    return (X - X.mean(axis=0)) / model.scale_
+
+
+# ---- one model, many roads
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("scaling", ["maxabs", "standard", "none"])
+def test_moments_alone_give_the_model_of_the_rows(variant: str, scaling: str) -> None:
+    X = table()
+    rows = ASPCA(variant=variant, scaling=scaling).fit(X)
+    moments = ASPCA(variant=variant, scaling=scaling).fit_moments(Moments.from_array(X))
+    assert rows.components_.tolist() == moments.components_.tolist()
+    assert rows.score_samples(X).tolist() == moments.score_samples(X).tolist()
+    assert rows.threshold_ == moments.threshold_
+    assert (rows.n_components_, rows.alpha_) == (moments.n_components_, moments.alpha_)
+    assert rows.subspace_.witness.seal == moments.subspace_.witness.seal
+
+
+@pytest.mark.parametrize("sizes", [(120, 120), (2, 1, 37, 200), (239, 1)])
+def test_batches_give_the_model_of_all_rows(sizes: tuple[int, ...]) -> None:
+    X = table()
+    whole, parts = ASPCA(n_components=2, alpha=0.005).fit(X), ASPCA(n_components=2, alpha=0.005)
+    start = 0
+    for size in sizes:
+        parts.partial_fit(X[start : start + size])
+        start += size
+    assert parts.moments_.n_rows == 240
+    assert np.abs(parts.mean_ - whole.mean_).max() <= 1e-12
+    for mine, theirs in zip(parts.certificates_, whole.certificates_, strict=True):
+        assert abs(mine.upper - theirs.upper) <= 1e-9 * abs(theirs.upper)
+    assert np.abs(parts.components_ - whole.components_).max() <= 1e-9
+    assert np.abs(parts.score_samples(X) - whole.score_samples(X)).max() <= 1e-9
+    assert abs(parts.threshold_ - whole.threshold_) <= 1e-9 * whole.threshold_
+    assert parts.subspace_.verify(parts.covariance_)
+
+
+def test_fit_starts_anew_and_partial_fit_goes_on() -> None:
+    model = ASPCA(n_components=2).fit(table(seed=1)).fit(table())
+    assert model.moments_.n_rows == 240
+    assert model.components_.tolist() == ASPCA(n_components=2).fit(table()).components_.tolist()
+    model.partial_fit(table(seed=1))
+    assert model.moments_.n_rows == 480
+
+
+@pytest.mark.parametrize("scaling", ["maxabs", "standard", "none"])
+def test_whole_weights_are_repetitions(scaling: str) -> None:
+    X = table(80)
+    weights = np.random.default_rng(2).integers(0, 4, size=80)
+    options = {"n_components": 2, "alpha": 0.005, "scaling": scaling}
+    weighted = ASPCA(**options).fit(X, sample_weight=weights)
+    repeated = ASPCA(**options).fit(np.repeat(X, weights, axis=0))
+    assert np.abs(weighted.components_ - repeated.components_).max() <= 1e-9
+    assert np.abs(weighted.score_samples(X) - repeated.score_samples(X)).max() <= 1e-9
+    assert abs(weighted.threshold_ - repeated.threshold_) <= 1e-9 * repeated.threshold_
+    # The quantile of the training scores follows the weights, too.
+    weighted.set_params(contamination=0.1).fit(X, sample_weight=weights)
+    repeated.set_params(contamination=0.1).fit(np.repeat(X, weights, axis=0))
+    assert abs(weighted.threshold_ - repeated.threshold_) <= 1e-9 * repeated.threshold_
+
+
+def test_weights_in_batches_and_in_calibration_are_repetitions() -> None:
+    X = table(80)
+    weights = np.random.default_rng(3).integers(0, 4, size=80)
+    repeated = ASPCA(n_components=2, contamination=0.2).fit(np.repeat(X, weights, axis=0))
+    model = ASPCA(n_components=2, contamination=0.2)
+    for rows in (slice(0, 30), slice(30, 80)):
+        model.partial_fit(X[rows], sample_weight=weights[rows])
+    model.calibrate(X, sample_weight=weights)
+    assert np.abs(model.score_samples(X) - repeated.score_samples(X)).max() <= 1e-9
+    assert abs(model.threshold_ - repeated.threshold_) <= 1e-9 * repeated.threshold_
+
+
+def test_a_common_factor_of_the_weights_does_not_matter() -> None:
+    X = table()
+    plain = ASPCA().fit(X, sample_weight=np.ones(240))
+    for factor in (0.25, 1024.0):
+        model = ASPCA().fit(X, sample_weight=np.full(240, factor))
+        assert model.components_.tolist() == plain.components_.tolist()
+        assert model.threshold_ == plain.threshold_
+
+
+def test_what_auto_means_depends_on_moments_alone() -> None:
+    X = table()
+    plain = ASPCA().fit(X)
+    shuffled = ASPCA().fit(X[np.random.default_rng(4).permutation(240)])
+    twice = ASPCA().fit(np.repeat(X, 2, axis=0))
+    covariance = plain.covariance_
+    average = np.diag(covariance).mean()
+    # Rules are directions with less than a tenth of an average feature's variance; the penalty a twentieth of it.
+    assert plain.n_components_ == (np.linalg.eigvalsh(covariance) <= 0.1 * average).sum() == 2
+    assert abs(plain.alpha_ - 0.05 * average) <= 1e-15
+    for other in (shuffled, twice):
+        assert other.n_components_ == plain.n_components_
+        assert abs(other.alpha_ - plain.alpha_) <= 1e-13 * plain.alpha_
+        assert np.abs(other.components_ - plain.components_).max() <= 1e-9
+        assert abs(other.threshold_ - plain.threshold_) <= 1e-9 * plain.threshold_
+
+
+# ---- scores and thresholds
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_the_score_is_the_sum_of_squared_projections_and_splits_over_the_rules(variant: str) -> None:
+    X = table()
+    new = np.random.default_rng(5).normal(size=(50, 5))
+    model = ASPCA(variant=variant, n_components=3).fit(X)
+    Y = (new - X.mean(axis=0)) / model.scale_
+    projections = model.transform(new)
+    assert np.abs(projections - Y @ model.components_.T).max() <= 1e-13
+    assert np.abs(np.square(projections).sum(axis=1) + model.score_samples(new)).max() <= 1e-13
+    assert np.abs(model.transform(X).mean(axis=0)).max() <= 1e-15
+    assert np.abs(model.transform(X).var(axis=0) - model.explained_variance_).max() <= 1e-15
+
+
+def test_score_threshold_offset_decision_and_prediction_agree() -> None:
+    X = table()
+    new = np.vstack([X, table(60, seed=9) * [1, -1, 1, 1, 1]])
+    model = ASPCA().fit(X)
+    scores = -model.score_samples(new)
+    assert model.offset_ == -model.threshold_
+    assert model.decision_function(new).tolist() == (model.score_samples(new) - model.offset_).tolist()
+    assert model.predict(new).tolist() == np.where(scores > model.threshold_, -1, 1).tolist()
+    assert set(model.predict(new)) == {-1, 1}
+    assert model.fit_predict(X).tolist() == model.predict(X).tolist()
+
+
+def test_the_automatic_threshold_is_boxs_limit_of_the_projected_covariance() -> None:
+    X = table()
+    model = ASPCA().fit(X)
+    values = np.linalg.eigvalsh(np.cov(model.transform(X).T, bias=True))
+    g, h = (values**2).sum() / values.sum(), values.sum() ** 2 / (values**2).sum()
+    assert abs(model.threshold_ - g * chi2.ppf(0.975, h)) <= 1e-12 * model.threshold_
+    # Gaussian rows: one false alarm in forty, give or take what 4000 draws and two moments leave open.
+    assert abs((model.predict(table(4000, seed=77)) == -1).mean() - 0.025) <= 0.015
+
+
+@pytest.mark.parametrize("share", [0.05, 0.1, 0.25, 0.3, 0.5])
+@pytest.mark.parametrize("n", [20, 100, 240])
+def test_contamination_flags_that_share_of_the_rows_exactly(share: float, n: int) -> None:
+    X = table(n)
+    model = ASPCA(n_components=2, contamination=share).fit(X)
+    assert np.unique(model.score_samples(X)).size == n
+    assert (model.predict(X) == -1).sum() == round(share * n)
+    # The threshold is a score that was seen: the smallest that enough rows do not exceed.
+    assert model.threshold_ in (-model.score_samples(X)).tolist()
+
+
+def test_contamination_counts_weights() -> None:
+    X = table(100)
+    weights = np.random.default_rng(6).integers(0, 5, size=100).astype(float)
+    model = ASPCA(n_components=2, contamination=0.2).fit(X, sample_weight=weights)
+    scores = -model.score_samples(X)
+    flagged = weights[scores > model.threshold_].sum()
+    lower = scores[(scores < model.threshold_) & (weights > 0)].max()
+    assert flagged <= 0.2 * weights.sum() < weights[scores > lower].sum()
+
+
+def test_anomalies_are_explained_by_the_rule_they_break() -> None:
+    model = ASPCA(variant="BG").fit(table())
+    broken = table(3, seed=8)
+    broken[0, 1] += 1.0  # outlet leaves inlet
+    broken[1, 3] += 1.5  # total leaves inlet + pump
+    broken[2, 4] += 9.0  # free is free
+    share = np.square(model.transform(broken))
+    assert model.predict(broken).tolist() == [-1, -1, 1]
+    by_features = [set(rule.features) for rule in model.rules_]
+    pair = by_features.index({"x0", "x1"})
+    assert share[0].argmax() == pair
+    assert share[1].argmax() == 1 - pair
+    assert share[1, pair] <= 1e-2 * share[1].sum()
+
+
+# ---- what is proved
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("rounding", ["sparse", "dominant"])
+def test_every_model_carries_its_proof(variant: str, rounding: str) -> None:
+    X = table()
+    model = ASPCA(n_components=3, variant=variant, rounding=rounding).fit(X)
+    verification = model.subspace_.verify(model.covariance_)
+    assert verification, str(verification)
+    assert len(model.certificates_) == model.n_components_ == 3
+    assert model.certificates_ == model.subspace_.certificates[-3:]
+    assert all(one.lower <= one.primal <= one.upper for one in model.certificates_)
+    Y = scaled(model, X)
+    assert np.abs(model.covariance_ - Y.T @ Y / len(Y)).max() <= 1e-13
+    assert np.abs(model.components_ @ model.components_.T - np.eye(3)).max() <= 1e-12
+    assert model.n_iter_ >= 1
+    # The proof speaks of this table only.
+    assert not model.subspace_.verify(model.covariance_ + 1e-6 * np.eye(5))
+
+
+# ---- rules and names
+
+
+def test_rules_speak_in_the_names_and_units_of_the_table() -> None:
+    units = np.array([1.0, 1.0, 2.0, 1.0, 100.0])
+    rows = frame() * units + [10.0, 10.0, 0.0, 10.0, 0.0]
+    model = ASPCA(n_components=2, alpha=0.02).fit(rows)
+    pair, sum_ = sorted(model.rules_, key=lambda rule: len(rule.features))
+    assert pair.features == ("inlet", "outlet")
+    assert np.abs(np.abs(pair.coefficients) - np.sqrt(0.5)).max() <= 0.02
+    assert set(sum_.features) <= {"inlet", "outlet", "pump", "total"}
+    for rule, component in zip(model.rules_, model.components_, strict=True):
+        used = [NAMES.index(name) for name in rule.features]
+        assert used == np.flatnonzero(component).tolist()
+        # coefficients . x has the stated mean and spread, and is the projection in other units.
+        values = rows.to_numpy()[:, used] @ rule.coefficients
+        assert abs(values.mean() - rule.centre) <= 1e-9
+        assert abs(values.std() - rule.spread) <= 1e-9
+        assert abs(np.linalg.norm(rule.coefficients) - 1) <= 1e-12
+    text = str(pair)
+    assert "inlet" in text
+    assert "outlet" in text
+    assert "pump" not in text
+    assert "±" in text
+
+
+def test_the_text_of_a_rule_is_true_of_the_rows() -> None:
+    """A term left out of the text for moving the rule too little still has a mean, which the text must not forget."""
+    rng = np.random.default_rng(10)
+    a = rng.normal(size=300)
+    X = np.column_stack([a, a + 0.05 * rng.normal(size=300), 1e6 + rng.normal(size=300)])
+    X[:, 1] += 1e-3 * (X[:, 2] - 1e6)
+    model = ASPCA(n_components=1, alpha=0.0, scaling="none").fit(X)
+    text = str(model.rules_[0])
+    assert "x2" not in text
+    left, right = text.split(" (±")[0].split(" = ")
+    assert "x0" in text
+    assert "x1" in text
+
+    def side(terms: str) -> np.ndarray:
+        total = np.zeros(300)
+        for term in terms.replace(" - ", " + -").split(" + "):
+            number, _, name = term.rpartition(" ")
+            total += float(name) if not name.startswith("x") else float(number or 1) * X[:, int(name[1:])]
+        return total
+
+    assert abs((side(left) - side(right)).mean()) <= 3 * model.rules_[0].spread
+
+
+def test_names_of_columns_come_in_and_names_of_components_go_out() -> None:
+    model = ASPCA(n_components=2).fit(frame())
+    assert list(model.feature_names_in_) == NAMES
+    assert model.n_features_in_ == 5
+    assert list(model.get_feature_names_out()) == ["aspca0", "aspca1"]
+    assert set(model.rules_[0].features) <= set(NAMES)
+    unnamed = ASPCA(n_components=2).fit(table())
+    assert not hasattr(unnamed, "feature_names_in_")
+    assert set(unnamed.rules_[0].features) <= {f"x{j}" for j in range(5)}
+    handed = ASPCA(n_components=2).fit_moments(Moments.from_array(table()), NAMES)
+    assert handed.rules_[0].features == model.rules_[0].features
+    # A later fit without names forgets them.
+    assert not hasattr(handed.fit_moments(Moments.from_array(table())), "feature_names_in_")
+    assert not hasattr(model.fit(table()), "feature_names_in_")
+
+
+def test_output_as_a_data_frame() -> None:
+    rows = frame()
+    rows.index = [f"row {i}" for i in range(len(rows))]
+    model = ASPCA(n_components=2).fit(rows)
+    plain = model.transform(rows)
+    shown = model.set_output(transform="pandas").transform(rows)
+    assert list(shown.columns) == ["aspca0", "aspca1"]
+    assert list(shown.index) == list(rows.index)
+    assert shown.to_numpy().tolist() == plain.tolist()
+
+
+# ---- a good citizen of scikit-learn
+
+
+def test_parameters_and_clones() -> None:
+    options = {
+        "n_components": 2,
+        "alpha": 0.01,
+        "variant": "F",
+        "rounding": "dominant",
+        "scaling": "standard",
+        "score": "spe",
+        "contamination": 0.1,
+        "tol": 1e-5,
+        "max_iter": 77,
+    }
+    model = ASPCA(**options)
+    assert model.get_params() == options
+    twin = clone(model.fit(table()))
+    assert twin.get_params() == options
+    assert not hasattr(twin, "components_")
+    assert twin.set_params(alpha=0.02, score="spe").get_params()["alpha"] == 0.02
+    with pytest.raises(ValueError, match="Invalid parameter 'beta'"):
+        twin.set_params(beta=1)
+
+
+def test_score_is_a_parameter_and_no_method() -> None:
+    model = ASPCA()
+    assert not hasattr(model, "score")
+    assert model.get_params()["score"] == "spe"
+    assert not hasattr(model.fit(table()), "score")
+    assert model.set_params(score="other").get_params()["score"] == "other"
+    assert "score='other'" in repr(model)
+    assert repr(ASPCA(alpha=0.5)) == "ASPCA(alpha=0.5)"
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda model: pickle.loads(pickle.dumps(model))])  # noqa: S301
+def test_copies_score_alike_and_keep_their_proof(copied) -> None:
+    model = ASPCA(n_components=2, contamination=0.1).fit(frame())
+    twin = copied(model)
+    assert twin is not model
+    assert twin.score_samples(frame()).tolist() == model.score_samples(frame()).tolist()
+    assert twin.threshold_ == model.threshold_
+    assert twin.get_params() == model.get_params()
+    assert twin.subspace_.verify(twin.covariance_)
+    assert [str(rule) for rule in twin.rules_] == [str(rule) for rule in model.rules_]
+
+
+def test_pipelines_pass_everything_through() -> None:
+    X = table()
+    pipeline = make_pipeline(StandardScaler(), ASPCA(n_components=2, scaling="none")).fit(X)
+    alone = ASPCA(n_components=2, scaling="standard").fit(X)
+    assert np.abs(pipeline.score_samples(X) - alone.score_samples(X)).max() <= 1e-12
+    assert pipeline.predict(X).tolist() == alone.predict(X).tolist()
+    assert np.abs(pipeline.decision_function(X) - alone.decision_function(X)).max() <= 1e-12
+    assert np.abs(pipeline.transform(X) - alone.transform(X)).max() <= 1e-12
+    assert list(pipeline.get_feature_names_out()) == ["aspca0", "aspca1"]
+
+
+def test_a_search_over_parameters_needs_a_scorer_only() -> None:
+    X = table()
+
+    def scorer(model: ASPCA, rows: np.ndarray, y: object = None) -> float:
+        return -abs(model.n_components_ - 2) + float(model.alpha_ < 0.1)
+
+    search = GridSearchCV(ASPCA(), {"n_components": [1, 2, 3], "alpha": [0.01, 1.0]}, scoring=scorer, cv=2).fit(X)
+    assert search.best_params_ == {"n_components": 2, "alpha": 0.01}
+    assert search.best_estimator_.n_components_ == 2
+
+
+def test_the_data_are_left_alone() -> None:
+    rows = frame()
+    before = rows.copy()
+    weights = np.ones(240)
+    model = ASPCA(contamination=0.1).fit(rows, sample_weight=weights)
+    model.predict(rows)
+    model.transform(rows)
+    pd.testing.assert_frame_equal(rows, before)
+    assert (weights == 1).all()
