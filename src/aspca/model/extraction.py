@@ -15,6 +15,7 @@ from aspca.model.subspace import Certificate, SparseSubspace
 from aspca.solvers.component import Effort, Warmth
 from aspca.solvers.rotation import sparse_rotation
 from aspca.solvers.sequence import Sequence, extract
+from aspca.solvers.threads import blas_threads_for
 from aspca.verify.claims import Multiplier, Witness, probe_vector, seal
 
 VARIANTS = ("F", "B", "FG", "BG", "G")
@@ -76,11 +77,36 @@ def sparse_subspace(
         a tie). Order: F and B keep the order of extraction; rotated bases ascend in variance v'Av.
     """
     A = _checked_matrix(A)
-    p = A.shape[0]
-    _check_options(p, n_components, alpha, variant, rounding, tol, max_iter, time_budget)
+    _check_options(A.shape[0], n_components, alpha, variant, rounding, tol, max_iter, time_budget)
+    if variant == "G":
+        _warn_of_ties(A, n_components)
     deadline = np.inf if time_budget is None else time.perf_counter() + time_budget
+    with blas_threads_for(A.shape[0]):
+        return _solve(
+            A,
+            n_components,
+            float(alpha),
+            variant,
+            rounding,
+            Effort(tol=tol, max_iter=max_iter, deadline=deadline),
+            callback,
+            warm_start,
+        )
+
+
+def _solve(
+    A: Floats,
+    n_components: int,
+    alpha: float,
+    variant: str,
+    rounding: str,
+    effort: Effort,
+    callback: Callable[[int, int, float], None] | None,
+    warm_start: SparseSubspace | None,
+) -> SparseSubspace:
+    p = A.shape[0]
     forward = variant in ("F", "FG")
-    penalty = 0.0 if variant == "G" else float(alpha)
+    penalty = 0.0 if variant == "G" else alpha
     # Powers of two scale exactly: the solver sees entries of order one whatever the units.
     unit = _unit(A, penalty)
     scaled = A * unit
@@ -88,26 +114,24 @@ def sparse_subspace(
         -scaled if forward else scaled,
         penalty * unit,
         p if forward else n_components,
-        Effort(tol=tol, max_iter=max_iter, deadline=deadline),
+        effort,
         scale=1e-9 * float(np.trace(scaled)) / p,
         dominant=rounding == "dominant",
         warm=_warmth_from(warm_start, p, unit),
         progress=callback,
     )
-    if variant == "G":
-        _warn_of_ties(scaled, n_components)
     vectors = np.column_stack([step.v for step in sequence.steps])
     kept = vectors[:, -n_components:]
     if variant.endswith("G"):
-        rotation, loadings = _rotated(scaled, kept, deadline)
+        rotation, loadings = _rotated(scaled, kept, effort.deadline)
     else:
         rotation, loadings = np.eye(n_components), kept
     result = SparseSubspace(
         n_components=n_components,
-        alpha=float(alpha),
+        alpha=alpha,
         variant=variant,
         rounding=rounding,
-        tol=tol,
+        tol=effort.tol,
         sequence=frozen(vectors),
         rotation=frozen(rotation),
         loadings=frozen(loadings),
@@ -174,7 +198,7 @@ def _unit(A: Floats, penalty: float) -> float:
 
 
 def _warn_of_ties(A: Floats, d: int) -> None:
-    values = np.linalg.eigvalsh(A)
+    values = np.linalg.eigvalsh(A * _unit(A, 0.0))
     if d < values.size and values[d] - values[d - 1] <= 1e-9 * values[-1]:
         warnings.warn(
             f"Eigenvalues {d} and {d + 1} from below tie, so PCA's abnormal subspace of {d} directions is not unique; "
