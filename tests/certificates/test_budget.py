@@ -121,9 +121,9 @@ def objectives(found: SparseSubspace) -> np.ndarray:
 @pytest.mark.parametrize("variant", ["B", "BG", "F"])
 @pytest.mark.parametrize("seed", [6, 7, 8])
 def test_a_path_finds_what_cold_solves_find(variant, seed):
-    """Where every step is rank one the optimum is a number, so both must have it."""
+    """The convex optimum is a number, so both must have it, as long as both took the same vectors before."""
     A = scatter(seed, 9)
-    alphas = [0.05, 0.4, 0.1, 0.2]
+    alphas = [0.05, 0.3, 0.1, 0.2]
     path = sparse_subspace_path(A, 4, alphas, variant)
     assert [found.alpha for found in path] == alphas
     compared = 0
@@ -132,7 +132,6 @@ def test_a_path_finds_what_cold_solves_find(variant, seed):
         cold = sparse_subspace(A, 4, alpha, variant)
         for k, (ours, theirs) in enumerate(zip(warm.certificates, cold.certificates, strict=True)):
             size = size_of(A, alpha, theirs.primal)
-            # The convex problem has one value as long as the earlier vectors are the same.
             if not np.allclose(warm.sequence[:, :k], cold.sequence[:, :k], atol=1e-7):
                 break
             assert abs(ours.primal - theirs.primal) <= 2e-6 * size

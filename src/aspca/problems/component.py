@@ -19,13 +19,14 @@ Since X is psd its diagonal is non-negative, so U_ii = alpha is always best: eve
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 from scipy.linalg import eigh, qr
 
-from aspca.linalg.arrays import Floats
+from aspca.linalg.arrays import Floats, Ints
+from aspca.linalg.nullspace import left_null_space
 
 _EPS = float(np.finfo(np.float64).eps)
 
@@ -39,6 +40,7 @@ class ComponentProblem:
     V: Floats
     scale: float
     """Smallest meaningful size of a value: the gap's denominator never falls below it."""
+    _bases: dict[bytes, Floats | None] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def p(self) -> int:
@@ -56,6 +58,13 @@ class ComponentProblem:
             return np.eye(self.p)
         q = qr(self.V, mode="full")[0]
         return np.ascontiguousarray(q[:, k:])
+
+    def basis_on(self, support: Ints) -> Floats | None:
+        """Basis (|S|, r) of the vectors on a support that are orthogonal to V; None where that is all of them."""
+        key = support.tobytes()
+        if key not in self._bases:
+            self._bases[key] = left_null_space(self.V[support])
+        return self._bases[key]
 
     @cached_property
     def size(self) -> float:

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from aspca.linalg.arrays import Bools, Floats, Ints
-from aspca.linalg.nullspace import left_null_space
 from aspca.problems.component import ComponentProblem
 
 # An entry this small beside the largest is a rounding remnant: true supports hold loadings down to 1e-4.
@@ -80,7 +79,7 @@ def feasible_near(problem: ComponentProblem, start: Floats) -> Floats | None:
     if S.size == 0:
         return None
     part = start[S] / np.linalg.norm(start[S])
-    basis = left_null_space(problem.V[S])
+    basis = problem.basis_on(S)
     if basis is not None:
         part = basis @ (basis.T @ part)
     norm = float(np.linalg.norm(part))
@@ -112,7 +111,7 @@ def _without_remnants(problem: ComponentProblem, v: Floats) -> Floats:
         return v
     kept = np.where(small, 0.0, v)
     S = np.flatnonzero(kept)
-    basis = left_null_space(problem.V[S])
+    basis = problem.basis_on(S)
     if basis is not None:
         kept[S] = basis @ (basis.T @ kept[S])
     norm = float(np.linalg.norm(kept))
@@ -123,7 +122,7 @@ def _without_remnants(problem: ComponentProblem, v: Floats) -> Floats:
 def _minimiser(problem: ComponentProblem, S: Ints, s: Floats, here: Floats) -> Floats | None:
     """Minimiser of v'Cv + alpha (s'v)^2 over unit v on S orthogonal to V: of several, the nearest to `here`."""
     m = problem.C[np.ix_(S, S)] + problem.alpha * np.outer(s, s)
-    basis = left_null_space(problem.V[S])
+    basis = problem.basis_on(S)
     if basis is not None:
         if basis.shape[1] == 0:
             return None
