@@ -122,8 +122,8 @@ class TestBreastCancer:
         match = match * np.sign(match[leading])
         for j, loading in wanted.items():
             assert match[j] == pytest.approx(loading, abs=0.005)
-        # Coefficients below 0.1 are omitted in the paper.
-        assert set(np.flatnonzero(np.abs(match) > 0.1)) == set(wanted)
+        # The paper omits coefficients below 0.1; a unit vector with 0.9894 must hold another of 0.145, which it omits too.
+        assert set(np.flatnonzero(np.abs(match) > 0.15)) == set(wanted)
 
     def test_bg_at_1(self) -> None:
         bg = report("breast", "BG", 1.0, "14.95, -, -, variance 6.2777, AUC 0.950")

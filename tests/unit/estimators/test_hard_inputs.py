@@ -115,7 +115,31 @@ def test_breaking_an_exact_dependence_scores_far_above_everything(alpha: float |
         broken[:, 2] = X[:5, 2] + 1e-6
         assert normal.max() <= 1e-29
         assert (model.predict(X) == 1).all()
-        assert spe(model, broken).min() > 1e10 * model.threshold_
+        assert spe(model, broken).min() > 100 * model.threshold_
+
+
+@pytest.mark.parametrize("offset", [0.0, 1000.0])
+@pytest.mark.parametrize("spread", [1e-6, 1e-7, 1e-8, 3e-9, 1e-9, 1e-10, 1e-12, 1e-14, 1e-16])
+def test_rules_tighter_than_a_covariance_can_show_raise_no_alarm_among_normal_rows(spread: float, offset: float) -> None:
+    """Below 1e-8 a spread is lost in the rounding of variances; the threshold must not be that rounding."""
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        a, c = rng.normal(size=(2, 500))
+        X = np.column_stack([a, c, a + spread * rng.normal(size=500)]) + offset
+        model = ASPCA(n_components=1).fit(X)
+        assert np.flatnonzero(model.components_[0]).tolist() == [0, 2]
+        assert (model.predict(X) == -1).mean() <= 0.06
+        X[0, 2] += 1e-4
+        assert model.predict(X)[0] == -1
+
+
+@pytest.mark.parametrize("digits", ["float32", "ten decimals"])
+def test_a_copy_with_fewer_digits_raises_no_alarm_among_normal_rows(digits: str) -> None:
+    a, c = np.random.default_rng(4).normal(size=(2, 500))
+    b = a.astype(np.float32) if digits == "float32" else np.round(1.8 * a + 32, 10)
+    X = np.column_stack([a, b, c])
+    model = ASPCA(n_components=1).fit(X)
+    assert (model.predict(X) == -1).mean() <= 0.06
 
 
 # ---- rows
