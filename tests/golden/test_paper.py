@@ -122,7 +122,7 @@ class TestBreastCancer:
         match = match * np.sign(match[leading])
         for j, loading in wanted.items():
             assert match[j] == pytest.approx(loading, abs=0.005)
-        # The paper omits coefficients below 0.1; a unit vector with 0.9894 must hold another of 0.145, which it omits too.
+        # The paper omits coefficients below 0.1, and one of 0.145 that a unit vector with 0.9894 must hold.
         assert set(np.flatnonzero(np.abs(match) > 0.15)) == set(wanted)
 
     def test_bg_at_1(self) -> None:
