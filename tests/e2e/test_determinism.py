@@ -1,9 +1,9 @@
 """Nothing by luck: the same supports, signs and order on every BLAS kernel and thread count.
 
-A script runs in fresh processes under OPENBLAS_NUM_THREADS = 1 and 2 and under several OPENBLAS_CORETYPE values, each of
-which sums in another order. Where a step's optimum is unique with a margin (rank one, no tie, and the witness's second
-eigenvalue well above the first) supports, signs and order must agree exactly and values to 1e-9. At the first step that
-is not, the convex problem's value must agree to 1e-6; from there on anything goes, and is flagged as such.
+A script runs in fresh processes under OPENBLAS_NUM_THREADS = 1 and 2 and under several OPENBLAS_CORETYPE values, each
+of which sums in another order. Where a step's optimum is unique (rank one, no tie) supports, signs and order must agree
+exactly and values to 1e-9. At the first step that is not, the convex problem's value must agree to 1e-6; from there on
+anything goes, and is flagged as such.
 """
 
 from __future__ import annotations
@@ -75,7 +75,9 @@ MARGIN_OF_ENTRIES = 1e-7
 def run(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
     variables = {name: value for name, value in os.environ.items() if not name.startswith("OPENBLAS_")}
     command = [sys.executable, "-W", "error", "-c", code]
-    return subprocess.run(command, env=variables | environment, capture_output=True, text=True, timeout=300, check=False)
+    return subprocess.run(
+        command, env=variables | environment, capture_output=True, text=True, timeout=300, check=False
+    )
 
 
 @cache

@@ -113,9 +113,11 @@ def solve_in_basis(C: np.ndarray, alpha: float, V: np.ndarray, tol: float = 1e-9
 
     Y is Clarabel's multiplier of the matrix inequality. The value is the dual's: nothing feasible lies below it.
     """
-    p, unit = C.shape[0], _unit(C, alpha)
+    p = C.shape[0]
     N = scipy.linalg.null_space(V.T) if V.shape[1] else np.eye(p)
     m = N.shape[1]
+    # Late in a sequence what is left of C can be a thousandth of it: the tolerance speaks of what is left.
+    unit = _unit(N.T @ C @ N, alpha)
     i, j = np.triu_indices(p, 1)
     rows, cols = _triangle(m)
     weight = np.where(rows == cols, 1.0, np.sqrt(2.0))[:, None]

@@ -182,7 +182,11 @@ BAD = [
 @pytest.mark.parametrize(("name", "value", "shown"), BAD, ids=lambda x: str(x))
 def test_a_bad_parameter_is_named_with_its_value(name: str, value: object, shown: str) -> None:
     model = ASPCA(**{name: value})
-    for act, given in ((model.fit, table()), (model.partial_fit, table()), (model.fit_moments, Moments.from_array(table()))):
+    for act, given in (
+        (model.fit, table()),
+        (model.partial_fit, table()),
+        (model.fit_moments, Moments.from_array(table())),
+    ):
         text = message(ValueError, act, given)
         assert text.startswith(name)
         assert f"got {shown}" in text
