@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, OutlierMixin, TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
+from aspca.estimators.tables import refuse_odd_tables
 from aspca.linalg.arrays import Floats
 from aspca.model.defaults import default_alpha, default_n_components
 from aspca.model.extraction import ROUNDINGS, VARIANTS, sparse_subspace
@@ -172,19 +173,16 @@ class ASPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OutlierMixin, Bas
         self._check_parameters()
         if not isinstance(moments, Moments):
             raise TypeError(f"fit_moments takes aspca.Moments, got {type(moments).__name__}; see Moments.from_array.")
+        names = None if feature_names is None else np.asarray(feature_names, dtype=object)
+        if names is not None and names.shape != (moments.n_features,):
+            raise ValueError(f"feature_names has {names.size} entries, but there are {moments.n_features} features.")
+        self._fit(moments)
         self.n_features_in_ = moments.n_features
-        self._named_by_hand = False
-        if feature_names is not None:
-            names = np.asarray(feature_names, dtype=object)
-            if names.shape != (moments.n_features,):
-                raise ValueError(
-                    f"feature_names has {names.size} entries, but there are {moments.n_features} features."
-                )
+        self._named_by_hand = names is not None
+        if names is not None:
             self.feature_names_in_ = names
-            self._named_by_hand = True
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
-        self._fit(moments)
         return self
 
     def calibrate(self, X: Any, sample_weight: Any = None) -> Self:
@@ -237,14 +235,15 @@ class ASPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OutlierMixin, Bas
         self.explained_variance_ = np.maximum(np.diag(projected), 0.0)
         self._set_threshold(None)
         if self.contamination == "auto":
-            limit = box_limit(np.asarray(np.linalg.eigvalsh(0.5 * (projected + projected.T))), _AUTO_LEVEL)
+            variances = np.asarray(np.linalg.eigvalsh(0.5 * (projected + projected.T)))
+            limit = box_limit(np.maximum(variances, self._unresolved_variance()), _AUTO_LEVEL)
             self._set_threshold(max(limit, self._rounding_floor()))
 
     def _calibrate(self, X: Any, weights: Floats | None) -> None:
         scores = self._projector().score(X)
         quantile = inverted_cdf_quantile(scores, weights, 1.0 - float(self.contamination))
         # A training row lies exactly on the quantile, and BLAS sums a row alone in another order than among others.
-        self._set_threshold(quantile * (1.0 + 1e-12))
+        self._set_threshold(max(quantile * (1.0 + 1e-12), self._rounding_floor()))
 
     def _set_threshold(self, threshold: float | None) -> None:
         if threshold is None:
@@ -258,8 +257,14 @@ class ASPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OutlierMixin, Bas
     def _rounding_floor(self) -> float:
         """Score that rounding of the values alone can produce where a rule holds exactly."""
         largest = np.maximum(np.abs(self.moments_.minimum), np.abs(self.moments_.maximum))
-        per_feature = 8.0 * np.finfo(np.float64).eps * np.maximum(largest / self.scale_, 1.0)
+        per_feature = 8.0 * np.finfo(np.float64).eps * (largest / self.scale_)
         return float(((np.abs(self.components_) @ per_feature) ** 2).sum())
+
+    def _unresolved_variance(self) -> float:
+        """The variance of a rule below which a covariance in float64 says nothing about it."""
+        size = np.abs(self.components_)
+        per_rule = np.einsum("ij,ij->i", size @ np.abs(self.covariance_), size)
+        return 4.0 * size.shape[1] * float(np.finfo(np.float64).eps) * float(per_rule.max())
 
     # ---- using the model
 
@@ -303,6 +308,7 @@ class ASPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OutlierMixin, Bas
         return Projector(m.centre, m.residual, self.scale_, self.components_.T)
 
     def _rows(self, X: Any, *, reset: bool, least: int) -> Any:
+        refuse_odd_tables(X)
         if reset:
             self._named_by_hand = False
         elif self._named_by_hand and not hasattr(X, "columns"):
@@ -347,6 +353,10 @@ class ASPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OutlierMixin, Bas
             raise ValueError(f'alpha must be "auto" or a finite number >= 0, got {alpha!r}.')
         if contamination != "auto" and not (_is_real(contamination) and 0 < float(contamination) <= 0.5):
             raise ValueError(f'contamination must be "auto" or a number in (0, 0.5], got {contamination!r}.')
+        if not (_is_real(self.tol) and 0 < self.tol < 1):
+            raise ValueError(f"tol must be a number between 0 and 1, got {self.tol!r}.")
+        if not (_is_real(self.max_iter) and float(self.max_iter).is_integer() and self.max_iter >= 1):
+            raise ValueError(f"max_iter must be an integer of at least 1, got {self.max_iter!r}.")
         for name, allowed in (
             ("variant", VARIANTS),
             ("rounding", ROUNDINGS),

@@ -107,12 +107,14 @@ def _solve(
     p = A.shape[0]
     forward = variant in ("F", "FG")
     penalty = 0.0 if variant == "G" else alpha
-    # Powers of two scale exactly: the solver sees entries of order one whatever the units.
-    unit = _unit(A, penalty)
+    # Powers of two scale exactly: the solver sees entries of order one whatever the units. A penalty above every entry
+    # does the same however large it is.
+    unit = _unit(A)
     scaled = A * unit
+    enough = min(penalty, 2.0 * float(np.abs(A).max()))
     sequence = extract(
         -scaled if forward else scaled,
-        penalty * unit,
+        enough * unit,
         p if forward else n_components,
         effort,
         scale=1e-9 * float(np.trace(scaled)) / p,
@@ -135,7 +137,7 @@ def _solve(
         sequence=frozen(vectors),
         rotation=frozen(rotation),
         loadings=frozen(loadings),
-        certificates=_certificates(sequence, unit),
+        certificates=_certificates(sequence, penalty, unit, 1e-9 * float(np.trace(A)) / p),
         witness=_witness(A, sequence, unit),
     )
     sealed = dataclasses.replace(result.witness, seal=seal(result.claims))
@@ -192,13 +194,13 @@ def _check_options(
         raise ValueError(f"time_budget must be None or seconds >= 0, got {budget!r}.")
 
 
-def _unit(A: Floats, penalty: float) -> float:
-    largest = max(float(np.abs(A).max()), penalty)
+def _unit(A: Floats) -> float:
+    largest = float(np.abs(A).max())
     return 1.0 if largest == 0 else float(2.0 ** -np.clip(np.frexp(largest)[1], -1000, 1000))
 
 
 def _warn_of_ties(A: Floats, d: int) -> None:
-    values = np.linalg.eigvalsh(A * _unit(A, 0.0))
+    values = np.linalg.eigvalsh(A * _unit(A))
     if d < values.size and values[d] - values[d - 1] <= 1e-9 * values[-1]:
         warnings.warn(
             f"Eigenvalues {d} and {d + 1} from below tie, so PCA's abnormal subspace of {d} directions is not unique; "
@@ -218,14 +220,22 @@ def _rotated(A: Floats, kept: Floats, deadline: float) -> tuple[Floats, Floats]:
     return found.rotation[:, order] * signs, loadings * signs
 
 
-def _certificates(sequence: Sequence, unit: float) -> tuple[Certificate, ...]:
+def _certificates(sequence: Sequence, alpha: float, unit: float, floor: float) -> tuple[Certificate, ...]:
+    def whole(value: float) -> float:
+        """In the units of A, with the constant that the solver leaves out."""
+        return value / unit + alpha
+
+    def relative(value: float, lower: float) -> float:
+        size = max(abs(value), alpha, floor)
+        return max(value - lower, 0.0) / size if size > 0 else 0.0
+
     return tuple(
         Certificate(
-            lower=step.lower / unit,
-            upper=step.upper / unit,
-            gap=step.gap,
-            primal=step.primal / unit,
-            sdp_gap=step.sdp_gap,
+            lower=(lower := whole(step.lower)),
+            upper=whole(step.upper),
+            gap=relative(whole(step.upper), lower),
+            primal=whole(step.primal),
+            sdp_gap=relative(whole(step.primal), lower),
             rank_one=step.rank_one,
             tie=step.tie,
             iterations=step.iterations,

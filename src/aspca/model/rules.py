@@ -22,17 +22,22 @@ class Rule:
         The features it relates.
     coefficients : ndarray of shape (k,)
         In the original units of the features, scaled to unit length.
-    deviations : ndarray of shape (k,)
-        The features' own standard deviations.
-    centre, spread : float
-        Mean and standard deviation of coefficients . x over the training rows.
+    means, deviations : ndarray of shape (k,)
+        The features' own means and standard deviations.
+    spread : float
+        Standard deviation of coefficients . x over the training rows.
     """
 
     features: tuple[str, ...]
     coefficients: Floats
+    means: Floats
     deviations: Floats
-    centre: float
     spread: float
+
+    @property
+    def centre(self) -> float:
+        """Mean of coefficients . x over the training rows."""
+        return float(self.coefficients @ self.means)
 
     def __str__(self) -> str:
         """As in ``0.31 A + 0.31 B + 0.64 C = 0.63 D (± 0.04)``: terms too small to matter are left out."""
@@ -48,7 +53,10 @@ class Rule:
         ]
         left = [text for c, text in terms if c > 0]
         right = [text for c, text in terms if c < 0]
-        centre = 0.0 if abs(self.centre) < 0.5 * self.spread else self.centre / unit
+        # What is left out stays at its mean.
+        centre = float((self.coefficients * self.means)[shown].sum()) / unit
+        if abs(centre) * unit < 0.5 * self.spread:
+            centre = 0.0
         if not left:
             left, right, centre = right, [], -centre
         equation = f"{' + '.join(left)} = {' + '.join(right)}"
@@ -68,15 +76,18 @@ def rules_of(
     for column in loadings.T:
         used = np.flatnonzero(column)
         raw = column[used] / scale[used]
+        # Units from 1e-150 to 1e150 may meet in one rule: no square must overflow.
+        largest = float(np.abs(raw).max())
+        raw = raw / largest
         length = float(np.linalg.norm(raw))
         variance = float(column @ covariance @ column)
         rules.append(
             Rule(
                 features=tuple(names[j] for j in used),
                 coefficients=frozen(raw / length),
+                means=frozen(mean[used]),
                 deviations=frozen(deviations[used]),
-                centre=float((raw / length) @ mean[used]),
-                spread=float(np.sqrt(max(variance, 0.0))) / length,
+                spread=float(np.sqrt(max(variance, 0.0))) / length / largest,
             )
         )
     return tuple(rules)

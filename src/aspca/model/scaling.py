@@ -24,11 +24,12 @@ def column_scale(moments: Moments, scaling: str) -> Floats:
         scale = np.sqrt(np.diag(moments.covariance))
     else:
         scale = np.ones(moments.n_features)
-    constant = (moments.minimum == moments.maximum) | (scale == 0)
+    # A variance below the normal range of float64 has lost its digits: such a column counts as constant.
+    vanished = np.diag(moments.covariance) < np.finfo(np.float64).tiny
+    constant = (moments.minimum == moments.maximum) | vanished
     return np.where(constant, 1.0, scale)
 
 
 def scaled_covariance(moments: Moments, scale: Floats) -> Floats:
     """Covariance of the scaled columns (p, p): the paper's A divided by n."""
-    # Column by column, so that neither 1e-300 nor 1e300 is ever squared again.
-    return (moments.covariance / scale) / scale[:, None]
+    return moments.covariance / np.outer(scale, scale)

@@ -46,4 +46,6 @@ class Projector:
     def score(self, X: npt.NDArray[np.generic]) -> Floats:
         """Squared prediction error (n,): the sum of squared projections."""
         projections = self.project(X)
-        return np.asarray(np.einsum("ij,ij->i", projections, projections), dtype=np.float64)
+        scores = np.asarray(np.einsum("ij,ij->i", projections, projections), dtype=np.float64)
+        # Squares may overflow; such a row is as abnormal as a number can say.
+        return np.minimum(scores, np.finfo(np.float64).max, out=scores)

@@ -101,6 +101,12 @@ class SparseSubspace:
             bounds=np.array([[x.lower, x.upper, x.primal, x.gap, x.sdp_gap] for x in c]),
             rank_one=tuple(x.rank_one for x in c),
             witness=self.witness,
+            remarks=(
+                self.variant,
+                self.rounding,
+                float(self.alpha).hex(),
+                *(f"{x.tie} {x.iterations} {x.status}" for x in c),
+            ),
         )
 
     def verify(self, A: Floats) -> Verification:

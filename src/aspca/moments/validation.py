@@ -13,7 +13,7 @@ import numpy.typing as npt
 from aspca.linalg.arrays import Floats
 
 # Twice this, squared, times 10^7 rows is still below the largest float64 (1.8e308).
-LARGEST_VALUE = 1e150
+LARGEST_VALUE = np.float64(1e150)
 
 Table = np.ndarray[tuple[int, int], np.dtype[Any]]
 

@@ -10,11 +10,12 @@ v      (p,)     a candidate component: v'v = 1, V'v = 0
 X      (p, p)   its relaxation: X psd, tr X = 1, X V = 0 (the paper's equations for ASPCA-F and ASPCA-B)
 U      (p, p)   the dual variable: symmetric, |U_ij| <= alpha
 
-primal(X)    = <C, X> + alpha ||X||_1            to be minimised
-objective(v) = primal(v v') = v'Cv + alpha ||v||_1^2
-dual(U)      = smallest eigenvalue of N'(C + U)N   to be maximised, never above any primal value
+primal(X)    = <C, X> + alpha (||X||_1 - 1)           to be minimised
+objective(v) = primal(v v') = v'Cv + alpha (||v||_1^2 - 1)
+dual(U)      = smallest eigenvalue of N'(C + U)N        to be maximised, never above any primal value
 
-Since X is psd its diagonal is non-negative, so U_ii = alpha is always best: every U here has that diagonal.
+Since X is psd with trace one its diagonal adds alpha to every value, and U_ii = alpha is always best. That constant is
+left out here, and U has a zero diagonal: a large alpha must not drown the differences. Certificates add it again.
 """
 
 from __future__ import annotations
@@ -77,12 +78,12 @@ class ComponentProblem:
         return 8.0 * self.p * _EPS * self.size
 
     def objective(self, v: Floats) -> float:
-        return float(v @ (self.C @ v)) + self.alpha * float(np.abs(v).sum()) ** 2
+        return float(v @ (self.C @ v)) + self.alpha * (float(np.abs(v).sum()) ** 2 - float(v @ v))
 
     def primal(self, factor: Floats) -> float:
         """Primal value of X = factor factor', factor (p, r)."""
         x = factor @ factor.T
-        return float(np.vdot(self.C, x)) + self.alpha * float(np.abs(x).sum())
+        return float(np.vdot(self.C, x)) + self.alpha * (float(np.abs(x).sum()) - float(np.trace(x)))
 
     def dual(self, U: Floats) -> tuple[float, float]:
         """A lower bound on the convex problem's value, and how far the next eigenvalue of N'(C + U)N lies above it.
@@ -100,13 +101,22 @@ class ComponentProblem:
             low = eigh(m, eigvals_only=True, subset_by_index=[0, 1], check_finite=False)
         return float(low[0]) - self.rounding, float(low[1] - low[0])
 
-    def relative(self, difference: float, value: float) -> float:
-        """A gap as certificates quote it."""
-        size = max(abs(value), self.alpha, self.scale)
-        return max(difference, 0.0) / size if size > 0 else 0.0
+    def gap(self, value: float, lower: float) -> float:
+        """Relative distance of a value from a bound, as certificates quote it."""
+        size = max(abs(value + self.alpha), self.alpha, self.scale)
+        return max(value - lower, 0.0) / size if size > 0 else 0.0
+
+    def closed(self, value: float, lower: float, tol: float) -> bool:
+        """Whether the gap is at most `tol`, or no larger than rounding allows."""
+        return value - lower <= tol * max(abs(value + self.alpha), self.alpha, self.scale) + 2.0 * self.rounding
+
+    @cached_property
+    def tie(self) -> float:
+        """Values closer than this are the same number."""
+        return 1e-9 * max(min(self.alpha, float(np.abs(self.C).max())), self.scale)
 
     def closed_form_dual(self) -> Floats:
         """The box's best answer entry by entry: cancel C where |C_ij| <= alpha, shrink it elsewhere."""
         U = -np.clip(self.C, -self.alpha, self.alpha)
-        np.fill_diagonal(U, self.alpha)
+        np.fill_diagonal(U, 0.0)
         return U

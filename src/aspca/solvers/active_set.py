@@ -61,7 +61,7 @@ def stationarity(problem: ComponentProblem, v: Floats, value: float) -> Floats:
     if V.shape[1] == 0:
         return -Cv
     on = v != 0
-    rhs = Cv[on] + problem.alpha * np.abs(v).sum() * np.sign(v[on]) - value * v[on]
+    rhs = Cv[on] + problem.alpha * (np.abs(v).sum() * np.sign(v[on]) - v[on]) - value * v[on]
     u, sv, wt = np.linalg.svd(V[on], full_matrices=True)
     rank = int((sv > 1e-10).sum())
     w = wt[:rank].T @ ((u[:, :rank].T @ rhs) / sv[:rank])

@@ -49,7 +49,7 @@ class Iterate:
         t = _RELAXATION * self._X + (1 - _RELAXATION) * self.Z + self.U / rho
         box = alpha / rho
         clipped = np.clip(t, -box, box)
-        np.fill_diagonal(clipped, box)
+        np.fill_diagonal(clipped, 0.0)
         self._previous, self.Z = self.Z, t - clipped
         self.U = np.clip(rho * clipped, -alpha, alpha)
 

@@ -82,7 +82,7 @@ def solve_component(problem: ComponentProblem, effort: Effort, *, dominant: bool
     if not effort.spent():
         small = problem.p <= ipm.LARGEST
         iterations = _first_order(problem, state, duals[0], effort, limit=60 if small else effort.max_iter)
-        if state.gap > effort.tol and small and not effort.spent():
+        if not state.closed(effort.tol) and small and not effort.spent():
             iterations += _second_order(problem, state, effort)
         if not state.settled(effort.tol) and not effort.spent():
             _more_guesses(problem, state)
@@ -91,7 +91,7 @@ def solve_component(problem: ComponentProblem, effort: Effort, *, dominant: bool
 
 def _in_box(problem: ComponentProblem, U: Floats) -> Floats:
     inside = np.clip(U, -problem.alpha, problem.alpha)
-    np.fill_diagonal(inside, problem.alpha)
+    np.fill_diagonal(inside, 0.0)
     return inside
 
 
@@ -111,7 +111,7 @@ def _more_guesses(problem: ComponentProblem, state: Incumbent) -> None:
         state.offer_start(start)
     for f in bottom_vectors(problem, 2).T:
         _offer_rounded(problem, state, f, 2)
-    if state.factor is not None and state.gap > state.sdp_gap:
+    if state.factor is not None and state.factor_value < state.upper:
         for f in state.factor[:, -4:].T:
             near = reweighted(problem, f, 30)
             for start in (near, *prefix_starts(near, 3)):
@@ -135,8 +135,8 @@ def _first_order(problem: ComponentProblem, state: Incumbent, U: Floats, effort:
             state.offer_start(np.where(np.diag(iterate.Z) > 0, f, 0.0))
             _offer_rounded(problem, state, f, 2)
         state.offer_dual(iterate.U, effort.tol)
-        done = state.gap if small else state.sdp_gap
-        if done <= effort.tol or effort.spent():
+        done = state.closed(effort.tol) if small else state.solved(effort.tol)
+        if done or effort.spent():
             return iteration
         iterate.balance(problem)
     return limit
@@ -166,20 +166,24 @@ def _finish(
     iterations: int,
 ) -> ComponentSolution:
     best = state.best
-    rank_one = state.gap <= effort.tol
+    factor, value = state.factor, state.factor_value
+    if best is not None and best.value < value:
+        # The sparse vector proves more than X, whichever of the two is taken.
+        factor, value = best.v[:, None], best.value
+    rank_one = state.closed(effort.tol)
     if best is None or (dominant and not rank_one and state.factor is not None):
         best = _dominant(problem, state.factor)
         state.tie = False
     status = Status.CERTIFIED if rank_one else Status.RELAXED
-    if state.sdp_gap > effort.tol:
+    if not state.solved(effort.tol):
         status = Status.BUDGET if effort.spent() else Status.ITERATIONS
     return ComponentSolution(
         v=best.v,
         upper=best.value,
         lower=state.lower,
-        primal=min(state.primal, best.value),
+        primal=min(value, best.value),
         U=state.U,
-        factor=state.factor if state.factor_value < best.value else None,
+        factor=factor if value < best.value else None,
         tie=state.tie,
         iterations=iterations,
         status=status,

@@ -9,9 +9,6 @@ from aspca.problems.component import ComponentProblem
 from aspca.solvers.active_set import Candidate, active_set
 from aspca.solvers.repair import repair
 
-# Two objectives closer than this are the same number: the tie is then broken by the lowest support.
-TIE = 1e-9
-
 
 class Incumbent:
     """Collects offers and answers: how large is the gap now?"""
@@ -43,7 +40,8 @@ class Incumbent:
         if self.best is None:
             self.best = candidate
             return
-        margin = TIE * max(abs(self.best.value), self.problem.alpha, self.problem.scale)
+        # Two objectives closer than this are the same number: the tie is then broken by the lowest support.
+        margin = max(self.problem.tie, 1e-9 * abs(self.best.value))
         if candidate.value < self.best.value - margin:
             self.best, self.tie = candidate, False
         elif candidate.value <= self.best.value + margin:
@@ -60,7 +58,7 @@ class Incumbent:
         """Take U, repaired to have the best vector as eigenvector or as it is, if it bounds better."""
         if self.best is not None:
             self._bound(repair(self.problem, self.best, U))
-        if self.gap > tol:
+        if not self.closed(tol):
             self._bound(U)
 
     def _bound(self, U: Floats) -> None:
@@ -84,17 +82,15 @@ class Incumbent:
         """The best feasible X's value, vectors included."""
         return min(self.upper, self.factor_value)
 
-    @property
-    def gap(self) -> float:
-        """Of the best vector."""
-        return self.problem.relative(self.upper - self.lower, self.upper)
+    def closed(self, tol: float) -> bool:
+        """Whether the best vector attains the convex optimum."""
+        return self.problem.closed(self.upper, self.lower, tol)
+
+    def solved(self, tol: float) -> bool:
+        """Whether the convex problem itself is solved, by a vector or by X."""
+        return self.problem.closed(self.primal, self.lower, tol)
 
     def settled(self, tol: float) -> bool:
-        """Whether the best vector is optimal to `tol`, and the bound proves that no other is as good."""
+        """Whether the best vector is optimal, and the bound proves that no other is as good."""
         slack = max(self.upper - self.lower, 0.0)
-        alone = self.margin > 10.0 * slack + TIE * max(abs(self.upper), self.problem.alpha, self.problem.scale)
-        return self.gap <= tol and alone
-
-    @property
-    def sdp_gap(self) -> float:
-        return self.problem.relative(self.primal - self.lower, self.primal)
+        return self.closed(tol) and self.margin > 10.0 * slack + max(self.problem.tie, 1e-9 * abs(self.upper))

@@ -40,7 +40,7 @@ def interior_point(problem: ComponentProblem, tol: float, deadline: float = np.i
     state = _State(problem)
     best = (state.gap, state.Y, state.u)
     iterations = 0
-    while iterations < _MAX_ITER and state.gap > tol * max(abs(state.t), 1.0) and time.perf_counter() <= deadline:
+    while iterations < _MAX_ITER and state.gap > tol * max(abs(state.t + 1.0), 1.0) and time.perf_counter() <= deadline:
         iterations += 1
         try:
             moved = state.step()
@@ -56,7 +56,6 @@ def interior_point(problem: ComponentProblem, tol: float, deadline: float = np.i
     U = np.zeros((p, p))
     U[state.rows, state.cols] = alpha * np.clip(u, -1.0, 1.0)
     U = U + U.T
-    np.fill_diagonal(U, alpha)
     return InteriorPoint(_factor(problem.N, Y), U, iterations)
 
 
@@ -84,7 +83,7 @@ class _State:
         x = self._ambient(self.Y)
         self.a: Floats = 2.0 * np.maximum(x, 0.0) + 1.0 / (p * m)
         self.b: Floats = self.a - 2.0 * x
-        M = self.N.T @ (C + np.eye(p)) @ self.N + self._congruence(self.u)
+        M = self.N.T @ C @ self.N + self._congruence(self.u)
         low = float(np.linalg.eigvalsh(M)[0])
         self.t = low - max(1.0, abs(low))
         self.S: Floats = M - self.t * np.eye(m)

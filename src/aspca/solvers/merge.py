@@ -16,7 +16,6 @@ from aspca.linalg.arrays import Floats, Ints
 from aspca.problems.component import ComponentProblem
 from aspca.solvers.component import ComponentSolution, Effort, Status, Warmth, solve_component
 from aspca.solvers.eigenvectors import Eigenbasis, eigenbasis
-from aspca.solvers.incumbent import TIE
 
 WarmthAt = Callable[[int], Warmth | None]
 
@@ -89,6 +88,7 @@ class Merge:
         self.blocks, self.effort, self.dominant = blocks, effort, dominant
         self._heap = [(block.lower, index) for index, block in enumerate(blocks)]
         heapq.heapify(self._heap)
+        self._tie = max(block.problem().tie for block in blocks)
 
     def take_next(self, given: Warmth | None) -> Taken:
         """The next component's block; the lowest feature index wins a tie. Hand it back when its vector is taken."""
@@ -127,8 +127,7 @@ class Merge:
         if not ready:
             return np.inf
         best = min(self._value(solution) for _, solution in ready)
-        any_block = self.blocks[0]
-        return best + TIE * max(abs(best), any_block.alpha, any_block.scale)
+        return best + max(self._tie, 1e-9 * abs(best))
 
     def _first_feature(self, index: int, solution: ComponentSolution) -> int:
         return int(self.blocks[index].features[np.flatnonzero(solution.v)[0]])
@@ -138,10 +137,12 @@ def _eigenvector(problem: ComponentProblem, eigen: Eigenbasis) -> ComponentSolut
     k = problem.V.shape[1]
     v = eigen.vectors[:, k]
     value = problem.objective(v)
+    # In a cluster the basis was chosen anew, and the eigenvalues no longer belong to its vectors one by one.
+    low = problem.dual(np.zeros_like(problem.C))[0] if eigen.tied[k] else float(eigen.values[k]) - problem.rounding
     return ComponentSolution(
         v=v,
         upper=value,
-        lower=min(float(eigen.values[k]), value) - problem.rounding,
+        lower=min(low, value),
         primal=value,
         U=np.zeros_like(problem.C),
         factor=None,

@@ -30,7 +30,7 @@ def repair(problem: ComponentProblem, candidate: Candidate, U: Floats) -> Floats
         rows = _rows_with_product(U[np.ix_(T, S)], v[S], b, alpha)
         fixed[np.ix_(T, S)] = rows
         fixed[np.ix_(S, T)] = rows.T
-    np.fill_diagonal(fixed, alpha)
+    np.fill_diagonal(fixed, 0.0)
     return fixed
 
 

@@ -25,7 +25,10 @@ class BlockMultiplier:
 
 @dataclass(frozen=True)
 class Step:
-    """One component of the sequence, over all features, with bounds on the whole problem."""
+    """One component of the sequence, over all features, with bounds on the whole problem.
+
+    Values leave out the constant alpha, as in `problems.component`.
+    """
 
     v: Floats
     lower: float
@@ -34,7 +37,6 @@ class Step:
     factor: Floats | None
     """X = factor factor' where it is better than v v', else None."""
     gap: float
-    sdp_gap: float
     rank_one: bool
     tie: bool
     iterations: int
@@ -92,12 +94,11 @@ def _step(taken: Taken, merge: Merge, p: int, tol: float) -> Step:
     if relaxed.primal < solution.upper:
         inside = relaxed.v[:, None] if relaxed.factor is None else relaxed.factor
         primal, factor = relaxed.primal, home.spread(inside, p)
-    gap = problem.relative(solution.upper - lower, solution.upper)
-    sdp_gap = problem.relative(primal - lower, primal)
+    rank_one = problem.closed(solution.upper, lower, tol)
     status = solution.status
-    if gap <= tol:
+    if rank_one:
         status = Status.CERTIFIED
-    elif sdp_gap <= tol:
+    elif problem.closed(primal, lower, tol):
         status = Status.RELAXED
     return Step(
         v=taken.block.spread(sign_of(solution.v) * solution.v, p),
@@ -105,9 +106,8 @@ def _step(taken: Taken, merge: Merge, p: int, tol: float) -> Step:
         upper=solution.upper,
         primal=primal,
         factor=factor,
-        gap=gap,
-        sdp_gap=sdp_gap,
-        rank_one=gap <= tol,
+        gap=problem.gap(solution.upper, lower),
+        rank_one=rank_one,
         tie=solution.tie or taken.tie,
         iterations=solution.iterations,
         status=status,

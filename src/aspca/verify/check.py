@@ -27,8 +27,11 @@ def check(A: Floats, claims: Claims) -> Verification:
     if problems:
         return Verification(tuple(problems))
     # Powers of two scale exactly, and keep norms of huge or tiny matrices in range.
-    largest = float(np.abs(A).max(initial=0.0))
+    largest = max(float(np.abs(A).max(initial=0.0)), claims.alpha)
     unit = 2.0 ** -float(np.clip(np.frexp(largest)[1], -1000, 1000)) if largest > 0 else 1.0
+    if float(np.abs(A - A.T).max(initial=0.0)) * unit > 1e-8:
+        return Verification(("The matrix is not symmetric.",))
+    A = 0.5 * A + 0.5 * A.T
     problems += _same_matrix(A * unit, claims.witness.fingerprint * unit)
     problems += _orthonormal(claims)
     problems += _partition(A.shape[0], claims.witness.blocks)
@@ -55,15 +58,15 @@ def _shapes(A: Floats, claims: Claims) -> list[str]:
         "factors": (len(claims.witness.factors), steps),
         "fingerprint": (claims.witness.fingerprint.shape, (p,)),
     }
+    if not np.isfinite(claims.bounds).all():
+        return ["A bound is not a finite number."]
     return [f"`{name}` has size {is_}, not {should}." for name, (is_, should) in wanted.items() if is_ != should]
 
 
 def _same_matrix(A: Floats, fingerprint: Floats) -> list[str]:
-    if np.abs(A - A.T).max(initial=0.0) > 1e-12:
-        return ["The matrix is not symmetric."]
     # Two ways of summing the same data agree far better than this; a single changed entry does not.
     slack = 1e-11 * np.abs(A).sum(axis=1).max(initial=0.0)
-    if np.abs(A @ probe_vector(A.shape[0]) - fingerprint).max(initial=0.0) > slack:
+    if not np.abs(A @ probe_vector(A.shape[0]) - fingerprint).max(initial=0.0) <= slack:
         return ["This is not the matrix that the certificate speaks of."]
     return []
 
@@ -133,7 +136,7 @@ def _bounds(A: Floats, claims: Claims, unit: float) -> list[str]:
             if index not in current:
                 return [*problems, f"Step {step} has no multiplier for block {index}."]
             if index not in values:
-                values[index] = _smallest(C[np.ix_(block, block)] + current[index], found[index])
+                values[index] = _smallest(C[np.ix_(block, block)], current[index], found[index])
             if values[index][0] < lowest:
                 lowest = values[index][0]
             rounding = max(rounding, values[index][1])
@@ -159,7 +162,7 @@ def _bounds(A: Floats, claims: Claims, unit: float) -> list[str]:
                 f"Step {step}: the lower bound {lower:.12g} is above what the witness proves, {lowest:.12g}."
             )
         problems += _primal(step, C, alpha, claims, primal, upper, rounding)
-        if claims.rank_one[step] and not gap <= claims.tol:
+        if claims.rank_one[step] and not upper - lower <= claims.tol * max(abs(upper), alpha, floor) + 2.0 * rounding:
             problems.append(f"Step {step}: called rank one with a gap of {gap:.1e}, above {claims.tol:.1e}.")
         index = int(touched[0])
         found[index].append(v[blocks[index]])
@@ -187,10 +190,12 @@ def _open(
     return ""
 
 
-def _smallest(M: Floats, found: list[Floats]) -> tuple[float, float]:
-    """Smallest eigenvalue of M on the complement of the found vectors, and the scale of its rounding error."""
+def _smallest(C: Floats, U: Floats, found: list[Floats]) -> tuple[float, float]:
+    """Smallest eigenvalue of C + U on the complement of the found vectors, and the scale of its rounding error."""
+    M = C + U
     m = M.shape[0]
-    rounding = 16.0 * m * _EPS * (float(np.linalg.norm(M)) + float(np.abs(np.diag(M)).max()) * m)
+    # The two may cancel: what rounds is the size of each.
+    rounding = 16.0 * m * _EPS * (float(np.linalg.norm(C)) + float(np.abs(np.diag(U)).max()) * m)
     if found:
         V = np.column_stack(found)
         # Complement by a full QR: exact to rounding, and independent of how the solver made its basis.

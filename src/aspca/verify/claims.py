@@ -66,6 +66,8 @@ class Claims:
     bounds: Floats
     rank_one: tuple[bool, ...]
     witness: Witness
+    remarks: tuple[str, ...] = ()
+    """What is said besides and cannot be checked (variant, how a solve ended): under the seal like the rest."""
 
 
 def probe_vector(p: int) -> Floats:
@@ -82,6 +84,7 @@ def seal(claims: Claims) -> str:
         claims.n_components,
         float(claims.tol).hex(),
         claims.rank_one,
+        claims.remarks,
     )
     digest.update(repr(head).encode())
     witness = claims.witness

@@ -12,7 +12,8 @@ NAMES = ("A", "B", "C", "D")
 
 def rule(features: str, coefficients: list[float], centre: float, spread: float, deviations: list[float] | None = None):
     deviations = [1.0] * len(coefficients) if deviations is None else deviations
-    return Rule(tuple(features), np.array(coefficients), np.array(deviations), centre, spread)
+    c = np.array(coefficients)
+    return Rule(tuple(features), c, centre * c / (c @ c), np.array(deviations), spread)
 
 
 def test_rules_are_projections_in_other_units() -> None:
