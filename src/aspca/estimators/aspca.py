@@ -264,7 +264,7 @@ class ASPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OutlierMixin, Bas
         """The variance of a rule below which a covariance in float64 says nothing about it."""
         size = np.abs(self.components_)
         per_rule = np.einsum("ij,ij->i", size @ np.abs(self.covariance_), size)
-        return 4.0 * size.shape[1] * float(np.finfo(np.float64).eps) * float(per_rule.max())
+        return float(4.0 * size.shape[1] * np.finfo(np.float64).eps * per_rule.max())
 
     # ---- using the model
 

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from aspca.moments.validation import LARGEST_VALUE
+# As `moments` allows, but as an integer: 10**400 cannot be compared with a float.
+_LARGEST_INTEGER = 10**150
 
 
 def refuse_odd_tables(X: Any) -> None:
@@ -49,11 +50,11 @@ def _refuse_cells(column: Any, name: str) -> None:
                 float(cell)
             except ValueError:
                 raise ValueError(
-                    f"Column {name} holds text ({cell[:40]!r} in row {row}), but all values must be numbers; encode the "
-                    "column or leave it out."
+                    f"Column {name} holds text ({cell[:40]!r} in row {row}), but all values must be numbers; encode "
+                    "the column or leave it out."
                 ) from None
-        elif isinstance(cell, int) and not -LARGEST_VALUE <= cell <= LARGEST_VALUE:
+        elif isinstance(cell, int) and abs(cell) > _LARGEST_INTEGER:
             raise ValueError(
-                f"Column {name} has an integer too large in size in row {row}; values must lie within +-1e150, so rescale "
-                "the column."
+                f"Column {name} has an integer too large in size in row {row}; values must lie within +-1e150, so "
+                "rescale the column."
             )

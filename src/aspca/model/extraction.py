@@ -14,7 +14,7 @@ from aspca.linalg.orientation import ascending, sign_of
 from aspca.model.subspace import Certificate, SparseSubspace
 from aspca.solvers.component import Effort, Warmth
 from aspca.solvers.rotation import sparse_rotation
-from aspca.solvers.sequence import Sequence, extract
+from aspca.solvers.sequence import Sequence, Step, extract
 from aspca.solvers.threads import blas_threads_for
 from aspca.verify.claims import Multiplier, Witness, probe_vector, seal
 
@@ -112,6 +112,13 @@ def _solve(
     unit = _unit(A)
     scaled = A * unit
     enough = min(penalty, 2.0 * float(np.abs(A).max()))
+    certificates: list[Certificate] = []
+
+    def progress(number: int, count: int, step: Step) -> None:
+        certificates.append(_certificate(step, penalty, unit, 1e-9 * float(np.trace(A)) / p))
+        if callback is not None:
+            callback(number, count, certificates[-1].gap)
+
     sequence = extract(
         -scaled if forward else scaled,
         enough * unit,
@@ -120,7 +127,7 @@ def _solve(
         scale=1e-9 * float(np.trace(scaled)) / p,
         dominant=rounding == "dominant",
         warm=_warmth_from(warm_start, p, unit),
-        progress=callback,
+        progress=progress,
     )
     vectors = np.column_stack([step.v for step in sequence.steps])
     kept = vectors[:, -n_components:]
@@ -137,7 +144,7 @@ def _solve(
         sequence=frozen(vectors),
         rotation=frozen(rotation),
         loadings=frozen(loadings),
-        certificates=_certificates(sequence, penalty, unit, 1e-9 * float(np.trace(A)) / p),
+        certificates=tuple(certificates),
         witness=_witness(A, sequence, unit),
     )
     sealed = dataclasses.replace(result.witness, seal=seal(result.claims))
@@ -220,28 +227,24 @@ def _rotated(A: Floats, kept: Floats, deadline: float) -> tuple[Floats, Floats]:
     return found.rotation[:, order] * signs, loadings * signs
 
 
-def _certificates(sequence: Sequence, alpha: float, unit: float, floor: float) -> tuple[Certificate, ...]:
-    def whole(value: float) -> float:
-        """In the units of A, with the constant that the solver leaves out."""
-        return value / unit + alpha
+def _certificate(step: Step, alpha: float, unit: float, floor: float) -> Certificate:
+    """A step in the units of A, with the constant alpha that the solver leaves out."""
+    lower, upper, primal = (value / unit + alpha for value in (step.lower, step.upper, step.primal))
 
-    def relative(value: float, lower: float) -> float:
+    def gap(value: float) -> float:
         size = max(abs(value), alpha, floor)
         return max(value - lower, 0.0) / size if size > 0 else 0.0
 
-    return tuple(
-        Certificate(
-            lower=(lower := whole(step.lower)),
-            upper=whole(step.upper),
-            gap=relative(whole(step.upper), lower),
-            primal=whole(step.primal),
-            sdp_gap=relative(whole(step.primal), lower),
-            rank_one=step.rank_one,
-            tie=step.tie,
-            iterations=step.iterations,
-            status=step.status.value,
-        )
-        for step in sequence.steps
+    return Certificate(
+        lower=lower,
+        upper=upper,
+        gap=gap(upper),
+        primal=primal,
+        sdp_gap=gap(primal),
+        rank_one=step.rank_one,
+        tie=step.tie,
+        iterations=step.iterations,
+        status=step.status.value,
     )
 
 

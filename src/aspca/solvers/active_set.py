@@ -163,8 +163,8 @@ def _settle(problem: ComponentProblem, v: Floats, value: float) -> tuple[Floats,
             v, value = bulk
             continue
         v = _walk(problem, v, S, here, u, flipped)
-        value = min(value, problem.objective(v))
-    return v, problem.objective(v)
+        value = problem.objective(v)
+    return v, value
 
 
 def _drop_all(problem: ComponentProblem, S: Ints, u: Floats, flipped: Bools) -> tuple[Floats, float] | None:

@@ -29,6 +29,7 @@ class Status(Enum):
     CERTIFIED = "the vector attains the optimum of the convex problem within the tolerance"
     RELAXED = "the convex problem is solved, but its optimum is not rank one: the gap is the vector's true distance"
     ITERATIONS = "the iteration limit ended the convex solver early: the bounds are valid but apart"
+    PRECISION = "float64 precision ended the convex solver early: the bounds are valid but apart"
     BUDGET = "the time budget ended the convex solver early: the bounds are valid but apart"
 
 
@@ -143,8 +144,8 @@ def _first_order(problem: ComponentProblem, state: Incumbent, U: Floats, effort:
 
 
 def _second_order(problem: ComponentProblem, state: Incumbent, effort: Effort) -> int:
-    # A hundredth of the tolerance: what is asked of X's bounds must survive cutting its factor and rounding.
-    result = ipm.interior_point(problem, 1e-2 * effort.tol, effort.deadline)
+    # A thousandth of the tolerance: where X is not rank one its eigenvectors should be as good as its value.
+    result = ipm.interior_point(problem, 1e-3 * effort.tol, effort.deadline)
     state.offer_factor(result.factor)
     _offer_rounded(problem, state, result.factor[:, -1], 3)
     state.offer_dual(result.U, effort.tol)
@@ -176,7 +177,9 @@ def _finish(
         state.tie = False
     status = Status.CERTIFIED if rank_one else Status.RELAXED
     if not state.solved(effort.tol):
-        status = Status.BUDGET if effort.spent() else Status.ITERATIONS
+        status = Status.PRECISION if problem.p <= ipm.LARGEST else Status.ITERATIONS
+        if effort.spent():
+            status = Status.BUDGET
     return ComponentSolution(
         v=best.v,
         upper=best.value,

@@ -13,8 +13,8 @@ import numpy as np
 
 from aspca.linalg.arrays import Bools, Floats
 
-# Eigenvalues closer than this (relative to the largest) share one invariant subspace as far as float64 can tell.
-_CLUSTER = 1e-10
+# Eigenvalues closer than this (relative to the largest) count as one: their vectors would be known to 1e-6 at best.
+_ONE = 1e-10
 
 
 @dataclass(frozen=True)
@@ -30,8 +30,8 @@ def eigenbasis(C: Floats) -> Eigenbasis:
     """Eigenvectors of C with a deterministic basis in every cluster."""
     values, vectors = np.linalg.eigh(C)
     unit = float(np.abs(values).max(initial=0.0))
-    close = np.diff(values) <= _CLUSTER * unit
-    tied = np.r_[False, close] | np.r_[close, False]
+    close = np.diff(values) <= _ONE * unit
+    tied = np.concatenate(([False], close)) | np.concatenate((close, [False]))
     start = 0
     for stop in [*(np.flatnonzero(~close) + 1), values.size]:
         if stop - start > 1:

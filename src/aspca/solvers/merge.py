@@ -137,7 +137,7 @@ def _eigenvector(problem: ComponentProblem, eigen: Eigenbasis) -> ComponentSolut
     k = problem.V.shape[1]
     v = eigen.vectors[:, k]
     value = problem.objective(v)
-    # In a cluster the basis was chosen anew, and the eigenvalues no longer belong to its vectors one by one.
+    # Where the basis was chosen anew the eigenvalues no longer belong to its vectors one by one.
     low = problem.dual(np.zeros_like(problem.C))[0] if eigen.tied[k] else float(eigen.values[k]) - problem.rounding
     return ComponentSolution(
         v=v,

@@ -11,8 +11,6 @@ from aspca.solvers.blocks import split
 from aspca.solvers.component import Effort, Status
 from aspca.solvers.merge import Block, Merge, Taken, WarmthAt
 
-Progress = Callable[[int, int, float], None]
-
 
 @dataclass(frozen=True)
 class BlockMultiplier:
@@ -36,11 +34,14 @@ class Step:
     primal: float
     factor: Floats | None
     """X = factor factor' where it is better than v v', else None."""
-    gap: float
     rank_one: bool
     tie: bool
     iterations: int
     status: Status
+
+
+# Called with the number of the step from 1, how many there will be, and the step.
+Progress = Callable[[int, int, Step], None]
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,7 @@ def extract(
         taken.block.take(step.v[taken.block.features])
         merge.hand_back(taken.block)
         if progress is not None:
-            progress(number + 1, count, step.gap)
+            progress(number + 1, count, step)
     return Sequence([block.features for block in blocks], steps, multipliers)
 
 
@@ -100,13 +101,15 @@ def _step(taken: Taken, merge: Merge, p: int, tol: float) -> Step:
         status = Status.CERTIFIED
     elif problem.closed(primal, lower, tol):
         status = Status.RELAXED
+    elif status in (Status.CERTIFIED, Status.RELAXED):
+        # Solved on its own block, but another block's bound lies lower.
+        status = Status.PRECISION
     return Step(
         v=taken.block.spread(sign_of(solution.v) * solution.v, p),
         lower=lower,
         upper=solution.upper,
         primal=primal,
         factor=factor,
-        gap=problem.gap(solution.upper, lower),
         rank_one=rank_one,
         tie=solution.tie or taken.tie,
         iterations=solution.iterations,
