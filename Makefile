@@ -8,11 +8,12 @@ BIN    := $(VENV)/bin
 demo: $(VENV)/.core
 	$(BIN)/python -m aspca demo
 
+# Two workers, a file each: fits are cached per file. One BLAS thread per worker, or four would share two cores.
 test: $(VENV)/.test
-	$(BIN)/python -m pytest
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile
 
 test-long: $(VENV)/.test
-	$(BIN)/python -m pytest -m long
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile -m long
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
