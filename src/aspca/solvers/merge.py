@@ -43,7 +43,9 @@ class Block:
         return ComponentProblem(self.C, self.alpha, self.V, self.scale)
 
     def solve(self, effort: Effort, dominant: bool, given: Warmth | None) -> ComponentSolution:
-        if self.eigen is not None:
+        if self.features.size == 1:
+            self.next = _alone(self.problem())
+        elif self.eigen is not None:
             # Without a penalty the multiplier is zero for good: it need not be recorded again.
             self.next = _eigenvector(self.problem(), self.eigen)
         else:
@@ -131,6 +133,23 @@ class Merge:
 
     def _first_feature(self, index: int, solution: ComponentSolution) -> int:
         return int(self.blocks[index].features[np.flatnonzero(solution.v)[0]])
+
+
+def _alone(problem: ComponentProblem) -> ComponentSolution:
+    """A feature that nothing connects to others: its unit vector, and nothing to compute."""
+    value = float(problem.C[0, 0])
+    nothing = np.zeros((1, 1))
+    return ComponentSolution(
+        v=np.ones(1),
+        upper=value,
+        lower=value - problem.rounding,
+        primal=value,
+        U=nothing,
+        factor=None,
+        tie=False,
+        iterations=0,
+        status=Status.CERTIFIED,
+    )
 
 
 def _eigenvector(problem: ComponentProblem, eigen: Eigenbasis) -> ComponentSolution:

@@ -1,7 +1,7 @@
 """BLAS threads while the solver runs.
 
-Below a few hundred features every call is too small to share: two threads cost more in waking than they save (6 to
-18 ms an iteration against 1 to 2 ms at p = 100 on a busy machine). The caller's own setting is restored on return.
+Below a few hundred features every call is too small to share: two threads cost more in waking than they save, many
+times more on a busy machine. The caller's own setting is restored on return.
 
 threadpoolctl is a dependency of scikit-learn, so it is always there.
 """
