@@ -3,8 +3,8 @@
     python benchmarks/solver.py            # Breast-Cancer, and KDD99 where its file is found
 
 For each step of our backward sequence the peer solves the very same problem (the same earlier components), in its
-fastest, direct form (Tr(RX) = 0), at tolerances of 1e-4. Our side is timed as a whole sequence, certificates and witness
-included, at the default tolerance of 1e-6. Printed are ratios; the machine's own seconds mean little.
+fastest, direct form (Tr(RX) = 0), at tolerances of 1e-4. Our side is timed as a whole sequence, with certificates and
+witness, at the default tolerance of 1e-6. Printed are ratios; the machine's own seconds mean little.
 """
 
 from __future__ import annotations
