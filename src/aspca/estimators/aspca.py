@@ -13,7 +13,7 @@ from aspca.linalg.arrays import Floats
 from aspca.model.defaults import default_alpha, default_n_components
 from aspca.model.extraction import ROUNDINGS, VARIANTS, sparse_subspace
 from aspca.model.limits import box_limit, inverted_cdf_quantile
-from aspca.model.rules import Rule, rules_of
+from aspca.model.rules import Rule, rules_of, unresolved_variance
 from aspca.model.scaling import SCALINGS, column_scale, scaled_covariance
 from aspca.model.scoring import Projector
 from aspca.model.subspace import Certificate, SparseSubspace
@@ -68,13 +68,16 @@ class ASPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OutlierMixin, Bas
         Relative gap at which a component counts as solved.
     max_iter : int, default=5000
         Limit of the solver's first-order iterations per component.
+    time_budget : float or None, default=None
+        Seconds after which the solver takes what it has; the certificates then say how far that may be from the best.
 
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
         Sparse orthonormal directions in the scaled space.
     certificates_ : tuple of Certificate
-        What is proved about each step of the sequence that spans the subspace (`n_components` of them).
+        What is proved about each step of the sequence that spans the subspace (`n_components` of them). A rotated
+        variant's components span the same subspace but are not its steps: entry i is not about component i.
     explained_variance_ : ndarray of shape (n_components,)
         Variance of the training rows along each component.
     mean_, scale_ : ndarray of shape (n_features,)
@@ -125,6 +128,7 @@ class ASPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OutlierMixin, Bas
         contamination: float | str = "auto",
         tol: float = 1e-6,
         max_iter: int = 5000,
+        time_budget: float | None = None,
     ) -> None:
         self.n_components = n_components
         self.alpha = alpha
@@ -135,6 +139,7 @@ class ASPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OutlierMixin, Bas
         self.contamination = contamination
         self.tol = tol
         self.max_iter = max_iter
+        self.time_budget = time_budget
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The constructor's parameters, as in scikit-learn."""
@@ -220,6 +225,7 @@ class ASPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OutlierMixin, Bas
             self.rounding,
             tol=self.tol,
             max_iter=self.max_iter,
+            time_budget=self.time_budget,
             warm_start=warm_start,
         )
         self.moments_ = moments
@@ -236,7 +242,8 @@ class ASPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OutlierMixin, Bas
         self._set_threshold(None)
         if self.contamination == "auto":
             variances = np.asarray(np.linalg.eigvalsh(0.5 * (projected + projected.T)))
-            limit = box_limit(np.maximum(variances, self._unresolved_variance()), _AUTO_LEVEL)
+            unresolved = max(unresolved_variance(np.abs(row), covariance) for row in self.components_)
+            limit = box_limit(np.maximum(variances, unresolved), _AUTO_LEVEL)
             self._set_threshold(max(limit, self._rounding_floor()))
 
     def _calibrate(self, X: Any, weights: Floats | None) -> None:
@@ -259,12 +266,6 @@ class ASPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OutlierMixin, Bas
         largest = np.maximum(np.abs(self.moments_.minimum), np.abs(self.moments_.maximum))
         per_feature = 8.0 * np.finfo(np.float64).eps * (largest / self.scale_)
         return float(((np.abs(self.components_) @ per_feature) ** 2).sum())
-
-    def _unresolved_variance(self) -> float:
-        """The variance of a rule below which a covariance in float64 says nothing about it."""
-        size = np.abs(self.components_)
-        per_rule = np.einsum("ij,ij->i", size @ np.abs(self.covariance_), size)
-        return float(4.0 * size.shape[1] * np.finfo(np.float64).eps * per_rule.max())
 
     # ---- using the model
 
@@ -357,6 +358,8 @@ class ASPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OutlierMixin, Bas
             raise ValueError(f"tol must be a number between 0 and 1, got {self.tol!r}.")
         if not (_is_real(self.max_iter) and float(self.max_iter).is_integer() and self.max_iter >= 1):
             raise ValueError(f"max_iter must be an integer of at least 1, got {self.max_iter!r}.")
+        if self.time_budget is not None and not (_is_real(self.time_budget) and self.time_budget >= 0):
+            raise ValueError(f"time_budget must be None or seconds >= 0, got {self.time_budget!r}.")
         for name, allowed in (
             ("variant", VARIANTS),
             ("rounding", ROUNDINGS),

@@ -12,7 +12,7 @@ _LARGEST_INTEGER = 10**150
 
 
 def refuse_odd_tables(X: Any) -> None:
-    """Raise for complex numbers, another number of dimensions, and cells of text or integers beyond float64.
+    """Raise for complex numbers, dates, another number of dimensions, and cells of text or integers beyond float64.
 
     What is fine, or strange in other ways, is left to scikit-learn's own validation.
     """
@@ -33,7 +33,7 @@ def refuse_odd_tables(X: Any) -> None:
             f"Reshape your data: a table of rows and columns is needed, but it has {table.ndim} dimension(s); use "
             "reshape(-1, 1) for one column or reshape(1, -1) for one row."
         )
-    if table.dtype.kind in "OUS":
+    if table.dtype.kind in "OUSMm":
         for index, column in enumerate(table.T):
             _refuse_cells(column, str(index))
 
@@ -42,18 +42,20 @@ def _refuse_cells(column: Any, name: str) -> None:
     values = np.asarray(column)
     if values.dtype.kind == "c":
         raise ValueError(f"Complex data not supported: column {name} must hold real numbers; take real parts first.")
+    if values.dtype.kind in "Mm":
+        raise ValueError(
+            f"Column {name} holds dates or durations, but all values must be numbers; turn them into numbers or leave "
+            "the column out."
+        )
     if values.dtype.kind not in "OUS":
         return
     for row, cell in enumerate(values):
         if isinstance(cell, str):
-            try:
-                float(cell)
-            except ValueError:
-                raise ValueError(
-                    f"Column {name} holds text ({cell[:40]!r} in row {row}), but all values must be numbers; encode "
-                    "the column or leave it out."
-                ) from None
-        elif isinstance(cell, int) and abs(cell) > _LARGEST_INTEGER:
+            raise ValueError(
+                f"Column {name} holds text ({cell[:40]!r} in row {row}), but all values must be numbers; convert or "
+                "encode the column, or leave it out."
+            )
+        if isinstance(cell, int) and abs(cell) > _LARGEST_INTEGER:
             raise ValueError(
                 f"Column {name} has an integer too large in size in row {row}; values must lie within +-1e150, so "
                 "rescale the column."

@@ -9,7 +9,7 @@ from aspca.linalg.arrays import Floats
 # A direction that carries less than this share of an average feature's variance counts as abnormal.
 _SHARE_OF_VARIANCE = 0.1
 # The penalty, as a share of an average feature's variance.
-_SHARE_OF_PENALTY = 0.05
+_SHARE_OF_PENALTY = 0.01
 
 
 def _average_variance(covariance: Floats) -> float:

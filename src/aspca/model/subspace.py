@@ -52,7 +52,7 @@ class Certificate:
     status: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class SparseSubspace:
     """Result of `sparse_subspace`.
 
@@ -80,6 +80,14 @@ class SparseSubspace:
     loadings: Floats
     certificates: tuple[Certificate, ...]
     witness: Witness
+
+    def __repr__(self) -> str:
+        p, d = self.loadings.shape
+        gap = max(step.gap for step in self.certificates)
+        return (
+            f"SparseSubspace({d} of {p} directions, variant={self.variant!r}, alpha={self.alpha:.6g}, "
+            f"{int((self.loadings != 0).sum())} non-zero loadings, largest gap {gap:.1e})"
+        )
 
     @property
     def kept(self) -> Floats:

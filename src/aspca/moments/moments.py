@@ -70,6 +70,9 @@ class Moments:
                 raise ValueError(f"The {name} must have shape {wanted}, but has shape {np.shape(array)}.")
             object.__setattr__(self, name, _sealed(array))
 
+    def __repr__(self) -> str:
+        return f"Moments({self.n_rows} rows of {self.n_features} features, weight {self.weight:g})"
+
     def __reduce__(self) -> tuple[type[Moments], tuple[Any, ...]]:
         # Through the constructor, because a plain copy of an array can be written to.
         return type(self), tuple(getattr(self, field.name) for field in fields(self))

