@@ -1,9 +1,10 @@
 """One component: candidates first, then a bound; the convex solvers only as far as the certificate needs them.
 
-1. Guess sparse vectors and improve each by the active set.
+1. Guess a few sparse vectors and improve each by the active set.
 2. Repair a cheap multiplier to fit the best one: often the gap closes here.
-3. ADMM; every few steps round its X to new candidates and repair its U.
+3. ADMM for a better multiplier, repaired again; now and then its X is rounded to new vectors.
 4. What is still open on a small block is finished by the interior-point method.
+5. Where the optimum is not rank one, or not proved to be unique, more guesses: for the best vector, and for ties.
 """
 
 from __future__ import annotations
