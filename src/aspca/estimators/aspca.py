@@ -40,7 +40,7 @@ class _ParameterOnly:
         raise AttributeError(f"{self.name!r} is a parameter, not a method: read it with get_params().")
 
 
-class ASPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OutlierMixin, BaseEstimator):  # type: ignore[misc]
+class ASPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """Anomaly detection by sparse rules that normal rows obey.
 
     The abnormal (low-variance) subspace of the scaled data gets a basis of sparse, orthonormal directions. Each is a
