@@ -71,8 +71,21 @@ class ComponentSolution:
     status: Status
 
 
-def solve_component(problem: ComponentProblem, effort: Effort, *, dominant: bool, warmth: Warmth) -> ComponentSolution:
-    """Solve one component's problem to `effort.tol`; see the module's text for the stages."""
+@dataclass(frozen=True)
+class GivenUp:
+    """A solve that ended because its value lies above what was asked for, and what proves that."""
+
+    lower: float
+    U: Floats
+
+
+def solve_component(
+    problem: ComponentProblem, effort: Effort, *, dominant: bool, warmth: Warmth, give_up_above: float = np.inf
+) -> ComponentSolution | GivenUp:
+    """Solve one component's problem to `effort.tol`; see the module's text for the stages.
+
+    Once the problem's value is known to exceed `give_up_above`, nothing more is done.
+    """
     state = Incumbent(problem)
     duals = [_in_box(problem, U) for U in warmth.multipliers] + [problem.closed_form_dual()]
     _first_guesses(problem, state, warmth)
@@ -80,10 +93,15 @@ def solve_component(problem: ComponentProblem, effort: Effort, *, dominant: bool
         state.offer_dual(U, effort.tol)
         if state.settled(effort.tol):
             return _finish(problem, state, effort, dominant, 0)
+        if state.lower > give_up_above:
+            return GivenUp(state.lower, state.U)
     iterations = 0
     if not effort.spent():
         small = problem.p <= ipm.LARGEST
-        iterations = _first_order(problem, state, duals[0], effort, limit=60 if small else effort.max_iter)
+        limit = 60 if small else effort.max_iter
+        iterations = _first_order(problem, state, duals[0], effort, limit, give_up_above)
+        if state.lower > give_up_above and not state.settled(effort.tol):
+            return GivenUp(state.lower, state.U)
         if not state.closed(effort.tol) and small and not effort.spent():
             iterations += _second_order(problem, state, effort)
         if not state.settled(effort.tol) and not effort.spent():
@@ -120,7 +138,9 @@ def _more_guesses(problem: ComponentProblem, state: Incumbent) -> None:
                 state.offer_start(start)
 
 
-def _first_order(problem: ComponentProblem, state: Incumbent, U: Floats, effort: Effort, limit: int) -> int:
+def _first_order(
+    problem: ComponentProblem, state: Incumbent, U: Floats, effort: Effort, limit: int, give_up_above: float
+) -> int:
     """ADMM until the gap closes; a vector is rounded from it only now and then, which costs more than its steps."""
     small = problem.p <= ipm.LARGEST
     iterate = Iterate.start(problem, U)
@@ -138,7 +158,7 @@ def _first_order(problem: ComponentProblem, state: Incumbent, U: Floats, effort:
             _offer_rounded(problem, state, f, 2)
         state.offer_dual(iterate.U, effort.tol)
         done = state.closed(effort.tol) if small else state.solved(effort.tol)
-        if done or effort.spent():
+        if done or state.lower > give_up_above or effort.spent():
             return iteration
         iterate.balance(problem)
     return limit

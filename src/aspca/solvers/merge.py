@@ -1,7 +1,7 @@
 """The lazy merge of the blocks' sequences into one.
 
 Adding an orthogonality constraint only raises a block's value, so a block's last dual bound stays valid: a block is
-solved (again) only when its bound says that its component might be next.
+solved (again) only when its bound says that its component might be next, and only until its bound says otherwise.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 
 from aspca.linalg.arrays import Floats, Ints
 from aspca.problems.component import ComponentProblem
-from aspca.solvers.component import ComponentSolution, Effort, Status, Warmth, solve_component
+from aspca.solvers.component import ComponentSolution, Effort, GivenUp, Status, Warmth, solve_component
 from aspca.solvers.eigenvectors import Eigenbasis, eigenbasis
 
 WarmthAt = Callable[[int], Warmth | None]
@@ -42,16 +42,21 @@ class Block:
     def problem(self) -> ComponentProblem:
         return ComponentProblem(self.C, self.alpha, self.V, self.scale)
 
-    def solve(self, effort: Effort, dominant: bool, given: Warmth | None) -> ComponentSolution:
+    def solve(self, effort: Effort, dominant: bool, given: Warmth | None, above: float) -> ComponentSolution | None:
+        """The next component; None, with a better bound, if its value turns out to lie above `above`."""
+        found: ComponentSolution | GivenUp
         if self.features.size == 1:
-            self.next = _alone(self.problem())
+            found = _alone(self.problem())
         elif self.eigen is not None:
             # Without a penalty the multiplier is zero for good: it need not be recorded again.
-            self.next = _eigenvector(self.problem(), self.eigen)
+            found = _eigenvector(self.problem(), self.eigen)
         else:
-            self.next = solve_component(self.problem(), effort, dominant=dominant, warmth=self._warmth(given))
+            found = solve_component(
+                self.problem(), effort, dominant=dominant, warmth=self._warmth(given), give_up_above=above
+            )
             self.recorded = False
-        self.lower, self.U = self.next.lower, self.next.U
+        self.lower, self.U = found.lower, found.U
+        self.next = None if isinstance(found, GivenUp) else found
         return self.next
 
     def take(self, v: Floats) -> None:
@@ -98,7 +103,11 @@ class Merge:
         while self._heap and self._heap[0][0] <= self._bar(ready):
             index = heapq.heappop(self._heap)[1]
             block = self.blocks[index]
-            ready.append((index, block.next or block.solve(self.effort, self.dominant, given)))
+            solution = block.next or block.solve(self.effort, self.dominant, given, self._bar(ready))
+            if solution is None:
+                heapq.heappush(self._heap, (block.lower, index))
+            else:
+                ready.append((index, solution))
         bar = self._bar(ready)
         tied = [(index, solution) for index, solution in ready if self._value(solution) <= bar]
         winner, solution = min(tied, key=lambda one: self._first_feature(*one))

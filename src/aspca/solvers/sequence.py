@@ -10,6 +10,7 @@ from aspca.linalg.orientation import sign_of
 from aspca.solvers.blocks import split
 from aspca.solvers.component import Effort, Status
 from aspca.solvers.merge import Block, Merge, Taken, WarmthAt
+from aspca.solvers.threads import blas_threads_for
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,23 @@ def extract(
 
     `scale` is the smallest meaningful size of a value; `dominant` asks for the paper's rounding.
     """
-    blocks = [Block(features, C, alpha, scale) for features in split(C, alpha)]
+    groups = split(C, alpha)
+    with blas_threads_for(max(group.size for group in groups)):
+        return _extract(C, alpha, count, effort, groups, scale, dominant, warm, progress)
+
+
+def _extract(
+    C: Floats,
+    alpha: float,
+    count: int,
+    effort: Effort,
+    groups: list[Ints],
+    scale: float,
+    dominant: bool,
+    warm: WarmthAt,
+    progress: Progress | None,
+) -> Sequence:
+    blocks = [Block(features, C, alpha, scale) for features in groups]
     merge = Merge(blocks, effort, dominant)
     steps: list[Step] = []
     multipliers: list[BlockMultiplier] = []
@@ -84,7 +101,7 @@ def extract(
         merge.hand_back(taken.block)
         if progress is not None:
             progress(number + 1, count, step)
-    return Sequence([block.features for block in blocks], steps, multipliers)
+    return Sequence(groups, steps, multipliers)
 
 
 def _step(taken: Taken, merge: Merge, p: int, tol: float) -> Step:

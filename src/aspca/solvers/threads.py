@@ -26,7 +26,7 @@ def _controller() -> ThreadpoolController:
 
 @contextmanager
 def blas_threads_for(p: int) -> Iterator[None]:
-    """One BLAS thread inside the block if p features are too few to share."""
+    """One BLAS thread inside the `with` if matrices of p features are too small to share."""
     if p >= _WORTH_SHARING:
         yield
         return
