@@ -19,6 +19,8 @@ from aspca.problems.component import ComponentProblem
 # An entry this small beside the largest is a rounding remnant: true supports hold loadings down to 1e-4.
 _ZERO = 1e-11
 _MAX_ROUNDS = 200
+# Above this many entries, dropping them one by one costs more than it is worth.
+_LARGE_SUPPORT = 30
 # Eigenvalues this close (relative to the largest) are one.
 _TIED = 1e-11
 
@@ -178,19 +180,24 @@ def _drop_all(problem: ComponentProblem, S: Ints, u: Floats, flipped: Bools) -> 
 
 
 def _walk(problem: ComponentProblem, v: Floats, S: Ints, here: Floats, u: Floats, flipped: Bools) -> Floats:
-    """The safe step: towards u until the first entry is zero."""
+    """The safe step: towards u until the first entry is zero; on a large support a few more, if that is no worse."""
     t = np.full(S.size, np.inf)
     # An entry that is zero to rounding at u, on the right side of it, is reached at u itself.
     t[flipped] = 1.0
     crossing = flipped & (u * here <= 0)
     t[crossing] = here[crossing] / (here[crossing] - u[crossing])
-    first = int(np.argmin(t))
-    moved = np.zeros(problem.p)
-    moved[S] = here + t[first] * (u - here)
-    moved[S[first]] = 0.0
-    # An entry may have been a little off zero: what its leaving costs in orthogonality is taken back.
-    left = feasible_near(problem, moved)
-    return v if left is None else left
+    order = np.argsort(t, kind="stable")
+    several = 1 + int(flipped.sum()) // 4 if S.size > _LARGE_SUPPORT else 1
+    for leaving in sorted({several, 1}, reverse=True):
+        gone = order[:leaving]
+        moved = np.zeros(problem.p)
+        moved[S] = here + t[gone[-1]] * (u - here)
+        moved[S[gone]] = 0.0
+        # Entries may have been a little off zero: what their leaving costs in orthogonality is taken back.
+        left = feasible_near(problem, moved)
+        if left is not None and (leaving == 1 or problem.objective(left) <= problem.objective(v)):
+            return left
+    return v
 
 
 def _grow(problem: ComponentProblem, v: Floats, value: float) -> tuple[Floats, float] | None:
@@ -199,7 +206,10 @@ def _grow(problem: ComponentProblem, v: Floats, value: float) -> tuple[Floats, f
     bound = problem.alpha * float(np.abs(v).sum()) * (1 + 1e-9)
     excess = np.where(v == 0, np.abs(b) - bound, -1.0)
     order = np.argsort(-excess, kind="stable")
-    for many in {1 + np.count_nonzero(v) // 8, 1}:
+    size = int(np.count_nonzero(v))
+    # One at a time finds the sparser vectors; on a large support that would take too long.
+    counts = (1 + size // 8, 1) if size > _LARGE_SUPPORT else (1, 1 + size // 8)
+    for many in dict.fromkeys(counts):
         wanted = order[:many]
         wanted = wanted[excess[wanted] > 0]
         if wanted.size == 0:
