@@ -12,11 +12,13 @@ _LARGEST_INTEGER = 10**150
 
 
 def refuse_odd_tables(X: Any) -> None:
-    """Raise for complex numbers, dates, another number of dimensions, and cells of text or integers beyond float64.
+    """Raise for sparse matrices, complex numbers, dates, other numbers of dimensions, and cells that are no numbers.
 
     What is fine, or strange in other ways, is left to scikit-learn's own validation.
     """
-    if issparse(X) or not hasattr(X, "__len__"):
+    if issparse(X):
+        raise TypeError("Sparse data was passed, but dense data is required; use X.toarray() if it fits in memory.")
+    if not hasattr(X, "__len__"):
         return
     if hasattr(X, "columns") and hasattr(X, "dtypes"):
         for position, name in enumerate(X.columns):

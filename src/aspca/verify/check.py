@@ -145,7 +145,7 @@ def _bounds(A: Floats, claims: Claims, unit: float) -> list[str]:
         lower, upper, primal = lower * unit, upper * unit, primal * unit
         value = float(v @ C @ v) + alpha * float(np.abs(v).sum()) ** 2
         claimed = {
-            "upper": (upper, value, 4.0 * rounding),
+            "upper": (upper, value, rounding),
             "lower": (lower, lowest, 2.0 * rounding),
             "gap": (gap, _relative(upper - lower, upper, alpha, floor), 1e-9 * (1.0 + abs(gap))),
             "sdp_gap": (
@@ -226,6 +226,6 @@ def _primal(
         return [f"Step {step}: X is not orthogonal to the earlier components."]
     X = factor @ factor.T
     value = float(np.vdot(C, X)) + alpha * float(np.abs(X).sum())
-    if not abs(value - primal) <= 4.0 * rounding:
+    if not abs(value - primal) <= rounding:
         return [f"Step {step}: `primal` is {primal:.12g}, recomputed {value:.12g}."]
     return []
