@@ -193,7 +193,7 @@ def test_an_altered_multiplier(name):
             assert seal(altered.claims) != altered.witness.seal
         for entry in rng.permutation(m.packed.size)[:3]:
             u = m.packed[entry]
-            for value in (outside, -outside, np.nan, -u, 0.99 * u):
+            for value in (outside, -outside, np.nan, -u, 0.99 * u, np.nextafter(u, 0.0)):
                 if value == u:
                     continue
                 altered = _with_multiplier(found, index, replace(m, packed=with_entry(m.packed, entry, value)))

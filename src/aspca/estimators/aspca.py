@@ -19,6 +19,7 @@ from aspca.model.scoring import Projector
 from aspca.model.subspace import Certificate, SparseSubspace
 from aspca.moments import Moments
 from aspca.moments.validation import value_error, values_allowed, weights_of
+from aspca.solvers.threads import blas_threads_for
 
 # Share of normal rows that contamination="auto" lets pass, were the data Gaussian: one false alarm in forty.
 _AUTO_LEVEL = 0.975
@@ -152,9 +153,10 @@ class ASPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OutlierMixin, Bas
         self._check_parameters()
         X = self._rows(X, reset=True, least=2)
         weights = None if sample_weight is None else weights_of(sample_weight, X.shape[0])
-        self._fit(Moments.from_array(X, weights, names=self._names()))
-        if self.contamination != "auto":
-            self._calibrate(X, weights)
+        with blas_threads_for(X.shape[1]):
+            self._fit(Moments.from_array(X, weights, names=self._names()))
+            if self.contamination != "auto":
+                self._calibrate(X, weights)
         return self
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -166,11 +168,12 @@ class ASPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OutlierMixin, Bas
         first = not hasattr(self, "moments_")
         X = self._rows(X, reset=first, least=1)
         weights = None if sample_weight is None else weights_of(sample_weight, X.shape[0])
-        batch = Moments.from_array(X, weights, names=self._names())
-        if first:
-            self._fit(batch)
-        else:
-            self._fit(self.moments_.merge(batch), warm_start=self.subspace_)
+        with blas_threads_for(X.shape[1]):
+            batch = Moments.from_array(X, weights, names=self._names())
+            if first:
+                self._fit(batch)
+            else:
+                self._fit(self.moments_.merge(batch), warm_start=self.subspace_)
         return self
 
     def fit_moments(self, moments: Moments, feature_names: Any = None) -> Self:

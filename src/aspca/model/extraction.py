@@ -11,12 +11,14 @@ import numpy as np
 
 from aspca.linalg.arrays import Floats, frozen
 from aspca.linalg.orientation import ascending, sign_of
+from aspca.model.matrix import ScaledMatrix, scaled_matrix
 from aspca.model.subspace import Certificate, SparseSubspace
-from aspca.solvers.component import Effort, Warmth
+from aspca.model.witness import warmth_from, witness_of
+from aspca.solvers.component import Effort
 from aspca.solvers.rotation import sparse_rotation
-from aspca.solvers.sequence import Sequence, Step, extract
+from aspca.solvers.sequence import Step, extract
 from aspca.solvers.threads import blas_threads_for
-from aspca.verify.claims import Multiplier, Witness, probe_vector, seal
+from aspca.verify.claims import seal
 
 VARIANTS = ("F", "B", "FG", "BG", "G")
 ROUNDINGS = ("sparse", "dominant")
@@ -76,14 +78,15 @@ def sparse_subspace(
         Exact zeros; columns orthonormal to 1e-12. Signs: each column's largest entry is positive (the first of them at
         a tie). Order: F and B keep the order of extraction; rotated bases ascend in variance v'Av.
     """
-    A = _checked_matrix(A)
-    _check_options(A.shape[0], n_components, alpha, variant, rounding, tol, max_iter, time_budget)
-    if variant == "G":
-        _warn_of_ties(A, n_components)
+    matrix = scaled_matrix(A)
+    p = matrix.values.shape[0]
+    _check_options(p, n_components, alpha, variant, rounding, tol, max_iter, time_budget)
     deadline = np.inf if time_budget is None else time.perf_counter() + time_budget
-    with blas_threads_for(A.shape[0]):
+    with blas_threads_for(p):
+        if variant == "G":
+            _warn_of_ties(matrix.values, n_components)
         return _solve(
-            A,
+            matrix,
             n_components,
             float(alpha),
             variant,
@@ -95,7 +98,7 @@ def sparse_subspace(
 
 
 def _solve(
-    A: Floats,
+    matrix: ScaledMatrix,
     n_components: int,
     alpha: float,
     variant: str,
@@ -104,35 +107,37 @@ def _solve(
     callback: Callable[[int, int, float], None] | None,
     warm_start: SparseSubspace | None,
 ) -> SparseSubspace:
+    A, unit = matrix.values, matrix.unit
     p = A.shape[0]
     forward = variant in ("F", "FG")
     penalty = 0.0 if variant == "G" else alpha
-    # Powers of two scale exactly: the solver sees entries of order one whatever the units. A penalty above every entry
-    # does the same however large it is.
-    unit = _unit(A)
-    scaled = A * unit
-    enough = min(penalty, 2.0 * float(np.abs(A).max()))
+    # A penalty above every entry does the same however large it is.
+    enough = min(penalty, 2.0 * matrix.largest)
+    scale = 1e-9 * float(np.trace(A)) / p
     certificates: list[Certificate] = []
 
     def progress(number: int, count: int, step: Step) -> None:
-        certificates.append(_certificate(step, penalty, unit, 1e-9 * float(np.trace(A)) / p))
+        certificates.append(_certificate(step, penalty, unit, scale / unit))
         if callback is not None:
             callback(number, count, certificates[-1].gap)
 
+    # The other sign, and back, in the same memory.
+    C = np.negative(A, out=A) if forward else A
     sequence = extract(
-        -scaled if forward else scaled,
+        C,
         enough * unit,
         p if forward else n_components,
         effort,
-        scale=1e-9 * float(np.trace(scaled)) / p,
+        scale=scale,
         dominant=rounding == "dominant",
-        warm=_warmth_from(warm_start, p, unit),
+        warm=warmth_from(warm_start, p, unit),
         progress=progress,
     )
-    vectors = np.column_stack([step.v for step in sequence.steps])
-    kept = vectors[:, -n_components:]
+    A = np.negative(C, out=C) if forward else C
+    sequence.vectors.flags.writeable = False
+    kept = sequence.vectors[:, -n_components:]
     if variant.endswith("G"):
-        rotation, loadings = _rotated(scaled, kept, effort.deadline)
+        rotation, loadings = _rotated(A, kept, effort.deadline)
     else:
         rotation, loadings = np.eye(n_components), kept
     result = SparseSubspace(
@@ -141,38 +146,14 @@ def _solve(
         variant=variant,
         rounding=rounding,
         tol=effort.tol,
-        sequence=frozen(vectors),
+        sequence=sequence.vectors,
         rotation=frozen(rotation),
         loadings=frozen(loadings),
         certificates=tuple(certificates),
-        witness=_witness(A, sequence, unit),
+        witness=witness_of(sequence, A, unit),
     )
     sealed = dataclasses.replace(result.witness, seal=seal(result.claims))
     return dataclasses.replace(result, witness=sealed)
-
-
-def _checked_matrix(A: Floats) -> Floats:
-    raw = np.asarray(A)
-    if raw.dtype.kind not in "biuf":
-        raise ValueError(f"A must hold real numbers, got an array of type {raw.dtype}.")
-    if raw.ndim != 2 or raw.shape[0] != raw.shape[1] or raw.shape[0] == 0:
-        raise ValueError(f"A must be a square matrix with at least one feature, got shape {raw.shape}.")
-    A = np.array(raw, dtype=np.float64)
-    if not np.isfinite(A).all():
-        i, j = (int(k) for k in np.argwhere(~np.isfinite(A))[0])
-        raise ValueError(f"A must be finite, but entry ({i}, {j}) is {A[i, j]}.")
-    largest = float(np.abs(A).max())
-    if float(np.abs(A - A.T).max()) > 1e-8 * largest:
-        raise ValueError("A must be symmetric; pass a covariance or scatter matrix, such as D.T @ D.")
-    A = 0.5 * A + 0.5 * A.T
-    if largest > 0:
-        lowest = float(np.linalg.eigvalsh(A / largest)[0])
-        if lowest < -1e-8 * A.shape[0]:
-            raise ValueError(
-                f"A must be positive semidefinite, but its smallest eigenvalue is {lowest * largest:.3g}; "
-                "pass a covariance or scatter matrix, such as D.T @ D."
-            )
-    return A
 
 
 def _check_options(
@@ -201,13 +182,8 @@ def _check_options(
         raise ValueError(f"time_budget must be None or seconds >= 0, got {budget!r}.")
 
 
-def _unit(A: Floats) -> float:
-    largest = float(np.abs(A).max())
-    return 1.0 if largest == 0 else float(2.0 ** -np.clip(np.frexp(largest)[1], -1000, 1000))
-
-
 def _warn_of_ties(A: Floats, d: int) -> None:
-    values = np.linalg.eigvalsh(A * _unit(A))
+    values = np.linalg.eigvalsh(A)
     if d < values.size and values[d] - values[d - 1] <= 1e-9 * values[-1]:
         warnings.warn(
             f"Eigenvalues {d} and {d + 1} from below tie, so PCA's abnormal subspace of {d} directions is not unique; "
@@ -246,36 +222,3 @@ def _certificate(step: Step, alpha: float, unit: float, floor: float) -> Certifi
         iterations=step.iterations,
         status=step.status.value,
     )
-
-
-def _witness(A: Floats, sequence: Sequence, unit: float) -> Witness:
-    def packed(U: Floats) -> Floats:
-        return frozen(U[np.triu_indices(U.shape[0], 1)] / unit)
-
-    return Witness(
-        blocks=tuple(sequence.blocks),
-        multipliers=tuple(Multiplier(m.block, m.since, packed(m.U)) for m in sequence.multipliers),
-        factors=tuple(None if step.factor is None else frozen(step.factor) for step in sequence.steps),
-        fingerprint=frozen(A @ probe_vector(A.shape[0])),
-    )
-
-
-def _warmth_from(previous: SparseSubspace | None, p: int, unit: float) -> Callable[[int], Warmth | None]:
-    """What an earlier result offers to each step: all its vectors, and the multipliers of the same step."""
-    if previous is None:
-        return lambda step: None
-    if previous.sequence.shape[0] != p:
-        raise ValueError(f"warm_start has {previous.sequence.shape[0]} features, A has {p}.")
-    witness, vectors = previous.witness, previous.sequence
-
-    def warmth(step: int) -> Warmth:
-        U = np.zeros((p, p))
-        for multiplier in witness.multipliers:
-            if multiplier.since <= min(step, vectors.shape[1] - 1):
-                block = witness.blocks[multiplier.block]
-                rows, cols = np.triu_indices(block.size, 1)
-                U[block[rows], block[cols]] = multiplier.packed * unit
-                U[block[cols], block[rows]] = multiplier.packed * unit
-        return Warmth(vectors, (U,))
-
-    return warmth

@@ -6,6 +6,7 @@ import numpy as np
 
 from aspca.linalg.arrays import Floats
 from aspca.moments import Moments
+from aspca.moments.blocks import cached_slices
 
 SCALINGS = ("maxabs", "standard", "none")
 
@@ -16,20 +17,25 @@ def column_scale(moments: Moments, scaling: str) -> Floats:
     ``maxabs`` is the paper's: the largest distance from the mean, so that columns lie in [-1, 1];
     ``standard`` the standard deviation; ``none`` leaves the units alone.
     """
+    variance = np.diag(moments.scatter) / moments.weight
     if scaling == "maxabs":
         above = (moments.maximum - moments.centre) - moments.residual
         below = (moments.minimum - moments.centre) - moments.residual
         scale = np.maximum(np.abs(above), np.abs(below))
     elif scaling == "standard":
-        scale = np.sqrt(np.diag(moments.covariance))
+        scale = np.sqrt(variance)
     else:
         scale = np.ones(moments.n_features)
     # A variance below the normal range of float64 has lost its digits: such a column counts as constant.
-    vanished = np.diag(moments.covariance) < np.finfo(np.float64).tiny
+    vanished = variance < np.finfo(np.float64).tiny
     constant = (moments.minimum == moments.maximum) | vanished
     return np.where(constant, 1.0, scale)
 
 
 def scaled_covariance(moments: Moments, scale: Floats) -> Floats:
     """Covariance of the scaled columns (p, p): the paper's A divided by n."""
-    return moments.covariance / np.outer(scale, scale)
+    covariance = moments.covariance
+    # A few rows at a time: no second and third p x p matrix.
+    for rows in cached_slices(*covariance.shape):
+        covariance[rows] /= np.outer(scale[rows], scale)
+    return covariance

@@ -7,11 +7,14 @@ from collections.abc import Iterator
 import numpy as np
 
 from aspca.linalg.arrays import Floats
+from aspca.linalg.symmetric import symmetrise
 
 # A block of 1 MiB stays in the second-level cache, and is all that is ever copied of the data.
 BLOCK_VALUES = 2**17
+# Temporaries of 256 KiB: larger ones go back to the operating system each time, and come as fresh pages.
+SLICE_VALUES = 2**15
 # A block much shorter than it is wide would cost more in adding p x p matrices than in making them.
-ENOUGH_ROWS = 1024
+ENOUGH_ROWS = 2048
 # BLAS sums products one after the other: errors grow with the rows of a block, but hardly with merges.
 MOST_ROWS = 2**13
 
@@ -19,6 +22,15 @@ MOST_ROWS = 2**13
 def row_slices(n_rows: int, n_features: int) -> Iterator[slice]:
     """Consecutive slices that cover `n_rows` rows, each about one block in size."""
     step = max(min(BLOCK_VALUES // n_features, MOST_ROWS), min(n_features, ENOUGH_ROWS), 1)
+    return _slices(n_rows, step)
+
+
+def cached_slices(n_rows: int, n_columns: int) -> Iterator[slice]:
+    """Consecutive slices of a matrix, for temporaries that stay small."""
+    return _slices(n_rows, max(SLICE_VALUES // n_columns, 1))
+
+
+def _slices(n_rows: int, step: int) -> Iterator[slice]:
     for start in range(0, n_rows, step):
         yield slice(start, min(start + step, n_rows))
 
@@ -53,7 +65,9 @@ def block_moments(columns: Floats, weights: Floats | None) -> tuple[Floats, Floa
     share = None if weights is None else weights / weights.sum()
     heaviest = 0 if weights is None else int(weights.argmax())
     start = columns[:, heaviest].copy()
-    centre = start + _mean(columns - start[:, None], share)
+    centre = np.empty_like(start)
+    for lines in cached_slices(*columns.shape):
+        centre[lines] = start[lines] + _mean(columns[lines] - start[lines, None], share)
     columns -= centre[:, None]
     residual = _mean(columns, share)
     columns -= residual[:, None]
@@ -61,9 +75,16 @@ def block_moments(columns: Floats, weights: Floats | None) -> tuple[Floats, Floa
         columns *= np.sqrt(weights)
     scatter = columns @ columns.T
     # BLAS makes A A' symmetric wherever NumPy asks it to, but nothing promises that it does.
-    scatter = (scatter + scatter.T) * 0.5
+    symmetrise(scatter)
     centre, residual = two_sum(centre, residual)
     return centre, residual, scatter
+
+
+def add_outer(scatter: Floats, gap: Floats, weight: float) -> None:
+    """Add weight gap gap' to `scatter` (p, p), a few rows at a time: no second p x p matrix."""
+    for rows in cached_slices(*scatter.shape):
+        # The product of the gaps first: only that is exactly symmetric.
+        scatter[rows] += weight * np.outer(gap[rows], gap)
 
 
 def _mean(columns: Floats, share: Floats | None) -> Floats:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from aspca.linalg.arrays import Floats, frozen
-from aspca.moments.blocks import block_moments, row_slices, two_sum
+from aspca.moments.blocks import add_outer, block_moments, row_slices, two_sum
 from aspca.moments.validation import (
     Table,
     float_columns,
@@ -112,7 +112,7 @@ class Moments:
                 part = counter.pop()[1].merge(part)
                 level += 1
             counter.append((level, part))
-        total = cls.empty(table.shape[1])
+        total = counter.pop()[1] if counter else cls.empty(table.shape[1])
         while counter:
             total = counter.pop()[1].merge(total)
         return total
@@ -153,7 +153,7 @@ class Moments:
         centre, residual = two_sum(heavy.centre, heavy.residual + share * gap)
         with np.errstate(over="ignore", invalid="ignore"):
             scatter = heavy.scatter + light.scatter
-            scatter += (heavy.weight * share) * np.outer(gap, gap)
+            add_outer(scatter, gap, heavy.weight * share)
         return Moments(
             weight,
             self.n_rows + other.n_rows,

@@ -24,12 +24,15 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-from scipy.linalg import eigh, qr
+from scipy.linalg import qr
 
 from aspca.linalg.arrays import Floats, Ints
+from aspca.linalg.lowest import lowest_values
 from aspca.linalg.nullspace import left_null_space
 
 _EPS = float(np.finfo(np.float64).eps)
+# The active set comes back to the same few supports; keeping all of them would take memory like p^3.
+_BASES_KEPT = 16
 
 
 @dataclass(frozen=True)
@@ -64,6 +67,8 @@ class ComponentProblem:
         """Basis (|S|, r) of the vectors on a support that are orthogonal to V; None where that is all of them."""
         key = support.tobytes()
         if key not in self._bases:
+            if len(self._bases) >= _BASES_KEPT:
+                self._bases.clear()
             self._bases[key] = left_null_space(self.V[support])
         return self._bases[key]
 
@@ -91,14 +96,13 @@ class ComponentProblem:
         The bound is lowered by what rounding may have added. A distance well above the gap shows that the optimum is
         unique: every optimal X lies in the span of the bottom eigenvector.
         """
-        m = self.N.T @ (self.C + U) @ self.N
-        m = 0.5 * (m + m.T)
+        m = self.C + U
+        if self.V.shape[1]:
+            m = self.N.T @ m @ self.N
+            m = 0.5 * (m + m.T)
         if m.shape[0] == 1:
             return float(m[0, 0]) - self.rounding, np.inf
-        if m.shape[0] <= 64:
-            low = np.linalg.eigvalsh(m)[:2]
-        else:
-            low = eigh(m, eigvals_only=True, subset_by_index=[0, 1], check_finite=False)
+        low = lowest_values(m, 2)
         return float(low[0]) - self.rounding, float(low[1] - low[0])
 
     def closed(self, value: float, lower: float, tol: float) -> bool:

@@ -14,15 +14,18 @@ from dataclasses import dataclass
 import numpy as np
 
 from aspca.linalg.arrays import Bools, Floats, Ints
+from aspca.linalg.lowest import lowest_pairs
 from aspca.problems.component import ComponentProblem
 
 # An entry this small beside the largest is a rounding remnant: true supports hold loadings down to 1e-4.
 _ZERO = 1e-11
 _MAX_ROUNDS = 200
 # Above this many entries, dropping them one by one costs more than it is worth.
-_LARGE_SUPPORT = 30
+_LARGE_SUPPORT = 10
 # Eigenvalues this close (relative to the largest) are one.
 _TIED = 1e-11
+# Values this close (relative to themselves or alpha) are one.
+_SAME = 1e-13
 
 
 @dataclass(frozen=True)
@@ -46,7 +49,7 @@ def active_set(problem: ComponentProblem, start: Floats) -> Candidate | None:
     for _ in range(_MAX_ROUNDS):
         v, value = _settle(problem, v, value)
         grown = _grow(problem, v, value)
-        if grown is None or grown[1] >= value - 1e-13 * max(abs(value), problem.alpha):
+        if grown is None or grown[1] >= value - _SAME * max(abs(value), problem.alpha):
             break
         v, value = grown
     return Candidate(v, value)
@@ -129,9 +132,12 @@ def _minimiser(problem: ComponentProblem, S: Ints, s: Floats, here: Floats) -> F
         if basis.shape[1] == 0:
             return None
         m, here = basis.T @ m @ basis, basis.T @ here
-    values, vectors = np.linalg.eigh(m)
+    values, vectors = lowest_pairs(m, 2)
+    same = values[0] + _TIED * max(float(np.linalg.norm(m)), problem.alpha)
+    if values[-1] <= same:
+        values, vectors = np.linalg.eigh(m)
     # Eigenvectors of one eigenvalue are arbitrary, and would bring rounding to bear on which support is found.
-    tied = int(np.searchsorted(values, values[0] + _TIED * max(float(np.abs(values).max()), problem.alpha), "right"))
+    tied = int(np.searchsorted(values, same, "right"))
     share = vectors[:, :tied].T @ here
     norm = float(np.linalg.norm(share))
     if norm < 1e-6:
@@ -159,7 +165,9 @@ def _settle(problem: ComponentProblem, v: Floats, value: float) -> tuple[Floats,
             full = np.zeros(problem.p)
             full[S] = u
             reached = problem.objective(full)
-            return (full, reached) if reached <= value else (v, value)
+            # The minimiser also where rounding puts it a little above: the value is flat there, and hides how far v is.
+            better = reached <= value + _SAME * max(abs(value), problem.alpha)
+            return (full, reached) if better else (v, value)
         bulk = _drop_all(problem, S, u, flipped)
         if bulk is not None and bulk[1] < value:
             v, value = bulk

@@ -1,8 +1,8 @@
 """The first-order method for one component's convex problem: ADMM between the spectraplex and the l1 norm.
 
-X-step: project onto {X psd, tr X = 1, X V = 0}, one eigendecomposition in the coordinates of N, exactly
-feasible. Z-step: soft thresholding; its multiplier U lies exactly in the box. So every iterate carries a valid
-primal value and a valid dual bound.
+X-step: project onto {X psd, tr X = 1, X V = 0}, which takes the leading eigenvectors of one matrix; whatever vectors
+are found, X is exactly feasible. Z-step: soft thresholding; its multiplier U lies exactly in the box. So every iterate
+carries a valid primal value and a valid dual bound.
 
 Constants (measured in the prototype study): over-relaxation 1.6; rho starts at 0.2 alpha p and is balanced
 between the two residuals by at most a factor 4 at a time, within [0.01, 10] alpha p.
@@ -10,55 +10,64 @@ between the two residuals by at most a factor 4 at a time, within [0.01, 10] alp
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from aspca.linalg.arrays import Floats
-from aspca.linalg.simplex import project_simplex
 from aspca.problems.component import ComponentProblem
+from aspca.solvers.leading import LeadingVectors
 
 _RELAXATION = 1.6
 
 
-@dataclass
 class Iterate:
-    """State of the method; `factor` (p, r) holds X = factor factor', largest eigenvalue last."""
+    """State of the method. Matrices are updated in place: for large p, fresh memory costs as much as the arithmetic."""
 
-    Z: Floats
-    U: Floats
-    rho: float
-    factor: Floats
-    _previous: Floats
-    _X: Floats
-
-    @classmethod
-    def start(cls, problem: ComponentProblem, U: Floats) -> Iterate:
+    def __init__(self, problem: ComponentProblem, U: Floats) -> None:
         p = problem.p
-        zero = np.zeros((p, p))
-        return cls(zero, U, 0.2 * problem.alpha * p, np.zeros((p, 0)), zero, zero)
+        self.problem = problem
+        self.rho = 0.2 * problem.alpha * p
+        self.factor: Floats = np.zeros((p, 0))
+        """X = factor factor', (p, r), largest eigenvalue last."""
+        self.Z: Floats = np.zeros((p, p))
+        self._scaled_U: Floats = U / self.rho
+        self._scaled_C: Floats = problem.C / self.rho
+        self._work, self._previous = np.empty((p, p)), np.zeros((p, p))
+        self._leading = LeadingVectors(problem)
 
-    def step(self, problem: ComponentProblem) -> None:
-        N, alpha, rho = problem.N, problem.alpha, self.rho
-        m = N.T @ (self.Z - (self.U + problem.C) / rho) @ N
-        w, E = np.linalg.eigh(0.5 * (m + m.T))
-        x = project_simplex(w)
-        kept = x > 0
-        self.factor = N @ (E[:, kept] * np.sqrt(x[kept]))
-        self._X = self.factor @ self.factor.T
-        t = _RELAXATION * self._X + (1 - _RELAXATION) * self.Z + self.U / rho
-        box = alpha / rho
-        clipped = np.clip(t, -box, box)
-        np.fill_diagonal(clipped, 0.0)
-        self._previous, self.Z = self.Z, t - clipped
-        self.U = np.clip(rho * clipped, -alpha, alpha)
+    @property
+    def X(self) -> Floats:
+        return self.factor @ self.factor.T
 
-    def balance(self, problem: ComponentProblem) -> None:
+    @property
+    def U(self) -> Floats:
+        alpha = self.problem.alpha
+        return np.clip(self.rho * self._scaled_U, -alpha, alpha)
+
+    def step(self) -> None:
+        work, scaled_U = self._work, self._scaled_U
+        np.subtract(self.Z, scaled_U, out=work)
+        work -= self._scaled_C
+        self.factor = self._leading.project(work)
+        np.matmul(self.factor * _RELAXATION, self.factor.T, out=work)
+        work += scaled_U
+        self._previous, self.Z = self.Z, self._previous
+        np.multiply(self._previous, 1 - _RELAXATION, out=self.Z)
+        work += self.Z
+        box = self.problem.alpha / self.rho
+        np.clip(work, -box, box, out=scaled_U)
+        np.fill_diagonal(scaled_U, 0.0)
+        np.subtract(work, scaled_U, out=self.Z)
+
+    def balance(self) -> None:
         """Move rho where one residual is far behind the other."""
-        size = max(np.linalg.norm(self._X), np.linalg.norm(self.Z))
-        primal = np.linalg.norm(self._X - self.Z) / size
-        dual = 2 * self.rho * np.linalg.norm(self.Z - self._previous) / np.linalg.norm(self.U)
+        X = self.X
+        size = max(np.linalg.norm(X), np.linalg.norm(self.Z))
+        primal = np.linalg.norm(X - self.Z) / size
+        dual = 2 * np.linalg.norm(self.Z - self._previous) / np.linalg.norm(self._scaled_U)
         factor = float(np.sqrt(primal / max(float(dual), 1e-300)))
         if factor > 2 or factor < 0.5:
-            unit = problem.alpha * problem.p
-            self.rho = float(np.clip(self.rho * np.clip(factor, 0.25, 4.0), 0.01 * unit, 10 * unit))
+            unit = self.problem.alpha * self.problem.p
+            rho = float(np.clip(self.rho * np.clip(factor, 0.25, 4.0), 0.01 * unit, 10 * unit))
+            self._scaled_U *= self.rho / rho
+            self._scaled_C *= self.rho / rho
+            self.rho = rho

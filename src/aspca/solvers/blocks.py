@@ -8,16 +8,29 @@ block suffices. Each earlier component lives in one block, hence so does the nex
 from __future__ import annotations
 
 import numpy as np
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
 
 from aspca.linalg.arrays import Floats, Ints
 
 
 def split(A: Floats, alpha: float) -> list[Ints]:
-    """Connected groups of the graph {|A_ij| > alpha}, each ascending, ordered by first feature."""
-    linked = csr_array((np.abs(A) > alpha).astype(np.int8))
-    count, label = connected_components(linked, directed=False)
-    order = np.argsort(label, kind="stable")
-    groups = np.split(order, np.cumsum(np.bincount(label, minlength=count))[:-1])
-    return sorted(groups, key=lambda group: int(group[0]))
+    """Connected groups of the graph {|A_ij| > alpha} of a symmetric A, each ascending, ordered by first feature.
+
+    A walk that reads every row at most once, and keeps nothing but rows: the graph itself is never stored.
+    """
+    left = np.ones(A.shape[0], dtype=np.bool_)
+    size = np.empty(A.shape[0])
+    groups: list[Ints] = []
+    for start in range(A.shape[0]):
+        if not left[start]:
+            continue
+        left[start] = False
+        group = [start]
+        for feature in group:  # grows as it is walked
+            reached = np.flatnonzero((np.abs(A[feature], out=size) > alpha) & left)
+            if reached.size:
+                left[reached] = False
+                group += reached.tolist()
+                if not left.any():
+                    break
+        groups.append(np.sort(np.array(group, dtype=np.intp)))
+    return groups

@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 
@@ -21,7 +22,16 @@ from aspca.solvers import interior_point as ipm
 from aspca.solvers.active_set import Candidate, trimmed
 from aspca.solvers.admm import Iterate
 from aspca.solvers.incumbent import Incumbent
-from aspca.solvers.starts import bottom_vectors, pair_starts, prefix_starts, reweighted, unit_starts
+from aspca.solvers.starts import largest_entries, pair_starts, prefix_starts, reweighted, unit_starts, warm_starts
+
+# Steps of the first-order method on a block that is small enough for the second-order one.
+_FEW = 10
+# The gap from which on the interior point's X is worth rounding.
+_NEAR = 1e-2
+# The share of its largest eigenvalue from which on X looks like a vector.
+_RANK_ONE = 0.8
+# So few features that trying all pairs costs nothing.
+_TINY = 12
 
 
 class Status(Enum):
@@ -88,24 +98,29 @@ def solve_component(
     """
     state = Incumbent(problem)
     duals = [_in_box(problem, U) for U in warmth.multipliers] + [problem.closed_form_dual()]
-    _first_guesses(problem, state, warmth)
-    for U in duals:
-        state.offer_dual(U, effort.tol)
-        if state.settled(effort.tol):
-            return _finish(problem, state, effort, dominant, 0)
-        if state.lower > give_up_above:
-            return GivenUp(state.lower, state.U)
+    for guess in _first_guesses(problem, warmth):
+        before = state.best
+        state.offer_start(guess)
+        if state.best is before:
+            continue
+        for U in duals:
+            state.offer_dual(U, effort.tol)
+            if state.settled(effort.tol):
+                return _finish(problem, state, effort, dominant, 0)
+            if state.lower > give_up_above:
+                return GivenUp(state.lower, state.U)
     iterations = 0
     if not effort.spent():
         small = problem.p <= ipm.LARGEST
-        limit = 60 if small else effort.max_iter
-        iterations = _first_order(problem, state, duals[0], effort, limit, give_up_above)
+        limit = _FEW if small else effort.max_iter
+        iterate = Iterate(problem, duals[0])
+        iterations = _first_order(problem, state, iterate, effort, limit, give_up_above)
         if state.lower > give_up_above and not state.settled(effort.tol):
             return GivenUp(state.lower, state.U)
         if not state.closed(effort.tol) and small and not effort.spent():
-            iterations += _second_order(problem, state, effort)
+            iterations += _second_order(problem, state, iterate, effort, dominant)
         if not state.settled(effort.tol) and not effort.spent():
-            _more_guesses(problem, state)
+            _more_guesses(problem, state, effort)
     return _finish(problem, state, effort, dominant, iterations)
 
 
@@ -115,69 +130,75 @@ def _in_box(problem: ComponentProblem, U: Floats) -> Floats:
     return inside
 
 
-def _first_guesses(problem: ComponentProblem, state: Incumbent, warmth: Warmth) -> None:
+def _reach(problem: ComponentProblem) -> int:
+    """The most entries that a start is given: the supports of interest are sparse, and a descent from more is long."""
+    return max(ipm.LARGEST, int(4.0 * np.sqrt(problem.p)) + int(problem.V.shape[1]))
+
+
+def _first_guesses(problem: ComponentProblem, warmth: Warmth) -> Iterator[Floats]:
     """What is right most of the time."""
-    for f in warmth.vectors.T:
-        state.offer_start(f - problem.V @ (problem.V.T @ f))
-    for start in pair_starts(problem, 3):
-        state.offer_start(start)
-    for start in unit_starts(problem, 1):
-        state.offer_start(start)
+    warm = list(warm_starts(problem, warmth.vectors, 2))
+    if warm:
+        yield from warm
+    else:
+        yield from pair_starts(problem, 2)
+        yield from unit_starts(problem, 1)
 
 
-def _more_guesses(problem: ComponentProblem, state: Incumbent) -> None:
+def _more_guesses(problem: ComponentProblem, state: Incumbent, effort: Effort) -> None:
     """For the best vector where the optimum is not rank one, and for the ties of one that is."""
-    for start in pair_starts(problem, 12):
-        state.offer_start(start)
-    for f in bottom_vectors(problem, 2).T:
-        _offer_rounded(problem, state, f, 2)
+    if state.closed(effort.tol) or problem.p <= _TINY:
+        for start in pair_starts(problem, 12):
+            state.offer_start(start)
     if state.factor is not None and state.factor_value < state.upper:
         for f in state.factor[:, -4:].T:
-            near = reweighted(problem, f, 30)
-            for start in (near, *prefix_starts(near, 3)):
-                state.offer_start(start)
+            near = reweighted(problem, largest_entries(f, _reach(problem)), 60)
+            if near is not None:
+                state.offer_start(trimmed(problem, near))
 
 
 def _first_order(
-    problem: ComponentProblem, state: Incumbent, U: Floats, effort: Effort, limit: int, give_up_above: float
+    problem: ComponentProblem, state: Incumbent, iterate: Iterate, effort: Effort, limit: int, give_up_above: float
 ) -> int:
     """ADMM until the gap closes; a vector is rounded from it only now and then, which costs more than its steps."""
     small = problem.p <= ipm.LARGEST
-    iterate = Iterate.start(problem, U)
     check, rounding = 1, 10
     for iteration in range(1, limit + 1):
-        iterate.step(problem)
+        iterate.step()
         if iteration < check and iteration < limit:
             continue
-        check = 5 if iteration < 5 else iteration + max(5, iteration // 10)
+        check = 5 if iteration < 5 else iteration + max(5, iteration // 6)
         state.offer_factor(iterate.factor)
         if iteration >= rounding:
             rounding = 4 * iteration
             f = iterate.factor[:, -1]
-            state.offer_start(np.where(np.diag(iterate.Z) > 0, f, 0.0))
-            _offer_rounded(problem, state, f, 2)
-        state.offer_dual(iterate.U, effort.tol)
+            state.offer_start(largest_entries(np.where(np.diag(iterate.Z) > 0, f, 0.0), _reach(problem)))
+        # Where X has settled on more than one vector, no repair will make it one.
+        like_a_vector = iteration <= 20 or float((iterate.factor[:, -1] ** 2).sum()) > _RANK_ONE
+        state.offer_dual(iterate.U, effort.tol, repaired=like_a_vector)
         done = state.closed(effort.tol) if small else state.solved(effort.tol)
         if done or state.lower > give_up_above or effort.spent():
             return iteration
-        iterate.balance(problem)
+        iterate.balance()
     return limit
 
 
-def _second_order(problem: ComponentProblem, state: Incumbent, effort: Effort) -> int:
-    # A thousandth of the tolerance: where X is not rank one its eigenvectors should be as good as its value.
-    result = ipm.interior_point(problem, 1e-3 * effort.tol, effort.deadline)
-    state.offer_factor(result.factor)
-    _offer_rounded(problem, state, result.factor[:, -1], 3)
-    state.offer_dual(result.U, effort.tol)
-    return result.iterations
-
-
-def _offer_rounded(problem: ComponentProblem, state: Incumbent, f: Floats, prefixes: int) -> None:
-    """Vectors from f, which is orthogonal to V: f itself, and f cut at its steepest falls."""
-    state.offer_start(trimmed(problem, f))
-    for start in prefix_starts(f, prefixes):
-        state.offer_start(start)
+def _second_order(problem: ComponentProblem, state: Incumbent, iterate: Iterate, effort: Effort, dominant: bool) -> int:
+    """Newton steps until the gap closes, to a vector rounded on the way or to X itself."""
+    # Where X's eigenvector is what is taken, it should be as good as the value.
+    enough = (1e-3 if dominant else 0.5) * effort.tol
+    method = ipm.InteriorPoint(problem, iterate.X, iterate.U)
+    while method.gap > enough and not effort.spent() and method.step():
+        if method.gap < _NEAR and method.top_share > _RANK_ONE:
+            for start in prefix_starts(method.factor[:, -1], 1):
+                state.offer_start(start)
+            state.offer_dual(method.U, effort.tol)
+            if state.closed(effort.tol):
+                return method.iterations
+    state.offer_factor(method.factor)
+    state.offer_start(trimmed(problem, method.factor[:, -1]))
+    state.offer_dual(method.U, effort.tol)
+    return method.iterations
 
 
 def _finish(

@@ -6,7 +6,7 @@ import numpy as np
 
 from aspca.linalg.arrays import Floats
 from aspca.problems.component import ComponentProblem
-from aspca.solvers.active_set import Candidate, active_set
+from aspca.solvers.active_set import Candidate, active_set, stationarity
 from aspca.solvers.repair import repair
 
 
@@ -23,6 +23,7 @@ class Incumbent:
         self.lower = -np.inf
         self.margin = 0.0
         self._tried: set[bytes] = set()
+        self._needs: tuple[Candidate, Floats] | None = None
 
     # ---- offers
 
@@ -54,10 +55,12 @@ class Incumbent:
                 if mine < theirs:
                     self.best = candidate
 
-    def offer_dual(self, U: Floats, tol: float) -> None:
+    def offer_dual(self, U: Floats, tol: float, *, repaired: bool = True) -> None:
         """Take U, repaired to have the best vector as eigenvector or as it is, if it bounds better."""
-        if self.best is not None:
-            self._bound(repair(self.problem, self.best, U))
+        if self.best is not None and repaired:
+            if self._needs is None or self._needs[0] is not self.best:
+                self._needs = self.best, stationarity(self.problem, self.best.v, self.best.value)
+            self._bound(repair(self.problem, self.best.v, self._needs[1], U))
         if not self.closed(tol):
             self._bound(U)
 
@@ -84,11 +87,11 @@ class Incumbent:
 
     def closed(self, tol: float) -> bool:
         """Whether the best vector attains the convex optimum."""
-        return self.problem.closed(self.upper, self.lower, tol)
+        return self.best is not None and self.problem.closed(self.upper, self.lower, tol)
 
     def solved(self, tol: float) -> bool:
         """Whether the convex problem itself is solved, by a vector or by X."""
-        return self.problem.closed(self.primal, self.lower, tol)
+        return np.isfinite(self.primal) and self.problem.closed(self.primal, self.lower, tol)
 
     def settled(self, tol: float) -> bool:
         """Whether the best vector is optimal, and the bound proves that no other is as good."""

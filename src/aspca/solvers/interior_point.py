@@ -1,66 +1,159 @@
 """A primal-dual interior-point method for one component's convex problem on a small block.
 
 The first-order method certifies most components in a few steps, but where the solution has rank above one
-or the dual is degenerate its tail is long. This method does not care: about fifteen Newton steps to any
-accuracy, at O(p^6) each (a dense system in the p(p-1)/2 off-diagonal multipliers), so it is for blocks of at
-most `LARGEST` features.
+or the dual is degenerate its tail is long. This method does not care: about ten Newton steps to any
+accuracy, at O(p^6) each (a dense system in the p(p-1)/2 off-diagonal multipliers, or in the entries of Y where those
+are fewer), so it is for blocks of at most `LARGEST` features.
 
 Notation (see problems.component): Y (m, m) psd with X = N Y N' and tr Y = 1; S = N'(C+U)N - t I psd;
 u the off-diagonal of U, |u| < alpha, with multipliers a, b >= 0 of u <= alpha and u >= -alpha. The conditions:
 tr Y = 1, 2 X_ij = a_ij - b_ij, and Y S = mu I, a (alpha - u) = mu, b (alpha + u) = mu with mu -> 0. The direction
 is the HKM one with Mehrotra's predictor and corrector. All iterates are strictly feasible on both sides.
+
+Each step is taken in the coordinates T in which Y = T T' is the identity and T'ST = diag(s) is diagonal: the relation
+between the steps of Y and S is then entry by entry, and the Newton matrix is a single product with its transpose.
 """
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve, solve_triangular
+from scipy.linalg.blas import dsyrk
+from scipy.linalg.lapack import dpotrf, dpotrs
 
-from aspca.linalg.arrays import Floats, Ints
+from aspca.linalg.arrays import Floats
 from aspca.problems.component import ComponentProblem
 
 LARGEST = 50
 _MAX_ITER = 60
+# How far the start is pulled from an iterate of the first-order method into the interior.
+_PULL_X = 0.1
+_PULL_U = 0.2
+_ROUNDING_NEAR = 1e-5
 
 
-@dataclass(frozen=True)
 class InteriorPoint:
-    """X = factor factor' and U, both feasible."""
+    """The method, one Newton step at a time from near a feasible X and U; both stay feasible at every step."""
 
-    factor: Floats
-    U: Floats
-    iterations: int
+    def __init__(self, problem: ComponentProblem, X: Floats, U: Floats) -> None:
+        self.problem = problem
+        self.iterations = 0
+        self._point = _Point.near(problem, X, U)
+        self._best = (self._point.gap, self._point.Y, self._point.u)
+        self._slow, self._stuck, self._central = 0, False, False
 
+    @property
+    def gap(self) -> float:
+        """Relative to the value, or to alpha where that is larger."""
+        return self._best[0] / max(abs(self._point.t + 1.0), 1.0)
 
-def interior_point(problem: ComponentProblem, tol: float, deadline: float = np.inf) -> InteriorPoint:
-    """Solve to a relative gap of `tol`, or as far as float64 or the deadline (time.perf_counter) carries."""
-    state = _State(problem)
-    best = (state.gap, state.Y, state.u)
-    iterations = 0
-    while iterations < _MAX_ITER and state.gap > tol * max(abs(state.t + 1.0), 1.0) and time.perf_counter() <= deadline:
-        iterations += 1
+    @property
+    def top_share(self) -> float:
+        """The largest eigenvalue of X, whose trace is one."""
+        return float(np.linalg.eigvalsh(self._best[1])[-1])
+
+    @property
+    def factor(self) -> Floats:
+        """X = factor factor' with exact trace one, ascending eigenvalues, rounding remnants left out."""
+        w, E = np.linalg.eigh(self._best[1])
+        keep = w > 1e-13 * w[-1]
+        w = w[keep] / w[keep].sum()
+        return np.asarray(self.problem.N @ (E[:, keep] * np.sqrt(w)), dtype=np.float64)
+
+    @property
+    def U(self) -> Floats:
+        return _symmetric(self.problem.alpha * np.clip(self._best[2], -1.0, 1.0), self.problem.p)
+
+    def step(self) -> bool:
+        """One predictor-corrector step; False when rounding, or the limit, has ended what the method can do."""
+        if self._stuck or self.iterations >= _MAX_ITER:
+            return False
+        self.iterations += 1
+        before = self._point.gap
         try:
-            moved = state.step()
+            self._point.step()
         except np.linalg.LinAlgError:
-            # Rounding ended what the method can do: the best point so far is the answer.
-            break
-        if state.gap < best[0]:
-            best = (state.gap, state.Y, state.u)
-        if not moved:
-            break
-    _, Y, u = best
-    p, alpha = problem.p, problem.alpha
-    U = np.zeros((p, p))
-    U[state.rows, state.cols] = alpha * np.clip(u, -1.0, 1.0)
-    U = U + U.T
-    return InteriorPoint(_factor(problem.N, Y), U, iterations)
+            self._stuck = True
+            return False
+        self._slow = 0 if self._point.gap < 0.9 * before else self._slow + 1
+        if self._point.gap < self._best[0]:
+            self._best = (self._point.gap, self._point.Y, self._point.u)
+        if self._slow > 2:
+            # Far from the solution a start too near the boundary is to blame; close to it, rounding.
+            self._stuck = self._central or self.gap < _ROUNDING_NEAR
+            if not self._stuck:
+                self._point = _Point.near(
+                    self.problem, self._point.N @ self._point.N.T, self.problem.closed_form_dual()
+                )
+                self._central, self._slow = True, 0
+        return True
+
+
+@dataclass
+class _Point:
+    """A strictly feasible point of both problems, in units of alpha so that one set of constants fits all."""
+
+    N: Floats
+    Y: Floats
+    S: Floats
+    t: float
+    u: Floats
+    a: Floats
+    b: Floats
+    memory: _Memory
+
+    @classmethod
+    def near(cls, problem: ComponentProblem, X: Floats, U: Floats) -> _Point:
+        p, m, N = problem.p, problem.free, problem.N
+        above = np.triu_indices(p, 1)
+        Y = (1.0 - _PULL_X) * (N.T @ X @ N) + (_PULL_X / m) * np.eye(m)
+        Y = 0.5 * (Y + Y.T) / np.trace(Y)
+        u = (1.0 - _PULL_U) / problem.alpha * np.clip(U, -problem.alpha, problem.alpha)[above]
+        M = N.T @ (problem.C / problem.alpha + _symmetric(u, p)) @ N
+        low = float(np.linalg.eigvalsh(M)[0])
+        t = low - 0.5 * max(float(np.vdot(Y, M)) - low, 1e-3 * max(1.0, abs(low)))
+        S = 0.5 * (M + M.T) - t * np.eye(m)
+        # The smaller of a and b from the central path, the larger one from 2 X = a - b.
+        x, mu = (N @ Y @ N.T)[above], float(np.vdot(Y, S)) / m
+        small = mu / (1.0 + np.sign(x) * u)
+        return cls(N, Y, S, t, u, small + 2.0 * np.maximum(x, 0.0), small - 2.0 * np.minimum(x, 0.0), _Memory(p, m))
+
+    @property
+    def gap(self) -> float:
+        return float(np.vdot(self.Y, self.S)) + float(self.a @ (1.0 - self.u) + self.b @ (1.0 + self.u))
+
+    def step(self) -> None:
+        """One predictor-corrector step."""
+        newton = _Newton(self)
+        none = np.zeros_like(self.u)
+        guess = newton.direction(0.0, np.zeros_like(self.Y), none, none)
+        primal, dual = (min(1.0, length) for length in newton.lengths(guess))
+        after = newton.inner_product(guess, primal, dual)
+        after += float((self.a + primal * guess.a) @ (1.0 - self.u - dual * guess.u))
+        after += float((self.b + primal * guess.b) @ (1.0 + self.u + dual * guess.u))
+        sigma = min(1.0, max(after / self.gap, 1e-6)) ** 3
+        cross = guess.Y @ guess.S / newton.s
+        d = newton.direction(
+            sigma * self.gap / (self.S.shape[0] + 2 * self.u.size),
+            0.5 * (cross + cross.T),
+            -guess.a * guess.u,
+            guess.b * guess.u,
+        )
+        primal, dual = (min(1.0, 0.97 * length) for length in newton.lengths(d))
+        T = newton.T
+        self.Y = self.Y + primal * (T @ d.Y @ T.T)
+        self.Y = 0.5 * (self.Y + self.Y.T)
+        self.a, self.b = self.a + primal * d.a, self.b + primal * d.b
+        self.u, self.t = self.u + dual * d.u, self.t + dual * d.t
+        moved = self.N.T @ _symmetric(dual * d.u, self.N.shape[0]) @ self.N
+        self.S = self.S + 0.5 * (moved + moved.T) - dual * d.t * np.eye(self.S.shape[0])
 
 
 @dataclass(frozen=True)
 class _Direction:
+    """A step; those of Y and S in the coordinates of `_Newton.T`."""
+
     u: Floats
     t: float
     S: Floats
@@ -69,132 +162,131 @@ class _Direction:
     b: Floats
 
 
-class _State:
-    """A strictly feasible point of both problems, in units of alpha so that one set of constants fits all."""
-
-    def __init__(self, problem: ComponentProblem) -> None:
-        p, m = problem.p, problem.free
-        self.N = problem.N
-        self.rows, self.cols = np.triu_indices(p, 1)
-        self.schur = _SchurMatrix(self.rows, self.cols)
-        C = problem.C / problem.alpha
-        self.Y: Floats = np.eye(m) / m
-        self.u: Floats = -0.9 * np.clip(C[self.rows, self.cols], -1.0, 1.0)
-        x = self._ambient(self.Y)
-        self.a: Floats = 2.0 * np.maximum(x, 0.0) + 1.0 / (p * m)
-        self.b: Floats = self.a - 2.0 * x
-        M = self.N.T @ C @ self.N + self._congruence(self.u)
-        low = float(np.linalg.eigvalsh(M)[0])
-        self.t = low - max(1.0, abs(low))
-        self.S: Floats = M - self.t * np.eye(m)
-
-    @property
-    def gap(self) -> float:
-        return float(np.vdot(self.Y, self.S)) + float(self.a @ (1.0 - self.u) + self.b @ (1.0 + self.u))
-
-    def step(self) -> bool:
-        """One predictor-corrector step; False when it no longer moves."""
-        newton = _Newton(self)
-        m, q = self.S.shape[0], self.u.size
-        none = np.zeros(q)
-        guess = newton.direction(0.0, np.zeros((m, m)), none, none)
-        primal, dual = (min(1.0, length) for length in newton.lengths(guess))
-        after = float(np.vdot(self.Y + primal * guess.Y, self.S + dual * guess.S))
-        after += float((self.a + primal * guess.a) @ (1.0 - self.u - dual * guess.u))
-        after += float((self.b + primal * guess.b) @ (1.0 + self.u + dual * guess.u))
-        sigma = min(1.0, max(after / self.gap, 1e-6)) ** 3
-        cross = guess.Y @ guess.S @ newton.Sinv
-        d = newton.direction(
-            sigma * self.gap / (m + 2 * q), 0.5 * (cross + cross.T), -guess.a * guess.u, guess.b * guess.u
-        )
-        primal, dual = (min(1.0, 0.97 * length) for length in newton.lengths(d))
-        self.Y = self.Y + primal * 0.5 * (d.Y + d.Y.T)
-        self.a, self.b = self.a + primal * d.a, self.b + primal * d.b
-        self.u, self.t, self.S = self.u + dual * d.u, self.t + dual * d.t, self.S + dual * d.S
-        return max(primal, dual) >= 1e-6
-
-    def _ambient(self, Y: Floats) -> Floats:
-        """The off-diagonal entries of N Y N'."""
-        full: Floats = self.N @ Y @ self.N.T
-        return full[self.rows, self.cols]
-
-    def _congruence(self, u: Floats) -> Floats:
-        """N' U N for the symmetric U with off-diagonal u and zero diagonal."""
-        p = self.N.shape[0]
-        U = np.zeros((p, p))
-        U[self.rows, self.cols] = u
-        half: Floats = self.N.T @ U @ self.N
-        return half + half.T
-
-
 class _Newton:
     """The linearised conditions at a point, factorised once for predictor and corrector."""
 
-    def __init__(self, at: _State) -> None:
+    def __init__(self, at: _Point) -> None:
         self.at = at
-        m, q = at.S.shape[0], at.u.size
-        self.LS: Floats = np.asarray(np.linalg.cholesky(at.S), dtype=np.float64)
-        self.LY: Floats = np.asarray(np.linalg.cholesky(at.Y), dtype=np.float64)
-        self.Sinv: Floats = cho_solve((self.LS, True), np.eye(m), check_finite=False)
+        m = at.S.shape[0]
+        L = np.linalg.cholesky(at.Y)
+        self.s, Q = np.linalg.eigh(L.T @ at.S @ L)
+        if self.s[0] <= 0:
+            raise np.linalg.LinAlgError("S is not positive definite any more")
+        self.T: Floats = L @ Q
         self.up, self.down = 1.0 - at.u, 1.0 + at.u
-        YSinv = at.Y @ self.Sinv
-        H = at.schur(at.N @ at.Y @ at.N.T, at.N @ self.Sinv @ at.N.T)
-        H.ravel()[:: q + 1] += at.a / self.up + at.b / self.down
-        # H is symmetric: its transpose is the same matrix in the order that LAPACK overwrites in place.
-        self.H = cho_factor(H.T, lower=True, overwrite_a=True, check_finite=False)
-        self.g = -2.0 * at._ambient(0.5 * (YSinv + YSinv.T))
-        self.Hg: Floats = cho_solve(self.H, self.g, check_finite=False)
-        self.tau = float(np.trace(YSinv)) - float(self.g @ self.Hg)
+        self.D = at.a / self.up + at.b / self.down
+        self.first, self.second = np.triu_indices(m)
+        self.trace = (self.T.T @ self.T)[self.first, self.second]
+        self.diagonal, self.diagonal_at = self.first == self.second, np.diag_indices(m)
+        # dY = R - relation * dS, entry by entry; y below is dY on and above the diagonal, with the diagonal halved.
+        self.relation = 0.5 * (1.0 / self.s[:, None] + 1.0 / self.s)
+        self.weight = self._half(self.relation)
+        memory = at.memory
+        self.pairs = _pair_products(at.N @ self.T, memory.pairs)
+        # The smaller of the two Newton matrices, in the entries of Y or in u: each the inverse of the other's update.
+        self.in_Y = self.weight.size < self.D.size
+        if self.in_Y:
+            half = np.multiply(self.pairs, np.sqrt(2.0 / self.D), out=memory.half)
+            diagonal = 1.0 / self.weight
+        else:
+            half = np.multiply(self.pairs, np.sqrt(2.0 * self.weight)[:, None], out=memory.half)
+            diagonal = self.D
+        # In Fortran's order `half` is its transpose: K = half half' is LAPACK's A'A, and the other way round.
+        K = dsyrk(1.0, half.T, trans=int(self.in_Y), lower=1, c=memory.K, overwrite_c=1)
+        K.T.ravel()[:: K.shape[0] + 1] += diagonal
+        self.K, failed = dpotrf(K, lower=1, clean=0, overwrite_a=1)
+        if failed:
+            # Near the solution K is singular to rounding; without forming it there is twice the precision.
+            tall = np.vstack([half.T if self.in_Y else half, np.diag(np.sqrt(diagonal))])
+            self.K = np.asfortranarray(np.asarray(np.linalg.qr(tall, mode="r")).T)
+        self.along_t = self._solve(np.zeros_like(self.trace), np.zeros_like(at.u), self.trace)
 
     def direction(self, mu: float, second_Y: Floats, second_a: Floats, second_b: Floats) -> _Direction:
         """Towards the point of the central path at `mu`; second_* are the products of the predictor's steps."""
         at = self.at
-        R = mu * self.Sinv - second_Y
-        ra = (mu - second_a) / self.up
-        rb = (mu - second_b) / self.down
-        Hr: Floats = cho_solve(self.H, 2.0 * at._ambient(R) - ra + rb, check_finite=False)
-        dt = (1.0 - float(np.trace(R)) - float(self.g @ Hr)) / self.tau
-        du = Hr - dt * self.Hg
-        dS = at._congruence(du) - dt * np.eye(at.S.shape[0])
-        YdS = at.Y @ dS @ self.Sinv
-        dY = R - at.Y - 0.5 * (YdS + YdS.T)
-        return _Direction(du, dt, dS, dY, ra - at.a + at.a * du / self.up, rb - at.b - at.b * du / self.down)
+        m = self.s.size
+        R = np.diag(mu / self.s - 1.0) - second_Y
+        ra = (mu - second_a) / self.up - at.a
+        rb = (mu - second_b) / self.down - at.b
+        y0, u0 = self._solve(self._half(R), ra - rb, np.zeros_like(self.weight))
+        y1, u1 = self.along_t
+        dt = -float(self.trace @ y0) / float(self.trace @ y1)
+        y, du = y0 + dt * y1, u0 + dt * u1
+        dY, dS = np.zeros((m, m)), np.zeros((m, m))
+        dY[self.first, self.second] = y
+        # From u and t, not from dY: these are what moves S, also where the system was solved badly.
+        dS[self.first, self.second] = self.pairs @ du - dt * self.trace
+        dS[self.diagonal_at] *= 0.5
+        dY, dS = dY + dY.T, dS + dS.T
+        return _Direction(du, dt, dS, dY, ra + at.a * du / self.up, rb - at.b * du / self.down)
 
     def lengths(self, d: _Direction) -> tuple[float, float]:
         """How far one can go before the primal, and the dual, point leaves its cone."""
         at = self.at
-        primal = min(_to_boundary(self.LY, d.Y), _ratio(at.a, d.a), _ratio(at.b, d.b))
-        dual = min(_to_boundary(self.LS, d.S), _ratio(self.up, -d.u), _ratio(self.down, d.u))
+        root = np.sqrt(self.s)
+        primal = min(_to_boundary(d.Y), _ratio(at.a, d.a), _ratio(at.b, d.b))
+        dual = min(_to_boundary(d.S / (root[:, None] * root)), _ratio(self.up, -d.u), _ratio(self.down, d.u))
         return primal, dual
 
+    def inner_product(self, d: _Direction, primal: float, dual: float) -> float:
+        """<Y, S> after steps of these lengths."""
+        return float(np.vdot(np.eye(self.s.size) + primal * d.Y, np.diag(self.s) + dual * d.S))
 
-class _SchurMatrix:
-    """H_(ij),(kl) = X_ik K_jl + X_il K_jk + K_ik X_jl + K_il X_jk over pairs i < j, k < l.
+    def _half(self, matrix: Floats) -> Floats:
+        """The entries on and above the diagonal, the diagonal halved."""
+        upper = matrix[self.first, self.second].copy()
+        upper[self.diagonal] *= 0.5
+        return upper
 
-    Written into the same memory every time: fresh pages for q x q temporaries would cost more than the arithmetic.
-    """
+    def _solve(self, R: Floats, r: Floats, f: Floats) -> tuple[Floats, Floats]:
+        """y and u with  y + weight (P u - f) = R  and  D u = 2 P'y - r,  P = pairs.
 
-    def __init__(self, rows: Ints, cols: Ints) -> None:
-        self.rows, self.cols = rows, cols
-        self.H, self._one, self._two = (np.empty((rows.size, rows.size)) for _ in range(3))
+        These are dY = R - relation dS with dS = P u - f, and 2 dX = r + D u with dX = P'y.
+        """
+        P = self.pairs
+        if self.in_Y:
+            y = self._back(R / self.weight + P @ (r / self.D) + f)
+            return y, (2.0 * (y @ P) - r) / self.D
+        u = self._back(2.0 * ((R + self.weight * f) @ P) - r)
+        return R + self.weight * (f - P @ u), u
 
-    def __call__(self, X: Floats, K: Floats) -> Floats:
-        i, j, H = self.rows, self.cols, self.H
-        XI, XJ, KI, KJ = X[:, i], X[:, j], K[:, i], K[:, j]
-        H.fill(0.0)
-        for left, right in ((XI, KJ), (XJ, KI), (KI, XJ), (KJ, XI)):
-            np.take(left, i, axis=0, out=self._one, mode="clip")
-            np.take(right, j, axis=0, out=self._two, mode="clip")
-            np.multiply(self._one, self._two, out=self._one)
-            np.add(H, self._one, out=H)
-        return H
+    def _back(self, right: Floats) -> Floats:
+        return np.asarray(dpotrs(self.K, right, lower=1)[0], dtype=np.float64)
 
 
-def _to_boundary(L: Floats, step: Floats) -> float:
-    """Largest s with L L' + s step psd."""
-    half = solve_triangular(L, step, lower=True, check_finite=False)
-    whole = solve_triangular(L, half.T, lower=True, check_finite=False)
-    low = float(np.linalg.eigvalsh(0.5 * (whole + whole.T))[0])
+class _Memory:
+    """Room for the matrices of a Newton step, the same for every step: fresh pages cost as much as the arithmetic."""
+
+    def __init__(self, p: int, m: int) -> None:
+        n, q = m * (m + 1) // 2, p * (p - 1) // 2
+        self.pairs, self.half = np.empty((n, q)), np.empty((n, q))
+        self.K = np.zeros((min(n, q), min(n, q)), order="F")
+
+
+def _pair_products(T: Floats, P: Floats) -> Floats:
+    """P_(ab),(ij) = T_ia T_jb + T_ib T_ja over a <= b and i < j: (T'UT)_ab = P u for U with off-diagonal u."""
+    p, m = T.shape
+    i, j = np.triu_indices(p, 1)
+    left, right = np.ascontiguousarray(T.T[:, i]), np.ascontiguousarray(T.T[:, j])
+    start = 0
+    for a in range(m):
+        end = start + m - a
+        np.multiply(left[a], right[a:], out=P[start:end])
+        P[start:end] += right[a] * left[a:]
+        start = end
+    return P
+
+
+def _symmetric(u: Floats, p: int) -> Floats:
+    """The symmetric matrix with off-diagonal u and zero diagonal."""
+    U = np.zeros((p, p))
+    U[np.triu_indices(p, 1)] = u
+    return U + U.T
+
+
+def _to_boundary(step: Floats) -> float:
+    """Largest s with I + s step psd."""
+    low = float(np.linalg.eigvalsh(step)[0])
     return np.inf if low >= 0 else -1.0 / low
 
 
@@ -202,11 +294,3 @@ def _ratio(x: Floats, step: Floats) -> float:
     """Largest s with x + s step >= 0."""
     falling = step < 0
     return float((-x[falling] / step[falling]).min(initial=np.inf))
-
-
-def _factor(N: Floats, Y: Floats) -> Floats:
-    """Factor of N Y N' with exact trace one, ascending eigenvalues, rounding remnants left out."""
-    w, E = np.linalg.eigh(0.5 * (Y + Y.T))
-    keep = w > 1e-13 * w[-1]
-    w = w[keep] / w[keep].sum()
-    return np.asarray(N @ (E[:, keep] * np.sqrt(w)), dtype=np.float64)

@@ -17,7 +17,8 @@ from aspca.problems.component import ComponentProblem
 from aspca.solvers.component import ComponentSolution, Effort, GivenUp, Status, Warmth, solve_component
 from aspca.solvers.eigenvectors import Eigenbasis, eigenbasis
 
-WarmthAt = Callable[[int], Warmth | None]
+# What a neighbouring result offers to a block, given by its features.
+WarmthFor = Callable[[Ints], Warmth | None]
 
 
 class Block:
@@ -25,15 +26,18 @@ class Block:
 
     def __init__(self, features: Ints, C: Floats, alpha: float, scale: float) -> None:
         self.features = features
-        self.C = C[np.ix_(features, features)]
+        self.C = C if features.size == C.shape[0] else C[np.ix_(features, features)]
         self.alpha, self.scale = alpha, scale
         self.V = np.zeros((features.size, 0))
-        self.next: ComponentSolution | None = None
-        self.eigen: Eigenbasis | None = eigenbasis(self.C) if alpha == 0.0 else None
+        self.eigen: Eigenbasis | None = None
         problem = self.problem()
-        self.U = problem.closed_form_dual()
-        self.lower = problem.dual(self.U)[0]
-        self.recorded = False
+        if alpha == 0.0:
+            self.eigen = eigenbasis(self.C)
+            self.U = np.zeros_like(self.C)
+            self.lower = float(self.eigen.values[0]) - problem.rounding
+        else:
+            self.U = problem.closed_form_dual()
+            self.lower = problem.dual(self.U)[0]
 
     @property
     def exhausted(self) -> bool:
@@ -42,27 +46,23 @@ class Block:
     def problem(self) -> ComponentProblem:
         return ComponentProblem(self.C, self.alpha, self.V, self.scale)
 
-    def solve(self, effort: Effort, dominant: bool, given: Warmth | None, above: float) -> ComponentSolution | None:
+    def solve(self, effort: Effort, dominant: bool, given: WarmthFor, above: float) -> ComponentSolution | None:
         """The next component; None, with a better bound, if its value turns out to lie above `above`."""
         found: ComponentSolution | GivenUp
         if self.features.size == 1:
-            found = _alone(self.problem())
+            found = _alone(self.problem(), self.U)
         elif self.eigen is not None:
-            # Without a penalty the multiplier is zero for good: it need not be recorded again.
-            found = _eigenvector(self.problem(), self.eigen)
+            found = _eigenvector(self.problem(), self.eigen, self.U)
         else:
             found = solve_component(
                 self.problem(), effort, dominant=dominant, warmth=self._warmth(given), give_up_above=above
             )
-            self.recorded = False
         self.lower, self.U = found.lower, found.U
-        self.next = None if isinstance(found, GivenUp) else found
-        return self.next
+        return None if isinstance(found, GivenUp) else found
 
     def take(self, v: Floats) -> None:
         """v (in the block's coordinates) joins the sequence."""
         self.V = np.column_stack([self.V, v])
-        self.next = None
 
     def spread(self, inside: Floats, p: int) -> Floats:
         """An array over the block's features as one over all p."""
@@ -70,19 +70,17 @@ class Block:
         full[self.features] = inside
         return full
 
-    def _warmth(self, given: Warmth | None) -> Warmth:
+    def _warmth(self, given: WarmthFor) -> Warmth:
         """What the block's own last solve and a neighbouring result offer."""
-        if given is None:
-            return Warmth(np.zeros((self.features.size, 0)), (self.U,))
-        inside = given.vectors[self.features]
-        vectors = inside[:, np.linalg.norm(inside, axis=0) > 0.5]
-        return Warmth(vectors, (self.U, *(U[np.ix_(self.features, self.features)] for U in given.multipliers)))
+        own, other = np.zeros((self.features.size, 0)), given(self.features)
+        return Warmth(own, (self.U,)) if other is None else Warmth(other.vectors, (self.U, *other.multipliers))
 
 
 @dataclass(frozen=True)
 class Taken:
     """The block whose component comes next, and whether others were as good."""
 
+    index: int
     block: Block
     solution: ComponentSolution
     tie: bool
@@ -96,16 +94,21 @@ class Merge:
         self._heap = [(block.lower, index) for index, block in enumerate(blocks)]
         heapq.heapify(self._heap)
         self._tie = max(block.problem().tie for block in blocks)
+        # By block: its bound (infinite once it is exhausted); the next component, where it is known, and the convex
+        # problem's value there (else infinite); whether its multiplier is news.
+        self._lower = np.array([block.lower for block in blocks])
+        self._known: dict[int, ComponentSolution] = {}
+        self._primal = np.full(len(blocks), np.inf)
+        self._unrecorded = set(range(len(blocks)))
 
-    def take_next(self, given: Warmth | None) -> Taken:
+    def take_next(self, given: WarmthFor) -> Taken:
         """The next component's block; the lowest feature index wins a tie. Hand it back when its vector is taken."""
         ready: list[tuple[int, ComponentSolution]] = []
         while self._heap and self._heap[0][0] <= self._bar(ready):
             index = heapq.heappop(self._heap)[1]
-            block = self.blocks[index]
-            solution = block.next or block.solve(self.effort, self.dominant, given, self._bar(ready))
+            solution = self._known.get(index) or self._solve(index, given, self._bar(ready))
             if solution is None:
-                heapq.heappush(self._heap, (block.lower, index))
+                heapq.heappush(self._heap, (self.blocks[index].lower, index))
             else:
                 ready.append((index, solution))
         bar = self._bar(ready)
@@ -114,20 +117,42 @@ class Merge:
         for index, other in ready:
             if index != winner:
                 heapq.heappush(self._heap, (self._value(other), index))
-        return Taken(self.blocks[winner], solution, len(tied) > 1)
+        return Taken(winner, self.blocks[winner], solution, len(tied) > 1)
 
-    def hand_back(self, block: Block) -> None:
-        if not block.exhausted:
-            heapq.heappush(self._heap, (block.lower, self.blocks.index(block)))
+    def hand_back(self, taken: Taken) -> None:
+        """Once its vector is taken, the block's next component is another."""
+        del self._known[taken.index]
+        self._primal[taken.index] = np.inf
+        if taken.block.exhausted:
+            self._lower[taken.index] = np.inf
+        else:
+            heapq.heappush(self._heap, (taken.block.lower, taken.index))
 
     def lower(self) -> float:
         """A bound below every value that is left."""
-        return min(block.lower for block in self.blocks if not block.exhausted)
+        return float(self._lower.min())
 
     def relaxed(self) -> tuple[Block, ComponentSolution]:
         """The block in which the convex problem's value is lowest, among those solved."""
-        solved = [(block, block.next) for block in self.blocks if block.next is not None]
-        return min(solved, key=lambda one: one[1].primal)
+        index = int(self._primal.argmin())
+        return self.blocks[index], self._known[index]
+
+    def unrecorded(self) -> list[int]:
+        """The blocks whose multiplier changed since this was last asked, in order."""
+        changed, self._unrecorded = sorted(self._unrecorded), set()
+        return changed
+
+    def _solve(self, index: int, given: WarmthFor, above: float) -> ComponentSolution | None:
+        block = self.blocks[index]
+        before = block.U
+        solution = block.solve(self.effort, self.dominant, given, above)
+        self._lower[index] = block.lower
+        if solution is not None:
+            self._known[index] = solution
+            self._primal[index] = solution.primal
+        if block.U is not before:
+            self._unrecorded.add(index)
+        return solution
 
     def _value(self, solution: ComponentSolution) -> float:
         # The convex problem's own value decides for the paper's rounding, the best vector's for the sparse one.
@@ -144,16 +169,15 @@ class Merge:
         return int(self.blocks[index].features[np.flatnonzero(solution.v)[0]])
 
 
-def _alone(problem: ComponentProblem) -> ComponentSolution:
-    """A feature that nothing connects to others: its unit vector, and nothing to compute."""
+def _alone(problem: ComponentProblem, U: Floats) -> ComponentSolution:
+    """A feature that nothing connects to others: its unit vector, and nothing to compute. U stays as it is."""
     value = float(problem.C[0, 0])
-    nothing = np.zeros((1, 1))
     return ComponentSolution(
         v=np.ones(1),
         upper=value,
         lower=value - problem.rounding,
         primal=value,
-        U=nothing,
+        U=U,
         factor=None,
         tie=False,
         iterations=0,
@@ -161,18 +185,19 @@ def _alone(problem: ComponentProblem) -> ComponentSolution:
     )
 
 
-def _eigenvector(problem: ComponentProblem, eigen: Eigenbasis) -> ComponentSolution:
+def _eigenvector(problem: ComponentProblem, eigen: Eigenbasis, U: Floats) -> ComponentSolution:
+    """Without a penalty U is zero for good."""
     k = problem.V.shape[1]
     v = eigen.vectors[:, k]
     value = problem.objective(v)
     # Where the basis was chosen anew the eigenvalues no longer belong to its vectors one by one.
-    low = problem.dual(np.zeros_like(problem.C))[0] if eigen.tied[k] else float(eigen.values[k]) - problem.rounding
+    low = problem.dual(U)[0] if eigen.tied[k] else float(eigen.values[k]) - problem.rounding
     return ComponentSolution(
         v=v,
         upper=value,
         lower=min(low, value),
         primal=value,
-        U=np.zeros_like(problem.C),
+        U=U,
         factor=None,
         tie=bool(eigen.tied[k]),
         iterations=0,

@@ -12,22 +12,18 @@ import numpy as np
 
 from aspca.linalg.arrays import Floats
 from aspca.problems.component import ComponentProblem
-from aspca.solvers.active_set import Candidate, stationarity
-
-_NEWTON_STEPS = 60
 
 
-def repair(problem: ComponentProblem, candidate: Candidate, U: Floats) -> Floats:
-    """The feasible multiplier nearest to U, row by row, that certifies `candidate` as far as one can."""
-    v, alpha = candidate.v, problem.alpha
+def repair(problem: ComponentProblem, v: Floats, b: Floats, U: Floats) -> Floats:
+    """The feasible multiplier nearest to U, row by row, that certifies v as far as one can; b is its `stationarity`."""
+    alpha = problem.alpha
     S = np.flatnonzero(v)
     T = np.flatnonzero(v == 0)
     s = np.sign(v[S])
     fixed = U.copy()
     fixed[np.ix_(S, S)] = alpha * np.outer(s, s)
     if T.size:
-        b = stationarity(problem, v, candidate.value)[T]
-        rows = _rows_with_product(U[np.ix_(T, S)], v[S], b, alpha)
+        rows = _rows_with_product(U[np.ix_(T, S)], v[S], b[T], alpha)
         fixed[np.ix_(T, S)] = rows
         fixed[np.ix_(S, T)] = rows.T
     np.fill_diagonal(fixed, 0.0)
@@ -37,27 +33,26 @@ def repair(problem: ComponentProblem, candidate: Candidate, U: Floats) -> Floats
 def _rows_with_product(rows: Floats, v: Floats, target: Floats, alpha: float) -> Floats:
     """Nearest rows u with |u| <= alpha and u.v = target (clipped to what the box allows).
 
-    u = clip(row + tau v) and u.v grows with tau, piecewise linearly: Newton inside a shrinking bracket.
+    u = clip(row + tau v), and u.v grows with tau, piecewise linearly, from -alpha ||v||_1 on: its slope rises by v_i^2
+    where the i-th entry leaves one bound and falls by as much where it reaches the other.
     """
-    reach = alpha * np.abs(v).sum()
-    target = np.clip(target, -reach, reach)
-    # tau that pushes every entry to its bound, so the root lies inside.
-    far = 2.0 * alpha / np.abs(v).min()
-    low = np.full(rows.shape[0], -far)
-    high = np.full(rows.shape[0], far)
-    tau = np.zeros(rows.shape[0])
-    v2 = v * v
-    for _ in range(_NEWTON_STEPS):
-        moved = rows + tau[:, None] * v
-        u = np.clip(moved, -alpha, alpha)
-        miss = u @ v - target
-        if np.abs(miss).max() <= 4e-16 * reach:
-            break
-        high = np.where(miss > 0, np.minimum(high, tau), high)
-        low = np.where(miss < 0, np.maximum(low, tau), low)
-        slope = (np.abs(moved) < alpha) @ v2
-        with np.errstate(divide="ignore", invalid="ignore"):
-            newton = tau - miss / slope
-        inside = (slope > 0) & (newton > low) & (newton < high)
-        tau = np.where(miss == 0, tau, np.where(inside, newton, 0.5 * (low + high)))
-    return np.clip(rows + tau[:, None] * v, -alpha, alpha)
+    size = np.abs(v)
+    inward = rows * np.sign(v)
+    tau = np.concatenate([(-alpha - inward) / size, (alpha - inward) / size], axis=1)
+    change = np.broadcast_to(np.concatenate([size**2, -(size**2)]), tau.shape)
+    order = np.argsort(tau, axis=1)
+    tau = np.take_along_axis(tau, order, axis=1)
+    slope = np.cumsum(np.take_along_axis(change, order, axis=1), axis=1)[:, :-1]
+    product = np.cumsum(slope * np.diff(tau, axis=1), axis=1) - alpha * size.sum()
+    # The segment in which the target lies, then back from its end.
+    last = product.shape[1] - 1
+    at = np.minimum((product < target[:, None]).sum(axis=1), last)
+    each = np.arange(rows.shape[0])
+    back = (product[each, at] - target) / np.maximum(slope[each, at], 1e-300)
+    found = np.clip(tau[each, at + 1] - back, tau[each, at], tau[each, at + 1])
+    moved = rows + found[:, None] * v
+    # What the sums lost to rounding, by one step of Newton's.
+    miss = np.clip(moved, -alpha, alpha) @ v - target
+    free = (np.abs(moved) < alpha) @ (v * v)
+    found = found - np.where(free > 0, miss / np.maximum(free, 1e-300), 0.0)
+    return np.asarray(np.clip(rows + found[:, None] * v, -alpha, alpha), dtype=np.float64)

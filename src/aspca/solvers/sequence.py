@@ -4,32 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
 
 from aspca.linalg.arrays import Floats, Ints
 from aspca.linalg.orientation import sign_of
 from aspca.solvers.blocks import split
-from aspca.solvers.component import Effort, Status
-from aspca.solvers.merge import Block, Merge, Taken, WarmthAt
+from aspca.solvers.component import Effort, Status, Warmth
+from aspca.solvers.merge import Block, Merge, Taken
 from aspca.solvers.threads import blas_threads_for
 
 
 @dataclass(frozen=True)
 class BlockMultiplier:
-    """A dual variable of one block, in force from a step of the sequence until the block's next one."""
+    """A dual variable U of one block, in force from a step of the sequence until the block's next one.
+
+    `packed` (m(m-1)/2,) is its strict upper triangle, row by row: half the memory, from the moment it is kept.
+    """
 
     block: int
     since: int
-    U: Floats
+    packed: Floats
 
 
 @dataclass(frozen=True)
 class Step:
-    """One component of the sequence, over all features, with bounds on the whole problem.
+    """What is known of one component of the sequence: bounds on the whole problem, over all features.
 
     Values leave out the constant alpha, as in `problems.component`.
     """
 
-    v: Floats
     lower: float
     upper: float
     primal: float
@@ -41,14 +46,17 @@ class Step:
     status: Status
 
 
+# What a neighbouring result offers to a step (from 0) on some of the features.
+WarmthAt = Callable[[int, Ints], Warmth | None]
 # Called with the number of the step from 1, how many there will be, and the step.
 Progress = Callable[[int, int, Step], None]
 
 
 @dataclass(frozen=True)
 class Sequence:
-    """Steps, the blocks they come from, and the multipliers that prove their lower bounds."""
+    """Vectors (p, count), the steps that found them, their blocks, and the multipliers that prove the lower bounds."""
 
+    vectors: Floats
     blocks: list[Ints]
     steps: list[Step]
     multipliers: list[BlockMultiplier]
@@ -62,7 +70,7 @@ def extract(
     *,
     scale: float,
     dominant: bool,
-    warm: WarmthAt = lambda step: None,
+    warm: WarmthAt = lambda step, features: None,
     progress: Progress | None = None,
 ) -> Sequence:
     """The first `count` components of the sequence that minimises v'Cv + alpha ||v||_1^2 step by step.
@@ -87,21 +95,24 @@ def _extract(
 ) -> Sequence:
     blocks = [Block(features, C, alpha, scale) for features in groups]
     merge = Merge(blocks, effort, dominant)
+    vectors = np.zeros((C.shape[0], count))
     steps: list[Step] = []
     multipliers: list[BlockMultiplier] = []
     for number in range(count):
-        taken = merge.take_next(warm(number))
-        for index, block in enumerate(blocks):
-            if not block.exhausted and not block.recorded:
-                multipliers.append(BlockMultiplier(index, number, block.U))
-                block.recorded = True
-        step = _step(taken, merge, C.shape[0], effort.tol)
-        steps.append(step)
-        taken.block.take(step.v[taken.block.features])
-        merge.hand_back(taken.block)
+        taken = merge.take_next(partial(warm, number))
+        multipliers += [BlockMultiplier(index, number, _packed(blocks[index].U)) for index in merge.unrecorded()]
+        steps.append(_step(taken, merge, C.shape[0], effort.tol))
+        v = taken.solution.v * sign_of(taken.solution.v)
+        vectors[taken.block.features, number] = v
+        taken.block.take(v)
+        merge.hand_back(taken)
         if progress is not None:
-            progress(number + 1, count, step)
-    return Sequence(groups, steps, multipliers)
+            progress(number + 1, count, steps[-1])
+    return Sequence(vectors, groups, steps, multipliers)
+
+
+def _packed(U: Floats) -> Floats:
+    return np.concatenate([row[i + 1 :] for i, row in enumerate(U)])
 
 
 def _step(taken: Taken, merge: Merge, p: int, tol: float) -> Step:
@@ -122,7 +133,6 @@ def _step(taken: Taken, merge: Merge, p: int, tol: float) -> Step:
         # Solved on its own block, but another block's bound lies lower.
         status = Status.PRECISION
     return Step(
-        v=taken.block.spread(sign_of(solution.v) * solution.v, p),
         lower=lower,
         upper=solution.upper,
         primal=primal,

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from aspca.linalg.arrays import Floats
+from aspca.linalg.lowest import lowest_pairs
 from aspca.problems.component import ComponentProblem
 
 
@@ -38,7 +39,7 @@ def pair_starts(problem: ComponentProblem, limit: int) -> Iterator[Floats]:
         x = np.zeros(p)
         x[i[pair]] = 1.0
         x[j[pair]] = (1.0, -1.0)[row]
-        yield x - problem.V @ (problem.V.T @ x)
+        yield from _if_mostly_free(problem, x)
 
 
 def unit_starts(problem: ComponentProblem, limit: int) -> Iterator[Floats]:
@@ -46,7 +47,24 @@ def unit_starts(problem: ComponentProblem, limit: int) -> Iterator[Floats]:
     for j in np.argsort(np.diag(problem.C), kind="stable")[:limit]:
         x = np.zeros(problem.p)
         x[j] = 1.0
-        yield x - problem.V @ (problem.V.T @ x)
+        yield from _if_mostly_free(problem, x)
+
+
+def warm_starts(problem: ComponentProblem, vectors: Floats, limit: int) -> Iterator[Floats]:
+    """Of a neighbouring problem's vectors (p, k), those of lowest objective that the earlier components left free."""
+    free = vectors - problem.V @ (problem.V.T @ vectors)
+    length = np.linalg.norm(free, axis=0)
+    free = free[:, length > 0.9] / length[length > 0.9]
+    values = [problem.objective(f) for f in free.T]
+    for k in np.argsort(values, kind="stable")[:limit]:
+        yield free[:, k]
+
+
+def _if_mostly_free(problem: ComponentProblem, x: Floats) -> Iterator[Floats]:
+    """x made orthogonal to V; not where V takes most of it, which would leave a long vector and a long descent."""
+    taken = problem.V.T @ x
+    if taken @ taken <= 0.5 * (x @ x):
+        yield x - problem.V @ taken
 
 
 def bottom_vectors(problem: ComponentProblem, many: int) -> Floats:
@@ -78,16 +96,33 @@ def prefix_starts(f: Floats, many: int) -> Iterator[Floats]:
         yield cut
 
 
-def reweighted(problem: ComponentProblem, f: Floats, rounds: int) -> Floats:
+def largest_entries(f: Floats, many: int) -> Floats:
+    """f with all but its largest entries set to zero."""
+    cut = np.zeros_like(f)
+    kept = np.argsort(-np.abs(f), kind="stable")[:many]
+    cut[kept] = f[kept]
+    return cut
+
+
+def reweighted(problem: ComponentProblem, f: Floats, rounds: int) -> Floats | None:
     """A few rounds of majorisation from f: ||v||_1^2 <= ||f||_1 sum v_i^2 / |f_i|, with equality at v = f.
 
-    Each round is one bottom eigenvector and never raises the objective; entries on their way to zero shrink
-    together, which keeps orthogonality to dense earlier components where cutting entries would lose it.
+    Each round is one bottom eigenvector on f's support and never raises the objective; entries on their way to zero
+    shrink together, which keeps orthogonality to dense earlier components where cutting entries would lose it. None
+    where no vector on that support is orthogonal to them.
     """
-    N = problem.N
-    for _ in range(rounds):
-        size = np.maximum(np.abs(f), 1e-9 * np.abs(f).max())
-        m = problem.C + np.diag(problem.alpha * size.sum() / size)
-        g = N @ np.linalg.eigh(N.T @ m @ N)[1][:, 0]
-        f = g if g @ f >= 0 else -g
-    return f
+    S = np.flatnonzero(f)
+    basis = problem.basis_on(S)
+    if basis is None:
+        basis = np.eye(S.size)
+    if basis.shape[1] == 0:
+        return None
+    C, part = problem.C[np.ix_(S, S)], f[S]
+    for floor in np.geomspace(1e-2, 1e-9, rounds):
+        # A floor that falls slowly lets entries come back that started too small.
+        size = np.maximum(np.abs(part), floor * np.abs(part).max())
+        m = C + np.diag(problem.alpha * size.sum() / size)
+        part = basis @ lowest_pairs(basis.T @ m @ basis, 1)[1][:, 0]
+    v = np.zeros_like(f)
+    v[S] = part
+    return v

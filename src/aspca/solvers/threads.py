@@ -3,6 +3,10 @@
 Below a few hundred features every call is too small to share: two threads cost more in waking than they save, many
 times more on a busy machine. The caller's own setting is restored on return.
 
+The setting is the whole process's, while solves may overlap in several Python threads and end in any order: if each
+restored what it had found, the last might leave one thread behind for good. So at any time at most one solve holds
+the setting, and restores it; the others run along. One that outlasts it gets the caller's threads: slower, never wrong.
+
 threadpoolctl is a dependency of scikit-learn, so it is always there.
 """
 
@@ -11,11 +15,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
+from threading import Lock
 
 from threadpoolctl import ThreadpoolController
 
 # From here on LAPACK gains from a second thread.
 _WORTH_SHARING = 300
+
+_held = Lock()
 
 
 @cache
@@ -27,8 +34,11 @@ def _controller() -> ThreadpoolController:
 @contextmanager
 def blas_threads_for(p: int) -> Iterator[None]:
     """One BLAS thread inside the `with` if matrices of p features are too small to share."""
-    if p >= _WORTH_SHARING:
+    if p >= _WORTH_SHARING or not _held.acquire(blocking=False):
         yield
         return
-    with _controller().limit(limits=1, user_api="blas"):
-        yield
+    try:
+        with _controller().limit(limits=1, user_api="blas"):
+            yield
+    finally:
+        _held.release()

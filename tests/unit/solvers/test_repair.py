@@ -7,7 +7,7 @@ import pytest
 
 from aspca import sparse_subspace
 from aspca.problems.component import ComponentProblem
-from aspca.solvers.active_set import Candidate, stationarity
+from aspca.solvers.active_set import stationarity
 from aspca.solvers.repair import _rows_with_product, repair
 
 
@@ -66,7 +66,7 @@ def test_a_repaired_multiplier_is_feasible_and_has_the_vector_as_eigenvector(var
         V, v = result.sequence[:, :step], result.sequence[:, step]
         problem = ComponentProblem(C, alpha, V, 1e-12)
         rough = alpha * np.clip(rng.normal(size=(7, 7)), -1, 1)
-        U = repair(problem, Candidate(v, problem.objective(v)), 0.5 * (rough + rough.T))
+        U = repair(problem, v, stationarity(problem, v, problem.objective(v)), 0.5 * (rough + rough.T))
         assert (U == U.T).all()
         assert (np.abs(U) <= alpha).all()
         # The diagonal's constant alpha is left out inside the solver.

@@ -1,8 +1,8 @@
-"""A short, accelerated version of the paper's alternation, for many starts at once.
+"""The paper's descent, accelerated: a few dozen steps for its thousand, from many starts at once.
 
-One step of the paper is X <- polar(V' soft(V X, mu)) = polar(X - V' clip(V X, mu)): a gradient step of length mu on
-the Huber smoothing of the L1 norm. A Nesterov-like extrapolation of X makes a few hundred such steps go further
-than the paper's thousand.
+One step of the paper is X <- polar(V' soft(V X, mu)) = X polar(I - L' clip(L, mu)) with L = V X: to first order a
+rotation of L by the skew part of -L' clip(L, mu), the gradient of the Huber smoothing of the L1 norm. Here the
+rotations gather momentum, and Cayley's formula applies them: one inverse where the polar factor takes an SVD.
 """
 
 from __future__ import annotations
@@ -11,9 +11,6 @@ import numpy as np
 
 from aspca.linalg.arrays import Floats
 
-# Below this many columns one SVD is as fast as a few products.
-_FEWEST_COLUMNS_ITERATED = 24
-
 
 def polar(M: Floats) -> Floats:
     """The orthogonal matrix nearest to each matrix of M, shape (..., d, d)."""
@@ -21,55 +18,34 @@ def polar(M: Floats) -> Floats:
     return np.asarray(left @ right, dtype=np.float64)
 
 
-def quick_polar(M: Floats) -> Floats:
-    """`polar` by matrix products where that converges (singular values not far apart), else by the SVD."""
-    d = M.shape[-1]
-    if d < _FEWEST_COLUMNS_ITERATED:
-        return polar(M)
-    eye = np.eye(d)
-    Y = M * np.sqrt(d / np.sum(M * M, axis=(-2, -1), keepdims=True))
-    for _ in range(8):
-        rest = eye - np.swapaxes(Y, -2, -1) @ Y
-        error = float(np.abs(rest).max())
-        if not error < 4.0:
-            break
-        # Newton-Schulz of third order: the error is cubed, so 1e-5 before the step is rounding after it.
-        Y = Y @ (eye + 0.5 * rest + 0.375 * (rest @ rest))
-        if error < 1e-5:
-            return np.asarray(Y, dtype=np.float64)
-    return polar(M)
-
-
-def anneal(
-    V: Floats, starts: Floats, momentum: Floats, mu_first: Floats, n_steps: int = 200, mu_final: float = 1e-3
-) -> Floats:
-    """Follow the smoothed minimum of ||V X||_{1,1} as the smoothing shrinks, from each start.
+def anneal(starts: Floats, mu_first: Floats, n_steps: int, mu_final: float = 3e-4, momentum: float = 0.9) -> Floats:
+    """Follow the smoothed minimum of ||L||_{1,1} over the rotations as the smoothing shrinks, from each start.
 
     Parameters
     ----------
-    V : ndarray of shape (p, d)
-        Orthonormal columns.
-    starts : ndarray of shape (m, d, d)
-        Orthogonal matrices.
-    momentum : ndarray of shape (m,)
-        Extrapolation factor of each start, in [0, 1).
+    starts : ndarray of shape (m, p, d)
+        Loadings, each with orthonormal columns.
     mu_first : ndarray of shape (m,)
-        First smoothing of each start; about the size of an entry of V forgets the start, less remembers it.
+        First smoothing of each start; about the size of an entry forgets the start, less remembers it.
     n_steps : int
         Steps, the same number for each start.
     mu_final : float
         Last smoothing.
+    momentum : float
+        Share of a step that the next one repeats; more of it takes more steps to settle.
 
     Returns
     -------
-    ndarray of shape (m, d, d)
-        Orthogonal matrices near local minima. Heuristic: no value is promised.
+    ndarray of shape (m, p, d)
+        Rotated loadings near local minima. Heuristic: no value is promised.
     """
-    factor = momentum[:, None, None]
-    X = ahead = starts
-    for share in np.linspace(0.0, 1.0, n_steps):
-        mu = (mu_first ** (1.0 - share) * mu_final**share)[:, None, None]
-        step = quick_polar(ahead - V.T @ np.clip(V @ ahead, -mu, mu))
-        ahead = step + factor * (step - X)
-        X = step
-    return X
+    m, _, d = starts.shape
+    columns = np.ascontiguousarray(np.swapaxes(starts, 1, 2))
+    turn = np.zeros((m, d, d))
+    eye = np.eye(d)
+    for mu in np.geomspace(mu_first[:, None, None], mu_final, n_steps):
+        slope = np.clip(columns, -mu, mu) @ np.swapaxes(columns, 1, 2)
+        turn = momentum * turn + 0.5 * (slope - np.swapaxes(slope, 1, 2))
+        # Cayley's (I + T/2)^-1 (I - T/2), written with one inverse.
+        columns = (2.0 * np.linalg.inv(eye + 0.5 * turn) - eye) @ columns
+    return np.ascontiguousarray(np.swapaxes(columns, 1, 2))

@@ -26,6 +26,9 @@ _MOST_ROWS = 4000
 def column_groups(V: Floats) -> list[tuple[Ints, Ints]]:
     """Groups of columns connected through common rows: (rows, columns) of each, in order of the first column."""
     p, d = V.shape
+    if np.any(np.all(V != 0.0, axis=1)):
+        # One row holds all columns together.
+        return [(np.flatnonzero(np.any(V != 0.0, axis=1)), np.arange(d))]
     rows, columns = np.nonzero(V)
     links = coo_array((np.ones(len(rows)), (rows, p + columns)), shape=(p + d, p + d))
     _, label = connected_components(links, directed=False)
@@ -57,8 +60,10 @@ def hidden_blocks(V: Floats) -> list[tuple[Ints, Floats]]:
     p, d = V.shape
     if p > _MOST_ROWS:
         return []
-    projector = V @ V.T
-    rows, columns = np.nonzero(np.abs(projector) > _LINK)
+    linked = np.abs(V @ V.T) > _LINK
+    if np.any(np.all(linked, axis=1)):
+        return []
+    rows, columns = np.nonzero(linked)
     links = coo_array((np.ones(len(rows)), (rows, columns)), shape=(p, p))
     count, label = connected_components(links, directed=False)
     if count < 2:

@@ -11,7 +11,7 @@ import numpy as np
 from aspca.linalg.arrays import Floats
 
 
-def paper_rotation(V: Floats, n_steps: int = 1000, mu_final: float = 1e-4) -> Floats:
+def paper_rotation(V: Floats, n_steps: int = 1000, mu_final: float = 1e-4, mu_first: float | None = None) -> Floats:
     """Orthogonal X from the alternating minimisation of ||V - C X'|| + mu ||C||_{1,1}.
 
     The paper writes an unsquared Frobenius norm but cites the sparse PCA of 2006 for the alternation, which
@@ -27,6 +27,8 @@ def paper_rotation(V: Floats, n_steps: int = 1000, mu_final: float = 1e-4) -> Fl
         Alternations, one for each value of mu.
     mu_final : float
         The last mu, > 0.
+    mu_first : float or None
+        The first mu; None is the paper's.
 
     Returns
     -------
@@ -35,7 +37,8 @@ def paper_rotation(V: Floats, n_steps: int = 1000, mu_final: float = 1e-4) -> Fl
         carries no exact zeros, and can even lie above the start.
     """
     X = np.eye(V.shape[1])
-    mu_first = float(np.linalg.norm(V) / np.abs(V).sum())
+    if mu_first is None:
+        mu_first = float(np.linalg.norm(V) / np.abs(V).sum())
     for mu in np.geomspace(mu_first, mu_final, n_steps):
         L = V @ X
         C = np.sign(L) * np.maximum(np.abs(L) - mu, 0.0)

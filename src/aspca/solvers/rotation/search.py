@@ -14,18 +14,19 @@ from scipy.optimize import linear_sum_assignment
 from aspca.linalg.arrays import Floats, frozen
 from aspca.solvers.rotation.anneal import anneal, polar
 from aspca.solvers.rotation.blocks import column_groups, hidden_blocks, unit_rows
-from aspca.solvers.rotation.corner import complete, snap
 from aspca.solvers.rotation.jacobi import jacobi
-from aspca.solvers.rotation.polish import polish
-from aspca.solvers.rotation.reweight import sharpen
-from aspca.solvers.rotation.starts import make_starts, n_random_starts
+from aspca.solvers.rotation.paper import paper_rotation
+from aspca.solvers.rotation.starts import make_starts
+from aspca.solvers.rotation.vertex import descend
+from aspca.solvers.rotation.zeros import clear_small_entries
 
-# Second-order steps factorise a d(d-1)/2 square matrix: 1128 at 48 columns, about 20 ms each.
-_MOST_COLUMNS_SECOND_ORDER = 48
-# Linear programs of d(d-1)/2 variables: about 10 ms each at 10 columns, 100 ms at 15.
-_MOST_COLUMNS_LINEAR_PROGRAM = 15
-# Beyond this the paper's thousand steps cost more than all the rest, and end well above it (3-6 % at 1000 x 200).
-_MOST_COLUMNS_PAPER = 100
+# Up to here several starts are refined, and the paper's thousand steps are one more start: a ceiling on the result.
+# Beyond, they would cost more than all the rest, and they ended above it wherever both were tried.
+_FEW_COLUMNS = 20
+# Exact corners invert matrices of order d (d-1) / 2: 1128 at 48 columns, about 0.1 s each.
+_MOST_COLUMNS_CORNER = 48
+# Beyond this one sweep over all planes costs as much as the descent.
+_MOST_COLUMNS_JACOBI = 100
 # Entries below this are rounding: V Q is computed to a few 1e-16, and the promise on the subspace is 1e-12.
 _ZERO = 5e-14
 # Values closer than this (relatively) tie, and the first start wins: BLAS rounding must not choose.
@@ -137,34 +138,51 @@ def _rotate_group(V: Floats, entry_size: float, deadline: float) -> tuple[Floats
 
 def _candidates(V: Floats, entry_size: float, deadline: float) -> tuple[list[Floats], int]:
     """Refined rotations in a fixed order, and the number of starts behind them."""
-    d = V.shape[1]
-    blocks = hidden_blocks(V)
+    p, d = V.shape
     found = []
+    ceiling = np.inf
+    blocks = hidden_blocks(V)
     if blocks:
         parts = [basis @ _rotate_group(_loadings(V[rows], basis), entry_size, deadline)[0] for rows, basis in blocks]
         found.append(polar(np.hstack(parts)))
-    starts = make_starts(V, 0 if blocks else n_random_starts(d), entry_size)
-    near = [V @ Q for Q in anneal(V, starts.rotations, starts.momentum, starts.mu_first)]
-    if d <= _MOST_COLUMNS_PAPER and time.monotonic() < deadline:
-        near.append(V @ _paper_path(V, entry_size))
-    tried = len(near) + len(found)
-    if d <= _MOST_COLUMNS_SECOND_ORDER:
-        for k in _most_promising(near, len(near) if d <= 20 else 2):
-            near[k] = sharpen(near[k], n_steps=15, mu_last=1e-6)
+        ceiling = _value(V, found[0])
+    rotations, warmth = make_starts(V)
+    if _is_large(V):
+        # From the first start alone, with as many steps as about ten eigendecompositions of p features cost.
+        n_steps = int(np.clip(10.0 * (p / d) ** 2, 12.0, 100.0))
+        near = list(anneal(V @ rotations[:1], 2.0 * entry_size * warmth[:1], n_steps, mu_final=1e-3, momentum=0.7))
+    elif d > _MOST_COLUMNS_CORNER:
+        # No corner follows: the descent itself has to get close to one.
+        near = list(anneal(V @ rotations, entry_size * warmth, n_steps=300, mu_final=1.5e-4))
+    else:
+        near = list(anneal(V @ rotations, entry_size * warmth, n_steps=150))
+    if d <= _FEW_COLUMNS and time.monotonic() < deadline:
+        near.append(V @ paper_rotation(V, mu_first=entry_size))
+    n_refined = 3 if d <= _FEW_COLUMNS else 1
+    if d <= _MOST_COLUMNS_JACOBI:
+        for k in _most_promising(near, n_refined):
+            near[k] = jacobi(near[k], max_sweeps=10 if d <= _FEW_COLUMNS else 3, tol=1e-6)
             if time.monotonic() > deadline:
                 break
-    for k in _most_promising(near, 5 if d <= 10 else 3 if d <= 20 else 1):
-        near[k] = V @ _corner(V, _refine(near[k]))
-        if time.monotonic() > deadline:
-            break
-    return found + [_rotation_to(V, L) for L in near], tried
+    for k in _most_promising(near, n_refined):
+        # Zeros are for a start that may still win: not for the search across blocks where the blocks alone are lower.
+        if time.monotonic() < deadline and float(np.abs(near[k]).sum()) < ceiling:
+            near[k] = _with_exact_zeros(V, near[k])
+    return found + [_rotation_to(V, L) for L in near], len(found) + len(near)
 
 
-def _paper_path(V: Floats, entry_size: float) -> Floats:
-    """The paper's scheme, step by step (to rounding): as one of the starts, it is a ceiling on the result."""
-    eye = np.eye(V.shape[1])[None]
-    path: Floats = anneal(V, eye, np.zeros(1), np.array([entry_size]), n_steps=1000, mu_final=1e-4)[0]
-    return path
+def _is_large(V: Floats) -> bool:
+    """Whether even single steps of the descent count beside the eigendecomposition that V comes from."""
+    p, d = V.shape
+    return bool(d > 100 and p < 3 * d)
+
+
+def _with_exact_zeros(V: Floats, L: Floats) -> Floats:
+    """The corner of a local minimum where its order allows, else as many zeros as are cheap."""
+    d = V.shape[1]
+    if d > _MOST_COLUMNS_CORNER:
+        return clear_small_entries(L)
+    return V @ descend(V, _rotation_to(V, L), max_rounds=20 if d <= 24 else 2 if d <= 40 else 1)
 
 
 def _most_promising(near: list[Floats], count: int) -> list[int]:
@@ -177,32 +195,11 @@ def _most_promising(near: list[Floats], count: int) -> list[int]:
     return chosen[:count]
 
 
-def _corner(V: Floats, L: Floats) -> Floats:
-    """The rotation to the corner near L, its zeros exact and complete."""
-    Q = _rotation_to(V, L)
-    return complete(V, snap(V, Q)) if V.shape[1] <= _MOST_COLUMNS_SECOND_ORDER else Q
-
-
-def _refine(L: Floats) -> Floats:
-    """Plane rotations to leave the basin, second-order steps and linear programs to reach its corner."""
-    d = L.shape[1]
-    if d > _MOST_COLUMNS_SECOND_ORDER:
-        return jacobi(L, max_sweeps=1 if d > 100 else 10, tol=1e-6)
-    value = float(np.abs(L).sum())
-    for _ in range(4 if d <= 20 else 2):
-        L = sharpen(jacobi(L, max_sweeps=20, tol=1e-6), n_steps=25, mu_first=1e-4)
-        if d <= _MOST_COLUMNS_LINEAR_PROGRAM:
-            L = polish(L)
-        fallen = float(np.abs(L).sum())
-        if fallen > value * (1.0 - 1e-6):
-            break
-        value = fallen
-    return L
-
-
 def _rotation_to(V: Floats, L: Floats) -> Floats:
     """The orthogonal Q with V Q = L, clean of the rounding that L gathered."""
-    return polar(V.T @ L)
+    Q = V.T @ L
+    # One Newton step to the polar factor squares an error that is small already.
+    return np.asarray(Q @ (1.5 * np.eye(len(Q)) - 0.5 * (Q.T @ Q)), dtype=np.float64)
 
 
 def _matched(Q: Floats) -> Floats:

@@ -1,27 +1,43 @@
-"""Where the search begins: the given basis, a fourth-moment rotation, and seeded random rotations."""
+"""Where the search begins: the given basis, a basis of localised vectors, and seeded random rotations."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
-from aspca.linalg.arrays import Floats
+from aspca.linalg.arrays import Floats, Ints
 from aspca.solvers.rotation.anneal import polar
 
 _SEED = 20150810
+_MOST_COLUMNS_SPIKY = 48
+_MOST_COLUMNS_RANDOM = 20
+# Rows whose share of the span is this close tie, and the first is taken: BLAS rounding must not choose.
+_TIE = 1e-9
 
 
-@dataclass(frozen=True)
-class Starts:
-    """Rotations to begin from and how each is annealed; see `anneal`."""
+def spread_rows(V: Floats) -> Ints:
+    """d rows of V that span its row space well: each the longest beside those before it (pivoted Cholesky of V V')."""
+    p, d = V.shape
+    left = np.sum(V * V, axis=1)
+    factor = np.zeros((p, d))
+    rows = np.zeros(d, dtype=np.intp)
+    for k in range(d):
+        j = rows[k] = int(np.argmax(left >= left.max() * (1.0 - _TIE)))
+        column = V @ V[j] - factor[:, :k] @ factor[j, :k]
+        factor[:, k] = column / np.sqrt(column[j])
+        left = left - factor[:, k] ** 2
+    return np.sort(rows)
 
-    rotations: Floats
-    momentum: Floats
-    mu_first: Floats
+
+def localised_rotation(V: Floats) -> Floats:
+    """The Q whose V Q is nearest to unit vectors: d features, each the home of one column.
+
+    Known for the orbitals of molecules (selected columns of the density matrix, Damle, Lin and Ying 2015). The
+    larger d is beside p, the closer the columns are to their unit vectors, and the harder this start is to beat.
+    """
+    return polar(V[spread_rows(V)].T)
 
 
-def spiky_rotation(V: Floats, n_steps: int = 60) -> Floats:
+def spiky_rotation(V: Floats, n_steps: int = 30) -> Floats:
     """Orthogonal Q near a maximum of sum (V Q)^4: few large entries, many small ones (MSP, varimax-like)."""
     Q = np.eye(V.shape[1])
     for _ in range(n_steps):
@@ -29,29 +45,21 @@ def spiky_rotation(V: Floats, n_steps: int = 60) -> Floats:
     return Q
 
 
-def n_random_starts(d: int) -> int:
-    """Fewer where one run is dear and local minima differ by less."""
-    if d <= 10:
-        return 20
-    if d <= 20:
-        return 8
-    return 1 if d <= 48 else 0
+def make_starts(V: Floats) -> tuple[Floats, Floats]:
+    """Rotations to begin from, the same in every run, and how warm each is annealed: 1 is the paper's first mu.
 
-
-def make_starts(V: Floats, n_random: int, entry_size: float) -> Starts:
-    """The starts for V, the same in every run: given basis (twice, two momenta), spiky, random.
-
-    `entry_size` is the smoothing from which the warmest of them are annealed, the paper's first mu.
+    The localised basis comes first. With few columns random ones join in; with many, spiky ones cost too much.
     """
     d = V.shape[1]
-    random = np.random.default_rng(_SEED)
-    eye = np.eye(d)
-    rotations = [eye, eye, spiky_rotation(V)] if d <= 48 else [eye]
-    rotations += [polar(random.standard_normal((d, d))) for _ in range(n_random)]
-    momentum = np.full(len(rotations), 0.9)
-    # A warm beginning forgets where it started and finds the widest basin; cooler ones look into more of them.
-    warmth = np.resize([1.0, 0.5, 0.2], len(rotations))
-    momentum[0], warmth[0] = 0.95, 1.0
-    if d <= 48:
-        momentum[1], warmth[1], warmth[2] = 0.85, 1.0, 0.3
-    return Starts(np.stack(rotations), momentum, entry_size * warmth)
+    local, given = localised_rotation(V), np.eye(d)
+    if d > _MOST_COLUMNS_SPIKY:
+        return np.stack([local, given]), np.array([4.0, 2.0])
+    spiky = spiky_rotation(V)
+    # A warm beginning forgets where it started and finds the widest basin; a cooler one stays nearer.
+    rotations, warmth = [local, spiky, spiky, given], [1.0, 1.0, 0.3, 1.0]
+    if d <= _MOST_COLUMNS_RANDOM:
+        random = np.random.default_rng(_SEED)
+        n_random = 18 if d <= 10 else 6
+        rotations += [local, *(polar(random.standard_normal((d, d))) for _ in range(n_random))]
+        warmth += [0.5, *np.resize([0.5, 0.2, 1.0], n_random).tolist()]
+    return np.stack(rotations), np.array(warmth)

@@ -92,6 +92,7 @@ LARGE = {
     "planted 300 x 30": planted(23, 300, 30, 12, 0.3),
     "planted 60 x 25": planted(24, 60, 25, 5, 0.3),
     "random 120 x 60": orthonormal(25, 120, 60),
+    "random 130 x 110": orthonormal(26, 130, 110),
 }
 ZOO = SMALL | LARGE
 
@@ -134,6 +135,13 @@ def test_never_above_the_start_nor_the_paper(name, solved):
 def test_small_results_are_corners(name, solved):
     d = ZOO[name].shape[1]
     assert solved[name].n_zeros >= d * (d - 1) // 2
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_large_results_have_many_zeros(name, solved):
+    d = ZOO[name].shape[1]
+    n = d * (d - 1) // 2
+    assert solved[name].n_zeros >= (n if d <= 48 else 0.15 * n)
 
 
 @pytest.mark.parametrize(

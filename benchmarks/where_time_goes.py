@@ -1,0 +1,78 @@
+"""Where the solver's time goes: shares of one solve by stage, for the cases of solver.py.
+
+    python benchmarks/where_time_goes.py
+
+A profiler adds to every Python call, so shares lean towards the stages with many small ones.
+"""
+
+from __future__ import annotations
+
+import os
+
+os.environ["OPENBLAS_NUM_THREADS"] = "1"
+
+import cProfile
+import pstats
+from collections.abc import Callable
+
+from problems import dense_correlation, largest_off_diagonal
+from solver import GAP, first, paper_matrix
+
+from aspca import sparse_subspace
+from aspca.datasets.breast_cancer import load_breast_cancer
+from aspca.datasets.kdd99 import load_kdd99
+
+# Stages that do not call each other, by file and function.
+STAGES = {
+    "active set": ("active_set.py", "active_set"),
+    "reweighted starts": ("starts.py", "reweighted"),
+    "repair": ("repair.py", "repair"),
+    "dual bounds": ("component.py", "dual"),
+    "ADMM steps": ("admm.py", "step"),
+    "Newton steps": ("interior_point.py", "step"),
+    "rotation": ("search.py", "sparse_rotation"),
+    "check of the matrix": ("matrix.py", "scaled_matrix"),
+}
+
+
+def shares(work: Callable[[], object]) -> dict[str, float]:
+    work()
+    profiler = cProfile.Profile()
+    profiler.runcall(work)
+    taken: dict[str, float] = dict.fromkeys(STAGES, 0.0)
+    total = 0.0
+    for (file, _, function), (_, _, own, cumulative, _) in pstats.Stats(profiler).stats.items():  # type: ignore[attr-defined]
+        total += own
+        for stage, (where, name) in STAGES.items():
+            if file.endswith("/" + where) and function == name:
+                # The interior point has a step within a step: the outer one counts.
+                taken[stage] = max(taken[stage], cumulative)
+    result = {stage: seconds / total for stage, seconds in taken.items()}
+    return result | {"the rest": 1.0 - sum(result.values())}
+
+
+def main() -> None:
+    cancer = paper_matrix(load_breast_cancer().data)
+    dense = dense_correlation(300, 0)
+    alpha = largest_off_diagonal(dense)
+    cases: dict[str, Callable[[], object]] = {
+        "Breast-Cancer B at 5": lambda: sparse_subspace(cancer, 10, 5.0, "B", tol=GAP),
+        "Breast-Cancer B at 1": lambda: sparse_subspace(cancer, 10, 1.0, "B", tol=GAP),
+    }
+    try:
+        kdd = paper_matrix(load_kdd99().data)
+        cases["KDD99 B at 100"] = lambda: sparse_subspace(kdd, 35, 100.0, "B", tol=GAP)
+        cases["KDD99 BG at 100"] = lambda: sparse_subspace(kdd, 35, 100.0, "BG", tol=GAP)
+    except FileNotFoundError as error:
+        print(f"KDD99 left out: {error}")
+    cases["dense p 300 B, 0.3"] = lambda: first(dense, 0.3 * alpha)
+    cases["dense p 300 F, 0.1"] = lambda: first(-dense, 0.1 * alpha)
+    table = {name: shares(work) for name, work in cases.items()}
+    print("| stage | " + " | ".join(table) + " |")
+    print("|---" * (len(table) + 1) + "|")
+    for stage in (*STAGES, "the rest"):
+        print(f"| {stage} | " + " | ".join(f"{100 * column[stage]:.0f} %" for column in table.values()) + " |")
+
+
+if __name__ == "__main__":
+    main()

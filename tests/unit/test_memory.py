@@ -1,0 +1,131 @@
+"""Memory beside the input, as a formula in p: one more p x p temporary anywhere would break it.
+
+NumPy reports what it allocates to tracemalloc, and LAPACK's work arrays are NumPy's.
+"""
+
+from __future__ import annotations
+
+import tracemalloc
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from aspca import Moments, sparse_subspace
+from aspca.model.matrix import scaled_matrix
+from aspca.model.witness import witness_of
+from aspca.solvers.blocks import split
+from aspca.solvers.component import Effort
+from aspca.solvers.sequence import BlockMultiplier, Sequence, extract
+
+# Tiles, slices and Python's own objects, whatever p is.
+SMALL = 2**20
+STEPS = 5
+ALPHA = 0.5
+
+
+def peak(call: Callable[[], object]) -> int:
+    """Bytes allocated at once during a call, beside what there was before."""
+    tracemalloc.start()
+    try:
+        before = tracemalloc.get_traced_memory()[0]
+        call()
+        return tracemalloc.get_traced_memory()[1] - before
+    finally:
+        tracemalloc.stop()
+
+
+def in_blocks(p: int, m: int = 5) -> np.ndarray:
+    """A covariance of independent groups of m features."""
+    rng = np.random.default_rng(p)
+    A = np.zeros((p, p))
+    for start in range(0, p, m):
+        G = rng.normal(size=(m + 2, m))
+        A[start : start + m, start : start + m] = G.T @ G
+    return A
+
+
+def per_feature(p: int) -> int:
+    """Vectors of the result and of its making, blocks, multipliers of the blocks: a few hundred bytes each."""
+    return p * (8 * 6 * STEPS + 800)
+
+
+@pytest.fixture(autouse=True)
+def _caches_are_filled() -> None:
+    sparse_subspace(in_blocks(20), STEPS, ALPHA, "BG")
+
+
+@pytest.mark.parametrize("p", [600, 1000, 2000])
+def test_a_matrix_of_blocks_takes_one_copy(p: int) -> None:
+    A = in_blocks(p)
+    for variant in ("B", "BG"):
+        assert peak(lambda v=variant: sparse_subspace(A, STEPS, ALPHA, v)) <= 8 * p**2 + per_feature(p) + SMALL
+
+
+@pytest.mark.parametrize("p", [600, 1000, 2000])
+def test_a_warm_start_takes_no_matrix(p: int) -> None:
+    A = in_blocks(p)
+    near = sparse_subspace(A, STEPS, 1.2 * ALPHA, "B")
+    taken = peak(lambda: sparse_subspace(A, STEPS, ALPHA, "B", warm_start=near))
+    assert taken <= 8 * p**2 + per_feature(p) + SMALL
+
+
+@pytest.mark.parametrize("p", [600, 1000, 2000])
+def test_the_sequence_takes_no_matrix(p: int) -> None:
+    C = -in_blocks(p)
+    effort = Effort(tol=1e-6, max_iter=5000, deadline=np.inf)
+    taken = peak(lambda: extract(C, ALPHA, STEPS, effort, scale=1e-9, dominant=False))
+    assert taken <= per_feature(p) + SMALL
+
+
+@pytest.mark.parametrize("p", [600, 1000, 2000])
+@pytest.mark.parametrize("symmetric", [True, False])
+def test_checking_a_matrix_takes_its_copy(p: int, symmetric: bool) -> None:
+    A = in_blocks(p)
+    A[0, -1] += 0.0 if symmetric else 1e-12
+    assert peak(lambda: scaled_matrix(A)) <= 8 * p**2 + 16 * p + SMALL
+
+
+@pytest.mark.parametrize("p", [600, 1000])
+def test_splitting_takes_vectors_only(p: int) -> None:
+    A = in_blocks(p)
+    for alpha in (0.0, ALPHA, 100.0):
+        assert peak(lambda a=alpha: split(A, a)) <= 400 * p
+    # One block: a graph of p^2 edges.
+    assert peak(lambda: split(np.broadcast_to(1.0, (p, p)), 0.5)) <= 400 * p
+
+
+@pytest.mark.parametrize("p", [600, 1000])
+def test_the_witness_of_one_block_takes_what_the_solver_kept(p: int) -> None:
+    A = np.zeros((p, p))
+    kept = [BlockMultiplier(0, step, np.ones(p * (p - 1) // 2)) for step in range(2)]
+    sequence = Sequence(np.zeros((p, 2)), [np.arange(p)], [], kept)
+    assert peak(lambda: witness_of(sequence, A, 0.5)) <= 100 * p + 10_000
+
+
+@pytest.mark.parametrize("p", [600, 1000])
+def test_moments_take_two_parts_and_their_sum(p: int) -> None:
+    # Two blocks of p rows each: the most that are merged at once, whatever the number of rows, besides one part for
+    # every doubling of it.
+    X = np.random.default_rng(0).normal(size=(2 * p, p))
+    assert peak(lambda: Moments.from_array(X)) <= 3 * 8 * p**2 + 100 * p + SMALL
+
+
+def one_block(p: int) -> np.ndarray:
+    """A correlation matrix of one dense factor model: connected at a tenth of its largest entry."""
+    rng = np.random.default_rng(p)
+    X = rng.normal(size=(3 * p, 8)) @ rng.normal(size=(8, p)) + rng.normal(size=(3 * p, p))
+    X[:, 0] = X[:, 1] + X[:, 2] + 0.1 * rng.normal(size=3 * p)
+    return np.corrcoef(X.T)
+
+
+@pytest.mark.parametrize("p", [200, 400])
+@pytest.mark.parametrize("steps", [1, 4])
+def test_one_dense_block(p: int, steps: int) -> None:
+    """Sixteen matrices at most: the copy, five of the first-order method, its eigenvectors, bounds and pairs of
+    features; half a one for each step's multiplier; two for what is orthogonal to earlier components."""
+    A = one_block(p)
+    alpha = 0.1 * float(np.abs(A - np.eye(p)).max())
+    assert len(split(A, alpha)) == 1
+    taken = peak(lambda: sparse_subspace(A, steps, alpha, "B", tol=1e-4))
+    assert taken <= 8 * p**2 * (16 + 0.5 * steps + (2 if steps > 1 else 0)) + SMALL
