@@ -10,23 +10,23 @@ from aspca.linalg.arrays import Floats
 def dense_correlation(p: int, seed: int) -> Floats:
     """Sample correlation of a factor model with a few sparse near-dependencies; one block at the penalties used here.
 
-    Features come in groups of 8 to 30 with a factor of their own, six weak factors reach all of them, and every 20th
-    feature or so is a copy, a sum or a balance of others, up to noise. The weak factors get weaker as p grows, so that
-    the leading component is a group's (a support below 50) and not everybody's.
+    Features come in groups of 8 to 30 with a factor of their own; the first of a group also follows the group before,
+    and six weak factors reach everybody (weaker as p grows, so that the leading component is a group's, with a support
+    below 50). Every 20th feature or so is a copy, a sum or a balance of others, up to noise.
     """
     rng = np.random.default_rng(seed)
     n = 4 * p + 200
-    X = np.zeros((n, p))
-    start = 0
+    X = rng.uniform(0.4, 0.8, p) * rng.standard_normal((n, p))
+    X += 0.35 * np.sqrt(min(1.0, 200 / p)) * rng.standard_normal((n, 6)) @ rng.standard_normal((6, p))
+    start, before = 0, np.zeros(n)
     while start < p:
         end = min(p, start + int(rng.integers(8, 31)))
-        loadings = rng.choice([-1.0, 1.0], end - start) * rng.uniform(0.6, 1.2, end - start)
-        X[:, start:end] += rng.standard_normal((n, 1)) * loadings
-        start = end
-    X += (0.35 if p <= 300 else 0.25) * rng.standard_normal((n, 6)) @ rng.standard_normal((6, p))
-    X += rng.uniform(0.4, 0.8, p) * rng.standard_normal((n, p))
+        factor = rng.standard_normal(n)
+        X[:, start:end] += np.outer(factor, rng.choice([-1.0, 1.0], end - start) * rng.uniform(0.6, 1.2, end - start))
+        X[:, start] += before
+        start, before = end, factor
     order = rng.permutation(p)
-    for rule in range(max(2, p // 20)):
+    for rule in range(p // 20):
         a, b, c, d = order[4 * rule : 4 * rule + 4]
         kinds = (X[:, b], X[:, b] + X[:, c], X[:, b] + X[:, c] - X[:, d])
         X[:, a] = kinds[rule % 3] + 0.1 * rng.standard_normal(n)

@@ -112,10 +112,11 @@ def test_moments_take_two_parts_and_their_sum(p: int) -> None:
 
 
 def one_block(p: int) -> np.ndarray:
-    """A correlation matrix of one dense factor model: connected at a tenth of its largest entry."""
+    """A correlation matrix of a dense factor model with twenty sums: connected at a tenth of its largest entry."""
     rng = np.random.default_rng(p)
     X = rng.normal(size=(3 * p, 8)) @ rng.normal(size=(8, p)) + rng.normal(size=(3 * p, p))
-    X[:, 0] = X[:, 1] + X[:, 2] + 0.1 * rng.normal(size=3 * p)
+    for j in range(0, 60, 3):
+        X[:, j] = X[:, j + 1] + X[:, j + 2] + 0.1 * rng.normal(size=3 * p)
     return np.corrcoef(X.T)
 
 

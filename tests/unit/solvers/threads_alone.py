@@ -1,4 +1,4 @@
-"""The caller's number of BLAS threads: one while small problems are solved, untouched after. Run by `test_threads.py`."""
+"""The caller's BLAS threads: one while small problems are solved, untouched after. Run by `test_threads.py`."""
 
 from __future__ import annotations
 
