@@ -109,6 +109,10 @@ def solve_component(
                 return _finish(problem, state, effort, dominant, 0)
             if state.lower > give_up_above:
                 return GivenUp(state.lower, state.U)
+    if state.best is None:
+        # No guess to repair for: the multipliers still bound as they are, also where no time is left for more.
+        for U in duals:
+            state.offer_dual(U, effort.tol)
     iterations = 0
     if not effort.spent():
         small = problem.p <= ipm.LARGEST
@@ -141,7 +145,7 @@ def _first_guesses(problem: ComponentProblem, warmth: Warmth) -> Iterator[Floats
     if warm:
         yield from warm
     else:
-        yield from pair_starts(problem, 2)
+        yield from pair_starts(problem, 1)
         yield from unit_starts(problem, 1)
 
 
