@@ -22,8 +22,8 @@ def test_demo_prints_four_rules_and_explains_fifteen_anomalies() -> None:
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     assert "4 rules that normal rows obey" in done.stdout
-    assert "0.71 A = 0.71 B" in done.stdout
-    assert "0.31 A + 0.31 B + 0.64 C = 0.63 D" in done.stdout
+    assert "A = B" in done.stdout
+    assert "2 D = A + B + 2 C" in done.stdout
     assert "recomputed from the data: verified" in done.stdout
     broken = [line.split() for line in done.stdout.splitlines() if line[:5].strip().isdigit() and "%" in line]
     assert [int(words[0]) for words in broken] == list(range(500, 515))

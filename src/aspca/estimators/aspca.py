@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, OutlierMixin, TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from aspca.estimators.tables import refuse_odd_tables
+from aspca.estimators.parameters import check_parameters
+from aspca.estimators.tables import in_order, library_of, refuse_odd_tables, row_labels
 from aspca.linalg.arrays import Floats
-from aspca.model.defaults import default_alpha, default_n_components
-from aspca.model.extraction import ROUNDINGS, VARIANTS, sparse_subspace
-from aspca.model.limits import box_limit, inverted_cdf_quantile
-from aspca.model.rules import Rule, rules_of, unresolved_variance
-from aspca.model.scaling import SCALINGS, column_scale, scaled_covariance
-from aspca.model.scoring import Projector
+from aspca.model.explanation import Explanation
+from aspca.model.fitted import Settings, fit_model
+from aspca.model.limits import LIMITS, Limit, rule_limits, score_limit
+from aspca.model.rules import Rule
 from aspca.model.subspace import Certificate, SparseSubspace
 from aspca.moments import Moments
 from aspca.moments.validation import value_error, values_allowed, weights_of
 from aspca.solvers.threads import blas_threads_for
 
-# Share of normal rows that contamination="auto" lets pass, were the data Gaussian: one false alarm in forty.
-_AUTO_LEVEL = 0.975
+# Limits that moments alone can give.
+_FROM_MOMENTS = ("box", "jackson-mudholkar")
 
 
 class _ParameterOnly:
@@ -60,11 +60,21 @@ class ASPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OutlierMixin, Bas
     scaling : {"maxabs", "standard", "none"}, default="maxabs"
         What centred columns are divided by: their largest absolute value (the paper's), their standard deviation, or
         nothing.
-    score : {"spe"}, default="spe"
-        The squared prediction error: the sum of squared projections.
+    score : {"spe", "standardized", "whitened"}, default="spe"
+        The sum of squared projections (the paper's squared prediction error); each rule in units of its own spread; or
+        the rules decorrelated jointly. All are sums of one non-negative contribution per rule.
     contamination : float in (0, 0.5] or "auto", default="auto"
-        The threshold: "auto" takes Box's limit at 97.5 % from the moments alone; a number takes the quantile of the
-        training scores that so large a share of the rows exceeds.
+        A number takes as threshold the quantile of the training scores that so large a share of the rows exceeds;
+        "auto" leaves the threshold to `limit` and `level`.
+    limit : {"box", "jackson-mudholkar", "quantile", "conformal", "pot"} or float >= 0, default="box"
+        Where the threshold comes from: the moments alone (the first two), the scores of the training rows ("quantile",
+        "pot"), of rows kept out of the fit and handed to `calibrate` ("conformal"), or a number. `threshold_limit_`
+        says what it assumes.
+    level : float in (0, 1), default=0.975
+        Share of normal rows that the limit is meant to let pass.
+    alarm : {"total", "rule", "any"}, default="total"
+        What `predict` calls an anomaly: a score above the threshold, a rule's contribution above its own limit, or
+        either. A constant column in small units that moves may break its rule where the total does not show it.
     tol : float, default=1e-6
         Relative gap at which a component counts as solved.
     max_iter : int, default=5000
@@ -84,6 +94,12 @@ class ASPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OutlierMixin, Bas
     mean_, scale_ : ndarray of shape (n_features,)
     threshold_ : float
         Score above which a row is an anomaly.
+    threshold_limit_ : Limit
+        The threshold's name, level and what it assumes.
+    rule_limits_ : ndarray of shape (n_components,)
+        Contribution above which a row breaks a rule: each so that of normal rows at most 1 - level break any.
+    model_ : Model
+        All of the above in one frozen object.
     offset_ : float
         ``-threshold_``: ``decision_function = score_samples - offset_``.
     rules_ : tuple of Rule
@@ -127,6 +143,9 @@ class ASPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OutlierMixin, Bas
         scaling: str = "maxabs",
         score: str = "spe",
         contamination: float | str = "auto",
+        limit: str | float = "box",
+        level: float = 0.975,
+        alarm: str = "total",
         tol: float = 1e-6,
         max_iter: int = 5000,
         time_budget: float | None = None,
@@ -138,6 +157,9 @@ class ASPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OutlierMixin, Bas
         self.scaling = scaling
         self.score = score
         self.contamination = contamination
+        self.limit = limit
+        self.level = level
+        self.alarm = alarm
         self.tol = tol
         self.max_iter = max_iter
         self.time_budget = time_budget
@@ -155,7 +177,7 @@ class ASPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OutlierMixin, Bas
         weights = None if sample_weight is None else weights_of(sample_weight, X.shape[0])
         with blas_threads_for(X.shape[1]):
             self._fit(Moments.from_array(X, weights, names=self._names()))
-            if self.contamination != "auto":
+            if self._limit()[0] in ("quantile", "pot"):
                 self._calibrate(X, weights)
         return self
 
@@ -194,107 +216,128 @@ class ASPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OutlierMixin, Bas
         return self
 
     def calibrate(self, X: Any, sample_weight: Any = None) -> Self:
-        """Set the threshold from the scores of rows (n, p): for a numeric `contamination` after `fit_moments` or
-        `partial_fit`, which do not keep the rows."""
+        """Set the threshold and the rules' limits from rows (n, p), for a limit that rests on scores.
+
+        For "conformal", rows that took no part in the fit; for "quantile", "pot" and a numeric `contamination` after
+        `fit_moments` or `partial_fit`, which do not keep the rows.
+        """
         check_is_fitted(self, "components_")
         self._check_parameters()
-        if self.contamination == "auto":
-            raise ValueError('contamination="auto" takes its threshold from the moments; set a number to calibrate.')
+        if self._limit()[0] not in LIMITS or self._limit()[0] in _FROM_MOMENTS:
+            raise ValueError(
+                f"limit={self.limit!r} needs no rows for its threshold; to calibrate on rows, set contamination to a "
+                "number or limit to quantile, conformal or pot."
+            )
         X = self._rows(X, reset=False, least=1)
         self._calibrate(X, None if sample_weight is None else weights_of(sample_weight, X.shape[0]))
         return self
 
     def _fit(self, moments: Moments, warm_start: SparseSubspace | None = None) -> None:
-        if moments.n_rows == 0:
-            raise ValueError("The weight of every row is zero, so there is nothing to fit; give some rows a weight.")
-        if moments.n_rows < 2:
-            raise ValueError(
-                f"ASPCA needs at least 2 rows of positive weight, got n_samples = {moments.n_rows}; add rows."
-            )
-        scale = column_scale(moments, self.scaling)
-        covariance = scaled_covariance(moments, scale)
-        p = moments.n_features
-        if self.n_components != "auto" and int(self.n_components) > p:
-            raise ValueError(
-                f"n_components must lie between 1 and {p} (the number of features), got {self.n_components}."
-            )
-        d = default_n_components(covariance) if self.n_components == "auto" else int(self.n_components)
-        alpha = default_alpha(covariance) if self.alpha == "auto" else float(self.alpha)
-        subspace = sparse_subspace(
-            covariance,
-            d,
-            alpha,
-            self.variant,
-            self.rounding,
-            tol=self.tol,
-            max_iter=self.max_iter,
-            time_budget=self.time_budget,
-            warm_start=warm_start,
-        )
+        parameters = self.get_params()
+        settings = Settings(**{name: parameters[name] for name in Settings.__dataclass_fields__})
+        self.model_ = fit_model(moments, settings, warm_start)
         self.moments_ = moments
         self.mean_ = moments.mean
-        self.scale_ = scale
-        self.covariance_ = covariance
-        self.subspace_ = subspace
-        self.n_components_ = d
-        self.alpha_ = alpha
-        self.n_iter_ = 1 + max(step.iterations for step in subspace.certificates)
-        self.components_ = np.array(subspace.loadings.T)
-        projected = subspace.loadings.T @ covariance @ subspace.loadings
-        self.explained_variance_ = np.maximum(np.diag(projected), 0.0)
-        self._set_threshold(None)
-        if self.contamination == "auto":
-            variances = np.asarray(np.linalg.eigvalsh(0.5 * (projected + projected.T)))
-            unresolved = max(unresolved_variance(np.abs(row), covariance) for row in self.components_)
-            limit = box_limit(np.maximum(variances, unresolved), _AUTO_LEVEL)
-            self._set_threshold(max(limit, self._rounding_floor()))
+        self.scale_ = self.model_.scale
+        self.covariance_ = self.model_.covariance
+        self.subspace_ = self.model_.subspace
+        self.n_components_ = int(self.model_.loadings.shape[1])
+        self.alpha_ = self.model_.alpha
+        self.n_iter_ = 1 + max(step.iterations for step in self.subspace_.certificates)
+        self.components_ = np.array(self.model_.loadings.T)
+        self.explained_variance_ = np.maximum(np.diag(self.model_.projected), 0.0)
+        limit, level = self._limit()
+        from_moments = not isinstance(limit, str) or limit in _FROM_MOMENTS
+        overall = score_limit(limit, level, variances=self.model_.score_variances) if from_moments else None
+        self._set_limits(overall, "box")
 
     def _calibrate(self, X: Any, weights: Floats | None) -> None:
-        scores = self._projector().score(X)
-        quantile = inverted_cdf_quantile(scores, weights, 1.0 - float(self.contamination))
+        limit, level = self._limit()
+        scores = self.model_.scorer.score(X)
+        found = score_limit(limit, level, scores=scores, weights=None if limit == "conformal" else weights)
         # A training row lies exactly on the quantile, and BLAS sums a row alone in another order than among others.
-        self._set_threshold(max(quantile * (1.0 + 1e-12), self._rounding_floor()))
+        self._set_limits(replace(found, value=found.value * (1.0 + 1e-12)), "box")
 
-    def _set_threshold(self, threshold: float | None) -> None:
-        if threshold is None:
-            for name in ("threshold_", "offset_"):
-                if hasattr(self, name):
-                    delattr(self, name)
-            return
-        self.threshold_ = threshold
-        self.offset_ = -threshold
+    def _limit(self) -> tuple[str | float, float]:
+        """Name (or number) and level of the threshold asked for."""
+        if self.contamination != "auto":
+            return "quantile", 1.0 - float(self.contamination)
+        return self.limit, float(self.level)
 
-    def _rounding_floor(self) -> float:
-        """Score that rounding of the values alone can produce where a rule holds exactly."""
-        largest = np.maximum(np.abs(self.moments_.minimum), np.abs(self.moments_.maximum))
-        per_feature = 8.0 * np.finfo(np.float64).eps * (largest / self.scale_)
-        return float(((np.abs(self.components_) @ per_feature) ** 2).sum())
+    def _set_limits(self, overall: Limit | None, per_rule: str) -> None:
+        model = self.model_
+        each = 1.0 - (1.0 - self._limit()[1]) / self.n_components_
+        limits = rule_limits(per_rule, each, variances=model.contribution_variances)
+        self.rule_limits_ = np.maximum([limit.value for limit in limits], model.contribution_floors)
+        for name in ("threshold_", "offset_", "threshold_limit_"):
+            if hasattr(self, name):
+                delattr(self, name)
+        if overall is not None:
+            self.threshold_ = max(overall.value, float(model.contribution_floors.sum()))
+            self.offset_ = -self.threshold_
+            self.threshold_limit_ = replace(overall, value=self.threshold_)
 
     # ---- using the model
 
     def transform(self, X: Any) -> Floats:
         """Projections (n, n_components): each row's signed deviation from each rule, in the scaled space."""
         check_is_fitted(self, "components_")
-        return self._projector().project(self._rows(X, reset=False, least=1))
+        return self.model_.projector.project(self._rows(X, reset=False, least=1))
 
     def score_samples(self, X: Any) -> Floats:
         """Minus the score (n,): the higher, the more normal."""
         check_is_fitted(self, "components_")
-        return -self._projector().score(self._rows(X, reset=False, least=1))
+        return -self.model_.scorer.score(self._rows(X, reset=False, least=1))
 
     def decision_function(self, X: Any) -> Floats:
-        """`score_samples` minus `offset_` (n,): negative for anomalies."""
+        """Negative for anomalies (n,): `score_samples` minus `offset_`.
+
+        With ``alarm="rule"`` or ``"any"`` the largest excess decides, each in multiples of its limit.
+        """
         check_is_fitted(self, "components_")
-        if not hasattr(self, "offset_"):
+        if self.alarm != "rule" and not hasattr(self, "offset_"):
             raise ValueError(
-                f"contamination={self.contamination} takes its threshold from scores of rows, which fit_moments and "
-                'partial_fit do not keep: call calibrate(X), or use contamination="auto".'
+                f"{self._asked_for()} takes its threshold from scores of rows that this model does not hold: call "
+                'calibrate(X) with such rows, or use limit="box".'
             )
-        return np.asarray(self.score_samples(X) - self.offset_)
+        if self.alarm == "total":
+            return np.asarray(self.score_samples(X) - self.offset_)
+        contributions = self.model_.scorer.project(self._rows(X, reset=False, least=1)) ** 2
+        excess = (contributions / np.maximum(self.rule_limits_, 1e-300)).max(axis=1)
+        unit = getattr(self, "threshold_", 1.0)
+        if self.alarm == "any":
+            excess = np.maximum(excess, contributions.sum(axis=1) / max(unit, 1e-300))
+        return np.asarray(unit * (1.0 - excess))
 
     def predict(self, X: Any) -> np.ndarray[Any, np.dtype[np.int64]]:
         """+1 for normal rows, -1 for anomalies (n,)."""
         return np.where(self.decision_function(X) < 0, -1, 1)
+
+    def explain(self, X: Any) -> Explanation:
+        """Why rows (n, p), seen or new, score what they score, and what would be normal.
+
+        A table with the columns of the fit in another order is put in order by its names.
+        """
+        check_is_fitted(self, "components_")
+        ordered = in_order(X, self._names())
+        rows = self._rows(ordered, reset=False, least=1)
+        return self.model_.explain(
+            rows,
+            names=self._shown_names(),
+            index=row_labels(X, rows.shape[0]),
+            threshold=getattr(self, "threshold_", None),
+            rule_limits=self.rule_limits_,
+            library=library_of(X),
+        )
+
+    def t2(self, X: Any) -> Floats:
+        """Hotelling's T2 (n,): how unusual a row is *within* the normal subspace, where it breaks no rule.
+
+        Its limit for new rows is ``model_.normal.limit(level)``.
+        """
+        check_is_fitted(self, "components_")
+        rows = self._rows(X, reset=False, least=1)
+        return self.model_.t2(rows)
 
     @property
     def certificates_(self) -> tuple[Certificate, ...]:
@@ -302,14 +345,9 @@ class ASPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OutlierMixin, Bas
 
     @property
     def rules_(self) -> tuple[Rule, ...]:
-        names = self._names() or tuple(f"x{j}" for j in range(self.n_features_in_))
-        return rules_of(self.components_.T, self.mean_, self.scale_, self.covariance_, names)
+        return self.model_.rules(self._shown_names())
 
     # ---- small print
-
-    def _projector(self) -> Projector:
-        m = self.moments_
-        return Projector(m.centre, m.residual, self.scale_, self.components_.T)
 
     def _rows(self, X: Any, *, reset: bool, least: int) -> Any:
         refuse_odd_tables(X)
@@ -345,33 +383,16 @@ class ASPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OutlierMixin, Bas
         names = getattr(self, "feature_names_in_", None)
         return None if names is None else tuple(str(name) for name in names)
 
+    def _shown_names(self) -> tuple[str, ...]:
+        return self._names() or tuple(f"x{j}" for j in range(self.n_features_in_))
+
+    def _asked_for(self) -> str:
+        limit = self.contamination
+        return f"contamination={limit}" if limit != "auto" else f"limit={self.limit!r}"
+
     @property
     def _n_features_out(self) -> int:
         return int(self.components_.shape[0])
 
     def _check_parameters(self) -> None:
-        n, alpha, contamination = self.n_components, self.alpha, self.contamination
-        if n != "auto" and not (_is_real(n) and np.isfinite(float(n)) and float(n) == int(n) >= 1):
-            raise ValueError(f'n_components must be "auto" or an integer of at least 1, got {n!r}.')
-        if alpha != "auto" and not (_is_real(alpha) and 0 <= float(alpha) < np.inf):
-            raise ValueError(f'alpha must be "auto" or a finite number >= 0, got {alpha!r}.')
-        if contamination != "auto" and not (_is_real(contamination) and 0 < float(contamination) <= 0.5):
-            raise ValueError(f'contamination must be "auto" or a number in (0, 0.5], got {contamination!r}.')
-        if not (_is_real(self.tol) and 0 < self.tol < 1):
-            raise ValueError(f"tol must be a number between 0 and 1, got {self.tol!r}.")
-        if not (_is_real(self.max_iter) and float(self.max_iter).is_integer() and self.max_iter >= 1):
-            raise ValueError(f"max_iter must be an integer of at least 1, got {self.max_iter!r}.")
-        if self.time_budget is not None and not (_is_real(self.time_budget) and self.time_budget >= 0):
-            raise ValueError(f"time_budget must be None or seconds >= 0, got {self.time_budget!r}.")
-        for name, allowed in (
-            ("variant", VARIANTS),
-            ("rounding", ROUNDINGS),
-            ("scaling", SCALINGS),
-            ("score", ("spe",)),
-        ):
-            if vars(self)[name] not in allowed:
-                raise ValueError(f"{name} must be one of {', '.join(allowed)}, got {vars(self)[name]!r}.")
-
-
-def _is_real(value: object) -> bool:
-    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+        check_parameters(self.get_params())

@@ -1,7 +1,9 @@
-"""Tables that cannot be taken, refused in one sentence before scikit-learn prints them whole."""
+"""Tables as users have them: what cannot be taken, refused in one sentence before scikit-learn prints it whole; names,
+row labels and the library a table comes from."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -38,6 +40,28 @@ def refuse_odd_tables(X: Any) -> None:
     if table.dtype.kind in "OUSMm":
         for index, column in enumerate(table.T):
             _refuse_cells(column, str(index))
+
+
+def in_order(X: Any, names: tuple[str, ...] | None) -> Any:
+    """A table with the columns `names` in that order, if it has just these in another; else as it is."""
+    if names is None or not hasattr(X, "columns"):
+        return X
+    given = [str(name) for name in (X.column_names if hasattr(X, "column_names") else X.columns)]
+    if given == list(names) or len(set(given)) != len(given) or set(given) != set(names):
+        return X
+    return X.select(list(names)) if hasattr(X, "select") else X[list(names)]
+
+
+def row_labels(X: Any, n: int) -> Sequence[object]:
+    """What a table calls its rows: a pandas index, or positions."""
+    index = getattr(X, "index", None)
+    return range(n) if index is None or callable(index) or len(index) != n else list(index)
+
+
+def library_of(X: Any) -> str:
+    """The data-frame library that a table comes from; pandas for anything else."""
+    name = type(X).__module__.partition(".")[0]
+    return name if name in ("polars", "pyarrow") else "pandas"
 
 
 def _refuse_cells(column: Any, name: str) -> None:

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
+from scipy.special import betainc, gammaln
 
 from aspca.linalg.arrays import Floats, frozen
+from aspca.model.coefficients import Equation, simplest_equation
 
-# A term that moves a rule by less than this share of its spread does not show in its text.
-_VISIBLE = 0.1
-# Rounding a number of the text may move the rule by this share of its spread.
-_ROUNDED = 0.25
+# The numbers of a rule's text may be off by this share of its spread, wherever its features usually are.
+ROUNDING_SHARE = 0.5
+# A rule whose spread on new rows is more than this many times the one it promised was fitted to chance.
+_WIDE = 2.0
+# Chance is excluded below this probability.
+_EXCLUDED = 0.01
+_PLAIN_NAME = re.compile(r"[^\W\d][\w.]*")
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,11 +31,22 @@ class Rule:
     features : tuple of str
         The features it relates.
     coefficients : ndarray of shape (k,)
-        In the original units of the features, scaled to unit length.
+        Exact, in the original units of the features, scaled to unit length; the text shows `equation`.
     means, deviations : ndarray of shape (k,)
         The features' own means and standard deviations.
     spread : float
-        Standard deviation of coefficients . x over the training rows.
+        Standard deviation of coefficients . x over the training rows; never below what float64 resolves.
+    limit : float or None
+        The |coefficients . x - centre| above which a row breaks the rule.
+    exact : bool
+        Whether the rule holds to within what a covariance in float64 resolves: a duplicate, a total, a constant.
+    certificate : object or None
+        What is proved about the subspace that the rule belongs to.
+    widening : float or None
+        Spread on rows that were not fitted, over `spread`: measured by `held_out_widening` where rows were held out,
+        otherwise estimated by `expected_widening`; None if nobody asked.
+    canonical : bool
+        Whether it is one of the sparsest rules of its subspace, which overlap: its share is no part of the score.
     """
 
     features: tuple[str, ...]
@@ -35,73 +54,155 @@ class Rule:
     means: Floats
     deviations: Floats
     spread: float
+    limit: float | None = None
+    exact: bool = False
+    certificate: object | None = None
+    widening: float | None = None
+    canonical: bool = False
 
     @property
     def centre(self) -> float:
         """Mean of coefficients . x over the training rows."""
         return float(self.coefficients @ self.means)
 
-    def __str__(self) -> str:
-        """As in ``0.31 A + 0.31 B + 0.64 C = 0.63 D (± 0.04)``: terms too small to matter are left out."""
-        moved = np.abs(self.coefficients) * self.deviations
-        shown = moved >= min(_VISIBLE * self.spread, moved.max())
-        alone = int(shown.sum()) == 1
-        # A feature alone is measured in its own units.
-        unit = abs(float(self.coefficients[shown][0])) if alone else 1.0
-        # Rounding a coefficient must stay well inside the spread wherever the feature usually is.
-        usual = float((np.abs(self.means) + 2.0 * self.deviations)[shown].max())
-        slack = _ROUNDED * self.spread / max(usual, 1e-300)
-        terms = [
-            (float(c), name if alone else f"{_digits(abs(float(c)), slack)} {name}")
-            for c, name, visible in zip(self.coefficients, self.features, shown, strict=True)
-            if visible
-        ]
-        left = [text for c, text in terms if c > 0]
-        right = [text for c, text in terms if c < 0]
-        # What is left out stays at its mean.
-        parts = (self.coefficients * self.means)[shown]
-        centre = float(parts.sum())
-        if abs(centre) <= max(0.5 * self.spread, 1e-12 * float(np.abs(parts).sum())) and len(terms) > 1:
-            centre = 0.0
-        if not left:
-            left, right, centre = right, [], -centre
-        equation = f"{' + '.join(left)} = {' + '.join(right)}"
-        number = _digits(abs(centre) / unit, _ROUNDED * self.spread / unit)
+    @property
+    def constant(self) -> bool:
+        """Whether it says that one feature never varies."""
+        return len(self.features) == 1 and bool(self.deviations[0] ** 2 < np.finfo(np.float64).tiny)
+
+    @property
+    def looks_like_chance(self) -> bool:
+        """Whether it may hold by chance, for the few rows it was fitted to: on others it is over twice as wide."""
+        return self.widening is not None and self.widening > _WIDE
+
+    @cached_property
+    def equation(self) -> Equation:
+        """The rule in the simplest numbers that move it by at most half its spread, where its features usually are."""
+        return simplest_equation(self.coefficients, self.means, self.deviations, ROUNDING_SHARE * self.spread)
+
+    @property
+    def text(self) -> str:
+        """As in ``D = A + C (± 0.1)``, ``total = a + b (exactly)`` or ``F = 3 (constant)``.
+
+        Terms too small to matter are left out, what the features add up to at their means comes last, and names that
+        are not plain words stand in brackets.
+        """
+        if self.constant:
+            remark = "constant"
+        elif self.exact:
+            remark = "exactly"
+        else:
+            remark = f"± {number_text(float(f'{self.spread * self.equation.unit:.2g}'))}"
+        return f"{self._equality()} ({remark})"
+
+    def _equality(self) -> str:
+        a, intercept = self.equation.coefficients, self.equation.intercept
+        if not _reads_forward(a):
+            a, intercept = -a, -intercept
+        left = [_term(value, name) for value, name in zip(a, self.features, strict=True) if value > 0]
+        right = [_term(value, name) for value, name in zip(a, self.features, strict=True) if value < 0]
         if not right:
-            equation += ("-" if centre < 0 and float(number) > 0 else "") + number
-        elif centre != 0.0:
-            equation += f" {'+' if centre > 0 else '-'} {number}"
-        return f"{equation} (± {self.spread / unit:.2g})"
+            return f"{' + '.join(left)} = {number_text(intercept)}"
+        text = f"{' + '.join(left)} = {' + '.join(right)}"
+        return f"{text} {'+' if intercept > 0 else '-'} {number_text(abs(intercept))}" if intercept else text
+
+    def __str__(self) -> str:
+        return self.text
 
     def __repr__(self) -> str:
-        return f"Rule({self})"
+        return f"Rule({self.text}{', canonical: no part of the score' if self.canonical else ''})"
 
 
-def _digits(size: float, slack: float) -> str:
-    """A non-negative number rounded by at most `slack`, to at least two and at most eight digits."""
-    if size <= slack:
-        return "0" if size < 0.5 * slack else f"{size:.1g}"
-    needed = 8 if slack <= 0.0 else int(np.ceil(np.log10(0.5 / slack) + np.floor(np.log10(size)) + 1.0))
-    text = f"{size:.{min(max(needed, 2), 8)}g}"
-    return f"{float(text):.0f}" if "e+" in text and size < 1e9 else text
+def _reads_forward(a: Floats) -> bool:
+    """Whether positive terms belong on the left.
+
+    What stands alone does; of two that do, the one without a factor, or else the first. Where neither side is alone,
+    the one with the largest coefficient.
+    """
+    above, below = a[a > 0], a[a < 0]
+    if above.size == 0 or below.size == 0:
+        return above.size > 0
+    if above.size == 1 and below.size == 1:
+        bare = float(above[0]) == 1.0, float(below[0]) == -1.0
+        return bare[0] if bare[0] != bare[1] else bool(a[np.flatnonzero(a)[0]] > 0)
+    if above.size == 1 or below.size == 1:
+        return above.size == 1
+    return float(above.max()) >= -float(below.min())
+
+
+def _term(value: float, name: str) -> str:
+    size = abs(value)
+    return name_text(name) if size == 1.0 else f"{number_text(size)} {name_text(name)}"
+
+
+def name_text(name: str) -> str:
+    """A feature's name inside a sentence: in brackets unless it is a plain word, such as ``[disk % used]``.
+
+    A bracket inside is doubled, and what cannot be printed is written as an escape, so that a sentence stays on its
+    line and reads in one way only.
+    """
+    if _PLAIN_NAME.fullmatch(name):
+        return name
+    printable = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in name)
+    return f"[{printable.replace(']', ']]')}]"
+
+
+def number_text(value: float) -> str:
+    """The shortest decimal that is this float64, without an exponent where it is neither huge nor tiny."""
+    if value == 0.0:
+        return "0"
+    if 1e-4 <= abs(value) < 1e15:
+        return np.format_float_positional(value, trim="-")
+    return f"{value:.17g}" if float(f"{value:.15g}") != value else f"{value:.15g}"
 
 
 def rules_of(
-    loadings: Floats, mean: Floats, scale: Floats, covariance: Floats, names: tuple[str, ...]
+    loadings: Floats,
+    mean: Floats,
+    scale: Floats,
+    covariance: Floats,
+    names: tuple[str, ...],
+    *,
+    n_rows: int | None = None,
+    limits: Sequence[float | None] | None = None,
+    widenings: Sequence[float | None] | None = None,
+    certificate: object | None = None,
+    canonical: bool = False,
 ) -> tuple[Rule, ...]:
-    """One rule per column of `loadings` (p, d), from the scaled space (`covariance`) back to the original units."""
+    """One rule per column of `loadings` (p, d), from the scaled space (`covariance`) back to the original units.
+
+    Parameters
+    ----------
+    mean, scale : ndarray of shape (p,)
+        Scaled columns are (x - mean) / scale.
+    n_rows : int or None
+        How many rows were fitted, to tell rules from chance; None: not told.
+    limits : sequence of d, or None
+        Per rule, in the scaled space: the |loadings . y| above which a row breaks it.
+    widenings : sequence of d, or None
+        Per rule, as `held_out_widening` measures them; None: expected ones, if `n_rows` is given.
+    certificate, canonical
+        As in `Rule`, for all of them.
+    """
     rules = []
-    deviations = np.sqrt(np.diag(covariance)) * scale
-    for column in loadings.T:
+    variances = np.diag(covariance)
+    deviations = np.sqrt(variances) * scale
+    varying = max(1, int((variances > 0.0).sum()))
+    for i, column in enumerate(loadings.T):
         used = np.flatnonzero(column)
         raw = column[used] / scale[used]
         # Units from 1e-150 to 1e150 may meet in one rule: no square must overflow.
         largest = float(np.abs(raw).max())
         raw = raw / largest
         length = float(np.linalg.norm(raw))
-        variance = float(column @ covariance @ column)
+        variance = float(column[used] @ covariance[np.ix_(used, used)] @ column[used])
         # Below this a covariance in float64 cannot tell a tight rule from an exact one.
         unresolved = unresolved_variance(np.abs(column), covariance)
+        widening = None if widenings is None else widenings[i]
+        if widening is None and n_rows is not None:
+            parts = column[used] ** 2 * variances[used]
+            widening = expected_widening(max(variance, unresolved), parts, n_rows, varying)
+        limit = None if limits is None else limits[i]
         rules.append(
             Rule(
                 features=tuple(names[j] for j in used),
@@ -109,6 +210,11 @@ def rules_of(
                 means=frozen(mean[used]),
                 deviations=frozen(deviations[used]),
                 spread=float(np.sqrt(max(variance, unresolved))) / length / largest,
+                limit=None if limit is None else limit / length / largest,
+                exact=variance <= unresolved,
+                certificate=certificate,
+                widening=widening,
+                canonical=canonical,
             )
         )
     return tuple(rules)
@@ -117,3 +223,66 @@ def rules_of(
 def unresolved_variance(size: Floats, covariance: Floats) -> float:
     """The variance of a rule with loadings of this size (p,) that rounding of the covariance alone may show."""
     return float(4.0 * size.size * np.finfo(np.float64).eps * (size @ np.abs(covariance) @ size))
+
+
+def held_out_widening(projections: Floats, spreads: Floats) -> Floats:
+    """Spread of each rule on held-out rows over its spread on the training rows (d,).
+
+    `projections` (n, d) are the held-out rows' deviations from the rules, in the units of `spreads` (d,); a shift
+    counts as spread. Where the training spread is zero: 1 if no row deviates, infinite otherwise.
+    """
+    largest = np.abs(projections).max(axis=0, initial=0.0)
+    shrunk = projections / np.where(largest > 0.0, largest, 1.0)
+    outside = largest * np.sqrt((shrunk**2).mean(axis=0))
+    never = np.where(outside > 0.0, np.inf, 1.0)
+    return np.where(spreads > 0.0, outside / np.where(spreads > 0.0, spreads, 1.0), never)
+
+
+def expected_widening(variance: float, parts: Floats, n_rows: int, n_features: int) -> float:
+    """The widening to expect of a rule on new rows, from moments alone: for where no rows are held out.
+
+    Parameters
+    ----------
+    variance : float
+        Of the rule, over the training rows.
+    parts : ndarray of shape (k,)
+        Variances of its terms, each alone: coefficient^2 times the feature's variance.
+    n_rows, n_features : int
+        What it was fitted to, and chosen from.
+
+    Notes
+    -----
+    Two effects of few rows. *Fitted coefficients*: for Gaussian rows and one feature regressed on the m = k - 1 others,
+    the expected squared error on a new row over that on the training rows is (n + 1)(n - 2) / ((n - m - 1)(n - m - 2)):
+    what leaving rows out gives on average, without the rows. *Chosen features*: if `chance_probability` cannot exclude
+    that the best choice among unrelated features is as tight, the rule may be nothing but that choice, and new rows
+    would show the variance of unrelated terms, the sum of `parts`. The larger effect counts. Infinite for n <= m + 2.
+    """
+    m = parts.size - 1
+    if n_rows <= m + 2:
+        return float("inf")
+    fitted = (n_rows + 1.0) * (n_rows - 2.0) / ((n_rows - m - 1.0) * (n_rows - m - 2.0))
+    if variance > 0.0:
+        probability = chance_probability(variance / float(parts.max()), n_rows, parts.size, n_features)
+        if probability > _EXCLUDED:
+            fitted = max(fitted, float(parts.sum()) / variance)
+    return float(np.sqrt(fitted))
+
+
+def chance_probability(share: float, n_rows: int, n_terms: int, n_features: int) -> float:
+    """A bound on how likely the best rule of `n_terms` among `n_features` unrelated features is this tight.
+
+    `share` is the rule's variance over that of its widest term. For independent Gaussian features the residual share of
+    one regressed on k - 1 others is Beta((n - k)/2, (k - 1)/2); the bound adds up over every choice of features. It is
+    about *independent* rows: successive measurements count for fewer. One feature alone relates to nothing, so chance
+    has no part in it: 0.
+    """
+    if n_terms <= 1:
+        return 0.0
+    if n_rows <= n_terms:
+        return 1.0
+    alone = float(betainc(0.5 * (n_rows - n_terms), 0.5 * (n_terms - 1), min(share, 1.0)))
+    if alone <= 0.0:
+        return 0.0
+    ways = np.log(n_features) + gammaln(n_features) - gammaln(n_terms) - gammaln(n_features - n_terms + 1)
+    return float(np.exp(min(0.0, np.log(alone) + ways)))

@@ -302,4 +302,23 @@ def test_a_refit_forgets_the_calibration() -> None:
 
 
 def test_there_is_nothing_to_calibrate_when_the_threshold_comes_from_moments() -> None:
-    assert 'contamination="auto"' in message(ValueError, ASPCA().fit(table()).calibrate, table())
+    sentence = message(ValueError, ASPCA().fit(table()).calibrate, table())
+    assert sentence.startswith("limit='box' needs no rows for its threshold; to calibrate on rows, set contamination")
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (
+            {"limit": "3 sigma"},
+            "limit must be one of quantile, box, jackson-mudholkar, conformal, pot, or a finite number",
+        ),
+        ({"limit": -1.0}, "limit must be one of"),
+        ({"level": 1.5}, "level must be a number between 0 and 1"),
+        ({"level": "high"}, "level must be a number between 0 and 1"),
+        ({"score": "mahalanobis"}, "score must be one of spe, standardized, whitened"),
+        ({"alarm": "both"}, "alarm must be one of total, rule, any"),
+    ],
+)
+def test_limits_scores_and_alarms_that_do_not_exist(options: dict[str, object], sentence: str) -> None:
+    assert sentence in message(ValueError, ASPCA(**options).fit, table())

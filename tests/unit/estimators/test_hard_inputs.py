@@ -60,7 +60,7 @@ def test_a_constant_column_is_a_rule_of_its_own_and_changes_no_other() -> None:
     # The rule costs nothing, so it comes first; there is no spread to divide by, so its unit is the column's own.
     assert model.components_[0].tolist() == [0.0] * P + [1.0]
     assert model.explained_variance_[0] == 0.0
-    assert str(model.rules_[0]) == "x5 = 7 (± 0)"
+    assert str(model.rules_[0]) == "x5 = 7 (constant)"
     assert np.abs(model.components_[1:, :P] - plain.components_).max() <= 1e-12
     # Breaking it by delta costs delta squared, and nothing else changes.
     broken = np.column_stack([X, np.full(len(X), 7.5)])

@@ -1,0 +1,146 @@
+"""The shortest numbers that still say what an equation says: small integers, simple ratios, few digits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from aspca.linalg.arrays import Floats, Ints, frozen
+
+# A feature is usually within this many deviations of its mean: there, and only there, rounding is held to account.
+USUAL = 2.0
+# Shares of the tolerance: what terms too small to be named may use up together, and all coefficients; the rest is the
+# intercept's, so that an intercept which is almost zero need not be written.
+_UNNAMED, _COEFFICIENTS = 0.4, 0.85
+# Scales are tried at which one of the widest-moving terms has a coefficient of 1, or one of these.
+_PIVOTS = 8
+_WHOLE = np.arange(1.0, 10.0)
+# Seventeen digits tell any two float64 apart.
+_DIGITS = 17
+# Below this a whole number counts as short, whatever its digits; at a thousand, it reads no better than 0.001.
+_SHORT_INTEGER, _LARGE = 100.0, 1000.0
+
+
+@dataclass(frozen=True, eq=False)
+class Equation:
+    """coefficients . x = intercept, in numbers for reading.
+
+    Attributes
+    ----------
+    coefficients : ndarray of shape (k,)
+        Rounded; 0 for a term that is left out.
+    intercept : float
+    unit : float
+        What the exact coefficients were multiplied by before they were rounded.
+    moved : float
+        How far this equation is from the exact one at most, in the units of the exact one, while every feature is
+        within two deviations of its mean.
+    """
+
+    coefficients: Floats
+    intercept: float
+    unit: float
+    moved: float
+
+
+def simplest_equation(coefficients: Floats, means: Floats, deviations: Floats, tolerance: float) -> Equation:
+    """The simplest equation that stays within `tolerance` of coefficients . (x - means) = 0.
+
+    Within means that |rounded - exact| <= tolerance for every x with |x - means| <= 2 deviations, whether or not the
+    features can move independently. Tried in turn: integers of one digit; a coefficient of 1 beside whole numbers below
+    a hundred or numbers of one digit; beside numbers of two digits, three, and so on. Where several scales fit: whole
+    numbers, few digits, small numbers, a short intercept. A short search, not an exhaustive one.
+    """
+    reach = USUAL * deviations
+    moved = np.abs(coefficients) * reach
+    named = _named(moved, _UNNAMED * tolerance)
+    c, m = coefficients[named], means[named]
+    # What is left out stays at its mean, and is off by what it moves.
+    unnamed = float(moved.sum() - moved[named].sum()) if named.size < moved.size else 0.0
+    for units, rounded in _attempts(c, moved[named]):
+        error = np.abs(rounded - units[:, None] * c) @ reach[named] + unnamed * units
+        fits = np.flatnonzero(error <= _COEFFICIENTS * tolerance * units)
+        if fits.size:
+            break
+    else:
+        # Closer than float64 can say.
+        fits = np.arange(units.size)
+    rounded, units, error = rounded[fits], units[fits], error[fits]
+    intercepts, lengths = _intercepts(rounded, m, tolerance * units - error)
+    best = _simplest(rounded, lengths, error / units)
+    a = np.zeros(coefficients.size)
+    a[named] = [_decimal(value, length) for value, length in zip(rounded[best], _length(rounded[best]), strict=True)]
+    unit, intercept = float(units[best]), float(intercepts[best])
+    off = float(np.abs(a - unit * coefficients) @ reach) + abs(float(a @ means) - intercept)
+    return Equation(frozen(a), intercept, unit, off / unit)
+
+
+def _named(moved: Floats, bearable: float) -> Ints:
+    """Positions of the terms to name: all but the smallest, which together move by at most `bearable`."""
+    order = np.argsort(moved, kind="stable")
+    dropped = int(np.searchsorted(np.cumsum(moved[order]), bearable, side="right"))
+    return np.sort(order[min(dropped, moved.size - 1) :])
+
+
+def _attempts(c: Floats, moved: Floats) -> Iterator[tuple[Floats, Floats]]:
+    """Scales (u,) and rounded coefficients (u, k): integers of one digit, then 1 and short numbers, then longer."""
+    # A coefficient far below the others is no pivot: the others would overflow.
+    size = np.where(np.abs(c) > 1e-30 * np.abs(c).max(), moved, -1.0)
+    widest = np.argsort(-size, kind="stable")[:_PIVOTS]
+    ones = 1.0 / np.abs(c[widest[size[widest] >= 0.0]])
+    if c.size > 1:
+        units = np.outer(ones, _WHOLE).ravel()
+        yield units, np.sign(c) * np.clip(np.rint(units[:, None] * np.abs(c)), _WHOLE[0], _WHOLE[-1])
+    exact = ones[:, None] * c
+    whole = (np.abs(exact) >= 1.0) & (np.abs(exact) < _SHORT_INTEGER - 0.5)
+    yield ones, np.where(whole, np.rint(exact), _significant(exact, 1))
+    for digits in range(2, _DIGITS + 1):
+        yield ones, _significant(exact, digits)
+
+
+def _significant(values: Floats, digits: int) -> Floats:
+    """Values rounded to so many significant digits, to a few units in the last place of float64."""
+    size = np.maximum(np.abs(values), np.finfo(np.float64).tiny)
+    step = 10.0 ** (np.floor(np.log10(size)) - digits + 1)
+    # A step may underflow where a value is as small as a float can be.
+    step = np.where(step > 0.0, step, size)
+    return np.asarray(np.round(values / step) * step)
+
+
+def _decimal(value: float, digits: int) -> float:
+    """The float64 nearest to the decimal number that is meant."""
+    return float(f"{value:.{digits - 1}e}")
+
+
+def _length(rounded: Floats) -> Ints:
+    """How many significant digits each value has."""
+    length = np.full(rounded.shape, _DIGITS)
+    for fewer in range(_DIGITS - 1, 0, -1):
+        same = np.abs(_significant(rounded, fewer) - rounded) <= 1e-15 * np.abs(rounded)
+        length[same] = fewer
+    return length
+
+
+def _intercepts(rounded: Floats, means: Floats, room: Floats) -> tuple[Floats, Ints]:
+    """Right-hand sides of the rounded left-hand sides at their means, as short as `room` allows, and their lengths."""
+    exact = rounded @ means
+    # Large means that cancel leave rounding behind, which is no digit to print.
+    room = np.maximum(room, 4.0 * np.finfo(np.float64).eps * (np.abs(rounded) @ np.abs(means)))
+    chosen, lengths = np.zeros(exact.size), np.zeros(exact.size, dtype=np.intp)
+    for k in np.flatnonzero(np.abs(exact) > room):
+        for digits in range(1, _DIGITS + 1):
+            chosen[k], lengths[k] = _decimal(exact[k], digits), digits
+            if abs(chosen[k] - exact[k]) <= room[k]:
+                break
+    return chosen, lengths
+
+
+def _simplest(rounded: Floats, lengths: Ints, error: Floats) -> int:
+    size = np.abs(rounded)
+    # A coefficient of one is not written at all.
+    written = np.where(np.abs(size - 1.0) <= 1e-12, 0, _length(size)).sum(axis=1)
+    odd = ((np.abs(size - np.rint(size)) > 1e-9) | (size >= _LARGE)).sum(axis=1)
+    total = _significant(size.sum(axis=1), 9)
+    return int(np.lexsort((error, lengths, total, written, odd))[0])

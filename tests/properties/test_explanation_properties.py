@@ -1,0 +1,85 @@
+"""Identities of explanations, on random tables: nothing here depends on what the rules are."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from aspca import ASPCA
+
+SCORES = ("spe", "standardized", "whitened")
+
+
+def table(seed: int, p: int, n: int) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, p)) @ rng.normal(size=(p, p)) * 10.0 ** rng.uniform(-3, 3, size=p)
+    X[:, 0] = X[:, 1] + 1e-3 * X[:, 1].std() * rng.normal(size=n)
+    return X + rng.normal(size=p) * X.std(axis=0)
+
+
+@settings(max_examples=25, deadline=None)
+@given(seed=st.integers(0, 10**6), p=st.integers(2, 6), score=st.sampled_from(SCORES), data=st.data())
+def test_contributions_sum_and_rows_stand_alone(seed: int, p: int, score: str, data: st.DataObject) -> None:
+    d = data.draw(st.integers(1, p))
+    X = table(seed, p, 40)
+    new = X[:10] * 1.5
+    model = ASPCA(n_components=d, score=score, scaling="standard").fit(X)
+    explained = model.explain(new)
+    scores = -model.score_samples(new)
+    slack = 1e-12 * np.maximum(scores, model.threshold_)
+    assert (explained.rule_contributions >= 0).all()
+    assert (explained.feature_contributions >= 0).all()
+    assert (np.abs(explained.scores - scores) <= slack).all()
+    assert (np.abs(explained.rule_contributions.sum(axis=1) - scores) <= slack).all()
+    assert (np.abs(explained.feature_contributions.sum(axis=1) - scores) <= slack).all()
+    # A row is explained the same alone and among others.
+    for row in (0, 7):
+        alone = model.explain(new[[row]])
+        assert (np.abs(alone.rule_contributions[0] - explained.rule_contributions[row]) <= slack[row]).all()
+        assert (np.abs(alone.feature_contributions[0] - explained.feature_contributions[row]) <= slack[row]).all()
+    # The nearest normal row obeys every rule; rounding of its values is all that is left.
+    left = -model.score_samples(explained.repaired)
+    assert (left <= 1e-20 * np.maximum(scores, 1.0) + 100 * model.model_.contribution_floors.sum()).all()
+
+
+@pytest.mark.parametrize("score", SCORES)
+def test_the_order_of_features_does_not_matter(score: str) -> None:
+    X = table(3, 5, 60)
+    order = np.array([3, 0, 4, 1, 2])
+    straight = ASPCA(n_components=3, score=score).fit(X).explain(X)
+    permuted = ASPCA(n_components=3, score=score).fit(X[:, order]).explain(X[:, order])
+    assert np.abs(permuted.scores - straight.scores).max() <= 1e-8 * straight.scores.max()
+    difference = permuted.feature_contributions - straight.feature_contributions[:, order]
+    assert np.abs(difference).max() <= 1e-6 * straight.scores.max()
+
+
+@pytest.mark.parametrize("alarm", ["total", "rule", "any"])
+def test_predict_follows_the_alarm_asked_for(alarm: str) -> None:
+    X = table(5, 5, 200)
+    model = ASPCA(n_components=3, alarm=alarm).fit(X)
+    # Some rows leave the tight rule by a little, which the total does not show.
+    new = X.copy()
+    new[:20, 0] += 0.01 * X[:, 0].std()
+    new[20:30] += 3 * (X[20:30] - X.mean(axis=0))
+    explained = model.explain(new)
+    total, rule = explained.anomalies, explained.broken.any(axis=1)
+    assert (rule & ~total).any()
+    expected = {"total": total, "rule": rule, "any": total | rule}[alarm]
+    assert 0 < expected.sum() < len(X)
+    assert ((model.predict(new) == -1) == expected).all()
+    assert ((model.decision_function(new) < 0) == expected).all()
+
+
+def test_a_constant_column_in_small_units_that_moves_breaks_its_rule() -> None:
+    rng = np.random.default_rng(0)
+    X = np.column_stack([1e6 * rng.normal(size=(300, 3)), np.full(300, 2.0)])
+    X[:, 0] = X[:, 1] + 1e5 * rng.normal(size=300)
+    row = X[[0]].copy()
+    row[0, 3] = 2.001
+    total, any_rule = (ASPCA(n_components=2, scaling="none", alarm=alarm).fit(X) for alarm in ("total", "any"))
+    assert total.predict(row)[0] == 1
+    assert any_rule.predict(row)[0] == -1
+    assert any_rule.predict(X).sum() > 250
+    assert any_rule.explain(row).text(0).startswith("Row 0 keeps within the overall limit")
