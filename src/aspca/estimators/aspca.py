@@ -104,6 +104,8 @@ class ASPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OutlierMixin, Bas
         ``-threshold_``: ``decision_function = score_samples - offset_``.
     rules_ : tuple of Rule
         The components as sentences in the original units.
+    canonical_rules_ : tuple of Rule
+        The sparsest rules of the same subspace, not orthogonal: for reading, they do not split the score.
     moments_ : Moments
         All that was kept of the data.
     subspace_ : SparseSubspace
@@ -172,7 +174,7 @@ class ASPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OutlierMixin, Bas
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to rows (n, p), n >= 2; `y` is ignored, `sample_weight` (n,) counts rows."""
-        self._check_parameters()
+        check_parameters(self.get_params())
         X = self._rows(X, reset=True, least=2)
         weights = None if sample_weight is None else weights_of(sample_weight, X.shape[0])
         with blas_threads_for(X.shape[1]):
@@ -186,7 +188,7 @@ class ASPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OutlierMixin, Bas
 
         To gather many batches before fitting once, use `Moments.update` and `fit_moments`.
         """
-        self._check_parameters()
+        check_parameters(self.get_params())
         first = not hasattr(self, "moments_")
         X = self._rows(X, reset=first, least=1)
         weights = None if sample_weight is None else weights_of(sample_weight, X.shape[0])
@@ -200,7 +202,7 @@ class ASPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OutlierMixin, Bas
 
     def fit_moments(self, moments: Moments, feature_names: Any = None) -> Self:
         """Fit from moments alone: any source of data that yields the same `Moments` gives the same model."""
-        self._check_parameters()
+        check_parameters(self.get_params())
         if not isinstance(moments, Moments):
             raise TypeError(f"fit_moments takes aspca.Moments, got {type(moments).__name__}; see Moments.from_array.")
         names = None if feature_names is None else np.asarray(feature_names, dtype=object)
@@ -222,7 +224,7 @@ class ASPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OutlierMixin, Bas
         `fit_moments` or `partial_fit`, which do not keep the rows.
         """
         check_is_fitted(self, "components_")
-        self._check_parameters()
+        check_parameters(self.get_params())
         if self._limit()[0] not in LIMITS or self._limit()[0] in _FROM_MOMENTS:
             raise ValueError(
                 f"limit={self.limit!r} needs no rows for its threshold; to calibrate on rows, set contamination to a "
@@ -336,8 +338,7 @@ class ASPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OutlierMixin, Bas
         Its limit for new rows is ``model_.normal.limit(level)``.
         """
         check_is_fitted(self, "components_")
-        rows = self._rows(X, reset=False, least=1)
-        return self.model_.t2(rows)
+        return self.model_.t2(self._rows(X, reset=False, least=1))
 
     @property
     def certificates_(self) -> tuple[Certificate, ...]:
@@ -346,6 +347,10 @@ class ASPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OutlierMixin, Bas
     @property
     def rules_(self) -> tuple[Rule, ...]:
         return self.model_.rules(self._shown_names())
+
+    @property
+    def canonical_rules_(self) -> tuple[Rule, ...]:
+        return self.model_.canonical_rules(self._shown_names())
 
     # ---- small print
 
@@ -387,12 +392,8 @@ class ASPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OutlierMixin, Bas
         return self._names() or tuple(f"x{j}" for j in range(self.n_features_in_))
 
     def _asked_for(self) -> str:
-        limit = self.contamination
-        return f"contamination={limit}" if limit != "auto" else f"limit={self.limit!r}"
+        return f"limit={self.limit!r}" if self.contamination == "auto" else f"contamination={self.contamination}"
 
     @property
     def _n_features_out(self) -> int:
         return int(self.components_.shape[0])
-
-    def _check_parameters(self) -> None:
-        check_parameters(self.get_params())

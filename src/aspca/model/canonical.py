@@ -58,7 +58,7 @@ def canonical_loadings(loadings: Floats, covariance: Floats) -> Floats:
     For each feature j, a linear program finds the vector of the subspace with entry j equal to one and the lowest l1
     norm in units of the features' deviations. Its terms that are zero up to the rule's own noise are dropped, the rest
     refitted to the least variance. Of all candidates, and the loadings themselves, the sparsest independent ones are
-    taken (the greedy choice, which is the best among these candidates); of equally sparse ones the tightest.
+    taken, greedily, clearly independent ones first; of equally sparse ones the tightest.
 
     Guarantee: independent; no more non-zeros than `loadings`; each within an angle of 0.1 (sine) of the subspace.
     Sparsest vectors are hard to find in general: these are found by convex programs, without a certificate.

@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from aspca.linalg.arrays import Floats
+from aspca.model.canonical import canonical_rules
 from aspca.model.defaults import default_alpha, default_n_components
 from aspca.model.explanation import Explanation
 from aspca.model.extraction import sparse_subspace
@@ -111,7 +112,13 @@ class Model:
         return hotelling(self.loadings, self.covariance, self.moments.weight)
 
     def rules(self, names: tuple[str, ...]) -> tuple[Rule, ...]:
-        return rules_of(self.loadings, self.moments.mean, self.scale, self.covariance, names)
+        m = self.moments
+        return rules_of(self.loadings, m.mean, self.scale, self.covariance, names, n_rows=m.n_rows)
+
+    def canonical_rules(self, names: tuple[str, ...]) -> tuple[Rule, ...]:
+        """The sparsest rules of the same subspace: for reading, no part of the score."""
+        m = self.moments
+        return canonical_rules(self.loadings, m.mean, self.scale, self.covariance, names, n_rows=m.n_rows)
 
     def explain(
         self,
