@@ -68,14 +68,19 @@ def row(name: str, variant: str, lam: float, rounding: str = "dominant", normal_
     )
 
 
-def report(name: str, variant: str, lam: float, published: str, auc_slack: float = 0.005) -> Row:
+def report(name: str, variant: str, lam: float, published: str, *, compare: bool = True) -> Row:
     """The row with the paper's rounding; printed beside the published one and the one with sparse rounding."""
     dominant, sparse = (row(name, variant, lam, rounding) for rounding in ("dominant", "sparse"))
     print(f"{name} {variant} lambda = {lam:g}")
     print(f"  published  {published}\n  dominant   {dominant}\n  sparse     {sparse}")
-    assert sparse.l1 <= dominant.l1 * 1.005, "the sparse rounding should not be denser"
-    assert sparse.auc >= dominant.auc - auc_slack, "the sparse rounding should detect as well"
+    if compare:
+        assert_sparse_is_as_good(dominant, sparse)
     return dominant
+
+
+def assert_sparse_is_as_good(dominant: Row, sparse: Row) -> None:
+    assert sparse.l1 <= dominant.l1 * 1.005, "the sparse rounding should not be denser"
+    assert sparse.auc >= dominant.auc - 0.005, "the sparse rounding should detect as well"
 
 
 class TestBreastCancer:
@@ -144,9 +149,13 @@ class TestBreastCancer:
     def test_fg_at_1_is_reported(self) -> None:
         # Forward sequences depend on how non-rank-one steps early in the sequence are rounded: no figure is asserted
         # but the certificate, which says that the convex problems themselves were solved.
-        fg = report("breast", "FG", 1.0, "26.68, -, -, variance 14.2012, AUC 0.903", auc_slack=0.01)
+        fg = report("breast", "FG", 1.0, "26.68, -, -, variance 14.2012, AUC 0.903", compare=False)
         assert max(c.sdp_gap for c in fg.model.subspace_.certificates) <= 1e-6
         assert fg.l1 <= 26.68
+
+    @pytest.mark.xfail(strict=True, reason="sparse 0.913, dominant 0.919: early forward steps are not rank one")
+    def test_fg_at_1_sparse_beside_dominant(self) -> None:
+        assert_sparse_is_as_good(*(row("breast", "FG", 1.0, rounding) for rounding in ("dominant", "sparse")))
 
 
 class TestKDD99:

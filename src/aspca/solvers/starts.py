@@ -67,19 +67,6 @@ def _if_mostly_free(problem: ComponentProblem, x: Floats) -> Iterator[Floats]:
         yield x - problem.V @ taken
 
 
-def bottom_vectors(problem: ComponentProblem, many: int) -> Floats:
-    """The eigenvectors of C of lowest value orthogonal to V (p, many), with ties broken by position.
-
-    Where eigenvalues tie (a singular covariance has many zeros) eigenvectors are arbitrary, and rounding would decide
-    which starts are tried. A slope on the diagonal, far above rounding and far below anything of interest, decides
-    instead.
-    """
-    N = problem.N
-    slope = 1e-7 * float(np.abs(problem.C).max()) * (1.0 + np.arange(problem.p) / problem.p)
-    m = N.T @ (problem.C + np.diag(slope)) @ N
-    return np.asarray(N @ np.linalg.eigh(0.5 * (m + m.T))[1][:, :many], dtype=np.float64)
-
-
 def prefix_starts(f: Floats, many: int) -> Iterator[Floats]:
     """f cut where its sorted entries fall most steeply.
 
