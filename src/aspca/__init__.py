@@ -12,7 +12,11 @@ __version__ = "0.1.0.dev0"
 
 if TYPE_CHECKING:
     from aspca.estimators.aspca import ASPCA
+    from aspca.model.explanation import Explanation
     from aspca.model.extraction import TiedSubspaceWarning, sparse_subspace
+    from aspca.model.groups import Group, Groups
+    from aspca.model.incidents import Incident
+    from aspca.model.limits import Limit, benjamini_hochberg
     from aspca.model.path import sparse_subspace_path
     from aspca.model.rules import Rule
     from aspca.model.subspace import Certificate, SparseSubspace
@@ -21,10 +25,16 @@ if TYPE_CHECKING:
 _HOME = {
     "ASPCA": "aspca.estimators.aspca",
     "Certificate": "aspca.model.subspace",
+    "Explanation": "aspca.model.explanation",
+    "Group": "aspca.model.groups",
+    "Groups": "aspca.model.groups",
+    "Incident": "aspca.model.incidents",
+    "Limit": "aspca.model.limits",
     "Moments": "aspca.moments",
     "Rule": "aspca.model.rules",
     "SparseSubspace": "aspca.model.subspace",
     "TiedSubspaceWarning": "aspca.model.extraction",
+    "benjamini_hochberg": "aspca.model.limits",
     "sparse_subspace": "aspca.model.extraction",
     "sparse_subspace_path": "aspca.model.path",
 }
@@ -32,10 +42,16 @@ _HOME = {
 __all__ = [
     "ASPCA",
     "Certificate",
+    "Explanation",
+    "Group",
+    "Groups",
+    "Incident",
+    "Limit",
     "Moments",
     "Rule",
     "SparseSubspace",
     "TiedSubspaceWarning",
+    "benjamini_hochberg",
     "sparse_subspace",
     "sparse_subspace_path",
 ]

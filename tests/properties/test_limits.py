@@ -61,7 +61,7 @@ def test_weights_are_finite_and_scores_never_negative(kind, d, seed, unresolved)
     if kind != "spe":
         assert own.max() <= 1 + 1e-6
         assert unresolved > 0 or variances.sum() <= d + 1e-6
-    for name in ("box", "jackson-mudholkar"):
+    for name in ("pearson", "box", "jackson-mudholkar"):
         assert np.isfinite(score_limit(name, 0.99, variances=variances).value)
         assert np.isfinite([rule.value for rule in rule_limits(name, 0.99, variances=own)]).all()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -13,16 +13,12 @@ from aspca.estimators.parameters import check_parameters
 from aspca.estimators.tables import in_order, library_of, refuse_odd_tables, row_labels
 from aspca.linalg.arrays import Floats
 from aspca.model.explanation import Explanation
-from aspca.model.fitted import Settings, fit_model
-from aspca.model.limits import LIMITS, Limit, rule_limits, score_limit
+from aspca.model.fitted import Model, Settings, fit_model
 from aspca.model.rules import Rule
 from aspca.model.subspace import Certificate, SparseSubspace
 from aspca.moments import Moments
 from aspca.moments.validation import value_error, values_allowed, weights_of
 from aspca.solvers.threads import blas_threads_for
-
-# Limits that moments alone can give.
-_FROM_MOMENTS = ("box", "jackson-mudholkar")
 
 
 class _ParameterOnly:
@@ -66,10 +62,13 @@ class ASPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OutlierMixin, Bas
     contamination : float in (0, 0.5] or "auto", default="auto"
         A number takes as threshold the quantile of the training scores that so large a share of the rows exceeds;
         "auto" leaves the threshold to `limit` and `level`.
-    limit : {"box", "jackson-mudholkar", "quantile", "conformal", "pot"} or float >= 0, default="box"
-        Where the threshold comes from: the moments alone (the first two), the scores of the training rows ("quantile",
-        "pot"), of rows kept out of the fit and handed to `calibrate` ("conformal"), or a number. `threshold_limit_`
-        says what it assumes.
+    limit : {"pearson", "box", "jackson-mudholkar", "quantile", "conformal", "pot"} or float >= 0, default="pearson"
+        Where the threshold comes from: the moments alone (the first three), the scores of the training rows
+        ("quantile", "pot"), of rows kept out of the fit and handed to `calibrate` ("conformal"), or a number.
+        `threshold_limit_` says what it assumes.
+    rule_limit : as `limit`, default="pearson"
+        The same for each rule's own contribution, so that of normal rows at most 1 - level break any rule. From
+        moments all three names give the same, exact value.
     level : float in (0, 1), default=0.975
         Share of normal rows that the limit is meant to let pass.
     alarm : {"total", "rule", "any"}, default="total"
@@ -97,7 +96,7 @@ class ASPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OutlierMixin, Bas
     threshold_limit_ : Limit
         The threshold's name, level and what it assumes.
     rule_limits_ : ndarray of shape (n_components,)
-        Contribution above which a row breaks a rule: each so that of normal rows at most 1 - level break any.
+        Contribution above which a row breaks a rule: such that of normal rows at most 1 - level break any.
     model_ : Model
         All of the above in one frozen object.
     offset_ : float
@@ -145,7 +144,8 @@ class ASPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OutlierMixin, Bas
         scaling: str = "maxabs",
         score: str = "spe",
         contamination: float | str = "auto",
-        limit: str | float = "box",
+        limit: str | float = "pearson",
+        rule_limit: str | float = "pearson",
         level: float = 0.975,
         alarm: str = "total",
         tol: float = 1e-6,
@@ -160,6 +160,7 @@ class ASPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OutlierMixin, Bas
         self.score = score
         self.contamination = contamination
         self.limit = limit
+        self.rule_limit = rule_limit
         self.level = level
         self.alarm = alarm
         self.tol = tol
@@ -179,8 +180,9 @@ class ASPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OutlierMixin, Bas
         weights = None if sample_weight is None else weights_of(sample_weight, X.shape[0])
         with blas_threads_for(X.shape[1]):
             self._fit(Moments.from_array(X, weights, names=self._names()))
-            if self._limit()[0] in ("quantile", "pot"):
-                self._calibrate(X, weights)
+            rest_on_rows = self.model_.settings.alarms.from_rows
+            if rest_on_rows and "conformal" not in rest_on_rows:
+                self._take(self.model_.calibrated(X, weights))
         return self
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -208,7 +210,7 @@ class ASPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OutlierMixin, Bas
         names = None if feature_names is None else np.asarray(feature_names, dtype=object)
         if names is not None and names.shape != (moments.n_features,):
             raise ValueError(f"feature_names has {names.size} entries, but there are {moments.n_features} features.")
-        self._fit(moments)
+        self._fit(moments, names=None if names is None else [str(name) for name in names])
         self.n_features_in_ = moments.n_features
         self._named_by_hand = names is not None
         if names is not None:
@@ -224,60 +226,52 @@ class ASPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OutlierMixin, Bas
         `fit_moments` or `partial_fit`, which do not keep the rows.
         """
         check_is_fitted(self, "components_")
-        check_parameters(self.get_params())
-        if self._limit()[0] not in LIMITS or self._limit()[0] in _FROM_MOMENTS:
+        if not self.model_.settings.alarms.from_rows:
             raise ValueError(
                 f"limit={self.limit!r} needs no rows for its threshold; to calibrate on rows, set contamination to a "
                 "number or limit to quantile, conformal or pot."
             )
         X = self._rows(X, reset=False, least=1)
-        self._calibrate(X, None if sample_weight is None else weights_of(sample_weight, X.shape[0]))
+        self._take(self.model_.calibrated(X, None if sample_weight is None else weights_of(sample_weight, len(X))))
         return self
 
-    def _fit(self, moments: Moments, warm_start: SparseSubspace | None = None) -> None:
-        parameters = self.get_params()
-        settings = Settings(**{name: parameters[name] for name in Settings.__dataclass_fields__})
-        self.model_ = fit_model(moments, settings, warm_start)
+    def check_rules(self, X: Any) -> tuple[Rule, ...]:
+        """The rules, checked on rows (n, p) that took no part in the fit: `rules_` with each `widening` as measured.
+
+        Without such rows, `widening` is what to expect from the number of rows fitted.
+        """
+        check_is_fitted(self, "components_")
+        self._take(self.model_.checked(self._rows(X, reset=False, least=1)))
+        return self.rules_
+
+    def _fit(
+        self, moments: Moments, warm_start: SparseSubspace | None = None, names: Sequence[str] | None = None
+    ) -> None:
+        model = fit_model(moments, Settings.of(self.get_params()), names or self._names(), warm_start)
         self.moments_ = moments
         self.mean_ = moments.mean
-        self.scale_ = self.model_.scale
-        self.covariance_ = self.model_.covariance
-        self.subspace_ = self.model_.subspace
-        self.n_components_ = int(self.model_.loadings.shape[1])
-        self.alpha_ = self.model_.alpha
-        self.n_iter_ = 1 + max(step.iterations for step in self.subspace_.certificates)
-        self.components_ = np.array(self.model_.loadings.T)
-        self.explained_variance_ = np.maximum(np.diag(self.model_.projected), 0.0)
-        limit, level = self._limit()
-        from_moments = not isinstance(limit, str) or limit in _FROM_MOMENTS
-        overall = score_limit(limit, level, variances=self.model_.score_variances) if from_moments else None
-        self._set_limits(overall, "box")
+        self.scale_ = model.scale
+        self.covariance_ = model.covariance
+        self.subspace_ = model.subspace
+        self.n_components_ = int(model.loadings.shape[1])
+        self.alpha_ = model.alpha
+        self.n_iter_ = 1 + max(step.iterations for step in model.subspace.certificates)
+        self.components_ = np.array(model.loadings.T)
+        self.explained_variance_ = np.maximum(np.diag(model.projected), 0.0)
+        self._take(model)
 
-    def _calibrate(self, X: Any, weights: Floats | None) -> None:
-        limit, level = self._limit()
-        scores = self.model_.scorer.score(X)
-        found = score_limit(limit, level, scores=scores, weights=None if limit == "conformal" else weights)
-        # A training row lies exactly on the quantile, and BLAS sums a row alone in another order than among others.
-        self._set_limits(replace(found, value=found.value * (1.0 + 1e-12)), "box")
-
-    def _limit(self) -> tuple[str | float, float]:
-        """Name (or number) and level of the threshold asked for."""
-        if self.contamination != "auto":
-            return "quantile", 1.0 - float(self.contamination)
-        return self.limit, float(self.level)
-
-    def _set_limits(self, overall: Limit | None, per_rule: str) -> None:
-        model = self.model_
-        each = 1.0 - (1.0 - self._limit()[1]) / self.n_components_
-        limits = rule_limits(per_rule, each, variances=model.contribution_variances)
-        self.rule_limits_ = np.maximum([limit.value for limit in limits], model.contribution_floors)
-        for name in ("threshold_", "offset_", "threshold_limit_"):
+    def _take(self, model: Model) -> None:
+        """The model in use from now on, with the limits it has."""
+        self.model_ = model
+        for name in ("threshold_", "offset_", "threshold_limit_", "rule_limits_"):
             if hasattr(self, name):
                 delattr(self, name)
-        if overall is not None:
-            self.threshold_ = max(overall.value, float(model.contribution_floors.sum()))
+        if model.alarms.rules is not None:
+            self.rule_limits_ = model.alarms.the_rules()
+        if model.alarms.total is not None:
+            self.threshold_limit_ = model.alarms.total
+            self.threshold_ = model.alarms.total.value
             self.offset_ = -self.threshold_
-            self.threshold_limit_ = replace(overall, value=self.threshold_)
 
     # ---- using the model
 
@@ -297,19 +291,7 @@ class ASPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OutlierMixin, Bas
         With ``alarm="rule"`` or ``"any"`` the largest excess decides, each in multiples of its limit.
         """
         check_is_fitted(self, "components_")
-        if self.alarm != "rule" and not hasattr(self, "offset_"):
-            raise ValueError(
-                f"{self._asked_for()} takes its threshold from scores of rows that this model does not hold: call "
-                'calibrate(X) with such rows, or use limit="box".'
-            )
-        if self.alarm == "total":
-            return np.asarray(self.score_samples(X) - self.offset_)
-        contributions = self.model_.scorer.project(self._rows(X, reset=False, least=1)) ** 2
-        excess = (contributions / np.maximum(self.rule_limits_, 1e-300)).max(axis=1)
-        unit = getattr(self, "threshold_", 1.0)
-        if self.alarm == "any":
-            excess = np.maximum(excess, contributions.sum(axis=1) / max(unit, 1e-300))
-        return np.asarray(unit * (1.0 - excess))
+        return self.model_.decision(self._rows(X, reset=False, least=1))
 
     def predict(self, X: Any) -> np.ndarray[Any, np.dtype[np.int64]]:
         """+1 for normal rows, -1 for anomalies (n,)."""
@@ -323,14 +305,16 @@ class ASPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OutlierMixin, Bas
         check_is_fitted(self, "components_")
         ordered = in_order(X, self._names())
         rows = self._rows(ordered, reset=False, least=1)
-        return self.model_.explain(
-            rows,
-            names=self._shown_names(),
-            index=row_labels(X, rows.shape[0]),
-            threshold=getattr(self, "threshold_", None),
-            rule_limits=self.rule_limits_,
-            library=library_of(X),
-        )
+        return self.model_.explain(rows, row_labels(X, rows.shape[0]), library_of(X))
+
+    def p_values(self, X: Any) -> Floats:
+        """Conformal p-values (n,): of rows like those kept out of the fit, a share of at most t has p <= t.
+
+        For ``limit="conformal"``, after `calibrate`. `aspca.benjamini_hochberg` turns them into a list of anomalies
+        with a bounded share of false ones.
+        """
+        check_is_fitted(self, "components_")
+        return self.model_.alarms.p_values(-self.score_samples(X))
 
     def t2(self, X: Any) -> Floats:
         """Hotelling's T2 (n,): how unusual a row is *within* the normal subspace, where it breaks no rule.
@@ -346,11 +330,11 @@ class ASPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OutlierMixin, Bas
 
     @property
     def rules_(self) -> tuple[Rule, ...]:
-        return self.model_.rules(self._shown_names())
+        return self.model_.rules
 
     @property
     def canonical_rules_(self) -> tuple[Rule, ...]:
-        return self.model_.canonical_rules(self._shown_names())
+        return self.model_.canonical_rules
 
     # ---- small print
 
@@ -387,12 +371,6 @@ class ASPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OutlierMixin, Bas
     def _names(self) -> tuple[str, ...] | None:
         names = getattr(self, "feature_names_in_", None)
         return None if names is None else tuple(str(name) for name in names)
-
-    def _shown_names(self) -> tuple[str, ...]:
-        return self._names() or tuple(f"x{j}" for j in range(self.n_features_in_))
-
-    def _asked_for(self) -> str:
-        return f"limit={self.limit!r}" if self.contamination == "auto" else f"contamination={self.contamination}"
 
     @property
     def _n_features_out(self) -> int:

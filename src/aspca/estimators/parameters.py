@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from aspca.model.alarms import ALARMS
 from aspca.model.extraction import ROUNDINGS, VARIANTS
 from aspca.model.limits import LIMITS, check_level
 from aspca.model.scaling import SCALINGS
 from aspca.model.scores import SCORES
-
-ALARMS = ("total", "rule", "any")
 
 
 def check_parameters(given: Mapping[str, Any]) -> None:
@@ -24,9 +23,11 @@ def check_parameters(given: Mapping[str, Any]) -> None:
         raise ValueError(f'alpha must be "auto" or a finite number >= 0, got {alpha!r}.')
     if contamination != "auto" and not (_is_real(contamination) and 0 < float(contamination) <= 0.5):
         raise ValueError(f'contamination must be "auto" or a number in (0, 0.5], got {contamination!r}.')
-    limit, level = given["limit"], given["level"]
-    if not (limit in LIMITS if isinstance(limit, str) else _is_real(limit) and 0 <= float(limit) < np.inf):
-        raise ValueError(f"limit must be one of {', '.join(LIMITS)}, or a finite number >= 0, got {limit!r}.")
+    level = given["level"]
+    for name in ("limit", "rule_limit"):
+        limit = given[name]
+        if not (limit in LIMITS if isinstance(limit, str) else _is_real(limit) and 0 <= float(limit) < np.inf):
+            raise ValueError(f"{name} must be one of {', '.join(LIMITS)}, or a finite number >= 0, got {limit!r}.")
     if not _is_real(level):
         raise ValueError(f"level must be a number between 0 and 1, got {level!r}.")
     check_level(float(level))

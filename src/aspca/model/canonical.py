@@ -19,6 +19,7 @@ from scipy.sparse.csgraph import connected_components
 from aspca.linalg.arrays import Floats, Ints
 from aspca.linalg.orientation import ascending, sign_of
 from aspca.model.rules import Rule, rules_of, unresolved_variance
+from aspca.model.subspace import Certificate
 
 # A term is noise if the rule without it, refitted, varies by at most this much more (a share of the rule's variance).
 _NOISE = 0.25
@@ -45,7 +46,7 @@ def canonical_rules(
     names: tuple[str, ...],
     *,
     n_rows: int | None = None,
-    certificate: object | None = None,
+    certificate: tuple[Certificate, ...] = (),
 ) -> tuple[Rule, ...]:
     """The canonical rules of the span of `loadings`, with `Rule.canonical` set; arguments as for `rules_of`."""
     vectors = canonical_loadings(loadings, covariance)

@@ -15,9 +15,12 @@ from html import escape
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from aspca.linalg.arrays import Bools, Floats, Ints
 from aspca.model.frames import frame
+from aspca.model.groups import Groups, groups_of
+from aspca.model.incidents import Incident, incidents_of
 from aspca.model.rules import Rule, name_text
 
 # A sentence names rules until this share of the score is told, at most so many.
@@ -25,20 +28,6 @@ _TOLD = 0.8
 _AT_MOST = 3
 # And says what each feature would have to be, if there are no more than these.
 _FEATURES_TOLD = 4
-_COLUMNS = (
-    "row",
-    "score",
-    "anomaly",
-    "rule",
-    "text",
-    "broken",
-    "share",
-    "deviation",
-    "multiple",
-    "feature",
-    "value",
-    "needed",
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,13 +83,13 @@ class Explanation:
         # A rule without weight contributes nothing, however it is split.
         return np.asarray(self.rule_contributions @ (squares / np.where(total > 0, total, 1.0)).T, dtype=np.float64)
 
-    @property
+    @cached_property
     def shares(self) -> Floats:
         """Each rule's part of the score (n, d), 0 to 1; zero where the score is zero."""
         scores = self.scores[:, None]
         return np.divide(self.rule_contributions, scores, out=np.zeros_like(self.rule_contributions), where=scores > 0)
 
-    @property
+    @cached_property
     def multiples(self) -> Floats:
         """Each rule's contribution in multiples of its limit (n, d)."""
         return np.asarray(self.rule_contributions / np.maximum(self.rule_limits, 1e-300), dtype=np.float64)
@@ -110,14 +99,14 @@ class Explanation:
         units = np.linalg.norm(self.loadings / self.scale[:, None], axis=0)
         return np.asarray(self.projections / units, dtype=np.float64)
 
-    @property
+    @cached_property
     def anomalies(self) -> Bools:
         """Which rows lie above the threshold (n,)."""
         if self.threshold is None:
             raise ValueError("This model has no threshold yet, so no row is an anomaly: call calibrate(X) first.")
         return np.asarray(self.scores > self.threshold)
 
-    @property
+    @cached_property
     def broken(self) -> Bools:
         """Which rules each row breaks, by the rule's own limit (n, d)."""
         return np.asarray(self.rule_contributions > self.rule_limits)
@@ -200,37 +189,45 @@ class Explanation:
         """One line per row, rule and feature of the rule, in the caller's own data-frame library, worst rule first.
 
         Columns: row, score, anomaly, rule, text, broken, share, deviation, multiple, feature, value, needed. Only rules
-        that a row breaks are listed, or its largest one where it breaks none.
+        that a row breaks are listed, or its largest one where it breaks none; of a rule the features that its text
+        shows.
         """
         return frame(self._lines(), self.library)
 
-    def _lines(self) -> dict[str, list[Any]]:
-        columns: dict[str, list[Any]] = {name: [] for name in _COLUMNS}
+    def _lines(self) -> dict[str, Any]:
+        listed = self.broken.copy()
+        silent = np.flatnonzero(~listed.any(axis=1))
+        listed[silent, self.rule_contributions[silent].argmax(axis=1)] = True
+        rows, rules = np.nonzero(listed)
+        # Within a row the worst rule first; ties as they are numbered.
+        order = np.lexsort((rules, -self.rule_contributions[rows, rules], rows))
+        rows, rules = rows[order], rules[order]
+        used = [self._shown_features(rule) for rule in self.rules]
+        sizes = np.array([features.size for features in used])[rules]
+        features = np.concatenate([used[rule] for rule in rules]) if rules.size else np.empty(0, dtype=np.intp)
+        rows, rules = np.repeat(rows, sizes), np.repeat(rules, sizes)
+        values = self.values[rows, features]
+        needed = values - self.projections[rows, rules] * self.scale[features] / self.loadings[features, rules]
         texts = [str(rule) for rule in self.rules]
-        flagged = None if self.threshold is None else self.anomalies
-        broken, shares, multiples = self.broken, self.shares, self.multiples
-        for row in range(len(self.values)):
-            order = np.argsort(-self.rule_contributions[row], kind="stable")
-            listed = [int(rule) for rule in order if broken[row, rule]] or [int(order[0])]
-            for rule in listed:
-                for name, needed in self.needed(row, rule).items():
-                    line = (
-                        self.index[row],
-                        float(self.scores[row]),
-                        None if flagged is None else bool(flagged[row]),
-                        rule,
-                        texts[rule],
-                        bool(broken[row, rule]),
-                        float(shares[row, rule]),
-                        float(self.deviations[row, rule]),
-                        float(multiples[row, rule]),
-                        name,
-                        float(self.values[row, self._position[name]]),
-                        needed,
-                    )
-                    for column, cell in zip(columns.values(), line, strict=True):
-                        column.append(cell)
-        return columns
+        return {
+            "row": [self.index[row] for row in rows],
+            "score": self.scores[rows],
+            "anomaly": [None] * rows.size if self.threshold is None else self.anomalies[rows],
+            "rule": rules,
+            "text": [texts[rule] for rule in rules],
+            "broken": self.broken[rows, rules],
+            "share": self.shares[rows, rules],
+            "deviation": self.deviations[rows, rules],
+            "multiple": self.multiples[rows, rules],
+            "feature": [self.names[feature] for feature in features],
+            "value": values,
+            "needed": needed,
+        }
+
+    def _shown_features(self, rule: Rule) -> Ints:
+        """Positions of the features in a rule's text: terms too small for it are too small for a repair."""
+        shown = np.flatnonzero(rule.equation.coefficients)
+        return np.array([self._position[rule.features[k]] for k in shown], dtype=np.intp)
 
     @cached_property
     def _position(self) -> dict[str, int]:
@@ -261,3 +258,23 @@ class Explanation:
             " ".join(f"{rule}{'L' if low[row, rule] else 'H'}" for rule in np.flatnonzero(low[row] | high[row]))
             for row in range(len(self.values))
         )
+
+    def groups(self, labels: Sequence[object] | None = None, smallest: int | None = None) -> Groups:
+        """The anomalies by signature, near-duplicates of a signature merged; see `model.groups` for the rule.
+
+        Parameters
+        ----------
+        labels : sequence of n or None
+            Counted per group, never used to group.
+        smallest : int or None
+            Signatures of fewer rows are merged into a near one; None is one in fifty anomalies. 1 merges nothing.
+        """
+        return groups_of(self, labels, smallest)
+
+    def incidents(self, time: npt.ArrayLike | None = None, patience: float = 1.0) -> tuple[Incident, ...]:
+        """Runs of anomalies, in time order, each with an explanation of its own.
+
+        Two anomalies belong to one incident if they are at most `patience` apart: in units of `time` (n,; seconds for
+        dates), or in rows where no time is given (1: only neighbours).
+        """
+        return incidents_of(self, time, patience)

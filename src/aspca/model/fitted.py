@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from aspca.linalg.arrays import Floats
+from aspca.model.alarms import Alarms, AlarmSettings, alarms_from_moments, alarms_from_rows, needs_rows
 from aspca.model.canonical import canonical_rules
 from aspca.model.defaults import default_alpha, default_n_components
 from aspca.model.explanation import Explanation
@@ -18,7 +20,8 @@ from aspca.model.rules import Rule, rules_of, unresolved_variance
 from aspca.model.scaling import column_scale, scaled_covariance
 from aspca.model.scores import contribution_variances, score_variances, score_weights
 from aspca.model.scoring import Projector, Rows
-from aspca.model.subspace import SparseSubspace
+from aspca.model.subspace import Certificate, SparseSubspace
+from aspca.model.widening import held_out_widening
 from aspca.moments import Moments
 
 
@@ -35,14 +38,26 @@ class Settings:
     tol: float
     max_iter: int
     time_budget: float | None
+    alarms: AlarmSettings
+
+    @classmethod
+    def of(cls, parameters: Mapping[str, Any]) -> Settings:
+        """From the parameters of `ASPCA`, checked by their caller."""
+        alarms = AlarmSettings(**{name: parameters[name] for name in AlarmSettings.__dataclass_fields__})
+        own = [name for name in cls.__dataclass_fields__ if name != "alarms"]
+        return cls(**{name: parameters[name] for name in own}, alarms=alarms)
 
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """Rules of a table, and the score made of them.
+    """Rules of a table, the score made of them, and its limits.
 
     Attributes
     ----------
+    settings : Settings
+        What was asked for.
+    names : tuple of str
+        One per feature.
     moments : Moments
     scale : ndarray of shape (p,)
         What centred columns are divided by.
@@ -52,14 +67,21 @@ class Model:
     alpha : float
     weights : ndarray of shape (d, d)
         W: a row of projections y scores sum_j ((y W)_j)^2.
+    alarms : Alarms
+    widenings : ndarray of shape (d,) or None
+        Spread of each rule on rows kept out of the fit over its spread on the training rows, where it was measured.
     """
 
+    settings: Settings
+    names: tuple[str, ...]
     moments: Moments
     scale: Floats
     covariance: Floats
     subspace: SparseSubspace
     alpha: float
     weights: Floats
+    alarms: Alarms
+    widenings: Floats | None = None
 
     @property
     def loadings(self) -> Floats:
@@ -72,28 +94,14 @@ class Model:
     @cached_property
     def projected(self) -> Floats:
         """V'SV, the covariance of the projections of the training rows."""
-        inside = self.loadings.T @ self.covariance @ self.loadings
-        return np.asarray(0.5 * (inside + inside.T), dtype=np.float64)
-
-    @cached_property
-    def unresolved(self) -> Floats:
-        """Per rule, the variance that rounding of the covariance alone may show."""
-        return np.array([unresolved_variance(np.abs(column), self.covariance) for column in self.loadings.T])
-
-    @property
-    def score_variances(self) -> Floats:
-        return score_variances(self.weights, self.projected, self.unresolved)
-
-    @property
-    def contribution_variances(self) -> Floats:
-        return contribution_variances(self.weights, self.projected, self.unresolved)
+        return _projected(self.loadings, self.covariance)
 
     @cached_property
     def contribution_floors(self) -> Floats:
         """Contribution of each rule that rounding of the values alone can produce where it holds exactly."""
-        largest = np.maximum(np.abs(self.moments.minimum), np.abs(self.moments.maximum))
-        per_feature = 8.0 * np.finfo(np.float64).eps * (largest / self.scale)
-        return np.asarray((np.abs(self.weighted_loadings.T) @ per_feature) ** 2, dtype=np.float64)
+        return _contribution_floors(self.moments, self.scale, self.weighted_loadings)
+
+    # ---- scores
 
     @property
     def projector(self) -> Projector:
@@ -111,48 +119,97 @@ class Model:
         """Hotelling's T2 in the normal subspace, of scaled centred rows."""
         return hotelling(self.loadings, self.covariance, self.moments.weight)
 
-    def rules(self, names: tuple[str, ...]) -> tuple[Rule, ...]:
-        m = self.moments
-        return rules_of(self.loadings, m.mean, self.scale, self.covariance, names, n_rows=m.n_rows)
-
-    def canonical_rules(self, names: tuple[str, ...]) -> tuple[Rule, ...]:
-        """The sparsest rules of the same subspace: for reading, no part of the score."""
-        m = self.moments
-        return canonical_rules(self.loadings, m.mean, self.scale, self.covariance, names, n_rows=m.n_rows)
-
-    def explain(
-        self,
-        X: Rows,
-        *,
-        names: tuple[str, ...],
-        index: Sequence[object],
-        threshold: float | None,
-        rule_limits: Floats,
-        library: str = "pandas",
-    ) -> Explanation:
-        projections = self.projector.project(X)
-        return Explanation(
-            rules=self.rules(names),
-            names=names,
-            index=index,
-            values=np.asarray(X, dtype=np.float64),
-            projections=projections,
-            weighted=np.asarray(projections @ self.weights, dtype=np.float64),
-            loadings=self.loadings,
-            weighted_loadings=self.weighted_loadings,
-            scale=self.scale,
-            threshold=threshold,
-            rule_limits=rule_limits,
-            library=library,
-        )
-
     def t2(self, X: Rows) -> Floats:
         """Hotelling's T2 (n,) of rows in the original units."""
         return self._projector(self.normal.directions).score(X)
 
+    # ---- limits
 
-def fit_model(moments: Moments, settings: Settings, warm_start: SparseSubspace | None = None) -> Model:
-    """The model of a table, from its moments alone."""
+    def calibrated(self, X: Rows, weights: Floats | None = None) -> Model:
+        """The same model, its limits that rest on rows taken from these (n, p)."""
+        scorer = self.scorer
+        rules_too = needs_rows(self.settings.alarms.rule_limit)
+        contributions = scorer.project(X) ** 2 if rules_too else None
+        floors = self.contribution_floors
+        return replace(self, alarms=alarms_from_rows(self.alarms, scorer.score(X), contributions, weights, floors))
+
+    def checked(self, X: Rows) -> Model:
+        """The same model, its rules checked on rows (n, p) that took no part in the fit."""
+        spreads = np.sqrt(np.maximum(np.diag(self.projected), _unresolved(self.loadings, self.covariance)))
+        return replace(self, widenings=held_out_widening(self.projector.project(X), spreads))
+
+    def decision(self, X: Rows) -> Floats:
+        """Negative for anomalies (n,), by the alarm asked for."""
+        if self.settings.alarms.alarm == "total":
+            return np.asarray(self.alarms.the_total() - self.scorer.score(X))
+        return self.alarms.decision(self.scorer.project(X) ** 2)
+
+    # ---- what it says
+
+    @cached_property
+    def rules(self) -> tuple[Rule, ...]:
+        """One per component, in the original names and units."""
+        m = self.moments
+        return rules_of(
+            self.loadings,
+            m.mean,
+            self.scale,
+            self.covariance,
+            self.names,
+            n_rows=m.n_rows,
+            limits=self._deviation_limits(),
+            widenings=None if self.widenings is None else self.widenings.tolist(),
+            certificate=self._certificate,
+        )
+
+    def _deviation_limits(self) -> list[float] | None:
+        """How far each rule may be off, in the scaled space; None where rules are judged jointly, or not yet."""
+        if self.alarms.rules is None or self.settings.score == "whitened":
+            return None
+        roots = np.sqrt(self.alarms.the_rules()) / np.diag(self.weights)
+        return [float(root) for root in roots]
+
+    @property
+    def _certificate(self) -> tuple[Certificate, ...]:
+        return self.subspace.certificates[-self.loadings.shape[1] :]
+
+    @cached_property
+    def canonical_rules(self) -> tuple[Rule, ...]:
+        """The sparsest rules of the same subspace: for reading, no part of the score."""
+        m = self.moments
+        return canonical_rules(
+            self.loadings,
+            m.mean,
+            self.scale,
+            self.covariance,
+            self.names,
+            n_rows=m.n_rows,
+            certificate=self._certificate,
+        )
+
+    def explain(self, X: Rows, index: Sequence[object], library: str = "pandas") -> Explanation:
+        """Rows (n, p) explained; `index` says what each is called, `library` what tables are made of."""
+        projections = self.projector.project(X)
+        return Explanation(
+            rules=self.rules,
+            names=self.names,
+            index=index,
+            values=np.asarray(X, dtype=np.float64),
+            projections=projections,
+            weighted=projections if self.settings.score == "spe" else projections @ self.weights,
+            loadings=self.loadings,
+            weighted_loadings=self.weighted_loadings,
+            scale=self.scale,
+            threshold=None if self.alarms.total is None else self.alarms.total.value,
+            rule_limits=self.alarms.the_rules(),
+            library=library,
+        )
+
+
+def fit_model(
+    moments: Moments, settings: Settings, names: Sequence[str] | None = None, warm_start: SparseSubspace | None = None
+) -> Model:
+    """The model of a table, from its moments alone; limits that rest on rows wait for `Model.calibrated`."""
     if moments.n_rows == 0:
         raise ValueError("The weight of every row is zero, so there is nothing to fit; give some rows a weight.")
     if moments.n_rows < 2:
@@ -177,6 +234,30 @@ def fit_model(moments: Moments, settings: Settings, warm_start: SparseSubspace |
         time_budget=settings.time_budget,
         warm_start=warm_start,
     )
-    plain = Model(moments, scale, covariance, subspace, alpha, np.eye(d))
-    weights = score_weights(settings.score, plain.projected, plain.unresolved)
-    return Model(moments, scale, covariance, subspace, alpha, weights)
+    loadings = subspace.loadings
+    projected, unresolved = _projected(loadings, covariance), _unresolved(loadings, covariance)
+    weights = score_weights(settings.score, projected, unresolved)
+    alarms = alarms_from_moments(
+        settings.alarms,
+        score_variances(weights, projected, unresolved),
+        contribution_variances(weights, projected, unresolved),
+        _contribution_floors(moments, scale, loadings @ weights),
+    )
+    shown = tuple(f"x{j}" for j in range(p)) if names is None else tuple(names)
+    return Model(settings, shown, moments, scale, covariance, subspace, alpha, weights, alarms)
+
+
+def _projected(loadings: Floats, covariance: Floats) -> Floats:
+    inside = loadings.T @ covariance @ loadings
+    return np.asarray(0.5 * (inside + inside.T), dtype=np.float64)
+
+
+def _unresolved(loadings: Floats, covariance: Floats) -> Floats:
+    """Per rule, the variance that rounding of the covariance alone may show (d,)."""
+    return np.array([unresolved_variance(np.abs(column), covariance) for column in loadings.T])
+
+
+def _contribution_floors(moments: Moments, scale: Floats, weighted_loadings: Floats) -> Floats:
+    largest = np.maximum(np.abs(moments.minimum), np.abs(moments.maximum))
+    per_feature = 8.0 * np.finfo(np.float64).eps * (largest / scale)
+    return np.asarray((np.abs(weighted_loadings.T) @ per_feature) ** 2, dtype=np.float64)

@@ -2,7 +2,8 @@
 
 Merging rule: signatures are taken by falling number of rows. One that is held by fewer than `smallest` rows joins the
 largest group whose signature differs from it in one entry (one rule more, one less, or one at the other side). What
-finds no such group joins the one with the longest signature that it contains, or else stays by itself.
+finds no such group joins the one with the longest signature that it contains, or else stays by itself. Rows in which no
+single rule stands out are a group of their own, which takes in no others and is merged into none.
 """
 
 from __future__ import annotations
@@ -10,11 +11,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
 from aspca.linalg.arrays import Floats, Ints
-from aspca.model.explanation import Explanation
+from aspca.model.frames import frame
+
+if TYPE_CHECKING:
+    from aspca.model.explanation import Explanation
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +38,8 @@ class Group:
         The rules' parts of the group's score; sums to one.
     labels : mapping of label to count
         Empty where no labels were given.
+    text : str
+        What its rows have in common, as a sentence.
     """
 
     signature: str
@@ -40,15 +47,61 @@ class Group:
     typical: int
     shares: Floats
     labels: dict[object, int]
+    text: str
 
     @property
     def count(self) -> int:
         return int(self.rows.size)
 
 
-def groups_of(
-    explanation: Explanation, labels: Sequence[object] | None = None, smallest: int | None = None
-) -> tuple[Group, ...]:
+@dataclass(frozen=True, eq=False)
+class Groups(Sequence[Group]):
+    """Groups of anomalies, largest first.
+
+    Attributes
+    ----------
+    groups : tuple of Group
+    kinds : tuple
+        The labels that anomalies carry, most frequent first; empty where none were given.
+    library : str
+        What tables are made of.
+    """
+
+    groups: tuple[Group, ...]
+    kinds: tuple[object, ...]
+    library: str
+
+    def __len__(self) -> int:
+        return len(self.groups)
+
+    @overload
+    def __getitem__(self, position: int) -> Group: ...
+    @overload
+    def __getitem__(self, position: slice) -> tuple[Group, ...]: ...
+    def __getitem__(self, position: int | slice) -> Group | tuple[Group, ...]:
+        return self.groups[position]
+
+    @property
+    def text(self) -> str:
+        """One line per group."""
+        return "\n".join(group.text for group in self.groups) or "No anomalies."
+
+    def to_frame(self) -> Any:
+        """One line per group: signature, count, typical row, text; with labels, the cross-table: a column for each."""
+        columns: dict[str, list[Any]] = {
+            "signature": [group.signature for group in self.groups],
+            "count": [group.count for group in self.groups],
+            "typical": [group.typical for group in self.groups],
+            "text": [group.text for group in self.groups],
+        }
+        for kind in self.kinds:
+            # A label may be called "count": it must not replace that column.
+            name = str(kind) if str(kind) not in columns else f"label {kind}"
+            columns[name] = [group.labels.get(kind, 0) for group in self.groups]
+        return frame(columns, self.library)
+
+
+def groups_of(explanation: Explanation, labels: Sequence[object] | None = None, smallest: int | None = None) -> Groups:
     """The anomalies of an explanation in groups, largest first.
 
     Parameters
@@ -70,17 +123,22 @@ def groups_of(
     groups = [
         _group(explanation, signature, np.array(rows, dtype=np.intp), labels) for signature, rows in merged.items()
     ]
-    return tuple(sorted(groups, key=lambda group: (-group.count, group.signature)))
+    groups.sort(key=lambda group: (-group.count, group.signature))
+    kinds: Counter[object] = Counter()
+    for group in groups:
+        kinds.update(group.labels)
+    return Groups(tuple(groups), tuple(kind for kind, _ in kinds.most_common()), explanation.library)
 
 
 def _merged(members: dict[str, list[int]], smallest: int) -> dict[str, list[int]]:
     order = sorted(members, key=lambda signature: (-len(members[signature]), signature))
-    kept = {signature: list(members[signature]) for signature in order if len(members[signature]) >= smallest}
+    settled = {signature for signature in order if signature == "" or len(members[signature]) >= smallest}
+    kept = {signature: list(members[signature]) for signature in order if signature in settled}
     for signature in order:
-        if signature in kept and len(members[signature]) >= smallest:
+        if signature in settled:
             continue
         mine = _entries(signature)
-        near = [other for other in kept if _differences(mine, _entries(other)) == 1]
+        near = [other for other in kept if other and _differences(mine, _entries(other)) == 1]
         inside = [other for other in kept if other and _entries(other).items() <= mine.items()]
         if near:
             kept[max(near, key=lambda other: (len(kept[other]), other))] += members[signature]
@@ -104,4 +162,16 @@ def _group(explanation: Explanation, signature: str, rows: Ints, labels: Sequenc
     shares = total / total.sum() if total.sum() > 0 else total
     typical = int(rows[int(np.argmin(((explanation.shares[rows] - shares) ** 2).sum(axis=1)))])
     counted = {} if labels is None else dict(Counter(labels[row] for row in rows).most_common())
-    return Group(signature, rows, typical, np.asarray(shares, dtype=np.float64), counted)
+    text = f"{rows.size} row{'s' if rows.size > 1 else ''} {_in_words(explanation, signature, shares)}"
+    return Group(signature, rows, typical, np.asarray(shares, dtype=np.float64), counted, text)
+
+
+def _in_words(explanation: Explanation, signature: str, shares: Floats) -> str:
+    top = int(np.argmax(shares))
+    most = f"most of the score, {100 * shares[top]:.0f} %, is the rule {explanation.rules[top]}"
+    if not signature:
+        return f"in which no single rule stands out; {most}."
+    sides = [
+        f"{'low' if side == 'L' else 'high'} in {explanation.rules[rule]}" for rule, side in _entries(signature).items()
+    ]
+    return f"{', '.join(sides)}; {most}."

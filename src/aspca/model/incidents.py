@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from aspca.linalg.arrays import Floats, Ints
-from aspca.model.explanation import Explanation
+
+if TYPE_CHECKING:
+    from aspca.model.explanation import Explanation
 
 
 @dataclass(frozen=True, eq=False)

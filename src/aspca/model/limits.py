@@ -12,6 +12,8 @@ from aspca.linalg.arrays import Bools, Floats
 
 # What each limit takes for granted, in one sentence.
 ASSUMES = {
+    "pearson": "Rows are Gaussian with the fitted covariance, and their score, a weighted sum of chi-squares, is close "
+    "to the shifted a + b chi2(h) of the same mean, variance and skewness.",
     "quantile": "Rows to come are like the rows given, of which the share 1 - level lies above the limit; rows that "
     "the model was fitted to look a little more normal than new ones.",
     "box": "Rows are Gaussian with the fitted covariance, and their score, a weighted sum of chi-squares, is close to "
@@ -27,7 +29,8 @@ _FIXED = "Nothing: the number was given."
 _ONE_RULE = "Rows are Gaussian with the fitted covariance, so a rule's contribution is its variance times chi2(1)."
 
 LIMITS = tuple(ASSUMES)
-_FROM_MOMENTS = ("box", "jackson-mudholkar")
+# Limits that need no rows.
+FROM_MOMENTS = ("pearson", "box", "jackson-mudholkar")
 
 # The tail that "pot" fits: this share of the rows, and no fewer than this many of them.
 _TAIL = 0.1
@@ -70,10 +73,10 @@ def score_limit(
 
     Parameters
     ----------
-    limit : {"quantile", "box", "jackson-mudholkar", "conformal", "pot"} or float >= 0
+    limit : {"pearson", "box", "jackson-mudholkar", "quantile", "conformal", "pot"} or float >= 0
     level : float in (0, 1)
         Share of normal rows to let pass.
-    variances : (d,), for "box" and "jackson-mudholkar"
+    variances : (d,), for "pearson", "box" and "jackson-mudholkar"
         Eigenvalues of the covariance of the weighted projections, see `scores.score_variances`.
     scores : (n,), for the others
         Scores of rows; for "conformal", of rows that took no part in the fit.
@@ -84,8 +87,8 @@ def score_limit(
     if name is None:
         return Limit("fixed", None, float(limit), _FIXED)
     check_level(level)
-    if name in _FROM_MOMENTS:
-        find = box_limit if name == "box" else jackson_mudholkar_limit
+    if name in FROM_MOMENTS:
+        find = {"pearson": pearson_limit, "box": box_limit, "jackson-mudholkar": jackson_mudholkar_limit}[name]
         return Limit(name, level, find(_needed(name, variances, "variances"), level), ASSUMES[name])
     return Limit(name, level, _from_scores(name, level, _needed(name, scores, "scores"), weights), ASSUMES[name])
 
@@ -106,9 +109,9 @@ def rule_limits(
     ----------
     limit, level, weights
         As for `score_limit`. A number is the limit of every rule.
-    variances : (d,), for "box" and "jackson-mudholkar"
+    variances : (d,), for "pearson", "box" and "jackson-mudholkar"
         Variances of the weighted projections, see `scores.contribution_variances`. For one rule no approximation is
-        needed: both are the exact quantile of its variance times chi2(1), were the rows Gaussian.
+        needed: all three are the exact quantile of its variance times chi2(1), were the rows Gaussian.
     contributions : (n, d), for the others
         Squared weighted projections of rows.
     """
@@ -119,7 +122,7 @@ def rule_limits(
             raise ValueError("A number as the limit of every rule needs to know the rules: give variances.")
         return (Limit("fixed", None, float(limit), _FIXED),) * int(given.shape[-1])
     check_level(level)
-    if name in _FROM_MOMENTS:
+    if name in FROM_MOMENTS:
         spreads = np.maximum(_needed(name, variances, "variances"), 0.0)
         values = spreads * float(chi2.ppf(level, 1))
         return tuple(Limit(name, level, float(value), _ONE_RULE) for value in values)
@@ -324,13 +327,13 @@ def _name(limit: str | float) -> str | None:
 def _needed(name: str, given: Floats | None, what: str) -> Floats:
     if given is not None:
         return given
-    if name in _FROM_MOMENTS:
+    if name in FROM_MOMENTS:
         raise ValueError(
             f'The limit "{name}" is computed from {what} of the projections, which are missing: give {what}.'
         )
     raise ValueError(
         f'The limit "{name}" is taken from {what} of rows, and moments alone have none: give rows, or use '
-        f"{' or '.join(_FROM_MOMENTS)}."
+        f"{' or '.join(FROM_MOMENTS)}."
     )
 
 

@@ -8,17 +8,16 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.special import betainc, gammaln
 
 from aspca.linalg.arrays import Floats, frozen
 from aspca.model.coefficients import Equation, simplest_equation
+from aspca.model.subspace import Certificate
+from aspca.model.widening import expected_widening
 
 # The numbers of a rule's text may be off by this share of its spread, wherever its features usually are.
 ROUNDING_SHARE = 0.5
 # A rule whose spread on new rows is more than this many times the one it promised was fitted to chance.
 _WIDE = 2.0
-# Chance is excluded below this probability.
-_EXCLUDED = 0.01
 _PLAIN_NAME = re.compile(r"[^\W\d][\w.]*")
 
 
@@ -40,8 +39,8 @@ class Rule:
         The |coefficients . x - centre| above which a row breaks the rule.
     exact : bool
         Whether the rule holds to within what a covariance in float64 resolves: a duplicate, a total, a constant.
-    certificate : object or None
-        What is proved about the subspace that the rule belongs to.
+    certificate : tuple of Certificate
+        What is proved about the steps that span the subspace the rule belongs to; empty if nobody asked.
     widening : float or None
         Spread on rows that were not fitted, over `spread`: measured by `held_out_widening` where rows were held out,
         otherwise estimated by `expected_widening`; None if nobody asked.
@@ -56,7 +55,7 @@ class Rule:
     spread: float
     limit: float | None = None
     exact: bool = False
-    certificate: object | None = None
+    certificate: tuple[Certificate, ...] = ()
     widening: float | None = None
     canonical: bool = False
 
@@ -166,7 +165,7 @@ def rules_of(
     n_rows: int | None = None,
     limits: Sequence[float | None] | None = None,
     widenings: Sequence[float | None] | None = None,
-    certificate: object | None = None,
+    certificate: tuple[Certificate, ...] = (),
     canonical: bool = False,
 ) -> tuple[Rule, ...]:
     """One rule per column of `loadings` (p, d), from the scaled space (`covariance`) back to the original units.
@@ -223,66 +222,3 @@ def rules_of(
 def unresolved_variance(size: Floats, covariance: Floats) -> float:
     """The variance of a rule with loadings of this size (p,) that rounding of the covariance alone may show."""
     return float(4.0 * size.size * np.finfo(np.float64).eps * (size @ np.abs(covariance) @ size))
-
-
-def held_out_widening(projections: Floats, spreads: Floats) -> Floats:
-    """Spread of each rule on held-out rows over its spread on the training rows (d,).
-
-    `projections` (n, d) are the held-out rows' deviations from the rules, in the units of `spreads` (d,); a shift
-    counts as spread. Where the training spread is zero: 1 if no row deviates, infinite otherwise.
-    """
-    largest = np.abs(projections).max(axis=0, initial=0.0)
-    shrunk = projections / np.where(largest > 0.0, largest, 1.0)
-    outside = largest * np.sqrt((shrunk**2).mean(axis=0))
-    never = np.where(outside > 0.0, np.inf, 1.0)
-    return np.where(spreads > 0.0, outside / np.where(spreads > 0.0, spreads, 1.0), never)
-
-
-def expected_widening(variance: float, parts: Floats, n_rows: int, n_features: int) -> float:
-    """The widening to expect of a rule on new rows, from moments alone: for where no rows are held out.
-
-    Parameters
-    ----------
-    variance : float
-        Of the rule, over the training rows.
-    parts : ndarray of shape (k,)
-        Variances of its terms, each alone: coefficient^2 times the feature's variance.
-    n_rows, n_features : int
-        What it was fitted to, and chosen from.
-
-    Notes
-    -----
-    Two effects of few rows. *Fitted coefficients*: for Gaussian rows and one feature regressed on the m = k - 1 others,
-    the expected squared error on a new row over that on the training rows is (n + 1)(n - 2) / ((n - m - 1)(n - m - 2)):
-    what leaving rows out gives on average, without the rows. *Chosen features*: if `chance_probability` cannot exclude
-    that the best choice among unrelated features is as tight, the rule may be nothing but that choice, and new rows
-    would show the variance of unrelated terms, the sum of `parts`. The larger effect counts. Infinite for n <= m + 2.
-    """
-    m = parts.size - 1
-    if n_rows <= m + 2:
-        return float("inf")
-    fitted = (n_rows + 1.0) * (n_rows - 2.0) / ((n_rows - m - 1.0) * (n_rows - m - 2.0))
-    if variance > 0.0:
-        probability = chance_probability(variance / float(parts.max()), n_rows, parts.size, n_features)
-        if probability > _EXCLUDED:
-            fitted = max(fitted, float(parts.sum()) / variance)
-    return float(np.sqrt(fitted))
-
-
-def chance_probability(share: float, n_rows: int, n_terms: int, n_features: int) -> float:
-    """A bound on how likely the best rule of `n_terms` among `n_features` unrelated features is this tight.
-
-    `share` is the rule's variance over that of its widest term. For independent Gaussian features the residual share of
-    one regressed on k - 1 others is Beta((n - k)/2, (k - 1)/2); the bound adds up over every choice of features. It is
-    about *independent* rows: successive measurements count for fewer. One feature alone relates to nothing, so chance
-    has no part in it: 0.
-    """
-    if n_terms <= 1:
-        return 0.0
-    if n_rows <= n_terms:
-        return 1.0
-    alone = float(betainc(0.5 * (n_rows - n_terms), 0.5 * (n_terms - 1), min(share, 1.0)))
-    if alone <= 0.0:
-        return 0.0
-    ways = np.log(n_features) + gammaln(n_features) - gammaln(n_terms) - gammaln(n_features - n_terms + 1)
-    return float(np.exp(min(0.0, np.log(alone) + ways)))

@@ -168,12 +168,16 @@ def test_score_threshold_offset_decision_and_prediction_agree() -> None:
     assert model.fit_predict(X).tolist() == model.predict(X).tolist()
 
 
-def test_the_automatic_threshold_is_boxs_limit_of_the_projected_covariance() -> None:
+def test_the_automatic_threshold_is_pearsons_limit_of_the_projected_covariance() -> None:
     X = table()
     model = ASPCA().fit(X)
     values = np.linalg.eigvalsh(np.cov(model.transform(X).T, bias=True))
-    g, h = (values**2).sum() / values.sum(), values.sum() ** 2 / (values**2).sum()
-    assert abs(model.threshold_ - g * chi2.ppf(0.975, h)) <= 1e-12 * model.threshold_
+    # a + b chi2(h) with the mean, variance and skewness of the weighted sum of chi-squares.
+    mean, variance, third = values.sum(), 2 * (values**2).sum(), 8 * (values**3).sum()
+    h = 8 * variance**3 / third**2
+    b = np.sqrt(variance / (2 * h))
+    assert abs(model.threshold_ - (mean - b * h + b * chi2.ppf(0.975, h))) <= 1e-12 * model.threshold_
+    assert model.threshold_limit_.name == "pearson"
     # Gaussian rows: one false alarm in forty, give or take what 4000 draws and two moments leave open.
     assert abs((model.predict(table(4000, seed=77)) == -1).mean() - 0.025) <= 0.015
 
@@ -324,6 +328,7 @@ def test_parameters_and_clones() -> None:
         "score": "standardized",
         "contamination": 0.1,
         "limit": "pot",
+        "rule_limit": "quantile",
         "level": 0.9,
         "alarm": "any",
         "tol": 1e-5,

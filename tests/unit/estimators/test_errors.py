@@ -303,7 +303,9 @@ def test_a_refit_forgets_the_calibration() -> None:
 
 def test_there_is_nothing_to_calibrate_when_the_threshold_comes_from_moments() -> None:
     sentence = message(ValueError, ASPCA().fit(table()).calibrate, table())
-    assert sentence.startswith("limit='box' needs no rows for its threshold; to calibrate on rows, set contamination")
+    assert sentence.startswith(
+        "limit='pearson' needs no rows for its threshold; to calibrate on rows, set contamination"
+    )
 
 
 @pytest.mark.parametrize(
@@ -311,7 +313,7 @@ def test_there_is_nothing_to_calibrate_when_the_threshold_comes_from_moments() -
     [
         (
             {"limit": "3 sigma"},
-            "limit must be one of quantile, box, jackson-mudholkar, conformal, pot, or a finite number",
+            "limit must be one of pearson, quantile, box, jackson-mudholkar, conformal, pot, or a finite number",
         ),
         ({"limit": -1.0}, "limit must be one of"),
         ({"level": 1.5}, "level must be a number between 0 and 1"),

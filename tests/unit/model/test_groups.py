@@ -9,8 +9,7 @@ import pytest
 from aspca import ASPCA
 from aspca.datasets.synthetic import load_synthetic
 from aspca.model.explanation import Explanation
-from aspca.model.groups import _merged, groups_of
-from aspca.model.incidents import incidents_of
+from aspca.model.groups import _merged
 
 DATA = load_synthetic()
 PLANTED = np.flatnonzero(DATA.labels)
@@ -23,7 +22,7 @@ def explanation() -> Explanation:
 
 
 def test_groups_part_the_anomalies_and_count_labels(explanation: Explanation) -> None:
-    groups = groups_of(explanation, labels=DATA.kinds)
+    groups = explanation.groups(labels=DATA.kinds)
     assert sorted(row for group in groups for row in group.rows) == sorted(PLANTED)
     assert [group.count for group in groups] == sorted((group.count for group in groups), reverse=True)
     for group in groups:
@@ -44,22 +43,22 @@ def test_near_duplicates_of_a_signature_merge() -> None:
         "1L": [71],  # the other side of 1H
         "1H 2L 5H 7L": [72],  # holds 1H 2L and more
         "8H 9H": [73],  # near nothing
-        "": [74],  # one entry less than 1H: no single rule stands out
+        "": [74],  # no single rule stands out: a group of its own, though one entry less than 1H
     }
     merged = _merged(members, 3)
-    assert set(merged) == {"1H", "1H 2L", "8H 9H"}
-    assert merged["1H"] == [*range(40), 70, 71, 74]
+    assert set(merged) == {"1H", "1H 2L", "8H 9H", ""}
+    assert merged["1H"] == [*range(40), 70, 71]
     assert merged["1H 2L"] == [*range(40, 70), 72]
     assert _merged(members, 1) == {signature: sorted(rows) for signature, rows in members.items()}
 
 
 def test_labels_of_another_length_are_refused(explanation: Explanation) -> None:
     with pytest.raises(ValueError, match="labels has 3 entries, but 515 rows were explained"):
-        groups_of(explanation, labels=["a", "b", "c"])
+        explanation.groups(labels=["a", "b", "c"])
 
 
 def test_runs_of_flagged_rows_are_one_incident(explanation: Explanation) -> None:
-    (one,) = incidents_of(explanation)
+    (one,) = explanation.incidents()
     assert (one.first, one.last) == (500, 514)
     assert list(one.rows) == list(range(500, 515))
     assert one.peak == int(np.argmax(explanation.scores))
@@ -72,17 +71,17 @@ def test_time_decides_what_follows_what(explanation: Explanation) -> None:
     seconds = np.arange(n)[::-1] * 60.0
     seconds[:508] += 3600.0
     late, early = (set(range(500, 508)), set(range(508, 515)))
-    found = incidents_of(explanation, time=seconds, patience=90.0)
+    found = explanation.incidents(time=seconds, patience=90.0)
     assert [set(incident.rows) for incident in found] == [early, late]
     dates = np.datetime64("2026-01-01") + seconds.astype("timedelta64[s]")
-    dated = incidents_of(explanation, time=dates, patience=90.0)
+    dated = explanation.incidents(time=dates, patience=90.0)
     assert [set(incident.rows) for incident in dated] == [early, late]
     assert dated[0].first == dates[514]
-    assert len(incidents_of(explanation, time=seconds, patience=10.0)) == 15
+    assert len(explanation.incidents(time=seconds, patience=10.0)) == 15
 
 
 def test_bad_times_are_refused(explanation: Explanation) -> None:
     with pytest.raises(ValueError, match="one entry for each of the 515 explained rows"):
-        incidents_of(explanation, time=[1, 2])
+        explanation.incidents(time=[1, 2])
     with pytest.raises(ValueError, match="time must hold numbers or dates"):
-        incidents_of(explanation, time=["x"] * 515)
+        explanation.incidents(time=["x"] * 515)

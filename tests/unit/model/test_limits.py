@@ -15,6 +15,7 @@ from scipy.stats import chi2, f, norm
 
 from aspca.model.limits import (
     ASSUMES,
+    FROM_MOMENTS,
     LIMITS,
     Limit,
     benjamini_hochberg,
@@ -219,7 +220,7 @@ def test_gaussian_rows_exceed_limits_from_moments_as_often_as_the_exact_law_says
     W = score_weights(kind, projected, np.zeros(5))
     terms = np.square(rng.normal(size=(200_000, 8)) @ (mixing.T @ V @ W))
     variances = score_variances(W, projected, np.zeros(5))
-    for name in ("box", "jackson-mudholkar"):
+    for name in FROM_MOMENTS:
         limit = score_limit(name, 0.99, variances=variances).value
         promised = tail(variances, limit)
         error = np.sqrt(promised * (1 - promised) / len(terms))
@@ -427,6 +428,7 @@ def test_every_limit_says_what_it_is() -> None:
     rng = np.random.default_rng(0)
     scores, variances = rng.chisquare(2, 1000), np.array([1.0, 2.0])
     values = {
+        "pearson": pearson_limit(variances, 0.95),
         "quantile": inverted_cdf_quantile(scores, None, 0.95),
         "box": box_limit(variances, 0.95),
         "jackson-mudholkar": jackson_mudholkar_limit(variances, 0.95),
@@ -450,7 +452,7 @@ def test_rules_have_limits_of_their_own() -> None:
         given = None if name == "conformal" else weights
         found = rule_limits(name, 0.95, contributions=contributions, weights=given)
         assert found == tuple(score_limit(name, 0.95, scores=c, weights=given) for c in contributions.T)
-    for name in ("box", "jackson-mudholkar"):
+    for name in FROM_MOMENTS:
         values = [limit.value for limit in rule_limits(name, 0.95, variances=np.r_[variances, 0.0, -1e-20])]
         assert values == pytest.approx([chi2.ppf(0.95, 1), 9 * chi2.ppf(0.95, 1), 0.0, 0.0], rel=1e-12)
     for known in ({"variances": variances}, {"contributions": contributions}):
@@ -459,15 +461,15 @@ def test_rules_have_limits_of_their_own() -> None:
 
 SCORED, TWO = np.arange(5.0), np.ones(2)
 REFUSED = {
-    r"limit must be one of quantile, .*, or a finite number >= 0, got 'boxy'": lambda: score_limit("boxy", 0.9),
+    r"limit must be one of pearson, .*, or a finite number >= 0, got 'boxy'": lambda: score_limit("boxy", 0.9),
     "got -1.0": lambda: score_limit(-1.0, 0.9),
     "got nan": lambda: score_limit(float("nan"), 0.9),
     "got inf": lambda: rule_limits(float("inf"), 0.9, variances=TWO),
     "got True": lambda: score_limit(True, 0.9),
     r"level must be .* between 0 and 1, .* got 1.0": lambda: score_limit("box", 1.0, variances=TWO),
     r"level must be .* got nan": lambda: rule_limits("box", float("nan"), variances=TWO),
-    r'"quantile" is taken from scores of rows, and moments alone have none: .* use box or jackson': lambda: score_limit(
-        "quantile", 0.9, variances=TWO
+    r'"quantile" is taken from scores of rows, and moments alone have none: .* use pearson or box or jackson': lambda: (
+        score_limit("quantile", 0.9, variances=TWO)
     ),
     r'"pot" is taken from contributions of rows': lambda: rule_limits("pot", 0.9, variances=TWO),
     r'"box" is computed from variances .* missing: give variances': lambda: score_limit("box", 0.9, scores=SCORED),

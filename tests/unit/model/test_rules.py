@@ -9,7 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aspca.model.rules import Rule, chance_probability, expected_widening, held_out_widening, rules_of
+from aspca.model.rules import Rule, rules_of
+from aspca.model.subspace import Certificate
+from aspca.model.widening import chance_probability, expected_widening, held_out_widening
 
 NAMES = ("A", "B", "C", "D")
 
@@ -214,7 +216,7 @@ def test_what_is_left_out_of_the_text_does_not_shift_it() -> None:
 
 
 def test_what_others_fill_in_is_kept_and_limits_change_units() -> None:
-    proof = object()
+    proof = (Certificate(0.0, 0.0, 0.0, 0.0, 0.0, True, False, 0, "solved"),)
     (one,) = rules_of(
         np.array([[0.6], [0.8]]), np.zeros(2), np.array([2.0, 2.0]), np.eye(2), ("A", "B"),
         limits=[3.0], widenings=[1.25], certificate=proof,
@@ -226,7 +228,7 @@ def test_what_others_fill_in_is_kept_and_limits_change_units() -> None:
     assert one.certificate is proof
     assert not one.looks_like_chance
     (plain,) = rules_of(np.array([[1.0]]), np.zeros(1), np.ones(1), np.eye(1), ("A",))
-    assert (plain.limit, plain.widening, plain.certificate, plain.canonical) == (None, None, None, False)
+    assert (plain.limit, plain.widening, plain.certificate, plain.canonical) == (None, None, (), False)
     assert not plain.looks_like_chance
 
 
