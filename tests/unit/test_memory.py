@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from aspca import Moments, sparse_subspace
+from aspca import ASPCA, Moments, sparse_subspace
 from aspca.model.matrix import scaled_matrix
 from aspca.model.witness import witness_of
 from aspca.solvers.blocks import split
@@ -130,3 +130,26 @@ def test_one_dense_block(p: int, steps: int) -> None:
     assert len(split(A, alpha)) == 1
     taken = peak(lambda: sparse_subspace(A, steps, alpha, "B", tol=1e-4))
     assert taken <= 8 * p**2 * (16 + 0.5 * steps + (2 if steps > 1 else 0)) + SMALL
+
+
+def test_explanations_are_linear_in_their_rows() -> None:
+    """Per row: p values, d projections, contributions, shares, multiples and deviations, p contributions, p repairs."""
+    p, d = 41, 20
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40_000, p))
+    X[:, :d] = X[:, d : 2 * d] + 0.1 * rng.normal(size=(40_000, d))
+    model = ASPCA(n_components=d, scaling="standard", score="standardized").fit(X)
+
+    def explain(n: int) -> None:
+        explained = model.explain(X[:n])
+        for name in ("scores", "rule_contributions", "feature_contributions", "shares", "multiples", "deviations"):
+            assert len(getattr(explained, name)) == n
+        assert explained.repaired.shape == (n, p)
+        assert explained.signatures
+        assert explained.text(n - 1)
+        assert sum(group.count for group in explained.groups()) == explained.anomalies.sum()
+
+    explain(100)
+    per_row = 8 * (3 * p + 8 * d) + 400
+    for n in (10_000, 40_000):
+        assert peak(lambda n=n: explain(n)) <= n * per_row + SMALL

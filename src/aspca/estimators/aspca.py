@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Outlier
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from aspca.estimators.parameters import check_parameters
-from aspca.estimators.tables import in_order, library_of, refuse_odd_tables, row_labels
+from aspca.estimators.tables import in_order, library_of, refuse_nameless, refuse_odd_tables, row_labels
 from aspca.linalg.arrays import Floats
 from aspca.model.explanation import Explanation
 from aspca.model.fitted import Model, Settings, fit_model
@@ -300,9 +300,12 @@ class ASPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OutlierMixin, Bas
     def explain(self, X: Any) -> Explanation:
         """Why rows (n, p), seen or new, score what they score, and what would be normal.
 
-        A table with the columns of the fit in another order is put in order by its names.
+        A table with the columns of the fit in another order is put in order by its names. Rows without names are
+        refused where the fit had them: an explanation must not call a column by another's name.
         """
         check_is_fitted(self, "components_")
+        if not self._named_by_hand:
+            refuse_nameless(X, self._names())
         ordered = in_order(X, self._names())
         rows = self._rows(ordered, reset=False, least=1)
         return self.model_.explain(rows, row_labels(X, rows.shape[0]), library_of(X))

@@ -52,6 +52,15 @@ def in_order(X: Any, names: tuple[str, ...] | None) -> Any:
     return X.select(list(names)) if hasattr(X, "select") else X[list(names)]
 
 
+def refuse_nameless(X: Any, names: tuple[str, ...] | None) -> None:
+    """Raise for rows without column names where the columns have names."""
+    if names is not None and not hasattr(X, "columns"):
+        raise ValueError(
+            f"These rows have no column names, but the model was fitted to columns with names, the first being "
+            f"{names[0]!r}, so their order cannot be checked; pass a data frame with the columns of the fit."
+        )
+
+
 def row_labels(X: Any, n: int) -> Sequence[object]:
     """What a table calls its rows: a pandas index, or positions."""
     index = getattr(X, "index", None)

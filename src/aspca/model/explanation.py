@@ -254,10 +254,14 @@ class Explanation:
             )
         edge = float(np.sqrt(0.5 * self.threshold))
         low, high = self.weighted <= -edge, self.weighted >= edge
-        return tuple(
+        # Few patterns occur, in many rows: each is put into words once.
+        pattern = np.packbits(np.hstack([low, high]), axis=1)
+        _, first, kind = np.unique(pattern, axis=0, return_index=True, return_inverse=True)
+        words = [
             " ".join(f"{rule}{'L' if low[row, rule] else 'H'}" for rule in np.flatnonzero(low[row] | high[row]))
-            for row in range(len(self.values))
-        )
+            for row in first
+        ]
+        return tuple(words[k] for k in kind.ravel())
 
     def groups(self, labels: Sequence[object] | None = None, smallest: int | None = None) -> Groups:
         """The anomalies by signature, near-duplicates of a signature merged; see `model.groups` for the rule.

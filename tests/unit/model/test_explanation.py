@@ -136,6 +136,7 @@ def test_columns_in_another_order_are_put_in_order_by_name() -> None:
         (lambda m: m.explain(TABLE.rename(columns={"A": "Z"})), "feature names should match"),
         (lambda m: m.explain(TABLE.iloc[:, :3]), "feature names should match"),
         (lambda m: m.explain(TABLE.assign(A=np.nan)), "A"),
+        (lambda m: m.explain(TABLE.to_numpy()), "These rows have no column names, but the model was fitted to columns"),
     ],
 )
 def test_bad_input_gets_one_sentence(call: object, sentence: str) -> None:
