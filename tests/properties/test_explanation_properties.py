@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -83,3 +86,18 @@ def test_a_constant_column_in_small_units_that_moves_breaks_its_rule() -> None:
     assert any_rule.predict(row)[0] == -1
     assert any_rule.predict(X).sum() > 250
     assert any_rule.explain(row).text(0).startswith("Row 0 keeps within the overall limit")
+
+
+def test_the_data_frame_library_does_not_matter() -> None:
+    frame = pd.DataFrame(table(9, 5, 80), columns=["a", "b", "c d", "e", "f"])
+    tables = (frame, pl.from_pandas(frame), pa.table(dict(frame)))
+    results = [ASPCA(n_components=3, scaling="standard").fit(each).explain(each) for each in tables]
+    plain = ASPCA(n_components=3, scaling="standard").fit(frame.to_numpy()).explain(frame.to_numpy())
+    for explained in results:
+        assert (explained.scores == plain.scores).all()
+        assert (explained.feature_contributions == plain.feature_contributions).all()
+        assert explained.text(3) == results[0].text(3)
+    frames = [explained.to_frame() for explained in results]
+    assert [type(one).__module__.partition(".")[0] for one in frames] == ["pandas", "polars", "pyarrow"]
+    for one in frames[1:]:
+        pd.testing.assert_frame_equal(one.to_pandas(), frames[0], check_dtype=False)

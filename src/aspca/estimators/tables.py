@@ -22,6 +22,7 @@ def refuse_odd_tables(X: Any) -> None:
         raise TypeError("Sparse data was passed, but dense data is required; use X.toarray() if it fits in memory.")
     if not hasattr(X, "__len__"):
         return
+    _refuse_doubled_names(X)
     if hasattr(X, "columns") and hasattr(X, "dtypes"):
         for position, name in enumerate(X.columns):
             _refuse_cells(X.iloc[:, position] if hasattr(X, "iloc") else X[name], repr(str(name)))
@@ -46,10 +47,26 @@ def in_order(X: Any, names: tuple[str, ...] | None) -> Any:
     """A table with the columns `names` in that order, if it has just these in another; else as it is."""
     if names is None or not hasattr(X, "columns"):
         return X
-    given = [str(name) for name in (X.column_names if hasattr(X, "column_names") else X.columns)]
+    given = _column_names(X)
     if given == list(names) or len(set(given)) != len(given) or set(given) != set(names):
         return X
     return X.select(list(names)) if hasattr(X, "select") else X[list(names)]
+
+
+def _column_names(X: Any) -> list[str]:
+    return [str(name) for name in (X.column_names if hasattr(X, "column_names") else X.columns)]
+
+
+def _refuse_doubled_names(X: Any) -> None:
+    if not hasattr(X, "columns"):
+        return
+    names = _column_names(X)
+    if len(set(names)) < len(names):
+        name = next(name for position, name in enumerate(names) if name in names[:position])
+        raise ValueError(
+            f"The column name {name!r} occurs {names.count(name)} times, but each must be unique, since rules are "
+            "written in names; rename or drop the others."
+        )
 
 
 def refuse_nameless(X: Any, names: tuple[str, ...] | None) -> None:

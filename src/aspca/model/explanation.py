@@ -210,7 +210,7 @@ class Explanation:
         needed = values - self.projections[rows, rules] * self.scale[features] / self.loadings[features, rules]
         texts = [str(rule) for rule in self.rules]
         return {
-            "row": [self.index[row] for row in rows],
+            "row": [self.index[int(row)] for row in rows],
             "score": self.scores[rows],
             "anomaly": [None] * rows.size if self.threshold is None else self.anomalies[rows],
             "rule": rules,

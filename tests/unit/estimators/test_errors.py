@@ -324,3 +324,9 @@ def test_there_is_nothing_to_calibrate_when_the_threshold_comes_from_moments() -
 )
 def test_limits_scores_and_alarms_that_do_not_exist(options: dict[str, object], sentence: str) -> None:
     assert sentence in message(ValueError, ASPCA(**options).fit, table())
+
+
+def test_two_columns_of_one_name_are_refused() -> None:
+    doubled = pd.DataFrame(table(), columns=["load", "in", "load", "out"])
+    for act in (ASPCA().fit, ASPCA().partial_fit):
+        assert message(ValueError, act, doubled).startswith("The column name 'load' occurs 2 times, but each must be")
