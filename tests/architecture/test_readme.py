@@ -1,4 +1,4 @@
-"""What the README shows runs, and prints what it says."""
+"""What the README and the pages in docs show runs, and prints what it says."""
 
 from __future__ import annotations
 
@@ -9,21 +9,30 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+PAGES = ["README.md", *sorted(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md"))]
+
+
+def blocks(page: str, language: str) -> list[str]:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    return re.findall(rf"^```{language}\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
 
 
 def test_the_two_commands_are_shown() -> None:
-    shell = "\n".join(code for language, code in BLOCKS if language == "sh")
+    shell = "\n".join(blocks("README.md", "sh"))
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     for command in ("demo", "test"):
         assert f"make {command}" in shell
         assert re.search(rf"^{command}:", makefile, re.MULTILINE)
 
 
-def test_python_blocks_run_as_one_session() -> None:
-    session = "\n".join(code for language, code in BLOCKS if language == "python")
-    test = doctest.DocTestParser().get_doctest(session, {}, "README", "README.md", 0)
-    assert len(test.examples) > 10
+def test_there_are_pages_with_code() -> None:
+    assert len(blocks("README.md", "python")) > 3
+    assert len(blocks("docs/detection.md", "python")) > 3
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_python_blocks_run_as_one_session(page: str) -> None:
+    test = doctest.DocTestParser().get_doctest("\n".join(blocks(page, "python")), {}, page, page, 0)
     assert doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(test).failed == 0
 
 

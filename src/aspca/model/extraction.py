@@ -140,6 +140,7 @@ def _solve(
         rotation, loadings = _rotated(A, kept, effort.deadline)
     else:
         rotation, loadings = np.eye(n_components), kept
+    witness = witness_of(sequence, A, unit)
     result = SparseSubspace(
         n_components=n_components,
         alpha=alpha,
@@ -150,9 +151,9 @@ def _solve(
         rotation=frozen(rotation),
         loadings=frozen(loadings),
         certificates=tuple(certificates),
-        witness=witness_of(sequence, A, unit),
+        witness=witness,
     )
-    sealed = dataclasses.replace(result.witness, seal=seal(result.claims))
+    sealed = dataclasses.replace(witness, seal=seal(result.claims))
     return dataclasses.replace(result, witness=sealed)
 
 

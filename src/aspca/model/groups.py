@@ -167,11 +167,12 @@ def _group(explanation: Explanation, signature: str, rows: Ints, labels: Sequenc
 
 
 def _in_words(explanation: Explanation, signature: str, shares: Floats) -> str:
-    top = int(np.argmax(shares))
-    most = f"most of the score, {100 * shares[top]:.0f} %, is the rule {explanation.rules[top]}"
+    def share(rule: int) -> str:
+        return f"{100 * shares[rule]:.0f} % of the score"
+
     if not signature:
-        return f"in which no single rule stands out; {most}."
-    sides = [
-        f"{'low' if side == 'L' else 'high'} in {explanation.rules[rule]}" for rule, side in _entries(signature).items()
-    ]
-    return f"{', '.join(sides)}; {most}."
+        top = int(np.argmax(shares))
+        return f"in which no single rule stands out; the largest part is {explanation.rules[top]}, {share(top)}."
+    words = {"L": "low", "H": "high"}
+    sides = [f"{words[side]} in {explanation.rules[rule]}, {share(rule)}" for rule, side in _entries(signature).items()]
+    return f"{'; '.join(sides)}."

@@ -11,6 +11,11 @@ from aspca.verify.check import check
 from aspca.verify.claims import Claims, Witness
 from aspca.verify.report import Verification
 
+_NO_PROOF = (
+    "This subspace was read from a model file, which holds its certificates but not their proof: verify it where it "
+    "was fitted, or fit again."
+)
+
 
 @dataclass(frozen=True)
 class Certificate:
@@ -66,8 +71,8 @@ class SparseSubspace:
         The sparse orthonormal basis: the last d vectors of the sequence, times Q.
     certificates : tuple of Certificate
         One per vector of the *sequence*: rotation changes no score, so the subspace's certificate is the sequence's.
-    witness : Witness
-        What `verify` needs besides the matrix.
+    witness : Witness or None
+        What `verify` needs besides the matrix; None for a result read from a model file, which keeps no proof.
     """
 
     n_components: int
@@ -79,7 +84,7 @@ class SparseSubspace:
     rotation: Floats
     loadings: Floats
     certificates: tuple[Certificate, ...]
-    witness: Witness
+    witness: Witness | None
 
     def __repr__(self) -> str:
         p, d = self.loadings.shape
@@ -96,7 +101,9 @@ class SparseSubspace:
 
     @property
     def claims(self) -> Claims:
-        """All that is claimed, as plain arrays for the verifier."""
+        """All that is claimed, as plain arrays for the verifier; refused where the witness is missing."""
+        if self.witness is None:
+            raise ValueError(_NO_PROOF)
         c = self.certificates
         return Claims(
             forward=self.variant in ("F", "FG"),
@@ -121,6 +128,9 @@ class SparseSubspace:
         """Check every claim from A, the vectors and the witness alone, by code that shares nothing with the solver.
 
         Feasibility and orthonormality, Q'Q = I, that the rotation did not raise the l1 norm, and both bounds of
-        every step. The result is truthy if all hold; its `problems` are sentences otherwise.
+        every step. The result is truthy if all hold; its `problems` are sentences otherwise. A result read from a model
+        file holds no proof, and so is not verified.
         """
+        if self.witness is None:
+            return Verification((_NO_PROOF,))
         return check(A, self.claims)

@@ -39,14 +39,18 @@ def warmth_from(previous: SparseSubspace | None, p: int, unit: float) -> Callabl
     """What an earlier result offers to a step on some features: its vectors there, and the multipliers of that step."""
     if previous is None:
         return lambda step, features: None
-    vectors, blocks = previous.sequence, previous.witness.blocks
+    vectors, witness = previous.sequence, previous.witness
     if vectors.shape[0] != p:
         raise ValueError(f"warm_start has {vectors.shape[0]} features, A has {p}.")
+    if witness is None:
+        # Read from a model file, without the multipliers that a step would start from.
+        return lambda step, features: None
+    blocks = witness.blocks
     home = np.empty(p, dtype=np.intp)
     history: list[list[Multiplier]] = [[] for _ in blocks]
     for index, block in enumerate(blocks):
         home[block] = index
-    for multiplier in previous.witness.multipliers:
+    for multiplier in witness.multipliers:
         history[multiplier.block].append(multiplier)
 
     def warmth(step: int, features: Ints) -> Warmth:
