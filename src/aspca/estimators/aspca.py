@@ -49,6 +49,8 @@ class ASPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OutlierMixin, Bas
         Number of rules: directions of the *abnormal* subspace.
     alpha : float >= 0 or "auto", default="auto"
         Weight of sparsity, on the scale of the scaled covariance (the paper's lambda divided by n).
+    max_features : int or None, default=None
+        At most so many features per rule: where `alpha` gives more, it is raised along a path until no rule has.
     variant : {"F", "B", "FG", "BG", "G"}, default="BG"
         See `aspca.sparse_subspace`.
     rounding : {"sparse", "dominant"}, default="sparse"
@@ -148,6 +150,7 @@ class ASPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OutlierMixin, Bas
         rule_limit: str | float = "pearson",
         level: float = 0.975,
         alarm: str = "total",
+        max_features: int | None = None,
         tol: float = 1e-6,
         max_iter: int = 5000,
         time_budget: float | None = None,
@@ -163,6 +166,7 @@ class ASPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OutlierMixin, Bas
         self.rule_limit = rule_limit
         self.level = level
         self.alarm = alarm
+        self.max_features = max_features
         self.tol = tol
         self.max_iter = max_iter
         self.time_budget = time_budget

@@ -15,6 +15,7 @@ from aspca.model.canonical import canonical_rules
 from aspca.model.defaults import default_alpha, default_n_components
 from aspca.model.explanation import Explanation
 from aspca.model.extraction import sparse_subspace
+from aspca.model.feature_cap import capped_subspace
 from aspca.model.hotelling import Hotelling, hotelling
 from aspca.model.rules import Rule, rules_of, unresolved_variance
 from aspca.model.scaling import column_scale, scaled_covariance
@@ -38,6 +39,7 @@ class Settings:
     tol: float
     max_iter: int
     time_budget: float | None
+    max_features: int | None
     alarms: AlarmSettings
 
     @classmethod
@@ -222,18 +224,25 @@ def fit_model(
             f"n_components must lie between 1 and {p} (the number of features), got {settings.n_components}."
         )
     d = default_n_components(covariance) if settings.n_components == "auto" else int(settings.n_components)
+
+    def solve(alpha: float, warm_start: SparseSubspace | None) -> SparseSubspace:
+        return sparse_subspace(
+            covariance,
+            d,
+            alpha,
+            settings.variant,
+            settings.rounding,
+            tol=settings.tol,
+            max_iter=settings.max_iter,
+            time_budget=settings.time_budget,
+            warm_start=warm_start,
+        )
+
     alpha = default_alpha(covariance) if settings.alpha == "auto" else float(settings.alpha)
-    subspace = sparse_subspace(
-        covariance,
-        d,
-        alpha,
-        settings.variant,
-        settings.rounding,
-        tol=settings.tol,
-        max_iter=settings.max_iter,
-        time_budget=settings.time_budget,
-        warm_start=warm_start,
-    )
+    if settings.max_features is None:
+        subspace = solve(alpha, warm_start)
+    else:
+        subspace = capped_subspace(covariance, settings.max_features, alpha, solve)
     loadings = subspace.loadings
     projected, unresolved = _projected(loadings, covariance), _unresolved(loadings, covariance)
     weights = score_weights(settings.score, projected, unresolved)
@@ -244,7 +253,7 @@ def fit_model(
         _contribution_floors(moments, scale, loadings @ weights),
     )
     shown = tuple(f"x{j}" for j in range(p)) if names is None else tuple(names)
-    return Model(settings, shown, moments, scale, covariance, subspace, alpha, weights, alarms)
+    return Model(settings, shown, moments, scale, covariance, subspace, subspace.alpha, weights, alarms)
 
 
 def _projected(loadings: Floats, covariance: Floats) -> Floats:

@@ -331,6 +331,7 @@ def test_parameters_and_clones() -> None:
         "rule_limit": "quantile",
         "level": 0.9,
         "alarm": "any",
+        "max_features": None,
         "tol": 1e-5,
         "max_iter": 77,
         "time_budget": 60.0,
