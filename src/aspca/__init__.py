@@ -12,6 +12,9 @@ __version__ = "0.1.0.dev0"
 
 if TYPE_CHECKING:
     from aspca.estimators.aspca import ASPCA
+    from aspca.estimators.selection import Selection, select
+    from aspca.estimators.stored import load, save
+    from aspca.files.errors import ModelFileError
     from aspca.model.explanation import Explanation
     from aspca.model.extraction import TiedSubspaceWarning, sparse_subspace
     from aspca.model.groups import Group, Groups
@@ -30,11 +33,16 @@ _HOME = {
     "Groups": "aspca.model.groups",
     "Incident": "aspca.model.incidents",
     "Limit": "aspca.model.limits",
+    "ModelFileError": "aspca.files.errors",
     "Moments": "aspca.moments",
     "Rule": "aspca.model.rules",
+    "Selection": "aspca.estimators.selection",
     "SparseSubspace": "aspca.model.subspace",
     "TiedSubspaceWarning": "aspca.model.extraction",
     "benjamini_hochberg": "aspca.model.limits",
+    "load": "aspca.estimators.stored",
+    "save": "aspca.estimators.stored",
+    "select": "aspca.estimators.selection",
     "sparse_subspace": "aspca.model.extraction",
     "sparse_subspace_path": "aspca.model.path",
 }
@@ -47,11 +55,16 @@ __all__ = [
     "Groups",
     "Incident",
     "Limit",
+    "ModelFileError",
     "Moments",
     "Rule",
+    "Selection",
     "SparseSubspace",
     "TiedSubspaceWarning",
     "benjamini_hochberg",
+    "load",
+    "save",
+    "select",
     "sparse_subspace",
     "sparse_subspace_path",
 ]

@@ -48,7 +48,7 @@ def row(name: str, variant: str, lam: float, rounding: str = "dominant", normal_
     except FileNotFoundError as error:
         pytest.skip(str(error))
     X = data.data[data.labels == 0] if normal_only else data.data
-    model = ASPCA(
+    model = ASPCA.paper(
         n_components={"breast": 10, "kdd99": 35, "synthetic": 4}[name],
         alpha=lam / X.shape[0],
         variant=variant,

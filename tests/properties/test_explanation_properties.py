@@ -44,7 +44,7 @@ def test_contributions_sum_and_rows_stand_alone(seed: int, p: int, score: str, d
         assert (np.abs(alone.feature_contributions[0] - explained.feature_contributions[row]) <= slack[row]).all()
     # The nearest normal row obeys every rule; rounding of its values is all that is left.
     left = -model.score_samples(explained.repaired)
-    assert (left <= 1e-20 * np.maximum(scores, 1.0) + 100 * model.model_.contribution_floors.sum()).all()
+    assert (left <= 1e-20 * np.maximum(scores, 1.0) + 100 * model.model_.floors.total).all()
 
 
 @pytest.mark.parametrize("score", SCORES)

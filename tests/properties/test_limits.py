@@ -16,7 +16,7 @@ from aspca.model.limits import (
     rule_limits,
     score_limit,
 )
-from aspca.model.scores import SCORES, contribution_variances, score_variances, score_weights
+from aspca.model.scores import SCORES, score_variances, score_weights
 
 MANY = settings(max_examples=100, deadline=None, derandomize=True)
 SEEDS = st.integers(0, 2**32 - 1)
@@ -38,7 +38,7 @@ def projections(draw) -> np.ndarray:
 
 def scores_of(kind: str, Y: np.ndarray) -> np.ndarray:
     d = Y.shape[1]
-    return np.square(Y @ score_weights(kind, Y.T @ Y / len(Y), np.zeros(d))).sum(axis=1)
+    return np.square(Y @ score_weights(kind, Y.T @ Y / len(Y), np.zeros(d), 0.0)).sum(axis=1)
 
 
 @MANY
@@ -50,12 +50,12 @@ def test_weights_are_finite_and_scores_never_negative(kind, d, seed, unresolved)
     mixing[:, rng.integers(d)] *= rng.integers(2)
     mixing[:, 0] = mixing[:, -1]
     projected, floor = mixing.T @ mixing, np.full(d, unresolved)
-    W = score_weights(kind, projected, floor)
+    W = score_weights(kind, projected, floor, 0.0)
     assert np.isfinite(W).all()
     terms = np.square(rng.normal(size=(20, d)) @ W)
     assert (terms >= 0).all()
     assert np.isfinite(terms).all()
-    variances, own = score_variances(W, projected, floor), contribution_variances(W, projected, floor)
+    variances, own = score_variances(W, projected, floor), np.maximum(np.diag(W @ projected @ W), 0.0)
     assert (np.r_[variances, own] >= 0).all()
     # On average over training rows a rule counts one unit, or less where its spread is below the floor.
     if kind != "spe":
@@ -99,8 +99,8 @@ def test_rotating_rules_changes_no_squared_prediction_error(Y, seed) -> None:
 def test_the_order_of_rules_does_not_matter(Y, kind, seed) -> None:
     order = np.random.default_rng(seed).permutation(Y.shape[1])
     projected, none = Y.T @ Y / len(Y), np.zeros(Y.shape[1])
-    W = score_weights(kind, projected, none)
-    moved = score_weights(kind, projected[np.ix_(order, order)], none)
+    W = score_weights(kind, projected, none, 0.0)
+    moved = score_weights(kind, projected[np.ix_(order, order)], none, 0.0)
     assert moved == pytest.approx(W[np.ix_(order, order)], rel=1e-8, abs=1e-9)
     # Each rule keeps its own contribution.
     assert np.square(Y[:, order] @ moved) == pytest.approx(np.square(Y @ W)[:, order], rel=1e-7, abs=1e-9)

@@ -18,7 +18,7 @@ def demo(out: TextIO) -> None:
     """Write the demonstration to `out`."""
     data = load_synthetic()
     n = data.data.shape[0]
-    model = ASPCA(n_components=_RULES, alpha=_LAMBDA / n, scaling="none")
+    model = ASPCA(n_components=_RULES, alpha=_LAMBDA / n, scaling="none", score="spe")
     model.fit_moments(Moments.from_array(data.data), feature_names=data.feature_names)
     scores = -model.score_samples(data.data)
     shares = model.transform(data.data) ** 2

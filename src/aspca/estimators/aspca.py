@@ -58,7 +58,7 @@ class ASPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OutlierMixin, Bas
     scaling : {"maxabs", "standard", "none"}, default="maxabs"
         What centred columns are divided by: their largest absolute value (the paper's), their standard deviation, or
         nothing.
-    score : {"spe", "standardized", "whitened"}, default="spe"
+    score : {"spe", "standardized", "whitened"}, default="whitened"
         The sum of squared projections (the paper's squared prediction error); each rule in units of its own spread; or
         the rules decorrelated jointly. All are sums of one non-negative contribution per rule.
     contamination : float in (0, 0.5] or "auto", default="auto"
@@ -69,7 +69,7 @@ class ASPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OutlierMixin, Bas
         ("quantile", "pot"), of rows kept out of the fit and handed to `calibrate` ("conformal"), or a number.
         `threshold_limit_` says what it assumes.
     rule_limit : as `limit`, default="pearson"
-        The same for each rule's own contribution, so that of normal rows at most 1 - level break any rule. From
+        The same for each rule's own deviation, so that of normal rows at most 1 - level break any rule. From
         moments all three names give the same, exact value.
     level : float in (0, 1), default=0.975
         Share of normal rows that the limit is meant to let pass.
@@ -98,7 +98,7 @@ class ASPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OutlierMixin, Bas
     threshold_limit_ : Limit
         The threshold's name, level and what it assumes.
     rule_limits_ : ndarray of shape (n_components,)
-        Contribution above which a row breaks a rule: such that of normal rows at most 1 - level break any.
+        Squared projection above which a row breaks a rule: such that of normal rows at most 1 - level break any.
     model_ : Model
         All of the above in one frozen object.
     offset_ : float
@@ -144,7 +144,7 @@ class ASPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OutlierMixin, Bas
         rounding: str = "sparse",
         *,
         scaling: str = "maxabs",
-        score: str = "spe",
+        score: str = "whitened",
         contamination: float | str = "auto",
         limit: str | float = "pearson",
         rule_limit: str | float = "pearson",
@@ -170,6 +170,14 @@ class ASPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OutlierMixin, Bas
         self.tol = tol
         self.max_iter = max_iter
         self.time_budget = time_budget
+
+    @classmethod
+    def paper(cls, **parameters: Any) -> Self:
+        """The paper's own settings: the plain sum of squares and the dominant rounding; `parameters` as in `ASPCA`.
+
+        The paper chose `n_components` and its lambda (`alpha` times the number of rows) by hand.
+        """
+        return cls(**{"score": "spe", "rounding": "dominant", "scaling": "maxabs", "variant": "BG", **parameters})
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The constructor's parameters, as in scikit-learn."""

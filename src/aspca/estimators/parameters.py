@@ -35,9 +35,7 @@ def check_parameters(given: Mapping[str, Any]) -> None:
     if cap is not None and not (_is_real(cap) and float(cap).is_integer() and cap >= 1):
         raise ValueError(f"max_features must be None or an integer of at least 1, got {cap!r}.")
     if cap is not None and given["variant"] == "G":
-        raise ValueError(
-            "max_features raises alpha, which variant G does not use; take another variant."
-        )
+        raise ValueError("max_features raises alpha, which variant G does not use; take another variant.")
     tol, max_iter, time_budget = given["tol"], given["max_iter"], given["time_budget"]
     if not (_is_real(tol) and 0 < tol < 1):
         raise ValueError(f"tol must be a number between 0 and 1, got {tol!r}.")

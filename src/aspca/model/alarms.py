@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.stats import chi2, f
 
 from aspca.linalg.arrays import Floats
 from aspca.model.limits import FROM_MOMENTS, Limit, conformal_p_values, rule_limits, score_limit
@@ -58,7 +59,8 @@ class Alarms:
     total : Limit or None
         Of the score; None while it waits for rows.
     rules : tuple of Limit, or None
-        Of each rule's contribution, so that of normal rows at most 1 - level break any; None while they wait for rows.
+        Of each rule's squared deviation in the scaled space, so that of normal rows at most 1 - level break any; None
+        while they wait for rows.
     calibration : ndarray of shape (m,) or None
         Ascending scores of rows kept out of the fit, for p-values; only with ``limit="conformal"``.
     """
@@ -78,7 +80,7 @@ class Alarms:
         return self.total.value
 
     def the_rules(self) -> Floats:
-        """Contribution (d,) above which each rule is broken; refused while they wait for rows."""
+        """Squared deviation (d,) above which each rule is broken; refused while they wait for rows."""
         if self.rules is None:
             raise ValueError(
                 f"rule_limit={self.settings.rule_limit!r} takes the rules' limits from rows that this model does not "
@@ -86,15 +88,15 @@ class Alarms:
             )
         return np.array([limit.value for limit in self.rules])
 
-    def decision(self, contributions: Floats) -> Floats:
-        """Negative for anomalies (n,), from the rules' contributions (n, d), where rules have a say.
+    def decision(self, scores: Floats, squares: Floats) -> Floats:
+        """Negative for anomalies (n,), from scores (n,) and squared deviations (n, d), where rules have a say.
 
         The largest excess decides, each in multiples of its limit.
         """
-        excess = (contributions / np.maximum(self.the_rules(), 1e-300)).max(axis=1)
+        excess = (squares / np.maximum(self.the_rules(), 1e-300)).max(axis=1)
         unit = 1.0 if self.total is None else self.total.value
         if self.settings.alarm == "any":
-            excess = np.maximum(excess, contributions.sum(axis=1) / max(self.the_total(), 1e-300))
+            excess = np.maximum(excess, scores / max(self.the_total(), 1e-300))
         return np.asarray(unit * (1.0 - excess), dtype=np.float64)
 
     def p_values(self, scores: Floats) -> Floats:
@@ -107,49 +109,77 @@ class Alarms:
         return conformal_p_values(self.calibration, scores)
 
 
+@dataclass(frozen=True, eq=False)
+class Floors:
+    """What rounding alone can produce where every rule holds exactly: no limit lies below."""
+
+    total: float
+    squares: Floats
+
+
 def alarms_from_moments(
-    settings: AlarmSettings, score_variances: Floats, contribution_variances: Floats, floors: Floats
+    settings: AlarmSettings, floors: Floors, score_variances: Floats, variances: Floats, fitted_to: float | None
 ) -> Alarms:
     """The limits that need no rows; the others are left open.
 
     Parameters
     ----------
-    score_variances, contribution_variances : (d,)
-        See `model.scores`.
-    floors : (d,)
-        Contributions that rounding alone can produce: no limit lies below.
+    score_variances : (d,)
+        Eigenvalues of the covariance of the weighted projections, see `model.scores`.
+    variances : (d,)
+        Of the projections.
+    fitted_to : float or None
+        For the whitened score, the number of rows it was fitted to: see `few_rows_factor`.
     """
     limit, level = settings.total
-    total = None if needs_rows(limit) else score_limit(limit, level, variances=score_variances)
-    each = _level_of_each(settings, floors.size)
-    rules = (
-        None
-        if needs_rows(settings.rule_limit)
-        else rule_limits(settings.rule_limit, each, variances=contribution_variances)
-    )
-    return Alarms(settings, _floored(total, float(floors.sum())), _all_floored(rules, floors))
+    total = rules = None
+    if not needs_rows(limit):
+        total = score_limit(limit, level, variances=score_variances)
+        if fitted_to is not None and total.name != "fixed":
+            # Directions at the floor have weight below one: their units were given, not fitted.
+            fitted = int((score_variances > 1.0 - 1e-9).sum())
+            total = replace(total, value=total.value * few_rows_factor(fitted, fitted_to, level))
+        total = _floored(total, floors.total)
+    if not needs_rows(settings.rule_limit):
+        each = _level_of_each(settings, floors.squares.size)
+        rules = _all_floored(rule_limits(settings.rule_limit, each, variances=variances), floors)
+    return Alarms(settings, total, rules)
 
 
 def alarms_from_rows(
-    alarms: Alarms, scores: Floats, contributions: Floats | None, weights: Floats | None, floors: Floats
+    alarms: Alarms, floors: Floors, scores: Floats | None, squares: Floats | None, weights: Floats | None
 ) -> Alarms:
     """The same limits, those that rest on rows taken from these.
 
-    `scores` (n,), `weights` (n,) or None; `contributions` (n, d) only where the rules' limits rest on rows.
+    `scores` (n,) and `squares` (n, d), the squared deviations, where the limits in question need them; `weights` (n,)
+    or None. Conformal limits count rows, whatever their weight.
     """
     settings = alarms.settings
     limit, level = settings.total
     total, rules, calibration = alarms.total, alarms.rules, alarms.calibration
-    if needs_rows(limit):
+    if needs_rows(limit) and scores is not None:
         found = score_limit(limit, level, scores=scores, weights=None if limit == "conformal" else weights)
-        total = _floored(replace(found, value=found.value * _ABOVE_ROUNDING), float(floors.sum()))
+        total = _floored(replace(found, value=found.value * _ABOVE_ROUNDING), floors.total)
         calibration = np.sort(scores) if limit == "conformal" else None
-    if needs_rows(settings.rule_limit):
-        each = _level_of_each(settings, floors.size)
+    if needs_rows(settings.rule_limit) and squares is not None:
+        each = _level_of_each(settings, floors.squares.size)
         counted = None if settings.rule_limit == "conformal" else weights
-        found_each = rule_limits(settings.rule_limit, each, contributions=contributions, weights=counted)
+        found_each = rule_limits(settings.rule_limit, each, contributions=squares, weights=counted)
         rules = _all_floored(tuple(replace(one, value=one.value * _ABOVE_ROUNDING) for one in found_each), floors)
     return Alarms(settings, total, rules, calibration)
+
+
+def few_rows_factor(d: int, n_rows: float, level: float) -> float:
+    """How much higher the limit of a Mahalanobis distance in d directions is for a covariance from `n_rows` rows.
+
+    For Gaussian rows it is d (n + 1) / (n - d) F(d, n - d) for a new row, chi2(d) were the covariance known. Other
+    scores take no inverse of the covariance and hardly need it. Of more than n - 2 directions n - 2 are counted.
+    """
+    d = min(d, int(n_rows) - 2)
+    if d < 1:
+        return 1.0
+    fitted = d * (n_rows + 1.0) / (n_rows - d) * float(f.ppf(level, d, n_rows - d))
+    return fitted / float(chi2.ppf(level, d))
 
 
 def _level_of_each(settings: AlarmSettings, d: int) -> float:
@@ -157,13 +187,9 @@ def _level_of_each(settings: AlarmSettings, d: int) -> float:
     return 1.0 - (1.0 - settings.total[1]) / d
 
 
-def _floored(limit: Limit | None, floor: float) -> Limit | None:
-    return None if limit is None else replace(limit, value=max(limit.value, floor))
+def _floored(limit: Limit, floor: float) -> Limit:
+    return replace(limit, value=max(limit.value, floor))
 
 
-def _all_floored(limits: tuple[Limit, ...] | None, floors: Floats) -> tuple[Limit, ...] | None:
-    if limits is None:
-        return None
-    return tuple(
-        replace(limit, value=max(limit.value, float(floor))) for limit, floor in zip(limits, floors, strict=True)
-    )
+def _all_floored(limits: tuple[Limit, ...], floors: Floors) -> tuple[Limit, ...]:
+    return tuple(_floored(limit, float(floor)) for limit, floor in zip(limits, floors.squares, strict=True))

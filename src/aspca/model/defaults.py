@@ -5,14 +5,16 @@ from __future__ import annotations
 import numpy as np
 
 from aspca.linalg.arrays import Floats
+from aspca.model.scores import SHARE_OF_TYPICAL
+from aspca.solvers.blocks import split
 
-# A direction that carries less than this share of an average feature's variance counts as abnormal.
-_SHARE_OF_VARIANCE = 0.1
-# The penalty, as a share of an average feature's variance.
-_SHARE_OF_PENALTY = 0.01
+# A direction that carries less than this share of a typical feature's variance counts as abnormal.
+_SHARE_OF_VARIANCE = 0.3
+# Above so many features that hang together, a certified sparse sequence takes minutes instead of seconds.
+_LARGEST_BLOCK = 64
 
 
-def _average_variance(covariance: Floats) -> float:
+def typical_variance(covariance: Floats) -> float:
     """Mean variance of the features that vary at all."""
     variance = np.diag(covariance)
     varying = variance[variance > 0]
@@ -22,9 +24,15 @@ def _average_variance(covariance: Floats) -> float:
 def default_n_components(covariance: Floats) -> int:
     """Number of directions with little variance, constant features included; at least 1."""
     values = np.linalg.eigvalsh(covariance)
-    return max(1, int((values <= _SHARE_OF_VARIANCE * _average_variance(covariance)).sum()))
+    return max(1, int((values <= _SHARE_OF_VARIANCE * typical_variance(covariance)).sum()))
 
 
-def default_alpha(covariance: Floats) -> float:
-    """A penalty small beside what features vary, large beside what rules do."""
-    return _SHARE_OF_PENALTY * _average_variance(covariance)
+def default_alpha(covariance: Floats, n_components: int) -> float:
+    """The mean variance of the abnormal directions: a rule may be as much looser as it is sparser.
+
+    No less than the variance below which the score tells no rules apart: exact rules are to be sparse too. Zero, so that the exact PCA subspace is rotated, where more than 64 features hang together at that penalty: there
+    the rotation alone detects as well, in a hundredth of the time (docs/choices.md).
+    """
+    lowest = np.linalg.eigvalsh(covariance)[:n_components]
+    alpha = max(float(lowest.mean()), SHARE_OF_TYPICAL * typical_variance(covariance))
+    return alpha if max(block.size for block in split(covariance, alpha)) <= _LARGEST_BLOCK else 0.0

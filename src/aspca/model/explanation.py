@@ -1,9 +1,8 @@
 """Why a row scores what it scores: the exact split over rules and features, and what would be normal.
 
 Notation: x a row, y (d,) its projections on the rules in the scaled space, z = y W the weighted ones of the score in
-use (see `model.scores`). The score is sum_i z_i^2: rule i contributes z_i^2, and its share is split over its features
-by the squares of its weighted loadings, which add up to one. Nothing is approximated: both splits are non-negative and
-sum to the score.
+use (see `model.scores`). The score is sum_i z_i^2: rule i contributes z_i^2, and `model.blame` splits the score over
+the features. Nothing is approximated: both splits are non-negative and sum to the score.
 """
 
 from __future__ import annotations
@@ -18,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from aspca.linalg.arrays import Bools, Floats, Ints
+from aspca.model.blame import FeatureSplit
 from aspca.model.frames import frame
 from aspca.model.groups import Groups, groups_of
 from aspca.model.incidents import Incident, incidents_of
@@ -50,7 +50,7 @@ class Explanation:
     threshold : float or None
         Score above which a row is an anomaly.
     rule_limits : ndarray of shape (d,)
-        Contribution above which a rule is broken.
+        Squared projection above which a rule is broken.
     """
 
     rules: tuple[Rule, ...]
@@ -60,7 +60,8 @@ class Explanation:
     projections: Floats
     weighted: Floats
     loadings: Floats
-    weighted_loadings: Floats
+    blame: FeatureSplit
+    scaled: Floats
     scale: Floats
     threshold: float | None
     rule_limits: Floats
@@ -78,10 +79,7 @@ class Explanation:
 
     @cached_property
     def feature_contributions(self) -> Floats:
-        squares = self.weighted_loadings**2
-        total = squares.sum(axis=0)
-        # A rule without weight contributes nothing, however it is split.
-        return np.asarray(self.rule_contributions @ (squares / np.where(total > 0, total, 1.0)).T, dtype=np.float64)
+        return self.blame(self.scaled, self.weighted)
 
     @cached_property
     def shares(self) -> Floats:
@@ -91,8 +89,8 @@ class Explanation:
 
     @cached_property
     def multiples(self) -> Floats:
-        """Each rule's contribution in multiples of its limit (n, d)."""
-        return np.asarray(self.rule_contributions / np.maximum(self.rule_limits, 1e-300), dtype=np.float64)
+        """Each rule's squared deviation in multiples of its limit (n, d)."""
+        return np.asarray(self.projections**2 / np.maximum(self.rule_limits, 1e-300), dtype=np.float64)
 
     @cached_property
     def deviations(self) -> Floats:
@@ -109,7 +107,7 @@ class Explanation:
     @cached_property
     def broken(self) -> Bools:
         """Which rules each row breaks, by the rule's own limit (n, d)."""
-        return np.asarray(self.rule_contributions > self.rule_limits)
+        return np.asarray(self.projections**2 > self.rule_limits)
 
     # ---- what would be normal
 
@@ -167,7 +165,8 @@ class Explanation:
             size = f"its sides differ by {size}"
         if not told.exact and abs(deviation) < 1e6 * told.spread:
             size += f", {abs(deviation) / told.spread:.2g} times its spread"
-        sentence = f"It breaks the rule {told}: {size}, {100 * self.shares[row, rule]:.0f} % of the score."
+        verb = "breaks" if self.broken[row, rule] else "strains"
+        sentence = f"It {verb} the rule {told}: {size}, {100 * self.shares[row, rule]:.0f} % of the score."
         if shown.size <= _FEATURES_TOLD:
             needed = self.needed(row, rule)
             options = [

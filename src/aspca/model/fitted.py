@@ -10,16 +10,17 @@ from typing import Any
 import numpy as np
 
 from aspca.linalg.arrays import Floats
-from aspca.model.alarms import Alarms, AlarmSettings, alarms_from_moments, alarms_from_rows, needs_rows
+from aspca.model.alarms import Alarms, AlarmSettings, Floors, alarms_from_moments, alarms_from_rows, needs_rows
+from aspca.model.blame import FeatureSplit
 from aspca.model.canonical import canonical_rules
-from aspca.model.defaults import default_alpha, default_n_components
+from aspca.model.defaults import default_alpha, default_n_components, typical_variance
 from aspca.model.explanation import Explanation
 from aspca.model.extraction import sparse_subspace
 from aspca.model.feature_cap import capped_subspace
 from aspca.model.hotelling import Hotelling, hotelling
 from aspca.model.rules import Rule, rules_of, unresolved_variance
 from aspca.model.scaling import column_scale, scaled_covariance
-from aspca.model.scores import contribution_variances, score_variances, score_weights
+from aspca.model.scores import score_variances, score_weights
 from aspca.model.scoring import Projector, Rows
 from aspca.model.subspace import Certificate, SparseSubspace
 from aspca.model.widening import held_out_widening
@@ -99,9 +100,9 @@ class Model:
         return _projected(self.loadings, self.covariance)
 
     @cached_property
-    def contribution_floors(self) -> Floats:
-        """Contribution of each rule that rounding of the values alone can produce where it holds exactly."""
-        return _contribution_floors(self.moments, self.scale, self.weighted_loadings)
+    def floors(self) -> Floors:
+        """What rounding of the values alone can produce where every rule holds exactly."""
+        return _floors(self.moments, self.scale, self.loadings, self.weights)
 
     # ---- scores
 
@@ -112,6 +113,13 @@ class Model:
     @property
     def scorer(self) -> Projector:
         return self._projector(self.weighted_loadings)
+
+    def _centred(self, X: Rows) -> Floats:
+        """Rows (n, p) centred and scaled."""
+        centred = np.subtract(X, self.moments.centre, dtype=np.float64, casting="unsafe")
+        centred -= self.moments.residual
+        centred /= self.scale
+        return centred
 
     def _projector(self, loadings: Floats) -> Projector:
         return Projector(self.moments.centre, self.moments.residual, self.scale, loadings)
@@ -129,11 +137,9 @@ class Model:
 
     def calibrated(self, X: Rows, weights: Floats | None = None) -> Model:
         """The same model, its limits that rest on rows taken from these (n, p)."""
-        scorer = self.scorer
-        rules_too = needs_rows(self.settings.alarms.rule_limit)
-        contributions = scorer.project(X) ** 2 if rules_too else None
-        floors = self.contribution_floors
-        return replace(self, alarms=alarms_from_rows(self.alarms, scorer.score(X), contributions, weights, floors))
+        scores = self.scorer.score(X) if needs_rows(self.settings.alarms.total[0]) else None
+        squares = self.projector.project(X) ** 2 if needs_rows(self.settings.alarms.rule_limit) else None
+        return replace(self, alarms=alarms_from_rows(self.alarms, self.floors, scores, squares, weights))
 
     def checked(self, X: Rows) -> Model:
         """The same model, its rules checked on rows (n, p) that took no part in the fit."""
@@ -144,7 +150,8 @@ class Model:
         """Negative for anomalies (n,), by the alarm asked for."""
         if self.settings.alarms.alarm == "total":
             return np.asarray(self.alarms.the_total() - self.scorer.score(X))
-        return self.alarms.decision(self.scorer.project(X) ** 2)
+        projections = self.projector.project(X)
+        return self.alarms.decision(np.square(projections @ self.weights).sum(axis=1), projections**2)
 
     # ---- what it says
 
@@ -165,11 +172,8 @@ class Model:
         )
 
     def _deviation_limits(self) -> list[float] | None:
-        """How far each rule may be off, in the scaled space; None where rules are judged jointly, or not yet."""
-        if self.alarms.rules is None or self.settings.score == "whitened":
-            return None
-        roots = np.sqrt(self.alarms.the_rules()) / np.diag(self.weights)
-        return [float(root) for root in roots]
+        """How far each rule may be off, in the scaled space; None while limits wait for rows."""
+        return None if self.alarms.rules is None else [float(np.sqrt(limit.value)) for limit in self.alarms.rules]
 
     @property
     def _certificate(self) -> tuple[Certificate, ...]:
@@ -200,7 +204,8 @@ class Model:
             projections=projections,
             weighted=projections if self.settings.score == "spe" else projections @ self.weights,
             loadings=self.loadings,
-            weighted_loadings=self.weighted_loadings,
+            blame=FeatureSplit(self.weighted_loadings, typical_variance(self.covariance)),
+            scaled=self._centred(X),
             scale=self.scale,
             threshold=None if self.alarms.total is None else self.alarms.total.value,
             rule_limits=self.alarms.the_rules(),
@@ -238,19 +243,20 @@ def fit_model(
             warm_start=warm_start,
         )
 
-    alpha = default_alpha(covariance) if settings.alpha == "auto" else float(settings.alpha)
+    alpha = default_alpha(covariance, d) if settings.alpha == "auto" else float(settings.alpha)
     if settings.max_features is None:
         subspace = solve(alpha, warm_start)
     else:
         subspace = capped_subspace(covariance, settings.max_features, alpha, solve)
     loadings = subspace.loadings
     projected, unresolved = _projected(loadings, covariance), _unresolved(loadings, covariance)
-    weights = score_weights(settings.score, projected, unresolved)
+    weights = score_weights(settings.score, projected, unresolved, typical_variance(covariance))
     alarms = alarms_from_moments(
         settings.alarms,
+        _floors(moments, scale, loadings, weights),
         score_variances(weights, projected, unresolved),
-        contribution_variances(weights, projected, unresolved),
-        _contribution_floors(moments, scale, loadings @ weights),
+        np.maximum(np.diag(projected), unresolved),
+        fitted_to=max(moments.weight, moments.n_rows) if settings.score == "whitened" else None,
     )
     shown = tuple(f"x{j}" for j in range(p)) if names is None else tuple(names)
     return Model(settings, shown, moments, scale, covariance, subspace, subspace.alpha, weights, alarms)
@@ -266,7 +272,9 @@ def _unresolved(loadings: Floats, covariance: Floats) -> Floats:
     return np.array([unresolved_variance(np.abs(column), covariance) for column in loadings.T])
 
 
-def _contribution_floors(moments: Moments, scale: Floats, weighted_loadings: Floats) -> Floats:
+def _floors(moments: Moments, scale: Floats, loadings: Floats, weights: Floats) -> Floors:
+    """What rounding of the values alone can produce where every rule holds exactly."""
     largest = np.maximum(np.abs(moments.minimum), np.abs(moments.maximum))
     per_feature = 8.0 * np.finfo(np.float64).eps * (largest / scale)
-    return np.asarray((np.abs(weighted_loadings.T) @ per_feature) ** 2, dtype=np.float64)
+    total = np.square(np.abs((loadings @ weights).T) @ per_feature).sum()
+    return Floors(float(total), np.square(np.abs(loadings.T) @ per_feature))

@@ -110,8 +110,8 @@ def rule_limits(
     limit, level, weights
         As for `score_limit`. A number is the limit of every rule.
     variances : (d,), for "pearson", "box" and "jackson-mudholkar"
-        Variances of the weighted projections, see `scores.contribution_variances`. For one rule no approximation is
-        needed: all three are the exact quantile of its variance times chi2(1), were the rows Gaussian.
+        Variances of the projections. For one rule no approximation is needed: all three are the exact quantile of its
+        variance times chi2(1), were the rows Gaussian.
     contributions : (n, d), for the others
         Squared weighted projections of rows.
     """

@@ -8,12 +8,12 @@ from aspca.linalg.arrays import Floats
 
 SCORES = ("spe", "standardized", "whitened")
 
-# No rule counts as tighter than this share of the loosest one's variance, a thousandth of its spread. Data often carry
-# no more than three or four digits: an exact rule must not shout down all others over what rounding in the source did.
-_SHARE_OF_LOOSEST = 1e-6
+# No rule counts as tighter than this share of a typical feature's variance, 2 % of its spread: an exact rule must not
+# shout down all others over what rounding in the source did. Chosen by benchmarks/causes.py, see docs/choices.md.
+SHARE_OF_TYPICAL = 5e-4
 
 
-def score_weights(kind: str, projected: Floats, unresolved: Floats) -> Floats:
+def score_weights(kind: str, projected: Floats, unresolved: Floats, typical: float) -> Floats:
     """The matrix W (d, d) with which a row of projections y (d,) scores sum_j ((y @ W)_j)^2.
 
     Every term is the contribution of one rule: never negative, and together they are the score, exactly.
@@ -31,12 +31,14 @@ def score_weights(kind: str, projected: Floats, unresolved: Floats) -> Floats:
         V'SV, the covariance of the projections of the training rows.
     unresolved : (d,)
         The variance of each rule that rounding of the covariance alone may show.
+    typical : float
+        Variance of a typical feature, in the scaled space.
 
     Notes
     -----
     Variances (``standardized``) and eigenvalues (``whitened``) are taken to be no smaller than the larger of what
-    float64 resolves and 1e-6 of the largest of them. Where nothing varies at all, there are no units to be found and W
-    is the identity.
+    float64 resolves and 5e-4 of `typical`. Where nothing varies at all, there are no units to be found and W is
+    the identity.
     """
     if kind not in SCORES:
         raise ValueError(f"score must be one of {', '.join(SCORES)}, got {kind!r}.")
@@ -44,11 +46,11 @@ def score_weights(kind: str, projected: Floats, unresolved: Floats) -> Floats:
     if kind == "spe":
         return np.eye(d)
     if kind == "standardized":
-        return np.diag(1.0 / np.sqrt(_floored(np.diag(projected), unresolved)))
+        return np.diag(1.0 / np.sqrt(_floored(np.diag(projected), unresolved, typical)))
     values, vectors = np.linalg.eigh(_symmetric(projected))
     # Eigenvectors mix the rules: each may carry the rounding of the worst of them.
     worst = np.full(d, unresolved.max(initial=0.0))
-    root: Floats = (vectors / np.sqrt(_floored(values, worst))) @ vectors.T
+    root: Floats = (vectors / np.sqrt(_floored(values, worst, typical))) @ vectors.T
     return _symmetric(root)
 
 
@@ -62,18 +64,8 @@ def score_variances(weights: Floats, projected: Floats, unresolved: Floats) -> F
     return np.asarray(np.maximum(values, _weighted(weights, unresolved).max(initial=0.0)))
 
 
-def contribution_variances(weights: Floats, projected: Floats, unresolved: Floats) -> Floats:
-    """Variance (d,) of each column of y @ W: the mean contribution of each rule over the training rows.
-
-    None is quoted below what float64 resolves of it.
-    """
-    variances = np.einsum("ij,ij->j", weights, projected @ weights)
-    return np.asarray(np.maximum(variances, _weighted(weights, unresolved)))
-
-
-def _floored(variances: Floats, unresolved: Floats) -> Floats:
-    resolved = np.maximum(variances, unresolved)
-    floored = np.maximum(resolved, _SHARE_OF_LOOSEST * resolved.max(initial=0.0))
+def _floored(variances: Floats, unresolved: Floats, typical: float) -> Floats:
+    floored = np.maximum(np.maximum(variances, unresolved), SHARE_OF_TYPICAL * typical)
     return np.where(floored > 0.0, floored, 1.0)
 
 

@@ -116,26 +116,39 @@ def test_weights_in_batches_and_in_calibration_are_repetitions() -> None:
 
 def test_a_common_factor_of_the_weights_does_not_matter() -> None:
     X = table()
-    plain = ASPCA().fit(X, sample_weight=np.ones(240))
+    ones = np.ones(240)
+    plain, joint = ASPCA(score="spe").fit(X, sample_weight=ones), ASPCA().fit(X, sample_weight=ones)
     for factor in (0.25, 1024.0):
-        model = ASPCA().fit(X, sample_weight=np.full(240, factor))
+        model = ASPCA(score="spe").fit(X, sample_weight=np.full(240, factor))
         assert model.components_.tolist() == plain.components_.tolist()
         assert model.threshold_ == plain.threshold_
+        # A weight counts rows, and the whitened score's threshold is the nearer to its law the more rows there are.
+        more = ASPCA().fit(X, sample_weight=np.full(240, factor))
+        assert more.components_.tolist() == joint.components_.tolist()
+        assert more.threshold_ == joint.threshold_ if factor < 1 else 0.97 < more.threshold_ / joint.threshold_ < 1
 
 
 def test_what_auto_means_depends_on_moments_alone() -> None:
     X = table()
-    plain = ASPCA().fit(X)
-    shuffled = ASPCA().fit(X[np.random.default_rng(4).permutation(240)])
-    twice = ASPCA().fit(np.repeat(X, 2, axis=0))
+    plain = ASPCA(score="spe").fit(X)
+    shuffled = ASPCA(score="spe").fit(X[np.random.default_rng(4).permutation(240)])
+    twice = ASPCA(score="spe").fit(np.repeat(X, 2, axis=0))
     covariance = plain.covariance_
     average = np.diag(covariance).mean()
-    # Rules are directions with less than a tenth of an average feature's variance; the penalty a twentieth of it.
-    assert plain.n_components_ == (np.linalg.eigvalsh(covariance) <= 0.1 * average).sum() == 2
-    assert abs(plain.alpha_ - 0.01 * average) <= 1e-15
+    # Rules are directions with less than 0.3 of an average feature's variance; the penalty is their mean variance.
+    values = np.linalg.eigvalsh(covariance)
+    assert plain.n_components_ == (values <= 0.3 * average).sum() == 2
+    assert abs(plain.alpha_ - values[:2].mean()) <= 1e-15
+    # Not less than 5e-4 of it, where rules are exact.
+    exact = ASPCA().fit(np.column_stack([X, X[:, 4]])[:, [2, 4, 5]])
+    assert exact.alpha_ == pytest.approx(5e-4 * np.diag(exact.covariance_).mean(), rel=1e-12)
+    # More than 64 features that hang together: the exact subspace, rotated.
+    wide = np.random.default_rng(0).normal(size=(100, 70))
+    assert ASPCA(n_components=3).fit(wide).alpha_ == 0.0
+    assert ASPCA(n_components=3).fit(wide[:, :60]).alpha_ > 0.0
     for other in (shuffled, twice):
         assert other.n_components_ == plain.n_components_
-        assert abs(other.alpha_ - plain.alpha_) <= 1e-13 * plain.alpha_
+        assert abs(other.alpha_ - plain.alpha_) <= 1e-12 * plain.alpha_
         assert np.abs(other.components_ - plain.components_).max() <= 1e-9
         assert abs(other.threshold_ - plain.threshold_) <= 1e-9 * plain.threshold_
 
@@ -147,7 +160,7 @@ def test_what_auto_means_depends_on_moments_alone() -> None:
 def test_the_score_is_the_sum_of_squared_projections_and_splits_over_the_rules(variant: str) -> None:
     X = table()
     new = np.random.default_rng(5).normal(size=(50, 5))
-    model = ASPCA(variant=variant, n_components=3).fit(X)
+    model = ASPCA(variant=variant, n_components=3, score="spe").fit(X)
     Y = (new - X.mean(axis=0)) / model.scale_
     projections = model.transform(new)
     assert np.abs(projections - Y @ model.components_.T).max() <= 1e-13
@@ -170,7 +183,7 @@ def test_score_threshold_offset_decision_and_prediction_agree() -> None:
 
 def test_the_automatic_threshold_is_pearsons_limit_of_the_projected_covariance() -> None:
     X = table()
-    model = ASPCA().fit(X)
+    model = ASPCA(score="spe").fit(X)
     values = np.linalg.eigvalsh(np.cov(model.transform(X).T, bias=True))
     # a + b chi2(h) with the mean, variance and skewness of the weighted sum of chi-squares.
     mean, variance, third = values.sum(), 2 * (values**2).sum(), 8 * (values**3).sum()
@@ -204,7 +217,7 @@ def test_contamination_counts_weights() -> None:
 
 
 def test_anomalies_are_explained_by_the_rule_they_break() -> None:
-    model = ASPCA(variant="BG").fit(table())
+    model = ASPCA(variant="BG", alpha=1e-3).fit(table())
     broken = table(3, seed=8)
     broken[0, 1] += 1.0  # outlet leaves inlet
     broken[1, 3] += 1.5  # total leaves inlet + pump
@@ -349,7 +362,7 @@ def test_parameters_and_clones() -> None:
 def test_score_is_a_parameter_and_no_method() -> None:
     model = ASPCA()
     assert not hasattr(model, "score")
-    assert model.get_params()["score"] == "spe"
+    assert model.get_params()["score"] == "whitened"
     assert not hasattr(model.fit(table()), "score")
     assert model.set_params(score="other").get_params()["score"] == "other"
     assert "score='other'" in repr(model)
@@ -372,9 +385,9 @@ def test_pipelines_pass_everything_through() -> None:
     X = table()
     pipeline = make_pipeline(StandardScaler(), ASPCA(n_components=2, scaling="none")).fit(X)
     alone = ASPCA(n_components=2, scaling="standard").fit(X)
-    assert np.abs(pipeline.score_samples(X) - alone.score_samples(X)).max() <= 1e-12
+    assert np.abs(pipeline.score_samples(X) / alone.score_samples(X) - 1).max() <= 1e-11
     assert pipeline.predict(X).tolist() == alone.predict(X).tolist()
-    assert np.abs(pipeline.decision_function(X) - alone.decision_function(X)).max() <= 1e-12
+    assert np.abs(pipeline.decision_function(X) - alone.decision_function(X)).max() <= 1e-11 * alone.threshold_
     assert np.abs(pipeline.transform(X) - alone.transform(X)).max() <= 1e-12
     assert list(pipeline.get_feature_names_out()) == ["aspca0", "aspca1"]
 

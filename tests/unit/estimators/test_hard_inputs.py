@@ -9,6 +9,12 @@ import threadpoolctl
 
 from aspca import ASPCA, TiedSubspaceWarning
 
+
+def detector(**options: object) -> ASPCA:
+    """The estimator with the paper's plain score: what these tests are about."""
+    return ASPCA(**{"score": "spe"} | options)
+
+
 P = 5
 SCALINGS = ("maxabs", "standard", "none")
 
@@ -53,8 +59,8 @@ def assert_proved(model: ASPCA) -> None:
 
 def test_a_constant_column_is_a_rule_of_its_own_and_changes_no_other() -> None:
     X = table()
-    plain = ASPCA(n_components=2, alpha=0.005).fit(X)
-    model = ASPCA(n_components=3, alpha=0.005).fit(np.column_stack([X, np.full(len(X), 7.0)]))
+    plain = detector(n_components=2, alpha=0.005).fit(X)
+    model = detector(n_components=3, alpha=0.005).fit(np.column_stack([X, np.full(len(X), 7.0)]))
     assert_finite(model, np.column_stack([X, np.full(len(X), 7.0)]))
     assert_proved(model)
     # The rule costs nothing, so it comes first; there is no spread to divide by, so its unit is the column's own.
@@ -71,7 +77,7 @@ def test_a_constant_column_is_a_rule_of_its_own_and_changes_no_other() -> None:
 @pytest.mark.parametrize("value", [0.1, 1e-3, -12345.678, 1e10 + 1 / 3, 1e150, -1e-150])
 def test_a_constant_column_is_recognised_whatever_its_value(value: float) -> None:
     X = np.column_stack([table(50), np.full(50, value)])
-    model = ASPCA(n_components=1).fit(X)
+    model = detector(n_components=1).fit(X)
     assert model.components_.tolist() == [[0.0] * P + [1.0]]
     assert (spe(model, X) == 0.0).all()
     assert (model.predict(X) == 1).all()
@@ -83,7 +89,7 @@ def test_a_constant_column_is_recognised_whatever_its_value(value: float) -> Non
 def test_a_duplicated_column_is_the_first_rule_with_equal_and_opposite_weights() -> None:
     X = table()
     X = np.column_stack([X, X[:, 4]])
-    model = ASPCA(n_components=1).fit(X)
+    model = detector(n_components=1).fit(X)
     assert_finite(model, X)
     assert_proved(model)
     expected = np.zeros(P + 1)
@@ -101,7 +107,7 @@ def test_breaking_an_exact_dependence_scores_far_above_everything(alpha: float |
     rng = np.random.default_rng(1)
     a, c, e = rng.normal(size=(3, 300))
     X = np.column_stack([a, c, a + c, e])
-    model = ASPCA(n_components=1, alpha=alpha).fit(X)
+    model = detector(n_components=1, alpha=alpha).fit(X)
     assert_finite(model, X)
     assert_proved(model)
     assert np.flatnonzero(model.components_[0]).tolist() == [0, 1, 2]
@@ -128,7 +134,7 @@ def test_rules_tighter_than_a_covariance_can_show_raise_no_alarm_among_normal_ro
         rng = np.random.default_rng(seed)
         a, c = rng.normal(size=(2, 500))
         X = np.column_stack([a, c, a + spread * rng.normal(size=500)]) + offset
-        model = ASPCA(n_components=1).fit(X)
+        model = detector(n_components=1).fit(X)
         assert np.flatnonzero(model.components_[0]).tolist() == [0, 2]
         assert (model.predict(X) == -1).mean() <= 0.06
         X[0, 2] += 1e-4
@@ -140,7 +146,7 @@ def test_a_copy_with_fewer_digits_raises_no_alarm_among_normal_rows(digits: str)
     a, c = np.random.default_rng(4).normal(size=(2, 500))
     b = a.astype(np.float32) if digits == "float32" else np.round(1.8 * a + 32, 10)
     X = np.column_stack([a, b, c])
-    model = ASPCA(n_components=1).fit(X)
+    model = detector(n_components=1).fit(X)
     assert (model.predict(X) == -1).mean() <= 0.06
 
 
@@ -150,12 +156,12 @@ def test_a_copy_with_fewer_digits_raises_no_alarm_among_normal_rows(digits: str)
 def test_fewer_rows_than_columns_leave_a_null_space_that_is_found() -> None:
     rng = np.random.default_rng(2)
     X = rng.normal(size=(4, 9))
-    auto = ASPCA().fit(X)
+    auto = detector().fit(X)
     assert_finite(auto, X)
     assert_proved(auto)
     assert auto.n_components_ >= 9 - 3
     # Without a penalty the null space itself: training rows score zero, to rounding; another row does not.
-    model = ASPCA(n_components=6, alpha=0.0).fit(X)
+    model = detector(n_components=6, alpha=0.0).fit(X)
     assert_proved(model)
     assert spe(model, X).max() <= 1e-29
     assert model.predict(X).tolist() == [1] * 4
@@ -164,7 +170,7 @@ def test_fewer_rows_than_columns_leave_a_null_space_that_is_found() -> None:
 
 def test_two_rows_span_one_direction_and_all_others_are_rules() -> None:
     X = table()[:2]
-    model = ASPCA(alpha=0.0).fit(X)
+    model = detector(alpha=0.0).fit(X)
     assert_finite(model, X)
     assert_proved(model)
     assert model.n_components_ == P - 1
@@ -173,7 +179,7 @@ def test_two_rows_span_one_direction_and_all_others_are_rules() -> None:
     assert model.predict([X[0] + 3 * (X[1] - X[0])]).tolist() == [1]
     assert model.predict([X[0] + [0, 0, 0, 0, 0.1]]).tolist() == [-1]
     for alpha in ("auto", 1e-3, 10.0):
-        sparse = ASPCA(alpha=alpha).fit(X)
+        sparse = detector(alpha=alpha).fit(X)
         assert_finite(sparse, X)
         assert_proved(sparse)
 
@@ -181,7 +187,7 @@ def test_two_rows_span_one_direction_and_all_others_are_rules() -> None:
 @pytest.mark.parametrize("variant", ["B", "BG", "F", "FG"])
 def test_identical_rows_make_every_feature_a_rule_in_order(variant: str) -> None:
     X = np.repeat([[0.1, -3.0, 1e10, 7e-5]], 6, axis=0)
-    model = ASPCA(variant=variant).fit(X)
+    model = detector(variant=variant).fit(X)
     assert_finite(model, X)
     assert_proved(model)
     assert model.components_.tolist() == np.eye(4).tolist()
@@ -195,7 +201,7 @@ def test_identical_rows_make_every_feature_a_rule_in_order(variant: str) -> None
 @pytest.mark.parametrize("scaling", SCALINGS)
 def test_one_feature_is_scored_by_its_distance_from_the_mean(scaling: str) -> None:
     X = table()[:, :1]
-    model = ASPCA(scaling=scaling).fit(X)
+    model = detector(scaling=scaling).fit(X)
     assert_finite(model, X)
     assert_proved(model)
     assert model.components_.tolist() == [[1.0]]
@@ -211,8 +217,8 @@ def test_one_feature_is_scored_by_its_distance_from_the_mean(scaling: str) -> No
 def test_column_scales_from_1e_minus_150_to_1e150_do_not_matter(scaling: str) -> None:
     X = table() / 8.0
     units = np.array([1e-150, 1e150, 1.0, 1e-100, 1e100])
-    plain = ASPCA(scaling=scaling).fit(X)
-    model = ASPCA(scaling=scaling).fit(X * units)
+    plain = detector(scaling=scaling).fit(X)
+    model = detector(scaling=scaling).fit(X * units)
     assert_finite(model, X * units)
     assert_proved(model)
     assert model.n_components_ == plain.n_components_ == 2
@@ -223,7 +229,7 @@ def test_column_scales_from_1e_minus_150_to_1e150_do_not_matter(scaling: str) ->
 
 def test_column_scales_from_1e_minus_150_to_1e150_unscaled_leave_the_narrow_columns_as_rules() -> None:
     X = table() / 8.0 * np.array([1e-150, 1e150, 1.0, 1e-100, 1e100])
-    model = ASPCA(scaling="none").fit(X)
+    model = detector(scaling="none").fit(X)
     assert_finite(model, X)
     assert_proved(model)
     # Beside 1e150 all other columns are constant to rounding; they tie, so they come in order.
@@ -238,8 +244,8 @@ def test_a_common_unit_changes_no_decision(scaling: str, unit: float) -> None:
     X = table() / 8.0
     new = X[:40].copy()
     new[:20, 1] += 0.1
-    plain = ASPCA(scaling=scaling).fit(X)
-    model = ASPCA(scaling=scaling).fit(X * unit)
+    plain = detector(scaling=scaling).fit(X)
+    model = detector(scaling=scaling).fit(X * unit)
     assert_finite(model, X * unit)
     assert_proved(model)
     assert (plain.predict(new)[:20] == -1).all()
@@ -253,7 +259,7 @@ def test_a_column_whose_squares_vanish_counts_as_constant(scaling: str, unit: fl
     """Moments promise no more: below about 1e-150 differences square to nothing. Finite, quiet, and no alarm."""
     X = table()
     X[:, 4] *= unit
-    model = ASPCA(scaling=scaling).fit(X)
+    model = detector(scaling=scaling).fit(X)
     assert_finite(model, X)
     assert_proved(model)
     assert (model.predict(X) == 1).mean() > 0.9
@@ -262,14 +268,14 @@ def test_a_column_whose_squares_vanish_counts_as_constant(scaling: str, unit: fl
 @pytest.mark.parametrize("scaling", SCALINGS)
 def test_the_largest_values_allowed_give_finite_results(scaling: str) -> None:
     X = np.where(table(40) > 0, 1e150, -1e150)
-    model = ASPCA(scaling=scaling, n_components=3).fit(X)
+    model = detector(scaling=scaling, n_components=3).fit(X)
     assert_finite(model, X)
     assert_proved(model)
 
 
 @pytest.mark.parametrize("unit", [1.0, 1e-10, 1e-100])
 def test_rows_to_be_scored_may_be_as_large_as_allowed_whatever_the_training_scale(unit: float) -> None:
-    model = ASPCA().fit(table() * unit)
+    model = detector().fit(table() * unit)
     for j in range(P):
         row = table()[:1] * unit
         row[0, j] = 1e150
@@ -283,15 +289,15 @@ def test_beyond_the_largest_value_allowed_one_sentence_names_the_column(value: f
     good = pd.DataFrame(table(), columns=list("abcde"))
     bad = good.copy()
     bad.loc[3, "d"] = value
-    for act in (ASPCA().fit, ASPCA().fit(good).predict, ASPCA().partial_fit):
+    for act in (detector().fit, detector().fit(good).predict, detector().partial_fit):
         with pytest.raises(ValueError, match=r"^Column 'd' has 1 value that is too large in size; .*1e\+150.*\.$"):
             act(bad)
 
 
 def test_an_integer_beyond_float64_is_refused_by_a_sentence_that_names_the_column() -> None:
     rows = [[1, 2, 3], [4, 10**400, 6], [7, 8, 10]]
-    model = ASPCA(n_components=1).fit([[1, 2, 3], [4, 5, 6], [7, 8, 10]])
-    for act in (ASPCA(n_components=1).fit, model.predict):
+    model = detector(n_components=1).fit([[1, 2, 3], [4, 5, 6], [7, 8, 10]])
+    for act in (detector(n_components=1).fit, model.predict):
         with pytest.raises(ValueError, match=r"[Cc]olumn 1\b"):
             act(rows)
 
@@ -305,7 +311,7 @@ def test_a_tight_rule_at_an_offset_of_1e10_is_kept(scaling: str) -> None:
     n = 400
     a, c = rng.normal(size=(2, n))
     X = 1e10 + np.column_stack([a, c, a + 1e-3 * rng.normal(size=n)])
-    model = ASPCA(n_components=1, scaling=scaling).fit(X)
+    model = detector(n_components=1, scaling=scaling).fit(X)
     assert_finite(model, X)
     assert_proved(model)
     assert np.flatnonzero(model.components_[0]).tolist() == [0, 2]
@@ -338,7 +344,9 @@ def test_nearly_tied_eigenvalues_give_the_same_vectors_after_a_nudge(alpha: floa
     X = design([0.1, 0.1 + split, 0.1 + 2 * split, 1.0, 2.0, 3.0])
     rng = np.random.default_rng(6)
     models = [
-        ASPCA(n_components=3, alpha=alpha, variant="B", scaling="none").fit(X * (1 + 1e-15 * rng.normal(size=X.shape)))
+        detector(n_components=3, alpha=alpha, variant="B", scaling="none").fit(
+            X * (1 + 1e-15 * rng.normal(size=X.shape))
+        )
         for _ in range(4)
     ]
     for model in models:
@@ -356,7 +364,7 @@ def test_nearly_tied_eigenvalues_give_the_same_vectors_after_a_nudge(alpha: floa
 @pytest.mark.parametrize("split", [0.0, 1e-13, 1e-12, 1e-11])
 def test_every_step_without_penalty_is_rank_one_even_where_eigenvalues_tie(split: float) -> None:
     """An eigenvector attains the optimum: its certificate may not say otherwise, whatever the basis of a tie."""
-    model = ASPCA(n_components=3, alpha=0.0, variant="B", scaling="none").fit(
+    model = detector(n_components=3, alpha=0.0, variant="B", scaling="none").fit(
         design([0.1, 0.1 + split, 0.1 + 2 * split, 1.0, 2.0, 3.0])
     )
     assert_proved(model)
@@ -366,14 +374,14 @@ def test_every_step_without_penalty_is_rank_one_even_where_eigenvalues_tie(split
 def test_a_tie_across_the_cut_is_announced() -> None:
     X = design([0.1, 0.1, 1.0, 2.0])
     with pytest.warns(TiedSubspaceWarning, match="Eigenvalues 1 and 2"):
-        ASPCA(n_components=1, variant="G", scaling="none").fit(X)
-    assert ASPCA(n_components=1, alpha=0.0, scaling="none").fit(X).certificates_[0].tie
+        detector(n_components=1, variant="G", scaling="none").fit(X)
+    assert detector(n_components=1, alpha=0.0, scaling="none").fit(X).certificates_[0].tie
 
 
 @pytest.mark.parametrize("variant", ["F", "B", "FG", "BG", "G"])
 def test_alpha_zero_is_the_residual_of_plain_pca(variant: str) -> None:
     X = table()
-    model = ASPCA(n_components=2, alpha=0.0, variant=variant).fit(X)
+    model = detector(n_components=2, alpha=0.0, variant=variant).fit(X)
     assert_proved(model)
     Y = (X - X.mean(axis=0)) / np.abs(X - X.mean(axis=0)).max(axis=0)
     _, _, Vt = np.linalg.svd(Y, full_matrices=False)
@@ -386,7 +394,7 @@ def test_alpha_zero_is_the_residual_of_plain_pca(variant: str) -> None:
 @pytest.mark.parametrize("alpha", [10.0, 1e4, 1e10, 1e100, 1e300])
 def test_a_penalty_above_everything_takes_the_least_variant_features_alone(variant: str, alpha: float) -> None:
     X = table() * [3.0, 1.0, 2.0, 1.0, 0.5]
-    model = ASPCA(n_components=3, alpha=alpha, variant=variant, scaling="none").fit(X)
+    model = detector(n_components=3, alpha=alpha, variant=variant, scaling="none").fit(X)
     assert_finite(model, X)
     assert_proved(model)
     order = np.argsort(X.var(axis=0))[:3]
@@ -397,7 +405,7 @@ def test_a_penalty_above_everything_takes_the_least_variant_features_alone(varia
 @pytest.mark.parametrize("variant", ["B", "BG"])
 def test_equal_variances_under_a_large_penalty_are_taken_by_index(variant: str) -> None:
     # scaling="standard" makes all variances one, so all five features tie.
-    model = ASPCA(n_components=3, alpha=10.0, variant=variant, scaling="standard").fit(table())
+    model = detector(n_components=3, alpha=10.0, variant=variant, scaling="standard").fit(table())
     assert model.components_.tolist() == np.eye(P)[:3].tolist()
     assert all(certificate.tie for certificate in model.certificates_)
     assert_proved(model)
@@ -406,7 +414,7 @@ def test_equal_variances_under_a_large_penalty_are_taken_by_index(variant: str) 
 @pytest.mark.parametrize("variant", ["F", "B", "FG", "BG", "G"])
 def test_with_all_components_the_score_is_the_squared_distance_from_the_mean(variant: str) -> None:
     X = table()
-    model = ASPCA(n_components=P, alpha=0.01, variant=variant).fit(X)
+    model = detector(n_components=P, alpha=0.01, variant=variant).fit(X)
     assert_finite(model, X)
     assert_proved(model)
     Y = (X - X.mean(axis=0)) / np.abs(X - X.mean(axis=0)).max(axis=0)
@@ -427,9 +435,9 @@ COUNTS = np.round(np.abs(table(120)) * 20 + 3)
 )
 def test_every_real_type_gives_the_model_of_its_values(dtype: type) -> None:
     # Whole numbers up to 120 are exact in all these types.
-    plain = ASPCA(n_components=2).fit(COUNTS)
+    plain = detector(n_components=2).fit(COUNTS)
     assert COUNTS.max() < 128
-    model = ASPCA(n_components=2).fit(COUNTS.astype(dtype))
+    model = detector(n_components=2).fit(COUNTS.astype(dtype))
     assert model.components_.tolist() == plain.components_.tolist()
     assert model.components_.dtype == np.float64
     assert model.score_samples(COUNTS.astype(dtype)).tolist() == plain.score_samples(COUNTS).tolist()
@@ -440,8 +448,8 @@ def test_bool_columns_count_as_zero_and_one() -> None:
     rng = np.random.default_rng(7)
     flags = rng.uniform(size=(100, 4)) < 0.5
     flags[:, 3] = flags[:, 0]
-    model = ASPCA(n_components=1).fit(flags)
-    plain = ASPCA(n_components=1).fit(flags.astype(float))
+    model = detector(n_components=1).fit(flags)
+    plain = detector(n_components=1).fit(flags.astype(float))
     assert np.flatnonzero(model.components_[0]).tolist() == [0, 3]
     assert model.components_.tolist() == plain.components_.tolist()
     assert model.score_samples(flags).tolist() == plain.score_samples(flags.astype(float)).tolist()
@@ -450,7 +458,7 @@ def test_bool_columns_count_as_zero_and_one() -> None:
 
 def test_float32_at_an_offset_is_not_computed_in_float32() -> None:
     X = (table() + 1000.0).astype(np.float32)
-    single, double = ASPCA(n_components=2).fit(X), ASPCA(n_components=2).fit(X.astype(float))
+    single, double = detector(n_components=2).fit(X), detector(n_components=2).fit(X.astype(float))
     assert single.components_.tolist() == double.components_.tolist()
     assert single.score_samples(X).tolist() == double.score_samples(X.astype(float)).tolist()
 
@@ -475,8 +483,8 @@ def read_only(X: np.ndarray) -> np.ndarray:
 def test_the_layout_of_the_table_does_not_matter(form) -> None:
     X = table()
     before = X.copy()
-    plain = ASPCA(n_components=2).fit(X)
-    model = ASPCA(n_components=2).fit(form(X))
+    plain = detector(n_components=2).fit(X)
+    model = detector(n_components=2).fit(form(X))
     assert model.components_.tolist() == plain.components_.tolist()
     assert np.abs(model.score_samples(form(X)) - plain.score_samples(X)).max() <= 1e-15
     assert (before == X).all()
@@ -493,8 +501,8 @@ def test_data_frames_of_mixed_types_are_taken_by_column() -> None:
         }
     )
     frame["double"] = 2.0 * frame["count"]
-    plain = ASPCA(n_components=1).fit(frame.to_numpy(dtype=float))
-    model = ASPCA(n_components=1).fit(frame)
+    plain = detector(n_components=1).fit(frame.to_numpy(dtype=float))
+    model = detector(n_components=1).fit(frame)
     assert model.components_.tolist() == plain.components_.tolist()
     assert model.rules_[0].features == ("count", "double")
     assert np.abs(model.rules_[0].coefficients - np.array([2, -1]) / np.sqrt(5)).max() <= 1e-12

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import binom, chi2
+from scipy.stats import binom, chi2, f
 
 from aspca import ASPCA, Moments, benjamini_hochberg
 
@@ -86,7 +86,7 @@ def test_false_discoveries_are_bounded() -> None:
 
 def test_a_number_is_a_limit_too() -> None:
     X = gaussian(500, 6)
-    model = ASPCA(n_components=2, limit=0.5, rule_limit=0.25, alarm="any").fit(X)
+    model = ASPCA(n_components=2, score="spe", limit=0.5, rule_limit=0.25, alarm="any").fit(X)
     assert model.threshold_ == 0.5
     assert model.rule_limits_.tolist() == [0.25, 0.25]
     X[:5, 1] += [0.1, 1.0, 3.0, 10.0, 30.0]
@@ -109,7 +109,7 @@ def test_limits_of_rules_that_wait_for_rows_say_so() -> None:
         model.p_values(X)
 
 
-@pytest.mark.parametrize("score", ["spe", "standardized"])
+@pytest.mark.parametrize("score", SCORES)
 def test_a_rule_carries_its_limit_in_its_own_units(score: str) -> None:
     X = gaussian(2000, 11)
     model = ASPCA(n_components=2, scaling="standard", score=score, level=0.98).fit(X)
@@ -121,8 +121,6 @@ def test_a_rule_carries_its_limit_in_its_own_units(score: str) -> None:
         assert explained.broken[:, i].any()
         # From moments: the normal law's quantile, in units of the rule's spread.
         assert rule.limit / rule.spread == pytest.approx(np.sqrt(chi2.ppf(0.99, 1)), rel=1e-9)
-    joint = ASPCA(n_components=2, scaling="standard", score="whitened").fit(X)
-    assert all(rule.limit is None for rule in joint.rules_)
 
 
 def test_rules_carry_the_certificate_of_their_subspace() -> None:
@@ -159,3 +157,19 @@ def test_limits_survive_moments_names_and_libraries() -> None:
     assert frame.threshold_ == alone.threshold_
     assert [str(rule) for rule in frame.rules_] == [str(rule) for rule in alone.rules_]
     assert (frame.rule_limits_ == alone.rule_limits_).all()
+
+
+@pytest.mark.parametrize(("n", "d"), [(60, 10), (200, 10), (200, 30)])
+def test_the_whitened_limit_allows_for_a_covariance_from_few_rows(n: int, d: int) -> None:
+    """d (n + 1) / (n - d) F(d, n - d) is exact for a new Gaussian row; chi2(d) would flag up to a third of them."""
+    flagged = []
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        model = ASPCA(n_components=d, alpha=1.0, scaling="none", score="whitened", level=0.99)
+        model.fit(rng.normal(size=(n, d)))
+        new = rng.normal(size=(500, d))
+        flagged.append((model.predict(new) == -1).mean())
+        expected = d * (n + 1) / (n - d) * f.ppf(0.99, d, n - d)
+        assert model.threshold_ == pytest.approx(expected, rel=1e-9)
+    assert abs(np.mean(flagged) - 0.01) <= 3 * np.std(flagged) / np.sqrt(40)
+    assert (-model.score_samples(new) > chi2.ppf(0.99, d)).mean() > 0.015

@@ -29,7 +29,7 @@ from aspca.model.limits import (
     rule_limits,
     score_limit,
 )
-from aspca.model.scores import SCORES, contribution_variances, score_variances, score_weights
+from aspca.model.scores import SCORES, score_variances, score_weights
 
 
 def twin(scores: np.ndarray, weights: np.ndarray, level: Fraction) -> float:
@@ -217,7 +217,7 @@ def test_gaussian_rows_exceed_limits_from_moments_as_often_as_the_exact_law_says
     mixing = rng.normal(size=(8, 8)) * 0.8 ** np.arange(8)
     V = np.linalg.qr(rng.normal(size=(8, 5)))[0]
     projected = V.T @ mixing @ mixing.T @ V
-    W = score_weights(kind, projected, np.zeros(5))
+    W = score_weights(kind, projected, np.zeros(5), 0.0)
     terms = np.square(rng.normal(size=(200_000, 8)) @ (mixing.T @ V @ W))
     variances = score_variances(W, projected, np.zeros(5))
     for name in FROM_MOMENTS:
@@ -225,8 +225,8 @@ def test_gaussian_rows_exceed_limits_from_moments_as_often_as_the_exact_law_says
         promised = tail(variances, limit)
         error = np.sqrt(promised * (1 - promised) / len(terms))
         assert abs((terms.sum(axis=1) > limit).mean() - promised) <= 3 * error
-        # Per rule both are exact.
-        rules = rule_limits(name, 0.99, variances=contribution_variances(W, projected, np.zeros(5)))
+        # Per rule all are exact.
+        rules = rule_limits(name, 0.99, variances=np.diag(W @ projected @ W))
         rates = (terms > [rule.value for rule in rules]).mean(axis=0)
         assert np.abs(rates - 0.01).max() <= 3 * np.sqrt(0.01 * 0.99 / len(terms))
 
@@ -271,7 +271,7 @@ def test_conformal_keeps_its_promise_whatever_the_rows_and_the_model(draw, kind:
         train, calibration, new = draw(rng, 100), draw(rng, 199), draw(rng, 500)
         centre, covariance = train.mean(axis=0), np.cov(train.T)
         V = np.linalg.eigh(covariance)[1][:, :4]
-        VW = V @ score_weights(kind, V.T @ covariance @ V, np.zeros(4))
+        VW = V @ score_weights(kind, V.T @ covariance @ V, np.zeros(4), 0.0)
         known, terms = np.square((calibration - centre) @ VW), np.square((new - centre) @ VW)
         limit = score_limit("conformal", 0.99, scores=known.sum(axis=1)).value
         overall.append((terms.sum(axis=1) > limit).mean())

@@ -1,0 +1,96 @@
+"""`save` and `load`: a fitted `ASPCA` in a file."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from aspca.estimators.aspca import ASPCA
+from aspca.files.model_file import PathLike, read_contents, write_model
+from aspca.model.alarms import AlarmSettings
+from aspca.model.fitted import Settings
+
+
+def save(model: ASPCA, path: PathLike, *, private: bool = False, moments: bool = True) -> None:
+    """Save a fitted model as ``model.json``: text, exact, with a checksum, and nothing in it that could run.
+
+    A crash or a full disk leaves an older file of that name as it was.
+
+    Parameters
+    ----------
+    model : ASPCA
+        Fitted.
+    path : str or path-like
+    private : bool, default=False
+        Leave out what belongs to single rows: minima, maxima and the scores of calibration rows. Scores, limits, rules
+        and explanations stay the same. With ``scaling="maxabs"`` the scale of a column is its largest distance from
+        the mean, which is needed to score and gives that one value away; use ``"standard"`` where that matters.
+    moments : bool, default=True
+        Keep the scatter of the features, which `partial_fit`, `t2` and `canonical_rules_` need: by far the largest part
+        of the file for wide tables.
+
+    See Also
+    --------
+    aspca.load
+    """
+    if not isinstance(model, ASPCA):
+        raise TypeError(f"save takes a fitted ASPCA, got {type(model).__name__}.")
+    check_is_fitted(model, "components_")
+    fitted = _parameters(model.model_.settings)
+    changed = [name for name, value in model.get_params().items() if not _same(value, fitted[name])]
+    if changed:
+        raise ValueError(
+            f"The parameters {', '.join(changed)} were changed after the fit, so they do not describe this model: fit "
+            "again before saving, or set them back."
+        )
+    naming = "none" if model._names() is None else "given" if model._named_by_hand else "table"
+    write_model(model.model_, path, private=private, moments=moments, naming=naming)
+
+
+def load(path: PathLike) -> ASPCA:
+    """A fitted model from a file of `save`: the same parameters, scores, limits, rules and explanations.
+
+    The file is checked field by field, and nothing in it is run. It holds the certificates of the subspace but not
+    their proof, so `subspace_.verify` cannot say yes.
+
+    Raises
+    ------
+    ModelFileError
+        A `ValueError`, in one sentence: the file, the field at fault, what is allowed and what to do.
+    OSError
+        The file cannot be opened.
+    """
+    contents = read_contents(path)
+    model = contents.model
+    estimator = ASPCA(**_parameters(model.settings))
+    estimator.n_features_in_ = len(model.names)
+    estimator._named_by_hand = contents.naming == "given"
+    if contents.naming != "none":
+        estimator.feature_names_in_ = np.array(model.names, dtype=object)
+    # As `ASPCA._fit` leaves them.
+    estimator.moments_ = model.moments
+    estimator.mean_ = model.moments.mean
+    estimator.scale_ = model.scale
+    estimator.covariance_ = model.covariance
+    estimator.subspace_ = model.subspace
+    estimator.n_components_ = int(model.loadings.shape[1])
+    estimator.alpha_ = model.alpha
+    estimator.n_iter_ = 1 + max(step.iterations for step in model.subspace.certificates)
+    estimator.components_ = np.array(model.loadings.T)
+    estimator.explained_variance_ = np.maximum(np.diag(model.projected), 0.0)
+    estimator._take(model)
+    return estimator
+
+
+def _parameters(settings: Settings) -> dict[str, Any]:
+    """The constructor's parameters that settings were made from."""
+    own = {field.name: getattr(settings, field.name) for field in fields(Settings) if field.name != "alarms"}
+    return own | {field.name: getattr(settings.alarms, field.name) for field in fields(AlarmSettings)}
+
+
+def _same(one: Any, other: Any) -> bool:
+    # numpy does not compare numbers with texts without a word.
+    return isinstance(one, str) == isinstance(other, str) and bool(one == other)

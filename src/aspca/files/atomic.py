@@ -1,0 +1,51 @@
+"""A file is either the old one, whole, or the new one, whole."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+
+
+def write_atomically(path: str | os.PathLike[str], data: bytes) -> None:
+    """Write a file so that no reader, crash or full disk ever sees a part of it.
+
+    The data go to a new file in the same directory, are forced to the disk, and then take the old file's name. A link
+    is followed; an existing file's permissions are kept; a new file has those that the process gives its files.
+
+    Raises
+    ------
+    OSError
+        Nothing was changed, and no temporary file is left.
+    """
+    target = os.path.realpath(path)
+    directory, name = os.path.split(target)
+    temporary = os.path.join(directory, f".{name[:100]}.{secrets.token_hex(8)}.tmp")
+    # O_EXCL: whatever else has that name, such as a link laid out for us, is not written through.
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
+    try:
+        with open(descriptor, "wb") as stream:
+            with contextlib.suppress(FileNotFoundError):
+                os.chmod(temporary, os.stat(target).st_mode & 0o7777)
+            stream.write(data)
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.replace(temporary, target)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise
+    _force_to_disk(directory)
+
+
+def _force_to_disk(directory: str) -> None:
+    """The new name too survives a crash, where a directory can be forced to the disk (not on Windows)."""
+    if not hasattr(os, "O_DIRECTORY"):
+        return
+    # The new file is whole and in place by now: some file systems refuse this, and there is nothing to undo.
+    with contextlib.suppress(OSError):
+        descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

@@ -1,0 +1,108 @@
+"""What the numbers of a model file must be to each other: orthonormal, symmetric, no negative variance."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from aspca.files.fields import Field
+from aspca.linalg.arrays import Floats
+from aspca.model.alarms import Floors
+from aspca.model.limits import Limit
+
+# Ten times what the verifier asks of a result.
+_ORTHONORMAL = 1e-11
+# Sums of many rows err by less.
+_ROUNDING = 1e-9
+# Where squares have underflowed, digits are lost and nothing can be compared.
+_VANISHED = 1e-290
+
+
+def check_basis(at: Mapping[str, Field], loadings: Floats, sequence: Floats, rotation: Floats) -> None:
+    """Each orthonormal, and the loadings those of the sequence, rotated."""
+    for name, matrix in (("loadings", loadings), ("sequence", sequence), ("rotation", rotation)):
+        off = float(np.abs(matrix.T @ matrix - np.eye(matrix.shape[1])).max(initial=0.0))
+        at[name].require(off <= _ORTHONORMAL, f"orthonormal to {_ORTHONORMAL:g}", f"orthonormal to {off:.1e} only")
+    off = float(np.abs(sequence[:, -loadings.shape[1] :] @ rotation - loadings).max(initial=0.0))
+    at["loadings"].require(off <= _ORTHONORMAL, "the rotated sequence", f"off the rotated sequence by {off:.1e}")
+
+
+def check_moments(
+    at: Mapping[str, Field],
+    weight: float,
+    mean: Floats,
+    scale: Floats,
+    extremes: Sequence[Floats] | None,
+    scatter: Floats | None,
+) -> None:
+    """Means between extremes, variances as large as these allow, and a scatter without negative directions."""
+    if extremes is not None:
+        minimum, maximum = extremes
+        at["minimum"].require((minimum <= maximum).all(), "below the maximum", "a list with an entry above it")
+        slack = _ROUNDING * np.maximum(np.abs(minimum), np.abs(maximum))
+        between = (minimum - slack <= mean) & (mean <= maximum + slack)
+        at["centre"].require(between.all(), "between minimum and maximum", "a list with an entry outside of them")
+    if scatter is None:
+        return
+    squares = np.diag(scatter)
+    at["scatter"].require((squares >= 0.0).all(), "without negative variances", "a matrix with one")
+    with np.errstate(over="ignore"):
+        deviations = np.sqrt(squares / weight)
+    at["weight"].require(np.isfinite(deviations).all(), "in proportion to the scatter")
+    if extremes is not None:
+        widest = (0.5 * maximum - 0.5 * minimum) * (1.0 + _ROUNDING) + 1e-150
+        at["scatter"].require((deviations <= widest).all(), "of variances that minimum and maximum allow", "wider")
+    with np.errstate(over="ignore"):
+        scaled = (deviations / scale) ** 2
+    at["scale"].require(np.isfinite(scaled).all(), "in proportion to the scatter", "a list with an entry far too small")
+    _check_correlations(at["scatter"], scatter, np.sqrt(squares))
+
+
+def _check_correlations(at: Field, scatter: Floats, roots: Floats) -> None:
+    alive = roots > np.sqrt(_VANISHED)
+    divisor = np.where(alive, roots, 1.0)
+    correlations = scatter / divisor[:, None] / divisor
+    dead = ~alive
+    at.require(
+        (np.abs(scatter[dead]) <= 1e-140 * (1.0 + roots)).all(),
+        "zero beside a variance of zero",
+        "a matrix that is not",
+    )
+    correlations[dead] = correlations[:, dead] = 0.0
+    allowed = "a matrix without negative directions"
+    at.require((np.abs(correlations) <= 1.0 + _ROUNDING).all(), allowed, "a matrix with a correlation above 1")
+    # A factorisation exists just if no eigenvalue lies below what is added.
+    correlations[np.diag_indices_from(correlations)] = 1.0 + _ROUNDING * len(correlations)
+    try:
+        np.linalg.cholesky(correlations)
+    except np.linalg.LinAlgError:
+        raise at.refused(allowed, "a matrix with one") from None
+
+
+def check_weights(at: Field, weights: Floats, score: str) -> None:
+    """What the score in use makes of its rules: nothing, a factor each, or a symmetric root."""
+    if score == "spe":
+        at.require(np.array_equal(weights, np.eye(len(weights))), 'the identity, as score is "spe"', "another matrix")
+        return
+    if score == "standardized":
+        diagonal = np.diag(weights)
+        right = (diagonal > 0.0).all() and np.count_nonzero(weights) == len(weights)
+        at.require(right, 'diagonal and positive, as score is "standardized"', "another matrix")
+        return
+    allowed = 'symmetric and positive definite, as score is "whitened"'
+    at.require(np.array_equal(weights, weights.T), allowed, "not symmetric")
+    at.require(np.linalg.eigvalsh(weights / np.abs(weights).max())[0] > 0.0, allowed, "not positive definite")
+
+
+def check_floors(
+    at: Mapping[str, Field], total: Limit | None, rules: Sequence[Limit] | None, floors: Floors | None
+) -> None:
+    """No limit lies below half of what rounding alone can produce (floors are rounded up in private files)."""
+    if floors is None:
+        return
+    if total is not None:
+        at["total"].require(total.value >= 0.5 * floors.total, "no less than its floor")
+    if rules is not None:
+        above = np.array([limit.value for limit in rules]) >= 0.5 * floors.squares
+        at["rules"].require(above.all(), "no less than the floors", "a list with a limit below its floor")

@@ -1,0 +1,226 @@
+"""What a model file must not be: each is refused by name, field, what is allowed and what to do."""
+
+from __future__ import annotations
+
+import json
+import os
+import tracemalloc
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import aspca.files.json_text
+from aspca import ASPCA, Moments
+from aspca.estimators.stored import load, save
+from aspca.files.errors import ModelFileError
+from aspca.files.json_text import canonical, checksum, sealed
+
+
+def refusal(path: Path) -> str:
+    with pytest.raises(ModelFileError) as caught:
+        load(path)
+    message = str(caught.value)
+    assert message.startswith(f"{path}: ")
+    assert message.endswith(".")
+    assert "\n" not in message
+    return message.removeprefix(f"{path}: ")
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "expected"),
+    [
+        (("version",), 2, "field version is 2, but must be 1 at most"),
+        (("version",), "1", "field version is '1', but must be a whole number"),
+        (("preprocessing",), {"steps": []}, "preprocessing is an object of 1 fields, but must be null"),
+        (("settings", "tol"), 1.0, "settings.tol is 1.0, but must be a number from"),
+        (("settings", "variant"), "H", "settings.variant is 'H', but must be one of F, B, FG, BG, G"),
+        (("settings", "n_components"), 3, "settings.n_components is 3, but must be a number from 4 to 4"),
+        (("training", "rows"), 150.0, "training.rows is 150.0, but must be a whole number"),
+        (("training", "rows"), True, "training.rows is true, but must be a whole number"),
+        (("training", "scale", 2), 0.0, r"training.scale[2] is 0.0, but must be a number from 1e-154"),
+        (("training", "scale", 2), None, r"training.scale[2] is null, but must be a number"),
+        (("training", "scale", 2), 10**300, "training.scale is a list with a huge integer"),
+        (("training", "centre"), [0.0] * 5, "training.centre is a list of 5, but must be a list of 6"),
+        (("training", "minimum", 0), 1e9, "training.minimum is a list with an entry above it, but must be below the"),
+        (
+            ("training", "centre", 0),
+            1e9,
+            "training.centre is a list with an entry outside of them, but must be between",
+        ),
+        (("training", "scatter", 0), -1.0, "training.scatter is a matrix with one, but must be without negative"),
+        (("training", "scatter", 0), 1e300, "training.scatter is wider, but must be of variances that minimum"),
+        (("training", "scatter", 1), 1e300, "training.scatter is a matrix with a correlation above 1"),
+        (("subspace", "loadings", 0, "index", 0), 6, "is a list with the entry 6, but must be a list of ascending"),
+        (("subspace", "loadings", 0, "value", 0), 0.0, "is a list of"),
+        (("subspace", "rotation"), [{"index": [0], "value": [1.0]}] * 4, "rotation is orthonormal to 1.0e+00 only"),
+        (("subspace", "certificates", 0, "gap"), -1.0, "gap is -1.0, but must be a number from 0 to inf"),
+        (("subspace", "certificates", 0, "lower"), 1e9, "lower is 1000000000.0, but must be no more than the upper"),
+        (("weights", 0, "value", 1), 1e9, "weights is not symmetric, but must be symmetric and positive definite"),
+        (("limits", "total"), None, "limits.calibration is a list of 50, but must be a list where"),
+        (("limits", "rules"), None, "limits.rules is null, but must be there, as the limit 'pearson' needs no rows"),
+        (("limits", "total", "value"), "NaN", "limits.total.value is 'NaN', but must be a number from 0"),
+        (("limits", "total", "level"), 0.8, "but must be a limit of level 0.9, as the settings ask for"),
+        (("limits", "calibration", 0), 1e9, "limits.calibration is a list in another order"),
+        (("features", "names", 0), "\ud800", "must be a text without lone surrogates"),
+        (("features", "names", 1), "a", "features.names is one with, but must be a list without a name twice"),
+        (("private",), True, "training.minimum is a list of 6, but must be null in a private file"),
+        (("rules",), {}, "rules is an object of 0 fields, but must be null where training.scatter is there"),
+    ],
+)
+def test_one_wrong_field(
+    path: tuple[Any, ...], value: Any, expected: str, content: dict[str, Any], write: Callable[..., Path]
+) -> None:
+    holder = content
+    for key in path[:-1]:
+        holder = holder[key]
+    holder[path[-1]] = value
+    assert expected in refusal(write(content))
+
+
+def test_a_negative_direction_without_a_negative_variance(content: dict[str, Any], write: Callable[..., Path]) -> None:
+    # Correlations of -0.9 among three features cannot be: their sum would vary by less than nothing.
+    p = len(content["features"]["names"])
+    scatter = np.zeros((p, p))
+    scatter[np.triu_indices(p)] = content["training"]["scatter"]
+    roots = np.sqrt(np.diag(scatter))
+    for i, j in ((0, 1), (0, 2), (1, 2)):
+        scatter[i, j] = -0.9 * roots[i] * roots[j]
+    content["training"]["scatter"] = scatter[np.triu_indices(p)].tolist()
+    assert "must be a matrix without negative directions" in refusal(write(content))
+
+
+def test_loadings_that_are_orthonormal_but_others(content: dict[str, Any], write: Callable[..., Path]) -> None:
+    loadings = content["subspace"]["loadings"]
+    loadings[0], loadings[1] = loadings[1], loadings[0]
+    assert "subspace.loadings is off the rotated sequence by" in refusal(write(content))
+
+
+def test_a_newer_version_says_what_to_install(content: dict[str, Any], write: Callable[..., Path]) -> None:
+    # Whatever else is in it: the fields of versions to come are not known.
+    newer = {"format": "aspca-model", "version": 3, "package": "2.4.0", "shape": [1, 2]}
+    assert "install aspca 2.4.0, which wrote it, or a later one." in refusal(write(newer))
+    assert "install a newer aspca." in refusal(write({**newer, "package": "2.4\n; rm -rf"}))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        (b'"version":1', b'"version":1,"version":1', "the key 'version' occurs twice"),
+        (b'"tie":false', b'"tie":false,"tie":true', "the key 'tie' occurs twice"),
+        (b'"preprocessing":null', b'"preprocessing":NaN', "the word NaN as a number"),
+        (b'"preprocessing":null', b'"preprocessing":-Infinity', "the word -Infinity as a number"),
+        (b'"preprocessing":null', b'"preprocessing":1e999', "field checksum must be the SHA-256 of the content"),
+        (b'"preprocessing":null', b'"preprocessing":false', "field checksum must be the SHA-256 of the content"),
+        (b'"preprocessing":null', b'"preprocessing":', "no JSON from line"),
+        (b'"preprocessing":null', b'"preprocessing":"\xff"', "is not UTF-8 text"),
+        (b'"preprocessing":null', b'"preprocessing":' + b"7" * 5000, "a number or a nesting beyond reason"),
+        (b'"preprocessing":null', b'"preprocessing":' + b"[" * 100_000, "a number or a nesting beyond reason"),
+        (b'"preprocessing":null,\n', b"", "the field preprocessing is missing"),
+        (b'"preprocessing":null', b'"preprocessing":null,"pickle":"gASVAAAA"', "the key 'pickle' in the file is not"),
+        (b'"format":"aspca-model"', b'"format":"onnx"', 'field format must be "aspca-model"'),
+    ],
+)
+def test_altered_text(
+    old: bytes, new: bytes, expected: str, content: dict[str, Any], write: Callable[..., Path]
+) -> None:
+    path = write(content)
+    data = path.read_bytes()
+    assert data.count(old) >= 1
+    path.write_bytes(data.replace(old, new, 1))
+    assert expected in refusal(path)
+
+
+@pytest.mark.parametrize(
+    "data", [b"", b"[]", b"null", b"\x80\x04K\x01.", b"PK\x03\x04", b"\xef\xbb\xbf{}", b"{}garbage"]
+)
+def test_other_files(data: bytes, tmp_path: Path) -> None:
+    (tmp_path / "model.json").write_bytes(data)
+    assert "; " in refusal(tmp_path / "model.json")
+
+
+def test_every_truncation_is_seen(content: dict[str, Any], write: Callable[..., Path]) -> None:
+    path = write(content)
+    data = path.read_bytes()
+    for end in range(0, len(data) - 2, 97):
+        path.write_bytes(data[:end])
+        refusal(path)
+
+
+def test_every_changed_byte_is_seen(content: dict[str, Any], write: Callable[..., Path]) -> None:
+    path = write(content)
+    data = path.read_bytes()
+    for position in range(0, len(data) - 1, 61):
+        changed = bytes([data[position] ^ 1])
+        if data[position : position + 1].isspace() or changed.isspace():
+            continue
+        path.write_bytes(data[:position] + changed + data[position + 1 :])
+        # A seventeenth digit may change without changing the float64 it stands for.
+        if not data[position : position + 1].isdigit() or json.loads(path.read_bytes()) != content:
+            refusal(path)
+
+
+def test_layout_and_order_do_not_matter(
+    content: dict[str, Any], fitted: ASPCA, table: pd.DataFrame, tmp_path: Path
+) -> None:
+    path = tmp_path / "pretty.json"
+    path.write_text(json.dumps(dict(reversed(content.items())), indent=4, ensure_ascii=False), encoding="utf-8")
+    assert np.array_equal(load(path).score_samples(table), fitted.score_samples(table))
+
+
+def test_the_checksum_is_that_of_the_canonical_text() -> None:
+    assert canonical({"b": [1.0, 0.1, -0.0, 1], "a": "é\n"}) == '{"a":"\\u00e9\\n","b":[1.0,0.1,-0.0,1]}'
+    # By `printf '{"a":1.5}' | sha256sum`.
+    assert checksum({"a": 1.5, "checksum": "any"}) == "3b1cb40b22933d83e9242f8ac724f114d812ddd49909917b365375c24b69a455"
+    assert json.loads(sealed({"a": 1.5}))["checksum"] == checksum({"a": 1.5})
+
+
+def test_a_file_that_is_too_large(content: dict[str, Any], write: Callable[..., Path], monkeypatch: Any) -> None:
+    path = write(content)
+    monkeypatch.setattr(aspca.files.json_text, "LARGEST_FILE", path.stat().st_size - 1)
+    assert "the most that a model file may have; save the model with moments=False" in refusal(path)
+
+
+def test_a_model_that_is_too_large_is_not_written(fitted: ASPCA, tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setattr(aspca.files.json_text, "LARGEST_FILE", 1000)
+    with pytest.raises(ModelFileError, match="the most that a model file may have"):
+        save(fitted, tmp_path / "model.json")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_small_file_cannot_ask_for_much_memory(content: dict[str, Any], write: Callable[..., Path]) -> None:
+    p = 20_000
+    content["features"] = {"names": [f"x{j}" for j in range(p)], "naming": "none"}
+    content["subspace"]["loadings"] = [{"index": [j], "value": [1.0]} for j in range(p)]
+    content["settings"]["n_components"] = p
+    path = write(content)
+    tracemalloc.start()
+    try:
+        message = refusal(path)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert "must be of at most 33554432 loadings" in message
+    # The dense matrix would have 3.2 GB.
+    assert peak < 100 * path.stat().st_size
+
+
+def test_what_no_file_can_hold_is_not_saved(table: pd.DataFrame, tmp_path: Path) -> None:
+    names = [*table.columns[:5], "half \ud800"]
+    model = ASPCA(n_components=2).fit_moments(Moments.from_array(table), feature_names=names)
+    with pytest.raises(ModelFileError, match=r"names\[5\] is .*this model cannot be saved"):
+        save(model, tmp_path / "model.json")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_no_file(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        load(tmp_path / "nothing.json")
+    assert "no regular file" in refusal(tmp_path)
+    if hasattr(os, "mkfifo"):
+        # Opening it would wait for ever.
+        os.mkfifo(tmp_path / "pipe")
+        assert "no regular file" in refusal(tmp_path / "pipe")
