@@ -31,12 +31,15 @@ def test_there_are_pages_with_code() -> None:
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_python_blocks_run_as_one_session(page: str) -> None:
+def test_python_blocks_run_as_one_session(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     test = doctest.DocTestParser().get_doctest("\n".join(blocks(page, "python")), {}, page, page, 0)
     assert doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(test).failed == 0
 
 
-@pytest.mark.parametrize("module", ["aspca.estimators.aspca"])
+@pytest.mark.parametrize(
+    "module", ["aspca.estimators.aspca", "aspca.baselines.pca", "aspca.baselines.jspca", "aspca.baselines.surrogate"]
+)
 def test_docstring_examples(module: str) -> None:
     results = doctest.testmod(__import__(module, fromlist=["_"]), optionflags=doctest.NORMALIZE_WHITESPACE)
     assert results.attempted > 0

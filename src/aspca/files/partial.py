@@ -10,6 +10,7 @@ import numpy as np
 
 from aspca.linalg.arrays import Bools, Floats, frozen
 from aspca.model.alarms import Floors
+from aspca.model.defaults import typical_variance
 from aspca.model.fitted import Model
 from aspca.model.rules import Rule, rules_of, unresolved_variance
 from aspca.model.scoring import Rows
@@ -121,6 +122,10 @@ class PartialModel(Model):
     @cached_property
     def projected(self) -> Floats:
         return super().projected if self.facts is None else self.facts.projected
+
+    @cached_property
+    def typical(self) -> float:
+        return super().typical if self.facts is None else typical_variance(self.facts.variances)
 
     def checked(self, X: Rows) -> Model:
         if self.facts is None:

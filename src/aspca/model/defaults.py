@@ -14,25 +14,25 @@ _SHARE_OF_VARIANCE = 0.3
 _LARGEST_BLOCK = 64
 
 
-def typical_variance(covariance: Floats) -> float:
-    """Mean variance of the features that vary at all."""
-    variance = np.diag(covariance)
-    varying = variance[variance > 0]
+def typical_variance(variances: Floats) -> float:
+    """Mean of the features' variances (p,), of those that vary at all."""
+    varying = variances[variances > 0]
     return float(varying.mean()) if varying.size else 0.0
 
 
 def default_n_components(covariance: Floats) -> int:
     """Number of directions with little variance, constant features included; at least 1."""
     values = np.linalg.eigvalsh(covariance)
-    return max(1, int((values <= _SHARE_OF_VARIANCE * typical_variance(covariance)).sum()))
+    return max(1, int((values <= _SHARE_OF_VARIANCE * typical_variance(np.diag(covariance))).sum()))
 
 
 def default_alpha(covariance: Floats, n_components: int) -> float:
     """The mean variance of the abnormal directions: a rule may be as much looser as it is sparser.
 
-    No less than the variance below which the score tells no rules apart: exact rules are to be sparse too. Zero, so that the exact PCA subspace is rotated, where more than 64 features hang together at that penalty: there
-    the rotation alone detects as well, in a hundredth of the time (docs/choices.md).
+    No less than the variance below which the score tells no rules apart: exact rules are to be sparse too. Zero, so
+    that the exact PCA subspace is rotated, where more than 64 features hang together at that penalty: there the
+    rotation alone detects as well, in a hundredth of the time (docs/choices.md).
     """
     lowest = np.linalg.eigvalsh(covariance)[:n_components]
-    alpha = max(float(lowest.mean()), SHARE_OF_TYPICAL * typical_variance(covariance))
+    alpha = max(float(lowest.mean()), SHARE_OF_TYPICAL * typical_variance(np.diag(covariance)))
     return alpha if max(block.size for block in split(covariance, alpha)) <= _LARGEST_BLOCK else 0.0

@@ -104,6 +104,11 @@ class Model:
         """What rounding of the values alone can produce where every rule holds exactly."""
         return _floors(self.moments, self.scale, self.loadings, self.weights)
 
+    @cached_property
+    def typical(self) -> float:
+        """Variance of a typical feature, in the scaled space."""
+        return typical_variance(np.diag(self.covariance))
+
     # ---- scores
 
     @property
@@ -204,7 +209,7 @@ class Model:
             projections=projections,
             weighted=projections if self.settings.score == "spe" else projections @ self.weights,
             loadings=self.loadings,
-            blame=FeatureSplit(self.weighted_loadings, typical_variance(self.covariance)),
+            blame=FeatureSplit(self.weighted_loadings, self.typical),
             scaled=self._centred(X),
             scale=self.scale,
             threshold=None if self.alarms.total is None else self.alarms.total.value,
@@ -250,7 +255,7 @@ def fit_model(
         subspace = capped_subspace(covariance, settings.max_features, alpha, solve)
     loadings = subspace.loadings
     projected, unresolved = _projected(loadings, covariance), _unresolved(loadings, covariance)
-    weights = score_weights(settings.score, projected, unresolved, typical_variance(covariance))
+    weights = score_weights(settings.score, projected, unresolved, typical_variance(np.diag(covariance)))
     alarms = alarms_from_moments(
         settings.alarms,
         _floors(moments, scale, loadings, weights),
