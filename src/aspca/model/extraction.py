@@ -149,7 +149,7 @@ def _solve(
         tol=effort.tol,
         sequence=sequence.vectors,
         rotation=frozen(rotation),
-        loadings=frozen(loadings),
+        loadings=frozen(loadings + 0.0),
         certificates=tuple(certificates),
         witness=witness,
     )

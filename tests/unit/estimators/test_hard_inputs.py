@@ -507,3 +507,12 @@ def test_data_frames_of_mixed_types_are_taken_by_column() -> None:
     assert model.rules_[0].features == ("count", "double")
     assert np.abs(model.rules_[0].coefficients - np.array([2, -1]) / np.sqrt(5)).max() <= 1e-12
     assert np.abs(model.score_samples(frame) - plain.score_samples(frame.to_numpy(dtype=float))).max() <= 1e-15
+
+
+@pytest.mark.parametrize("variant", ["F", "B", "FG", "BG"])
+@pytest.mark.parametrize("size", [1e15, 1e30, 1e60])
+def test_a_penalty_that_is_nothing_beside_the_variances(variant: str, size: float) -> None:
+    for seed in range(5):
+        X = np.random.default_rng(seed).normal(size=(2, 4)) * size
+        model = detector(alpha=0.05, scaling="none", variant=variant).fit(X)
+        assert_finite(model, X)

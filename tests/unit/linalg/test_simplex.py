@@ -39,3 +39,13 @@ def test_points_of_the_simplex_stay() -> None:
 def test_ties_share_equally() -> None:
     assert project_simplex(np.full(4, 7.0)).tolist() == [0.25] * 4
     assert project_simplex(np.array([-9.0, 3.0, 3.0])).tolist() == [0.0, 0.5, 0.5]
+
+
+@pytest.mark.parametrize("size", [1e6, 1e15, 1e30, 1e300, -1e30])
+def test_huge_values_lose_no_sum(size: float) -> None:
+    for w in (np.array([size]), np.array([size, size, size]), size + np.array([-3.0, -0.5, 0.0])):
+        x = project_simplex(np.sort(w))
+        assert abs(x.sum() - 1) <= 1e-9
+        assert (x >= 0).all()
+    # A shift changes nothing that can still be seen.
+    assert project_simplex(2.0**40 + np.array([0.0, 0.25, 0.75])).tolist() == [0.0, 0.25, 0.75]
