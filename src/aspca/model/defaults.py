@@ -10,6 +10,10 @@ from aspca.solvers.blocks import split
 
 # A direction that carries less than this share of a typical feature's variance counts as abnormal.
 _SHARE_OF_VARIANCE = 0.3
+# Abnormal directions of which one has this many times the variance of the next tighter one are of two kinds.
+_JUMP = 10.0
+# Below this share of the largest variance a direction is exact, or rounding.
+_EXACT = 1e-12
 # Above so many features that hang together, a certified sparse sequence takes minutes instead of seconds.
 _LARGEST_BLOCK = 64
 
@@ -29,10 +33,17 @@ def default_n_components(covariance: Floats) -> int:
 def default_alpha(covariance: Floats, n_components: int) -> float:
     """The mean variance of the abnormal directions: a rule may be as much looser as it is sparser.
 
-    No less than the variance below which the score tells no rules apart: exact rules are to be sparse too. Zero, so
-    that the exact PCA subspace is rotated, where more than 64 features hang together at that penalty: there the
-    rotation alone detects as well, in a hundredth of the time (docs/choices.md).
+    Of those below the first tenfold jump in variance, where there is one: the penalty is set by the tightest group of
+    rules, which it would otherwise give up for loose, sparser ones. Exact rules make no group of their own, and no
+    variance counts below what the score tells apart: exact rules are to be sparse too.
+
+    Zero, so that the exact PCA subspace is rotated, where more than 64 features hang together at that penalty: there
+    the rotation alone detects as well, in a hundredth of the time (docs/choices.md).
     """
-    lowest = np.linalg.eigvalsh(covariance)[:n_components]
-    alpha = max(float(lowest.mean()), SHARE_OF_TYPICAL * typical_variance(np.diag(covariance)))
+    values = np.linalg.eigvalsh(covariance)[:n_components]
+    floor = SHARE_OF_TYPICAL * typical_variance(np.diag(covariance))
+    inexact = np.maximum(values[values > _EXACT * float(np.diag(covariance).max())], floor)
+    jumps = np.flatnonzero(inexact[1:] >= _JUMP * inexact[:-1])
+    tight = inexact[: jumps[0] + 1] if jumps.size else np.maximum(values, 0.0)
+    alpha = max(float(tight.mean()), floor)
     return alpha if max(block.size for block in split(covariance, alpha)) <= _LARGEST_BLOCK else 0.0
