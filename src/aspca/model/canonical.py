@@ -1,40 +1,35 @@
-"""Canonical rules: the sparsest vectors of the abnormal subspace, which need not be orthogonal.
+"""Canonical rules: the sparsest vectors of the abnormal subspace, which need not be orthogonal; the tightest first.
 
 No orthogonal basis holds both `A = B` and `D = C + A`; these rules do, and so *do not split the score*: their shares
 overlap and add up to nothing. They are for reading, beside the orthonormal ones.
 
-Notation: V (p, d) the loadings, P = VV' the projector, C the covariance, j the pivot feature of a candidate.
+Notation: V (p, d) the loadings, P = VV' the projector, C the covariance.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
-
 import numpy as np
-from scipy.optimize import linprog
-from scipy.sparse import csr_array, eye_array, hstack, vstack
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, hstack, vstack
 from scipy.sparse.csgraph import connected_components
 
 from aspca.linalg.arrays import Floats, Ints
 from aspca.linalg.orientation import ascending, sign_of
+from aspca.model.canonical_refit import without_noise
+from aspca.model.canonical_search import sparsest
 from aspca.model.rules import Rule, rules_of, unresolved_variance
 from aspca.model.subspace import Certificate
 
-# A term is noise if the rule without it, refitted, varies by at most this much more (a share of the rule's variance).
-_NOISE = 0.25
-# A refitted rule may leave the subspace by this angle (its sine): the subspace is an estimate too.
-_LEAVES = 0.1
-# A rule counts as new if this much of it (a sine again) is not made up of the rules before it: well above what a refit
-# may leave the subspace by.
+# Where the variances of the subspace's own directions, ascending, rise by this factor, a level of tightness ends.
+# Measured: with 10, planted rules are missed where loose directions are just 10 times looser; with 3, one level of
+# rules falls apart.
+_GAP = 5.0
+# A rule counts as new if this much of it (a sine) is not made up of the rules before it: well above what a refit may
+# leave the subspace by.
 _NEW = 0.25
-# Two fits on the same features are the same rule if their cosine is above this.
-_SAME_RULE = 0.95
-# Of the terms that matter least, this many are tried in turn.
-_TRIES = 3
-# An entry of a linear program's solution below this share of the largest is its rounding.
-_ZERO = 1e-7
-# A block with more loadings than this takes longer than a quarter of a minute: it keeps its orthogonal rules.
+# Entries of a projector below this are rounding.
+_APART = 1e-9
+# A block with more loadings than this takes longer than half a minute: it keeps its orthogonal rules.
 _MOST_LOADINGS = 20_000
 
 
@@ -56,182 +51,166 @@ def canonical_rules(
 def canonical_loadings(loadings: Floats, covariance: Floats) -> Floats:
     """d independent unit vectors (p, d), as sparse as found, that span the same subspace as `loadings` up to its noise.
 
-    For each feature j, a linear program finds the vector of the subspace with entry j equal to one and the lowest l1
-    norm in units of the features' deviations. Its terms that are zero up to the rule's own noise are dropped, the rest
-    refitted to the least variance. Of all candidates, and the loadings themselves, the sparsest independent ones are
-    taken, greedily, clearly independent ones first; of equally sparse ones the tightest.
+    Linear programs find vectors of the subspace with few features (`canonical_search`); their terms that are zero up
+    to the rule's own noise are dropped and the rest refitted (`canonical_refit`). Of these candidates the simplest
+    independent ones are taken, greedily: one feature more is worth a tenth of the variance.
 
-    Guarantee: independent; no more non-zeros than `loadings`; each within an angle of 0.1 (sine) of the subspace.
+    Levels: where the subspace holds directions much tighter than the rest (a gap of 5 between the eigenvalues of V'CV;
+    exact dependencies are a level of their own), rules of the tight part come first, and the sparsest vectors of the
+    whole complete them. So a subspace larger than its rules still shows them, and totals, duplicates and constants
+    come out exact beside loose rules.
+
+    Guarantee: independent; each within an angle of 0.1 (sine) of the subspace; a function of the span alone, unless the
+    loadings themselves are simpler altogether than all that was found: then they are kept.
     Sparsest vectors are hard to find in general: these are found by convex programs, without a certificate.
 
-    Cost: features that no loading joins are taken apart; a block of q features and c rules takes q linear programs in
-    c + 2q variables: about half a second at q = 30, c = 10, and 15 seconds at q = 200, c = 100. A block with more than
-    20,000 loadings (q times c) keeps its orthogonal rules.
+    Cost: parts of the subspace that share no feature are taken apart. A part of q features and c rules takes at most 3q
+    linear programs of c rows and q + 1 columns (1.5q at q = 200, c = 100), and its lower levels together at most as
+    much again: 0.3 seconds at q = 30, c = 10, and 20 seconds at q = 200, c = 100. A part with more than 20,000 loadings
+    (q times c) keeps its orthogonal rules.
     """
     vectors = np.zeros(loadings.shape)
-    for rows, columns in _blocks(loadings):
+    for rows, columns in _blocks(loadings != 0):
         V, C = loadings[np.ix_(rows, columns)], covariance[np.ix_(rows, rows)]
-        vectors[np.ix_(rows, columns)] = _sparsest_basis(V, C) if V.size <= _MOST_LOADINGS else V
+        vectors[np.ix_(rows, columns)] = _simplest_basis(V, C)
     vectors = vectors * np.array([sign_of(column) for column in vectors.T])
     variance = np.einsum("ij,ij->j", vectors, covariance @ vectors)
     order = ascending(variance, vectors, unit=float(np.trace(covariance)) / covariance.shape[0])
     return np.ascontiguousarray(vectors[:, order])
 
 
-def _blocks(V: Floats) -> list[tuple[Ints, Ints]]:
-    """Rows and columns of V that hang together through its non-zeros."""
-    p, d = V.shape
-    pattern = csr_array(V != 0)
-    joined = vstack([hstack([csr_array((p, p)), pattern]), hstack([pattern.T, csr_array((d, d))])])
+def _blocks(pattern: NDArray[np.bool_]) -> list[tuple[Ints, Ints]]:
+    """Rows and columns that hang together through a pattern's non-zeros, where there are columns."""
+    p, d = pattern.shape
+    links = csr_array(pattern)
+    joined = vstack([hstack([csr_array((p, p)), links]), hstack([links.T, csr_array((d, d))])])
     _, label = connected_components(joined, directed=False)
     return [(np.flatnonzero(label[:p] == block), np.flatnonzero(label[p:] == block)) for block in np.unique(label[p:])]
 
 
-def _sparsest_basis(V: Floats, C: Floats) -> Floats:
-    """Canonical vectors of one block."""
+def _simplest_basis(V: Floats, C: Floats) -> Floats:
+    """Canonical vectors of the span of V, by the parts of it that share no feature; V itself if it is simpler."""
+    projector = V @ V.T
+    parts = []
+    for rows, _ in _blocks(np.abs(projector) > _APART):
+        values, directions = np.linalg.eigh(projector[np.ix_(rows, rows)])
+        Q = directions[:, values > 0.5]
+        if Q.size > _MOST_LOADINGS:
+            return V
+        part = np.zeros((V.shape[0], Q.shape[1]))
+        if Q.size:
+            part[rows] = _by_levels(Q, C[np.ix_(rows, rows)])
+        parts.append(part)
+    chosen = np.column_stack(parts)
+    weights = _weights(C)
+    complexity = [sum(_simplicity(w, C, weights)[0] for w in basis.T) for basis in (chosen, V)]
+    return chosen if chosen.shape == V.shape and complexity[0] <= complexity[1] else V
+
+
+def _weights(C: Floats) -> Floats:
     deviations = np.sqrt(np.diag(C))
     # A constant costs something too: there is no reason to name it in another rule.
-    weights = np.where(deviations > 0.0, deviations, deviations.mean() or 1.0)
-    found = [(column, int(np.argmax(np.abs(column) * weights))) for column in V.T]
-    # A line holds one vector only: nothing to search.
-    for pivot in np.flatnonzero(np.linalg.norm(V, axis=1) > _ZERO) if V.shape[1] > 1 else ():
-        vector = _lowest_norm(V, weights, int(pivot))
-        if vector is not None:
-            found.append((vector, int(pivot)))
-    candidates = [*V.T, *(_without_noise(vector, V, C, pivot) for vector, pivot in found)]
-    chosen = _independent(np.column_stack(candidates), V, C)
-    return chosen if (chosen != 0).sum() <= (V != 0).sum() else V
+    return np.asarray(np.where(deviations > 0.0, deviations, deviations.mean() or 1.0))
 
 
-def _lowest_norm(V: Floats, weights: Floats, pivot: int) -> Floats | None:
-    """The vector Vq of least weighted l1 norm with entry `pivot` equal to one; None if the solver gives up."""
-    p, d = V.shape
-    # Vq - above + below = 0, above and below >= 0.
-    zero = hstack([csr_array(V), -eye_array(p), eye_array(p)])
-    one = csr_array(np.concatenate([V[pivot], np.zeros(2 * p)])[None, :])
-    # Sparse, which the stubs do not know.
-    equations: Any = vstack([zero, one])
-    right = np.zeros(p + 1)
-    right[p] = 1.0
-    done = linprog(
-        np.concatenate([np.zeros(d), weights, weights]),
-        A_eq=equations,
-        b_eq=right,
-        bounds=[(None, None)] * d + [(0.0, None)] * (2 * p),
-        method="highs-ds",
-    )
-    if done.x is None:
-        return None
-    vector = V @ done.x[:d]
-    moved = np.abs(vector) * weights
-    return np.asarray(np.where(moved > _ZERO * moved.max(), vector, 0.0))
+def _by_levels(Q: Floats, C: Floats) -> Floats:
+    """Canonical vectors of the span of Q (q, d), those of the tightest directions first."""
+    q, d = Q.shape
+    weights = _weights(C)
+    variances, rotation = np.linalg.eigh(Q.T @ C @ Q)
+    V = Q @ rotation
+    if d == 1:
+        return without_noise(V[:, 0], V, C, int(np.argmax(np.abs(V[:, 0]) * weights)))[:, None]
+    unresolved = np.array([unresolved_variance(np.abs(column), C) for column in V.T])
+    least = 4.0 * q * np.finfo(np.float64).eps * float((weights**2).mean())
+    exact = int((variances <= np.maximum(unresolved, least)).sum())
+    pool: list[Floats] = []
+    chosen = np.zeros((q, 0))
+    for end in _levels(np.maximum(variances, np.maximum(unresolved, least)), exact):
+        level, kept = V[:, :end], chosen
+
+        def choose(candidates: list[Floats], level: Floats = level, kept: Floats = kept) -> Floats:
+            return _independent(candidates, level, C, weights, kept)
+
+        pool = sparsest(level, C, weights, pool, kept.shape[1], choose)
+        pool += _twins(choose(pool), level, C, weights)
+        chosen = choose(pool)
+        if exact < end < d:
+            # As many features as a vector of any such subspace has: no rule of this level, but perhaps of the next.
+            chosen = chosen[:, (chosen != 0).sum(axis=0) <= q - end]
+    return chosen
 
 
-def _without_noise(vector: Floats, V: Floats, C: Floats, pivot: int) -> Floats:
-    """A vector without the terms that are zero up to its noise, the others refitted; of unit length.
+def _twins(chosen: Floats, V: Floats, C: Floats, weights: Floats) -> list[Floats]:
+    """Rules as sparse as a chosen one, with a feature exchanged by another: beside A = B, D = B + C is D = A + C.
 
-    The refit regresses the pivot on the other features: of all coefficients, the ones of least variance.
+    Linear programs see no difference between them; one of them is the tighter.
     """
-    vector = vector / vector[pivot]
-    kept = np.flatnonzero(vector)
-    kept = kept[kept != pivot]
-    w = _regressed(C, pivot, kept)
-    if kept.size == 0 or not _inside(w, V):
-        return np.asarray(vector / np.linalg.norm(vector))
-    floor = unresolved_variance(np.abs(w), C)
-    least = max(float(w @ C @ w), floor)
-    most = (1.0 + _NOISE) * min(max(float(vector @ C @ vector), floor), 2.0 * least)
-    while kept.size:
-        for dropped in _by_loss(w, C, kept):
-            fewer = np.delete(kept, dropped)
-            refitted = _regressed(C, pivot, fewer)
-            if float(refitted @ C @ refitted) <= most and _inside(refitted, V):
-                kept, w = fewer, refitted
-                break
-        else:
-            break
-    balanced = _balanced(w, C)
-    w = balanced if _inside(balanced, V) else w
-    return np.asarray(w / np.linalg.norm(w))
+    sizes = (chosen != 0).sum(axis=0)
+    pairs = np.flatnonzero(sizes == 2)
+    twins = []
+    for k in np.flatnonzero(sizes > 2):
+        for pair in pairs:
+            for j in np.flatnonzero((chosen[:, k] != 0) & (chosen[:, pair] != 0)):
+                w = chosen[:, k] - chosen[j, k] / chosen[j, pair] * chosen[:, pair]
+                w[j] = 0.0
+                if 0 < np.count_nonzero(w) <= sizes[k]:
+                    w /= np.linalg.norm(w)
+                    twins.append(without_noise(w, V, C, int(np.argmax(np.abs(w) * weights))))
+    return twins
 
 
-def _balanced(w: Floats, C: Floats) -> Floats:
-    """The rule of least variance on the same features that prefers none of them, if it is still the same rule.
+def _levels(variances: Floats, exact: int) -> list[int]:
+    """Where levels of tightness end, the last at d; the clearest gaps, as long as all levels together hold 2d vectors.
 
-    A regression takes all noise to be the pivot's, which shrinks the other coefficients. The lowest eigenvector of the
-    correlations shares the noise out.
+    The first `exact` variances are rounding: their level ends there, and none before.
     """
+    d = variances.size
+    rise = variances[1:] / variances[:-1]
+    rise[: max(exact - 1, 0)] = 1.0
+    if 0 < exact < d:
+        rise[exact - 1] = np.inf
+    ends: list[int] = []
+    for k in np.argsort(-rise, kind="stable"):
+        if rise[k] >= _GAP and sum(ends) + k + 1 <= d:
+            ends.append(int(k) + 1)
+    return [*sorted(ends), d]
+
+
+def _simplicity(w: Floats, C: Floats, weights: Floats) -> tuple[float, list[int]]:
+    """Features plus decades of variance, as a share of the largest term's; then the features that come first."""
     support = np.flatnonzero(w)
-    deviations = np.sqrt(np.diag(C)[support])
-    if support.size == 1 or deviations.min() == 0.0:
-        return w
-    correlation = C[np.ix_(support, support)] / deviations[:, None] / deviations
-    lowest = np.linalg.eigh(correlation)[1][:, 0]
-    moved = w[support] * deviations
-    if abs(float(lowest @ moved)) < _SAME_RULE * float(np.linalg.norm(moved)):
-        return w
-    balanced = np.zeros(w.size)
-    balanced[support] = lowest / deviations
-    return np.asarray(balanced / np.abs(balanced).max(), dtype=np.float64)
+    widest = float(np.square(w * weights).max())
+    variance = float(w @ C @ w)
+    # Exact rules are equally tight, whatever rounding says; of others, what differs in three digits only is the same.
+    exact = variance <= max(unresolved_variance(np.abs(w), C), np.finfo(np.float64).eps * widest)
+    share = np.finfo(np.float64).eps if exact else float(f"{variance / widest:.2e}")
+    return support.size + float(np.log10(share)), support.tolist()
 
 
-def _ridged(C: Floats, kept: Ints) -> Floats:
-    """C on the features kept, made definite by what rounding leaves open: duplicates share their coefficient."""
-    G = C[np.ix_(kept, kept)]
-    size = np.diag(G)
-    G[np.diag_indices_from(G)] += 4.0 * C.shape[0] * np.finfo(np.float64).eps * np.where(size > 0.0, size, 1.0)
-    return G
+def _independent(candidates: list[Floats], V: Floats, C: Floats, weights: Floats, kept: Floats) -> Floats:
+    """The vectors `kept` and the simplest candidates independent of them, as many as V has columns."""
+    d = V.shape[1]
+    chosen: list[Floats] = []
+    basis = np.zeros((d, 0))
 
+    def take(w: Floats, new: float) -> None:
+        nonlocal basis
+        inside = V.T @ w
+        inside = inside / np.linalg.norm(inside)
+        rest = inside - basis @ (basis.T @ inside)
+        size = float(np.linalg.norm(rest))
+        if size > new and len(chosen) < d:
+            chosen.append(w)
+            basis = np.column_stack([basis, rest / size])
 
-def _regressed(C: Floats, pivot: int, kept: Ints) -> Floats:
-    w = np.zeros(C.shape[0])
-    w[pivot] = 1.0
-    w[kept] = -np.linalg.solve(_ridged(C, kept), C[kept, pivot])
-    return w
-
-
-def _by_loss(w: Floats, C: Floats, kept: Ints) -> Iterator[Ints]:
-    """What to drop next, as positions: the terms whose loss raises the variance least, all, half, a quarter of them...
-
-    Then the next few, one by one: the first may be the one that keeps the rule in the subspace.
-    """
-    loss = w[kept] ** 2 / np.diag(np.linalg.inv(_ridged(C, kept)))
-    order = np.argsort(loss, kind="stable")
-    many = kept.size
-    while many:
-        yield order[:many]
-        many //= 2
-    yield from order[1:_TRIES, None]
-
-
-def _inside(w: Floats, V: Floats) -> bool:
-    return bool(np.linalg.norm(w - V @ (V.T @ w)) <= _LEAVES * np.linalg.norm(w))
-
-
-def _independent(candidates: Floats, V: Floats, C: Floats) -> Floats:
-    """The sparsest independent candidates, as many as V has columns; the tightest of equally sparse ones."""
-
-    def simplicity(k: int) -> tuple[int, float, list[int]]:
-        w = candidates[:, k]
-        support = np.flatnonzero(w)
-        widest = float((w**2 * np.diag(C)).max())
-        variance = max(float(w @ C @ w), unresolved_variance(np.abs(w), C))
-        # Three digits: what differs by less is the same rule, and the features that come first have it.
-        return support.size, float(f"{variance / widest:.2e}") if widest > 0.0 else 0.0, support.tolist()
-
-    coordinates = V.T @ candidates
-    coordinates /= np.linalg.norm(coordinates, axis=0)
-    order = sorted(range(candidates.shape[1]), key=simplicity)
-    basis = np.zeros((V.shape[1], 0))
-    chosen: list[int] = []
+    for w in kept.T:
+        take(w, 0.0)
+    ordered = sorted(candidates, key=lambda w: _simplicity(w, C, weights))
     new = _NEW
-    while len(chosen) < V.shape[1]:
-        for k in order:
-            rest = coordinates[:, k] - basis @ (basis.T @ coordinates[:, k])
-            size = float(np.linalg.norm(rest))
-            if size > new and len(chosen) < V.shape[1]:
-                chosen.append(k)
-                basis = np.column_stack([basis, rest / size])
+    while len(chosen) < d:
+        for w in ordered:
+            take(w, new)
         # The columns of V are candidates: of d, one always has 1 / sqrt(d) left.
         new *= 0.5
-    return candidates[:, chosen]
+    return np.column_stack(chosen)

@@ -33,14 +33,14 @@ def default_n_components(covariance: Floats) -> int:
 def default_alpha(covariance: Floats, n_components: int) -> float:
     """The mean variance of the abnormal directions: a rule may be as much looser as it is sparser.
 
-    Of those below the first tenfold jump in variance, where there is one: the penalty is set by the tightest group of
+    Of those with little variance, however many rules are asked for. Of those below the first tenfold jump in variance, where there is one: the penalty is set by the tightest group of
     rules, which it would otherwise give up for loose, sparser ones. Exact rules make no group of their own, and no
     variance counts below what the score tells apart: exact rules are to be sparse too.
 
     Zero, so that the exact PCA subspace is rotated, where more than 64 features hang together at that penalty: there
     the rotation alone detects as well, in a hundredth of the time (docs/choices.md).
     """
-    values = np.linalg.eigvalsh(covariance)[:n_components]
+    values = np.linalg.eigvalsh(covariance)[: min(n_components, default_n_components(covariance))]
     floor = SHARE_OF_TYPICAL * typical_variance(np.diag(covariance))
     inexact = np.maximum(values[values > _EXACT * float(np.diag(covariance).max())], floor)
     jumps = np.flatnonzero(inexact[1:] >= _JUMP * inexact[:-1])

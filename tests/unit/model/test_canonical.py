@@ -170,3 +170,116 @@ def test_a_block_too_large_to_search_keeps_its_orthogonal_rules(monkeypatch: pyt
     V = np.linalg.eigh(C)[1][:, : len(rules)]
     W = canonical_loadings(V, C)
     assert np.abs(np.abs(np.sum(W * V, axis=0)) - 1).max() <= 1e-12
+
+
+# Rules in whole numbers, by feature. Of the three, l1 programs with a pivot alone miss one.
+HARD = {
+    10: [{1: -1, 6: 3, 7: -1, 8: 1}, {0: 1, 4: 1, 8: 1}, {0: 1, 1: -2, 7: -3, 9: 1}],
+    30: [
+        {1: 1, 13: -3},
+        {3: -3, 18: 2, 25: 2},
+        {4: 2, 8: 2, 12: 1, 15: -1},
+        {3: -1, 4: 1, 14: 1, 15: 3},
+        {8: -1, 15: 1, 17: 1, 18: 2},
+        {15: 1, 19: 3, 29: 1},
+        {0: 1, 16: 1, 20: -1},
+        {2: 1, 8: -1, 17: 3, 21: -1},
+        {4: -1, 9: 1, 22: 1},
+        {5: -3, 26: -1},
+    ],
+}
+# Of each rule, the feature that follows from the others.
+RESULTS = {10: [6, 4, 9], 30: [1, 25, 12, 14, 18, 19, 20, 21, 22, 26]}
+
+
+def obeying(p: int, seed: int, common: float = 0.0, noise: float = 0.01) -> tuple[np.ndarray, np.ndarray]:
+    """Covariance of rows that obey the rules above up to noise in all features, of variance one; and the rules (d, p).
+
+    A share `common` of the free features' variance comes from one factor: then they are nearly dependent too.
+    """
+    rng = np.random.default_rng(seed)
+    rules = np.zeros((len(HARD[p]), p))
+    for row, rule in zip(rules, HARD[p], strict=True):
+        row[list(rule)] = list(rule.values())
+    results = RESULTS[p]
+    free = [j for j in range(p) if j not in results]
+    rows = np.zeros((2000, p))
+    rows[:, free] = np.sqrt(1 - common) * rng.normal(size=(2000, len(free)))
+    rows[:, free] += np.sqrt(common) * rng.normal(size=(2000, 1)) * rng.choice([-1, 1], size=len(free))
+    rows[:, results] = -np.linalg.solve(rules[:, results], rules[:, free] @ rows[:, free].T).T
+    deviations = rows.std(axis=0)
+    rows = rows / deviations + noise * rng.normal(size=rows.shape)
+    return np.cov(rows.T, bias=True), rules * deviations
+
+
+def found(W: np.ndarray, rules: np.ndarray) -> list[bool]:
+    """Per rule, whether a column of W has its features and, to a cosine of 0.999, its coefficients."""
+    unit = rules / np.linalg.norm(rules, axis=1, keepdims=True)
+    return [any(np.array_equal(w != 0, rule != 0) and abs(float(w @ rule)) >= 0.999 for w in W.T) for rule in unit]
+
+
+@pytest.mark.parametrize("p", [10, 30])
+@pytest.mark.parametrize("seed", range(3))
+def test_all_rules_are_found_even_those_no_pivot_shows(p: int, seed: int) -> None:
+    C, rules = obeying(p, seed)
+    V = np.linalg.eigh(C)[1][:, : len(rules)]
+    W = canonical_loadings(V, C)
+    assert all(found(W, rules))
+    # The same span: what is orthogonal to V is orthogonal to W, and W has full rank.
+    complement = np.linalg.eigh(C)[1][:, len(rules) :]
+    assert np.abs(complement.T @ W).max() <= 0.01
+    assert np.linalg.matrix_rank(W, tol=0.01) == len(rules)
+
+
+def test_pivots_alone_miss_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that the test above is about deflation and branching."""
+    monkeypatch.setattr("aspca.model.canonical_search._EXTRA", 0)
+    C, rules = obeying(10, 0)
+    assert not all(found(canonical_loadings(np.linalg.eigh(C)[1][:, : len(rules)], C), rules))
+
+
+@pytest.mark.parametrize("p", [10, 30])
+@pytest.mark.parametrize("extra", [0, 3])
+def test_only_the_span_matters_and_not_the_order_of_features(p: int, extra: int) -> None:
+    C, rules = obeying(p, 1)
+    d = len(rules) + extra
+    V = np.linalg.eigh(C)[1][:, :d]
+    W = canonical_loadings(V, C)
+    rng = np.random.default_rng(p)
+    Q = np.linalg.qr(rng.normal(size=(d, d)))[0]
+    assert np.abs(canonical_loadings(V @ Q, C) - W).max() <= 1e-7
+    order = rng.permutation(p)
+    assert np.abs(canonical_loadings(V[order] @ Q, C[np.ix_(order, order)]) - W[order]).max() <= 1e-7
+
+
+@pytest.mark.parametrize("common", [0.3, 0.9])
+@pytest.mark.parametrize("extra", [1, 3, 5])
+def test_a_subspace_larger_than_its_rules_shows_them_all(common: float, extra: int) -> None:
+    C, rules = obeying(10, 2, common)
+    V = np.linalg.eigh(C)[1][:, : len(rules) + extra]
+    W = canonical_loadings(V, C)
+    assert all(found(W, rules))
+    assert np.linalg.matrix_rank(V.T @ W, tol=1e-3) == V.shape[1]
+    # In ascending variance the planted ones are the first.
+    assert all(found(W[:, : len(rules)], rules))
+
+
+def test_exact_rules_come_out_exact_beside_loose_ones_with_fewer_features() -> None:
+    """An exact total of five beside features that are nearly equal: the loose pairs span no part of the exact level."""
+    rng = np.random.default_rng(11)
+    rows = rng.normal(size=(500, 1)) + 0.3 * rng.normal(size=(500, 8))
+    rows[:, 4] = rows[:, :4].sum(axis=1)
+    rows[:, 6] = 2.0 * rows[:, 5]
+    rows[:, 7] = 7.0
+    names = ("a", "b", "c", "d", "total", "e", "twice", "k")
+    for d in (3, 5, 6):
+        mean, scale = rows.mean(axis=0), np.where(rows.std(axis=0) > 1e-12, rows.std(axis=0), 1.0)
+        C = np.cov(((rows - mean) / scale).T, bias=True)
+        V = np.linalg.eigh(C)[1][:, :d]
+        said = canonical_rules(V, mean, scale, C, names)
+        assert {one.text for one in said if one.exact} == {
+            "total = a + b + c + d (exactly)",
+            "twice = 2 e (exactly)",
+            "k = 7 (constant)",
+        }
+        assert [one.exact for one in said] == [True] * 3 + [False] * (d - 3)
