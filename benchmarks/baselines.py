@@ -49,7 +49,7 @@ def main() -> None:
 
 def aspca(data: Dataset, settings: dict[str, object], lam: float, **more: object) -> ASPCA:
     """As in the paper: its lambda belongs to D'D, and its vectors are dominant eigenvectors."""
-    return ASPCA(alpha=lam / data.data.shape[0], variant="BG", rounding="dominant", **settings, **more)
+    return ASPCA.paper(alpha=lam / data.data.shape[0], **settings, **more)
 
 
 def selected_at(data: Dataset) -> str:

@@ -99,7 +99,7 @@ def test_the_one_standard_error_rule_by_hand() -> None:
 def test_breast_cancer_splits_on_a_feature_the_detector_does_not_look_at() -> None:
     data = load_breast_cancer()
     frame = pd.DataFrame(data.data, columns=list(data.feature_names))
-    detector = ASPCA(n_components=10, alpha=5 / len(frame), variant="BG", rounding="dominant", limit=0.1003)
+    detector = ASPCA.paper(n_components=10, alpha=5 / len(frame), limit=0.1003)
     tree = SurrogateTree(detector).fit(frame)
     assert int((tree.detector_.predict(frame) == -1).sum()) == 27
     concavity = data.feature_names.index("concavity_mean")
