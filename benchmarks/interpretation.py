@@ -168,7 +168,8 @@ def figures(method: str, fit: Fit, data: Planted, noise: float, seed: int) -> Fi
     scores = fitted.score(data.test)
     anomalous = data.labels == 1
     detected = anomalous & (scores > np.quantile(scores[~anomalous], DETECTED))
-    parts = np.abs(fitted.contributions(data.test[detected]))
+    # Some peers refuse a table without rows.
+    parts = np.abs(fitted.contributions(data.test[detected])) if detected.any() else np.zeros((0, data.test.shape[1]))
     falling = np.argsort(-parts, axis=1, kind="stable")
     changed = data.changed[detected]
     # The rules that broke, as features: any feature of any of them.

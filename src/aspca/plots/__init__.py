@@ -1,0 +1,30 @@
+"""Pictures of a model and of what it found, in the manner of scikit-learn's Displays; needs matplotlib.
+
+Every function draws at once and returns a Display: its data are attributes, `ax_` and `figure_` (and `axes_`, where
+there are several panels) are what was drawn, and `plot(ax=...)` draws it again elsewhere.
+"""
+
+from aspca.plots.explanation import ExplanationDisplay, plot_explanation
+from aspca.plots.heatmap import HeatmapDisplay, plot_heatmap
+from aspca.plots.loadings import LoadingsDisplay, plot_loadings
+from aspca.plots.roc import RocDisplay, plot_roc
+from aspca.plots.rules import RulesDisplay, plot_rules
+from aspca.plots.scores import ScoresDisplay, plot_scores
+from aspca.plots.selection import SelectionDisplay, plot_selection
+
+__all__ = [
+    "ExplanationDisplay",
+    "HeatmapDisplay",
+    "LoadingsDisplay",
+    "RocDisplay",
+    "RulesDisplay",
+    "ScoresDisplay",
+    "SelectionDisplay",
+    "plot_explanation",
+    "plot_heatmap",
+    "plot_loadings",
+    "plot_roc",
+    "plot_rules",
+    "plot_scores",
+    "plot_selection",
+]

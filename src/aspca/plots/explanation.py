@@ -1,0 +1,205 @@
+"""One row: which rules it breaks, which features that comes from, and what would be normal."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from aspca.linalg.arrays import Floats, Ints
+from aspca.model.explanation import Explanation
+from aspca.plots.canvas import LINE, bare, label_slots, own_or_given, panels, percent_axis, room_for_labels, root_of
+from aspca.plots.colours import ANOMALY, BLUE
+from aspca.plots.labels import beside, harmless, number, share, short_names, shortened, wrapped
+from aspca.plots.sources import check_count, explanation_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_RULE_WIDTH, _RULE_LINES = 62, 2
+_NAME_WIDTH = 30
+# Values this many times the median one would squeeze it against zero.
+_FAR = 30.0
+_WORTH_A_BAR = 1e-3
+
+
+@dataclass(eq=False)
+class ExplanationDisplay:
+    """One row explained.
+
+    Parameters
+    ----------
+    explanation : Explanation
+    row : int
+        Its position in the explanation.
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib Axes and Figure
+        The bounding axes, whose place the panels take.
+    axes_ : tuple of three Axes
+        Shares of rules, shares of features, values beside normal ones.
+    rules_, features_ : ndarray
+        Positions of the rules and features drawn, the largest on top; where there are others with a share, one more
+        bar holds their sum.
+    rule_bars_, feature_bars_ : BarContainer
+    values_, normal_ : Line2D
+        Distances of the row and of the nearest normal row from the mean, in units of the model's scale.
+    """
+
+    explanation: Explanation
+    row: int
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, X: Any, row: int = 0, *, n_rules: int = 6, n_features: int = 12, ax: Axes | None = None
+    ) -> Self:
+        """Explain rows X (n, p) by a fitted ASPCA and draw the one at position `row`."""
+        why = explanation_of(estimator, X, "plot_explanation")
+        return cls.from_explanation(why, row, n_rules=n_rules, n_features=n_features, ax=ax)
+
+    @classmethod
+    def from_explanation(
+        cls, explanation: Explanation, row: int = 0, *, n_rules: int = 6, n_features: int = 12, ax: Axes | None = None
+    ) -> Self:
+        """Draw the row at position `row`."""
+        n = len(explanation.values)
+        if not -n <= row < n:
+            raise ValueError(f"There is no row {row}: {n} rows were explained, numbered from 0.")
+        return cls(explanation, int(row) % n).plot(ax, n_rules=n_rules, n_features=n_features)
+
+    def plot(self, ax: Axes | None = None, *, n_rules: int = 6, n_features: int = 12) -> Self:
+        """Draw at most so many rules and features, and the sums of the others."""
+        why, row = self.explanation, self.row
+        parts = why.blame(why.scaled[row : row + 1], why.weighted[row : row + 1])[0]
+        self.rules_, by_rule = _largest(why.shares[row], check_count(n_rules, "n_rules"))
+        total = float(parts.sum())
+        shares = parts / total if total > 0 else np.zeros(parts.size)
+        self.features_, by_feature = _largest(shares, check_count(n_features, "n_features"))
+        width = room_for_labels(ax, _RULE_WIDTH, 0.35)
+        texts = [wrapped(f"{i}:  {why.rules[i]}", width, _RULE_LINES) for i in self.rules_]
+        names = short_names(why.names, min(_NAME_WIDTH, width))
+        labels = [names[j] for j in self.features_]
+        if by_rule.size > len(texts):
+            texts.append(_others(len(why.rules) - len(texts), "rule"))
+        if by_feature.size > len(labels):
+            labels.append(_others(len(why.names) - len(labels), "feature"))
+        tallest = max(text.count("\n") + 1 for text in texts)
+        heights = (LINE * (tallest + 0.5) * max(2, len(texts)), LINE * 1.5 * max(3, len(labels)))
+        ax = own_or_given(ax, 10.5, sum(heights) + 1.9)
+        self.ax_, self.figure_ = ax, root_of(ax)
+        grid = panels(ax, self._title(), heights, (1.0, 1.0))
+        top = self.figure_.add_subplot(grid[0, :])
+        left = self.figure_.add_subplot(grid[1, 0])
+        right = self.figure_.add_subplot(grid[1, 1], sharey=left)
+        self.axes_ = (top, left, right)
+        self.rule_bars_ = _bars(top, by_rule, texts, tallest, [ANOMALY] * self.rules_.size)
+        self.feature_bars_ = _bars(left, by_feature, labels, 1, [BLUE] * self.features_.size)
+        top.set_xlabel("share of the score, by rule", fontsize=8.5)
+        left.set_xlabel("share of the score, by feature", fontsize=8.5)
+        self._draw_values(right)
+        return self
+
+    def _draw_values(self, axes: Axes) -> None:
+        why, row, features = self.explanation, self.row, self.features_
+        away = (why.projections[row] @ why.loadings.T)[features]
+        value = why.scaled[row, features]
+        normal = value - away
+        heights = np.arange(features.size, dtype=np.float64)
+        axes.axvline(0.0, color="0.6", lw=0.8, ls=":")
+        axes.hlines(heights, np.minimum(value, normal), np.maximum(value, normal), color="0.75", lw=1.5)
+        (self.normal_,) = axes.plot(
+            normal, heights, "o", ms=5.5, mfc="white", mec=BLUE, mew=1.4, label="nearest normal"
+        )
+        (self.values_,) = axes.plot(value, heights, "D", ms=4.5, c=ANOMALY, label="this row")
+        self._far_values(axes, np.concatenate([value, normal]))
+        right = axes.get_yaxis_transform()
+        for k, j in enumerate(features):
+            text = beside(float(why.values[row, j]), float(why.values[row, j] - away[k] * why.scale[j]))
+            axes.text(1.03, k, text, transform=right, fontsize=7.5, va="center", ha="left")
+        axes.text(1.03, -0.85, "value  (normal)", transform=right, fontsize=7.5, va="center", ha="left", weight="bold")
+        axes.tick_params(axis="y", labelleft=False, length=0)
+        axes.tick_params(axis="x", labelsize=8)
+        axes.set_xlabel(axes.get_xlabel() or "distance from the mean,\nin units of the feature's scale", fontsize=8.5)
+        bare(axes, keep=("bottom",))
+        axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=2, frameon=False, fontsize=8, borderaxespad=0.0)
+
+    def _far_values(self, axes: Axes, drawn: Floats) -> None:
+        sizes = np.abs(drawn[drawn != 0])
+        if sizes.size and sizes.max() > _FAR * np.median(sizes):
+            axes.set_xscale("symlog", linthresh=float(np.median(sizes)))
+            axes.set_xlabel("distance from the mean,\nin units of the feature's scale (log scale)")
+        axes.margins(x=0.08)
+
+    def _title(self) -> tuple[str, str]:
+        why, row = self.explanation, self.row
+        name = f"Row {harmless(shortened(str(why.index[row]), 40))}"
+        score = float(why.scores[row])
+        if why.threshold is None:
+            return f"{name}: why its score is {number(score)}", ""
+        broken = int(why.broken[row].sum())
+        rules = f"it breaks {broken} of {len(why.rules)} rules by their own limits"
+        detail = f"Score {number(score)}, threshold {number(why.threshold)}; {rules}"
+        if score > why.threshold:
+            return f"{name}: why it is an anomaly", detail
+        return f"{name}: within the threshold" + (", but it breaks a rule" if broken else ""), detail
+
+
+def plot_explanation(
+    source: Any, X: Any = None, row: int = 0, *, n_rules: int = 6, n_features: int = 12, ax: Axes | None = None
+) -> ExplanationDisplay:
+    """One row: what each rule and each feature adds to its score, and its values beside normal ones.
+
+    Parameters
+    ----------
+    source : fitted ASPCA or Explanation
+    X : (n, p) rows or None
+        Only with an estimator.
+    row : int
+        Position of the row, from 0.
+    n_rules, n_features : int
+        At most so many are drawn; smaller ones are summed in one bar.
+    ax : matplotlib Axes or None
+        A subplot, at least 8 by 5 inches, whose place three panels take; None makes a figure.
+
+    Returns
+    -------
+    ExplanationDisplay
+
+    Notes
+    -----
+    What would be normal is `Explanation.repaired`: the nearest row that obeys every rule.
+    """
+    why = explanation_of(source, X, "plot_explanation")
+    return ExplanationDisplay.from_explanation(why, row, n_rules=n_rules, n_features=n_features, ax=ax)
+
+
+def _largest(shares: Floats, most: int) -> tuple[Ints, Floats]:
+    """Positions of the largest shares, at least one, and what to draw: those shares, then the sum of the others.
+
+    What hardly adds anything goes to the others.
+    """
+    order = np.argsort(-shares, kind="stable")
+    chosen = order[: max(1, min(most, int((shares >= _WORTH_A_BAR).sum())))]
+    rest = float(shares[order[chosen.size :]].sum())
+    return chosen, np.append(shares[chosen], rest) if rest > 0 else shares[chosen]
+
+
+def _others(count: int, what: str) -> str:
+    return f"1 other {what}" if count == 1 else f"{count} other {what}s"
+
+
+def _bars(axes: Axes, shares: Floats, labels: list[str], lines: int, colours: list[str]) -> Any:
+    """Bars from the top, those beyond the colours given (sums of others) grey."""
+    heights = np.arange(shares.size)
+    axes.set_ylim(shares.size - 0.5, -0.5)
+    colours = [*colours, "0.7"][: shares.size]
+    bars = axes.barh(heights, shares, height=0.65 if lines == 1 else 0.5, color=colours)
+    axes.bar_label(bars, [share(value) for value in shares], fontsize=7.5, padding=3)
+    axes.set_xlim(0.0, max(float(shares.max()), 1e-9) * 1.15)
+    label_slots(axes, "y", heights.tolist(), labels, lines)
+    percent_axis(axes, "x")
+    axes.tick_params(axis="x", labelsize=8)
+    bare(axes, keep=("bottom",))
+    return bars

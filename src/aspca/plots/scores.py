@@ -1,0 +1,236 @@
+"""Scores of rows, in order or in time, with the threshold and the anomalies."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from aspca.linalg.arrays import Bools, Floats
+from aspca.plots.canvas import bare, entitle, legend_below, own_or_given, root_of
+from aspca.plots.colours import ANOMALY, BLACK, NORMAL
+from aspca.plots.labels import harmless, number, share
+from aspca.plots.sources import last_step, verdicts
+from aspca.plots.thinning import one_per_spot
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# Scores are drawn on a logarithmic axis where the largest is so many times the median.
+_WORTH_A_LOG = 30.0
+# And so far below the median a score is as good as zero: it is drawn at the edge.
+_AS_GOOD_AS_ZERO = 1e-4
+# Fewer rows than these are all drawn.
+_FEW = 5_000
+
+
+@dataclass(eq=False)
+class ScoresDisplay:
+    """Scores of rows.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n,)
+        The higher, the less normal.
+    anomalies : ndarray of shape (n,), bool, or None
+        Rows to mark; None: none is known.
+    threshold : float or None
+    time : ndarray of shape (n,) or None
+        Numbers or dates; None: rows in order, from 0.
+    name : str or None
+        Of the detector, for the title.
+    limit : str
+        What the threshold is, in a few words.
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib Axes and Figure
+    normal_, anomalies_ : Line2D, or None where there are none
+        Points drawn: every anomaly, and of the other rows those that are not behind another.
+    threshold_ : Line2D or None
+    log_ : bool
+        Whether the axis of scores is logarithmic.
+    """
+
+    scores: Floats
+    anomalies: Bools | None = None
+    threshold: float | None = None
+    time: Any = None
+    name: str | None = None
+    limit: str = ""
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, X: Any, *, time: Any = None, ax: Axes | None = None, log: bool | None = None
+    ) -> Self:
+        """Score rows X (n, p) with any fitted detector that has `score_samples`, and draw them.
+
+        `time` (n,) is taken from the index of X where that holds dates.
+        """
+        scores = -np.asarray(estimator.score_samples(X), dtype=np.float64)
+        threshold, anomalies = verdicts(estimator, X)
+        known = getattr(last_step(estimator), "threshold_limit_", None)
+        limit = "" if known is None else known.name + ("" if known.level is None else f", level {known.level:.4g}")
+        if time is None and np.asarray(getattr(X, "index", range(0))).dtype.kind == "M":
+            time = X.index
+        return cls.from_predictions(
+            scores,
+            anomalies,
+            threshold=threshold,
+            time=time,
+            name=type(last_step(estimator)).__name__,
+            limit=limit,
+            ax=ax,
+            log=log,
+        )
+
+    @classmethod
+    def from_predictions(
+        cls,
+        scores: Any,
+        anomalies: Any = None,
+        *,
+        threshold: float | None = None,
+        time: Any = None,
+        name: str | None = None,
+        limit: str = "",
+        ax: Axes | None = None,
+        log: bool | None = None,
+    ) -> Self:
+        """Draw scores (n,), high for anomalies; without `anomalies` (n,), those above the threshold are marked."""
+        values = np.asarray(scores, dtype=np.float64)
+        if values.ndim != 1 or values.size == 0 or not np.isfinite(values).all():
+            raise ValueError("scores must be one finite number per row, for at least one row.")
+        marked = None if anomalies is None else np.asarray(anomalies, dtype=bool)
+        if marked is None and threshold is not None:
+            marked = values > threshold
+        if marked is not None and marked.shape != values.shape:
+            raise ValueError(f"anomalies has shape {marked.shape}, but there are {values.size} scores; give one each.")
+        return cls(values, marked, threshold, _times(time, values.size), name, limit).plot(ax, log=log)
+
+    def plot(self, ax: Axes | None = None, *, log: bool | None = None) -> Self:
+        """Draw; `log` makes the axis of scores logarithmic or not, None where it helps."""
+        self.ax_ = ax = own_or_given(ax, 10.0, 4.8)
+        self.figure_ = root_of(ax)
+        self.log_ = self._worth_a_log() if log is None else bool(log)
+        if self.log_ and float(self.scores.max()) <= 0:
+            raise ValueError("No score is above zero, so there is no logarithm to draw; use log=False.")
+        floor = self._floor() if self.log_ else -np.inf
+        heights = np.maximum(self.scores, floor)
+        at = np.arange(self.scores.size) if self.time is None else self.time
+        marked = np.zeros(self.scores.size, dtype=bool) if self.anomalies is None else self.anomalies
+        self.normal_ = self._normal(ax, at, heights, np.flatnonzero(~marked))
+        self.anomalies_ = None
+        if marked.any():
+            label = f"{marked.sum():,} anomalies" if marked.sum() > 1 else "1 anomaly"
+            (self.anomalies_,) = ax.plot(at[marked], heights[marked], "D", ms=3.2, mew=0, c=ANOMALY, label=label)
+        self.threshold_ = None
+        if self.threshold is not None:
+            words = f"threshold {number(self.threshold)}" + (f" ({harmless(self.limit)})" if self.limit else "")
+            self.threshold_ = ax.axhline(max(self.threshold, floor), color=BLACK, lw=1.2, ls="--", label=words)
+        self._finish(ax, floor)
+        return self
+
+    def _normal(self, ax: Axes, at: Any, heights: Floats, rows: Any) -> Any:
+        if rows.size == 0:
+            return None
+        label = f"{rows.size:,} {'other rows' if self.anomalies is not None else 'rows'}"
+        if rows.size > _FEW:
+            seen = np.log(heights[rows]) if self.log_ else heights[rows]
+            rows = rows[one_per_spot(at[rows].astype(np.float64), seen)]
+        # As pixels also in vector files, which thousands of dots would make unwieldy.
+        (line,) = ax.plot(at[rows], heights[rows], "o", ms=2.4, mew=0, c=NORMAL, label=label, rasterized=True)
+        return line
+
+    def _finish(self, ax: Axes, floor: float) -> None:
+        from matplotlib.ticker import MaxNLocator
+
+        if self.log_:
+            ax.set_yscale("log")
+        elif float(self.scores.min()) >= 0:
+            ax.set_ylim(bottom=0)
+        below = int((self.scores < floor).sum())
+        ax.set_ylabel("score (log scale)" if self.log_ else "score")
+        if self.time is None:
+            ax.set_xlabel("row, in order")
+            ax.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
+            ax.xaxis.set_major_locator(MaxNLocator(8, integer=True))
+        else:
+            ax.set_xlabel("time")
+            if self.time.dtype.kind == "M":
+                _write_dates(ax)
+        ax.margins(x=0.01)
+        bare(ax, keep=("left", "bottom"))
+        title = f"Scores of {self.scores.size:,} rows" + (f" by {harmless(self.name)}" if self.name else "")
+        entitle(ax, title, self._detail(below, floor))
+        legend_below(ax, 38.0, columns=3)
+
+    def _detail(self, below: int, floor: float) -> str:
+        parts = []
+        if self.anomalies is not None:
+            count = int(self.anomalies.sum())
+            parts.append(f"{count:,} of them ({share(count / self.scores.size)}) are anomalies")
+        if below:
+            parts.append(f"{below:,} scores below {number(floor)} are drawn there")
+        return "; ".join(parts)
+
+    def _worth_a_log(self) -> bool:
+        low, high = float(self.scores.min()), float(self.scores.max())
+        return low >= 0 and high > 0 and high > _WORTH_A_LOG * float(np.median(self.scores))
+
+    def _floor(self) -> float:
+        """The lowest height drawn on a logarithmic axis."""
+        positive = self.scores[self.scores > 0]
+        return float(max(positive.min(), _AS_GOOD_AS_ZERO * np.median(positive)))
+
+
+def plot_scores(
+    estimator: Any, X: Any, *, time: Any = None, ax: Axes | None = None, log: bool | None = None
+) -> ScoresDisplay:
+    """Scores of rows in order, or in time, with the threshold and the anomalies.
+
+    Parameters
+    ----------
+    estimator : ASPCA or another fitted detector with `score_samples` and `predict`
+    X : (n, p) rows
+    time : (n,) or None
+        Numbers or dates; None takes the index of X where it holds dates, otherwise the order of the rows.
+    ax : matplotlib Axes or None
+        Where to draw; None makes a figure.
+    log : bool or None
+        A logarithmic axis of scores; None: where it helps.
+
+    Returns
+    -------
+    ScoresDisplay
+        Every anomaly is drawn; of other rows, where there are thousands, one of those that share a spot.
+    """
+    return ScoresDisplay.from_estimator(estimator, X, time=time, ax=ax, log=log)
+
+
+def _times(time: Any, n: int) -> Any:
+    if time is None:
+        return None
+    values = np.asarray(time)
+    if values.dtype.kind in "iuf":
+        known = np.isfinite(values)
+    else:
+        try:
+            values = np.asarray(time, dtype="datetime64[ns]")
+        except (TypeError, ValueError):
+            raise ValueError("time must hold numbers or dates; leave it out to draw rows in order.") from None
+        known = ~np.isnat(values)
+    if values.shape != (n,):
+        raise ValueError(f"time has shape {values.shape}, but there are {n} rows; give one time per row.")
+    if not known.all():
+        raise ValueError(f"time is missing in row {int(np.flatnonzero(~known)[0])}; give one time per row.")
+    return values
+
+
+def _write_dates(ax: Axes) -> None:
+    from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
+
+    locator = AutoDateLocator()  # type: ignore[no-untyped-call]
+    ax.xaxis.set_major_locator(locator)
+    ax.xaxis.set_major_formatter(ConciseDateFormatter(locator))  # type: ignore[no-untyped-call]

@@ -1,0 +1,74 @@
+"""Labels say what the names say, in less room."""
+
+from __future__ import annotations
+
+import matplotlib.pyplot as plt
+import pytest
+
+from aspca.plots.labels import beside, harmless, number, share, short_names, shortened, wrapped
+
+
+@pytest.mark.parametrize("name", ["$x^2$", r"$\frac{", r"a\$b$", "$", "$$", r"\$", r"\\$ $"])
+def test_dollars_are_drawn_as_dollars(name: str) -> None:
+    text = plt.figure().text(0, 0, harmless(name))
+    # What matplotlib makes of a text just before it draws it: the characters, and whether they are mathematics.
+    assert text._preprocess_math(text.get_text()) == (name, False)
+
+
+def test_what_cannot_be_printed_is_spelled_out() -> None:
+    assert harmless("a\nb\t\u202e\ud800") == r"a\nb\t\u202e\ud800"
+
+
+def test_the_middle_goes() -> None:
+    assert shortened("abcdefghij", 10) == "abcdefghij"
+    assert shortened("abcdefghijk", 7) == "abc…ijk"
+    assert all(len(shortened("x" * 50, width)) == width for width in range(3, 50))
+
+
+def test_shortened_names_stay_apart() -> None:
+    names = ["a" * 50 + str(k) + "b" * 50 for k in range(12)] + ["plain"]
+    short = short_names(names, 20)
+    assert len(set(short)) == len(names)
+    assert max(map(len, short)) <= 20
+    assert short[-1] == "plain"
+    assert short[3].endswith("[3]")
+
+
+def test_rules_are_broken_between_terms_and_keep_both_ends() -> None:
+    rule = " + ".join(f"{k} feature_{k}" for k in range(2, 20)) + " = 7 total - 3 (± 0.5)"
+    text = wrapped(rule, 40, 3)
+    lines = text.split("\n")
+    assert len(lines) <= 3
+    assert max(map(len, lines)) <= 40
+    assert text.startswith("2 feature_2 + 3 feature_3")
+    assert text.endswith("- 3 (± 0.5)")
+    assert "= 7 total" in text
+    assert "…" in text
+    # Whatever is left of a term is all of it.
+    told = {word.strip() for line in lines for word in line.replace("…", "+").replace("=", "+").split("+")} - {""}
+    assert all(term in rule for term in told)
+    assert all(not term.isdigit() for term in told)
+
+
+def test_short_rules_are_left_alone() -> None:
+    assert wrapped("A = B (± 0.17)", 40, 3) == "A = B (± 0.17)"
+    assert wrapped("A = B (± 0.17)", 12, 3) == "A\n= B (± 0.17)"
+
+
+def test_a_rule_of_two_endless_names_keeps_its_equals_sign() -> None:
+    text = wrapped(f"{'a' * 200} = {'b' * 200} (± 1)", 40, 3)
+    assert "= b" in text
+    assert text.endswith("(± 1)")
+
+
+def test_numbers() -> None:
+    assert number(41604.94) == "41,605"
+    assert number(-0.00012345) == "\N{MINUS SIGN}0.0001234"
+    assert [share(value) for value in (0, 1e-5, 0.049, 0.5, 1)] == ["0 %", "< 0.1 %", "4.9 %", "50 %", "100 %"]
+
+
+@pytest.mark.parametrize(("value", "normal"), [(100000.21, 100000.2), (1.0, 0.0), (-5.00001, -5.0), (3.0, 3.0)])
+def test_a_value_and_a_normal_one_are_told_apart(value: float, normal: float) -> None:
+    one, two = beside(value, normal).replace(",", "").replace("\N{MINUS SIGN}", "-").rstrip(")").split("  (")
+    assert (float(one) != float(two)) == (value != normal)
+    assert abs(float(one) - value) <= 0.1 * abs(value - normal)
