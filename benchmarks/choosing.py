@@ -1,6 +1,8 @@
 """What "auto" could mean: ways to choose the number of rules and alpha, side by side on both benchmarks' data.
 
     python benchmarks/choosing.py [--seeds 3] [--json]
+    python benchmarks/choosing.py --part breast     # what alpha does to rules of Breast-Cancer: terms shown, AUC
+    python benchmarks/choosing.py --part wide       # p = 100: a certified sparse sequence beside rotated PCA
 
 Each way is a function of the covariance of the scaled columns and the number of rows (parametric draws have a fixed
 seed). All else are ASPCA's defaults. Planted rules (`planted.py`; p = 10 and 30, noise 0.01 and 0.05, free features
@@ -18,6 +20,7 @@ for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
 
 import argparse
 import json
+import time
 from collections.abc import Callable
 
 import causes
@@ -28,6 +31,7 @@ from rivals import ours
 from sklearn.metrics import roc_auc_score
 
 from aspca import ASPCA
+from aspca.datasets.breast_cancer import load_breast_cancer
 from aspca.model.defaults import default_alpha
 
 Way = Callable[[Floats, int], int]
@@ -171,11 +175,43 @@ def on_servers(way: Way, multiple: float | None) -> dict[str, float]:
     }
 
 
+def breast_cancer() -> None:
+    data = load_breast_cancer()
+    for multiple in ALPHAS:
+        model = ASPCA(**settings(data.data, below(0.3), multiple)).fit(data.data)
+        terms = np.mean([np.count_nonzero(rule.equation.coefficients) for rule in model.rules_])
+        auc = roc_auc_score(data.labels, -model.score_samples(data.data))
+        print(f"alpha x {multiple:g}: {terms:.1f} terms per rule, AUC {auc:.3f}", flush=True)
+
+
+def wide() -> None:
+    for noise in (0.05, 0.01):
+        data = planted(100, noise, 0)
+        covariance = ASPCA(n_components=1, alpha=0.0, variant="B").fit(data.train).covariance_
+        d = below(0.3)(covariance, len(data.train))
+        # What "auto" would be without its bound on features that hang together.
+        alpha = float(np.linalg.eigvalsh(covariance)[:d].mean())
+        for name, options in (
+            ("alpha 0", {"alpha": 0.0}),
+            ("tol 1e-4", {"alpha": alpha, "tol": 1e-4}),
+            ("tol 1e-6", {"alpha": alpha}),
+        ):
+            begin = time.perf_counter()
+            model = ASPCA(**options).fit(data.train)
+            seconds = time.perf_counter() - begin
+            auc = roc_auc_score(data.labels, -model.score_samples(data.test))
+            print(f"noise {noise}, {d} rules, {name}: {seconds:.1f} s, AUC {auc:.3f}", flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--json", action="store_true")
+    parser.add_argument("--part", choices=("ways", "breast", "wide"), default="ways")
     given = parser.parse_args()
+    if given.part != "ways":
+        breast_cancer() if given.part == "breast" else wide()
+        return
     lines = [(name, way, None) for name, way in WAYS.items()]
     lines += [(f"below 0.3, alpha x {multiple:g}", below(0.3), multiple) for multiple in ALPHAS]
     results: dict[str, dict[str, float]] = {}
