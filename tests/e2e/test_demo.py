@@ -2,37 +2,55 @@
 
 from __future__ import annotations
 
+import csv
 import subprocess
 import sys
+from pathlib import Path
+
+import numpy as np
+
+from aspca import ASPCA
+from aspca.datasets.synthetic import load_synthetic
 
 
-def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-W", "error", "-m", "aspca", *arguments],
         capture_output=True,
         text=True,
         check=False,
         encoding="utf-8",
-        env={"PYTHONIOENCODING": "utf-8", "PATH": ""},
+        cwd=folder,
+        env={"PATH": "", "COLUMNS": "80"},
     )
 
 
-def test_demo_prints_four_rules_and_explains_fifteen_anomalies() -> None:
-    done = run("demo")
+def test_demo_prints_rules_and_explains_fifteen_anomalies(tmp_path: Path) -> None:
+    done = run(tmp_path, "demo")
     assert done.returncode == 0, done.stderr
-    assert done.stderr == ""
-    assert "4 rules that normal rows obey" in done.stdout
-    assert "A = B" in done.stdout
-    assert "2 D = A + B + 2 C" in done.stdout
+    assert done.stderr == "Wrote aspca-demo/. Next: aspca detect aspca-demo/data.csv --label kind\n"
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    data = load_synthetic()
+    model = ASPCA().fit(data.data)
+    named = ASPCA().fit_moments(model.moments_, feature_names=data.feature_names)
+    for rule in (*named.rules_, *named.canonical_rules_):
+        assert str(rule) in done.stdout
     assert "recomputed from the data: verified" in done.stdout
-    broken = [line.split() for line in done.stdout.splitlines() if line[:5].strip().isdigit() and "%" in line]
-    assert [int(words[0]) for words in broken] == list(range(500, 515))
     assert "15 of 15 planted anomalies are explained by the rule they break." in done.stdout
-    assert max(len(line) for line in done.stdout.splitlines()) <= 80
+
+    folder = tmp_path / "aspca-demo"
+    assert {path.name for path in folder.iterdir()} == {"data.csv", "explanations.csv", "model.json", "scores.csv"}
+    with open(folder / "scores.csv", newline="", encoding="utf-8") as stream:
+        rows = list(csv.DictReader(stream))
+    np.testing.assert_allclose([float(row["score"]) for row in rows], -model.score_samples(data.data), rtol=1e-9)
+    assert [int(row["row"]) for row in rows if row["anomaly"] == "1"] == list(range(500, 515))
+    with open(folder / "data.csv", newline="", encoding="utf-8") as stream:
+        written = list(csv.reader(stream))[1:]
+    assert np.array_equal(np.array([line[:7] for line in written], dtype=float), data.data)
 
 
-def test_wrong_usage_is_exit_code_2_and_no_traceback() -> None:
-    done = run("nonsense")
+def test_wrong_usage_is_exit_code_2_and_no_traceback(tmp_path: Path) -> None:
+    done = run(tmp_path, "nonsense")
     assert done.returncode == 2
     assert "Traceback" not in done.stderr
     assert "nonsense" in done.stderr

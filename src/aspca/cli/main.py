@@ -1,27 +1,120 @@
-"""The command `aspca`."""
+"""The command `aspca`: from arguments to an exit code, with one sentence for whatever goes wrong.
+
+Exit codes: 0 fine, 1 failure, 2 wrong usage, 3 anomalies found (if `--fail-on-anomaly` asks for it), 130 interrupted.
+"""
 
 from __future__ import annotations
 
-import argparse
+import contextlib
 import os
+import signal
 import sys
+import warnings
 from collections.abc import Sequence
+from types import FrameType
+from typing import NoReturn
 
-from aspca import __version__
-from aspca.cli.demo import demo
+FINE, FAILURE, USAGE, ANOMALIES, INTERRUPTED = 0, 1, 2, 3, 130
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line; returns the exit code (0 fine, 2 wrong usage)."""
-    parser = argparse.ArgumentParser(prog="aspca", description="Anomaly detection that says why.")
-    parser.add_argument("--version", action="version", version=f"aspca {__version__}")
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    commands.add_parser("demo", help="fit the paper's synthetic data and explain its fifteen anomalies")
-    parser.parse_args(arguments)
+    """Run the command line; returns the exit code."""
+    _prepare()
     try:
-        demo(sys.stdout)
+        from aspca.cli.app import app, wrong_usage
+    except ModuleNotFoundError as error:
+        return _failed(f"The command needs {error.name}, which is not installed: pip install 'aspca[cli]'.")
+    try:
+        code = app(args=arguments, prog_name="aspca", standalone_mode=False)
         sys.stdout.flush()
-    except BrokenPipeError:
+    except KeyboardInterrupt:
+        code = INTERRUPTED
+    except (BrokenPipeError, SystemExit) as error:
+        # typer makes an exit of a pipe that was closed.
+        if isinstance(error, SystemExit) and not isinstance(error.__context__, BrokenPipeError):
+            raise
         # The reader (`| head`) has seen enough; Python must not try to flush what is left.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return 0
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.__stdout__.fileno() if sys.__stdout__ else 1)
+        return FINE
+    except wrong_usage as error:
+        where = error.ctx.command_path if error.ctx is not None else "aspca"
+        return _failed(f"{error.format_message().rstrip('.')}; see {where} --help.", USAGE)
+    except Exception as error:
+        # A library in the middle of its work may have made an error of its own of a signal.
+        if _received:
+            return _ended(_received[0])
+        if "ASPCA_TRACEBACK" in os.environ:
+            raise
+        return _failed(*_sentence(error))
+    if code == INTERRUPTED:
+        return _ended(signal.SIGINT)
+    return code if isinstance(code, int) else FINE
+
+
+def _prepare() -> None:
+    """Streams that can print any name, warnings as sentences, and a termination that cleans up as Ctrl-C does."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(encoding=None if stream.isatty() else "utf-8", errors="backslashreplace")
+    if not sys.warnoptions:
+        warnings.showwarning = lambda message, *_: print(f"aspca: {_one_line(str(message))}", file=sys.stderr)
+    _received.clear()
+    for name, usual in (
+        ("SIGINT", signal.default_int_handler),
+        ("SIGTERM", signal.SIG_DFL),
+        ("SIGHUP", signal.SIG_DFL),
+    ):
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) is usual:
+            # Only the main thread may; elsewhere somebody else looks after signals.
+            with contextlib.suppress(ValueError):
+                signal.signal(number, _take)
+
+
+# The signals that came, in order.
+_received: list[int] = []
+
+
+def _take(number: int, frame: FrameType | None) -> NoReturn:
+    _received.append(number)
+    if number == signal.SIGINT:
+        raise KeyboardInterrupt
+    sys.exit(128 + number)
+
+
+def _ended(number: int) -> int:
+    what = "Interrupted" if number == signal.SIGINT else "Terminated"
+    return _failed(f"{what}; nothing was left half written.", 128 + number)
+
+
+def _sentence(error: Exception) -> tuple[str, int]:
+    """What to say about an exception, and the exit code."""
+    from aspca.jobs.errors import RequestError
+
+    if isinstance(error, RequestError):
+        return str(error), USAGE
+    if isinstance(error, ModuleNotFoundError):
+        return str(error) if error.name is None else f"This needs {error.name}: pip install 'aspca[cli]'.", FAILURE
+    if isinstance(error, OSError) and error.strerror:
+        where = f"{error.filename}: " if error.filename is not None else ""
+        return f"{where}{error.strerror}.", FAILURE
+    if isinstance(error, MemoryError):
+        return "There is not enough memory for this; give fewer columns (--ignore) or a machine with more.", FAILURE
+    if isinstance(error, ValueError):
+        return str(error), FAILURE
+    return (
+        f"A fault of aspca, not yours ({type(error).__name__}: {error}); set ASPCA_TRACEBACK=1 to see where, and "
+        "please report it.",
+        FAILURE,
+    )
+
+
+def _failed(sentence: str, code: int = FAILURE) -> int:
+    print(f"aspca: {_one_line(sentence)}", file=sys.stderr)
+    return code
+
+
+def _one_line(text: str) -> str:
+    """Names of files and columns are other people's text: nothing in it may act on a terminal."""
+    joined = " ".join(text.split())
+    return "".join(sign if sign.isprintable() else ascii(sign)[1:-1] for sign in joined)

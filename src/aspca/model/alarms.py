@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.stats import chi2, f
 
 from aspca.linalg.arrays import Floats
 from aspca.model.limits import FROM_MOMENTS, Limit, conformal_p_values, rule_limits, score_limit
+from aspca.model.quantiles import chi2_quantile, f_quantile
 
 ALARMS = ("total", "rule", "any")
 
@@ -178,8 +178,8 @@ def few_rows_factor(d: int, n_rows: float, level: float) -> float:
     d = min(d, int(n_rows) - 2)
     if d < 1:
         return 1.0
-    fitted = d * (n_rows + 1.0) / (n_rows - d) * float(f.ppf(level, d, n_rows - d))
-    return fitted / float(chi2.ppf(level, d))
+    fitted = d * (n_rows + 1.0) / (n_rows - d) * f_quantile(level, d, n_rows - d)
+    return fitted / chi2_quantile(level, d)
 
 
 def _level_of_each(settings: AlarmSettings, d: int) -> float:

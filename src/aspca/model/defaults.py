@@ -33,9 +33,10 @@ def default_n_components(covariance: Floats) -> int:
 def default_alpha(covariance: Floats, n_components: int) -> float:
     """The mean variance of the abnormal directions: a rule may be as much looser as it is sparser.
 
-    Of those with little variance, however many rules are asked for. Of those below the first tenfold jump in variance, where there is one: the penalty is set by the tightest group of
-    rules, which it would otherwise give up for loose, sparser ones. Exact rules make no group of their own, and no
-    variance counts below what the score tells apart: exact rules are to be sparse too.
+    Of those with little variance, however many rules are asked for, and below the first tenfold jump in variance,
+    where there is one: the penalty is set by the tightest group of rules, which it would otherwise give up for loose,
+    sparser ones. Exact rules make no group of their own, and no variance counts below what the score tells apart:
+    exact rules are to be sparse too.
 
     Zero, so that the exact PCA subspace is rotated, where more than 64 features hang together at that penalty: there
     the rotation alone detects as well, in a hundredth of the time (docs/choices.md).

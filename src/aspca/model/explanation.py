@@ -191,9 +191,10 @@ class Explanation:
         that a row breaks are listed, or its largest one where it breaks none; of a rule the features that its text
         shows.
         """
-        return frame(self._lines(), self.library)
+        return frame(self.lines(), self.library)
 
-    def _lines(self) -> dict[str, Any]:
+    def lines(self) -> dict[str, Any]:
+        """The columns of `to_frame`, without a data-frame library."""
         listed = self.broken.copy()
         silent = np.flatnonzero(~listed.any(axis=1))
         listed[silent, self.rule_contributions[silent].argmax(axis=1)] = True

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -219,9 +219,16 @@ class Model:
 
 
 def fit_model(
-    moments: Moments, settings: Settings, names: Sequence[str] | None = None, warm_start: SparseSubspace | None = None
+    moments: Moments,
+    settings: Settings,
+    names: Sequence[str] | None = None,
+    warm_start: SparseSubspace | None = None,
+    callback: Callable[[int, int, float], None] | None = None,
 ) -> Model:
-    """The model of a table, from its moments alone; limits that rest on rows wait for `Model.calibrated`."""
+    """The model of a table, from its moments alone; limits that rest on rows wait for `Model.calibrated`.
+
+    `callback` is called as in `sparse_subspace`, after each step of a solve.
+    """
     if moments.n_rows == 0:
         raise ValueError("The weight of every row is zero, so there is nothing to fit; give some rows a weight.")
     if moments.n_rows < 2:
@@ -245,6 +252,7 @@ def fit_model(
             tol=settings.tol,
             max_iter=settings.max_iter,
             time_budget=settings.time_budget,
+            callback=callback,
             warm_start=warm_start,
         )
 

@@ -6,11 +6,11 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import chi2, f
 
 from aspca.linalg.arrays import Floats, frozen
 from aspca.linalg.nullspace import left_null_space
 from aspca.model.limits import Limit, check_level
+from aspca.model.quantiles import chi2_quantile, f_quantile
 from aspca.model.scoring import Projector, Rows
 
 _ASSUMES = (
@@ -69,9 +69,9 @@ class Hotelling:
         elif n <= r + 1:
             value = math.inf
         elif math.isinf(n):
-            value = float(chi2.ppf(level, r))
+            value = chi2_quantile(level, r)
         else:
-            value = r * (n + 1.0) / (n - r) * float(f.ppf(level, r, n - r))
+            value = r * (n + 1.0) / (n - r) * f_quantile(level, r, n - r)
         return Limit("hotelling", level, value, _ASSUMES)
 
 

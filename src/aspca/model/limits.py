@@ -6,9 +6,9 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import chi2, norm
 
 from aspca.linalg.arrays import Bools, Floats
+from aspca.model.quantiles import chi2_quantile, normal_quantile
 
 # What each limit takes for granted, in one sentence.
 ASSUMES = {
@@ -124,7 +124,7 @@ def rule_limits(
     check_level(level)
     if name in FROM_MOMENTS:
         spreads = np.maximum(_needed(name, variances, "variances"), 0.0)
-        values = spreads * float(chi2.ppf(level, 1))
+        values = spreads * chi2_quantile(level, 1)
         return tuple(Limit(name, level, float(value), _ONE_RULE) for value in values)
     columns = _needed(name, contributions, "contributions").T
     return tuple(Limit(name, level, _from_scores(name, level, column, weights), ASSUMES[name]) for column in columns)
@@ -146,7 +146,7 @@ def box_limit(variances: Floats, level: float) -> float:
     if largest == 0.0:
         return 0.0
     total, squares = float(variances.sum()), float((variances**2).sum())
-    return largest * (squares / total) * float(chi2.ppf(level, total**2 / squares))
+    return largest * (squares / total) * chi2_quantile(level, total**2 / squares)
 
 
 def jackson_mudholkar_limit(variances: Floats, level: float) -> float:
@@ -164,7 +164,7 @@ def jackson_mudholkar_limit(variances: Floats, level: float) -> float:
     h0 = 1.0 - 2.0 * t1 * t3 / (3.0 * t2**2)
     if h0 <= 0.0:
         return pearson_limit(largest * variances, level)
-    excess = h0 * (float(norm.ppf(level)) * math.sqrt(2.0 * t2) / t1 + t2 * (h0 - 1.0) / t1**2)
+    excess = h0 * (normal_quantile(level) * math.sqrt(2.0 * t2) / t1 + t2 * (h0 - 1.0) / t1**2)
     # Far below the median the normal law asks for a negative power of the score.
     return largest * t1 * math.exp(math.log1p(excess) / h0) if excess > -1.0 else 0.0
 
@@ -179,7 +179,7 @@ def pearson_limit(variances: Floats, level: float) -> float:
         return 0.0
     t1, t2, t3 = (float((variances**k).sum()) for k in (1, 2, 3))
     h = t2**3 / t3**2
-    return largest * max(t1 + (float(chi2.ppf(level, h)) - h) * math.sqrt(t2 / h), 0.0)
+    return largest * max(t1 + (chi2_quantile(level, h) - h) * math.sqrt(t2 / h), 0.0)
 
 
 def _relative(variances: Floats) -> tuple[Floats, float]:

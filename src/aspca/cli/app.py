@@ -1,0 +1,47 @@
+"""The commands of `aspca`, by name."""
+
+from __future__ import annotations
+
+from typing import Annotated, cast
+
+import typer
+
+from aspca import __version__
+from aspca.cli import compare, demo, detect, explain, fit, rules, score, select
+
+app = typer.Typer(
+    name="aspca",
+    no_args_is_help=False,
+    add_completion=False,
+    # Plain help: it is there at once, since rich is not loaded for it, and can be copied.
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for command in (demo, detect, fit, score, explain, rules, select, compare):
+    app.command(name=command.__name__.rpartition(".")[2])(command.run)
+
+# Whatever the arguments' parser refuses: its UsageError, which typer keeps to itself.
+wrong_usage = cast(type[typer.BadParameter], typer.BadParameter.__mro__[1])
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"aspca {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def aspca(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Anomaly detection that says why: rules that normal rows obey, and which of them an anomaly breaks.
+
+    Results go to stdout, all else to stderr. Rows and rules are numbered
+    from 0, a header not counted. Exit codes: 0 fine, 1 failure, 2 wrong usage,
+    3 anomalies found (with --fail-on-anomaly), 130 interrupted.
+
+    Example:  aspca detect metrics.csv
+    """

@@ -1,0 +1,84 @@
+"""`aspca fit`: rules from a file, into a model file."""
+
+from __future__ import annotations
+
+import sys
+
+from aspca.cli import options as o
+
+
+def run(
+    files: o.Files,
+    model: o.StoredModel,
+    label: o.Label = None,
+    ignore: o.Ignore = None,
+    id: o.Id = None,
+    time: o.Time = None,
+    n_components: o.NComponents = None,
+    alpha: o.Alpha = None,
+    max_features: o.MaxFeatures = None,
+    variant: o.Variant = None,
+    score: o.Score = None,
+    scaling: o.Scaling = None,
+    limit: o.Limit = None,
+    level: o.Level = None,
+    contamination: o.Contamination = None,
+    preset: o.Preset = None,
+    delimiter: o.Delimiter = None,
+    encoding: o.Encoding = None,
+    decimal: o.Decimal = None,
+    header: o.Header = None,
+    json: o.Json = False,
+    quiet: o.Quiet = False,
+) -> None:
+    """Learn the rules of FILE and write them to a model file.
+
+    The columns of --label, --id and --time are left out, as those of --ignore are.
+
+    Example:  aspca fit january.csv --id host --model model.json
+    """
+    from aspca.cli.documents import rules_document
+    from aspca.cli.reading import opened, options_of
+    from aspca.cli.talk import Talk, console, write_json
+    from aspca.files.model_file import write_model
+    from aspca.jobs.columns import roles_of
+    from aspca.jobs.fitting import fit_table
+    from aspca.jobs.replaced_file import refuse_special
+    from aspca.jobs.settings import number_or_word, settings_of
+
+    talk = Talk(quiet)
+    settings = settings_of(
+        {
+            "n_components": number_or_word(n_components),
+            "alpha": number_or_word(alpha),
+            "max_features": max_features,
+            "variant": variant,
+            "score": score,
+            "scaling": scaling,
+            "limit": number_or_word(limit),
+            "level": level,
+            "contamination": number_or_word(contamination),
+        },
+        preset,
+    )
+    if model != "-":
+        refuse_special(model, files)
+    reading = options_of(delimiter, encoding, decimal, header)
+    with talk.progress() as progress, opened(files, reading) as table:
+        roles = roles_of(table, ignore=ignore or (), name=id, time=time, label=label)
+        fitted = fit_table(table, roles.features, settings, progress)
+    for remark in roles.remarks:
+        talk.say(remark)
+    if model == "-":
+        from aspca.jobs.model_stream import model_text
+
+        sys.stdout.write(model_text(fitted))
+        return
+    write_model(fitted, model, naming="table")
+    if json:
+        write_json(rules_document(fitted, fitted.canonical_rules))
+    else:
+        from aspca.cli.pages import show_rules
+
+        show_rules(console(), fitted.rules, fitted.canonical_rules)
+    talk.say(f"Learned from {fitted.moments.n_rows:,} rows; wrote {model}.")

@@ -1,0 +1,80 @@
+"""The options that commands share, each said once. Nothing heavy is imported here: `--help` must not wait for it."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+Files = Annotated[
+    list[str], typer.Argument(metavar="FILE", help="CSV, Parquet, Arrow or JSON lines; globs; - for stdin.")
+]
+File = Annotated[str, typer.Argument(metavar="FILE", help="CSV, Parquet, Arrow or JSON lines; - for stdin.")]
+StoredModel = Annotated[
+    str, typer.Option("--model", "-m", metavar="MODEL", help="The model file, by custom model.json.")
+]
+
+# Columns
+Label = Annotated[
+    str | None, typer.Option("--label", metavar="COL", help="Says which rows are anomalies; only to evaluate.")
+]
+Ignore = Annotated[list[str] | None, typer.Option("--ignore", metavar="COL", help="Leave this column out; repeatable.")]
+Id = Annotated[str | None, typer.Option("--id", metavar="COL", help="Names the rows.")]
+Time = Annotated[
+    str | None, typer.Option("--time", metavar="COL", help="Times the rows: anomalies are gathered into incidents.")
+]
+
+# What to learn
+NComponents = Annotated[str | None, typer.Option("--n-components", metavar="N|auto", help="How many rules.")]
+Alpha = Annotated[str | None, typer.Option("--alpha", metavar="X|auto", help="Weight of sparsity.")]
+MaxFeatures = Annotated[
+    int | None,
+    typer.Option("--max-features", metavar="N", help="At most so many features per rule."),
+]
+Variant = Annotated[str | None, typer.Option("--variant", metavar="NAME", help="BG (default), B, F, FG or G.")]
+Score = Annotated[
+    str | None,
+    typer.Option("--score", metavar="NAME", help="whitened (default), standardized or spe."),
+]
+Scaling = Annotated[
+    str | None,
+    typer.Option("--scaling", metavar="NAME", help="maxabs (default), standard or none."),
+]
+Limit = Annotated[
+    str | None,
+    typer.Option(
+        "--limit",
+        metavar="NAME|X",
+        help="pearson (default), box, jackson-mudholkar, quantile, pot, or a number.",
+    ),
+]
+Level = Annotated[
+    float | None,
+    typer.Option("--level", metavar="X", help="Share of normal rows that pass: 0.975."),
+]
+Contamination = Annotated[
+    str | None,
+    typer.Option("--contamination", metavar="X|auto", help="Share of rows to flag."),
+]
+Preset = Annotated[
+    str | None,
+    typer.Option("--preset", metavar="NAME", help="paper: the settings of the paper."),
+]
+
+# How to read
+Delimiter = Annotated[
+    str | None,
+    typer.Option("--delimiter", metavar="CHAR", help="What separates cells; found by itself."),
+]
+Encoding = Annotated[str | None, typer.Option("--encoding", metavar="NAME", help="Such as latin-1.")]
+Decimal = Annotated[str | None, typer.Option("--decimal", metavar="CHAR", help="The decimal sign, . or a comma.")]
+Header = Annotated[
+    bool | None,
+    typer.Option("--header/--no-header", help="Whether the first line holds names."),
+]
+
+# What to show
+Json = Annotated[bool, typer.Option("--json", help="JSON on stdout.")]
+Csv = Annotated[bool, typer.Option("--csv", help="CSV on stdout.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors on stderr.")]
+FailOnAnomaly = Annotated[bool, typer.Option("--fail-on-anomaly", help="Exit with code 3 if there is one.")]

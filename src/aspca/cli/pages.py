@@ -1,0 +1,196 @@
+"""Results as tables for people: plain text that reads well at 80 columns, and uses more where there is more."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from rich.cells import cell_len
+from rich.table import Table
+from rich.text import Text
+
+from aspca.cli.talk import printable
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from aspca.jobs.comparison import Comparison
+    from aspca.jobs.explaining import Reason
+    from aspca.jobs.findings import Break, Finding
+    from aspca.jobs.labels import Evaluation
+    from aspca.model.incidents import Incident
+    from aspca.model.rules import Rule
+
+# From this width on there is room for what the features would have to be.
+_WIDE = 110
+# A column that wraps takes this much at most from the one that is cut, which has this much at least.
+_WRAPPED, _LEAST = 40, 12
+# Names of rows are cut here, and at twice that where there is room.
+_NAME = 20
+# Of the rules that a row breaks, those below this share of the score are left to the files.
+_TELLING = 0.1
+# As in `Explanation.text`: of a rule with more features it helps nobody to say what each would have to be.
+_FEATURES_TOLD = 4
+
+
+def text(words: object, style: str = "") -> Text:
+    """Other people's words: never markup, never control characters."""
+    return Text(printable(words), style=style)
+
+
+def grid(*titles: tuple[str, str]) -> Table:
+    """A table without lines; each title with its justification, `left` being what may wrap."""
+    table = Table(box=None, padding=(0, 0, 0, 2), header_style="dim")
+    for title, justify in titles:
+        wraps = justify == "left"
+        table.add_column(title, justify="right" if justify == "right" else "left", no_wrap=not wraps, overflow="fold")
+    return table
+
+
+def show_cut(console: Console, titles: Sequence[tuple[str, str]], rows: Sequence[Sequence[object]], cut: int) -> None:
+    """A table whose column `cut` gets the room that the others leave, each cell on one line, ended by dots if need be.
+
+    rich would rather squeeze the others.
+    """
+    made = [[text(cell) for cell in row] for row in rows]
+    widths = [max(map(cell_len, [title, *(row[k].plain for row in made)])) for k, (title, _) in enumerate(titles)]
+    kept = [min(width, _WRAPPED) if titles[k][1] == "left" else width for k, width in enumerate(widths) if k != cut]
+    room = max(console.width - sum(kept) - 2 * len(titles), _LEAST)
+    table = grid(*titles)
+    for row in made:
+        row[cut].truncate(room, overflow="ellipsis")
+        table.add_row(*row)
+    console.print(table)
+
+
+def show_lines(console: Console, words: Sequence[object]) -> None:
+    """Lines of text below a title, indented."""
+    if words:
+        table = grid(("", "left"))
+        table.show_header = False
+        for each in words:
+            table.add_row(text(each))
+        console.print(table)
+
+
+def show_rules(console: Console, rules: Sequence[Rule], canonical: Sequence[Rule] = ()) -> None:
+    """The rules by number, and the sparsest of the same subspace where they say something else."""
+    console.print(f"{count(len(rules), 'rule')} that normal rows obey")
+    table = grid(("", "right"), ("", "left"), ("", "left"))
+    table.show_header = False
+    for number, rule in enumerate(rules):
+        table.add_row(str(number), text(rule), Text("may be chance" if rule.looks_like_chance else "", style="yellow"))
+    console.print(table)
+    known = {str(rule) for rule in rules}
+    others = [rule for rule in canonical if str(rule) not in known]
+    if others:
+        console.print("The same, said in fewer features (for reading; they overlap)")
+        show_lines(console, others)
+
+
+def show_findings(console: Console, findings: Sequence[Finding], total: int, limit: float, more: str) -> None:
+    """The worst anomalies, one line per rule that each breaks; `more` says where the others are."""
+    if not total:
+        console.print(f"No anomalies (no score above {limit:.3g})")
+        return
+    shown = "" if total <= len(findings) else f", the worst {len(findings)} of them"
+    console.print(f"{count(total, 'anomaly', 'anomalies')} (score above {limit:.3g}){shown}")
+    named = any(finding.name is not None for finding in findings)
+    wide = console.width >= _WIDE
+    # Rules were listed in full before, by number: here each has one line.
+    titles = [("name", "none") if named else ("row", "right"), ("score", "right"), ("x limit", "right")]
+    titles += [("rule", "right"), ("it breaks", "none"), ("off by", "none"), ("share", "right")]
+    titles += [("would hold with", "left")] if wide else []
+    rows: list[list[object]] = []
+    for finding in findings:
+        name = text(finding.name if named else finding.row)
+        name.truncate(2 * _NAME if wide else _NAME, overflow="ellipsis")
+        told = [one for n, one in enumerate(finding.breaks) if n == 0 or one.share >= _TELLING]
+        for k, one in enumerate(told):
+            head: list[object] = [name, _short(finding.score), _times(finding)] if k == 0 else [""] * 3
+            body = [one.rule, one.text, _off(one), f"{100 * one.share:.0f} %"]
+            rows.append([*head, *body, *([_cure(one)] if wide else [])])
+    show_cut(console, titles, rows, 4)
+    if total > len(findings) and more:
+        console.print(f"  ... and {total - len(findings):,} more{more}.")
+
+
+def show_evaluation(console: Console, found: Evaluation) -> None:
+    """How the anomalies agree with labels."""
+    precision = "" if found.precision is None else f", precision {found.precision:.3f}"
+    console.print(f"Against the labels: AUC {found.auc:.4f}{precision}, recall {found.recall:.3f}")
+    console.print(text(f"  ({found.meaning})"))
+    table = grid(("", "none"), ("flagged", "right"), ("not", "right"))
+    table.add_row("anomalies", str(found.hits), str(found.misses))
+    table.add_row("normal rows", str(found.false_alarms), str(found.passed))
+    console.print(table)
+
+
+def show_incidents(console: Console, incidents: Sequence[Incident], rules: Sequence[Rule], most: int) -> None:
+    """Runs of anomalies, in time order; the longest ones if there are many."""
+    console.print(
+        f"{count(len(incidents), 'incident')}" + (f", the {most} of most rows" if len(incidents) > most else "")
+    )
+    longest = sorted(incidents, key=lambda one: -one.rows.size)[:most]
+    titles = [("from", "none"), ("to", "none"), ("rows", "right"), ("rule", "right"), ("mostly broken", "none")]
+    rows = []
+    for one in (incident for incident in incidents if incident in longest):
+        top = int(one.shares.argmax())
+        rows.append([one.first, one.last, one.rows.size, top, rules[top], f"{100 * one.shares[top]:.0f} %"])
+    show_cut(console, [*titles, ("share", "right")], rows, 4)
+
+
+def show_comparison(console: Console, found: Comparison) -> None:
+    """What happened to the rules from one model to the other."""
+    for title, names in (("only in the first", found.features_lost), ("only in the second", found.features_gained)):
+        if names:
+            console.print(text(f"Features {title}: {', '.join(names)}"))
+    console.print(f"{count(len(found.stayed), 'rule')} stayed")
+    show_lines(console, [pair.after for pair in found.stayed])
+    console.print(f"{count(len(found.moved), 'rule')} moved")
+    for pair in found.moved:
+        show_lines(console, [pair.before, f"-> {pair.after}: {', '.join(pair.changes)}"])
+    for title, rules in (("lost", found.lost), ("gained", found.gained)):
+        console.print(f"{count(len(rules), 'rule')} {title}")
+        show_lines(console, rules)
+
+
+def count(number: int, one: str, many: str | None = None) -> str:
+    """As in ``1 rule`` and ``3 rules``."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def _times(finding: Finding) -> str:
+    return "" if finding.times is None else _short(finding.times)
+
+
+def _off(broken: Break) -> str:
+    size = f"{_short(broken.size)} too {broken.side}" if broken.side else _short(broken.size)
+    return size if broken.broken else f"{size} (strained)"
+
+
+def _short(value: float) -> str:
+    return f"{value:,.0f}" if 1000 <= value < 1e7 else f"{value:.3g}"
+
+
+def _cure(broken: Break) -> str:
+    if len(broken.needed) > _FEATURES_TOLD:
+        return ""
+    return " or ".join(f"{name} {wanted:.4g} (not {value:.4g})" for name, (value, wanted) in broken.needed.items())
+
+
+def show_reason(console: Console, reason: Reason) -> None:
+    """Why one row scores what it scores: in words, by rule and by feature; parts below a hundredth are left out."""
+    console.print(text(reason.text))
+    least = 0.01 * reason.score
+    table = grid(("rule", "right"), ("", "left"), ("part", "right"), ("share", "right"), ("", "none"))
+    for one in reason.rules:
+        if one.contribution >= least:
+            cells = [f"{one.contribution:.3g}", f"{100 * one.share:.0f} %", "broken" if one.broken else ""]
+            table.add_row(str(one.rule), text(one.text), *cells)
+    console.print(table)
+    table = grid(("feature", "left"), ("part", "right"), ("is", "right"), ("nearest normal", "right"))
+    for part in reason.features:
+        if part.contribution >= least:
+            table.add_row(text(part.feature), f"{part.contribution:.3g}", f"{part.value:.5g}", f"{part.repaired:.5g}")
+    console.print(table)

@@ -1,0 +1,38 @@
+"""`aspca rules`: what a stored model says."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+
+def run(
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="A model file; - for stdin.")],
+    format: Annotated[str, typer.Option("--format", "-f", metavar="NAME", help="text, json or markdown.")] = "text",
+) -> None:
+    """Print the rules of a model file.
+
+    Example:  aspca rules model.json --format markdown > rules.md
+    """
+    from aspca.jobs.errors import RequestError
+    from aspca.jobs.model_stream import model_from
+    from aspca.jobs.rule_list import canonical_of, markdown_of
+
+    if format not in ("text", "json", "markdown"):
+        raise RequestError(f"--format must be text, json or markdown, got {format!r}.")
+    stored = model_from(model)
+    canonical = canonical_of(stored)
+    if format == "markdown":
+        sys.stdout.write(markdown_of(stored, canonical))
+    elif format == "json":
+        from aspca.cli.documents import rules_document
+        from aspca.cli.talk import write_json
+
+        write_json(rules_document(stored, canonical))
+    else:
+        from aspca.cli.pages import show_rules
+        from aspca.cli.talk import console
+
+        show_rules(console(), stored.rules, canonical)

@@ -1,0 +1,59 @@
+"""`aspca score`: scores of rows by a stored model, in batches."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from typing import Annotated
+
+import typer
+
+from aspca.cli import options as o
+
+
+def run(
+    files: o.Files,
+    model: o.StoredModel,
+    output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="Where to; - is stdout.")] = "-",
+    id: o.Id = None,
+    delimiter: o.Delimiter = None,
+    encoding: o.Encoding = None,
+    decimal: o.Decimal = None,
+    header: o.Header = None,
+    json: Annotated[bool, typer.Option("--json", help="One JSON object per line instead of CSV.")] = False,
+    quiet: o.Quiet = False,
+    fail_on_anomaly: o.FailOnAnomaly = False,
+) -> int:
+    """Score the rows of FILE by a model file, as CSV.
+
+    Columns: row, score and whether it is an anomaly. Rows are read and written
+    in batches: files may be larger than memory.
+
+    Example:  aspca score february.csv --model model.json > scores.csv
+    """
+    from aspca.cli.main import ANOMALIES, FINE
+    from aspca.cli.reading import opened, options_of
+    from aspca.cli.talk import Talk
+    from aspca.jobs.columns import refuse_absent, refuse_other_columns
+    from aspca.jobs.model_stream import model_from, refuse_both
+    from aspca.jobs.replaced_file import refuse_special, replaced_file
+    from aspca.jobs.score_file import write_scores
+
+    talk = Talk(quiet)
+    reading = options_of(delimiter, encoding, decimal, header)
+    if output != "-":
+        refuse_special(output, [*files, model])
+    refuse_both(model, files)
+    stored = model_from(model)
+    target = contextlib.nullcontext(sys.stdout) if output == "-" else replaced_file(output)
+    with talk.progress() as progress, opened(files, reading) as table:
+        refuse_other_columns(table, stored.names, "the rules of the model")
+        if id is not None:
+            refuse_absent(table, id, "--id")
+        with target as stream:
+            rows, found = write_scores(stored, table, id, stream, progress, lines=json)
+    if found is None:
+        talk.say(f"{rows:,} rows scored; the model has no limit, so none is called an anomaly.")
+    else:
+        talk.say(f"{rows:,} rows scored, {found:,} above the limit.")
+    return ANOMALIES if fail_on_anomaly and found else FINE

@@ -1,0 +1,58 @@
+"""What goes where: results on stdout; remarks, progress and errors on stderr."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from aspca.jobs.progress import Progress
+
+
+class Talk:
+    """Remarks and progress on stderr, unless `quiet`."""
+
+    def __init__(self, quiet: bool) -> None:
+        self._quiet = quiet
+
+    def say(self, sentence: str) -> None:
+        """One remark, on a line of its own."""
+        if not self._quiet:
+            print(printable(sentence), file=sys.stderr)
+
+    @contextlib.contextmanager
+    def progress(self) -> Iterator[Progress]:
+        """Progress to be told, shown on a terminal only; gone when done."""
+        from aspca.jobs.progress import Silent
+
+        if self._quiet or not sys.stderr.isatty():
+            yield Silent()
+            return
+        from aspca.cli.bars import Bars
+
+        with Bars() as bars:
+            yield bars
+
+
+def console() -> Console:
+    """Stdout for people: as wide as the terminal, plain where it is none."""
+    from rich.console import Console
+
+    return Console(markup=False, highlight=False, emoji=False, soft_wrap=False)
+
+
+def write_json(document: Any) -> None:
+    """A document on stdout: valid JSON, one space of indent, letters of all languages as they are."""
+    import json
+
+    json.dump(document, sys.stdout, indent=1, ensure_ascii=False, allow_nan=False)
+    sys.stdout.write("\n")
+
+
+def printable(text: object) -> str:
+    """Other people's text for a terminal: whatever would act on it is escaped."""
+    return "".join(sign if sign.isprintable() else ascii(sign)[1:-1] for sign in str(text))

@@ -1,0 +1,91 @@
+"""JSON lines as a table: checked object by object and written as CSV, numbers to the last digit as they stand."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from aspca.engines.csv_table import csv_table
+from aspca.engines.errors import SourceError, shown
+from aspca.engines.options import ReadOptions
+from aspca.engines.table import Table
+
+if TYPE_CHECKING:
+    import duckdb
+
+
+def json_lines_table(path: Path, label: str, connection: duckdb.DuckDBPyConnection, folder: Path) -> Table:
+    """The table of a UTF-8 file with one JSON object per line; its columns are the keys in order of first use.
+
+    A key that an object lacks, a null and an empty text are missing values. As in CSV, kinds are those of all cells of
+    a column: numbers in quotes are numbers.
+
+    Raises
+    ------
+    SourceError
+        A line that is not an object, a key that occurs twice in it, or a value that is a list or an object.
+    """
+    names: dict[str, None] = {}
+    for _, record in _records(path, label):
+        names.update(dict.fromkeys(record))
+    if not names:
+        raise SourceError(f"{label}: the objects have no keys; every key is a column, and one is needed.")
+    if any(not name.strip() for name in names):
+        raise SourceError(f"{label}: a key is blank; every column needs a name.")
+    target = folder / "cells"
+    with target.open("w", encoding="utf-8", errors="replace", newline="") as out:
+        writer = csv.writer(out, quoting=csv.QUOTE_ALL, lineterminator="\n")
+        for row, record in _records(path, label):
+            writer.writerow([_cell(record.get(name), name, row, label) for name in names])
+    # Numbers in JSON have points, so that texts with commas stay text.
+    return csv_table(target, label, ReadOptions(",", "utf-8", ".", False), connection, tuple(names))
+
+
+def _records(path: Path, label: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    row = 0
+    with path.open(encoding="utf-8-sig") as file:
+        for number, line in enumerate(file, start=1):
+            if not line.strip():
+                continue
+            row += 1
+            where = f"{label}: row {row} (line {number})"
+            if line.lstrip().startswith("["):
+                raise SourceError(
+                    f"{where} begins a list; every line must hold one object, so write those of the list as lines."
+                )
+            try:
+                record = json.loads(line, parse_int=str, parse_float=str, parse_constant=str, object_pairs_hook=_Pairs)
+            except (json.JSONDecodeError, RecursionError):
+                raise SourceError(f"{where} is not a JSON object; every line must hold one object.") from None
+            if not isinstance(record, _Pairs):
+                raise SourceError(
+                    f"{where} is JSON but not an object; every line must hold one object of names and values."
+                )
+            found = dict(record)
+            if len(found) < len(record):
+                keys = [key for key, _ in record]
+                twice = next(key for key in keys if keys.count(key) > 1)
+                raise SourceError(f"{where} has the key {shown(twice)} twice; every key may occur once.")
+            yield row, found
+
+
+class _Pairs(list[tuple[str, Any]]):
+    """An object with all its keys, also those that occur twice."""
+
+
+def _cell(value: Any, name: str, row: int, label: str) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if not isinstance(value, str):
+        raise SourceError(
+            f"{label}: row {row} has a list or an object in column {shown(name)}; every cell must be one value, "
+            "so leave the key out or split it."
+        )
+    if "\0" in value:
+        raise SourceError(f"{label}: row {row} has a NUL character in column {shown(name)}; remove it.")
+    return value.replace("\r\n", "\n").replace("\r", "\n") if "\r" in value else value

@@ -1,0 +1,79 @@
+"""From what the user wrote (files, globs, "-") to files that can be opened."""
+
+from __future__ import annotations
+
+import glob
+import os
+import stat
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from aspca.engines.errors import SourceError, ascii_line
+
+STANDARD_INPUT = "-"
+
+
+@dataclass(frozen=True)
+class Given:
+    """One input: `label` is how sentences call it, `path` where it is; a stream can be read only once."""
+
+    label: str
+    path: Path | None
+    is_stream: bool
+
+
+def expand(paths: Sequence[str]) -> list[Given]:
+    """The inputs in the order given, the matches of each glob sorted by name.
+
+    Raises
+    ------
+    SourceError
+        No path, nothing there, a directory, a device, no permission, or standard input twice.
+    """
+    if isinstance(paths, str) or not paths:
+        raise SourceError("No file is given; name at least one file, a glob, or - for standard input.")
+    if list(paths).count(STANDARD_INPUT) > 1:
+        raise SourceError("Standard input (-) is given twice; it can be read only once.")
+    found: list[Given] = []
+    for text in paths:
+        if text == STANDARD_INPUT:
+            found.append(Given("standard input", None, True))
+        else:
+            found.extend(_checked(name) for name in _matches(text))
+    return found
+
+
+def _matches(text: str) -> list[str]:
+    if "\0" in text:
+        raise SourceError(f"{ascii_line(text)}: the path holds a NUL character; give the path of a file.")
+    # A file of exactly this name wins, so that names with brackets and stars can be read.
+    if os.path.lexists(text):
+        return [text]
+    names = sorted(glob.glob(text, recursive=True)) if glob.has_magic(text) else []
+    names = [name for name in names if not os.path.isdir(name)]
+    if not names:
+        what = "no file matches this pattern" if glob.has_magic(text) else "there is no such file"
+        raise SourceError(f"{ascii_line(text)}: {what}; check the path.")
+    return names
+
+
+def _checked(name: str) -> Given:
+    label = ascii_line(name)
+    try:
+        mode = os.stat(name).st_mode
+        if stat.S_ISDIR(mode):
+            raise SourceError(f"{label}: this is a directory, not a file; name a file in it, or a glob such as *.csv.")
+        if stat.S_ISFIFO(mode):
+            return Given(label, Path(name), True)
+        if not stat.S_ISREG(mode):
+            raise SourceError(f"{label}: this is a device, not a file; name a file.")
+        with open(name, "rb"):
+            pass
+    except PermissionError:
+        raise SourceError(f"{label}: there is no permission to read this file; change its mode or its owner.") from None
+    except FileNotFoundError:
+        raise SourceError(f"{label}: this link points to a file that is not there; check the path.") from None
+    except OSError as error:
+        raise SourceError(f"{label}: this file cannot be opened ({error.strerror}); check the path.") from None
+    return Given(label, Path(name), False)

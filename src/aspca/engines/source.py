@@ -1,0 +1,195 @@
+"""One table out of one or more files, read in batches: never a whole file in memory, rows in the order of the file."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import weakref
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from aspca.engines.connection import connect
+from aspca.engines.errors import SourceError, enumerated, shown
+from aspca.engines.formats import table_of
+from aspca.engines.merging import Column, merged_columns, not_numeric
+from aspca.engines.options import ReadOptions
+from aspca.engines.paths import expand
+from aspca.engines.table import NUMERIC_KINDS, Rows, Table
+from aspca.linalg.arrays import Floats
+
+if TYPE_CHECKING:
+    import duckdb
+
+__all__ = ["Batch", "Column", "ReadOptions", "Source", "SourceError", "open_source"]
+
+# 32 MB of float64: a batch of a wide table has fewer rows than asked for.
+MOST_CELLS = 4_000_000
+PIECE_CELLS = 200_000
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Rows `start`, `start + 1`, ... (from 0, over all files) as `values` (m, p); NaN where a cell is missing."""
+
+    start: int
+    values: Floats
+
+
+class Source:
+    """One table out of one or more files with the same columns; close it, or use it in a `with` statement.
+
+    Attributes
+    ----------
+    columns : tuple of Column, in the order of the first file
+    description : the file's name, or "3 files"
+    """
+
+    def __init__(self, tables: list[Table], connection: duckdb.DuckDBPyConnection, scratch: Path) -> None:
+        self._tables, self._connection = tables, connection
+        self._finalizer = weakref.finalize(self, _clean, connection, scratch)
+        self.columns: tuple[Column, ...] = merged_columns(tables)
+        self.description: str = tables[0].label if len(tables) == 1 else f"{len(tables)} files"
+
+    def __enter__(self) -> Source:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Remove temporary files; the source cannot be read any more."""
+        self._finalizer()
+
+    def count(self) -> int:
+        """Number of rows, over all files."""
+        return sum(table.n_rows for table in self._tables)
+
+    def where(self, row: int) -> str:
+        """`data.csv: row 17` for a row counted from 0 over all files; there rows count from 1, without the header."""
+        for table in self._tables:
+            if row < table.n_rows:
+                return f"{table.label}: row {row + 1}"
+            row -= table.n_rows
+        raise IndexError(f"There are {self.count()} rows, so there is no row {row}.")
+
+    def batches(self, names: Sequence[str], size: int = 65536) -> Iterator[Batch]:
+        """The columns `names` as numbers, at most `size` rows at a time; wide tables come in smaller batches.
+
+        Truth values are 0 and 1, dates seconds since 1970 (UTC where they name no zone), missing cells NaN.
+
+        Raises
+        ------
+        SourceError
+            An unknown name, a column of text, or an infinite value; the file, column and row are named.
+        """
+        self._check(names, size)
+        wanted = set(names)
+        for column in self.columns:
+            if column.name in wanted and column.kind not in NUMERIC_KINDS:
+                raise not_numeric(self._tables, column, self._connection)
+        return self._batches(list(names), max(1, min(size, MOST_CELLS // max(1, len(names)))))
+
+    def _batches(self, names: list[str], size: int) -> Iterator[Batch]:
+        start = 0
+        for table in self._tables:
+            expressions = [table.columns[table.positions[name]].number for name in names]
+            for values in _gathered(table.rows(self._connection, expressions, _piece(size, len(names))), size):
+                if np.isinf(values).any():
+                    row, column = (int(index[0]) for index in np.nonzero(np.isinf(values)))
+                    raise SourceError(
+                        f"{self.where(start + row)} has the value {values[row, column]} in column "
+                        f"{shown(names[column])}; all values must be finite float64 numbers, so correct or remove it."
+                    )
+                yield Batch(start, values)
+                start += len(values)
+
+    def cells(self, names: Sequence[str], size: int = 65536) -> Iterator[list[tuple[object, ...]]]:
+        """The columns `names` as Python values, None where missing, at most `size` rows at a time.
+
+        Text and dates are text as the file has it; truth values are bool; numbers are int where exact, otherwise
+        float (from a text file: the text itself, so that an id keeps its zeros).
+
+        Raises
+        ------
+        SourceError
+            An unknown name.
+        """
+        self._check(names, size)
+        return self._cells(list(names), max(1, min(size, MOST_CELLS // max(1, len(names)))))
+
+    def _cells(self, names: list[str], size: int) -> Iterator[list[tuple[object, ...]]]:
+        for table in self._tables:
+            expressions = [table.columns[table.positions[name]].cell for name in names]
+            yield from table.rows(self._connection, expressions, size)
+
+    def _check(self, names: Sequence[str], size: int) -> None:
+        if not self._finalizer.alive:
+            raise SourceError(f"{self.description}: the source is closed; open it again.")
+        if isinstance(names, str) or not len(names):
+            raise SourceError(f"{self.description}: no columns are named; give a list of at least one column.")
+        if size < 1:
+            raise SourceError(f"{self.description}: a batch must have at least 1 row, not {size}.")
+        known = {column.name for column in self.columns}
+        unknown = [name for name in names if name not in known]
+        if unknown:
+            few = enumerated([shown(column.name) for column in self.columns])
+            raise SourceError(f"{self.description}: there is no column {shown(unknown[0])}; the columns are {few}.")
+
+
+def _piece(size: int, width: int) -> int:
+    """How many rows to fetch at once: they come as Python objects, each as large as several float64."""
+    return max(1, min(size, PIECE_CELLS // width))
+
+
+def _gathered(pieces: Iterator[Rows], size: int) -> Iterator[Floats]:
+    """Pieces of rows as arrays of `size` rows, the last one shorter."""
+    parts: list[Floats] = []
+    held = 0
+    for piece in pieces:
+        part = np.array(piece, dtype=np.float64)
+        while held + len(part) >= size:
+            cut = size - held
+            yield np.concatenate([*parts, part[:cut]])
+            parts, held, part = [], 0, part[cut:]
+        if len(part):
+            parts, held = [*parts, part], held + len(part)
+    if parts:
+        yield np.concatenate(parts)
+
+
+def open_source(paths: Sequence[str], options: ReadOptions | None = None) -> Source:
+    """Open one or more files as one table: CSV, Parquet, Arrow (Feather) or JSON lines.
+
+    Parameters
+    ----------
+    paths : files, globs, or "-" for standard input; the matches of a glob are sorted by name.
+    options : see `ReadOptions`.
+
+    Raises
+    ------
+    SourceError
+        In one sentence: which file, which column or row, what is wrong, what to do.
+    """
+    given = expand(paths)
+    scratch = Path(tempfile.mkdtemp(prefix="aspca-"))
+    connection = None
+    try:
+        connection = connect(scratch)
+        tables = [table_of(one, options or ReadOptions(), connection, scratch) for one in given]
+        return Source(tables, connection, scratch)
+    except BaseException:
+        _clean(connection, scratch)
+        raise
+
+
+def _clean(connection: duckdb.DuckDBPyConnection | None, scratch: Path) -> None:
+    if connection is not None:
+        connection.close()
+    shutil.rmtree(scratch, ignore_errors=True)

@@ -1,0 +1,143 @@
+"""Two models of the same kind of table: which rules stayed, moved, went and came."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from aspca.jobs.errors import JobError
+from aspca.linalg.arrays import Floats
+from aspca.model.fitted import Model
+from aspca.model.rules import Rule, number_text
+
+# As in `aspca.select`: a rule is found again if another points the same way to within 18 degrees.
+SAME_DIRECTION = 0.95
+# And it stays what it was if it also turned by less than 6 degrees, ...
+_UNTURNED = 0.995
+# ... is wider or narrower by less than this factor, and the average row of the one obeys the other.
+_UNWIDENED = 1.5
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A rule of the first model and the rule of the second that it became.
+
+    Attributes
+    ----------
+    before, after : Rule
+    cosine : float
+        Of their directions: 1 the same.
+    shift : float
+        How far the second model's average row is from the first rule, in its own units.
+    changes : tuple of str
+        What moved, in words; empty if nothing did.
+    """
+
+    before: Rule
+    after: Rule
+    cosine: float
+    shift: float
+    changes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Rules that stayed and moved (pairs), went (of the first model) and came (of the second).
+
+    `features_lost` and `features_gained` are columns that only one of the models knows.
+    """
+
+    stayed: tuple[Pair, ...]
+    moved: tuple[Pair, ...]
+    lost: tuple[Rule, ...]
+    gained: tuple[Rule, ...]
+    features_lost: tuple[str, ...]
+    features_gained: tuple[str, ...]
+
+
+def compared(before: Model, after: Model) -> Comparison:
+    """Match the rules of two models by their directions in the original units.
+
+    Units differ from feature to feature, so that a cosine needs a common measure: coefficients are multiplied by what
+    the features' columns were divided by, the geometric mean of both models'. The closest pair is matched first.
+    """
+    shared = [name for name in before.names if name in set(after.names)]
+    if not shared:
+        raise JobError("The two models have no feature in common, so their rules cannot be compared.")
+    names = [*before.names, *(name for name in after.names if name not in set(before.names))]
+    unit = _units(names, before, after)
+    first, second = _directions(before.rules, names, unit), _directions(after.rules, names, unit)
+    cosines = first @ second.T
+    stayed: list[Pair] = []
+    moved: list[Pair] = []
+    open_first, open_second = set(range(len(first))), set(range(len(second)))
+    # Greedy, closest first; equal ones in the order of their numbers.
+    for flat in np.argsort(-np.abs(cosines), axis=None, kind="stable"):
+        i, j = (int(one) for one in np.unravel_index(int(flat), cosines.shape))
+        if abs(cosines[i, j]) < SAME_DIRECTION:
+            break
+        if i in open_first and j in open_second:
+            open_first.discard(i)
+            open_second.discard(j)
+            pair = _pair(before, after, i, j, float(abs(cosines[i, j])))
+            (moved if pair.changes else stayed).append(pair)
+    return Comparison(
+        stayed=tuple(stayed),
+        moved=tuple(moved),
+        lost=tuple(before.rules[i] for i in sorted(open_first)),
+        gained=tuple(after.rules[j] for j in sorted(open_second)),
+        features_lost=tuple(name for name in before.names if name not in set(after.names)),
+        features_gained=tuple(name for name in after.names if name not in set(before.names)),
+    )
+
+
+def _units(names: Sequence[str], before: Model, after: Model) -> Floats:
+    """A common measure of each feature (k,): what its column was divided by, both models' in the mean."""
+    scales = [dict(zip(model.names, model.scale.tolist(), strict=True)) for model in (before, after)]
+    known = [[scale[name] for scale in scales if name in scale] for name in names]
+    return np.array([np.exp(np.mean(np.log(each))) for each in known])
+
+
+def _directions(rules: Sequence[Rule], names: Sequence[str], unit: Floats) -> Floats:
+    """One line of unit length per rule (d, k)."""
+    position = {name: j for j, name in enumerate(names)}
+    lines = np.zeros((len(rules), len(names)))
+    for line, rule in zip(lines, rules, strict=True):
+        used = [position[name] for name in rule.features]
+        line[used] = rule.coefficients * unit[used]
+        # Units from 1e-150 to 1e150 may meet: no square must overflow.
+        line /= np.abs(line).max()
+        line /= np.linalg.norm(line)
+    return lines
+
+
+def _pair(before: Model, after: Model, i: int, j: int, cosine: float) -> Pair:
+    one, other = before.rules[i], after.rules[j]
+    means = dict(zip(after.names, after.moments.mean.tolist(), strict=True))
+    # A feature that is gone is taken to be where it was.
+    now = np.array([means.get(name, mean) for name, mean in zip(one.features, one.means.tolist(), strict=True)])
+    shift = float(one.coefficients @ (now - one.means))
+    changes = []
+    if cosine < _UNTURNED:
+        changes.append("its coefficients changed")
+    if abs(shift) > max(one.spread, other.spread * _length(one, other)):
+        changes.append(
+            f"its level moved by {abs(shift) / one.spread:.2g} spreads" if not one.exact else "its level moved"
+        )
+    ratio = other.spread * _length(one, other) / one.spread
+    if not one.exact and not other.exact and not 1 / _UNWIDENED <= ratio <= _UNWIDENED:
+        word = "wider" if ratio > 1 else "tighter"
+        changes.append(f"it is {number_text(float(f'{max(ratio, 1 / ratio):.2g}'))} times {word}")
+    elif one.exact != other.exact:
+        changes.append("it no longer holds exactly" if one.exact else "it holds exactly now")
+    return Pair(one, other, cosine, shift, tuple(changes))
+
+
+def _length(one: Rule, other: Rule) -> float:
+    """How many units of the first rule a unit of the second is: both have unit length, over features of their own."""
+    weight = dict(zip(other.features, other.coefficients.tolist(), strict=True))
+    common = np.array([weight.get(name, 0.0) for name in one.features])
+    size = float(np.linalg.norm(common))
+    return float(np.linalg.norm(one.coefficients[common != 0])) / size if size else 1.0

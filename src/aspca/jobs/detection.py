@@ -1,0 +1,191 @@
+"""A table judged from end to end: its outputs written part by part, and what to tell about it."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from aspca.files.model_file import write_model
+from aspca.jobs.columns import Roles
+from aspca.jobs.csv_text import CsvWriter
+from aspca.jobs.errors import JobError
+from aspca.jobs.findings import Finding, findings_of
+from aspca.jobs.judging import Judged, judged
+from aspca.jobs.labels import Evaluation, evaluated, truth_of
+from aspca.jobs.progress import Progress
+from aspca.jobs.table import Table, cells_beside
+from aspca.jobs.timeline import Timeline
+from aspca.model.fitted import Model
+from aspca.model.incidents import Incident
+
+
+@dataclass(frozen=True, eq=False)
+class Detection:
+    """What was found in a table.
+
+    Attributes
+    ----------
+    model : Model
+    n_rows, n_anomalies : int
+    findings : tuple of Finding
+        The anomalies of highest score, worst first.
+    evaluation : Evaluation or None
+        Where labels were given.
+    incidents : tuple of Incident, or None
+        Where times were given.
+    """
+
+    model: Model
+    n_rows: int
+    n_anomalies: int
+    findings: tuple[Finding, ...]
+    evaluation: Evaluation | None
+    incidents: tuple[Incident, ...] | None
+
+
+def detect(
+    model: Model,
+    table: Table,
+    roles: Roles,
+    folder: Path,
+    progress: Progress,
+    *,
+    most: int = 20,
+    patience: float | None = None,
+) -> Detection:
+    """Judge all rows of a table, and write scores.csv, explanations.csv, model.json and, with times, incidents.csv.
+
+    Parameters
+    ----------
+    roles : Roles
+        Of the table's columns.
+    folder : Path
+        Where to write; see `jobs.folder`.
+    most : int
+        How many findings to return.
+    patience : float or None
+        Two anomalies at most so far apart in time are one incident; None: twice the usual step between rows.
+    """
+    worst = _Worst(most)
+    timeline = None if roles.time is None else Timeline(table, roles.time)
+    scores, flagged = [], []
+    with _writers(folder, model, roles) as (write_scores, write_reasons):
+        for part in judged(model, table, roles.name, progress):
+            anomalies = part.anomalies
+            if anomalies is None:
+                raise JobError("The model has no limit yet, so no row is an anomaly; fit it with another --limit.")
+            write_part(write_scores, part)
+            _write_reasons(write_reasons, model, part)
+            worst.add(part)
+            if timeline is not None:
+                timeline.add(part)
+            scores.append(part.scores)
+            flagged.append(anomalies)
+    if not scores:
+        raise JobError(f"{table.description} has no rows to judge.")
+    write_model(model, folder / "model.json", naming="table")
+    alarms = np.concatenate(flagged)
+    evaluation = None
+    if roles.label is not None:
+        truth, meaning = truth_of(cells_beside(table, roles.label), roles.label)
+        evaluation = evaluated(truth, np.concatenate(scores), alarms, meaning)
+    incidents = None
+    if timeline is not None:
+        incidents = timeline.incidents(model, patience)
+        _write_incidents(folder / "incidents.csv", model, incidents, timeline)
+    return Detection(model, alarms.size, int(alarms.sum()), worst.findings(model), evaluation, incidents)
+
+
+class _Worst:
+    """The anomalies of highest score so far, and no others."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._kept: list[tuple[float, int, object, np.ndarray[tuple[int, ...], np.dtype[np.float64]]]] = []
+        self._named = False
+
+    def add(self, part: Judged) -> None:
+        found = part.found
+        # More than are kept cannot matter; the stable order keeps the first of equals.
+        found = found[np.argsort(-part.scores[found], kind="stable")[: self._most]]
+        self._named = part.names is not None
+        for i in found:
+            name = None if part.names is None else part.names[i]
+            self._kept.append((-float(part.scores[i]), part.start + int(i), name, part.values[i].copy()))
+        self._kept.sort(key=lambda one: one[:2])
+        del self._kept[self._most :]
+
+    def findings(self, model: Model) -> tuple[Finding, ...]:
+        if not self._kept:
+            return ()
+        rows = [row for _, row, _, _ in self._kept]
+        names = [name for _, _, name, _ in self._kept] if self._named else None
+        return findings_of(model.explain(np.array([values for *_, values in self._kept]), rows), rows, names)
+
+
+@contextlib.contextmanager
+def _writers(folder: Path, model: Model, roles: Roles) -> Iterator[tuple[CsvWriter, CsvWriter]]:
+    name = [] if roles.name is None else [roles.name]
+    with (
+        open(folder / "scores.csv", "x", encoding="utf-8", newline="") as scores,
+        open(folder / "explanations.csv", "x", encoding="utf-8", newline="") as reasons,
+    ):
+        # An empty explanation knows its columns.
+        columns = list(model.explain(np.empty((0, len(model.names))), []).lines())
+        yield (
+            CsvWriter(scores, score_header(roles.name)),
+            CsvWriter(reasons, [columns[0], *_apart(name, columns), *columns[1:]]),
+        )
+
+
+def score_header(name: str | None) -> list[str]:
+    """The columns of a file of scores."""
+    columns = ["row", "score", "anomaly"]
+    return columns if name is None else [columns[0], *_apart([name], columns), *columns[1:]]
+
+
+def _apart(names: Sequence[str], taken: Sequence[str]) -> list[str]:
+    """Names of columns, told apart from those that are taken."""
+    return [f"id: {name}" if name in taken else name for name in names]
+
+
+def write_part(writer: CsvWriter, part: Judged) -> None:
+    """The lines of a part in a file of scores."""
+    names = [] if part.names is None else [part.names]
+    anomalies = [None] * len(part.scores) if part.anomalies is None else part.anomalies.tolist()
+    writer.columns(part.rows, *names, part.scores.tolist(), anomalies)
+
+
+def _write_reasons(writer: CsvWriter, model: Model, part: Judged) -> None:
+    found = part.found
+    if found.size == 0:
+        return
+    lines = model.explain(part.values[found], [part.start + int(i) for i in found]).lines()
+    columns = [column.tolist() if isinstance(column, np.ndarray) else list(column) for column in lines.values()]
+    if part.names is not None:
+        columns.insert(1, [part.names[row - part.start] for row in columns[0]])
+    writer.columns(*columns)
+
+
+def _write_incidents(path: Path, model: Model, incidents: Sequence[Incident], timeline: Timeline) -> None:
+    with open(path, "x", encoding="utf-8", newline="") as stream:
+        writer = CsvWriter(stream, ["first", "last", "rows", "peak", "rule", "text", "share", "explanation"])
+        tops = [int(np.argmax(one.shares)) for one in incidents]
+        writer.columns(
+            [_moment(one.first) for one in incidents],
+            [_moment(one.last) for one in incidents],
+            [int(one.rows.size) for one in incidents],
+            [timeline.row(one.peak) for one in incidents],
+            tops,
+            [str(model.rules[top]) for top in tops],
+            [float(one.shares[top]) for one, top in zip(incidents, tops, strict=True)],
+            [one.text for one in incidents],
+        )
+
+
+def _moment(time: object) -> object:
+    return str(time) if isinstance(time, np.datetime64) else float(time)  # type: ignore[arg-type]  # a number otherwise

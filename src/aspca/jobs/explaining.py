@@ -1,0 +1,118 @@
+"""Single rows of a table explained."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from aspca.jobs.columns import refuse_missing
+from aspca.jobs.errors import RequestError
+from aspca.jobs.progress import Progress
+from aspca.jobs.table import Table, cells_beside
+from aspca.model.fitted import Model
+
+
+@dataclass(frozen=True)
+class RuleShare:
+    """A rule's part of a score: its number (from 0), text, part, share of the whole, and whether it is broken."""
+
+    rule: int
+    text: str
+    contribution: float
+    share: float
+    deviation: float
+    broken: bool
+
+
+@dataclass(frozen=True)
+class FeatureShare:
+    """A feature's part of a score, its value, and that in the nearest row that obeys every rule."""
+
+    feature: str
+    contribution: float
+    value: float
+    repaired: float
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why one row scores what it scores; `rules` and `features` both add up to the score, largest first."""
+
+    row: int
+    name: str | None
+    text: str
+    score: float
+    limit: float | None
+    rules: tuple[RuleShare, ...]
+    features: tuple[FeatureShare, ...]
+
+    def document(self) -> dict[str, Any]:
+        """As plain values."""
+        whole = {key: getattr(self, key) for key in ("row", "name", "text", "score", "limit")}
+        return {
+            **whole,
+            "rules": [vars(one) for one in self.rules],
+            "features": [vars(one) for one in self.features],
+        }
+
+
+def explained(model: Model, table: Table, rows: Sequence[int], name: str | None, progress: Progress) -> list[Reason]:
+    """The rows with these numbers, in the order asked for; the table is read as far as the last of them."""
+    progress.stage("Reading", table.count())
+    wanted, found = set(rows), {}
+    beside = None if name is None else cells_beside(table, name)
+    n = 0
+    for batch in table.batches(model.names):
+        names = None if beside is None else list(islice(beside, len(batch.values)))
+        for row in sorted(wanted & set(range(batch.start, batch.start + len(batch.values)))):
+            i = row - batch.start
+            one = type(batch)(row, batch.values[i : i + 1])
+            refuse_missing(table, one, model.names)
+            found[row] = _reason(model, one.values, row, None if names is None else str(names[i]))
+        n += len(batch.values)
+        progress.advance(len(batch.values))
+        if len(found) == len(wanted):
+            break
+    absent = [row for row in rows if row not in found]
+    if absent:
+        raise RequestError(f"--row: {table.description} has {n} rows, numbered from 0, so there is no row {absent[0]}.")
+    return [found[row] for row in rows]
+
+
+def _reason(
+    model: Model, values: np.ndarray[tuple[int, ...], np.dtype[np.float64]], row: int, name: str | None
+) -> Reason:
+    why = model.explain(values, [row if name is None else name])
+    by_rule = np.argsort(-why.rule_contributions[0], kind="stable")
+    by_feature = np.argsort(-why.feature_contributions[0], kind="stable")
+    return Reason(
+        row=row,
+        name=name,
+        text=why.text(0),
+        score=float(why.scores[0]),
+        limit=why.threshold,
+        rules=tuple(
+            RuleShare(
+                rule=int(i),
+                text=str(model.rules[i]),
+                contribution=float(why.rule_contributions[0, i]),
+                share=float(why.shares[0, i]),
+                deviation=float(why.deviations[0, i]),
+                broken=bool(why.broken[0, i]),
+            )
+            for i in by_rule
+        ),
+        features=tuple(
+            FeatureShare(
+                feature=model.names[j],
+                contribution=float(why.feature_contributions[0, j]),
+                value=float(values[0, j]),
+                repaired=float(why.repaired[0, j]),
+            )
+            for j in by_feature
+        ),
+    )

@@ -1,0 +1,75 @@
+"""Rows judged by a model, part by part: scores, and which are anomalies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+
+import numpy as np
+
+from aspca.jobs.columns import refuse_missing
+from aspca.jobs.progress import Progress
+from aspca.jobs.table import Table, cells_beside
+from aspca.linalg.arrays import Bools, Floats, Ints
+from aspca.model.fitted import Model
+from aspca.moments.validation import value_error, values_allowed
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """A part of a table.
+
+    Attributes
+    ----------
+    start : int
+        Position of its first row, from 0.
+    values : ndarray of shape (m, p)
+        The features, in the model's order.
+    scores : ndarray of shape (m,)
+    anomalies : ndarray of shape (m,) or None
+        None while the model's limits wait for rows.
+    names : list of m, or None
+        The rows' own names, if a column holds them.
+    """
+
+    start: int
+    values: Floats
+    scores: Floats
+    anomalies: Bools | None
+    names: list[object] | None
+
+    @property
+    def rows(self) -> range:
+        return range(self.start, self.start + len(self.scores))
+
+    @property
+    def found(self) -> Ints:
+        """Positions of the anomalies within the part."""
+        return np.flatnonzero(self.anomalies) if self.anomalies is not None else np.empty(0, dtype=np.intp)
+
+
+def judged(model: Model, table: Table, name: str | None, progress: Progress) -> Iterator[Judged]:
+    """The rows of a table judged by a model, in parts; `name` is the column that names rows, if any."""
+    progress.stage("Scoring", table.count())
+    beside = None if name is None else cells_beside(table, name)
+    for batch in table.batches(model.names):
+        values = batch.values
+        if not len(values):
+            continue
+        refuse_missing(table, batch, model.names)
+        if not values_allowed(values.min(axis=0), values.max(axis=0)):
+            raise value_error([values.T], model.names)
+        scores = model.scorer.score(values)
+        names = None if beside is None else list(islice(beside, len(values)))
+        yield Judged(batch.start, values, scores, _anomalies(model, values, scores), names)
+        progress.advance(len(values))
+
+
+def _anomalies(model: Model, values: Floats, scores: Floats) -> Bools | None:
+    alarm = model.settings.alarms.alarm
+    if (alarm != "rule" and model.alarms.total is None) or (alarm != "total" and model.alarms.rules is None):
+        return None
+    if alarm == "total":
+        return np.asarray(scores > model.alarms.the_total())
+    return np.asarray(model.decision(values) < 0)

@@ -1,0 +1,118 @@
+"""Labels are never learned from: they only tell, afterwards, how well a score did."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from aspca.jobs.errors import RequestError
+from aspca.linalg.arrays import Bools, Floats
+
+LABELLIKE = {
+    "label",
+    "labels",
+    "class",
+    "target",
+    "y",
+    "anomaly",
+    "is_anomaly",
+    "outlier",
+    "attack",
+    "kind",
+    "diagnosis",
+}
+_NORMAL = ("normal", "normal.", "benign", "ok", "good", "inlier", "negative", "no", "false", "0", "0.0", "n", "b")
+
+_MOST = 6
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """How flagged rows and labels agree.
+
+    Attributes
+    ----------
+    auc : float
+        The chance that an anomaly scores higher than a normal row, ties counted half.
+    hits, misses, false_alarms, passed : int
+        Anomalies flagged and not, normal rows flagged and not.
+    meaning : str
+        How the labels were read.
+    """
+
+    auc: float
+    hits: int
+    misses: int
+    false_alarms: int
+    passed: int
+    meaning: str
+
+    @property
+    def precision(self) -> float | None:
+        """Share of the flagged rows that are anomalies."""
+        flagged = self.hits + self.false_alarms
+        return self.hits / flagged if flagged else None
+
+    @property
+    def recall(self) -> float:
+        """Share of the anomalies that are flagged."""
+        return self.hits / (self.hits + self.misses)
+
+
+def truth_of(labels: Iterable[object], column: str) -> tuple[Bools, str]:
+    """Which rows are anomalies (n,), and in words how the labels were read.
+
+    0 and 1, false and true, scikit-learn's 1 (normal) and -1, or words one of which says normal.
+
+    Raises
+    ------
+    RequestError
+        They cannot be read that way, some are missing, or all rows are of one kind.
+    """
+    cells = [None if cell is None else str(cell).strip() for cell in labels]
+    if None in cells:
+        raise RequestError(f"--label: column {column!r} has no label in row {cells.index(None)}; every row needs one.")
+    values = sorted({str(cell) for cell in cells})
+    if {value.removesuffix(".0") for value in values} == {"-1", "1"}:
+        normal = next(value for value in values if not value.startswith("-"))
+    else:
+        known = [value for value in values if value.lower() in _NORMAL]
+        # "no" beside "yes" is one thing, "0" beside "normal" nobody's labels.
+        if len(known) != 1 or (known[0].lower() in ("b", "n") and len(values) > 2):
+            shown = ", ".join(repr(value) for value in values[:_MOST]) + (", ..." if len(values) > _MOST else "")
+            raise RequestError(
+                f"--label: column {column!r} holds {shown}, of which one must say normal: use 0 and 1, false and "
+                "true, or normal and any other word."
+            )
+        normal = known[0]
+    truth = np.array([cell != normal for cell in cells])
+    if truth.all() or not truth.any():
+        raise RequestError(
+            f"--label: column {column!r} holds {values[0]!r} only, but both normal rows and anomalies are needed."
+        )
+    others = [value for value in values if value != normal]
+    rest = repr(others[0]) if len(others) == 1 else f"the other {len(others)} values"
+    return truth, f"{normal!r} is normal, {rest} an anomaly"
+
+
+def evaluated(truth: Bools, scores: Floats, flagged: Bools, meaning: str) -> Evaluation:
+    """How scores (n,) and flagged rows (n,) agree with the truth (n,)."""
+    return Evaluation(
+        auc=area_under_curve(truth, scores),
+        hits=int((truth & flagged).sum()),
+        misses=int((truth & ~flagged).sum()),
+        false_alarms=int((~truth & flagged).sum()),
+        passed=int((~truth & ~flagged).sum()),
+        meaning=meaning,
+    )
+
+
+def area_under_curve(truth: Bools, scores: Floats) -> float:
+    """Mann and Whitney's statistic: the mean rank of the anomalies, ties sharing theirs."""
+    _, where, counts = np.unique(scores, return_inverse=True, return_counts=True)
+    ranks = (np.cumsum(counts) - 0.5 * (counts - 1))[where]
+    n, positives = truth.size, int(truth.sum())
+    above = float(ranks[truth].sum()) - 0.5 * positives * (positives + 1)
+    return above / (positives * (n - positives))

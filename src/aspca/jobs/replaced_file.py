@@ -1,0 +1,53 @@
+"""One file, written part by part, that is either the old one, whole, or the new one, whole."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TextIO
+
+from aspca.jobs.errors import RequestError
+
+
+@contextlib.contextmanager
+def replaced_file(path: str | os.PathLike[str]) -> Iterator[TextIO]:
+    """A text stream whose content takes the place of the file at `path` once all is written.
+
+    Raises
+    ------
+    RequestError
+        What is there is no regular file.
+    OSError
+        It cannot be written; the old file is as it was.
+    """
+    target = Path(os.path.realpath(path))
+    refuse_special(target)
+    staged = target.with_name(f".{target.name[:100]}.{secrets.token_hex(8)}.tmp")
+    try:
+        with open(staged, "x", encoding="utf-8", newline="") as stream:
+            if target.exists():
+                os.chmod(staged, target.stat().st_mode & 0o7777)
+            yield stream
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.replace(staged, target)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            staged.unlink()
+        raise
+
+
+def refuse_special(path: str | os.PathLike[str], inputs: Sequence[str] = ()) -> None:
+    """Raise RequestError for a folder, a device, a pipe or one of the inputs, whose place no output should take."""
+    target = Path(os.path.realpath(path))
+    if any(os.path.realpath(one) == str(target) for one in inputs):
+        raise RequestError(f"{str(path)!r} is read from, so it cannot be written to as well; name another file.")
+    if not target.parent.is_dir():
+        raise RequestError(f"There is no folder {str(target.parent)!r} to write {target.name!r} in; create it first.")
+    if target.exists() and not target.is_file():
+        raise RequestError(
+            f"{str(path)!r} is no regular file, so it cannot be replaced; name another, or - for stdout."
+        )

@@ -1,0 +1,79 @@
+"""What to fit, from a few options: the rest is as in `ASPCA`, which scikit-learn need not be loaded for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from aspca.estimators.parameters import check_parameters
+from aspca.jobs.errors import RequestError
+from aspca.model.fitted import Settings
+
+# The defaults of `ASPCA` and of `ASPCA.paper`; a test compares them.
+DEFAULTS: dict[str, Any] = {
+    "n_components": "auto",
+    "alpha": "auto",
+    "variant": "BG",
+    "rounding": "sparse",
+    "scaling": "maxabs",
+    "score": "whitened",
+    "contamination": "auto",
+    "limit": "pearson",
+    "rule_limit": "pearson",
+    "level": 0.975,
+    "alarm": "total",
+    "max_features": None,
+    "tol": 1e-6,
+    "max_iter": 5000,
+    "time_budget": None,
+}
+PRESETS: dict[str, dict[str, Any]] = {
+    "paper": {"score": "spe", "rounding": "dominant", "scaling": "maxabs", "variant": "BG"},
+}
+
+
+def parameters_of(given: Mapping[str, Any], preset: str | None = None) -> dict[str, Any]:
+    """All parameters of `ASPCA`: those given (not None), else the preset's, else the defaults.
+
+    Raises
+    ------
+    RequestError
+        One of them cannot be used.
+    """
+    if preset is not None and preset not in PRESETS:
+        raise RequestError(f"--preset must be one of {', '.join(PRESETS)}, got {preset!r}.")
+    chosen = {name: value for name, value in given.items() if value is not None}
+    parameters = {**DEFAULTS, **(PRESETS[preset] if preset else {}), **chosen}
+    try:
+        check_parameters(parameters)
+    except ValueError as error:
+        raise RequestError(_in_options(str(error))) from None
+    if parameters["limit"] == "conformal" and parameters["contamination"] == "auto":
+        raise RequestError(
+            "--limit conformal needs rows kept out of the fit, which this command does not have: take another limit, "
+            "or use ASPCA.calibrate in Python."
+        )
+    return parameters
+
+
+def settings_of(given: Mapping[str, Any], preset: str | None = None) -> Settings:
+    """The settings of a fit; see `parameters_of`."""
+    return Settings.of(parameters_of(given, preset))
+
+
+def number_or_word(text: str | None) -> int | float | str | None:
+    """An option that takes a number or a word such as ``auto``."""
+    if text is None:
+        return None
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def _in_options(sentence: str) -> str:
+    """A sentence that begins with a parameter's name, with the option's instead."""
+    word, space, rest = sentence.partition(" ")
+    return f"--{word.replace('_', '-')}{space}{rest}" if word in DEFAULTS else sentence

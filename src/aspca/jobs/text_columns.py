@@ -1,0 +1,76 @@
+"""What a column of text seems to be, from its first rows: only to give better advice."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from aspca.jobs.labels import LABELLIKE
+from aspca.jobs.table import Table
+
+_LOOKED_AT = 2000
+_SHOWN = 24
+
+
+@dataclass(frozen=True)
+class Text:
+    """A column of text.
+
+    Attributes
+    ----------
+    name : str
+    example : str
+        In brackets, a cell that is no number and its row; empty if there is none.
+    distinct : bool
+        Whether every cell differs, as names of rows do.
+    mostly_numbers : bool
+        Whether more than half of its cells are numbers.
+    decimal_comma : bool
+        Whether all are numbers, once a comma is read as a decimal point.
+    like_labels : bool
+        Whether its name or its few values are those of labels.
+    """
+
+    name: str
+    example: str
+    distinct: bool
+    mostly_numbers: bool
+    decimal_comma: bool
+    like_labels: bool
+
+
+def examined(table: Table, names: Sequence[str]) -> list[Text]:
+    """What columns of text seem to be."""
+    if not names:
+        return []
+    first = next(iter(table.cells(names, _LOOKED_AT)), [])
+    return [_examined(name, [row[k] for row in first]) for k, name in enumerate(names)]
+
+
+def _examined(name: str, cells: list[object]) -> Text:
+    filled = [(row, str(cell)) for row, cell in enumerate(cells) if cell is not None]
+    odd = [(row, cell) for row, cell in filled if not _is_number(cell)]
+    example = ""
+    if odd:
+        row, cell = odd[0]
+        example = f" ({(cell if len(cell) <= _SHOWN else cell[:_SHOWN] + '...')!r} in row {row})"
+    values = {cell for _, cell in filled}
+    mostly_numbers = 2 * len(odd) < len(filled)
+    decimal_comma = bool(filled) and all(_is_number(cell.replace(",", ".")) for _, cell in filled)
+    all_differ = len(filled) > 2 and len(values) == len(filled) == len(cells)
+    return Text(
+        name=name,
+        example=example,
+        distinct=all_differ and not mostly_numbers and not decimal_comma,
+        mostly_numbers=mostly_numbers,
+        decimal_comma=decimal_comma,
+        like_labels=name.strip().lower() in LABELLIKE or values == {"normal", "anomaly"},
+    )
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True

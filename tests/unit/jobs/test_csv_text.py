@@ -1,0 +1,39 @@
+"""What is written can be read again, exactly, and no cell runs as a formula."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from aspca.jobs.csv_text import CsvWriter, safe
+
+
+@pytest.mark.parametrize("cell", ["=1+1", "+cmd", "-x", "@SUM(A1)", "\tx", "\r=1", "-1+1", "=", "-"])
+def test_formulas_are_text(cell: str) -> None:
+    assert safe(cell) == "'" + cell
+
+
+@pytest.mark.parametrize("cell", ["-5", "+3.25", "-1e-3", "web-1", "a=b", "", "0012"])
+def test_numbers_and_words_stay(cell: str) -> None:
+    assert safe(cell) == cell
+
+
+def test_values() -> None:
+    assert [safe(cell) for cell in (None, True, False, 3, -0.1)] == ["", "1", "0", "3", "-0.1"]
+
+
+@given(st.lists(st.tuples(st.text(), st.floats(allow_nan=False, allow_infinity=False)), min_size=1))
+def test_round_trip(rows: list[tuple[str, float]]) -> None:
+    stream = io.StringIO(newline="")
+    CsvWriter(stream, ["=name", "value"]).columns([row[0] for row in rows], [row[1] for row in rows])
+    stream.seek(0)
+    header, *lines = csv.reader(stream)
+    assert header == ["'=name", "value"]
+    assert [float(line[1]) for line in lines] == [row[1] for row in rows]
+    for (text, _), (cell, _) in zip(rows, lines, strict=True):
+        assert cell in (text, "'" + text)
+        assert not cell.startswith(("=", "@", "\t", "\r"))
