@@ -47,7 +47,10 @@ def csv_table(
         return _diagnosis(path, label, dialect, error)
 
     table = Table(label, relation, (plain_path(path), dialect.delimiter), (), 0, explain, decimal=options.decimal)
-    return decide(table, names or dialect.names, dialect.guesses, connection)
+    table = decide(table, names or dialect.names, dialect.guesses, connection)
+    if table.n_rows == 0:
+        raise SourceError(f"{label}: there are no rows below the header; close its quotes, or add rows.")
+    return table
 
 
 def _diagnosis(path: Path, label: str, dialect: Dialect, error: Exception) -> SourceError:

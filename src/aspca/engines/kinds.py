@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from aspca.engines.errors import SourceError, shown
-from aspca.engines.table import NO_VALUE, Table, TableColumn
+from aspca.engines.table import COLUMNS_AT_ONCE, NO_VALUE, Table, TableColumn
 
 if TYPE_CHECKING:
     import duckdb
@@ -21,7 +21,6 @@ DATE = "CASE WHEN regexp_matches({c}, '^\\s*[0-9]') THEN epoch_us(TRY_CAST({c} A
 # 1,234 may be a thousand or one and a bit.
 THOUSANDS = "CASE WHEN regexp_full_match(trim({c}), '[+-]?[1-9][0-9]{{0,2}}(,[0-9]{{3}})+') THEN 1 END"
 PLURALS = {"number": "numbers", "comma": "numbers", "boolean": "truth values", "date": "dates"}
-COLUMNS_AT_ONCE = 1000
 Counts = dict[str, int]
 
 

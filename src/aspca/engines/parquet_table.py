@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from aspca.engines.connection import plain_path
 from aspca.engines.dialect import refuse_repeated
 from aspca.engines.errors import SourceError, shown
-from aspca.engines.table import NO_VALUE, Table, TableColumn, unreadable
+from aspca.engines.table import COLUMNS_AT_ONCE, NO_VALUE, Table, TableColumn, unreadable
 
 if TYPE_CHECKING:
     import duckdb
@@ -63,15 +63,18 @@ def typed_table(table: Table, names: list[str], connection: duckdb.DuckDBPyConne
     table = replace(table, relation=f"{table.relation} AS cells({aliases})")
     types = [str(row[0]) for row in _described(table, len(names), connection)]
     columns = [_column(index, names[index], kind, table.label) for index, kind in enumerate(types)]
-    cells = (column.cell if column.kind == "number" else f"c{index}" for index, column in enumerate(columns))
-    counts = ["count(*)", *(f"count({cell})" for cell in cells)]
-    values = next(table.rows(connection, counts, 1))[0]
-    n_rows = int(values[0])
+    given: list[int] = []
+    n_rows = 0
+    for start in range(0, len(columns), COLUMNS_AT_ONCE):
+        part = range(start, min(start + COLUMNS_AT_ONCE, len(columns)))
+        cells = (columns[index].cell if columns[index].kind == "number" else f"c{index}" for index in part)
+        n_rows, *found = next(table.rows(connection, ["count(*)", *(f"count({cell})" for cell in cells)], 1))[0]
+        given.extend(found)
     if n_rows == 0:
         raise SourceError(f"{table.label}: the file has columns but no rows; it must hold at least one row.")
     counted = (
-        replace(column, n_missing=n_rows - int(given), number=column.number if given else NO_VALUE)
-        for column, given in zip(columns, values[1:], strict=True)
+        replace(column, n_missing=n_rows - count, number=column.number if count else NO_VALUE)
+        for column, count in zip(columns, given, strict=True)
     )
     return replace(table, columns=tuple(counted), n_rows=n_rows)
 
@@ -98,8 +101,10 @@ def _column(index: int, name: str, kind: str, label: str) -> TableColumn:
     plain = kind.removeprefix("U")
     if plain.startswith(NUMBERS):
         number = f"CAST({cell} AS DOUBLE)"
-        # A NaN is a missing value, as in a data frame.
-        return TableColumn(name, "number", 0, number, cell if "INT" in plain else f"nullif({number}, 'nan'::DOUBLE)")
+        # A NaN is a missing value, as in a data frame. Not by nullif: the statistics of Parquet pass over NaN, so that
+        # DuckDB takes a comparison with it for always false.
+        known = f"CASE WHEN isnan({number}) THEN NULL ELSE {number} END"
+        return TableColumn(name, "number", 0, number, cell if "INT" in plain else known)
     if kind == "BOOLEAN":
         return TableColumn(name, "boolean", 0, f"CAST({cell} AS DOUBLE)", cell)
     if kind == "DATE" or kind.startswith("TIMESTAMP"):

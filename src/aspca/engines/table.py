@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 Rows = list[tuple[Any, ...]]
 # DuckDB's optimizer takes minutes over thousands of expressions, and has nothing to gain where all columns are read.
 MANY_EXPRESSIONS = 600
+# Each column in flight takes memory and time to plan: wide files are counted in several passes.
+COLUMNS_AT_ONCE = 500
 NO_VALUE = "NULL::DOUBLE"
 NUMERIC_KINDS = ("number", "boolean", "date")
 

@@ -1,0 +1,311 @@
+"""Every bad text file gives one sentence that names the file and the row, line or column at fault."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from aspca.engines import ReadOptions, SourceError, open_source
+
+EMPTY = "the file is empty; it must hold at least one row."
+ONLY_HEADER = "the file has a header but no rows; add rows, or say that it has no header if its one line is a row."
+WIDTH = "every row needs one cell per column, so check its delimiters and quotes."
+OWN_NAME = "every column needs a name of its own."
+QUOTE = (
+    "has a quote that is not closed, or text after a closing quote; close it, and write a quote inside a cell twice."
+)
+FIX_CELL = "correct it, empty it, or leave the column out."
+FINITE = "all values must be finite float64 numbers, so correct or remove it."
+TOO_LONG = "is longer than 2,000,000 bytes; check the delimiter and the quotes, or shorten the cells."
+NOT_TEXT = "give a CSV, Parquet, Arrow or JSON lines file."
+DAMAGED = "this gzip file is damaged; copy or pack it anew."
+OBJECT = "every line must hold one object"
+JUNK = np.random.default_rng(0).bytes(5000)
+NOISE = b"a,b\n" + JUNK.hex().encode()
+
+# Refused when the file is opened: name, bytes, options, sentence after "file: ".
+UNREADABLE: list[tuple[str, bytes, dict[str, Any], str]] = [
+    ("empty.csv", b"", {}, EMPTY),
+    ("blank.csv", b"\n \n\n", {}, EMPTY),
+    ("mark.csv", b"\xef\xbb\xbf", {}, EMPTY),
+    ("empty.csv.gz", gzip.compress(b""), {}, EMPTY),
+    ("empty.jsonl", b"", {}, EMPTY),
+    ("header.csv", b"a,b\n", {}, ONLY_HEADER),
+    ("header-unended.csv", b"a,b", {}, ONLY_HEADER),
+    ("row-as-header.csv", b"1,2\n", {"header": True}, ONLY_HEADER),
+    (
+        "nul.csv",
+        b"a,b\n1,2\n3,\x004\n",
+        {},
+        "line 3 holds a NUL character, which text never does; export the table anew as text.",
+    ),
+    ("short.csv", b"a,b\n1,2\n3\n", {}, f"row 2 (line 3) has 1 cell, but the first has 2; {WIDTH}"),
+    ("long.csv", b"a,b\n1,2\n3,4,5\n", {}, f"row 2 (line 3) has 3 cells, but the first has 2; {WIDTH}"),
+    (
+        "late.csv",
+        b"a,b\n" + b"1,2\n" * 5000 + b"3\n",
+        {},
+        f"row 5001 (line 5002) has 1 cell, but the first has 2; {WIDTH}",
+    ),
+    ("gaps.csv", b"a,b\n\n1,2\n\n3\n", {}, f"row 2 (line 5) has 1 cell, but the first has 2; {WIDTH}"),
+    ("quoted-lines.csv", b'a,b\n"1\n\n",2\n3\n', {}, f"row 2 (line 5) has 1 cell, but the first has 2; {WIDTH}"),
+    ("no-header.csv", b"1,2\n3,4\n5\n", {}, f"row 3 (line 3) has 1 cell, but the first has 2; {WIDTH}"),
+    ("semicolon.csv", b"a;b\n1;2\n3\n", {"delimiter": ";"}, f"row 2 (line 3) has 1 cell, but the first has 2; {WIDTH}"),
+    ("repeated.csv", b"a,b,a\n1,2,3\n", {}, f"the name 'a' is given to columns 1 and 3; {OWN_NAME}"),
+    (
+        "repeated-more.csv",
+        b"a,b,a,b,b\n1,2,3,4,5\n",
+        {},
+        f"the name 'a' is given to columns 1 and 3 (and 'b' to several, too); {OWN_NAME}",
+    ),
+    ("blanks-clash.csv", b"column_2,,x\n1,2,3\n", {}, f"the name 'column_2' is given to columns 1 and 2; {OWN_NAME}"),
+    ("huge-cell.csv", b"a,b\n1,2\n3," + b"9" * 3_000_000 + b"\n", {}, f"line 3 {TOO_LONG}"),
+    ("huge-line.csv", b"a,b\n1,2\n" + b"3,4," * 2_500_000 + b"\n", {}, f"line 3 {TOO_LONG}"),
+    (
+        "huge-quoted.csv",
+        b'a,b\n1,2\n3,"' + b"x\n" * 2_500_000 + b'"\n',
+        {},
+        "row 2 (line 3) has a cell of more than 4,000,000 characters, or a quote that is not closed; "
+        "shorten the cell or close the quote.",
+    ),
+    ("open-quote.csv", b'a,b\n1,2\n3,"4\n5,6\n', {}, f"row 2 (line 3) {QUOTE}"),
+    ("after-quote.csv", b'a,b\n1,2\n3,"4"5\n', {}, f"row 2 (line 3) {QUOTE}"),
+    ("open-header.csv", b'a,"b\n1,2\n', {}, "the header has a quote that is not closed; close it."),
+    (
+        "swallowed.csv",
+        b'"a\n "p"\nx\ntrue',
+        {"header": True},
+        "there are no rows below the header; close its quotes, or add rows.",
+    ),
+    ("cut.csv.gz", gzip.compress(NOISE)[:-2000], {}, "this gzip file is cut short; copy or pack it anew."),
+    ("checksum.csv.gz", gzip.compress(b"a,b\n1,2\n")[:-8] + b"\0" * 8, {}, DAMAGED),
+    ("not-gzip.csv.gz", b"\x1f\x8bnot gzip at all", {}, DAMAGED),
+    (
+        "bomb.csv.gz",
+        gzip.compress(b"a\n" + b"0\n" * 50_000_000),
+        {},
+        "this gzip file unpacks to more than 250 times its size and may be a bomb; if you trust it, unpack it first "
+        "and give the unpacked file.",
+    ),
+    (
+        "twice.csv.gz",
+        gzip.compress(gzip.compress(b"a\n1\n")),
+        {},
+        "this file is packed twice with gzip; unpack it once.",
+    ),
+    ("junk.csv", JUNK, {}, f"this is not a text file (its first bytes are {JUNK[:4].hex(' ')}); {NOT_TEXT}"),
+    (
+        "picture.csv",
+        b"\x89PNG\r\n\x1a\n" + JUNK,
+        {},
+        f"this is not a text file (its first bytes are 89 50 4e 47); {NOT_TEXT}",
+    ),
+    (
+        "little.csv",
+        "a,b\n1,2\n".encode("utf-16-le"),
+        {},
+        "this seems to be UTF-16 without a byte order mark; give its encoding, here 'utf-16-le'.",
+    ),
+    (
+        "big.csv",
+        "a,b\n1,2\n".encode("utf-16-be"),
+        {},
+        "this seems to be UTF-16 without a byte order mark; give its encoding, here 'utf-16-be'.",
+    ),
+    (
+        "latin.csv",
+        "name,b\ncaf\xe9,2\n".encode("latin-1"),
+        {},
+        "line 2 holds the byte 0xe9, which is not UTF-8; give its encoding, for example 'latin-1'.",
+    ),
+    (
+        "half.csv",
+        "a,b\n1,2\n".encode("utf-16")[:-1],
+        {},
+        "the file ends in the middle of a character; copy or export it anew.",
+    ),
+    (
+        "ascii.csv",
+        "name\ncaf\xe9\n".encode("cp1252"),
+        {"encoding": "shift_jis"},
+        "line 2 holds the byte 0xe9, which is not SHIFT_JIS; give another encoding.",
+    ),
+    (
+        "book.csv",
+        b"PK\x03\x04xl",
+        {},
+        "this is a zip archive or an Excel workbook; unpack it, or export the sheet as CSV.",
+    ),
+    ("packed.csv", b"BZh91AY", {}, "this is packed with bzip2; unpack it first, or use gzip."),
+    ("base.csv", b"SQLite format 3\0", {}, "this is an SQLite database; export the table as CSV."),
+    ("cut.jsonl", b'{"a":1}\n{"a":\n', {}, f"row 2 (line 2) is not a JSON object; {OBJECT}."),
+    ("number.jsonl", b'{"a":1}\n\n3\n', {}, f"row 2 (line 3) is JSON but not an object; {OBJECT} of names and values."),
+    (
+        "list.json",
+        b'[{"a":1},\n{"a":2}]\n',
+        {},
+        f"row 1 (line 1) begins a list; {OBJECT}, so write those of the list as lines.",
+    ),
+    (
+        "nested.jsonl",
+        b'{"a":1}\n{"a":[1]}\n',
+        {},
+        "row 2 has a list or an object in column 'a'; every cell must be one value, so leave the key out or split it.",
+    ),
+    (
+        "object.jsonl",
+        b'{"a":{"b":1}}\n',
+        {},
+        "row 1 has a list or an object in column 'a'; every cell must be one value, so leave the key out or split it.",
+    ),
+    ("deep.jsonl", b'{"a":' * 100_000 + b"\n", {}, f"row 1 (line 1) is not a JSON object; {OBJECT}."),
+    ("repeated.jsonl", b'{"a":1,"a":2}\n', {}, "row 1 (line 1) has the key 'a' twice; every key may occur once."),
+    ("keyless.jsonl", b"{}\n{}\n", {}, "the objects have no keys; every key is a column, and one is needed."),
+    ("blank-key.jsonl", b'{"":1}\n', {}, "a key is blank; every column needs a name."),
+    ("nul.jsonl", b'{"a":"\\u0000"}\n', {}, "row 1 has a NUL character in column 'a'; remove it."),
+]
+
+# Opened, but column "a" cannot be read as numbers.
+NOT_NUMBERS: list[tuple[str, bytes, dict[str, Any], str]] = [
+    (
+        "typo.csv",
+        b"a,b\n" + b"1,2\n" * 9 + b"x,2\n",
+        {},
+        f"row 10 has 'x' in column 'a', where 9 of 10 cells are numbers; {FIX_CELL}",
+    ),
+    (
+        "typo-far.csv",
+        b"a,b\n" + b"1,2\n" * 50_000 + b"oops,2\n3,4\n",
+        {},
+        f"row 50001 has 'oops' in column 'a', where 50001 of 50002 cells are numbers; {FIX_CELL}",
+    ),
+    (
+        "typo.jsonl",
+        b'{"a":1}\n{"a":2}\n{"a":"x"}\n',
+        {},
+        f"row 3 has 'x' in column 'a', where 2 of 3 cells are numbers; {FIX_CELL}",
+    ),
+    (
+        "escape.csv",
+        b"a\n1\n2\n\x1b[31m\n",
+        {},
+        f"row 3 has '\\x1b[31m' in column 'a', where 2 of 3 cells are numbers; {FIX_CELL}",
+    ),
+    (
+        "words.csv",
+        b"a,b\nfoo,1\nbar,2\n",
+        {},
+        "column 'a' holds text, in row 1 for example 'foo'; numbers, dates or truth values are needed, "
+        "so leave the column out.",
+    ),
+    (
+        "underscores.csv",
+        b"a\n1\n2\n2020_01\n",
+        {},
+        f"row 3 has '2020_01' in column 'a', where 2 of 3 cells are numbers; {FIX_CELL}",
+    ),
+    (
+        "date.csv",
+        b"a\n2020-01-01\n2020-02-01\nsoon\n",
+        {},
+        f"row 3 has 'soon' in column 'a', where 2 of 3 cells are dates; {FIX_CELL}",
+    ),
+    (
+        "february.csv",
+        b"a\n2020-01-01\n2020-02-30\n",
+        {},
+        f"row 2 has '2020-02-30' in column 'a', where 1 of 2 cells are dates; {FIX_CELL}",
+    ),
+    (
+        "truth.csv",
+        b"a\ntrue\nFALSE\nmaybe\n",
+        {},
+        f"row 3 has 'maybe' in column 'a', where 2 of 3 cells are truth values; {FIX_CELL}",
+    ),
+    (
+        "mixed.csv",
+        b"a;b\n1,5;1\n1.5;2\n",
+        {},
+        "column 'a' mixes decimal signs, '1.5' in row 2 and '1,5' in row 1; write all with the same one.",
+    ),
+    (
+        "mixed-quoted.csv",
+        b'a,b\n1.5,1\n"1,5",2\n',
+        {},
+        "column 'a' mixes decimal signs, '1.5' in row 1 and '1,5' in row 2; write all with the same one.",
+    ),
+    (
+        "thousands.csv",
+        b'a,b\n"1,234",1\n"2,345",2\n',
+        {},
+        "row 1 has '1,234' in column 'a', where the comma may stand before decimals or between thousands; "
+        "give the decimal sign ',' or remove the commas.",
+    ),
+    (
+        "said-point.csv",
+        b"a;b\n1;1\n1,5;2\n",
+        {"decimal": "."},
+        "row 2 has '1,5' in column 'a', but the decimal sign is said to be '.'; "
+        "correct the cell or give the other sign.",
+    ),
+    (
+        "said-comma.csv",
+        b"a;b\n1,5;1\n1.5;2\n",
+        {"decimal": ","},
+        "row 2 has '1.5' in column 'a', but the decimal sign is said to be ','; "
+        "correct the cell or give the other sign.",
+    ),
+    ("missing.csv", b"b,a\n1,\n2,NA\n", {}, "column 'a' has no values at all; leave it out."),
+    ("infinite.csv", b"a,b\n1,2\ninf,3\n", {}, f"row 2 has the value inf in column 'a'; {FINITE}"),
+    ("minus.csv", b"a,b\n1,2\n-Infinity,3\n", {}, f"row 2 has the value -inf in column 'a'; {FINITE}"),
+    ("beyond.csv", b"a,b\n1,2\n1e999,3\n", {}, f"row 2 has the value inf in column 'a'; {FINITE}"),
+    ("infinite.jsonl", b'{"a":1}\n{"a":Infinity}\n', {}, f"row 2 has the value inf in column 'a'; {FINITE}"),
+]
+
+
+def ids(cases: list[tuple[str, bytes, dict[str, Any], str]]) -> list[str]:
+    return [case[0] for case in cases]
+
+
+@pytest.mark.parametrize(("name", "content", "options", "sentence"), UNREADABLE, ids=ids(UNREADABLE))
+def test_refused_when_opened(tmp_path: Path, name: str, content: bytes, options: dict[str, Any], sentence: str) -> None:
+    path = tmp_path / name
+    path.write_bytes(content)
+    with pytest.raises(SourceError) as caught:
+        open_source([str(path)], ReadOptions(**options))
+    assert str(caught.value) == f"{path}: {sentence}"
+
+
+@pytest.mark.parametrize(("name", "content", "options", "sentence"), NOT_NUMBERS, ids=ids(NOT_NUMBERS))
+def test_refused_as_numbers(tmp_path: Path, name: str, content: bytes, options: dict[str, Any], sentence: str) -> None:
+    path = tmp_path / name
+    path.write_bytes(content)
+    with open_source([str(path)], ReadOptions(**options)) as source:
+        # The same column is there to be read as cells.
+        assert sum(len(rows) for rows in source.cells(["a"])) == source.count()
+        with pytest.raises(SourceError) as caught:
+            list(source.batches(["a"]))
+    assert str(caught.value) == f"{path}: {sentence}"
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"delimiter": ",,"}, "The delimiter must be one character such as ',' or ';', not ',,'."),
+        ({"decimal": "'"}, "The decimal sign must be '.' or ',', not \"'\"."),
+        ({"format": "xlsx"}, "The format must be one of csv, parquet, arrow, jsonl, not 'xlsx'."),
+        (
+            {"encoding": "klingon"},
+            "The encoding 'klingon' is not known; use for example 'utf-8', 'utf-16' or 'latin-1'.",
+        ),
+        ({"encoding": "base64"}, "The encoding 'base64' is not known; use for example 'utf-8', 'utf-16' or 'latin-1'."),
+    ],
+)
+def test_bad_options(options: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(SourceError) as caught:
+        ReadOptions(**options)
+    assert str(caught.value) == sentence
