@@ -46,9 +46,11 @@ class ASPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OutlierMixin, Bas
     Parameters
     ----------
     n_components : int or "auto", default="auto"
-        Number of rules: directions of the *abnormal* subspace.
+        Number of rules: directions of the *abnormal* subspace. "auto" counts those with at most 0.3 of a typical
+        feature's variance, in the scaled space.
     alpha : float >= 0 or "auto", default="auto"
-        Weight of sparsity, on the scale of the scaled covariance (the paper's lambda divided by n).
+        Weight of sparsity, on the scale of the scaled covariance (the paper's lambda divided by n). "auto" is the mean
+        variance of those directions; see `aspca.model.defaults`.
     max_features : int or None, default=None
         At most so many features per rule: where `alpha` gives more, it is raised along a path until no rule has.
     variant : {"F", "B", "FG", "BG", "G"}, default="BG"
