@@ -16,6 +16,7 @@ from aspca.estimators.parameters import check_parameters
 from aspca.linalg.arrays import Floats
 from aspca.linalg.lowest import lowest_pairs
 from aspca.linalg.orientation import sign_of
+from aspca.model.alarms import ABOVE_ROUNDING, floors_of
 from aspca.model.defaults import default_n_components
 from aspca.model.limits import FROM_MOMENTS, Limit, score_limit
 from aspca.model.rules import unresolved_variance
@@ -27,8 +28,6 @@ from aspca.moments.validation import weights_of
 
 # Limits that a fit can give; "conformal" needs rows kept out of it.
 _LIMITS = (*FROM_MOMENTS, "quantile", "pot")
-# A training row lies exactly on a quantile, and BLAS sums a row alone in another order than among others.
-_ABOVE_ROUNDING = 1.0 + 1e-12
 
 
 class SubspaceDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
@@ -52,7 +51,7 @@ class SubspaceDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # sc
         self._fit_subspace(moments)
         loadings = self._fit_loadings()
         self._projector = Projector(moments.centre, moments.residual, self.scale_, loadings)
-        floor = _rounding_floor(moments, self.scale_, loadings)
+        floor = floors_of(moments, self.scale_, loadings, np.eye(loadings.shape[1])).total
         limit, level = ("quantile", 1.0 - float(self.contamination)) if self._by_share else (self.limit, self.level)
         found = self._limit_of(limit, level, loadings, rows, weights)
         self.threshold_limit_ = replace(found, value=max(found.value, floor))
@@ -116,15 +115,8 @@ class SubspaceDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # sc
     def _limit_of(self, limit: str | float, level: float, loadings: Floats, rows: Any, weights: Floats | None) -> Limit:
         if isinstance(limit, str) and limit not in FROM_MOMENTS:
             found = score_limit(limit, level, scores=self._projector.score(rows), weights=weights)
-            return replace(found, value=found.value * _ABOVE_ROUNDING)
+            return replace(found, value=found.value * ABOVE_ROUNDING)
         projected = loadings.T @ self.covariance_ @ loadings
         unresolved = np.array([unresolved_variance(np.abs(column), self.covariance_) for column in loadings.T])
         variances = score_variances(np.eye(self.n_components_), projected, unresolved)
         return score_limit(limit, level, variances=variances)
-
-
-def _rounding_floor(moments: Moments, scale: Floats, loadings: Floats) -> float:
-    """The score that rounding of the values alone can give a row inside the normal subspace."""
-    largest = np.maximum(np.abs(moments.minimum), np.abs(moments.maximum))
-    per_feature = 8.0 * np.finfo(np.float64).eps * (largest / scale)
-    return float(((np.abs(loadings.T) @ per_feature) ** 2).sum())

@@ -36,7 +36,10 @@ class TableColumn:
 
 @dataclass(frozen=True)
 class Table:
-    """One file: `relation` stands after FROM, with `parameters`; `explain` turns DuckDB's errors into sentences."""
+    """One file: `relation` stands after FROM, with `parameters`; `explain` turns DuckDB's errors into sentences.
+
+    No text of the user's stands in the SQL: columns are called c0, c1, ... there, and paths are parameters.
+    """
 
     label: str
     relation: str
@@ -65,7 +68,7 @@ class Table:
         # A cursor of its own for every reader: two of them may run side by side.
         cursor = connection.cursor()
         try:
-            query = f"SELECT {', '.join(expressions)} FROM {self.relation} {after}"  # noqa: S608
+            query = f"SELECT {', '.join(expressions)} FROM {self.relation} {after}"  # noqa: S608  # our own names only, see the class
             try:
                 self.attach(cursor)
                 cursor.execute("SET TimeZone = 'UTC'")
@@ -92,7 +95,7 @@ class Table:
 
     def first(self, connection: duckdb.DuckDBPyConnection, expression: str, where: str) -> tuple[int, Any] | None:
         """Number of the first row (from 1, without the header) for which `where` holds, and its `expression`."""
-        numbered = f"(SELECT row_number() OVER () AS n, * FROM {self.relation}) AS numbered"  # noqa: S608
+        numbered = f"(SELECT row_number() OVER () AS n, * FROM {self.relation}) AS numbered"  # noqa: S608  # as above
         for rows in replace(self, relation=numbered).rows(connection, ["n", expression], 1, f"WHERE {where} LIMIT 1"):
             return int(rows[0][0]), rows[0][1]
         return None

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, OutlierMixin, TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from aspca.estimators.parameters import check_parameters
+from aspca.estimators.parameters import PAPER, check_parameters
 from aspca.estimators.tables import in_order, library_of, refuse_nameless, refuse_odd_tables, row_labels
 from aspca.linalg.arrays import Floats
 from aspca.model.explanation import Explanation
@@ -179,7 +179,7 @@ class ASPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OutlierMixin, Bas
 
         The paper chose `n_components` and its lambda (`alpha` times the number of rows) by hand.
         """
-        return cls(**{"score": "spe", "rounding": "dominant", "scaling": "maxabs", "variant": "BG", **parameters})
+        return cls(**{**PAPER, **parameters})
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The constructor's parameters, as in scikit-learn."""
@@ -261,9 +261,13 @@ class ASPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OutlierMixin, Bas
     def _fit(
         self, moments: Moments, warm_start: SparseSubspace | None = None, names: Sequence[str] | None = None
     ) -> None:
-        model = fit_model(moments, Settings.of(self.get_params()), names or self._names(), warm_start)
-        self.moments_ = moments
-        self.mean_ = moments.mean
+        self._take(fit_model(moments, Settings.of(self.get_params()), names or self._names(), warm_start))
+
+    def _take(self, model: Model) -> None:
+        """The model in use from now on: every fitted attribute is a view of it."""
+        self.model_ = model
+        self.moments_ = model.moments
+        self.mean_ = model.moments.mean
         self.scale_ = model.scale
         self.covariance_ = model.covariance
         self.subspace_ = model.subspace
@@ -272,11 +276,7 @@ class ASPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OutlierMixin, Bas
         self.n_iter_ = 1 + max(step.iterations for step in model.subspace.certificates)
         self.components_ = np.array(model.loadings.T)
         self.explained_variance_ = np.maximum(np.diag(model.projected), 0.0)
-        self._take(model)
-
-    def _take(self, model: Model) -> None:
-        """The model in use from now on, with the limits it has."""
-        self.model_ = model
+        # A limit that waits for rows has no attribute yet.
         for name in ("threshold_", "offset_", "threshold_limit_", "rule_limits_"):
             if hasattr(self, name):
                 delattr(self, name)

@@ -13,6 +13,9 @@ from aspca.model.limits import LIMITS, check_level
 from aspca.model.scaling import SCALINGS
 from aspca.model.scores import SCORES
 
+# What the paper did; it chose the number of components and its lambda by hand.
+PAPER = {"score": "spe", "rounding": "dominant", "scaling": "maxabs", "variant": "BG"}
+
 
 def check_parameters(given: Mapping[str, Any]) -> None:
     """Raise ValueError for the first parameter that cannot be used."""

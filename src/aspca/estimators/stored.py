@@ -70,17 +70,6 @@ def load(path: PathLike) -> ASPCA:
     estimator._named_by_hand = contents.naming == "given"
     if contents.naming != "none":
         estimator.feature_names_in_ = np.array(model.names, dtype=object)
-    # As `ASPCA._fit` leaves them.
-    estimator.moments_ = model.moments
-    estimator.mean_ = model.moments.mean
-    estimator.scale_ = model.scale
-    estimator.covariance_ = model.covariance
-    estimator.subspace_ = model.subspace
-    estimator.n_components_ = int(model.loadings.shape[1])
-    estimator.alpha_ = model.alpha
-    estimator.n_iter_ = 1 + max(step.iterations for step in model.subspace.certificates)
-    estimator.components_ = np.array(model.loadings.T)
-    estimator.explained_variance_ = np.maximum(np.diag(model.projected), 0.0)
     estimator._take(model)
     return estimator
 

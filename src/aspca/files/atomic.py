@@ -3,22 +3,35 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import secrets
+from collections.abc import Iterator
+from typing import BinaryIO
 
 
 def write_atomically(path: str | os.PathLike[str], data: bytes) -> None:
-    """Write a file so that no reader, crash or full disk ever sees a part of it.
+    """Write a file so that no reader, crash or full disk ever sees a part of it; see `replacing`."""
+    with replacing(path) as stream:
+        stream.write(data)
 
-    The data go to a new file in the same directory, are forced to the disk, and then take the old file's name. A link
-    is followed; an existing file's permissions are kept; a new file has those that the process gives its files.
+
+@contextlib.contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """A stream whose content takes the place of the file at `path` once all is written.
+
+    It goes to a new file in the same directory, is forced to the disk, and then takes the old file's name. A link is
+    followed; an existing file's permissions are kept; a new file has those that the process gives its files.
 
     Raises
     ------
     OSError
-        Nothing was changed, and no temporary file is left.
+        Nothing was changed, and no temporary file is left. So too for a device or a pipe, whose place no file should
+        take.
     """
     target = os.path.realpath(path)
+    if os.path.exists(target) and not os.path.isfile(target):
+        raise OSError(errno.EINVAL, "no regular file, so it cannot be replaced; name another", str(path))
     directory, name = os.path.split(target)
     temporary = os.path.join(directory, f".{name[:100]}.{secrets.token_hex(8)}.tmp")
     # O_EXCL: whatever else has that name, such as a link laid out for us, is not written through.
@@ -27,7 +40,7 @@ def write_atomically(path: str | os.PathLike[str], data: bytes) -> None:
         with open(descriptor, "wb") as stream:
             with contextlib.suppress(FileNotFoundError):
                 os.chmod(temporary, os.stat(target).st_mode & 0o7777)
-            stream.write(data)
+            yield stream
             stream.flush()
             os.fsync(stream.fileno())
         os.replace(temporary, target)

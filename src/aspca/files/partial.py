@@ -41,7 +41,7 @@ class Missing:
     def __eq__(self, other: object) -> bool:
         raise ValueError(self.sentence)
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None  # type: ignore[assignment]  # Python's own way to say: not hashable
 
     def __getattr__(self, name: str) -> Any:
         # What has underscores is how Python and numpy ask for abilities, copying among them.

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import os
-import secrets
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TextIO
 
+from aspca.files.atomic import replacing
 from aspca.jobs.errors import RequestError
 
 
@@ -23,21 +24,14 @@ def replaced_file(path: str | os.PathLike[str]) -> Iterator[TextIO]:
     OSError
         It cannot be written; the old file is as it was.
     """
-    target = Path(os.path.realpath(path))
-    refuse_special(target)
-    staged = target.with_name(f".{target.name[:100]}.{secrets.token_hex(8)}.tmp")
-    try:
-        with open(staged, "x", encoding="utf-8", newline="") as stream:
-            if target.exists():
-                os.chmod(staged, target.stat().st_mode & 0o7777)
+    refuse_special(path)
+    with replacing(path) as binary:
+        stream = io.TextIOWrapper(binary, encoding="utf-8", newline="")
+        try:
             yield stream
-            stream.flush()
-            os.fsync(stream.fileno())
-        os.replace(staged, target)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            staged.unlink()
-        raise
+        finally:
+            # Flushed but not closed: what is beneath is still to be forced to the disk.
+            stream.detach()
 
 
 def refuse_special(path: str | os.PathLike[str], inputs: Sequence[str] = ()) -> None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from aspca.estimators.parameters import check_parameters
+from aspca.estimators.parameters import PAPER, check_parameters
 from aspca.jobs.errors import RequestError
 from aspca.model.fitted import Settings
 
-# The defaults of `ASPCA` and of `ASPCA.paper`; a test compares them.
+# The defaults of `ASPCA`; a test compares them.
 DEFAULTS: dict[str, Any] = {
     "n_components": "auto",
     "alpha": "auto",
@@ -27,9 +27,7 @@ DEFAULTS: dict[str, Any] = {
     "max_iter": 5000,
     "time_budget": None,
 }
-PRESETS: dict[str, dict[str, Any]] = {
-    "paper": {"score": "spe", "rounding": "dominant", "scaling": "maxabs", "variant": "BG"},
-}
+PRESETS: dict[str, dict[str, Any]] = {"paper": dict(PAPER)}
 
 
 def parameters_of(given: Mapping[str, Any], preset: str | None = None) -> dict[str, Any]:

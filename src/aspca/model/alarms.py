@@ -9,11 +9,12 @@ import numpy as np
 from aspca.linalg.arrays import Floats
 from aspca.model.limits import FROM_MOMENTS, Limit, conformal_p_values, rule_limits, score_limit
 from aspca.model.quantiles import chi2_quantile, f_quantile
+from aspca.moments import Moments
 
 ALARMS = ("total", "rule", "any")
 
 # A row lies exactly on a quantile, and BLAS sums a row alone in another order than among others.
-_ABOVE_ROUNDING = 1.0 + 1e-12
+ABOVE_ROUNDING = 1.0 + 1e-12
 
 
 @dataclass(frozen=True)
@@ -117,6 +118,14 @@ class Floors:
     squares: Floats
 
 
+def floors_of(moments: Moments, scale: Floats, loadings: Floats, weights: Floats) -> Floors:
+    """What rounding of the values alone can produce where every rule holds exactly."""
+    largest = np.maximum(np.abs(moments.minimum), np.abs(moments.maximum))
+    per_feature = 8.0 * np.finfo(np.float64).eps * (largest / scale)
+    total = np.square(np.abs((loadings @ weights).T) @ per_feature).sum()
+    return Floors(float(total), np.square(np.abs(loadings.T) @ per_feature))
+
+
 def alarms_from_moments(
     settings: AlarmSettings, floors: Floors, score_variances: Floats, variances: Floats, fitted_to: float | None
 ) -> Alarms:
@@ -159,13 +168,13 @@ def alarms_from_rows(
     total, rules, calibration = alarms.total, alarms.rules, alarms.calibration
     if needs_rows(limit) and scores is not None:
         found = score_limit(limit, level, scores=scores, weights=None if limit == "conformal" else weights)
-        total = _floored(replace(found, value=found.value * _ABOVE_ROUNDING), floors.total)
+        total = _floored(replace(found, value=found.value * ABOVE_ROUNDING), floors.total)
         calibration = np.sort(scores) if limit == "conformal" else None
     if needs_rows(settings.rule_limit) and squares is not None:
         each = _level_of_each(settings, floors.squares.size)
         counted = None if settings.rule_limit == "conformal" else weights
         found_each = rule_limits(settings.rule_limit, each, contributions=squares, weights=counted)
-        rules = _all_floored(tuple(replace(one, value=one.value * _ABOVE_ROUNDING) for one in found_each), floors)
+        rules = _all_floored(tuple(replace(one, value=one.value * ABOVE_ROUNDING) for one in found_each), floors)
     return Alarms(settings, total, rules, calibration)
 
 

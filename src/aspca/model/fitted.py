@@ -10,7 +10,15 @@ from typing import Any
 import numpy as np
 
 from aspca.linalg.arrays import Floats
-from aspca.model.alarms import Alarms, AlarmSettings, Floors, alarms_from_moments, alarms_from_rows, needs_rows
+from aspca.model.alarms import (
+    Alarms,
+    AlarmSettings,
+    Floors,
+    alarms_from_moments,
+    alarms_from_rows,
+    floors_of,
+    needs_rows,
+)
 from aspca.model.blame import FeatureSplit
 from aspca.model.canonical import canonical_rules
 from aspca.model.defaults import default_alpha, default_n_components, typical_variance
@@ -102,7 +110,7 @@ class Model:
     @cached_property
     def floors(self) -> Floors:
         """What rounding of the values alone can produce where every rule holds exactly."""
-        return _floors(self.moments, self.scale, self.loadings, self.weights)
+        return floors_of(self.moments, self.scale, self.loadings, self.weights)
 
     @cached_property
     def typical(self) -> float:
@@ -266,7 +274,7 @@ def fit_model(
     weights = score_weights(settings.score, projected, unresolved, typical_variance(np.diag(covariance)))
     alarms = alarms_from_moments(
         settings.alarms,
-        _floors(moments, scale, loadings, weights),
+        floors_of(moments, scale, loadings, weights),
         score_variances(weights, projected, unresolved),
         np.maximum(np.diag(projected), unresolved),
         fitted_to=max(moments.weight, moments.n_rows) if settings.score == "whitened" else None,
@@ -283,11 +291,3 @@ def _projected(loadings: Floats, covariance: Floats) -> Floats:
 def _unresolved(loadings: Floats, covariance: Floats) -> Floats:
     """Per rule, the variance that rounding of the covariance alone may show (d,)."""
     return np.array([unresolved_variance(np.abs(column), covariance) for column in loadings.T])
-
-
-def _floors(moments: Moments, scale: Floats, loadings: Floats, weights: Floats) -> Floors:
-    """What rounding of the values alone can produce where every rule holds exactly."""
-    largest = np.maximum(np.abs(moments.minimum), np.abs(moments.maximum))
-    per_feature = 8.0 * np.finfo(np.float64).eps * (largest / scale)
-    total = np.square(np.abs((loadings @ weights).T) @ per_feature).sum()
-    return Floors(float(total), np.square(np.abs(loadings.T) @ per_feature))

@@ -231,6 +231,6 @@ def _times(time: Any, n: int) -> Any:
 def _write_dates(ax: Axes) -> None:
     from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 
-    locator = AutoDateLocator()  # type: ignore[no-untyped-call]
+    locator = AutoDateLocator()  # type: ignore[no-untyped-call]  # matplotlib.dates has no types
     ax.xaxis.set_major_locator(locator)
-    ax.xaxis.set_major_formatter(ConciseDateFormatter(locator))  # type: ignore[no-untyped-call]
+    ax.xaxis.set_major_formatter(ConciseDateFormatter(locator))  # type: ignore[no-untyped-call]  # matplotlib.dates has no types

@@ -149,3 +149,13 @@ def test_permissions_and_links_are_kept(tmp_path: Path) -> None:
     plain.touch()
     write_atomically(ours, b"")
     assert ours.stat().st_mode == plain.stat().st_mode
+
+
+def test_what_is_no_regular_file_is_not_replaced(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for target in (pipe, tmp_path):
+        with pytest.raises(OSError, match="no regular file, so it cannot be replaced"):
+            write_atomically(target, b"new")
+    assert pipe.is_fifo()
+    assert [one.name for one in tmp_path.iterdir()] == ["pipe"]
