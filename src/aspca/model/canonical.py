@@ -15,7 +15,7 @@ from scipy.sparse.csgraph import connected_components
 
 from aspca.linalg.arrays import Floats, Ints
 from aspca.linalg.orientation import ascending, sign_of
-from aspca.model.canonical_refit import without_noise
+from aspca.model.canonical_refit import inside, without_noise
 from aspca.model.canonical_search import sparsest
 from aspca.model.rules import Rule, rules_of, unresolved_variance
 from aspca.model.subspace import Certificate
@@ -155,8 +155,10 @@ def _twins(chosen: Floats, V: Floats, C: Floats, weights: Floats) -> list[Floats
                 w = chosen[:, k] - chosen[j, k] / chosen[j, pair] * chosen[:, pair]
                 w[j] = 0.0
                 if 0 < np.count_nonzero(w) <= sizes[k]:
-                    w /= np.linalg.norm(w)
-                    twins.append(without_noise(w, V, C, int(np.argmax(np.abs(w) * weights))))
+                    twin = without_noise(w, V, C, int(np.argmax(np.abs(w) * weights)))
+                    # Both may leave the subspace a little, and their difference more than that.
+                    if inside(twin, V):
+                        twins.append(twin)
     return twins
 
 

@@ -31,7 +31,7 @@ def without_noise(vector: Floats, V: Floats, C: Floats, pivot: int) -> Floats:
     kept = np.flatnonzero(vector)
     kept = kept[kept != pivot]
     w = _regressed(C, pivot, kept)
-    if kept.size == 0 or not _inside(w, V):
+    if kept.size == 0 or not inside(w, V):
         return np.asarray(vector / np.linalg.norm(vector))
     floor = unresolved_variance(np.abs(w), C)
     least = max(float(w @ C @ w), floor)
@@ -40,13 +40,13 @@ def without_noise(vector: Floats, V: Floats, C: Floats, pivot: int) -> Floats:
         for dropped in _by_loss(w, C, kept):
             fewer = np.delete(kept, dropped)
             refitted = _regressed(C, pivot, fewer)
-            if float(refitted @ C @ refitted) <= most and _inside(refitted, V):
+            if float(refitted @ C @ refitted) <= most and inside(refitted, V):
                 kept, w = fewer, refitted
                 break
         else:
             break
     balanced = _balanced(w, C)
-    w = balanced if _inside(balanced, V) else w
+    w = balanced if inside(balanced, V) else w
     return np.asarray(w / np.linalg.norm(w))
 
 
@@ -99,5 +99,6 @@ def _by_loss(w: Floats, C: Floats, kept: Ints) -> Iterator[Ints]:
     yield from order[1:_TRIES, None]
 
 
-def _inside(w: Floats, V: Floats) -> bool:
+def inside(w: Floats, V: Floats) -> bool:
+    """Whether a vector leaves the span of the orthonormal V by no more than an angle of 0.1 (its sine)."""
     return bool(np.linalg.norm(w - V @ (V.T @ w)) <= _LEAVES * np.linalg.norm(w))

@@ -75,6 +75,7 @@ def test_planted_rules_come_back_from_a_fitted_model_in_whole_numbers(p: int) ->
 
 @settings(max_examples=30, deadline=None)
 @example(9, 5, 103, False)
+@example(9, 2, 1, True)
 @given(st.integers(2, 9), st.integers(1, 8), st.integers(0, 2**32 - 1), st.booleans())
 def test_the_same_subspace_no_less_sparse_and_independent(p: int, d: int, seed: int, sparse: bool) -> None:
     """On any basis, also of a subspace without a sparse vector, rank-deficient or not."""
