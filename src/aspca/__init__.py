@@ -12,6 +12,7 @@ __version__ = "0.1.0.dev0"
 
 if TYPE_CHECKING:
     from aspca.estimators.aspca import ASPCA
+    from aspca.estimators.preprocessor import Preprocessor
     from aspca.estimators.selection import Selection, select
     from aspca.estimators.stored import load, save
     from aspca.files.errors import ModelFileError
@@ -35,6 +36,7 @@ _HOME = {
     "Limit": "aspca.model.limits",
     "ModelFileError": "aspca.files.errors",
     "Moments": "aspca.moments",
+    "Preprocessor": "aspca.estimators.preprocessor",
     "Rule": "aspca.model.rules",
     "Selection": "aspca.estimators.selection",
     "SparseSubspace": "aspca.model.subspace",
@@ -57,6 +59,7 @@ __all__ = [
     "Limit",
     "ModelFileError",
     "Moments",
+    "Preprocessor",
     "Rule",
     "Selection",
     "SparseSubspace",

@@ -3,41 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, OutlierMixin, TransformerMixin
-from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from aspca.estimators.parameters import PAPER, check_parameters
-from aspca.estimators.tables import in_order, library_of, refuse_nameless, refuse_odd_tables, row_labels
+from aspca.estimators.inputs import TableInput
+from aspca.estimators.parameters import PAPER, ParameterOnly, check_parameters
+from aspca.estimators.preprocessor import Preprocessor
+from aspca.estimators.tables import in_order, library_of, refuse_nameless, row_labels
 from aspca.linalg.arrays import Floats
 from aspca.model.explanation import Explanation
 from aspca.model.fitted import Model, Settings, fit_model
+from aspca.model.gaps import Gaps, completed
 from aspca.model.rules import Rule
 from aspca.model.subspace import Certificate, SparseSubspace
 from aspca.moments import Moments
-from aspca.moments.validation import value_error, values_allowed, weights_of
+from aspca.moments.validation import weights_of
 from aspca.solvers.threads import blas_threads_for
 
-
-class _ParameterOnly:
-    """A constructor parameter that is no attribute.
-
-    scikit-learn takes an attribute named `score` for a method. The parameter is read through `get_params`.
-    """
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self.name = name
-
-    def __set__(self, instance: object, value: object) -> None:
-        vars(instance)[self.name] = value
-
-    def __get__(self, instance: object, owner: type | None = None) -> object:
-        raise AttributeError(f"{self.name!r} is a parameter, not a method: read it with get_params().")
+if TYPE_CHECKING:
+    from aspca.moments.incomplete import IncompleteMoments
 
 
-class ASPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+class ASPCA(TableInput, ClassNamePrefixFeaturesOutMixin, TransformerMixin, OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """Anomaly detection by sparse rules that normal rows obey.
 
     The abnormal (low-variance) subspace of the scaled data gets a basis of sparse, orthonormal directions. Each is a
@@ -84,6 +74,8 @@ class ASPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OutlierMixin, Bas
         Limit of the solver's first-order iterations per component.
     time_budget : float or None, default=None
         Seconds after which the solver takes what it has; the certificates then say how far that may be from the best.
+    preprocessor : Preprocessor or None, default=None
+        For tables with categories, dates, gaps, or columns to take logarithms of; None: all columns are numbers.
 
     Attributes
     ----------
@@ -136,7 +128,9 @@ class ASPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OutlierMixin, Bas
     array([ 1, -1])
     """
 
-    score = _ParameterOnly()
+    score = ParameterOnly()
+    # What partial_fit goes on from where values may be missing.
+    _incomplete: IncompleteMoments | None = None
 
     def __init__(
         self,
@@ -156,6 +150,7 @@ class ASPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OutlierMixin, Bas
         tol: float = 1e-6,
         max_iter: int = 5000,
         time_budget: float | None = None,
+        preprocessor: Preprocessor | None = None,
     ) -> None:
         self.n_components = n_components
         self.alpha = alpha
@@ -172,6 +167,7 @@ class ASPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OutlierMixin, Bas
         self.tol = tol
         self.max_iter = max_iter
         self.time_budget = time_budget
+        self.preprocessor = preprocessor
 
     @classmethod
     def paper(cls, **parameters: Any) -> Self:
@@ -183,7 +179,9 @@ class ASPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OutlierMixin, Bas
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The constructor's parameters, as in scikit-learn."""
-        return {name: vars(self)[name] for name in self._get_param_names()}
+        own = {name: vars(self)[name] for name in self._get_param_names()}
+        inner = self.preprocessor.get_params() if deep and isinstance(self.preprocessor, Preprocessor) else {}
+        return own | {f"preprocessor__{name}": value for name, value in inner.items()}
 
     # ---- fitting
 
@@ -193,7 +191,7 @@ class ASPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OutlierMixin, Bas
         X = self._rows(X, reset=True, least=2)
         weights = None if sample_weight is None else weights_of(sample_weight, X.shape[0])
         with blas_threads_for(X.shape[1]):
-            self._fit(Moments.from_array(X, weights, names=self._names()))
+            self._fit(*self._moments(X, weights, fresh=True))
             rest_on_rows = self.model_.settings.alarms.from_rows
             if rest_on_rows and "conformal" not in rest_on_rows:
                 self._take(self.model_.calibrated(X, weights))
@@ -209,16 +207,32 @@ class ASPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OutlierMixin, Bas
         X = self._rows(X, reset=first, least=1)
         weights = None if sample_weight is None else weights_of(sample_weight, X.shape[0])
         with blas_threads_for(X.shape[1]):
-            batch = Moments.from_array(X, weights, names=self._names())
-            if first:
-                self._fit(batch)
-            else:
-                self._fit(self.moments_.merge(batch), warm_start=self.subspace_)
+            if not first and self._allows_gaps and self._incomplete is None:
+                raise ValueError(
+                    "This model was read from a file, which does not keep what partial_fit needs where values may be "
+                    "missing; fit again with all rows."
+                )
+            moments, gaps = self._moments(X, weights, fresh=first)
+            if not first and gaps is None:
+                moments = self.moments_.merge(moments)
+            self._fit(moments, gaps, warm_start=None if first else self.subspace_)
         return self
+
+    def _moments(self, X: Any, weights: Floats | None, *, fresh: bool) -> tuple[Moments, Gaps | None]:
+        """The moments of rows (n, p); where values may be missing, of these rows and, unless `fresh`, all before."""
+        if not self._allows_gaps:
+            return Moments.from_array(X, weights, names=self._feature_names()), None
+        from aspca.moments.incomplete import IncompleteMoments
+
+        batch = IncompleteMoments.from_array(X, weights, names=self._feature_names())
+        self._incomplete = batch if fresh or self._incomplete is None else self._incomplete.merge(batch)
+        return completed(self._incomplete)
 
     def fit_moments(self, moments: Moments, feature_names: Any = None) -> Self:
         """Fit from moments alone: any source of data that yields the same `Moments` gives the same model."""
         check_parameters(self.get_params())
+        if self.preprocessor is not None:
+            raise ValueError("fit_moments takes moments of features as they are; leave out the preprocessor.")
         if not isinstance(moments, Moments):
             raise TypeError(f"fit_moments takes aspca.Moments, got {type(moments).__name__}; see Moments.from_array.")
         names = None if feature_names is None else np.asarray(feature_names, dtype=object)
@@ -259,9 +273,16 @@ class ASPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OutlierMixin, Bas
         return self.rules_
 
     def _fit(
-        self, moments: Moments, warm_start: SparseSubspace | None = None, names: Sequence[str] | None = None
+        self,
+        moments: Moments,
+        gaps: Gaps | None = None,
+        *,
+        warm_start: SparseSubspace | None = None,
+        names: Sequence[str] | None = None,
     ) -> None:
-        self._take(fit_model(moments, Settings.of(self.get_params()), names or self._names(), warm_start))
+        settings = Settings.of(self.get_params())
+        names = names or self._names()
+        self._take(fit_model(moments, settings, names, warm_start, preparation=self._plan, gaps=gaps))
 
     def _take(self, model: Model) -> None:
         """The model in use from now on: every fitted attribute is a view of it."""
@@ -292,12 +313,12 @@ class ASPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OutlierMixin, Bas
     def transform(self, X: Any) -> Floats:
         """Projections (n, n_components): each row's signed deviation from each rule, in the scaled space."""
         check_is_fitted(self, "components_")
-        return self.model_.projector.project(self._rows(X, reset=False, least=1))
+        return self.model_.project(self._rows(X, reset=False, least=1))
 
     def score_samples(self, X: Any) -> Floats:
         """Minus the score (n,): the higher, the more normal."""
         check_is_fitted(self, "components_")
-        return -self.model_.scorer.score(self._rows(X, reset=False, least=1))
+        return -self.model_.score(self._rows(X, reset=False, least=1))
 
     def decision_function(self, X: Any) -> Floats:
         """Negative for anomalies (n,): `score_samples` minus `offset_`.
@@ -355,39 +376,10 @@ class ASPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OutlierMixin, Bas
 
     # ---- small print
 
-    def _rows(self, X: Any, *, reset: bool, least: int) -> Any:
-        refuse_odd_tables(X)
-        if reset:
-            self._named_by_hand = False
-        elif self._named_by_hand and not hasattr(X, "columns"):
-            return self._nameless_rows(X)
-        X = validate_data(
-            self,
-            X,
-            reset=reset,
-            dtype="numeric",
-            ensure_all_finite=False,
-            ensure_min_samples=least,
-            accept_sparse=False,
-        )
-        return X if reset else self._allowed(X)
-
-    def _nameless_rows(self, X: Any) -> Any:
-        """Rows without names for a model whose names were handed to fit_moments: their order is taken on trust."""
-        X = check_array(X, dtype="numeric", ensure_all_finite=False)
-        if X.shape[1] != self.n_features_in_:
-            raise ValueError(f"X has {X.shape[1]} features, but ASPCA is expecting {self.n_features_in_} features.")
-        return self._allowed(X)
-
-    def _allowed(self, X: Any) -> Any:
-        """Moments check the rows they take in; rows to be scored are checked here."""
-        if X.dtype.kind == "f" and not values_allowed(X.min(axis=0), X.max(axis=0)):
-            raise value_error([X.T], self._names())
-        return X
-
-    def _names(self) -> tuple[str, ...] | None:
-        names = getattr(self, "feature_names_in_", None)
-        return None if names is None else tuple(str(name) for name in names)
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = isinstance(self.preprocessor, Preprocessor) and self.preprocessor.missing == "allow"
+        return tags
 
     @property
     def _n_features_out(self) -> int:

@@ -8,13 +8,29 @@ from typing import Any
 import numpy as np
 
 from aspca.model.alarms import ALARMS
-from aspca.model.extraction import ROUNDINGS, VARIANTS
 from aspca.model.limits import LIMITS, check_level
 from aspca.model.scaling import SCALINGS
 from aspca.model.scores import SCORES
+from aspca.model.subspace import ROUNDINGS, VARIANTS
 
 # What the paper did; it chose the number of components and its lambda by hand.
 PAPER = {"score": "spe", "rounding": "dominant", "scaling": "maxabs", "variant": "BG"}
+
+
+class ParameterOnly:
+    """A constructor parameter that is no attribute.
+
+    scikit-learn takes an attribute named `score` for a method. The parameter is read through `get_params`.
+    """
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __set__(self, instance: object, value: object) -> None:
+        vars(instance)[self.name] = value
+
+    def __get__(self, instance: object, owner: type | None = None) -> object:
+        raise AttributeError(f"{self.name!r} is a parameter, not a method: read it with get_params().")
 
 
 def check_parameters(given: Mapping[str, Any]) -> None:

@@ -6,9 +6,11 @@ from dataclasses import fields
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from aspca.estimators.aspca import ASPCA
+from aspca.estimators.preprocessor import fitted_preprocessor
 from aspca.files.model_file import PathLike, read_contents, write_model
 from aspca.model.alarms import AlarmSettings
 from aspca.model.fitted import Settings
@@ -40,7 +42,10 @@ def save(model: ASPCA, path: PathLike, *, private: bool = False, moments: bool =
         raise TypeError(f"save takes a fitted ASPCA, got {type(model).__name__}.")
     check_is_fitted(model, "components_")
     fitted = _parameters(model.model_.settings)
-    changed = [name for name, value in model.get_params().items() if not _same(value, fitted[name])]
+    given = model.get_params(deep=False)
+    changed = [name for name, value in fitted.items() if not _same(given[name], value)]
+    if (model.preprocessor is None) != (model.model_.preparation is None):
+        changed.append("preprocessor")
     if changed:
         raise ValueError(
             f"The parameters {', '.join(changed)} were changed after the fit, so they do not describe this model: fit "
@@ -66,10 +71,18 @@ def load(path: PathLike) -> ASPCA:
     contents = read_contents(path)
     model = contents.model
     estimator = ASPCA(**_parameters(model.settings))
-    estimator.n_features_in_ = len(model.names)
+    plan = model.preparation
+    columns = model.names if plan is None else tuple(column.name for column in plan.columns)
+    estimators: list[Any] = [estimator]
+    if plan is not None:
+        estimator.preprocessor_ = fitted_preprocessor(plan)
+        estimator.preprocessor = clone(estimator.preprocessor_)
+        estimators.append(estimator.preprocessor_)
+    for one in estimators:
+        one.n_features_in_ = len(columns)
+        if contents.naming != "none":
+            one.feature_names_in_ = np.array(columns, dtype=object)
     estimator._named_by_hand = contents.naming == "given"
-    if contents.naming != "none":
-        estimator.feature_names_in_ = np.array(model.names, dtype=object)
     estimator._take(model)
     return estimator
 

@@ -18,11 +18,9 @@ def refuse_odd_tables(X: Any) -> None:
 
     What is fine, or strange in other ways, is left to scikit-learn's own validation.
     """
-    if issparse(X):
-        raise TypeError("Sparse data was passed, but dense data is required; use X.toarray() if it fits in memory.")
+    refuse_odd_shapes(X)
     if not hasattr(X, "__len__"):
         return
-    _refuse_doubled_names(X)
     if hasattr(X, "columns") and hasattr(X, "dtypes"):
         for position, name in enumerate(X.columns):
             _refuse_cells(X.iloc[:, position] if hasattr(X, "iloc") else X[name], repr(str(name)))
@@ -41,6 +39,14 @@ def refuse_odd_tables(X: Any) -> None:
     if table.dtype.kind in "OUSMm":
         for index, column in enumerate(table.T):
             _refuse_cells(column, str(index))
+
+
+def refuse_odd_shapes(X: Any) -> None:
+    """Raise for sparse matrices and for names of columns that occur twice."""
+    if issparse(X):
+        raise TypeError("Sparse data was passed, but dense data is required; use X.toarray() if it fits in memory.")
+    if hasattr(X, "__len__"):
+        _refuse_doubled_names(X)
 
 
 def in_order(X: Any, names: tuple[str, ...] | None) -> Any:

@@ -35,11 +35,16 @@ def check_moments(
     scale: Floats,
     extremes: Sequence[Floats] | None,
     scatter: Floats | None,
+    estimated: bool,
 ) -> None:
-    """Means between extremes, variances as large as these allow, and a scatter without negative directions."""
+    """Means between extremes, variances as large as these allow, and a scatter without negative directions.
+
+    Where values were missing, mean and scatter are `estimated`: they speak of those too, which no extreme bounds.
+    """
     if extremes is not None:
         minimum, maximum = extremes
         at["minimum"].require((minimum <= maximum).all(), "below the maximum", "a list with an entry above it")
+    if extremes is not None and not estimated:
         slack = _ROUNDING * np.maximum(np.abs(minimum), np.abs(maximum))
         between = (minimum - slack <= mean) & (mean <= maximum + slack)
         at["centre"].require(between.all(), "between minimum and maximum", "a list with an entry outside of them")
@@ -50,7 +55,7 @@ def check_moments(
     with np.errstate(over="ignore"):
         deviations = np.sqrt(squares / weight)
     at["weight"].require(np.isfinite(deviations).all(), "in proportion to the scatter")
-    if extremes is not None:
+    if extremes is not None and not estimated:
         widest = (0.5 * maximum - 0.5 * minimum) * (1.0 + _ROUNDING) + 1e-150
         at["scatter"].require((deviations <= widest).all(), "of variances that minimum and maximum allow", "wider")
     with np.errstate(over="ignore"):

@@ -15,14 +15,14 @@ from aspca.files.errors import ModelFileError
 from aspca.files.fields import LARGEST_INTEGER, Field
 from aspca.files.json_text import check_sum, shown
 from aspca.files.partial import PartialModel, PartialMoments, RuleFacts, is_missing, no_extremes, no_moments
+from aspca.files.preprocessing import preprocessing_of
 from aspca.linalg.arrays import Floats, frozen
 from aspca.model.alarms import ALARMS, Alarms, AlarmSettings, Floors, needs_rows
-from aspca.model.extraction import ROUNDINGS, VARIANTS
 from aspca.model.fitted import Model, Settings
 from aspca.model.limits import LIMITS, Limit
 from aspca.model.scaling import SCALINGS, scaled_covariance
 from aspca.model.scores import SCORES
-from aspca.model.subspace import Certificate, SparseSubspace
+from aspca.model.subspace import ROUNDINGS, VARIANTS, Certificate, SparseSubspace
 from aspca.moments import Moments
 from aspca.moments.validation import LARGEST_VALUE
 
@@ -84,17 +84,23 @@ def check_header(content: object, file: str) -> dict[str, Any]:
 def contents_of(top: Field) -> Contents:
     """The model of a checked header's content."""
     at = top.members(*_FIELDS)
-    at["preprocessing"].require(at["preprocessing"].absent, "null, as this version knows no preprocessing")
     package = at["package"].text(100)
     private = at["private"].flag()
     names, naming = _features(at["features"])
     p = len(names)
+    preparation, gaps = preprocessing_of(at["preprocessing"], p)
+    columns = names if preparation is None else tuple(plan.name for plan in preparation.columns)
+    if preparation is not None:
+        at["features"].require(names == preparation.names, "the features that preprocessing makes", "of other names")
+    if naming == "none":
+        expected = all(name == f"x{j}" for j, name in enumerate(columns))
+        at["features"].require(expected, 'x0, x1 and so on where naming is "none"', "of other names")
     subspace_at = at["subspace"].members("alpha", "loadings", "sequence", "rotation", "certificates")
     d = len(subspace_at["loadings"])
     subspace_at["loadings"].require(1 <= d <= p, f"a list of 1 to {p}")
     settings = _settings(at["settings"], d)
     subspace = _subspace(subspace_at, settings, p, d)
-    moments, scale = _training(at["training"], settings, p, private)
+    moments, scale = _training(at["training"], settings, p, private, estimated=gaps is not None)
     whole = not is_missing(moments.scatter)
     weights = at["weights"].sparse_columns(d, d, _LARGEST_WEIGHT)
     check_weights(at["weights"], weights, settings.score)
@@ -115,6 +121,8 @@ def contents_of(top: Field) -> Contents:
         "weights": weights,
         "alarms": alarms,
         "widenings": widenings,
+        "preparation": preparation,
+        "gaps": gaps,
     }
     model = Model(**parts) if whole and not private else PartialModel(**parts, kept_floors=floors, facts=facts)
     return Contents(model, naming, package)
@@ -127,9 +135,6 @@ def _features(at: Field) -> tuple[tuple[str, ...], str]:
     parts["names"].require(
         len(set(names)) == len(names), "a list without a name twice, since rules are written in names", "one with"
     )
-    if naming == "none":
-        expected = all(name == f"x{j}" for j, name in enumerate(names))
-        parts["names"].require(expected, 'x0, x1 and so on where naming is "none"', "other names")
     return names, naming
 
 
@@ -218,7 +223,7 @@ def _certificate(at: Field) -> Certificate:
     )
 
 
-def _training(at: Field, settings: Settings, p: int, private: bool) -> tuple[Moments, Floats]:
+def _training(at: Field, settings: Settings, p: int, private: bool, estimated: bool) -> tuple[Moments, Floats]:
     part = at.members("rows", "weight", "centre", "residual", "scale", "minimum", "maximum", "scatter")
     rows = part["rows"].integer(2)
     weight = float(part["weight"].number(math.ulp(0.0), _LARGEST))
@@ -232,7 +237,7 @@ def _training(at: Field, settings: Settings, p: int, private: bool) -> tuple[Mom
     extremes = None if private else tuple(part[name].vector(p, -_VALUE, _VALUE) for name in ("minimum", "maximum"))
     packed = None if part["scatter"].absent else part["scatter"].vector(packed_size(p), -_LARGEST, _LARGEST)
     scatter = None if packed is None else unpacked(packed, p)
-    check_moments(part, weight, centre + residual, scale, extremes, scatter)
+    check_moments(part, weight, centre + residual, scale, extremes, scatter, estimated)
     whole = extremes is not None and scatter is not None
     moments = (Moments if whole else PartialMoments)(
         weight,

@@ -9,6 +9,7 @@ import numpy as np
 
 from aspca.files.fields import finite_or_word, sparse_columns_of
 from aspca.files.partial import facts_of, is_missing
+from aspca.files.preprocessing import preprocessing_content
 from aspca.linalg.arrays import Bools, Floats
 from aspca.model.alarms import AlarmSettings, Floors
 from aspca.model.fitted import Model, Settings
@@ -42,7 +43,7 @@ def content_of(model: Model, *, naming: str, private: bool, moments: bool, packa
         "version": VERSION,
         "package": package,
         "private": private,
-        "preprocessing": None,
+        "preprocessing": preprocessing_content(model.preparation, model.gaps),
         "features": {"names": [str(name) for name in model.names], "naming": naming},
         "settings": _settings(model.settings),
         "training": {

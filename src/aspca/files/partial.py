@@ -12,9 +12,7 @@ from aspca.linalg.arrays import Bools, Floats, frozen
 from aspca.model.alarms import Floors
 from aspca.model.defaults import typical_variance
 from aspca.model.fitted import Model
-from aspca.model.rules import Rule, rules_of, unresolved_variance
-from aspca.model.scoring import Rows
-from aspca.model.widening import held_out_widening
+from aspca.model.rules import Rule, rules_of
 from aspca.moments import Moments
 
 _NO_MOMENTS = (
@@ -124,14 +122,12 @@ class PartialModel(Model):
         return super().projected if self.facts is None else self.facts.projected
 
     @cached_property
+    def unresolved(self) -> Floats:
+        return super().unresolved if self.facts is None else self.facts.unresolved
+
+    @cached_property
     def typical(self) -> float:
         return super().typical if self.facts is None else typical_variance(self.facts.variances)
-
-    def checked(self, X: Rows) -> Model:
-        if self.facts is None:
-            return super().checked(X)
-        spreads = np.sqrt(np.maximum(np.diag(self.facts.projected), self.facts.unresolved))
-        return replace(self, widenings=held_out_widening(self.projector.project(X), spreads))
 
     @cached_property
     def rules(self) -> tuple[Rule, ...]:
@@ -153,6 +149,7 @@ class PartialModel(Model):
             tuple(self.names[j] for j in used),
             limits=[limit],
             certificate=self._certificate,
+            origins=tuple(self.origins[j] for j in used) if self.origins else (),
         )
         widenings = facts.widenings if self.widenings is None else self.widenings
         return replace(alone, spread=float(facts.spreads[i]), exact=bool(facts.exact[i]), widening=float(widenings[i]))
@@ -163,11 +160,10 @@ def facts_of(model: Model) -> RuleFacts:
     if isinstance(model, PartialModel) and model.facts is not None:
         return model.facts
     expected = replace(model, widenings=None).rules
-    unresolved = [unresolved_variance(np.abs(column), model.covariance) for column in model.loadings.T]
     return RuleFacts(
         variances=np.array(np.diag(model.covariance)),
         projected=model.projected,
-        unresolved=np.array(unresolved),
+        unresolved=model.unresolved,
         spreads=np.array([rule.spread for rule in expected]),
         exact=np.array([rule.exact for rule in expected]),
         widenings=np.array([rule.widening for rule in expected], dtype=np.float64),

@@ -10,7 +10,8 @@ import numpy as np
 from aspca.jobs.errors import JobError
 from aspca.linalg.arrays import Floats
 from aspca.model.fitted import Model
-from aspca.model.rules import Rule, number_text
+from aspca.model.rule_text import number_text
+from aspca.model.rules import Rule
 
 # As in `aspca.select`: a rule is found again if another points the same way to within 18 degrees.
 SAME_DIRECTION = 0.95

@@ -19,6 +19,7 @@ from aspca.model.canonical_refit import inside, without_noise
 from aspca.model.canonical_search import sparsest
 from aspca.model.rules import Rule, rules_of, unresolved_variance
 from aspca.model.subspace import Certificate
+from aspca.preparation.feature import Feature
 
 # Where the variances of the subspace's own directions, ascending, rise by this factor, a level of tightness ends.
 # Measured: with 10, planted rules are missed where loose directions are just 10 times looser; with 3, one level of
@@ -42,10 +43,21 @@ def canonical_rules(
     *,
     n_rows: int | None = None,
     certificate: tuple[Certificate, ...] = (),
+    origins: tuple[Feature, ...] = (),
 ) -> tuple[Rule, ...]:
     """The canonical rules of the span of `loadings`, with `Rule.canonical` set; arguments as for `rules_of`."""
     vectors = canonical_loadings(loadings, covariance)
-    return rules_of(vectors, mean, scale, covariance, names, n_rows=n_rows, certificate=certificate, canonical=True)
+    return rules_of(
+        vectors,
+        mean,
+        scale,
+        covariance,
+        names,
+        n_rows=n_rows,
+        certificate=certificate,
+        canonical=True,
+        origins=origins,
+    )
 
 
 def canonical_loadings(loadings: Floats, covariance: Floats) -> Floats:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from aspca.linalg.arrays import Floats, Ints, frozen
+from aspca.linalg.arrays import Bools, Floats, Ints, frozen
 
 # A feature is usually within this many deviations of its mean: there, and only there, rounding is held to account.
 USUAL = 2.0
@@ -45,13 +45,17 @@ class Equation:
     moved: float
 
 
-def simplest_equation(coefficients: Floats, means: Floats, deviations: Floats, tolerance: float) -> Equation:
+def simplest_equation(
+    coefficients: Floats, means: Floats, deviations: Floats, tolerance: float, pivots: Bools | None = None
+) -> Equation:
     """The simplest equation that stays within `tolerance` of coefficients . (x - means) = 0.
 
     Within means that |rounded - exact| <= tolerance for every x with |x - means| <= 2 deviations, whether or not the
     features can move independently. Tried in turn: integers of one digit; a coefficient of 1 beside whole numbers below
     a hundred or numbers of one digit; beside numbers of two digits, three, and so on. Where several scales fit: whole
     numbers, few digits, small numbers, a short intercept. A short search, not an exhaustive one.
+
+    `pivots` (k,) says which terms may have the coefficient of 1; None, or if none of them is large enough: any.
     """
     reach = USUAL * deviations
     moved = np.abs(coefficients) * reach
@@ -59,7 +63,8 @@ def simplest_equation(coefficients: Floats, means: Floats, deviations: Floats, t
     c, m = coefficients[named], means[named]
     # What is left out stays at its mean, and is off by what it moves.
     unnamed = float(moved.sum() - moved[named].sum()) if named.size < moved.size else 0.0
-    for units, rounded in _attempts(c, moved[named]):
+    allowed = np.ones(c.size, dtype=np.bool_) if pivots is None or not pivots[named].any() else pivots[named]
+    for units, rounded in _attempts(c, np.where(allowed, moved[named], -1.0)):
         error = np.abs(rounded - units[:, None] * c) @ reach[named] + unnamed * units
         fits = np.flatnonzero(error <= _COEFFICIENTS * tolerance * units)
         if fits.size:
@@ -88,6 +93,8 @@ def _attempts(c: Floats, moved: Floats) -> Iterator[tuple[Floats, Floats]]:
     """Scales (u,) and rounded coefficients (u, k): integers of one digit, then 1 and short numbers, then longer."""
     # A coefficient far below the others is no pivot: the others would overflow.
     size = np.where(np.abs(c) > 1e-30 * np.abs(c).max(), moved, -1.0)
+    if not (size >= 0.0).any():
+        size = np.where(np.abs(c) == np.abs(c).max(), 0.0, -1.0)
     widest = np.argsort(-size, kind="stable")[:_PIVOTS]
     ones = 1.0 / np.abs(c[widest[size[widest] >= 0.0]])
     if c.size > 1:

@@ -7,7 +7,7 @@ the features. Nothing is approximated: both splits are non-negative and sum to t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from html import escape
@@ -17,11 +17,13 @@ import numpy as np
 import numpy.typing as npt
 
 from aspca.linalg.arrays import Bools, Floats, Ints
-from aspca.model.blame import FeatureSplit
 from aspca.model.frames import frame
 from aspca.model.groups import Groups, groups_of
 from aspca.model.incidents import Incident, incidents_of
-from aspca.model.rules import Rule, name_text
+from aspca.model.original import Original, value_text
+from aspca.model.rule_text import breach_of
+from aspca.model.rules import Rule
+from aspca.preparation.feature import Feature, features_of_numbers, name_text
 
 # A sentence names rules until this share of the score is told, at most so many.
 _TOLD = 0.8
@@ -51,6 +53,11 @@ class Explanation:
         Score above which a row is an anomaly.
     rule_limits : ndarray of shape (d,)
         Squared projection above which a rule is broken.
+    origins : tuple of Feature
+        What the features are in the table, where columns were prepared; empty where they are taken as they are.
+    used : ndarray of shape (n, d), or None
+        Which rules could be computed, where values are missing: the others contribute nothing, and their deviations are
+        NaN. See `model.gaps` for the scores of such rows.
     """
 
     rules: tuple[Rule, ...]
@@ -60,12 +67,14 @@ class Explanation:
     projections: Floats
     weighted: Floats
     loadings: Floats
-    blame: FeatureSplit
+    blame: Callable[[Floats, Floats], Floats]
     scaled: Floats
     scale: Floats
     threshold: float | None
     rule_limits: Floats
     library: str = "pandas"
+    origins: tuple[Feature, ...] = ()
+    used: Bools | None = None
 
     # ---- the split
 
@@ -107,24 +116,42 @@ class Explanation:
     @cached_property
     def broken(self) -> Bools:
         """Which rules each row breaks, by the rule's own limit (n, d)."""
+        # A deviation that is not known breaks nothing.
         return np.asarray(self.projections**2 > self.rule_limits)
+
+    @cached_property
+    def share_of_rules(self) -> Floats:
+        """The share of the rules that each row was judged by (n,): below one where values were missing."""
+        return np.ones(len(self.values)) if self.used is None else np.asarray(self.used.mean(axis=1))
+
+    @cached_property
+    def original(self) -> Original:
+        """The rows in the terms of the table's columns."""
+        return Original(self.origins or features_of_numbers(self.names), self.values)
 
     # ---- what would be normal
 
     @cached_property
     def repaired(self) -> Floats:
-        """The nearest rows that obey every rule (n, p), in the original units; nearest in the scaled space."""
-        return np.asarray(self.values - (self.projections @ self.loadings.T) * self.scale, dtype=np.float64)
+        """The nearest rows that obey every rule (n, p), in the units of `values`; nearest in the scaled space."""
+        known = self.projections if self.used is None else np.where(self.used, self.projections, 0.0)
+        return np.asarray(self.values - (known @ self.loadings.T) * self.scale, dtype=np.float64)
 
-    def needed(self, row: int, rule: int) -> dict[str, float]:
-        """For one rule, the value that each of its features would need, the others as they are, for it to hold."""
+    def needed(self, row: int, rule: int) -> dict[str, float | str | None]:
+        """For one rule, what each of its columns would need to be, the others as they are, for it to hold.
+
+        In the terms of the table: numbers, dates as text, and None for a category, of which another might do as well,
+        or where no value of the column would do.
+        """
         row = self._row(row)
         if not 0 <= rule < len(self.rules):
             raise ValueError(f"There is no rule {rule}: the model has {len(self.rules)}, numbered from 0.")
         column = self.loadings[:, rule]
         used = np.flatnonzero(column)
         wanted = self.values[row, used] - self.projections[row, rule] * self.scale[used] / column[used]
-        return {self.names[j]: float(value) for j, value in zip(used, wanted, strict=True)}
+        values = dict(zip(used.tolist(), wanted.tolist(), strict=True))
+        chosen = self.original.distinct(used)
+        return {self.original.features[j].column: self.original.wanted(j, values[j]) for j in chosen.tolist()}
 
     # ---- in words
 
@@ -135,7 +162,7 @@ class Explanation:
         told = self._told(row)
         name = f"Row {self.index[row]}"
         if self.threshold is not None and score <= self.threshold and not self.broken[row].any():
-            return f"{name} is normal: score {score:.3g}, limit {self.threshold:.3g}."
+            return f"{name} is normal: score {score:.3g}, limit {self.threshold:.3g}.{self._by_fewer_rules(row)}"
         if self.threshold is None:
             opening = f"{name} has a score of {score:.3g}."
         elif score > self.threshold:
@@ -143,7 +170,19 @@ class Explanation:
             opening = f"{name} is an anomaly: score {score:.3g}, {times:.3g} times the limit."
         else:
             opening = f"{name} keeps within the overall limit (score {score:.3g}), but breaks a rule."
-        return " ".join([opening, *(self._about(row, int(rule)) for rule in told)])
+        return " ".join([opening + self._by_fewer_rules(row), *(self._about(row, int(rule)) for rule in told)])
+
+    def _by_fewer_rules(self, row: int) -> str:
+        if self.used is None or self.used[row].all():
+            return ""
+        columns = [self.original.features[j].column for j in self.original.distinct(np.flatnonzero(self._gaps[row]))]
+        names = " and ".join([", ".join(map(name_text, columns[:-1])), name_text(columns[-1])][len(columns) == 1 :])
+        verb = "is" if len(columns) == 1 else "are"
+        return f" It was judged by {self.used[row].sum()} of {len(self.rules)} rules, since {names} {verb} missing."
+
+    @cached_property
+    def _gaps(self) -> Bools:
+        return np.isnan(self.values)
 
     def _told(self, row: int) -> Ints:
         """The rules that make up most of a row's score, largest first; those broken by themselves at least."""
@@ -155,24 +194,20 @@ class Explanation:
     def _about(self, row: int, rule: int) -> str:
         told = self.rules[rule]
         deviation = float(self.deviations[row, rule])
-        # In the units of the sentence, whose coefficients are rounded multiples of the exact ones.
-        size = f"{abs(deviation) * abs(told.equation.unit):.3g}"
-        # Terms too small for the sentence are too small for its repair.
-        shown = np.flatnonzero(told.equation.coefficients)
-        if shown.size == 1:
-            size = f"it is {size} too {'high' if deviation * told.coefficients[shown[0]] > 0 else 'low'}"
-        else:
-            size = f"its sides differ by {size}"
+        off = breach_of(told, deviation)
         if not told.exact and abs(deviation) < 1e6 * told.spread:
-            size += f", {abs(deviation) / told.spread:.2g} times its spread"
+            off += f", {abs(deviation) / told.spread:.2g} times its spread"
         verb = "breaks" if self.broken[row, rule] else "strains"
-        sentence = f"It {verb} the rule {told}: {size}, {100 * self.shares[row, rule]:.0f} % of the score."
-        if shown.size <= _FEATURES_TOLD:
-            needed = self.needed(row, rule)
-            options = [
-                f"{name_text(name)} {needed[name]:.4g} (not {self.values[row, self._position[name]]:.4g})"
-                for name in (told.features[k] for k in shown)
-            ]
+        sentence = f"It {verb} the rule {told}: {off}, {100 * self.shares[row, rule]:.0f} % of the score."
+        shown = self._shown_features(told)
+        needed = self.needed(row, rule)
+        columns = [(j, self.original.features[j].column) for j in shown.tolist()]
+        options = [
+            f"{name_text(column)} {value_text(needed[column])} (not {value_text(self.original.value(row, j))})"
+            for j, column in columns
+            if needed[column] is not None
+        ]
+        if options and shown.size <= _FEATURES_TOLD:
             sentence += f" It would hold with {' or '.join(options)}."
         return sentence
 
@@ -189,7 +224,8 @@ class Explanation:
 
         Columns: row, score, anomaly, rule, text, broken, share, deviation, multiple, feature, value, needed. Only rules
         that a row breaks are listed, or its largest one where it breaks none; of a rule the features that its text
-        shows.
+        shows. Where columns were prepared, `feature` is the column, `value` and `needed` are as in the table; where
+        values may be missing, `share_of_rules` says how many of the rules could be used.
         """
         return frame(self.lines(), self.library)
 
@@ -206,28 +242,36 @@ class Explanation:
         sizes = np.array([features.size for features in used])[rules]
         features = np.concatenate([used[rule] for rule in rules]) if rules.size else np.empty(0, dtype=np.intp)
         rows, rules = np.repeat(rows, sizes), np.repeat(rules, sizes)
-        values = self.values[rows, features]
-        needed = values - self.projections[rows, rules] * self.scale[features] / self.loadings[features, rules]
+        values: Any = self.values[rows, features]
+        needed: Any = values - self.projections[rows, rules] * self.scale[features] / self.loadings[features, rules]
+        columns = [feature.column for feature in self.original.features]
+        if not self.original.plain:
+            needed = [
+                self.original.wanted(j, value) for j, value in zip(features.tolist(), needed.tolist(), strict=True)
+            ]
+            values = [self.original.value(row, j) for row, j in zip(rows.tolist(), features.tolist(), strict=True)]
         texts = [str(rule) for rule in self.rules]
+        judged = {} if self.used is None else {"share_of_rules": self.share_of_rules[rows]}
         return {
             "row": [self.index[int(row)] for row in rows],
             "score": self.scores[rows],
             "anomaly": [None] * rows.size if self.threshold is None else self.anomalies[rows],
+            **judged,
             "rule": rules,
             "text": [texts[rule] for rule in rules],
             "broken": self.broken[rows, rules],
             "share": self.shares[rows, rules],
             "deviation": self.deviations[rows, rules],
             "multiple": self.multiples[rows, rules],
-            "feature": [self.names[feature] for feature in features],
+            "feature": [columns[feature] for feature in features],
             "value": values,
             "needed": needed,
         }
 
     def _shown_features(self, rule: Rule) -> Ints:
-        """Positions of the features in a rule's text: terms too small for it are too small for a repair."""
+        """Positions of the features in a rule's text, one per column: what is too small for it needs no repair."""
         shown = np.flatnonzero(rule.equation.coefficients)
-        return np.array([self._position[rule.features[k]] for k in shown], dtype=np.intp)
+        return self.original.distinct(self._position[rule.features[k]] for k in shown)
 
     @cached_property
     def _position(self) -> dict[str, int]:

@@ -12,16 +12,13 @@ import numpy as np
 from aspca.linalg.arrays import Floats, frozen
 from aspca.linalg.orientation import ascending, sign_of
 from aspca.model.matrix import ScaledMatrix, scaled_matrix
-from aspca.model.subspace import Certificate, SparseSubspace
+from aspca.model.subspace import ROUNDINGS, VARIANTS, Certificate, SparseSubspace
 from aspca.model.witness import warmth_from, witness_of
 from aspca.solvers.component import Effort
 from aspca.solvers.rotation import sparse_rotation
 from aspca.solvers.sequence import Step, extract
 from aspca.solvers.threads import blas_threads_for
 from aspca.verify.claims import seal
-
-VARIANTS = ("F", "B", "FG", "BG", "G")
-ROUNDINGS = ("sparse", "dominant")
 
 
 class TiedSubspaceWarning(UserWarning):

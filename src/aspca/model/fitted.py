@@ -20,11 +20,10 @@ from aspca.model.alarms import (
     needs_rows,
 )
 from aspca.model.blame import FeatureSplit
-from aspca.model.canonical import canonical_rules
 from aspca.model.defaults import default_alpha, default_n_components, typical_variance
 from aspca.model.explanation import Explanation
-from aspca.model.extraction import sparse_subspace
 from aspca.model.feature_cap import capped_subspace
+from aspca.model.gaps import GappedScore, Gaps
 from aspca.model.hotelling import Hotelling, hotelling
 from aspca.model.rules import Rule, rules_of, unresolved_variance
 from aspca.model.scaling import column_scale, scaled_covariance
@@ -33,6 +32,7 @@ from aspca.model.scoring import Projector, Rows
 from aspca.model.subspace import Certificate, SparseSubspace
 from aspca.model.widening import held_out_widening
 from aspca.moments import Moments
+from aspca.preparation import Feature, Preparation
 
 
 @dataclass(frozen=True)
@@ -81,6 +81,10 @@ class Model:
     alarms : Alarms
     widenings : ndarray of shape (d,) or None
         Spread of each rule on rows kept out of the fit over its spread on the training rows, where it was measured.
+    preparation : Preparation or None
+        How tables are made into the model's features; None: their columns are the features.
+    gaps : Gaps or None
+        What was missing in the training rows.
     """
 
     settings: Settings
@@ -93,6 +97,8 @@ class Model:
     weights: Floats
     alarms: Alarms
     widenings: Floats | None = None
+    preparation: Preparation | None = None
+    gaps: Gaps | None = None
 
     @property
     def loadings(self) -> Floats:
@@ -106,6 +112,16 @@ class Model:
     def projected(self) -> Floats:
         """V'SV, the covariance of the projections of the training rows."""
         return _projected(self.loadings, self.covariance)
+
+    @cached_property
+    def unresolved(self) -> Floats:
+        """Per rule, the variance that rounding of the covariance alone may show (d,)."""
+        return _unresolved(self.loadings, self.covariance)
+
+    @property
+    def origins(self) -> tuple[Feature, ...]:
+        """What the features are in the table; empty where they are its columns."""
+        return () if self.preparation is None else self.preparation.features
 
     @cached_property
     def floors(self) -> Floors:
@@ -126,6 +142,54 @@ class Model:
     @property
     def scorer(self) -> Projector:
         return self._projector(self.weighted_loadings)
+
+    def score(self, X: Rows) -> Floats:
+        """Scores (n,) of rows (n, p); NaN is a value that is missing, see `model.gaps`."""
+        if not self.allows_gaps:
+            return self.scorer.score(X)
+        missing = np.isnan(X)
+        gapped = np.flatnonzero(missing.any(axis=1))
+        scores = self.scorer.score(self._filled(X))
+        rows, used = X[gapped], self.gapped.used(missing[gapped])
+        weighted = self.gapped.weighted(used, self.projector.project(self._filled(rows)))
+        scores[gapped] = np.square(weighted).sum(axis=1)
+        return scores
+
+    def project(self, X: Rows) -> Floats:
+        """Projections (n, d) of rows (n, p); NaN for rules of which a value is missing."""
+        if not self.allows_gaps:
+            return self.projector.project(X)
+        projections = self.projector.project(self._filled(X))
+        projections[~self.gapped.used(np.isnan(X))] = np.nan
+        return projections
+
+    def share_of_rules(self, X: Rows) -> Floats:
+        """The share of rules (n,) whose features are all there in rows (n, p)."""
+        return np.asarray(self.gapped.used(np.isnan(X)).mean(axis=1))
+
+    @property
+    def allows_gaps(self) -> bool:
+        """Whether values may be missing."""
+        return self.preparation is not None and self.preparation.missing == "allow"
+
+    @cached_property
+    def gapped(self) -> GappedScore:
+        """The score for rows with gaps."""
+        return GappedScore(
+            self.settings.score,
+            self.settings.alarms,
+            self.floors,
+            self.loadings,
+            self.weights,
+            self.projected,
+            self.unresolved,
+            self.typical,
+            _fitted_to(self.moments, self.settings),
+        )
+
+    def _filled(self, X: Rows) -> Rows:
+        """Rows with means in their gaps: any number would do, no rule that is used sees it."""
+        return np.where(np.isnan(X), self.moments.mean, X)
 
     def _centred(self, X: Rows) -> Floats:
         """Rows (n, p) centred and scaled."""
@@ -150,21 +214,20 @@ class Model:
 
     def calibrated(self, X: Rows, weights: Floats | None = None) -> Model:
         """The same model, its limits that rest on rows taken from these (n, p)."""
-        scores = self.scorer.score(X) if needs_rows(self.settings.alarms.total[0]) else None
-        squares = self.projector.project(X) ** 2 if needs_rows(self.settings.alarms.rule_limit) else None
+        scores = self.score(X) if needs_rows(self.settings.alarms.total[0]) else None
+        squares = np.nan_to_num(self.project(X) ** 2) if needs_rows(self.settings.alarms.rule_limit) else None
         return replace(self, alarms=alarms_from_rows(self.alarms, self.floors, scores, squares, weights))
 
     def checked(self, X: Rows) -> Model:
         """The same model, its rules checked on rows (n, p) that took no part in the fit."""
-        spreads = np.sqrt(np.maximum(np.diag(self.projected), _unresolved(self.loadings, self.covariance)))
-        return replace(self, widenings=held_out_widening(self.projector.project(X), spreads))
+        spreads = np.sqrt(np.maximum(np.diag(self.projected), self.unresolved))
+        return replace(self, widenings=held_out_widening(self.project(X), spreads))
 
     def decision(self, X: Rows) -> Floats:
         """Negative for anomalies (n,), by the alarm asked for."""
         if self.settings.alarms.alarm == "total":
-            return np.asarray(self.alarms.the_total() - self.scorer.score(X))
-        projections = self.projector.project(X)
-        return self.alarms.decision(np.square(projections @ self.weights).sum(axis=1), projections**2)
+            return np.asarray(self.alarms.the_total() - self.score(X))
+        return self.alarms.decision(self.score(X), np.nan_to_num(self.project(X) ** 2))
 
     # ---- what it says
 
@@ -182,6 +245,7 @@ class Model:
             limits=self._deviation_limits(),
             widenings=None if self.widenings is None else self.widenings.tolist(),
             certificate=self._certificate,
+            origins=self.origins,
         )
 
     def _deviation_limits(self) -> list[float] | None:
@@ -195,6 +259,9 @@ class Model:
     @cached_property
     def canonical_rules(self) -> tuple[Rule, ...]:
         """The sparsest rules of the same subspace: for reading, no part of the score."""
+        # Loads scipy's optimisers: a second that scoring by a stored model need not wait for.
+        from aspca.model.canonical import canonical_rules
+
         m = self.moments
         return canonical_rules(
             self.loadings,
@@ -204,25 +271,34 @@ class Model:
             self.names,
             n_rows=m.n_rows,
             certificate=self._certificate,
+            origins=self.origins,
         )
 
     def explain(self, X: Rows, index: Sequence[object], library: str = "pandas") -> Explanation:
         """Rows (n, p) explained; `index` says what each is called, `library` what tables are made of."""
-        projections = self.projector.project(X)
+        values = np.asarray(X, dtype=np.float64)
+        projections = self.project(values)
+        used = self.gapped.used(np.isnan(values)) if self.allows_gaps else None
+        if used is not None:
+            weighted = self.gapped.weighted(used, projections)
+        else:
+            weighted = projections if self.settings.score == "spe" else projections @ self.weights
         return Explanation(
             rules=self.rules,
             names=self.names,
             index=index,
-            values=np.asarray(X, dtype=np.float64),
+            values=values,
             projections=projections,
-            weighted=projections if self.settings.score == "spe" else projections @ self.weights,
+            weighted=weighted,
             loadings=self.loadings,
-            blame=FeatureSplit(self.weighted_loadings, self.typical),
-            scaled=self._centred(X),
+            blame=FeatureSplit(self.weighted_loadings, self.typical) if used is None else self.gapped.split,
+            scaled=self._centred(values),
             scale=self.scale,
             threshold=None if self.alarms.total is None else self.alarms.total.value,
             rule_limits=self.alarms.the_rules(),
             library=library,
+            origins=self.origins,
+            used=used,
         )
 
 
@@ -232,11 +308,17 @@ def fit_model(
     names: Sequence[str] | None = None,
     warm_start: SparseSubspace | None = None,
     callback: Callable[[int, int, float], None] | None = None,
+    *,
+    preparation: Preparation | None = None,
+    gaps: Gaps | None = None,
 ) -> Model:
     """The model of a table, from its moments alone; limits that rest on rows wait for `Model.calibrated`.
 
     `callback` is called as in `sparse_subspace`, after each step of a solve.
     """
+    # Loads the solvers and most of scipy: a second that scoring by a stored model need not wait for.
+    from aspca.model.extraction import sparse_subspace
+
     if moments.n_rows == 0:
         raise ValueError("The weight of every row is zero, so there is nothing to fit; give some rows a weight.")
     if moments.n_rows < 2:
@@ -277,10 +359,29 @@ def fit_model(
         floors_of(moments, scale, loadings, weights),
         score_variances(weights, projected, unresolved),
         np.maximum(np.diag(projected), unresolved),
-        fitted_to=max(moments.weight, moments.n_rows) if settings.score == "whitened" else None,
+        fitted_to=_fitted_to(moments, settings),
     )
+    if preparation is not None:
+        names = preparation.names
     shown = tuple(f"x{j}" for j in range(p)) if names is None else tuple(names)
-    return Model(settings, shown, moments, scale, covariance, subspace, subspace.alpha, weights, alarms)
+    return Model(
+        settings,
+        shown,
+        moments,
+        scale,
+        covariance,
+        subspace,
+        subspace.alpha,
+        weights,
+        alarms,
+        preparation=preparation,
+        gaps=gaps,
+    )
+
+
+def _fitted_to(moments: Moments, settings: Settings) -> float | None:
+    """How many rows the units of the score were fitted to, where they are."""
+    return max(moments.weight, moments.n_rows) if settings.score == "whitened" else None
 
 
 def _projected(loadings: Floats, covariance: Floats) -> Floats:

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from aspca.linalg.arrays import Floats, frozen
-from aspca.linalg.nullspace import left_null_space
 from aspca.model.limits import Limit, check_level
 from aspca.model.quantiles import chi2_quantile, f_quantile
 from aspca.model.scoring import Projector, Rows
@@ -87,6 +86,9 @@ def hotelling(loadings: Floats, covariance: Floats, n_rows: float) -> Hotelling:
     n_rows : float >= 2
         May be infinite for a covariance that is known.
     """
+    # Loads scipy.linalg, which scoring by a stored model need not wait for.
+    from aspca.linalg.nullspace import left_null_space
+
     p = covariance.shape[0]
     if loadings.ndim != 2 or loadings.shape[0] != p:
         raise ValueError(f"loadings must have one row per feature, {p}, got shape {loadings.shape}.")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,14 +10,15 @@ import numpy as np
 
 from aspca.linalg.arrays import Floats, frozen
 from aspca.model.coefficients import Equation, simplest_equation
+from aspca.model.rule_text import off_by, sentence_of
 from aspca.model.subspace import Certificate
 from aspca.model.widening import expected_widening
+from aspca.preparation.feature import Feature
 
 # The numbers of a rule's text may be off by this share of its spread, wherever its features usually are.
 ROUNDING_SHARE = 0.5
 # A rule whose spread on new rows is more than this many times the one it promised was fitted to chance.
 _WIDE = 2.0
-_PLAIN_NAME = re.compile(r"[^\W\d][\w.]*")
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +46,8 @@ class Rule:
         otherwise estimated by `expected_widening`; None if nobody asked.
     canonical : bool
         Whether it is one of the sparsest rules of its subspace, which overlap: its share is no part of the score.
+    origins : tuple of Feature
+        What the features are in the table, where columns were prepared; empty where they are taken as they are.
     """
 
     features: tuple[str, ...]
@@ -58,6 +60,7 @@ class Rule:
     certificate: tuple[Certificate, ...] = ()
     widening: float | None = None
     canonical: bool = False
+    origins: tuple[Feature, ...] = ()
 
     @property
     def centre(self) -> float:
@@ -77,82 +80,30 @@ class Rule:
     @cached_property
     def equation(self) -> Equation:
         """The rule in the simplest numbers that move it by at most half its spread, where its features usually are."""
-        return simplest_equation(self.coefficients, self.means, self.deviations, ROUNDING_SHARE * self.spread)
+        # A category that is rare hardly varies, but is there or not: it moves by one.
+        level = np.array([feature.kind == "level" for feature in self.origins] or [False] * len(self.features))
+        deviations = np.maximum(self.deviations, 0.5 * level)
+        return simplest_equation(self.coefficients, self.means, deviations, self.rounding, pivots=~level)
+
+    @property
+    def rounding(self) -> float:
+        """What the numbers of its sentence may be off by, wherever its features usually are."""
+        return ROUNDING_SHARE * self.spread
 
     @property
     def text(self) -> str:
-        """As in ``D = A + C (± 0.1)``, ``total = a + b (exactly)`` or ``F = 3 (constant)``.
+        """As in ``D = A + C (± 0.1)``, ``total = a + b (exactly)`` or ``F = 3 (constant)``; see `sentence_of`."""
+        return sentence_of(self)
 
-        Terms too small to matter are left out, what the features add up to at their means comes last, and names that
-        are not plain words stand in brackets.
-        """
-        if self.constant:
-            remark = "constant"
-        elif self.exact:
-            remark = "exactly"
-        else:
-            remark = f"± {number_text(float(f'{self.spread * self.equation.unit:.2g}'))}"
-        return f"{self._equality()} ({remark})"
-
-    def _equality(self) -> str:
-        a, intercept = self.equation.coefficients, self.equation.intercept
-        if not _reads_forward(a):
-            a, intercept = -a, -intercept
-        left = [_term(value, name) for value, name in zip(a, self.features, strict=True) if value > 0]
-        right = [_term(value, name) for value, name in zip(a, self.features, strict=True) if value < 0]
-        if not right:
-            return f"{' + '.join(left)} = {number_text(intercept)}"
-        text = f"{' + '.join(left)} = {' + '.join(right)}"
-        return f"{text} {'+' if intercept > 0 else '-'} {number_text(abs(intercept))}" if intercept else text
+    def off_by(self, deviation: float) -> str:
+        """How far off a deviation from its centre is, in the numbers of the text, as in ``0.5 too high``."""
+        return off_by(self, deviation)
 
     def __str__(self) -> str:
         return self.text
 
     def __repr__(self) -> str:
         return f"Rule({self.text}{', canonical: no part of the score' if self.canonical else ''})"
-
-
-def _reads_forward(a: Floats) -> bool:
-    """Whether positive terms belong on the left.
-
-    What stands alone does; of two that do, the one without a factor, or else the first. Where neither side is alone,
-    the one with the largest coefficient.
-    """
-    above, below = a[a > 0], a[a < 0]
-    if above.size == 0 or below.size == 0:
-        return above.size > 0
-    if above.size == 1 and below.size == 1:
-        bare = float(above[0]) == 1.0, float(below[0]) == -1.0
-        return bare[0] if bare[0] != bare[1] else bool(a[np.flatnonzero(a)[0]] > 0)
-    if above.size == 1 or below.size == 1:
-        return above.size == 1
-    return float(above.max()) >= -float(below.min())
-
-
-def _term(value: float, name: str) -> str:
-    size = abs(value)
-    return name_text(name) if size == 1.0 else f"{number_text(size)} {name_text(name)}"
-
-
-def name_text(name: str) -> str:
-    """A feature's name inside a sentence: in brackets unless it is a plain word, such as ``[disk % used]``.
-
-    A bracket inside is doubled, and what cannot be printed is written as an escape, so that a sentence stays on its
-    line and reads in one way only.
-    """
-    if _PLAIN_NAME.fullmatch(name):
-        return name
-    printable = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in name)
-    return f"[{printable.replace(']', ']]')}]"
-
-
-def number_text(value: float) -> str:
-    """The shortest decimal that is this float64, without an exponent where it is neither huge nor tiny."""
-    if value == 0.0:
-        return "0"
-    if 1e-4 <= abs(value) < 1e15:
-        return np.format_float_positional(value, trim="-")
-    return f"{value:.17g}" if float(f"{value:.15g}") != value else f"{value:.15g}"
 
 
 def rules_of(
@@ -167,6 +118,7 @@ def rules_of(
     widenings: Sequence[float | None] | None = None,
     certificate: tuple[Certificate, ...] = (),
     canonical: bool = False,
+    origins: tuple[Feature, ...] = (),
 ) -> tuple[Rule, ...]:
     """One rule per column of `loadings` (p, d), from the scaled space (`covariance`) back to the original units.
 
@@ -182,6 +134,8 @@ def rules_of(
         Per rule, as `held_out_widening` measures them; None: expected ones, if `n_rows` is given.
     certificate, canonical
         As in `Rule`, for all of them.
+    origins : tuple of p, or empty
+        As in `Rule`.
     """
     rules = []
     variances = np.diag(covariance)
@@ -214,6 +168,7 @@ def rules_of(
                 certificate=certificate,
                 widening=widening,
                 canonical=canonical,
+                origins=tuple(origins[j] for j in used) if origins else (),
             )
         )
     return tuple(rules)

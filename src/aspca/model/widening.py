@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import betainc, gammaln
 
 from aspca.linalg.arrays import Floats
 
@@ -15,11 +14,14 @@ def held_out_widening(projections: Floats, spreads: Floats) -> Floats:
     """Spread of each rule on held-out rows over its spread on the training rows (d,).
 
     `projections` (n, d) are the held-out rows' deviations from the rules, in the units of `spreads` (d,); a shift
-    counts as spread. Where the training spread is zero: 1 if no row deviates, infinite otherwise.
+    counts as spread. Where the training spread is zero: 1 if no row deviates, infinite otherwise. NaN is a deviation
+    that is not known.
     """
+    known = ~np.isnan(projections)
+    projections = np.where(known, projections, 0.0)
     largest = np.abs(projections).max(axis=0, initial=0.0)
     shrunk = projections / np.where(largest > 0.0, largest, 1.0)
-    outside = largest * np.sqrt((shrunk**2).mean(axis=0))
+    outside = largest * np.sqrt((shrunk**2).sum(axis=0) / np.maximum(known.sum(axis=0), 1))
     never = np.where(outside > 0.0, np.inf, 1.0)
     return np.where(spreads > 0.0, outside / np.where(spreads > 0.0, spreads, 1.0), never)
 
@@ -67,6 +69,9 @@ def chance_probability(share: float, n_rows: int, n_terms: int, n_features: int)
         return 0.0
     if n_rows <= n_terms:
         return 1.0
+    # A quarter of a second to import, which scoring by a stored model need not wait for.
+    from scipy.special import betainc, gammaln
+
     alone = float(betainc(0.5 * (n_rows - n_terms), 0.5 * (n_terms - 1), min(share, 1.0)))
     if alone <= 0.0:
         return 0.0

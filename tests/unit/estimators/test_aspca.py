@@ -348,6 +348,7 @@ def test_parameters_and_clones() -> None:
         "tol": 1e-5,
         "max_iter": 77,
         "time_budget": 60.0,
+        "preprocessor": None,
     }
     model = ASPCA(**options)
     assert model.get_params() == options

@@ -35,7 +35,7 @@ def refusal(path: Path) -> str:
     [
         (("version",), 2, "field version is 2, but must be 1 at most"),
         (("version",), "1", "field version is '1', but must be a whole number"),
-        (("preprocessing",), {"steps": []}, "preprocessing is an object of 1 fields, but must be null"),
+        (("preprocessing",), {"steps": []}, "the key 'steps' in the field preprocessing is not known"),
         (("settings", "tol"), 1.0, "settings.tol is 1.0, but must be a number from"),
         (("settings", "variant"), "H", "settings.variant is 'H', but must be one of F, B, FG, BG, G"),
         (("settings", "n_components"), 3, "settings.n_components is 3, but must be a number from 4 to 4"),

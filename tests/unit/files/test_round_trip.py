@@ -262,13 +262,13 @@ def test_no_field_is_forgotten() -> None:
     """A new field of these must find its place in the file, and then here."""
     assert {field.name for field in fields(Model)} == {
         *("settings", "names", "moments", "scale", "covariance"),
-        *("subspace", "alpha", "weights", "alarms", "widenings"),
+        *("subspace", "alpha", "weights", "alarms", "widenings", "preparation", "gaps"),
     }
     assert {field.name for field in fields(SparseSubspace)} == {
         *("n_components", "alpha", "variant", "rounding", "tol"),
         *("sequence", "rotation", "loadings", "certificates", "witness"),
     }
-    assert set(SETTINGS) == set(ASPCA().get_params())
+    assert {*SETTINGS, "preprocessor"} == set(ASPCA().get_params())
 
 
 def test_only_a_fitted_model_as_it_was_fitted_is_saved(table: pd.DataFrame, tmp_path: Path) -> None:

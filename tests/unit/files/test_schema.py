@@ -39,7 +39,7 @@ def objects(schema: Any) -> Iterator[dict[str, Any]]:
 def test_it_is_a_schema_that_refuses_unknown_keys() -> None:
     Draft202012Validator.check_schema(SCHEMA)
     found = list(objects(SCHEMA))
-    assert len(found) == 11
+    assert len(found) == 14
     for each in found:
         assert each["additionalProperties"] is False
         assert set(each["required"]) == set(each["properties"])

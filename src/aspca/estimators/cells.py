@@ -1,0 +1,109 @@
+"""The columns of a table of any library: numbers, dates and texts, whatever they are stored as."""
+
+from __future__ import annotations
+
+import datetime
+import numbers
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+
+from aspca.linalg.arrays import Floats
+from aspca.preparation.columns import cell_text
+
+# As `moments` allows, but as an integer: 10**400 cannot be compared with a float.
+_LARGEST_INTEGER = 10**150
+
+
+@dataclass(frozen=True, eq=False)
+class RawColumn:
+    """A column as it came.
+
+    Attributes
+    ----------
+    name : str
+    kind : {"number", "boolean", "date", "text"}
+    numbers : ndarray of shape (n,) or None
+        Numbers, truth values as 0 and 1, or dates as seconds since 1970 (UTC where they name no zone), NaN where
+        missing; None for texts.
+    cells : sequence of n, or ndarray of shape (n,)
+        The cells themselves.
+    """
+
+    name: str
+    kind: str
+    numbers: Floats | None
+    cells: Any
+
+
+def raw_columns(X: Any) -> list[RawColumn]:
+    """The columns of a data frame (pandas, polars, pyarrow), or of a two-dimensional array, then named x0, x1, ...
+
+    Raises
+    ------
+    ValueError
+        Something else, or a column of durations or complex numbers.
+    """
+    if hasattr(X, "columns") and hasattr(X, "dtypes"):
+        names = [str(name) for name in X.columns]
+        return [
+            _raw(name, X.iloc[:, j] if hasattr(X, "iloc") else X[label])
+            for j, (name, label) in enumerate(zip(names, X.columns, strict=True))
+        ]
+    if hasattr(X, "column_names"):
+        return [_raw(str(name), X.column(j)) for j, name in enumerate(X.column_names)]
+    table = np.asarray(X)
+    if table.ndim != 2:
+        raise ValueError(
+            f"Reshape your data: a table of rows and columns is needed, but it has {table.ndim} dimension(s); use "
+            "reshape(-1, 1) for one column or reshape(1, -1) for one row."
+        )
+    return [_raw(f"x{j}", column) for j, column in enumerate(table.T)]
+
+
+def _raw(name: str, column: Any) -> RawColumn:
+    values = np.asarray(column)
+    if values.dtype.kind == "c":
+        raise ValueError(f"Complex data not supported: column {name!r} must hold real numbers; take real parts first.")
+    if values.dtype.kind == "m":
+        raise ValueError(f"Column {name!r} holds durations; turn them into numbers, such as seconds.")
+    if values.dtype.kind in "biuf":
+        return RawColumn(name, "boolean" if values.dtype.kind == "b" else "number", values.astype(np.float64), values)
+    if values.dtype.kind == "M":
+        # Through microseconds, which hold every year; whole seconds would lose what is below them.
+        seconds = values.astype("datetime64[us]").astype(np.int64) / 1e6
+        return RawColumn(name, "date", np.where(np.isnat(values), np.nan, seconds), values)
+    cells = values.tolist()
+    given = [cell for cell in cells if cell_text(cell) is not None]
+    if given and all(isinstance(cell, bool | np.bool_) for cell in given):
+        return RawColumn(name, "boolean", _floats(name, cells), cells)
+    if given and all(isinstance(cell, numbers.Real | Decimal | np.bool_) for cell in given):
+        return RawColumn(name, "number", _floats(name, cells), cells)
+    if given and all(isinstance(cell, datetime.date | np.datetime64) for cell in given):
+        return RawColumn(name, "date", np.array([_seconds(cell) for cell in cells]), cells)
+    if not given:
+        return RawColumn(name, "number", np.full(len(cells), np.nan), cells)
+    return RawColumn(name, "text", None, cells)
+
+
+def _floats(name: str, cells: Sequence[Any]) -> Floats:
+    for row, cell in enumerate(cells):
+        if isinstance(cell, int) and abs(cell) > _LARGEST_INTEGER:
+            raise ValueError(
+                f"Column {name!r} has an integer too large in size in row {row}; values must lie within +-1e150, so "
+                "rescale the column."
+            )
+    return np.array([np.nan if cell_text(cell) is None else float(cell) for cell in cells])
+
+
+def _seconds(cell: Any) -> float:
+    if cell_text(cell) is None:
+        return np.nan
+    if isinstance(cell, np.datetime64):
+        return float(cell.astype("datetime64[us]").astype(np.int64)) / 1e6
+    if not isinstance(cell, datetime.datetime):
+        cell = datetime.datetime(cell.year, cell.month, cell.day)
+    return float((cell if cell.tzinfo else cell.replace(tzinfo=datetime.UTC)).timestamp())

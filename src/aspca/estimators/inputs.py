@@ -1,0 +1,87 @@
+"""What an estimator takes in: tables made into rows of numbers, by its preprocessor if it has one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils.validation import check_array, validate_data
+
+from aspca.estimators.preprocessor import Preprocessor
+from aspca.estimators.tables import refuse_odd_tables
+from aspca.moments.validation import value_error, values_allowed
+from aspca.preparation import Preparation
+
+
+class TableInput:
+    """Mixin: `_rows` checks a table and makes it into features; for estimators with a parameter `preprocessor`."""
+
+    preprocessor: Preprocessor | None
+    n_features_in_: int
+    _named_by_hand: bool
+
+    def _rows(self, X: Any, *, reset: bool, least: int) -> Any:
+        if reset:
+            self._named_by_hand = False
+        if self.preprocessor is not None:
+            return self._prepared(X, reset, least)
+        refuse_odd_tables(X)
+        if not reset and self._named_by_hand and not hasattr(X, "columns"):
+            return self._nameless_rows(X)
+        X = validate_data(
+            self,
+            X,
+            reset=reset,
+            dtype="numeric",
+            ensure_all_finite=False,
+            ensure_min_samples=least,
+            accept_sparse=False,
+        )
+        return X if reset else self._allowed(X)
+
+    def _prepared(self, X: Any, reset: bool, least: int) -> Any:
+        if reset:
+            if not isinstance(self.preprocessor, Preprocessor):
+                raise TypeError(f"preprocessor must be None or an aspca.Preprocessor, got {self.preprocessor!r}.")
+            self.preprocessor_ = clone(self.preprocessor).fit(X)
+        rows = self.preprocessor_.transform(X)
+        validate_data(self, X, reset=reset, skip_check_array=True)
+        if len(rows) < least:
+            raise ValueError(f"Found array with {len(rows)} sample(s), while a minimum of {least} is required.")
+        return rows if reset else self._allowed(rows)
+
+    def _nameless_rows(self, X: Any) -> Any:
+        """Rows without names for a model whose names were handed to fit_moments: their order is taken on trust."""
+        X = check_array(X, dtype="numeric", ensure_all_finite=False)
+        if X.shape[1] != self.n_features_in_:
+            raise ValueError(f"X has {X.shape[1]} features, but ASPCA is expecting {self.n_features_in_} features.")
+        return self._allowed(X)
+
+    def _allowed(self, X: Any) -> Any:
+        """Moments check the rows they take in; rows to be scored are checked here."""
+        if X.dtype.kind != "f":
+            return X
+        # Where values may be missing, zero stands in for them.
+        given = np.nan_to_num(X, nan=0.0, posinf=np.inf, neginf=-np.inf) if self._allows_gaps else X
+        if not values_allowed(given.min(axis=0), given.max(axis=0)):
+            raise value_error([given.T], self._feature_names())
+        return X
+
+    @property
+    def _plan(self) -> Preparation | None:
+        """What becomes of the columns; None where they are the features."""
+        return None if self.preprocessor is None else self.preprocessor_.plan_
+
+    @property
+    def _allows_gaps(self) -> bool:
+        return self.preprocessor is not None and self.preprocessor_.plan_.missing == "allow"
+
+    def _names(self) -> tuple[str, ...] | None:
+        """The columns' names, if they have any."""
+        names = getattr(self, "feature_names_in_", None)
+        return None if names is None else tuple(str(name) for name in names)
+
+    def _feature_names(self) -> tuple[str, ...] | None:
+        """The features' names, if they have any."""
+        return self._names() if self._plan is None else self._plan.names

@@ -1,0 +1,67 @@
+"""Rows of features in the terms of the table's own columns: dates written out, categories by name, no logarithms."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from aspca.linalg.arrays import Floats, Ints
+from aspca.preparation.feature import Feature, level_text
+
+Value = float | str | None
+
+
+@dataclass(frozen=True, eq=False)
+class Original:
+    """What the rows are in the table.
+
+    Attributes
+    ----------
+    features : tuple of p Feature
+    values : ndarray of shape (n, p)
+        Of the features; NaN where missing.
+    """
+
+    features: tuple[Feature, ...]
+    values: Floats
+
+    @cached_property
+    def plain(self) -> bool:
+        """Whether every feature is a column as it is."""
+        return all(feature.kind == "number" for feature in self.features)
+
+    @cached_property
+    def _levels(self) -> dict[str, list[int]]:
+        """The features of each column with one per category."""
+        found: dict[str, list[int]] = {}
+        for j, feature in enumerate(self.features):
+            if feature.kind == "level":
+                found.setdefault(feature.column, []).append(j)
+        return found
+
+    def value(self, row: int, feature: int) -> Value:
+        """The cell of the feature's column; None where it is missing, or no category that was known."""
+        origin = self.features[feature]
+        if origin.kind != "level":
+            return origin.original(float(self.values[row, feature]))
+        return next((self.features[j].level for j in self._levels[origin.column] if self.values[row, j] == 1.0), None)
+
+    def wanted(self, feature: int, value: float) -> Value:
+        """A value that the feature should have, in its column; None for a category, where another might do as well."""
+        origin = self.features[feature]
+        return None if origin.kind == "level" else origin.original(value)
+
+    def distinct(self, features: Iterable[int]) -> Ints:
+        """Of these features the first of each column."""
+        first: dict[str, int] = {}
+        for feature in features:
+            first.setdefault(self.features[feature].column, int(feature))
+        return np.array(list(first.values()), dtype=np.intp)
+
+
+def value_text(value: Value) -> str:
+    """A cell in a sentence."""
+    return "missing" if value is None else level_text(value) if isinstance(value, str) else f"{value:.4g}"

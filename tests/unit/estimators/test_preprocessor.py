@@ -1,0 +1,247 @@
+"""Tables as users have them, in every library, and the estimator that takes them."""
+
+from __future__ import annotations
+
+import datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from sklearn.base import clone
+from sklearn.pipeline import make_pipeline
+
+import aspca
+from aspca import ASPCA, Preprocessor
+
+N = 240
+
+
+def orders(n: int = N) -> pd.DataFrame:
+    """Costs are prices times amounts, a fee per kind, and sent three days after ordered."""
+    rng = np.random.default_rng(3)
+    kind = rng.choice(["red", "green", "blue"], n, p=[0.5, 0.3, 0.2])
+    table = pd.DataFrame(
+        {
+            "price": rng.lognormal(size=n),
+            "amount": rng.lognormal(size=n),
+            "kind": kind,
+            "express": rng.random(n) < 0.5,
+            "ordered": pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(0, 300, n), unit="D"),
+        }
+    )
+    table["cost"] = 1.2 * table.price * table.amount * np.exp(0.01 * rng.normal(size=n))
+    table["fee"] = np.select([kind == "red", kind == "green"], [5.0, 2.0], 0.0) + 0.05 * rng.normal(size=n)
+    table["sent"] = table.ordered + pd.to_timedelta(3 + 0.1 * rng.normal(size=n), unit="D")
+    return table
+
+
+LOGS = {"price": "log", "amount": "log", "cost": "log"}
+
+
+def by_hand(table: pd.DataFrame) -> np.ndarray:
+    """The features of `orders`, written out."""
+    columns = [np.log(table.price), np.log(table.amount)]
+    columns += [table.kind == level for level in ("blue", "green", "red")]
+    columns += [table.express, (table.ordered - pd.Timestamp(0)) / pd.Timedelta(days=1)]
+    columns += [np.log(table.cost), table.fee, (table.sent - pd.Timestamp(0)) / pd.Timedelta(days=1)]
+    return np.column_stack([np.asarray(column, dtype=float) for column in columns])
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_the_same_features_in_every_library(library: str) -> None:
+    table = orders()
+    given: Any = {"pandas": lambda t: t, "polars": pl.from_pandas, "pyarrow": pa.Table.from_pandas}[library](table)
+    made = Preprocessor(transforms=LOGS)
+    np.testing.assert_allclose(made.fit_transform(given), by_hand(table), rtol=1e-14, atol=1e-9)
+    names = ["log(price)", "log(amount)", "kind is blue", "kind is green", "kind is red", "express"]
+    assert made.get_feature_names_out().tolist() == [*names, "days(ordered)", "log(cost)", "fee", "days(sent)"]
+
+
+def test_odd_cells() -> None:
+    zone = datetime.timezone(datetime.timedelta(hours=2))
+    cells = {
+        "decimal": [Decimal("1.5"), None, Decimal(2)],
+        "nullable": pd.array([1, None, 3], dtype="Int64"),
+        "truth": pd.array([True, None, False], dtype="boolean"),
+        "mixed numbers": [1, 2.5, np.float32(0.5)],
+        "date": [datetime.date(1970, 1, 2), None, datetime.date(1970, 1, 3)],
+        "zoned": [datetime.datetime(1970, 1, 2, 2, tzinfo=zone), None, datetime.datetime(1970, 1, 3, 2, tzinfo=zone)],
+        "category": pd.Categorical(["b", None, "a"]),
+        "empty": [None, None, None],
+    }
+    made = Preprocessor(missing="allow").fit(pd.DataFrame(cells))
+    kinds = {plan.name: plan.kind for plan in made.plan_.columns}
+    assert kinds == {
+        "decimal": "number",
+        "nullable": "number",
+        "truth": "boolean",
+        "mixed numbers": "number",
+        "date": "date",
+        "zoned": "date",
+        "category": "one-hot",
+        "empty": "number",
+    }
+    nan = np.nan
+    expected = [
+        [1.5, 1, 1, 1, 1, 1, 0, 1, nan],
+        [nan, nan, nan, 2.5, nan, nan, nan, nan, nan],
+        [2, 3, 0, 0.5, 2, 2, 1, 0, nan],
+    ]
+    np.testing.assert_array_equal(made.transform(pd.DataFrame(cells)), expected)
+
+
+def test_columns_of_an_array_go_by_position() -> None:
+    table = np.array([[1, "a", 10.0], [2, "b", 100.0], [3, "a", 1.0]], dtype=object)
+    made = Preprocessor(categorical=[1], transforms={2: "log"}).fit(table)
+    assert made.get_feature_names_out().tolist() == ["x0", "x1 is a", "x1 is b", "log(x2)"]
+    np.testing.assert_allclose(made.transform(table)[:, 3], np.log([10, 100, 1]))
+
+
+@pytest.mark.parametrize(
+    ("options", "table", "sentence"),
+    [
+        (
+            {"categorical": []},
+            {"a": ["x", "y"]},
+            r"Column 'a' holds text \('x'\), but rules are made of numbers: name it",
+        ),
+        ({"categorical": "one-hot"}, {"a": [1, 2]}, 'categorical must be "auto", a list of columns, or a mapping'),
+        ({"categorical": {"a": "hot"}}, {"a": [1, 2]}, "column 'a' must be one of one-hot, codes, got 'hot'"),
+        ({"categorical": ["b"]}, {"a": [1, 2]}, "categorical: there is no column 'b'; the columns are a"),
+        (
+            {"transforms": {"a": "ln"}},
+            {"a": [1, 2]},
+            "column 'a' must be one of log, log1p, sqrt, asinh, logit, got 'ln'",
+        ),
+        ({"transforms": {"a": "log"}, "categorical": ["a"]}, {"a": [1, 2]}, "'a' stands in both"),
+        ({"transforms": {"a": "log"}}, {"a": ["1", "x"]}, "log takes numbers, but column 'a' holds texts"),
+        ({"transforms": {"a": "log"}}, {"a": [True, False]}, "log takes numbers, but column 'a' holds truth values"),
+        ({"missing": "fill"}, {"a": [1, 2]}, "missing must be one of error, allow, got 'fill'"),
+        ({}, {"a": [1.0, np.nan], "b": ["x", None]}, r"missing in columns 'a' \(1\), 'b' \(1\): fill them"),
+        ({}, {"a": [f"order {k}" for k in range(40)]}, "Every value of column 'a' differs.*names rows"),
+        ({}, {"a": [pd.Timedelta(1)] * 2}, "Column 'a' holds durations"),
+        ({}, {"a": [1j, 2]}, "Complex data not supported: column 'a'"),
+        ({}, {"a": [10**200, None]}, "Column 'a' has an integer too large in size in row 0"),
+    ],
+)
+def test_refusals(options: dict[str, Any], table: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(ValueError, match=sentence):
+        Preprocessor(**options).fit(pd.DataFrame(table))
+
+
+def test_a_column_must_stay_what_it_was() -> None:
+    made = Preprocessor().fit(pd.DataFrame({"a": [1.0, 2.0]}))
+    with pytest.raises(ValueError, match=r"Column 'a' holds texts \('x'\), but held numbers when this was fitted"):
+        made.transform(pd.DataFrame({"a": ["x", "y"]}))
+    with pytest.raises(ValueError, match="feature names should match"):
+        made.transform(pd.DataFrame({"b": [1.0]}))
+
+
+# ---- inside the estimator
+
+
+def test_rules_scores_and_shares_are_those_of_the_features() -> None:
+    table = orders()
+    model = ASPCA(preprocessor=Preprocessor(transforms=LOGS)).fit(table)
+    twin = ASPCA().fit(by_hand(table))
+    np.testing.assert_allclose(model.score_samples(table), twin.score_samples(by_hand(table)), rtol=1e-9)
+    assert model.threshold_ == pytest.approx(twin.threshold_, rel=1e-9)
+    why = model.explain(table)
+    np.testing.assert_allclose(why.rule_contributions.sum(axis=1), -model.score_samples(table), rtol=1e-9)
+    np.testing.assert_allclose(why.feature_contributions.sum(axis=1), why.scores, rtol=1e-9)
+    assert model.n_features_in_ == 8
+    assert model.components_.shape[1] == 10
+    texts = [str(rule) for rule in model.canonical_rules_]
+    assert "kind is blue, green or red" in texts
+    assert any(text.startswith("cost = 1.2 * price * amount (± ") for text in texts)
+    assert any(text.startswith("fee = 2 if kind is green, 5 if kind is red, 0 otherwise (± ") for text in texts)
+    assert any(text.startswith("sent = ordered + 3 days (± ") for text in texts)
+
+
+def test_repairs_are_in_the_terms_of_the_table() -> None:
+    table = orders()
+    model = ASPCA(preprocessor=Preprocessor(transforms=LOGS)).fit(table)
+    bad = table[:3].copy()
+    bad.loc[0, "kind"] = "violet"
+    bad.loc[1, "sent"] += pd.Timedelta(days=40)
+    why = model.explain(bad)
+    assert why.anomalies.tolist()[:2] == [True, True]
+    texts = [str(rule) for rule in model.rules_]
+    needed = why.needed(1, next(k for k, text in enumerate(texts) if text.startswith("sent = ordered")))
+    assert isinstance(needed["sent"], str)
+    usual = pd.Timestamp(needed["sent"]) - table.ordered[1]
+    assert abs(usual - pd.Timedelta(days=3)) < pd.Timedelta(hours=1)
+    category = texts.index("kind is blue, green or red")
+    assert why.needed(0, category) == {"kind": None}
+    frame = why.to_frame()
+    assert set(frame.feature) <= set(table.columns)
+    assert frame[(frame.row == 0) & (frame.feature == "kind")].value.isna().all()
+    assert set(frame[(frame.row == 1) & (frame.feature == "sent")].value) == {
+        str(bad.sent[1].round("s")).replace("T", " ")
+    }
+    assert "It breaks the rule kind is blue, green or red: it has another value" in why.text(0)
+
+
+def test_needed_values_mend_their_rule() -> None:
+    """Put into the table as they are, through logarithms: then the rule holds."""
+    table = orders()
+    numbers = table[["price", "amount", "cost"]]
+    model = ASPCA(n_components=1, preprocessor=Preprocessor(transforms=LOGS)).fit(numbers)
+    bad = numbers[:1].copy()
+    bad["cost"] *= 3
+    why = model.explain(bad)
+    for column, value in why.needed(0, 0).items():
+        mended = bad.copy()
+        mended[column] = value
+        assert abs(model.transform(mended)[0, 0]) < 1e-12
+    repaired = np.exp(why.repaired)
+    assert abs(model.transform(pd.DataFrame(repaired, columns=numbers.columns))[0, 0]) < 1e-12
+
+
+@pytest.mark.parametrize("moments", [True, False])
+@pytest.mark.parametrize("private", [True, False])
+def test_files(tmp_path: Path, private: bool, moments: bool) -> None:
+    table = orders()
+    model = ASPCA(preprocessor=Preprocessor(transforms=LOGS, categorical={"kind": "one-hot"})).fit(table)
+    aspca.save(model, tmp_path / "model.json", private=private, moments=moments)
+    again = aspca.load(tmp_path / "model.json")
+    np.testing.assert_array_equal(again.score_samples(table), model.score_samples(table))
+    assert [str(rule) for rule in again.rules_] == [str(rule) for rule in model.rules_]
+    assert again.explain(table[:4]).text(2) == model.explain(table[:4]).text(2)
+    assert again.preprocessor.get_params() == model.preprocessor.get_params()
+    assert again.feature_names_in_.tolist() == list(table.columns)
+    np.testing.assert_array_equal(clone(again).fit(table).score_samples(table), model.score_samples(table))
+    again.set_params(preprocessor=None)
+    with pytest.raises(ValueError, match="parameters preprocessor were changed"):
+        aspca.save(again, tmp_path / "other.json")
+
+
+def test_in_a_pipeline_too() -> None:
+    table = orders()
+    pipeline = make_pipeline(Preprocessor(transforms=LOGS).set_output(transform="pandas"), ASPCA()).fit(table)
+    model = ASPCA(preprocessor=Preprocessor(transforms=LOGS)).fit(table)
+    np.testing.assert_allclose(pipeline.score_samples(table), model.score_samples(table), rtol=1e-12)
+    assert pipeline[-1].feature_names_in_.tolist() == list(model.model_.names)
+
+
+def test_parameters_of_the_preprocessor_are_parameters() -> None:
+    model = ASPCA(preprocessor=Preprocessor())
+    assert model.get_params()["preprocessor__missing"] == "error"
+    assert clone(model).set_params(preprocessor__missing="allow").preprocessor.missing == "allow"
+    with pytest.raises(TypeError, match=r"preprocessor must be None or an aspca\.Preprocessor, got 'log'"):
+        ASPCA(preprocessor="log").fit([[1.0], [2.0]])
+    with pytest.raises(ValueError, match="leave out the preprocessor"):
+        model.fit_moments(aspca.Moments.from_array([[1.0], [2.0]]))
+
+
+def test_partial_fit_goes_on_with_the_same_features() -> None:
+    table = orders()
+    model = ASPCA(preprocessor=Preprocessor(transforms=LOGS))
+    model.partial_fit(table[:100]).partial_fit(table[100:])
+    whole = ASPCA(preprocessor=Preprocessor(transforms=LOGS)).fit(table)
+    np.testing.assert_allclose(model.covariance_, whole.covariance_, rtol=1e-9, atol=1e-12)
