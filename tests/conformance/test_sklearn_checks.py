@@ -5,12 +5,18 @@ from __future__ import annotations
 import pytest
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
-from aspca import ASPCA
+from aspca import ASPCA, Preprocessor
 
 ESTIMATORS = [
     ASPCA(variant=variant, contamination=contamination)
     for variant in ("F", "B", "FG", "BG", "G")
     for contamination in ("auto", 0.1)
+]
+PREPARED = [
+    Preprocessor(),
+    Preprocessor(missing="allow"),
+    ASPCA(preprocessor=Preprocessor()),
+    ASPCA(preprocessor=Preprocessor(missing="allow")),
 ]
 
 
@@ -18,6 +24,10 @@ def _cases() -> list[object]:
     return [
         pytest.param(estimator, check, id=f"{estimator.variant}-{estimator.contamination}-{_name(check)}-{number}")
         for estimator in ESTIMATORS
+        for number, (_, check) in enumerate(estimator_checks_generator(estimator, legacy=True))
+    ] + [
+        pytest.param(estimator, check, id=f"{estimator}-{_name(check)}-{number}")
+        for estimator in PREPARED
         for number, (_, check) in enumerate(estimator_checks_generator(estimator, legacy=True))
     ]
 

@@ -16,6 +16,7 @@ from aspca.preparation.columns import cell_text
 
 # As `moments` allows, but as an integer: 10**400 cannot be compared with a float.
 _LARGEST_INTEGER = 10**150
+_CELLS = (str, bytes, numbers.Real, Decimal, np.bool_, datetime.date, np.datetime64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,8 +46,19 @@ def raw_columns(X: Any) -> list[RawColumn]:
     Raises
     ------
     ValueError
-        Something else, or a column of durations or complex numbers.
+        Something else, no rows or columns, or a column of durations or complex numbers.
+    TypeError
+        A cell that is neither text, number nor date.
     """
+    columns = _columns(X)
+    if not columns:
+        raise ValueError(f"Found array with 0 feature(s) (shape={np.shape(X)}) while a minimum of 1 is required.")
+    if not len(columns[0].cells):
+        raise ValueError("Found array with 0 sample(s), while a minimum of 1 is required.")
+    return columns
+
+
+def _columns(X: Any) -> list[RawColumn]:
     if hasattr(X, "columns") and hasattr(X, "dtypes"):
         names = [str(name) for name in X.columns]
         return [
@@ -86,6 +98,12 @@ def _raw(name: str, column: Any) -> RawColumn:
         return RawColumn(name, "date", np.array([_seconds(cell) for cell in cells]), cells)
     if not given:
         return RawColumn(name, "number", np.full(len(cells), np.nan), cells)
+    for row, cell in enumerate(cells):
+        if cell_text(cell) is not None and not isinstance(cell, _CELLS):
+            raise TypeError(
+                f"Column {name!r} has a cell of type {type(cell).__name__} in row {row}: each argument must be a "
+                "string, a number or a date."
+            )
     return RawColumn(name, "text", None, cells)
 
 

@@ -73,8 +73,8 @@ class Preprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # sc
     def fit(self, X: Any, y: Any = None) -> Self:
         """Decide what becomes of each column of a table (n, columns), and learn its categories; `y` is ignored."""
         refuse_odd_shapes(X)
-        validate_data(self, X, reset=True, skip_check_array=True)
         columns = raw_columns(X)
+        validate_data(self, X, reset=True, skip_check_array=True)
         if self.missing not in MISSING:
             raise ValueError(f"missing must be one of {', '.join(MISSING)}, got {self.missing!r}.")
         asked = self._asked([column.name for column in columns])
@@ -87,8 +87,9 @@ class Preprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # sc
         """The features (n, p) of a table with the columns of the fit; NaN where a value is missing."""
         check_is_fitted(self, "plan_")
         refuse_odd_shapes(X)
+        columns = raw_columns(X)
         validate_data(self, X, reset=False, skip_check_array=True)
-        return self._encoded(raw_columns(X))
+        return self._encoded(columns)
 
     def _encoded(self, columns: list[RawColumn]) -> Floats:
         plans = self.plan_.columns

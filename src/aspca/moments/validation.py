@@ -15,6 +15,9 @@ from aspca.linalg.arrays import Floats
 # Twice this, squared, times 10^7 rows is still below the largest float64 (1.8e308).
 LARGEST_VALUE = np.float64(1e150)
 
+# A sentence names so many columns.
+_MOST_COLUMNS = 6
+
 Table = np.ndarray[tuple[int, int], np.dtype[Any]]
 
 
@@ -104,20 +107,25 @@ def values_allowed(minimum: Floats, maximum: Floats) -> bool:
 def value_error(blocks: Iterable[Floats], names: Sequence[str] | None) -> ValueError:
     """The error for a table, given as blocks (p, rows), some value of which is not allowed."""
     not_finite = too_large = np.zeros(1, dtype=np.intp)
+    found_missing = False
     for block in blocks:
         finite = np.isfinite(block)
+        found_missing = found_missing or bool(np.isnan(block).any())
         not_finite = not_finite + (~finite).sum(axis=1)
         too_large = too_large + (finite & (np.abs(block) > LARGEST_VALUE)).sum(axis=1)
     if not_finite.any():
         found, what = not_finite, "NaN or infinite"
         cure = "all values must be finite, so fill them or leave out their rows"
+        if found_missing:
+            cure += ', or see aspca.Preprocessor(missing="allow")'
     else:
         found, what = too_large, "too large in size"
         cure = f"values must lie within +-{LARGEST_VALUE:g}, so rescale the column"
     bad = np.flatnonzero(found)
     count = int(found[bad[0]])
     values = "1 value that is" if count == 1 else f"{count} values that are"
-    others = f" (and so have {bad.size - 1} other columns)" if bad.size > 1 else ""
+    shown = [f"{column_name(int(j), names, start='column')} has {int(found[j])}" for j in bad[1:_MOST_COLUMNS]]
+    others = f" ({', '.join(shown)}{', and so on' if bad.size > _MOST_COLUMNS else ''})" if shown else ""
     return ValueError(f"{column_name(int(bad[0]), names)} has {values} {what}{others}; {cure}.")
 
 

@@ -14,6 +14,8 @@ from aspca.preparation.transforms import TRANSFORMS
 
 CATEGORIES = ("one-hot", "codes")
 KINDS = ("number", "boolean", "date", *TRANSFORMS, *CATEGORIES)
+# Twice this, squared, times 10^7 rows is still below the largest float64: as in `moments`.
+LARGEST_VALUE = 1e150
 # Rules about more categories than this are no rules a person would read.
 MOST_LEVELS = 100
 _SHOWN = 40
@@ -67,6 +69,12 @@ class ColumnPlan:
         if self.categorical:
             return self._encode_levels(cells, start)
         values = np.asarray(cells, dtype=np.float64)
+        bad = np.flatnonzero(np.abs(values) > LARGEST_VALUE)
+        if bad.size:
+            raise ValueError(
+                f"Column {self.name!r} has the value {values[bad[0]]:g} in row {start + int(bad[0])}; all values must "
+                f"be finite (no inf) and within +-{LARGEST_VALUE:g}, so correct it or rescale the column."
+            )
         if self.kind == "date":
             values = days_of(values)
         elif self.kind in TRANSFORMS:

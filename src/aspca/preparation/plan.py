@@ -61,12 +61,7 @@ class Preparation:
         ValueError
             A value that a column's kind is not defined for, or a missing one where none may be.
         """
-        if all(column.kind in ("number", "boolean") for column in self.columns):
-            values = np.column_stack([np.asarray(one, dtype=np.float64) for one in cells])
-        else:
-            values = np.hstack(
-                [column.encode(one, start) for column, one in zip(self.columns, cells, strict=True)], dtype=np.float64
-            )
+        values = np.hstack([column.encode(one, start) for column, one in zip(self.columns, cells, strict=True)])
         if self.missing == "error":
             self._refuse_missing(values)
         return values
@@ -85,6 +80,6 @@ def missing_sentence(counts: dict[str, int], cure: str = 'allow them with missin
         f" and {len(found) - _MOST_NAMES} more" if len(found) > _MOST_NAMES else ""
     )
     return (
-        f"Values are missing in column{'s' if len(found) > 1 else ''} {shown}: fill them, leave out their rows or "
+        f"Values are missing (NaN) in column{'s' if len(found) > 1 else ''} {shown}: fill them, leave out their rows or "
         f"columns, or {cure}."
     )

@@ -122,7 +122,7 @@ def test_columns_of_an_array_go_by_position() -> None:
         ({"transforms": {"a": "log"}}, {"a": ["1", "x"]}, "log takes numbers, but column 'a' holds texts"),
         ({"transforms": {"a": "log"}}, {"a": [True, False]}, "log takes numbers, but column 'a' holds truth values"),
         ({"missing": "fill"}, {"a": [1, 2]}, "missing must be one of error, allow, got 'fill'"),
-        ({}, {"a": [1.0, np.nan], "b": ["x", None]}, r"missing in columns 'a' \(1\), 'b' \(1\): fill them"),
+        ({}, {"a": [1.0, np.nan], "b": ["x", None]}, r"missing \(NaN\) in columns 'a' \(1\), 'b' \(1\): fill them"),
         ({}, {"a": [f"order {k}" for k in range(40)]}, "Every value of column 'a' differs.*names rows"),
         ({}, {"a": [pd.Timedelta(1)] * 2}, "Column 'a' holds durations"),
         ({}, {"a": [1j, 2]}, "Complex data not supported: column 'a'"),

@@ -107,7 +107,7 @@ def test_a_table() -> None:
     plan = Preparation((ColumnPlan("a"), ColumnPlan("b", "log"), ColumnPlan("c", "one-hot", ("x", "y"))))
     assert plan.names == ("a", "log(b)", "c is x", "c is y")
     assert plan.encode([np.array([2.0]), np.array([1.0]), ["y"]]).tolist() == [[2, 0, 0, 1]]
-    with pytest.raises(ValueError, match=r"^Values are missing in columns 'a' \(2\), 'c' \(1\): fill them"):
+    with pytest.raises(ValueError, match=r"^Values are missing \(NaN\) in columns 'a' \(2\), 'c' \(1\): fill them"):
         plan.encode([np.array([np.nan, np.nan]), np.ones(2), ["x", None]])
     allowed = Preparation(plan.columns, "allow")
     assert np.isnan(allowed.encode([np.array([np.nan]), np.ones(1), ["x"]])).tolist() == [[True, False, False, False]]
