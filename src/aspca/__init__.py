@@ -12,6 +12,7 @@ __version__ = "0.1.0.dev0"
 
 if TYPE_CHECKING:
     from aspca.estimators.aspca import ASPCA
+    from aspca.estimators.per_category import PerCategory
     from aspca.estimators.preprocessor import Preprocessor
     from aspca.estimators.selection import Selection, select
     from aspca.estimators.stored import load, save
@@ -36,6 +37,7 @@ _HOME = {
     "Limit": "aspca.model.limits",
     "ModelFileError": "aspca.files.errors",
     "Moments": "aspca.moments",
+    "PerCategory": "aspca.estimators.per_category",
     "Preprocessor": "aspca.estimators.preprocessor",
     "Rule": "aspca.model.rules",
     "Selection": "aspca.estimators.selection",
@@ -59,6 +61,7 @@ __all__ = [
     "Limit",
     "ModelFileError",
     "Moments",
+    "PerCategory",
     "Preprocessor",
     "Rule",
     "Selection",

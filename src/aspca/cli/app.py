@@ -12,7 +12,6 @@ from aspca.cli import compare, demo, detect, explain, fit, rules, score, select
 app = typer.Typer(
     name="aspca",
     no_args_is_help=False,
-    add_completion=False,
     # Plain help: it is there at once, since rich is not loaded for it, and can be copied.
     rich_markup_mode=None,
     pretty_exceptions_enable=False,

@@ -2,25 +2,37 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from types import TracebackType
 from typing import Self
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, Task, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, Task, TextColumn
 from rich.text import Text
 
 
 class Bars:
-    """`aspca.jobs.progress.Progress` by rich, on stderr."""
+    """`aspca.jobs.progress.Progress` by rich: how far, how fast, and how long it will still take.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    console : Console or None
+        Where to; None is stderr.
+    clock : callable
+        Seconds that have passed since some moment.
+    """
+
+    def __init__(self, console: Console | None = None, clock: Callable[[], float] = time.monotonic) -> None:
         self._progress = Progress(
             SpinnerColumn(),
             TextColumn("{task.description}"),
             BarColumn(bar_width=20),
-            _Count(),
-            TimeElapsedColumn(),
-            console=Console(stderr=True),
+            _Far(),
+            _Fast(),
+            _Long(),
+            console=Console(stderr=True) if console is None else console,
+            get_time=clock,
             transient=True,
         )
         self._task = self._progress.add_task("", visible=False)
@@ -42,12 +54,43 @@ class Bars:
         self._progress.advance(self._task, amount)
 
 
-class _Count(ProgressColumn):
-    """How many are done, and how many a second."""
+class _Far(ProgressColumn):
+    """How much is done: a share of what is many, a count of what is few or has no known end."""
 
     def render(self, task: Task) -> Text:
         unit = task.fields.get("unit", "")
-        if not unit or not task.completed:
+        if not unit:
             return Text("")
-        speed = f", {task.speed:,.0f} {unit}/s" if task.speed else ""
-        return Text(f"{task.completed:,.0f} {unit}{speed}")
+        if task.total is None:
+            return Text(f"{task.completed:,.0f} {unit}" if task.completed else "")
+        if unit == "rows":
+            return Text(f"{task.percentage:3.0f} %")
+        return Text(f"{task.completed:,.0f} of {task.total:,.0f} {unit}")
+
+
+class _Fast(ProgressColumn):
+    """How many a second so far, where there are many."""
+
+    def render(self, task: Task) -> Text:
+        unit = task.fields.get("unit", "")
+        speed = task.completed / task.elapsed if task.elapsed else 0.0
+        return Text(f"{speed:,.0f} {unit}/s" if unit and speed >= 1 else "")
+
+
+class _Long(ProgressColumn):
+    """How long it will still take at the speed so far; where that cannot be known, how long it took.
+
+    rich's own estimate forgets what is more than half a minute ago, which one component may take.
+    """
+
+    def render(self, task: Task) -> Text:
+        elapsed = task.elapsed or 0.0
+        if task.remaining is None or not task.completed:
+            return Text(_clock(elapsed))
+        return Text(f"{_clock(elapsed * task.remaining / task.completed)} left")
+
+
+def _clock(seconds: float) -> str:
+    minutes, rest = divmod(int(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"

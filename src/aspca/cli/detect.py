@@ -26,6 +26,11 @@ def run(
     ignore: o.Ignore = None,
     id: o.Id = None,
     time: o.Time = None,
+    categorical: o.Categorical = None,
+    log: o.Log = None,
+    transform: o.Transform = None,
+    date: o.Date = None,
+    allow_missing: o.AllowMissing = False,
     patience: Annotated[
         float | None,
         typer.Option("--patience", metavar="X", help="Longest gap in an incident, in units of --time (s for dates)."),
@@ -33,6 +38,9 @@ def run(
     output: Annotated[
         str | None, typer.Option("--output", "-o", metavar="DIR", help="The folder to write; FILE.aspca by default.")
     ] = None,
+    scores: Annotated[
+        str, typer.Option("--scores", metavar="FORMAT", help="Write scores as csv or as parquet.")
+    ] = "csv",
     no_output: Annotated[bool, typer.Option("--no-output", help="Write no folder.")] = False,
     n_components: o.NComponents = None,
     alpha: o.Alpha = None,
@@ -66,18 +74,21 @@ def run(
     Example:  aspca detect metrics.csv --id host --ignore comment
     """
     from aspca.cli.main import ANOMALIES, FINE
-    from aspca.cli.reading import opened, options_of
+    from aspca.cli.reading import kinds_of, opened, options_of
     from aspca.cli.talk import Talk
     from aspca.jobs.columns import roles_of
     from aspca.jobs.detection import detect
     from aspca.jobs.errors import RequestError
     from aspca.jobs.fitting import fit_table
     from aspca.jobs.folder import place_of, refuse_foreign, replaced_folder
+    from aspca.jobs.preparing import plan_of
+    from aspca.jobs.score_file import refuse_format
     from aspca.jobs.settings import number_or_word, settings_of
 
     talk = Talk(quiet)
     if json and csv:
         raise RequestError("--json and --csv exclude each other; give one of them.")
+    refuse_format(scores)
     if no_output and output is not None:
         raise RequestError("--output and --no-output exclude each other; give one of them.")
     settings = settings_of(
@@ -94,6 +105,7 @@ def run(
         },
         preset,
     )
+    kinds = kinds_of(categorical, log, transform, date)
     reading = options_of(delimiter, encoding, decimal, header)
     place = None if no_output else output or place_of(files)
     if place is not None:
@@ -102,10 +114,12 @@ def run(
         scratch = kept.enter_context(TemporaryDirectory(prefix="aspca-")) if place is None else place
         with talk.progress() as progress, opened(files, reading) as table, ExitStack() as stack:
             learned = stack.enter_context(opened(train, reading)) if train else None
-            roles = roles_of(table, ignore=ignore or (), name=id, time=time, label=label, learned=learned)
-            model = fit_table(table if learned is None else learned, roles.features, settings, progress)
+            roles = roles_of(table, ignore=ignore or (), name=id, time=time, label=label, kinds=kinds, learned=learned)
+            source = table if learned is None else learned
+            plan = plan_of(source, roles, gaps=allow_missing)
+            model = fit_table(source, roles.features, settings, progress, plan)
             folder = Path(scratch) if place is None else stack.enter_context(replaced_folder(place))
-            found = detect(model, table, roles, folder, progress, most=top, patience=patience)
+            found = detect(model, table, roles, folder, progress, most=top, patience=patience, scores_as=scores)
         # By now the folder is in its place, whatever happens to what is printed.
         for remark in roles.remarks:
             talk.say(remark)

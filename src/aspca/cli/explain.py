@@ -29,7 +29,8 @@ def run(
     """
     from aspca.cli.reading import opened, options_of
     from aspca.cli.talk import Talk, console, write_json
-    from aspca.jobs.columns import refuse_absent, refuse_other_columns
+    from aspca.jobs.column_advice import refuse_absent
+    from aspca.jobs.columns import kinds_of, refuse_other_columns
     from aspca.jobs.explaining import explained
     from aspca.jobs.model_stream import model_from, refuse_both
 
@@ -38,7 +39,7 @@ def run(
     refuse_both(model, [file])
     stored = model_from(model)
     with talk.progress() as progress, opened([file], reading) as table:
-        refuse_other_columns(table, stored.names, "the rules of the model")
+        refuse_other_columns(table, kinds_of(stored.names, stored.preparation), "the rules of the model")
         if id is not None:
             refuse_absent(table, id, "--id")
         found = explained(stored, table, row, id, progress)

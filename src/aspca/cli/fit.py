@@ -14,6 +14,11 @@ def run(
     ignore: o.Ignore = None,
     id: o.Id = None,
     time: o.Time = None,
+    categorical: o.Categorical = None,
+    log: o.Log = None,
+    transform: o.Transform = None,
+    date: o.Date = None,
+    allow_missing: o.AllowMissing = False,
     n_components: o.NComponents = None,
     alpha: o.Alpha = None,
     max_features: o.MaxFeatures = None,
@@ -38,11 +43,12 @@ def run(
     Example:  aspca fit january.csv --id host --model model.json
     """
     from aspca.cli.documents import rules_document
-    from aspca.cli.reading import opened, options_of
+    from aspca.cli.reading import kinds_of, opened, options_of
     from aspca.cli.talk import Talk, console, write_json
     from aspca.files.model_file import write_model
     from aspca.jobs.columns import roles_of
     from aspca.jobs.fitting import fit_table
+    from aspca.jobs.preparing import plan_of
     from aspca.jobs.replaced_file import refuse_special
     from aspca.jobs.settings import number_or_word, settings_of
 
@@ -63,10 +69,12 @@ def run(
     )
     if model != "-":
         refuse_special(model, files)
+    kinds = kinds_of(categorical, log, transform, date)
     reading = options_of(delimiter, encoding, decimal, header)
     with talk.progress() as progress, opened(files, reading) as table:
-        roles = roles_of(table, ignore=ignore or (), name=id, time=time, label=label)
-        fitted = fit_table(table, roles.features, settings, progress)
+        roles = roles_of(table, ignore=ignore or (), name=id, time=time, label=label, kinds=kinds)
+        plan = plan_of(table, roles, gaps=allow_missing)
+        fitted = fit_table(table, roles.features, settings, progress, plan)
     for remark in roles.remarks:
         talk.say(remark)
     if model == "-":

@@ -2,9 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
+
+# What a shell may complete; a test compares them with what is allowed.
+VARIANTS = ("BG", "B", "F", "FG", "G")
+SCORES = ("whitened", "standardized", "spe")
+SCALINGS = ("maxabs", "standard", "none")
+LIMITS = ("pearson", "box", "jackson-mudholkar", "quantile", "pot")
+PRESETS = ("paper",)
+
+
+def one_of(*words: str) -> Callable[[str], list[str]]:
+    """Completes the beginning of one of some words."""
+
+    def matching(incomplete: str) -> list[str]:
+        return [word for word in words if word.startswith(incomplete)]
+
+    return matching
+
 
 Files = Annotated[
     list[str], typer.Argument(metavar="FILE", help="CSV, Parquet, Arrow or JSON lines; globs; - for stdin.")
@@ -24,6 +42,24 @@ Time = Annotated[
     str | None, typer.Option("--time", metavar="COL", help="Times the rows: anomalies are gathered into incidents.")
 ]
 
+Categorical = Annotated[
+    list[str] | None,
+    typer.Option("--categorical", metavar="COL", help="Values are categories; COL=codes for integers; repeatable."),
+]
+Log = Annotated[
+    list[str] | None, typer.Option("--log", metavar="COL", help="Take the logarithm: rules multiply; repeatable.")
+]
+Transform = Annotated[
+    list[str] | None,
+    typer.Option("--transform", metavar="COL=NAME", help="log, log1p, sqrt, asinh or logit; repeatable."),
+]
+Date = Annotated[
+    list[str] | None, typer.Option("--date", metavar="COL", help="Dates as days since 1970, as a feature; repeatable.")
+]
+AllowMissing = Annotated[
+    bool, typer.Option("--allow-missing", help="Learn and judge with gaps: rows by the rules they have values for.")
+]
+
 # What to learn
 NComponents = Annotated[str | None, typer.Option("--n-components", metavar="N|auto", help="How many rules.")]
 Alpha = Annotated[str | None, typer.Option("--alpha", metavar="X|auto", help="Weight of sparsity.")]
@@ -31,14 +67,21 @@ MaxFeatures = Annotated[
     int | None,
     typer.Option("--max-features", metavar="N", help="At most so many features per rule."),
 ]
-Variant = Annotated[str | None, typer.Option("--variant", metavar="NAME", help="BG (default), B, F, FG or G.")]
+Variant = Annotated[
+    str | None,
+    typer.Option("--variant", metavar="NAME", help="BG (default), B, F, FG or G.", autocompletion=one_of(*VARIANTS)),
+]
 Score = Annotated[
     str | None,
-    typer.Option("--score", metavar="NAME", help="whitened (default), standardized or spe."),
+    typer.Option(
+        "--score", metavar="NAME", help="whitened (default), standardized or spe.", autocompletion=one_of(*SCORES)
+    ),
 ]
 Scaling = Annotated[
     str | None,
-    typer.Option("--scaling", metavar="NAME", help="maxabs (default), standard or none."),
+    typer.Option(
+        "--scaling", metavar="NAME", help="maxabs (default), standard or none.", autocompletion=one_of(*SCALINGS)
+    ),
 ]
 Limit = Annotated[
     str | None,
@@ -46,6 +89,7 @@ Limit = Annotated[
         "--limit",
         metavar="NAME|X",
         help="pearson (default), box, jackson-mudholkar, quantile, pot, or a number.",
+        autocompletion=one_of(*LIMITS),
     ),
 ]
 Level = Annotated[
@@ -58,7 +102,7 @@ Contamination = Annotated[
 ]
 Preset = Annotated[
     str | None,
-    typer.Option("--preset", metavar="NAME", help="paper: the settings of the paper."),
+    typer.Option("--preset", metavar="NAME", help="paper: the settings of the paper.", autocompletion=one_of(*PRESETS)),
 ]
 
 # How to read
@@ -66,7 +110,15 @@ Delimiter = Annotated[
     str | None,
     typer.Option("--delimiter", metavar="CHAR", help="What separates cells; found by itself."),
 ]
-Encoding = Annotated[str | None, typer.Option("--encoding", metavar="NAME", help="Such as latin-1.")]
+Encoding = Annotated[
+    str | None,
+    typer.Option(
+        "--encoding",
+        metavar="NAME",
+        help="Such as latin-1.",
+        autocompletion=one_of("utf-8", "utf-16", "latin-1", "cp1252"),
+    ),
+]
 Decimal = Annotated[str | None, typer.Option("--decimal", metavar="CHAR", help="The decimal sign, . or a comma.")]
 Header = Annotated[
     bool | None,

@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from aspca.cli.talk import printable
+from aspca.model.original import Value, value_text
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -29,8 +30,8 @@ _WRAPPED, _LEAST = 40, 12
 _NAME = 20
 # Of the rules that a row breaks, those below this share of the score are left to the files.
 _TELLING = 0.1
-# As in `Explanation.text`: of a rule with more features it helps nobody to say what each would have to be.
-_FEATURES_TOLD = 4
+# Where there is room, what the columns most to blame would have to be, either of so many.
+_COLUMNS_TOLD = 2
 
 
 def text(words: object, style: str = "") -> Text:
@@ -93,14 +94,22 @@ def show_findings(console: Console, findings: Sequence[Finding], total: int, lim
     if not total:
         console.print(f"No anomalies (no score above {limit:.3g})")
         return
-    shown = "" if total <= len(findings) else f", the worst {len(findings)} of them"
+    shown = "" if total <= len(findings) or not findings else f", the worst {len(findings)} of them"
     console.print(f"{count(total, 'anomaly', 'anomalies')} (score above {limit:.3g}){shown}")
+    if findings:
+        _show_breaks(console, findings)
+    if total > len(findings) and more:
+        console.print(f"  ... and {total - len(findings):,} more{more}.")
+
+
+def _show_breaks(console: Console, findings: Sequence[Finding]) -> None:
     named = any(finding.name is not None for finding in findings)
     wide = console.width >= _WIDE
     # Rules were listed in full before, by number: here each has one line.
     titles = [("name", "none") if named else ("row", "right"), ("score", "right"), ("x limit", "right")]
-    titles += [("rule", "right"), ("it breaks", "none"), ("off by", "none"), ("share", "right")]
-    titles += [("would hold with", "left")] if wide else []
+    titles += [("rule", "right"), ("it breaks", "none")]
+    titles += [("off by", "none"), ("share", "right"), ("would hold with", "left")] if wide else []
+    titles += [] if wide else [("would hold with", "none")]
     rows: list[list[object]] = []
     for finding in findings:
         name = text(finding.name if named else finding.row)
@@ -108,11 +117,9 @@ def show_findings(console: Console, findings: Sequence[Finding], total: int, lim
         told = [one for n, one in enumerate(finding.breaks) if n == 0 or one.share >= _TELLING]
         for k, one in enumerate(told):
             head: list[object] = [name, _short(finding.score), _times(finding)] if k == 0 else [""] * 3
-            body = [one.rule, one.text, _off(one), f"{100 * one.share:.0f} %"]
-            rows.append([*head, *body, *([_cure(one)] if wide else [])])
+            head += [one.rule, one.text if one.broken else f"(strained) {one.text}"]
+            rows.append([*head, *([one.off, f"{100 * one.share:.0f} %"] if wide else []), _cure(one, wide)])
     show_cut(console, titles, rows, 4)
-    if total > len(findings) and more:
-        console.print(f"  ... and {total - len(findings):,} more{more}.")
 
 
 def show_evaluation(console: Console, found: Evaluation) -> None:
@@ -128,9 +135,10 @@ def show_evaluation(console: Console, found: Evaluation) -> None:
 
 def show_incidents(console: Console, incidents: Sequence[Incident], rules: Sequence[Rule], most: int) -> None:
     """Runs of anomalies, in time order; the longest ones if there are many."""
-    console.print(
-        f"{count(len(incidents), 'incident')}" + (f", the {most} of most rows" if len(incidents) > most else "")
-    )
+    shown = f", the {most} of most rows" if 0 < most < len(incidents) else ""
+    console.print(f"{count(len(incidents), 'incident')}{shown}")
+    if not most:
+        return
     longest = sorted(incidents, key=lambda one: -one.rows.size)[:most]
     titles = [("from", "none"), ("to", "none"), ("rows", "right"), ("rule", "right"), ("mostly broken", "none")]
     rows = []
@@ -164,19 +172,23 @@ def _times(finding: Finding) -> str:
     return "" if finding.times is None else _short(finding.times)
 
 
-def _off(broken: Break) -> str:
-    size = f"{_short(broken.size)} too {broken.side}" if broken.side else _short(broken.size)
-    return size if broken.broken else f"{size} (strained)"
-
-
 def _short(value: float) -> str:
     return f"{value:,.0f}" if 1000 <= value < 1e7 else f"{value:.3g}"
 
 
-def _cure(broken: Break) -> str:
-    if len(broken.needed) > _FEATURES_TOLD:
-        return ""
-    return " or ".join(f"{name} {wanted:.4g} (not {value:.4g})" for name, (value, wanted) in broken.needed.items())
+def _cure(broken: Break, wide: bool) -> str:
+    """What the columns of a rule would have to be: the one most to blame, or either of two where there is room."""
+    told = [(name, pair) for name, pair in broken.needed.items() if pair[1] is not None]
+    parts = []
+    for name, (value, wanted) in told[: _COLUMNS_TOLD if wide else 1]:
+        column = text(name)
+        column.truncate(2 * _NAME if wide else _NAME, overflow="ellipsis")
+        parts.append(f"{column} {value_text(wanted)} (not {value_text(value)})")
+    return " or ".join(parts)
+
+
+def _cell(value: Value) -> Text:
+    return Text(f"{value:.5g}") if isinstance(value, float) else text(value_text(value))
 
 
 def show_reason(console: Console, reason: Reason) -> None:
@@ -192,5 +204,5 @@ def show_reason(console: Console, reason: Reason) -> None:
     table = grid(("feature", "left"), ("part", "right"), ("is", "right"), ("nearest normal", "right"))
     for part in reason.features:
         if part.contribution >= least:
-            table.add_row(text(part.feature), f"{part.contribution:.3g}", f"{part.value:.5g}", f"{part.repaired:.5g}")
+            table.add_row(text(part.feature), f"{part.contribution:.3g}", _cell(part.value), _cell(part.repaired))
     console.print(table)

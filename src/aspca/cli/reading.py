@@ -23,6 +23,35 @@ def options_of(delimiter: str | None, encoding: str | None, decimal: str | None,
         raise RequestError(str(error)) from None
 
 
+def kinds_of(
+    categorical: Sequence[str] | None,
+    log: Sequence[str] | None,
+    transform: Sequence[str] | None,
+    date: Sequence[str] | None,
+) -> dict[str, str]:
+    """What is to become of columns, by name."""
+    from aspca.jobs.errors import RequestError
+    from aspca.preparation import CATEGORIES
+    from aspca.preparation.transforms import TRANSFORMS
+
+    given = [(name, "log") for name in log or ()] + [(name, "date") for name in date or ()]
+    for text in categorical or ():
+        name, _, kind = text.rpartition("=")
+        given.append((name, kind) if kind in CATEGORIES and name else (text, "one-hot"))
+    for text in transform or ():
+        name, _, kind = text.rpartition("=")
+        if kind not in TRANSFORMS or not name:
+            raise RequestError(
+                f"--transform takes a column and one of {', '.join(TRANSFORMS)}, as in amount=log, got {text!r}."
+            )
+        given.append((name, kind))
+    kinds: dict[str, str] = {}
+    for name, kind in given:
+        if kinds.setdefault(name, kind) != kind:
+            raise RequestError(f"Column {name!r} cannot be both {kinds[name]} and {kind}; give one of them.")
+    return kinds
+
+
 def opened(paths: Sequence[str], options: ReadOptions) -> Source:
     """The table in some files; a context manager."""
     from aspca.engines.source import open_source

@@ -7,10 +7,17 @@ from typing import Annotated
 
 import typer
 
+from aspca.cli.options import one_of
+
+FORMATS = ("text", "json", "markdown")
+
 
 def run(
     model: Annotated[str, typer.Argument(metavar="MODEL", help="A model file; - for stdin.")],
-    format: Annotated[str, typer.Option("--format", "-f", metavar="NAME", help="text, json or markdown.")] = "text",
+    format: Annotated[
+        str,
+        typer.Option("--format", "-f", metavar="NAME", help="text, json or markdown.", autocompletion=one_of(*FORMATS)),
+    ] = "text",
 ) -> None:
     """Print the rules of a model file.
 
@@ -20,7 +27,7 @@ def run(
     from aspca.jobs.model_stream import model_from
     from aspca.jobs.rule_list import canonical_of, markdown_of
 
-    if format not in ("text", "json", "markdown"):
+    if format not in FORMATS:
         raise RequestError(f"--format must be text, json or markdown, got {format!r}.")
     stored = model_from(model)
     canonical = canonical_of(stored)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import sys
 from typing import Annotated
 
 import typer
@@ -14,7 +12,10 @@ from aspca.cli import options as o
 def run(
     files: o.Files,
     model: o.StoredModel,
-    output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="Where to; - is stdout.")] = "-",
+    output: Annotated[
+        str,
+        typer.Option("--output", "-o", metavar="FILE", help="Where to: CSV, or Parquet by its suffix; - is stdout."),
+    ] = "-",
     id: o.Id = None,
     delimiter: o.Delimiter = None,
     encoding: o.Encoding = None,
@@ -34,24 +35,25 @@ def run(
     from aspca.cli.main import ANOMALIES, FINE
     from aspca.cli.reading import opened, options_of
     from aspca.cli.talk import Talk
-    from aspca.jobs.columns import refuse_absent, refuse_other_columns
+    from aspca.jobs.column_advice import refuse_absent
+    from aspca.jobs.columns import kinds_of, refuse_other_columns
     from aspca.jobs.model_stream import model_from, refuse_both
-    from aspca.jobs.replaced_file import refuse_special, replaced_file
-    from aspca.jobs.score_file import write_scores
+    from aspca.jobs.replaced_file import refuse_special
+    from aspca.jobs.score_file import score_file, score_format, write_scores
 
     talk = Talk(quiet)
     reading = options_of(delimiter, encoding, decimal, header)
+    kind = score_format(output, lines=json)
     if output != "-":
         refuse_special(output, [*files, model])
     refuse_both(model, files)
     stored = model_from(model)
-    target = contextlib.nullcontext(sys.stdout) if output == "-" else replaced_file(output)
     with talk.progress() as progress, opened(files, reading) as table:
-        refuse_other_columns(table, stored.names, "the rules of the model")
+        refuse_other_columns(table, kinds_of(stored.names, stored.preparation), "the rules of the model")
         if id is not None:
             refuse_absent(table, id, "--id")
-        with target as stream:
-            rows, found = write_scores(stored, table, id, stream, progress, lines=json)
+        with score_file(output, kind, id) as write:
+            rows, found = write_scores(stored, table, id, write, progress)
     if found is None:
         talk.say(f"{rows:,} rows scored; the model has no limit, so none is called an anomaly.")
     else:

@@ -16,6 +16,10 @@ def run(
     ignore: o.Ignore = None,
     id: o.Id = None,
     time: o.Time = None,
+    categorical: o.Categorical = None,
+    log: o.Log = None,
+    transform: o.Transform = None,
+    date: o.Date = None,
     resamples: Annotated[
         int, typer.Option("--resamples", metavar="N", min=0, help="Halves of the rows to measure stability with.")
     ] = 10,
@@ -38,11 +42,12 @@ def run(
 
     Example:  aspca select metrics.csv --label incident
     """
-    from aspca.cli.reading import opened, options_of
+    from aspca.cli.reading import kinds_of, opened, options_of
     from aspca.cli.talk import Talk, write_json
     from aspca.jobs.columns import roles_of
     from aspca.jobs.csv_text import CsvWriter
     from aspca.jobs.errors import RequestError
+    from aspca.jobs.preparing import plan_of
     from aspca.jobs.selecting import curves_of, selected
     from aspca.jobs.settings import parameters_of
 
@@ -50,10 +55,12 @@ def run(
     if json and csv:
         raise RequestError("--json and --csv exclude each other; give one of them.")
     parameters = parameters_of({"variant": variant, "score": score, "scaling": scaling}, preset)
+    kinds = kinds_of(categorical, log, transform, date)
     reading = options_of(delimiter, encoding, decimal, header)
     with talk.progress() as progress, opened(files, reading) as table:
-        roles = roles_of(table, ignore=ignore or (), name=id, time=time, label=label)
-        selection = selected(table, roles, parameters, resamples, progress)
+        roles = roles_of(table, ignore=ignore or (), name=id, time=time, label=label, kinds=kinds)
+        plan = plan_of(table, roles, gaps=False)
+        selection = selected(table, roles, plan, parameters, resamples, progress)
     for remark in roles.remarks:
         talk.say(remark)
     curves = curves_of(selection)

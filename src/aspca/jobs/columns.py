@@ -1,25 +1,26 @@
-"""Which column is what: features, names of rows, times, labels; and the sentences for columns that fit nowhere."""
+"""Which column is what: features, names of rows, times, labels; what is decided without being asked is told."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
-from difflib import get_close_matches
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from aspca.engines.source import Batch, Column
+from aspca.jobs.column_advice import PLURALS, columns_text, refuse_absent, refuse_odd
 from aspca.jobs.errors import JobError, RequestError
 from aspca.jobs.table import Table, column_of
-from aspca.jobs.text_columns import Text, examined
+from aspca.jobs.text_columns import examined
+from aspca.moments.validation import LARGEST_VALUE, values_allowed
+from aspca.preparation import CATEGORIES, Preparation
 
 NUMBERS = ("number", "boolean")
 # Names of columns that count or name rows; alone they prove nothing, so the values are looked at too.
 _IDENTIFIER = re.compile(
     r"(|id|idx|index|key|no|nr|row|rows?[ _.-]?(id|idx|index|no|nr|number)|unnamed: 0|.+[ _.-]id)", re.IGNORECASE
 )
-_MOST_NAMES = 8
 
 
 @dataclass(frozen=True)
@@ -29,9 +30,11 @@ class Roles:
     Attributes
     ----------
     features : tuple of str
-        What rules are made of.
+        Columns that rules are made of.
     name, time, label : str or None
         The column that names rows, that times them, and that says which are anomalies.
+    kinds : mapping of str to str
+        What becomes of features that are not taken as they are: see `preparation.KINDS`.
     remarks : tuple of str
         Sentences about what was decided without being asked.
     """
@@ -40,6 +43,7 @@ class Roles:
     name: str | None = None
     time: str | None = None
     label: str | None = None
+    kinds: Mapping[str, str] = field(default_factory=dict)
     remarks: tuple[str, ...] = ()
 
 
@@ -50,9 +54,13 @@ def roles_of(
     name: str | None = None,
     time: str | None = None,
     label: str | None = None,
+    kinds: Mapping[str, str] | None = None,
     learned: Table | None = None,
 ) -> Roles:
     """The roles of a table's columns, features being all numbers and yes/no columns that have no other role.
+
+    Without being asked, the first column of dates times the rows, a column of texts that all differ names them, as does
+    one that counts them, and columns without any value are left out.
 
     Parameters
     ----------
@@ -60,6 +68,8 @@ def roles_of(
         The rows to be judged.
     ignore, name, time, label
         Names given for these roles.
+    kinds : mapping of str to str, or None
+        What is to become of columns: categories, functions of numbers, dates as numbers.
     learned : Table or None
         The table that rules are learned from, if that is another one: its columns are the features.
 
@@ -70,113 +80,143 @@ def roles_of(
     JobError
         No features are left.
     """
+    kinds = kinds or {}
+    source = table if learned is None else learned
     for option, given in (("--id", name), ("--time", time), ("--label", label)):
         if given is not None:
             refuse_absent(table, given, option)
     for given in ignore:
         if learned is None or column_of(learned, given) is None:
             refuse_absent(table, given, "--ignore")
-    source = table if learned is None else learned
-    aside = {*ignore, *(role for role in (name, time, label) if role is not None)}
-    left = [column for column in source.columns if column.name not in aside]
-    _refuse_odd(source, [column for column in left if column.kind not in NUMBERS], name)
-    counting = _counting(source, left)
-    remarks = []
-    if counting is not None:
-        left = [column for column in left if column.name != counting]
-        use = "it is not used as a feature"
-        if name is None and column_of(table, counting) is not None:
-            name, use = counting, "it names the rows (as with --id) and is not used as a feature"
-        remarks.append(f"Column {counting!r} counts the rows, so {use}; rename it if it is a measurement.")
-    if not left:
+    for given, kind in kinds.items():
+        _refuse_wrong_kind(source, given, kind, {*ignore, name, time, label})
+    left = [column for column in source.columns if column.name not in {*ignore, name, time, label}]
+    chosen = _Chosen(table, left, name, time)
+    chosen.leave_out_empty(kinds)
+    chosen.take_time(kinds)
+    chosen.take_name(source, kinds)
+    refuse_odd(source, [one for one in chosen.left if one.kind not in NUMBERS and one.name not in kinds])
+    if not chosen.left:
         raise JobError(f"{source.description} has no column of numbers left to make rules of.")
-    roles = Roles(tuple(column.name for column in left), name, time, label, tuple(remarks))
+    features = tuple(column.name for column in chosen.left)
+    roles = Roles(features, chosen.name, chosen.time, label, dict(kinds), tuple(chosen.remarks))
     if learned is not None:
-        refuse_other_columns(table, roles.features, "the rules learned")
+        refuse_other_columns(table, {one: kinds.get(one, "number") for one in features}, "the rules learned")
     return roles
 
 
-def refuse_other_columns(table: Table, features: Sequence[str], whose: str) -> None:
-    """Raise RequestError unless the table has all these features, as numbers."""
+class _Chosen:
+    """What is decided without being asked, step by step; `left` are the columns still without a role."""
+
+    def __init__(self, table: Table, left: list[Column], name: str | None, time: str | None) -> None:
+        self.table, self.left, self.name, self.time = table, left, name, time
+        self.remarks: list[str] = []
+
+    def _drop(self, name: str, remark: str) -> None:
+        self.left = [column for column in self.left if column.name != name]
+        self.remarks.append(remark)
+
+    def leave_out_empty(self, kinds: Mapping[str, str]) -> None:
+        n = self.table.count()
+        for column in list(self.left):
+            if (
+                column.kind == "text"
+                and column.n_missing is not None
+                and column.n_missing >= n > 0
+                and column.name not in kinds
+            ):
+                self._drop(column.name, f"Column {column.name!r} has no values, so it is left out.")
+
+    def take_time(self, kinds: Mapping[str, str]) -> None:
+        dates = [column for column in self.left if column.kind == "date" and column.name not in kinds]
+        if self.time is None and dates and not dates[0].n_missing and column_of(self.table, dates[0].name) is not None:
+            self.time = dates[0].name
+            use = "it times the rows (as with --time) and is not used as a feature"
+            self._drop(self.time, f"Column {self.time!r} holds dates, so {use}; --date makes it one.")
+
+    def take_name(self, source: Table, kinds: Mapping[str, str]) -> None:
+        free = [column for column in self.left if column.name not in kinds]
+        found, why = _counting(source, free), "counts the rows"
+        remedy = "rename it if it is a measurement"
+        if found is None and self.name is None:
+            texts = examined(source, [column.name for column in free if column.kind == "text"])
+            found = next((text.name for text in texts if text.distinct), None)
+            why, remedy = "is different in every row", "--ignore it if it is not"
+        if found is None:
+            return
+        use = "it is not used as a feature"
+        if self.name is None and column_of(self.table, found) is not None:
+            self.name, use = found, "it names the rows (as with --id) and is not used as a feature"
+        self._drop(found, f"Column {found!r} {why}, so {use}; {remedy}.")
+
+
+def _refuse_wrong_kind(table: Table, name: str, kind: str, taken: set[str | None]) -> None:
+    """A column that is asked to become something that it cannot."""
+    option = {"date": "--date"}.get(
+        kind, "--categorical" if kind in CATEGORIES else "--log" if kind == "log" else "--transform"
+    )
+    refuse_absent(table, name, option)
+    if name in taken:
+        raise RequestError(f"{option}: column {name!r} has another role already; give it one of them.")
+    column = column_of(table, name)
+    held = "" if column is None else column.kind
+    if kind == "date" and held != "date":
+        raise RequestError(
+            f"--date: column {name!r} of {table.description} holds no dates, but {PLURALS.get(held, held)}."
+        )
+    if kind not in CATEGORIES and kind != "date" and held != "number":
+        found = examined(table, [name])[0].example if held == "text" else ""
+        raise RequestError(
+            f"{option}: column {name!r} of {table.description} holds {PLURALS.get(held, held)}{found}, but {kind} "
+            "takes numbers."
+        )
+
+
+def refuse_other_columns(table: Table, kinds: Mapping[str, str], whose: str) -> None:
+    """Raise RequestError unless the table has all these columns, each fit for what is to become of it."""
     names = {column.name: column for column in table.columns}
-    absent = [feature for feature in features if feature not in names]
+    absent = [name for name in kinds if name not in names]
     if absent:
         raise RequestError(
-            f"{table.description} has no {_columns(absent)}, which {whose} need; its columns are "
-            f"{_listed([column.name for column in table.columns])}."
+            f"{table.description} has no {columns_text(absent)}, which {whose} need; it has "
+            f"{columns_text(list(names))}."
         )
-    odd = [names[feature] for feature in features if names[feature].kind not in NUMBERS]
-    if odd:
-        found = examined(table, [odd[0].name])[0]
+    for name, kind in kinds.items():
+        held = names[name].kind
+        # A column without any value is taken for text.
+        empty = names[name].n_missing == table.count()
+        if kind in CATEGORIES or empty or (held == "date" if kind == "date" else held in NUMBERS):
+            continue
+        found = examined(table, [name])[0].example if held == "text" else ""
         raise RequestError(
-            f"Column {odd[0].name!r} of {table.description} holds {_kind(odd[0])}{found.example}, but {whose} need "
-            "numbers there; correct the column."
+            f"Column {name!r} of {table.description} holds {PLURALS.get(held, held)}{found}, but {whose} need "
+            f"{'dates' if kind == 'date' else 'numbers'} there; correct the column."
         )
 
 
-def refuse_missing(table: Table, batch: Batch, names: Sequence[str]) -> None:
-    """Raise JobError if a value of a batch is missing or infinite, for its first row."""
-    finite = np.isfinite(batch.values)
-    if finite.all():
+def kinds_of(names: Sequence[str], plan: Preparation | None) -> dict[str, str]:
+    """The columns that a model needs, and what becomes of each."""
+    return dict.fromkeys(names, "number") if plan is None else {one.name: one.kind for one in plan.columns}
+
+
+def refuse_values(table: Table, batch: Batch, names: Sequence[str], *, gaps: bool = False) -> None:
+    """Raise JobError if a value of a batch is missing (unless `gaps` are fine), infinite or beyond +-1e150."""
+    values = np.where(np.isnan(batch.values), 0.0, batch.values) if gaps else batch.values
+    if not len(values) or values_allowed(values.min(axis=0), values.max(axis=0)):
         return
-    row, column = (int(one) for one in np.argwhere(~finite)[0])
-    total = column_of(table, names[column])
-    others = f" ({total.n_missing} such cells in all)" if total is not None and (total.n_missing or 0) > 1 else ""
-    value = batch.values[row, column]
-    what = "has no number" if np.isnan(value) else "is infinite"
+    row, column = (int(one) for one in np.argwhere(~(np.abs(values) <= LARGEST_VALUE))[0])
+    where, value, name = table.where(batch.start + row), values[row, column], repr(names[column])
+    if np.isnan(value):
+        missing = getattr(column_of(table, names[column]), "n_missing", None)
+        count = f" ({missing} of {table.count()} rows lack one)" if missing else ""
+        raise JobError(
+            f"{where} has no value in column {name}{count}; fill missing values, leave out their rows, leave out the "
+            "column with --ignore, or learn with --allow-missing."
+        )
     raise JobError(
-        f"Column {names[column]!r} of {table.description} {what} in row {batch.start + row} (from 0){others}: every "
-        f"value must be a finite number, so fill them, leave out their rows, or leave out the column with --ignore."
+        f"{where} has the value {value:g} in column {name}; values must lie within +-{LARGEST_VALUE:g}, so correct it, "
+        "rescale the column, or leave it out with --ignore."
     )
-
-
-def refuse_absent(table: Table, name: str, option: str) -> None:
-    """Raise RequestError if there is no such column, which `option` named."""
-    names = [column.name for column in table.columns]
-    if name in names:
-        return
-    close = get_close_matches(name, names, n=1)
-    hint = f"did you mean {close[0]!r}?" if close else f"its columns are {_listed(names)}."
-    raise RequestError(f"{option}: {table.description} has no column {name!r}; {hint}")
-
-
-def _refuse_odd(table: Table, odd: Sequence[Column], name: str | None) -> None:
-    """Columns of text and dates make no rules: say which, and what to do with each."""
-    if not odd:
-        return
-    dates = [column for column in odd if column.kind == "date"]
-    texts = [column for column in odd if column.kind != "date"]
-    found = examined(table, [column.name for column in texts])
-    advice = [f"--time {_word(column.name)}" for column in dates[:1]]
-    advice += [f"--ignore {_word(column.name)}" for column in dates[1:]]
-    named = name
-    for text in found:
-        if text.distinct and named is None:
-            named = text.name
-            advice.append(f"--id {_word(text.name)} (every value differs)")
-        else:
-            advice.append(_advice(text))
-    held = " and ".join(
-        f"{_columns([column.name for column in columns])} {'holds' if len(columns) == 1 else 'hold'} {kind}"
-        for kind, columns in (("dates", dates), ("text" + (found[0].example if found else ""), texts))
-        if columns
-    )
-    held = held[0].upper() + held[1:]
-    shown = advice if len(advice) <= _MOST_NAMES else [*advice[:_MOST_NAMES], "and so on"]
-    raise RequestError(
-        f"{held} in {table.description}, but rules are made of numbers: give {', '.join(shown)}; "
-        "--id names rows by a column, --label tells which rows are anomalies, --ignore leaves a column out."
-    )
-
-
-def _advice(text: Text) -> str:
-    if text.decimal_comma:
-        return f"--decimal , ({text.name!r} looks like numbers)"
-    if text.mostly_numbers:
-        return f"--ignore {_word(text.name)} (or correct what is no number there)"
-    if text.like_labels:
-        return f"--label {_word(text.name)} (or --ignore it)"
-    return f"--ignore {_word(text.name)}"
 
 
 def _counting(table: Table, columns: Sequence[Column]) -> str | None:
@@ -189,21 +229,3 @@ def _counting(table: Table, columns: Sequence[Column]) -> str | None:
                 if bool((values == np.floor(values)).all() and (np.diff(values) > 0).all()):
                     return column.name
     return None
-
-
-def _kind(column: Column) -> str:
-    return "dates" if column.kind == "date" else "text"
-
-
-def _columns(names: Sequence[str]) -> str:
-    return f"column{'s' if len(names) > 1 else ''} {_listed(names)}"
-
-
-def _listed(names: Sequence[str]) -> str:
-    shown = ", ".join(repr(name) for name in names[:_MOST_NAMES])
-    return f"{shown} and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else shown
-
-
-def _word(name: str) -> str:
-    """A name as one word of a command line."""
-    return name if re.fullmatch(r"[\w.%+,-]+", name) and not name.startswith("-") else repr(name)

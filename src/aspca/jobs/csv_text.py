@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from typing import TextIO
+from collections.abc import Iterable, Sequence
+from types import TracebackType
+from typing import Any, TextIO
+
+import numpy as np
+import numpy.typing as npt
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 # Begins as a formula does, and is none.
 _NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?")
-
-
 _QUOTED = re.compile(r'[",\r\n]')
+# From so many cells on it pays to have them written by DuckDB.
+_MANY = 20_000
 
 
 def safe(cell: object) -> str:
@@ -30,16 +34,70 @@ def safe(cell: object) -> str:
 
 
 class CsvWriter:
-    """Rows to a stream, in lines that end as Unix tools like it; the csv module would not quote a lone \\r then."""
+    """Rows to a stream, in lines that end as Unix tools like it; the csv module would not quote a lone \\r then.
+
+    To be used in a `with` statement, or closed, where many rows are written.
+    """
 
     def __init__(self, stream: TextIO, header: Iterable[str]) -> None:
         self._stream = stream
+        self._desk: Any = None
         self.columns(*([name] for name in header))
 
-    def columns(self, *columns: Iterable[object]) -> None:
-        """Rows given as columns of plain Python values, all of one length."""
-        made = [[_quoted(safe(cell)) for cell in column] for column in columns]
-        self._stream.writelines(",".join(row) + "\n" for row in zip(*made, strict=True))
+    def __enter__(self) -> CsvWriter:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Remove what was needed for writing; the stream stays open."""
+        if self._desk is not None:
+            self._desk.close()
+
+    def columns(self, *columns: Sequence[object] | npt.NDArray[Any]) -> None:
+        """Rows given as columns of one length: arrays of numbers or truth values, or plain Python values."""
+        made = [_made(column) for column in columns]
+        if len({len(column) for column in made}) != 1:
+            raise ValueError("All columns of a file must have the same number of cells.")
+        if sum(map(len, made)) < _MANY:
+            self._stream.write(_lines(made))
+            return
+        if self._desk is None:
+            from aspca.engines.writing import Desk
+
+            self._desk = Desk()
+        self._stream.write(self._desk.csv(made))
+
+
+def _made(column: Sequence[object] | npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """A column as an array of numbers, or of texts as they stand in the file."""
+    if isinstance(column, np.ndarray):
+        if column.dtype.kind == "b":
+            return column.view(np.int8)
+        if column.dtype.kind in "iu" or (column.dtype.kind == "f" and not np.isnan(column).any()):
+            return column
+        column = column.tolist()
+    # Names of rules and features come again and again, each to be looked at once.
+    known: dict[str, str] = {}
+    texts = np.empty(len(column), dtype=object)
+    for place, cell in enumerate(column):
+        if type(cell) is not str:
+            texts[place] = _quoted(safe(cell))
+            continue
+        text = known.get(cell)
+        if text is None:
+            text = known[cell] = _quoted(safe(cell))
+        texts[place] = text
+    return texts
+
+
+def _lines(columns: Sequence[npt.NDArray[Any]]) -> str:
+    """The lines of columns as `_made` makes them."""
+    texts = [column.tolist() if column.dtype.kind == "O" else map(repr, column.tolist()) for column in columns]
+    return "".join([",".join(row) + "\n" for row in zip(*texts, strict=True)])
 
 
 def _quoted(text: str) -> str:

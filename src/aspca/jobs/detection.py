@@ -17,6 +17,7 @@ from aspca.jobs.findings import Finding, findings_of
 from aspca.jobs.judging import Judged, judged
 from aspca.jobs.labels import Evaluation, evaluated, truth_of
 from aspca.jobs.progress import Progress
+from aspca.jobs.score_file import PartWriter, apart, csv_scores, parquet_scores
 from aspca.jobs.table import Table, cells_beside
 from aspca.jobs.timeline import Timeline
 from aspca.model.fitted import Model
@@ -56,6 +57,7 @@ def detect(
     *,
     most: int = 20,
     patience: float | None = None,
+    scores_as: str = "csv",
 ) -> Detection:
     """Judge all rows of a table, and write scores.csv, explanations.csv, model.json and, with times, incidents.csv.
 
@@ -69,17 +71,22 @@ def detect(
         How many findings to return.
     patience : float or None
         Two anomalies at most so far apart in time are one incident; None: twice the usual step between rows.
+    scores_as : {"csv", "parquet"}
+        With "parquet" the file is scores.parquet.
     """
     worst = _Worst(most)
     timeline = None if roles.time is None else Timeline(table, roles.time)
     scores, flagged = [], []
-    with _writers(folder, model, roles) as (write_scores, write_reasons):
+    with (
+        _score_file(folder, scores_as, roles.name) as write,
+        _reason_file(folder, model, roles.name) as reasons,
+    ):
         for part in judged(model, table, roles.name, progress):
             anomalies = part.anomalies
             if anomalies is None:
                 raise JobError("The model has no limit yet, so no row is an anomaly; fit it with another --limit.")
-            write_part(write_scores, part)
-            _write_reasons(write_reasons, model, part)
+            write(part)
+            _write_reasons(reasons, model, part)
             worst.add(part)
             if timeline is not None:
                 timeline.add(part)
@@ -128,47 +135,37 @@ class _Worst:
 
 
 @contextlib.contextmanager
-def _writers(folder: Path, model: Model, roles: Roles) -> Iterator[tuple[CsvWriter, CsvWriter]]:
-    name = [] if roles.name is None else [roles.name]
+def _score_file(folder: Path, scores: str, name: str | None) -> Iterator[PartWriter]:
+    if scores == "parquet":
+        with open(folder / "scores.parquet", "xb") as stream, parquet_scores(stream, name) as write:
+            yield write
+    else:
+        with (
+            open(folder / "scores.csv", "x", encoding="utf-8", newline="") as text,
+            csv_scores(text, name) as write,
+        ):
+            yield write
+
+
+@contextlib.contextmanager
+def _reason_file(folder: Path, model: Model, name: str | None) -> Iterator[CsvWriter]:
+    # An empty explanation knows its columns.
+    columns = list(model.explain(np.empty((0, len(model.names))), []).lines())
+    names = [] if name is None else apart([name], columns)
     with (
-        open(folder / "scores.csv", "x", encoding="utf-8", newline="") as scores,
-        open(folder / "explanations.csv", "x", encoding="utf-8", newline="") as reasons,
+        open(folder / "explanations.csv", "x", encoding="utf-8", newline="") as stream,
+        CsvWriter(stream, [columns[0], *names, *columns[1:]]) as writer,
     ):
-        # An empty explanation knows its columns.
-        columns = list(model.explain(np.empty((0, len(model.names))), []).lines())
-        yield (
-            CsvWriter(scores, score_header(roles.name)),
-            CsvWriter(reasons, [columns[0], *_apart(name, columns), *columns[1:]]),
-        )
-
-
-def score_header(name: str | None) -> list[str]:
-    """The columns of a file of scores."""
-    columns = ["row", "score", "anomaly"]
-    return columns if name is None else [columns[0], *_apart([name], columns), *columns[1:]]
-
-
-def _apart(names: Sequence[str], taken: Sequence[str]) -> list[str]:
-    """Names of columns, told apart from those that are taken."""
-    return [f"id: {name}" if name in taken else name for name in names]
-
-
-def write_part(writer: CsvWriter, part: Judged) -> None:
-    """The lines of a part in a file of scores."""
-    names = [] if part.names is None else [part.names]
-    anomalies = [None] * len(part.scores) if part.anomalies is None else part.anomalies.tolist()
-    writer.columns(part.rows, *names, part.scores.tolist(), anomalies)
+        yield writer
 
 
 def _write_reasons(writer: CsvWriter, model: Model, part: Judged) -> None:
     found = part.found
     if found.size == 0:
         return
-    lines = model.explain(part.values[found], [part.start + int(i) for i in found]).lines()
-    columns = [column.tolist() if isinstance(column, np.ndarray) else list(column) for column in lines.values()]
-    if part.names is not None:
-        columns.insert(1, [part.names[row - part.start] for row in columns[0]])
-    writer.columns(*columns)
+    first, *columns = model.explain(part.values[found], (part.start + found).tolist()).lines().values()
+    names = [] if part.names is None else [[part.names[row - part.start] for row in first]]
+    writer.columns(np.array(first), *names, *columns)
 
 
 def _write_incidents(path: Path, model: Model, incidents: Sequence[Incident], timeline: Timeline) -> None:

@@ -9,11 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from aspca.jobs.columns import refuse_missing
+from aspca.jobs.columns import refuse_values
 from aspca.jobs.errors import RequestError
+from aspca.jobs.prepared_table import prepared
 from aspca.jobs.progress import Progress
 from aspca.jobs.table import Table, cells_beside
 from aspca.model.fitted import Model
+from aspca.model.original import Value
 
 
 @dataclass(frozen=True)
@@ -30,29 +32,36 @@ class RuleShare:
 
 @dataclass(frozen=True)
 class FeatureShare:
-    """A feature's part of a score, its value, and that in the nearest row that obeys every rule."""
+    """A column's part of a score, its value, and that in the nearest row that obeys every rule.
+
+    Numbers, or texts for dates and categories; None where it is missing, or no one category would do.
+    """
 
     feature: str
     contribution: float
-    value: float
-    repaired: float
+    value: Value
+    repaired: Value
 
 
 @dataclass(frozen=True)
 class Reason:
-    """Why one row scores what it scores; `rules` and `features` both add up to the score, largest first."""
+    """Why one row scores what it scores; `rules` and `features` both add up to the score, largest first.
+
+    `share_of_rules` is below one where values are missing: the others could not be computed.
+    """
 
     row: int
     name: str | None
     text: str
     score: float
     limit: float | None
+    share_of_rules: float
     rules: tuple[RuleShare, ...]
     features: tuple[FeatureShare, ...]
 
     def document(self) -> dict[str, Any]:
         """As plain values."""
-        whole = {key: getattr(self, key) for key in ("row", "name", "text", "score", "limit")}
+        whole = {key: getattr(self, key) for key in ("row", "name", "text", "score", "limit", "share_of_rules")}
         return {
             **whole,
             "rules": [vars(one) for one in self.rules],
@@ -66,12 +75,12 @@ def explained(model: Model, table: Table, rows: Sequence[int], name: str | None,
     wanted, found = set(rows), {}
     beside = None if name is None else cells_beside(table, name)
     n = 0
-    for batch in table.batches(model.names):
+    for batch in prepared(table, model.preparation).batches(model.names):
         names = None if beside is None else list(islice(beside, len(batch.values)))
         for row in sorted(wanted & set(range(batch.start, batch.start + len(batch.values)))):
             i = row - batch.start
             one = type(batch)(row, batch.values[i : i + 1])
-            refuse_missing(table, one, model.names)
+            refuse_values(table, one, model.names, gaps=model.allows_gaps)
             found[row] = _reason(model, one.values, row, None if names is None else str(names[i]))
         n += len(batch.values)
         progress.advance(len(batch.values))
@@ -88,13 +97,18 @@ def _reason(
 ) -> Reason:
     why = model.explain(values, [row if name is None else name])
     by_rule = np.argsort(-why.rule_contributions[0], kind="stable")
-    by_feature = np.argsort(-why.feature_contributions[0], kind="stable")
+    original = why.original
+    parts: dict[str, float] = {}
+    for feature, part in zip(original.features, why.feature_contributions[0].tolist(), strict=True):
+        parts[feature.column] = parts.get(feature.column, 0.0) + part
+    columns = [(j, original.features[j].column) for j in original.distinct(range(len(why.names))).tolist()]
     return Reason(
         row=row,
         name=name,
         text=why.text(0),
         score=float(why.scores[0]),
         limit=why.threshold,
+        share_of_rules=float(why.share_of_rules[0]),
         rules=tuple(
             RuleShare(
                 rule=int(i),
@@ -105,14 +119,10 @@ def _reason(
                 broken=bool(why.broken[0, i]),
             )
             for i in by_rule
+            if why.used is None or why.used[0, i]
         ),
         features=tuple(
-            FeatureShare(
-                feature=model.names[j],
-                contribution=float(why.feature_contributions[0, j]),
-                value=float(values[0, j]),
-                repaired=float(why.repaired[0, j]),
-            )
-            for j in by_feature
+            FeatureShare(column, parts[column], original.value(0, j), original.wanted(j, float(why.repaired[0, j])))
+            for j, column in sorted(columns, key=lambda one: -parts[one[1]])
         ),
     )

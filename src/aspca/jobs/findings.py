@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from aspca.model.explanation import Explanation
+from aspca.model.original import Value
 
 # Of the rules that a row breaks, those that matter most to its score.
 _MOST_BREAKS = 3
@@ -30,10 +31,13 @@ class Break:
         How far the two sides differ, in the numbers of the text.
     side : {"high", "low"} or None
         For a rule about one feature, where that is.
+    off : str
+        Both in words, as in ``0.5 too high`` or ``a factor of 3``.
     spreads : float or None
         The same in spreads of the rule; None for a rule that held exactly.
-    needed : dict of str to (float, float)
-        Per feature of the text, what it is, and what it would have to be for the rule to hold.
+    needed : dict of str to pairs
+        Per column in the text, what it is, and what it would have to be for the rule to hold: numbers, dates or
+        categories as texts, None where it is missing or no one value would do. Most to blame first.
     """
 
     rule: int
@@ -42,8 +46,9 @@ class Break:
     share: float
     size: float
     side: str | None
+    off: str
     spreads: float | None
-    needed: dict[str, tuple[float, float]]
+    needed: dict[str, tuple[Value, Value]]
 
 
 @dataclass(frozen=True)
@@ -83,9 +88,12 @@ def _break(explanation: Explanation, i: int, number: int) -> Break:
     side = None
     if shown.size == 1:
         side = "high" if deviation * rule.coefficients[shown[0]] > 0 else "low"
-    position = {name: j for j, name in enumerate(explanation.names)}
     wanted = explanation.needed(i, number)
-    features = [rule.features[k] for k in shown]
+    original = explanation.original
+    position = {name: j for j, name in enumerate(explanation.names)}
+    features = original.distinct(position[rule.features[k]] for k in shown)
+    blame = explanation.feature_contributions[i]
+    columns = {original.features[j].column: j for j in sorted(features.tolist(), key=lambda j: -blame[j])}
     return Break(
         rule=number,
         text=str(rule),
@@ -93,6 +101,7 @@ def _break(explanation: Explanation, i: int, number: int) -> Break:
         share=float(explanation.shares[i, number]),
         size=abs(deviation) * abs(rule.equation.unit),
         side=side,
+        off=rule.off_by(deviation),
         spreads=None if rule.exact else abs(deviation) / rule.spread,
-        needed={name: (float(explanation.values[i, position[name]]), wanted[name]) for name in features},
+        needed={name: (original.value(i, j), wanted[name]) for name, j in columns.items()},
     )

@@ -4,33 +4,62 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 import numpy as np
 
-from aspca.jobs.columns import refuse_missing
+from aspca.jobs.columns import refuse_values
 from aspca.jobs.errors import JobError
+from aspca.jobs.prepared_table import PreparedTable
 from aspca.jobs.progress import Progress
 from aspca.jobs.table import Table
 from aspca.linalg.arrays import Floats
 from aspca.model.alarms import alarms_from_rows
 from aspca.model.fitted import Model, Settings, fit_model
-from aspca.moments import Moments
+from aspca.model.gaps import completed
+from aspca.moments import IncompleteMoments, Moments
+from aspca.preparation import Preparation
 from aspca.solvers.threads import blas_threads_for
+
+AnyMoments = TypeVar("AnyMoments", Moments, IncompleteMoments)
 
 
 def moments_of(table: Table, names: Sequence[str], progress: Progress) -> Moments:
-    """The moments of the columns `names` of a table, which is read once."""
+    """The moments of the columns `names` of a table, in this order; it is read once, and no value may be missing.
+
+    Raises
+    ------
+    JobError
+        A value that is missing, infinite or beyond +-1e150: the file, the row and the column are named. Or the scatter
+        of a column exceeds float64.
+    """
+    return _gathered(Moments.empty(len(names)), table, names, progress, gaps=False)
+
+
+def _gathered(start: AnyMoments, table: Table, names: Sequence[str], progress: Progress, *, gaps: bool) -> AnyMoments:
     progress.stage("Reading", table.count())
-    moments = Moments.empty(len(names))
+    moments = start
     for batch in table.batches(names):
-        refuse_missing(table, batch, names)
-        moments = moments.update(batch.values, names=names)
+        refuse_values(table, batch, names, gaps=gaps)
+        try:
+            moments = moments.update(batch.values, names=names)
+        except ValueError as error:
+            raise JobError(f"{table.description}: {error}") from None
         progress.advance(len(batch.values))
     return moments
 
 
-def fit_table(table: Table, names: Sequence[str], settings: Settings, progress: Progress) -> Model:
+def fit_table(
+    table: Table, names: Sequence[str], settings: Settings, progress: Progress, plan: Preparation | None = None
+) -> Model:
     """The model of a table; the same as `ASPCA.fit` of its rows.
+
+    Parameters
+    ----------
+    names : sequence of str
+        The columns that rules are made of, where they are taken as they are.
+    plan : Preparation or None
+        What becomes of the columns, where they are not.
 
     Raises
     ------
@@ -39,11 +68,22 @@ def fit_table(table: Table, names: Sequence[str], settings: Settings, progress: 
     ValueError
         As `fit_model`.
     """
+    gaps = None
+    if plan is not None:
+        table, names = PreparedTable(table, plan), plan.names
     with blas_threads_for(len(names)):
-        moments = moments_of(table, names, progress)
+        if plan is not None and plan.missing == "allow":
+            rows = _gathered(IncompleteMoments.empty(len(names)), table, names, progress, gaps=True)
+            progress.stage("Estimating what is missing", unit="steps")
+            try:
+                moments, gaps = completed(rows)
+            except ValueError as error:
+                raise JobError(f"{table.description}: {error}") from None
+        else:
+            moments = moments_of(table, names, progress)
         if moments.n_rows < 2:
-            rows = "no rows" if moments.n_rows == 0 else "1 row"
-            raise JobError(f"{table.description} has {rows}, but at least 2 are needed to learn rules from; add rows.")
+            few = "no rows" if moments.n_rows == 0 else "1 row"
+            raise JobError(f"{table.description} has {few}, but at least 2 are needed to learn rules from; add rows.")
         progress.stage("Finding rules", unit="components")
 
         def solved(step: int, n_steps: int, gap: float) -> None:
@@ -52,7 +92,7 @@ def fit_table(table: Table, names: Sequence[str], settings: Settings, progress: 
                 progress.stage("Finding rules", n_steps, "components")
             progress.advance(1)
 
-        model = fit_model(moments, settings, names, callback=solved)
+        model = fit_model(moments, settings, names, callback=solved, preparation=plan, gaps=gaps)
         if settings.alarms.from_rows:
             scores = _scores(model, table, names, progress)
             model = replace(model, alarms=alarms_from_rows(model.alarms, model.floors, scores, None, None))
@@ -64,6 +104,6 @@ def _scores(model: Model, table: Table, names: Sequence[str], progress: Progress
     progress.stage("Setting the limit", model.moments.n_rows)
     parts = []
     for batch in table.batches(names):
-        parts.append(model.scorer.score(batch.values))
+        parts.append(model.score(batch.values))
         progress.advance(len(batch.values))
     return np.concatenate(parts)

@@ -6,17 +6,17 @@ import contextlib
 import ctypes
 import errno
 import os
-import secrets
 import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from aspca.files.staging import staged_beside
 from aspca.jobs.errors import RequestError
 
 # All that a folder of outputs may hold; a folder with anything else in it is somebody's own.
-OUTPUTS = frozenset({"data.csv", "explanations.csv", "incidents.csv", "model.json", "scores.csv"})
+OUTPUTS = frozenset({"data.csv", "explanations.csv", "incidents.csv", "model.json", "scores.csv", "scores.parquet"})
 SUFFIX = ".aspca"
 
 _SWAP = 2  # RENAME_EXCHANGE of Linux, RENAME_SWAP of macOS
@@ -28,7 +28,7 @@ def replaced_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
     """An empty folder to write into, which takes the place of the one at `path` once all is written.
 
     It stands beside its place under a hidden name. Whatever is raised meanwhile, Ctrl-C included, removes it and leaves
-    the old folder as it was.
+    the old folder as it was. Where a process was killed, the next one removes what it left.
 
     Raises
     ------
@@ -39,18 +39,18 @@ def replaced_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
     """
     target = Path(os.path.realpath(path))
     refuse_foreign(target)
-    staged = target.with_name(f".{target.name[:100]}.{secrets.token_hex(8)}.tmp")
-    staged.mkdir()
-    try:
-        yield staged
-        for file in staged.iterdir():
-            _force_to_disk(file)
-        # It may have been filled by others in the meantime.
-        refuse_foreign(target)
-        _put_in_place(staged, target)
-    finally:
-        # Still the new one if something was raised, by now the old one if not.
-        shutil.rmtree(staged, ignore_errors=True)
+    with staged_beside(str(target), _make, _remove) as path:
+        staged = Path(path)
+        try:
+            yield staged
+            for file in staged.iterdir():
+                _force_to_disk(file)
+            # It may have been filled by others in the meantime.
+            refuse_foreign(target)
+            _put_in_place(staged, target)
+        finally:
+            # Still the new one if something was raised, by now the old one if not.
+            shutil.rmtree(staged, ignore_errors=True)
 
 
 def place_of(files: Sequence[str]) -> str:
@@ -84,12 +84,21 @@ def _strange(folder: Path) -> str | None:
     return None
 
 
+def _make(path: str) -> int | None:
+    os.mkdir(path)
+    return None if sys.platform == "win32" else os.open(path, os.O_RDONLY)
+
+
+def _remove(path: str) -> None:
+    shutil.rmtree(path, ignore_errors=True)
+
+
 def _put_in_place(staged: Path, target: Path) -> None:
     if not target.exists():
         os.rename(staged, target)
     elif not _swapped(staged, target):
         # Two steps, where the system cannot swap: between them the old folder has only its hidden name.
-        aside = target.with_name(f".{target.name[:100]}.{secrets.token_hex(8)}.old")
+        aside = staged.with_suffix(".old")
         os.rename(target, aside)
         try:
             os.rename(staged, target)

@@ -8,12 +8,12 @@ from itertools import islice
 
 import numpy as np
 
-from aspca.jobs.columns import refuse_missing
+from aspca.jobs.columns import refuse_values
+from aspca.jobs.prepared_table import prepared
 from aspca.jobs.progress import Progress
 from aspca.jobs.table import Table, cells_beside
 from aspca.linalg.arrays import Bools, Floats, Ints
 from aspca.model.fitted import Model
-from aspca.moments.validation import value_error, values_allowed
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,14 +53,12 @@ def judged(model: Model, table: Table, name: str | None, progress: Progress) -> 
     """The rows of a table judged by a model, in parts; `name` is the column that names rows, if any."""
     progress.stage("Scoring", table.count())
     beside = None if name is None else cells_beside(table, name)
-    for batch in table.batches(model.names):
+    for batch in prepared(table, model.preparation).batches(model.names):
         values = batch.values
         if not len(values):
             continue
-        refuse_missing(table, batch, model.names)
-        if not values_allowed(values.min(axis=0), values.max(axis=0)):
-            raise value_error([values.T], model.names)
-        scores = model.scorer.score(values)
+        refuse_values(table, batch, model.names, gaps=model.allows_gaps)
+        scores = model.score(values)
         names = None if beside is None else list(islice(beside, len(values)))
         yield Judged(batch.start, values, scores, _anomalies(model, values, scores), names)
         progress.advance(len(values))

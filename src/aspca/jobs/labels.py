@@ -23,7 +23,7 @@ LABELLIKE = {
     "kind",
     "diagnosis",
 }
-_NORMAL = ("normal", "normal.", "benign", "ok", "good", "inlier", "negative", "no", "false", "0", "0.0", "n", "b")
+NORMAL = ("normal", "normal.", "benign", "ok", "good", "inlier", "negative", "no", "false", "0", "0.0", "n", "b")
 
 _MOST = 6
 
@@ -78,7 +78,7 @@ def truth_of(labels: Iterable[object], column: str) -> tuple[Bools, str]:
     if {value.removesuffix(".0") for value in values} == {"-1", "1"}:
         normal = next(value for value in values if not value.startswith("-"))
     else:
-        known = [value for value in values if value.lower() in _NORMAL]
+        known = [value for value in values if value.lower() in NORMAL]
         # "no" beside "yes" is one thing, "0" beside "normal" nobody's labels.
         if len(known) != 1 or (known[0].lower() in ("b", "n") and len(values) > 2):
             shown = ", ".join(repr(value) for value in values[:_MOST]) + (", ..." if len(values) > _MOST else "")

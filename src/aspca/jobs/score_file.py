@@ -1,22 +1,33 @@
-"""A file of scores, written part by part."""
+"""A file of scores, written part by part: as CSV, as JSON lines, or as Parquet."""
 
 from __future__ import annotations
 
+import contextlib
 import json
-from typing import TextIO
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import BinaryIO, TextIO
 
+import numpy as np
+
+from aspca.files.atomic import replacing
 from aspca.jobs.csv_text import CsvWriter
-from aspca.jobs.detection import score_header, write_part
-from aspca.jobs.judging import judged
+from aspca.jobs.errors import RequestError
+from aspca.jobs.judging import Judged, judged
 from aspca.jobs.progress import Progress
+from aspca.jobs.replaced_file import replaced_file
 from aspca.jobs.table import Table
 from aspca.model.fitted import Model
 
+FORMATS = ("csv", "parquet")
+PartWriter = Callable[[Judged], None]
+
 
 def write_scores(
-    model: Model, table: Table, name: str | None, stream: TextIO, progress: Progress, *, lines: bool
+    model: Model, table: Table, name: str | None, write: PartWriter, progress: Progress
 ) -> tuple[int, int | None]:
-    """Write row, score and anomaly of every row, as CSV or as JSON lines.
+    """Write row, score and anomaly of every row of a table.
 
     Returns
     -------
@@ -24,19 +35,111 @@ def write_scores(
     anomalies : int or None
         None if the model has no limit.
     """
-    header = score_header(name)
-    writer = None if lines else CsvWriter(stream, header)
     rows, found = 0, 0
     known = True
     for part in judged(model, table, name, progress):
-        if writer is not None:
-            write_part(writer, part)
-        else:
-            flags = [None] * len(part.scores) if part.anomalies is None else part.anomalies.tolist()
-            names = [] if part.names is None else [part.names]
-            for values in zip(part.rows, *names, part.scores.tolist(), flags, strict=True):
-                stream.write(json.dumps(dict(zip(header, values, strict=True)), ensure_ascii=False, default=str) + "\n")
+        write(part)
         rows += len(part.scores)
         known = part.anomalies is not None
         found += 0 if part.anomalies is None else int(part.anomalies.sum())
     return rows, found if known else None
+
+
+def score_format(path: str, *, lines: bool) -> str:
+    """The format of a file of scores: "parquet" by its suffix, "jsonl" if `lines` are asked for, otherwise "csv".
+
+    Raises
+    ------
+    RequestError
+        Both are asked for.
+    """
+    parquet = Path(path).suffix.lower() in (".parquet", ".pq")
+    if parquet and lines:
+        raise RequestError(f"--json writes lines of JSON, but {path!r} is to be a Parquet file; give one of them.")
+    return "parquet" if parquet else "jsonl" if lines else "csv"
+
+
+def refuse_format(name: str) -> None:
+    """Raise RequestError unless scores can be written in this format."""
+    if name not in FORMATS:
+        raise RequestError(f"--scores must be csv or parquet, not {name!r}.")
+
+
+@contextlib.contextmanager
+def score_file(path: str, kind: str, name: str | None) -> Iterator[PartWriter]:
+    """A function that writes parts to a file, which is replaced as a whole at the end, or to stdout for "-".
+
+    Parameters
+    ----------
+    kind : as `score_format` says
+    name : the column that names rows, if any
+    """
+    with contextlib.ExitStack() as stack:
+        if kind == "parquet":
+            yield stack.enter_context(parquet_scores(stack.enter_context(replacing(path)), name))
+        else:
+            stream = sys.stdout if path == "-" else stack.enter_context(replaced_file(path))
+            yield stack.enter_context((json_scores if kind == "jsonl" else csv_scores)(stream, name))
+
+
+def score_header(name: str | None) -> list[str]:
+    """The columns of a file of scores; `name` is the column that names rows."""
+    columns = ["row", "score", "anomaly"]
+    return columns if name is None else [columns[0], *apart([name], columns), *columns[1:]]
+
+
+def apart(names: Sequence[str], taken: Sequence[str]) -> list[str]:
+    """Names of columns, told apart from those that are taken."""
+    return [f"id: {name}" if name in taken else name for name in names]
+
+
+@contextlib.contextmanager
+def csv_scores(stream: TextIO, name: str | None) -> Iterator[PartWriter]:
+    """A function that writes parts as lines of CSV; a missing verdict is empty."""
+    with CsvWriter(stream, score_header(name)) as writer:
+
+        def write(part: Judged) -> None:
+            names = [] if part.names is None else [part.names]
+            anomalies = [None] * len(part.scores) if part.anomalies is None else part.anomalies
+            writer.columns(np.array(part.rows), *names, part.scores, anomalies)
+
+        yield write
+
+
+@contextlib.contextmanager
+def json_scores(stream: TextIO, name: str | None) -> Iterator[PartWriter]:
+    """A function that writes parts as lines of JSON, one object each."""
+    header = score_header(name)
+
+    def write(part: Judged) -> None:
+        flags = [None] * len(part.scores) if part.anomalies is None else part.anomalies.tolist()
+        names = [] if part.names is None else [part.names]
+        for values in zip(part.rows, *names, part.scores.tolist(), flags, strict=True):
+            stream.write(json.dumps(dict(zip(header, values, strict=True)), ensure_ascii=False, default=str) + "\n")
+
+    yield write
+
+
+@contextlib.contextmanager
+def parquet_scores(stream: BinaryIO, name: str | None) -> Iterator[PartWriter]:
+    """A function that takes parts, which are all written at the end; rows are BIGINT, scores DOUBLE, names text."""
+    from aspca.engines.writing import Desk
+
+    with Desk() as desk:
+        types = {"row": "BIGINT", "score": "DOUBLE", "anomaly": "BOOLEAN"}
+        header = score_header(name)
+        desk.begin(header, [types.get(column, "VARCHAR") for column in header])
+
+        def write(part: Judged) -> None:
+            names = [] if part.names is None else [_texts(part.names)]
+            unknown = np.full(len(part.scores), None, dtype=object)
+            desk.add([np.array(part.rows), *names, part.scores, unknown if part.anomalies is None else part.anomalies])
+
+        yield write
+        desk.parquet(stream)
+
+
+def _texts(cells: Sequence[object]) -> np.ndarray[tuple[int], np.dtype[np.object_]]:
+    texts = np.empty(len(cells), dtype=object)
+    texts[:] = [None if cell is None else str(cell) for cell in cells]
+    return texts

@@ -7,17 +7,26 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from aspca.jobs.columns import Roles, refuse_missing
+from aspca.jobs.columns import Roles, refuse_values
 from aspca.jobs.errors import JobError
 from aspca.jobs.labels import truth_of
+from aspca.jobs.prepared_table import prepared
 from aspca.jobs.progress import Progress
 from aspca.jobs.table import Table, cells_beside
+from aspca.preparation import Preparation
 
 if TYPE_CHECKING:
     from aspca.estimators.selection import Selection
 
 
-def selected(table: Table, roles: Roles, parameters: dict[str, Any], n_resamples: int, progress: Progress) -> Selection:
+def selected(
+    table: Table,
+    roles: Roles,
+    plan: Preparation | None,
+    parameters: dict[str, Any],
+    n_resamples: int,
+    progress: Progress,
+) -> Selection:
     """`aspca.select` of a table, which is held in memory for it; returns its `Selection`."""
     # The only job that needs scikit-learn.
     from aspca.estimators.aspca import ASPCA
@@ -25,8 +34,9 @@ def selected(table: Table, roles: Roles, parameters: dict[str, Any], n_resamples
 
     progress.stage("Reading", table.count())
     parts = []
-    for batch in table.batches(roles.features):
-        refuse_missing(table, batch, roles.features)
+    names = roles.features if plan is None else plan.names
+    for batch in prepared(table, plan).batches(names):
+        refuse_values(table, batch, names)
         parts.append(batch.values)
         progress.advance(len(batch.values))
     if sum(map(len, parts)) < 2:

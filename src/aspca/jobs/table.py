@@ -28,6 +28,9 @@ class Table(Protocol):
 
     def count(self) -> int: ...
 
+    def where(self, row: int) -> str:
+        """The file and the place in it of a row, counted from 0."""
+
 
 @dataclass(frozen=True, eq=False)
 class ArrayTable:
@@ -50,6 +53,9 @@ class ArrayTable:
 
     def count(self) -> int:
         return len(self.values)
+
+    def where(self, row: int) -> str:
+        return f"{self.description}: row {row}"
 
     def cells(self, names: Sequence[str], size: int = 65536) -> Iterator[list[tuple[object, ...]]]:
         listed = [self.texts.get(n) or self.values[:, self.names.index(n)].tolist() for n in names]

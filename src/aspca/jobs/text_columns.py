@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from aspca.jobs.labels import LABELLIKE
+from aspca.jobs.labels import LABELLIKE, NORMAL
 from aspca.jobs.table import Table
 
 _LOOKED_AT = 2000
 _SHOWN = 24
+_CATEGORIES = 30
+# Other names of labels may as well be those of categories.
+_SURELY_LABELS = {"label", "labels", "anomaly", "is_anomaly", "outlier"}
 
 
 @dataclass(frozen=True)
@@ -29,6 +32,10 @@ class Text:
         Whether all are numbers, once a comma is read as a decimal point.
     like_labels : bool
         Whether its name or its few values are those of labels.
+    n_values : int
+        How many different cells it has.
+    few : bool
+        Whether these are so few that they are categories.
     """
 
     name: str
@@ -37,6 +44,8 @@ class Text:
     mostly_numbers: bool
     decimal_comma: bool
     like_labels: bool
+    n_values: int
+    few: bool
 
 
 def examined(table: Table, names: Sequence[str]) -> list[Text]:
@@ -64,7 +73,9 @@ def _examined(name: str, cells: list[object]) -> Text:
         distinct=all_differ and not mostly_numbers and not decimal_comma,
         mostly_numbers=mostly_numbers,
         decimal_comma=decimal_comma,
-        like_labels=name.strip().lower() in LABELLIKE or values == {"normal", "anomaly"},
+        like_labels=_like_labels(name, values),
+        n_values=len(values),
+        few=0 < len(values) <= min(_CATEGORIES, len(filled) // 2),
     )
 
 
@@ -74,3 +85,10 @@ def _is_number(cell: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def _like_labels(name: str, values: set[str]) -> bool:
+    """By its name, if need be with a value that says all is well; or by its values alone."""
+    name = name.strip().lower()
+    well = any(value.strip().lower() in NORMAL for value in values)
+    return name in _SURELY_LABELS or (name in LABELLIKE and well) or values == {"normal", "anomaly"}

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,10 +18,7 @@ from aspca.linalg.arrays import Bools, Floats, Ints
 from aspca.model.alarms import AlarmSettings, Floors, alarms_from_moments, needs_rows
 from aspca.model.blame import FeatureSplit
 from aspca.model.scores import score_variances, score_weights
-from aspca.moments import Moments
-
-if TYPE_CHECKING:
-    from aspca.moments.incomplete import IncompleteMoments
+from aspca.moments import IncompleteMoments, Moments
 
 
 @dataclass(frozen=True, eq=False)

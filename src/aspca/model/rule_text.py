@@ -60,7 +60,8 @@ def off_by(rule: Rule, deviation: float) -> str:
     if said.kinds == {"log"}:
         text = f"{100 * size:.2g} %" if size < _SMALL_LOG else f"a factor of {_shortened(np.exp(min(size, 700.0)), 3)}"
     else:
-        text = f"{size:.3g}{' days' if _are_dates(said) else ''}"
+        text = f"{size:,.0f}" if 1000 <= size < 1e7 else f"{size:.3g}"
+        text += " days" if _are_dates(said) else ""
     if len(said.features) == 1:
         term = np.flatnonzero(rule.equation.coefficients)[0]
         text += f" too {'high' if deviation * rule.coefficients[term] > 0 else 'low'}"

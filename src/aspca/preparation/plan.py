@@ -80,6 +80,6 @@ def missing_sentence(counts: dict[str, int], cure: str = 'allow them with missin
         f" and {len(found) - _MOST_NAMES} more" if len(found) > _MOST_NAMES else ""
     )
     return (
-        f"Values are missing (NaN) in column{'s' if len(found) > 1 else ''} {shown}: fill them, leave out their rows or "
-        f"columns, or {cure}."
+        f"Values are missing (NaN) in column{'s' if len(found) > 1 else ''} {shown}: fill them, leave out their rows "
+        f"or columns, or {cure}."
     )

@@ -16,7 +16,8 @@ GOOD = "a,b,c\n" + "".join(f"{i},{2 * i + i % 3},{i * i % 7}\n" for i in range(2
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "good.csv").write_text(GOOD)
-    (tmp_path / "text.csv").write_text("host,a,b\nx,1,2\ny,2,3\nz,3,5\n")
+    (tmp_path / "text.csv").write_text("host,a,b\nx,1,2\nx,2,3\nz,3,5\n")
+    (tmp_path / "zero.csv").write_text("a,b\n1,2\n0,3\n3,5\n")
     (tmp_path / "missing.csv").write_text("a,b\n1,2\n,3\n3,5\n")
     (tmp_path / "one.csv").write_text("a,b\n1,2\n")
     (tmp_path / "empty.csv").write_text("")
@@ -35,8 +36,13 @@ MISTAKES = [
     ("detect good.csv --frobnicate", 2, "No such option: --frobnicate"),
     ("detect nowhere.csv", 1, "nowhere.csv"),
     ("detect empty.csv", 1, "empty.csv"),
-    ("detect text.csv", 2, "--id host"),
-    ("detect missing.csv", 1, "Column 'a' of missing.csv has no number in row 1"),
+    ("detect text.csv", 2, "Column 'host' holds text ('x' in row 0) in text.csv, but rules are made of numbers: give"),
+    ("detect missing.csv", 1, "missing.csv: values are missing (NaN) in column 'a' (1): fill them, leave out"),
+    ("detect text.csv --log host", 2, "--log: column 'host' of text.csv holds text ('x' in row 0), but log takes"),
+    ("detect text.csv --categorical hose", 2, "--categorical: text.csv has no column 'hose'; did you mean 'host'?"),
+    ("detect text.csv --ignore host --transform a=ln", 2, "--transform takes a column and one of log, log1p"),
+    ("detect text.csv --ignore host --log a --date a", 2, "Column 'a' cannot be both log and date"),
+    ("detect zero.csv --log a", 1, "zero.csv: Column 'a' has the value 0 in row 1, but log needs values above 0"),
     ("detect one.csv", 1, "one.csv has 1 row"),
     ("detect good.csv --label d", 2, "--label: good.csv has no column 'd'"),
     ("detect text.csv --id host --label b", 2, "--label: column 'b' holds '2', '3', '5', of which one must say"),

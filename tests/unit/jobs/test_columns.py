@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from aspca.engines.source import Column
 from aspca.jobs.columns import roles_of
 from aspca.jobs.errors import JobError, RequestError
 from aspca.jobs.fitting import fit_table
@@ -15,6 +16,22 @@ from aspca.jobs.table import ArrayTable
 
 def made(numbers: dict[str, list[float]], **texts: list[str]) -> ArrayTable:
     return ArrayTable("t.csv", tuple(numbers), np.array(list(numbers.values())).T, texts)
+
+
+class Dated(ArrayTable):
+    """Its third and fourth columns are dates."""
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        return tuple(Column(one.name, "date" if k in (2, 3) else one.kind, 0) for k, one in enumerate(super().columns))
+
+
+class Empty(ArrayTable):
+    """Its texts are missing."""
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        return tuple(Column(one.name, one.kind, 4 if one.kind == "text" else 0) for one in super().columns)
 
 
 NUMBERS = {"a": [1.0, 2.5, 4.0, 3.0], "b": [2.0, 5.0, 8.0, 6.5]}
@@ -29,19 +46,16 @@ def test_numbers_are_features() -> None:
 @pytest.mark.parametrize(
     ("texts", "words"),
     [
-        (
-            {"host": ["w", "x", "y", "z"]},
-            r"Column 'host' holds text \('w' in row 0\).*--id host \(every value differs\)",
-        ),
-        ({"note": ["x", "x", "y", "y"]}, r"--ignore note;"),
+        ({"note": ["x", "x", "y", "y"]}, r"give --categorical note \(2 different values; or --ignore it\);"),
+        ({"note": ["x", "x", "y", "z"]}, r"give --ignore note;"),
         ({"cpu": ["1.5", "2", "n/a", "3"]}, r"holds text \('n/a' in row 2\).*or correct what is no number"),
         ({"label": ["x", "x", "y", "y"]}, r"--label label"),
         ({"cost": ["1,5", "2,5", "3", "3"]}, r"--decimal ,"),
-        ({"my note": ["x", "x", "y", "y"]}, r"--ignore 'my note'"),
-        (
-            {"one": ["w", "x", "y", "z"], "two": ["w", "x", "y", "z"]},
-            r"Columns 'one', 'two' hold .*--id one.*--ignore two",
-        ),
+        ({"kind": ["normal", "normal", "y", "y"]}, r"--label kind"),
+        ({"kind": ["x", "x", "y", "y"]}, r"--categorical kind"),
+        ({"my note": ["x", "x", "y", "z"]}, r"--ignore 'my note'"),
+        ({"one": ["w", "x", "y", "z"], "two": ["w", "x", "y", "z"]}, r"Column 'two' holds .*--ignore two"),
+        ({"one": ["v", "v", "v", "z"], "two": ["w", "x", "y", "y"]}, r"Columns 'one', 'two' hold .*--ignore two"),
     ],
 )
 def test_text_is_refused_with_advice(texts: dict[str, list[str]], words: str) -> None:
@@ -53,6 +67,48 @@ def test_a_role_makes_text_welcome() -> None:
     table = made(NUMBERS, host=["w", "x", "y", "z"], note=["", "", "", ""])
     roles = roles_of(table, name="host", ignore=["note"])
     assert (roles.features, roles.name) == (("a", "b"), "host")
+
+
+def test_texts_that_all_differ_name_the_rows() -> None:
+    roles = roles_of(made(NUMBERS, host=["w", "x", "y", "z"]))
+    assert (roles.features, roles.name) == (("a", "b"), "host")
+    assert "is different in every row, so it names the rows (as with --id)" in roles.remarks[0]
+
+
+def test_dates_time_the_rows() -> None:
+    table = Dated("t.csv", ("a", "b", "when", "then"), np.array([*NUMBERS.values(), [0, 1, 2, 3], [4, 5, 6, 7]]).T, {})
+    roles = roles_of(table, ignore=["then"])
+    assert (roles.features, roles.time) == (("a", "b"), "when")
+    assert "it times the rows (as with --time)" in roles.remarks[0]
+    with pytest.raises(RequestError, match=r"Column 'then' holds dates.*give --date then \(or --ignore it\)"):
+        roles_of(table)
+    roles = roles_of(table, kinds={"then": "date", "when": "date"})
+    assert (roles.features, roles.time) == (("a", "b", "when", "then"), None)
+    with pytest.raises(RequestError, match="--date: column 'a' of t.csv holds no dates, but numbers"):
+        roles_of(table, ignore=["then"], kinds={"a": "date"})
+
+
+def test_a_column_without_values_is_left_out() -> None:
+    table = made(NUMBERS, nothing=["", "", "", ""])
+    table = Empty(table.description, table.names, table.values, table.texts)
+    roles = roles_of(table)
+    assert roles.features == ("a", "b")
+    assert roles.remarks == ("Column 'nothing' has no values, so it is left out.",)
+
+
+def test_what_columns_are_to_become() -> None:
+    table = made(NUMBERS, hue=["x", "x", "y", "y"])
+    roles = roles_of(table, kinds={"hue": "one-hot", "a": "log"})
+    assert roles.features == ("a", "b", "hue")
+    assert roles.kinds == {"hue": "one-hot", "a": "log"}
+    for kinds, options, words in (
+        ({"hui": "codes"}, {}, r"--categorical: t.csv has no column 'hui'; did you mean 'hue'\?"),
+        ({"hue": "log"}, {}, r"--log: column 'hue' of t.csv holds text \('x' in row 0\), but log takes numbers"),
+        ({"hue": "sqrt"}, {}, r"--transform: column 'hue' .* but sqrt takes numbers"),
+        ({"a": "log"}, {"ignore": ["a"]}, "--log: column 'a' has another role already"),
+    ):
+        with pytest.raises(RequestError, match=words):
+            roles_of(table, kinds=kinds, **options)
 
 
 @pytest.mark.parametrize("name", ["id", "ID", "row", "index", "user_id", "Unnamed: 0", ""])
@@ -93,7 +149,7 @@ def test_rules_learned_elsewhere_need_their_columns() -> None:
 
 def test_missing_values_and_too_few_rows() -> None:
     missing = made({"a": [1.0, np.nan, 2.0], "b": [1.0, 2.0, 3.0]})
-    with pytest.raises(JobError, match=r"Column 'a' of t\.csv has no number in row 1"):
+    with pytest.raises(JobError, match=r"t\.csv: row 1 has no value in column 'a'"):
         fit_table(missing, ("a", "b"), settings_of({}), Silent())
     for n, words in ((0, "no rows"), (1, "1 row")):
         table = made({name: values[:n] for name, values in NUMBERS.items()})

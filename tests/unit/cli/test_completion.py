@@ -1,0 +1,80 @@
+"""Shells complete commands, options and what the options take."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from aspca.cli import options, rules
+from aspca.jobs.settings import PRESETS
+from aspca.model.limits import LIMITS
+from aspca.model.scaling import SCALINGS
+from aspca.model.scores import SCORES
+from aspca.model.subspace import VARIANTS
+
+ASPCA = f"{sys.executable} -m aspca"
+
+
+def completed(words: str) -> set[str]:
+    """What bash is offered for the last word."""
+    number = len(words.split(" ")) - 1
+    done = subprocess.run(
+        [sys.executable, "-m", "aspca"],
+        env={**os.environ, "_ASPCA_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(number)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stderr == ""
+    return set(done.stdout.split())
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        ("aspca de", {"demo", "detect"}),
+        ("aspca detect --var", {"--variant"}),
+        ("aspca detect x.csv --variant B", {"BG", "B"}),
+        ("aspca fit x.csv --limit p", {"pearson", "pot"}),
+        ("aspca select x.csv --score ", set(SCORES)),
+        ("aspca detect --preset ", {"paper"}),
+        ("aspca rules model.json --format m", {"markdown"}),
+        # Nothing, so that the shell offers files.
+        ("aspca detect me", set()),
+    ],
+)
+def test_offers(words: str, offered: set[str]) -> None:
+    assert completed(words) == offered
+
+
+def test_what_is_offered_is_what_is_allowed() -> None:
+    assert set(options.VARIANTS) == set(VARIANTS)
+    assert set(options.SCORES) == set(SCORES)
+    assert set(options.SCALINGS) == set(SCALINGS)
+    assert set(options.PRESETS) == set(PRESETS)
+    # Conformal limits need rows that a command does not have.
+    assert set(options.LIMITS) == set(LIMITS) - {"conformal"}
+    assert set(rules.FORMATS) == {"text", "json", "markdown"}
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
+def test_bash_can_use_the_script(tmp_path: Path) -> None:
+    environment = {**os.environ, "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}
+    script = subprocess.run(
+        [sys.executable, "-m", "aspca", "--show-completion", "bash"],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    command = tmp_path / "aspca"
+    command.write_text(f'#!/bin/sh\nexec {ASPCA} "$@"\n')
+    command.chmod(0o755)
+    asked = f"{script}\nCOMP_WORDS=(aspca com)\nCOMP_CWORD=1\n_aspca_completion {command}\necho ${{COMPREPLY[@]}}\n"
+    done = subprocess.run(["bash", "-c", asked], capture_output=True, text=True, check=True)
+    assert done.stdout == "compare\n"

@@ -1,0 +1,87 @@
+"""A command starts with what it needs: scoring by a stored model without scipy, help without numpy."""
+
+from __future__ import annotations
+
+import csv
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from aspca import ASPCA
+from aspca.files.model_file import write_model
+from aspca.linalg.arrays import Floats
+
+NAMES = ["load", "requests", "memory", "busy"]
+# The last line of stderr lists the packages that are loaded once the command is done.
+COMMAND = (
+    "import json, sys; from aspca.cli.main import main; code = main(sys.argv[1:]); "
+    "print(json.dumps(sorted({name.partition('.')[0] for name in sys.modules})), file=sys.stderr); sys.exit(code)"
+)
+
+
+def loaded_by(*arguments: str, cwd: Path) -> tuple[str, set[str]]:
+    """What a command prints, and the packages that a fresh interpreter has loaded after it."""
+    command = [sys.executable, "-c", COMMAND, *arguments]
+    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout, set(json.loads(done.stderr.splitlines()[-1]))
+
+
+@pytest.fixture(scope="module")
+def rows() -> Floats:
+    """Rows of numbers, whole numbers and truth values (n, 4), one rule among them."""
+    rng = np.random.default_rng(5)
+    load = rng.normal(size=300)
+    requests = np.round(100.0 * load)
+    return np.column_stack([load, requests, 2.0 * load + 0.01 * rng.normal(size=300), rng.random(300) < 0.5])
+
+
+@pytest.fixture(scope="module")
+def here(rows: Floats, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("start")
+    with (folder / "rows.csv").open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["host", *NAMES])
+        for number, (load, requests, memory, busy) in enumerate(rows.tolist()):
+            writer.writerow([f"h{number}", load, int(requests), memory, "true" if busy else "false"])
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("parameters", "stored", "options"),
+    [
+        ({}, {}, []),
+        ({"alarm": "any", "score": "standardized", "limit": "box"}, {}, ["--id", "host"]),
+        ({"limit": "quantile", "rule_limit": "pot"}, {"private": True}, ["--json"]),
+        ({"alarm": "rule", "score": "spe"}, {"moments": False}, ["--id", "host", "--json"]),
+    ],
+)
+def test_scoring_loads_no_more_than_it_needs(
+    parameters: dict[str, object],
+    stored: dict[str, bool],
+    options: list[str],
+    rows: Floats,
+    here: Path,
+    tmp_path: Path,
+) -> None:
+    model = replace(ASPCA(**parameters).fit(rows).model_, names=tuple(NAMES))
+    write_model(model, tmp_path / "model.json", **stored)
+    printed, loaded = loaded_by("score", "rows.csv", "--model", str(tmp_path / "model.json"), *options, cwd=here)
+    assert not loaded & {"scipy", "sklearn", "threadpoolctl", "rich", "pandas", "pyarrow", "matplotlib"}
+    # It was the real thing: the scores are there, and are those of the model that was stored.
+    lines = printed.splitlines()
+    found = [json.loads(line) for line in lines] if "--json" in options else list(csv.DictReader(lines))
+    assert [float(line["score"]) for line in found] == pytest.approx(model.scorer.score(rows), rel=1e-9)
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["score", "--help"], ["detect", "--help"]])
+def test_help_loads_no_more_than_it_needs(arguments: list[str], tmp_path: Path) -> None:
+    printed, loaded = loaded_by(*arguments, cwd=tmp_path)
+    assert "aspca" in printed
+    assert "typer" in loaded
+    assert not loaded & {"numpy", "scipy", "sklearn", "duckdb", "pandas", "rich"}
