@@ -15,6 +15,7 @@ from aspca.cli import options as o
 
 if TYPE_CHECKING:
     from aspca.jobs.detection import Detection
+    from aspca.jobs.table import Table
 
 
 def run(
@@ -31,6 +32,7 @@ def run(
     transform: o.Transform = None,
     date: o.Date = None,
     allow_missing: o.AllowMissing = False,
+    by: o.By = None,
     patience: Annotated[
         float | None,
         typer.Option("--patience", metavar="X", help="Longest gap in an incident, in units of --time (s for dates)."),
@@ -49,6 +51,7 @@ def run(
     score: o.Score = None,
     scaling: o.Scaling = None,
     limit: o.Limit = None,
+    calibrate: o.Calibrate = None,
     level: o.Level = None,
     contamination: o.Contamination = None,
     preset: o.Preset = None,
@@ -69,15 +72,17 @@ def run(
 
     Writes FILE.aspca/ with scores.csv, explanations.csv, model.json and, with
     --time, incidents.csv; the folder is replaced as a whole. --csv prints what
-    explanations.csv holds.
+    explanations.csv holds. With --by it has a folder for each category.
 
     Example:  aspca detect metrics.csv --id host --ignore comment
     """
     from aspca.cli.main import ANOMALIES, FINE
     from aspca.cli.reading import kinds_of, opened, options_of
     from aspca.cli.talk import Talk
-    from aspca.jobs.columns import roles_of
-    from aspca.jobs.detection import detect
+    from aspca.jobs.by_category import detect_by_category
+    from aspca.jobs.column_advice import refuse_absent
+    from aspca.jobs.columns import refuse_other_columns, roles_of
+    from aspca.jobs.detection import detect, gap_remarks
     from aspca.jobs.errors import RequestError
     from aspca.jobs.fitting import fit_table
     from aspca.jobs.folder import place_of, refuse_foreign, replaced_folder
@@ -86,8 +91,11 @@ def run(
     from aspca.jobs.settings import number_or_word, settings_of
 
     talk = Talk(quiet)
-    if json and csv:
-        raise RequestError("--json and --csv exclude each other; give one of them.")
+    for one, other, both in (("--json", "--csv", json and csv), ("--by", "--csv", by is not None and csv)):
+        if both:
+            raise RequestError(f"{one} and {other} exclude each other; give one of them.")
+    if by is not None and calibrate:
+        raise RequestError("--by and --calibrate exclude each other; give one of them.")
     refuse_format(scores)
     if no_output and output is not None:
         raise RequestError("--output and --no-output exclude each other; give one of them.")
@@ -104,6 +112,7 @@ def run(
             "contamination": number_or_word(contamination),
         },
         preset,
+        calibrated=bool(calibrate),
     )
     kinds = kinds_of(categorical, log, transform, date)
     reading = options_of(delimiter, encoding, decimal, header)
@@ -114,21 +123,44 @@ def run(
         scratch = kept.enter_context(TemporaryDirectory(prefix="aspca-")) if place is None else place
         with talk.progress() as progress, opened(files, reading) as table, ExitStack() as stack:
             learned = stack.enter_context(opened(train, reading)) if train else None
-            roles = roles_of(table, ignore=ignore or (), name=id, time=time, label=label, kinds=kinds, learned=learned)
-            source = table if learned is None else learned
-            plan = plan_of(source, roles, gaps=allow_missing)
-            model = fit_table(source, roles.features, settings, progress, plan)
+            kept_out = stack.enter_context(opened(calibrate, reading)) if calibrate else None
+            if by is not None:
+                refuse_absent(table, by, "--by")
+            aside = [*(ignore or ()), *([] if by is None else [by])]
+            roles = roles_of(table, ignore=aside, name=id, time=time, label=label, kinds=kinds, learned=learned)
+            if kept_out is not None:
+                refuse_other_columns(kept_out, {one: kinds.get(one, "number") for one in roles.features}, "the rules")
+
+            def judged(source: Table, table: Table, folder: Path) -> Detection:
+                plan = plan_of(source, roles, gaps=allow_missing)
+                model = fit_table(source, roles.features, settings, progress, plan, kept_out)
+                return detect(model, table, roles, folder, progress, most=top, patience=patience, scores_as=scores)
+
             folder = Path(scratch) if place is None else stack.enter_context(replaced_folder(place))
-            found = detect(model, table, roles, folder, progress, most=top, patience=patience, scores_as=scores)
+            found: dict[str | None, Detection] = {}
+            if by is None:
+                found[None] = judged(table if learned is None else learned, table, folder)
+            else:
+                found.update(detect_by_category(table, learned, by, folder, judged))
         # By now the folder is in its place, whatever happens to what is printed.
-        for remark in roles.remarks:
+        for remark in (*roles.remarks, *gap_remarks(found)):
             talk.say(remark)
-        _show(found, table.description, Path(scratch), place, top, json, csv)
-    talk.say(f"{found.n_rows:,} rows judged, {found.n_anomalies:,} flagged." + (f" Wrote {place}/." if place else ""))
-    return ANOMALIES if fail_on_anomaly and found.n_anomalies else FINE
+        _show(found, by, table.description, Path(scratch), place, top, json, csv)
+    rows, anomalies = (sum(getattr(one, name) for one in found.values()) for name in ("n_rows", "n_anomalies"))
+    talk.say(f"{rows:,} rows judged, {anomalies:,} flagged." + (f" Wrote {place}/." if place else ""))
+    return ANOMALIES if fail_on_anomaly and anomalies else FINE
 
 
-def _show(found: Detection, source: str, folder: Path, place: str | None, most: int, json: bool, csv: bool) -> None:
+def _show(
+    found: dict[str | None, Detection],
+    by: str | None,
+    source: str,
+    folder: Path,
+    place: str | None,
+    most: int,
+    json: bool,
+    csv: bool,
+) -> None:
     if csv:
         with open(folder / "explanations.csv", encoding="utf-8", newline="") as stream:
             shutil.copyfileobj(stream, sys.stdout)
@@ -137,20 +169,14 @@ def _show(found: Detection, source: str, folder: Path, place: str | None, most: 
         from aspca.cli.documents import detection_document
         from aspca.cli.talk import write_json
 
-        write_json(detection_document(found, source, place))
+        documents = {category: detection_document(one, source, place) for category, one in found.items()}
+        categories = [{"category": category, **document} for category, document in documents.items()]
+        write_json(documents[None] if by is None else {"by": by, "categories": categories})
         return
-    from aspca.cli.pages import count, show_evaluation, show_findings, show_incidents, show_rules
+    from aspca.cli.pages import show_detection
     from aspca.cli.talk import console
 
-    out, model = console(), found.model
-    out.print(f"{count(model.moments.n_rows, 'row')} learned from, {count(len(model.names), 'feature')}")
-    show_rules(out, model.rules)
-    out.print()
-    more = "" if place is None else f" in {place}/explanations.csv"
-    show_findings(out, found.findings, found.n_anomalies, model.alarms.the_total(), more)
-    if found.incidents:
-        out.print()
-        show_incidents(out, found.incidents, model.rules, most)
-    if found.evaluation is not None:
-        out.print()
-        show_evaluation(out, found.evaluation)
+    out = console()
+    for number, (category, one) in enumerate(found.items()):
+        inside = place if by is None or place is None else f"{place}/category-{number:03d}"
+        show_detection(out, one, inside, most, None if by is None else f"{by} = {category}")

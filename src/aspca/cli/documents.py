@@ -65,6 +65,7 @@ def detection_document(found: Detection, source: str, folder: str | None) -> dic
         "source": source,
         "n_rows": found.n_rows,
         "n_anomalies": found.n_anomalies,
+        "n_partly": found.n_partly,
         **rules_document(found.model, ()),
         "anomalies": [finding_document(one) for one in found.findings],
         "evaluation": evaluation,

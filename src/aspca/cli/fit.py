@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import nullcontext
 
 from aspca.cli import options as o
 
@@ -26,6 +27,7 @@ def run(
     score: o.Score = None,
     scaling: o.Scaling = None,
     limit: o.Limit = None,
+    calibrate: o.Calibrate = None,
     level: o.Level = None,
     contamination: o.Contamination = None,
     preset: o.Preset = None,
@@ -46,7 +48,7 @@ def run(
     from aspca.cli.reading import kinds_of, opened, options_of
     from aspca.cli.talk import Talk, console, write_json
     from aspca.files.model_file import write_model
-    from aspca.jobs.columns import roles_of
+    from aspca.jobs.columns import refuse_other_columns, roles_of
     from aspca.jobs.fitting import fit_table
     from aspca.jobs.preparing import plan_of
     from aspca.jobs.replaced_file import refuse_special
@@ -66,6 +68,7 @@ def run(
             "contamination": number_or_word(contamination),
         },
         preset,
+        calibrated=bool(calibrate),
     )
     if model != "-":
         refuse_special(model, files)
@@ -74,7 +77,10 @@ def run(
     with talk.progress() as progress, opened(files, reading) as table:
         roles = roles_of(table, ignore=ignore or (), name=id, time=time, label=label, kinds=kinds)
         plan = plan_of(table, roles, gaps=allow_missing)
-        fitted = fit_table(table, roles.features, settings, progress, plan)
+        with opened(calibrate, reading) if calibrate else nullcontext() as kept_out:
+            if kept_out is not None:
+                refuse_other_columns(kept_out, {one: kinds.get(one, "number") for one in roles.features}, "the rules")
+            fitted = fit_table(table, roles.features, settings, progress, plan, kept_out)
     for remark in roles.remarks:
         talk.say(remark)
     if model == "-":

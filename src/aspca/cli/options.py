@@ -60,6 +60,8 @@ AllowMissing = Annotated[
     bool, typer.Option("--allow-missing", help="Learn and judge with gaps: rows by the rules they have values for.")
 ]
 
+By = Annotated[str | None, typer.Option("--by", metavar="COL", help="One model for each category of this column.")]
+
 # What to learn
 NComponents = Annotated[str | None, typer.Option("--n-components", metavar="N|auto", help="How many rules.")]
 Alpha = Annotated[str | None, typer.Option("--alpha", metavar="X|auto", help="Weight of sparsity.")]
@@ -88,8 +90,14 @@ Limit = Annotated[
     typer.Option(
         "--limit",
         metavar="NAME|X",
-        help="pearson (default), box, jackson-mudholkar, quantile, pot, or a number.",
+        help="pearson (default), box, jackson-mudholkar, quantile, pot, conformal (with --calibrate), or a number.",
         autocompletion=one_of(*LIMITS),
+    ),
+]
+Calibrate = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--calibrate", metavar="FILE", help="Normal rows kept out of the fit, for --limit conformal; repeatable."
     ),
 ]
 Level = Annotated[

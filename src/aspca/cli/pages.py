@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from aspca.jobs.comparison import Comparison
+    from aspca.jobs.detection import Detection
     from aspca.jobs.explaining import Reason
     from aspca.jobs.findings import Break, Finding
     from aspca.jobs.labels import Evaluation
@@ -122,6 +124,26 @@ def _show_breaks(console: Console, findings: Sequence[Finding]) -> None:
     show_cut(console, titles, rows, 4)
 
 
+def show_detection(console: Console, found: Detection, folder: str | None, most: int, title: str | None) -> None:
+    """All that `aspca detect` tells about a table, or about one category of it, whose name is then the title."""
+    model = found.model
+    if title is not None:
+        console.print(text(f"== {title}"))
+    console.print(f"{count(model.moments.n_rows, 'row')} learned from, {count(len(model.names), 'feature')}")
+    show_rules(console, model.rules)
+    console.print()
+    more = "" if folder is None else f" in {folder}/explanations.csv"
+    show_findings(console, found.findings, found.n_anomalies, model.alarms.the_total(), more)
+    if found.incidents:
+        console.print()
+        show_incidents(console, found.incidents, model.rules, most)
+    if found.evaluation is not None:
+        console.print()
+        show_evaluation(console, found.evaluation)
+    if title is not None:
+        console.print()
+
+
 def show_evaluation(console: Console, found: Evaluation) -> None:
     """How the anomalies agree with labels."""
     precision = "" if found.precision is None else f", precision {found.precision:.3f}"
@@ -183,8 +205,16 @@ def _cure(broken: Break, wide: bool) -> str:
     for name, (value, wanted) in told[: _COLUMNS_TOLD if wide else 1]:
         column = text(name)
         column.truncate(2 * _NAME if wide else _NAME, overflow="ellipsis")
-        parts.append(f"{column} {value_text(wanted)} (not {value_text(value)})")
+        parts.append(f"{column} {value_text(_as_exact(wanted, value))} (not {value_text(value)})")
     return " or ".join(parts)
+
+
+def _as_exact(wanted: Value, value: Value) -> Value:
+    """What is wanted to as many decimals as four digits of the larger have: 0 beside 1.119, not -0.0001392."""
+    if not isinstance(wanted, float) or not isinstance(value, float):
+        return wanted
+    size = max(abs(wanted), abs(value))
+    return round(wanted, 3 - math.floor(math.log10(size))) + 0.0 if size > 0 else wanted
 
 
 def _cell(value: Value) -> Text:

@@ -52,7 +52,7 @@ def run(
         refuse_other_columns(table, kinds_of(stored.names, stored.preparation), "the rules of the model")
         if id is not None:
             refuse_absent(table, id, "--id")
-        with score_file(output, kind, id) as write:
+        with score_file(output, kind, id, stored.allows_gaps) as write:
             rows, found = write_scores(stored, table, id, write, progress)
     if found is None:
         talk.say(f"{rows:,} rows scored; the model has no limit, so none is called an anomaly.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,6 +32,8 @@ class Detection:
     ----------
     model : Model
     n_rows, n_anomalies : int
+    n_partly : int
+        Rows with gaps, that were judged by some of the rules only.
     findings : tuple of Finding
         The anomalies of highest score, worst first.
     evaluation : Evaluation or None
@@ -43,6 +45,7 @@ class Detection:
     model: Model
     n_rows: int
     n_anomalies: int
+    n_partly: int
     findings: tuple[Finding, ...]
     evaluation: Evaluation | None
     incidents: tuple[Incident, ...] | None
@@ -77,8 +80,9 @@ def detect(
     worst = _Worst(most)
     timeline = None if roles.time is None else Timeline(table, roles.time)
     scores, flagged = [], []
+    partly = 0
     with (
-        _score_file(folder, scores_as, roles.name) as write,
+        _score_file(folder, scores_as, roles.name, model.allows_gaps) as write,
         _reason_file(folder, model, roles.name) as reasons,
     ):
         for part in judged(model, table, roles.name, progress):
@@ -92,6 +96,7 @@ def detect(
                 timeline.add(part)
             scores.append(part.scores)
             flagged.append(anomalies)
+            partly += 0 if part.shares is None else int((part.shares < 1.0).sum())
     if not scores:
         raise JobError(f"{table.description} has no rows to judge.")
     write_model(model, folder / "model.json", naming="table")
@@ -104,7 +109,7 @@ def detect(
     if timeline is not None:
         incidents = timeline.incidents(model, patience)
         _write_incidents(folder / "incidents.csv", model, incidents, timeline)
-    return Detection(model, alarms.size, int(alarms.sum()), worst.findings(model), evaluation, incidents)
+    return Detection(model, alarms.size, int(alarms.sum()), partly, worst.findings(model), evaluation, incidents)
 
 
 class _Worst:
@@ -122,7 +127,7 @@ class _Worst:
         self._named = part.names is not None
         for i in found:
             name = None if part.names is None else part.names[i]
-            self._kept.append((-float(part.scores[i]), part.start + int(i), name, part.values[i].copy()))
+            self._kept.append((-float(part.scores[i]), int(part.rows[i]), name, part.values[i].copy()))
         self._kept.sort(key=lambda one: one[:2])
         del self._kept[self._most :]
 
@@ -135,14 +140,14 @@ class _Worst:
 
 
 @contextlib.contextmanager
-def _score_file(folder: Path, scores: str, name: str | None) -> Iterator[PartWriter]:
+def _score_file(folder: Path, scores: str, name: str | None, gaps: bool) -> Iterator[PartWriter]:
     if scores == "parquet":
-        with open(folder / "scores.parquet", "xb") as stream, parquet_scores(stream, name) as write:
+        with open(folder / "scores.parquet", "xb") as stream, parquet_scores(stream, name, gaps) as write:
             yield write
     else:
         with (
             open(folder / "scores.csv", "x", encoding="utf-8", newline="") as text,
-            csv_scores(text, name) as write,
+            csv_scores(text, name, gaps) as write,
         ):
             yield write
 
@@ -163,8 +168,11 @@ def _write_reasons(writer: CsvWriter, model: Model, part: Judged) -> None:
     found = part.found
     if found.size == 0:
         return
-    first, *columns = model.explain(part.values[found], (part.start + found).tolist()).lines().values()
-    names = [] if part.names is None else [[part.names[row - part.start] for row in first]]
+    first, *columns = model.explain(part.values[found], part.rows[found].tolist()).lines().values()
+    names = []
+    if part.names is not None:
+        called = {row: part.names[i] for row, i in zip(part.rows[found].tolist(), found.tolist(), strict=True)}
+        names = [[called[row] for row in first]]
     writer.columns(np.array(first), *names, *columns)
 
 
@@ -186,3 +194,23 @@ def _write_incidents(path: Path, model: Model, incidents: Sequence[Incident], ti
 
 def _moment(time: object) -> object:
     return str(time) if isinstance(time, np.datetime64) else float(time)  # type: ignore[arg-type]  # a number otherwise
+
+
+def gap_remarks(found: Mapping[str | None, Detection]) -> list[str]:
+    """Sentences about values that were missing, for each category or for all."""
+    remarks = []
+    for category, one in found.items():
+        gaps = one.model.gaps
+        if gaps is None or not (gaps.missing.any() or one.n_partly):
+            continue
+        missing = (
+            f"{int(gaps.missing.sum()):,} values are missing in {int((gaps.missing > 0).sum())} features of the rows"
+        )
+        steps = f"{gaps.iterations} steps" + ("" if gaps.converged else ", not converged")
+        left_out = f" {gaps.left_out:,} rows could not be used for that." if gaps.left_out else ""
+        whose = "" if category is None else f"{category}: "
+        remarks.append(
+            f"{whose}{missing} learned from; mean and covariance are the likeliest given the others ({steps})."
+            f"{left_out} {one.n_partly:,} rows were judged by some of the rules only."
+        )
+    return remarks

@@ -10,7 +10,7 @@ import numpy as np
 
 from aspca.jobs.columns import refuse_values
 from aspca.jobs.errors import JobError
-from aspca.jobs.prepared_table import PreparedTable
+from aspca.jobs.prepared_table import PreparedTable, prepared
 from aspca.jobs.progress import Progress
 from aspca.jobs.table import Table
 from aspca.linalg.arrays import Floats
@@ -50,7 +50,12 @@ def _gathered(start: AnyMoments, table: Table, names: Sequence[str], progress: P
 
 
 def fit_table(
-    table: Table, names: Sequence[str], settings: Settings, progress: Progress, plan: Preparation | None = None
+    table: Table,
+    names: Sequence[str],
+    settings: Settings,
+    progress: Progress,
+    plan: Preparation | None = None,
+    kept_out: Table | None = None,
 ) -> Model:
     """The model of a table; the same as `ASPCA.fit` of its rows.
 
@@ -60,6 +65,8 @@ def fit_table(
         The columns that rules are made of, where they are taken as they are.
     plan : Preparation or None
         What becomes of the columns, where they are not.
+    kept_out : Table or None
+        Rows that take no part in the fit, for a limit that asks for such.
 
     Raises
     ------
@@ -71,6 +78,9 @@ def fit_table(
     gaps = None
     if plan is not None:
         table, names = PreparedTable(table, plan), plan.names
+    # The solver loads it later, when its threads could not be held back any more.
+    import scipy.linalg  # noqa: F401
+
     with blas_threads_for(len(names)):
         if plan is not None and plan.missing == "allow":
             rows = _gathered(IncompleteMoments.empty(len(names)), table, names, progress, gaps=True)
@@ -94,16 +104,17 @@ def fit_table(
 
         model = fit_model(moments, settings, names, callback=solved, preparation=plan, gaps=gaps)
         if settings.alarms.from_rows:
-            scores = _scores(model, table, names, progress)
+            scores = _scores(model, table if kept_out is None else prepared(kept_out, plan), names, progress)
             model = replace(model, alarms=alarms_from_rows(model.alarms, model.floors, scores, None, None))
     return model
 
 
 def _scores(model: Model, table: Table, names: Sequence[str], progress: Progress) -> Floats:
     """The scores of all rows (n,): eight bytes each, whatever the width of the table."""
-    progress.stage("Setting the limit", model.moments.n_rows)
+    progress.stage("Setting the limit", table.count())
     parts = []
     for batch in table.batches(names):
+        refuse_values(table, batch, names, gaps=model.allows_gaps)
         parts.append(model.score(batch.values))
         progress.advance(len(batch.values))
     return np.concatenate(parts)

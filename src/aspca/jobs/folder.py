@@ -6,6 +6,7 @@ import contextlib
 import ctypes
 import errno
 import os
+import re
 import shutil
 import sys
 from collections.abc import Iterator, Sequence
@@ -16,8 +17,12 @@ from aspca.files.staging import staged_beside
 from aspca.jobs.errors import RequestError
 
 # All that a folder of outputs may hold; a folder with anything else in it is somebody's own.
-OUTPUTS = frozenset({"data.csv", "explanations.csv", "incidents.csv", "model.json", "scores.csv", "scores.parquet"})
+OUTPUTS = frozenset(
+    {"categories.csv", "data.csv", "explanations.csv", "incidents.csv", "model.json", "scores.csv", "scores.parquet"}
+)
 SUFFIX = ".aspca"
+# Beside them one folder per category, see `by_category`.
+_CATEGORY = re.compile(r"category-[0-9]{3}")
 
 _SWAP = 2  # RENAME_EXCHANGE of Linux, RENAME_SWAP of macOS
 _HERE = -100  # AT_FDCWD
@@ -43,7 +48,7 @@ def replaced_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
         staged = Path(path)
         try:
             yield staged
-            for file in staged.iterdir():
+            for file in staged.rglob("*"):
                 _force_to_disk(file)
             # It may have been filled by others in the meantime.
             refuse_foreign(target)
@@ -78,7 +83,8 @@ def refuse_foreign(path: str | os.PathLike[str]) -> None:
 def _strange(folder: Path) -> str | None:
     """The first thing in a folder that is no output; outputs of an output may stand beside it."""
     for entry in sorted(folder.iterdir()):
-        inner = entry.is_dir() and not entry.is_symlink() and entry.name.removesuffix(SUFFIX) in OUTPUTS
+        ours = entry.name.removesuffix(SUFFIX) in OUTPUTS or _CATEGORY.fullmatch(entry.name)
+        inner = entry.is_dir() and not entry.is_symlink() and ours
         if (inner and _strange(entry) is not None) or (not inner and entry.name not in OUTPUTS):
             return entry.name
     return None

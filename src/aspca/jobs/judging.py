@@ -9,11 +9,13 @@ from itertools import islice
 import numpy as np
 
 from aspca.jobs.columns import refuse_values
+from aspca.jobs.part_table import row_numbers
 from aspca.jobs.prepared_table import prepared
 from aspca.jobs.progress import Progress
 from aspca.jobs.table import Table, cells_beside
 from aspca.linalg.arrays import Bools, Floats, Ints
 from aspca.model.fitted import Model
+from aspca.solvers.threads import blas_threads_for
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,8 +24,8 @@ class Judged:
 
     Attributes
     ----------
-    start : int
-        Position of its first row, from 0.
+    rows : ndarray of shape (m,)
+        Numbers of its rows, from 0.
     values : ndarray of shape (m, p)
         The features, in the model's order.
     scores : ndarray of shape (m,)
@@ -31,17 +33,16 @@ class Judged:
         None while the model's limits wait for rows.
     names : list of m, or None
         The rows' own names, if a column holds them.
+    shares : ndarray of shape (m,) or None
+        The share of rules that each row was judged by, where values may be missing.
     """
 
-    start: int
+    rows: Ints
     values: Floats
     scores: Floats
     anomalies: Bools | None
     names: list[object] | None
-
-    @property
-    def rows(self) -> range:
-        return range(self.start, self.start + len(self.scores))
+    shares: Floats | None = None
 
     @property
     def found(self) -> Ints:
@@ -53,15 +54,19 @@ def judged(model: Model, table: Table, name: str | None, progress: Progress) -> 
     """The rows of a table judged by a model, in parts; `name` is the column that names rows, if any."""
     progress.stage("Scoring", table.count())
     beside = None if name is None else cells_beside(table, name)
-    for batch in prepared(table, model.preparation).batches(model.names):
-        values = batch.values
-        if not len(values):
-            continue
-        refuse_values(table, batch, model.names, gaps=model.allows_gaps)
-        scores = model.score(values)
-        names = None if beside is None else list(islice(beside, len(values)))
-        yield Judged(batch.start, values, scores, _anomalies(model, values, scores), names)
-        progress.advance(len(values))
+    # Rows are multiplied by small matrices, block by block: a second thread would only wait for the first.
+    with blas_threads_for(len(model.names)):
+        for batch in prepared(table, model.preparation).batches(model.names):
+            values = batch.values
+            if not len(values):
+                continue
+            refuse_values(table, batch, model.names, gaps=model.allows_gaps)
+            scores = model.score(values)
+            names = None if beside is None else list(islice(beside, len(values)))
+            rows = row_numbers(table, batch.start, len(values))
+            shares = model.share_of_rules(values) if model.allows_gaps else None
+            yield Judged(rows, values, scores, _anomalies(model, values, scores), names, shares)
+            progress.advance(len(values))
 
 
 def _anomalies(model: Model, values: Floats, scores: Floats) -> Bools | None:

@@ -37,7 +37,8 @@ def replaced_file(path: str | os.PathLike[str]) -> Iterator[TextIO]:
 def refuse_special(path: str | os.PathLike[str], inputs: Sequence[str] = ()) -> None:
     """Raise RequestError for a folder, a device, a pipe or one of the inputs, whose place no output should take."""
     target = Path(os.path.realpath(path))
-    if any(os.path.realpath(one) == str(target) for one in inputs):
+    # A NUL would be refused here with other words than the reader has for it.
+    if any(os.path.realpath(one) == str(target) for one in inputs if "\0" not in one):
         raise RequestError(f"{str(path)!r} is read from, so it cannot be written to as well; name another file.")
     if not target.parent.is_dir():
         raise RequestError(f"There is no folder {str(target.parent)!r} to write {target.name!r} in; create it first.")

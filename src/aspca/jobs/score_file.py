@@ -18,6 +18,7 @@ from aspca.jobs.judging import Judged, judged
 from aspca.jobs.progress import Progress
 from aspca.jobs.replaced_file import replaced_file
 from aspca.jobs.table import Table
+from aspca.linalg.arrays import Floats
 from aspca.model.fitted import Model
 
 FORMATS = ("csv", "parquet")
@@ -66,25 +67,26 @@ def refuse_format(name: str) -> None:
 
 
 @contextlib.contextmanager
-def score_file(path: str, kind: str, name: str | None) -> Iterator[PartWriter]:
+def score_file(path: str, kind: str, name: str | None, gaps: bool) -> Iterator[PartWriter]:
     """A function that writes parts to a file, which is replaced as a whole at the end, or to stdout for "-".
 
     Parameters
     ----------
     kind : as `score_format` says
     name : the column that names rows, if any
+    gaps : whether to say what share of the rules each row was judged by
     """
     with contextlib.ExitStack() as stack:
         if kind == "parquet":
-            yield stack.enter_context(parquet_scores(stack.enter_context(replacing(path)), name))
+            yield stack.enter_context(parquet_scores(stack.enter_context(replacing(path)), name, gaps))
         else:
             stream = sys.stdout if path == "-" else stack.enter_context(replaced_file(path))
-            yield stack.enter_context((json_scores if kind == "jsonl" else csv_scores)(stream, name))
+            yield stack.enter_context((json_scores if kind == "jsonl" else csv_scores)(stream, name, gaps))
 
 
-def score_header(name: str | None) -> list[str]:
+def score_header(name: str | None, gaps: bool) -> list[str]:
     """The columns of a file of scores; `name` is the column that names rows."""
-    columns = ["row", "score", "anomaly"]
+    columns = ["row", "score", "anomaly", *(["share_of_rules"] if gaps else [])]
     return columns if name is None else [columns[0], *apart([name], columns), *columns[1:]]
 
 
@@ -94,49 +96,55 @@ def apart(names: Sequence[str], taken: Sequence[str]) -> list[str]:
 
 
 @contextlib.contextmanager
-def csv_scores(stream: TextIO, name: str | None) -> Iterator[PartWriter]:
+def csv_scores(stream: TextIO, name: str | None, gaps: bool) -> Iterator[PartWriter]:
     """A function that writes parts as lines of CSV; a missing verdict is empty."""
-    with CsvWriter(stream, score_header(name)) as writer:
+    with CsvWriter(stream, score_header(name, gaps)) as writer:
 
         def write(part: Judged) -> None:
             names = [] if part.names is None else [part.names]
             anomalies = [None] * len(part.scores) if part.anomalies is None else part.anomalies
-            writer.columns(np.array(part.rows), *names, part.scores, anomalies)
+            writer.columns(part.rows, *names, part.scores, anomalies, *_shares(part))
 
         yield write
 
 
 @contextlib.contextmanager
-def json_scores(stream: TextIO, name: str | None) -> Iterator[PartWriter]:
+def json_scores(stream: TextIO, name: str | None, gaps: bool) -> Iterator[PartWriter]:
     """A function that writes parts as lines of JSON, one object each."""
-    header = score_header(name)
+    header = score_header(name, gaps)
 
     def write(part: Judged) -> None:
         flags = [None] * len(part.scores) if part.anomalies is None else part.anomalies.tolist()
         names = [] if part.names is None else [part.names]
-        for values in zip(part.rows, *names, part.scores.tolist(), flags, strict=True):
+        shares = [column.tolist() for column in _shares(part)]
+        for values in zip(part.rows.tolist(), *names, part.scores.tolist(), flags, *shares, strict=True):
             stream.write(json.dumps(dict(zip(header, values, strict=True)), ensure_ascii=False, default=str) + "\n")
 
     yield write
 
 
 @contextlib.contextmanager
-def parquet_scores(stream: BinaryIO, name: str | None) -> Iterator[PartWriter]:
+def parquet_scores(stream: BinaryIO, name: str | None, gaps: bool) -> Iterator[PartWriter]:
     """A function that takes parts, which are all written at the end; rows are BIGINT, scores DOUBLE, names text."""
     from aspca.engines.writing import Desk
 
     with Desk() as desk:
-        types = {"row": "BIGINT", "score": "DOUBLE", "anomaly": "BOOLEAN"}
-        header = score_header(name)
+        types = {"row": "BIGINT", "score": "DOUBLE", "anomaly": "BOOLEAN", "share_of_rules": "DOUBLE"}
+        header = score_header(name, gaps)
         desk.begin(header, [types.get(column, "VARCHAR") for column in header])
 
         def write(part: Judged) -> None:
             names = [] if part.names is None else [_texts(part.names)]
             unknown = np.full(len(part.scores), None, dtype=object)
-            desk.add([np.array(part.rows), *names, part.scores, unknown if part.anomalies is None else part.anomalies])
+            verdicts = unknown if part.anomalies is None else part.anomalies
+            desk.add([part.rows, *names, part.scores, verdicts, *_shares(part)])
 
         yield write
         desk.parquet(stream)
+
+
+def _shares(part: Judged) -> list[Floats]:
+    return [] if part.shares is None else [part.shares]
 
 
 def _texts(cells: Sequence[object]) -> np.ndarray[tuple[int], np.dtype[np.object_]]:

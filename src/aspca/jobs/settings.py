@@ -30,8 +30,10 @@ DEFAULTS: dict[str, Any] = {
 PRESETS: dict[str, dict[str, Any]] = {"paper": dict(PAPER)}
 
 
-def parameters_of(given: Mapping[str, Any], preset: str | None = None) -> dict[str, Any]:
+def parameters_of(given: Mapping[str, Any], preset: str | None = None, *, calibrated: bool = False) -> dict[str, Any]:
     """All parameters of `ASPCA`: those given (not None), else the preset's, else the defaults.
+
+    `calibrated`: there are rows kept out of the fit, which a conformal limit needs and no other takes.
 
     Raises
     ------
@@ -46,17 +48,19 @@ def parameters_of(given: Mapping[str, Any], preset: str | None = None) -> dict[s
         check_parameters(parameters)
     except ValueError as error:
         raise RequestError(_in_options(str(error))) from None
-    if parameters["limit"] == "conformal" and parameters["contamination"] == "auto":
+    conformal = parameters["limit"] == "conformal" and parameters["contamination"] == "auto"
+    if conformal and not calibrated:
         raise RequestError(
-            "--limit conformal needs rows kept out of the fit, which this command does not have: take another limit, "
-            "or use ASPCA.calibrate in Python."
+            "--limit conformal needs normal rows kept out of the fit: give a file of them by --calibrate."
         )
+    if calibrated and not conformal:
+        raise RequestError("--calibrate is for --limit conformal, without --contamination; leave it out, or give both.")
     return parameters
 
 
-def settings_of(given: Mapping[str, Any], preset: str | None = None) -> Settings:
+def settings_of(given: Mapping[str, Any], preset: str | None = None, *, calibrated: bool = False) -> Settings:
     """The settings of a fit; see `parameters_of`."""
-    return Settings.of(parameters_of(given, preset))
+    return Settings.of(parameters_of(given, preset, calibrated=calibrated))
 
 
 def number_or_word(text: str | None) -> int | float | str | None:

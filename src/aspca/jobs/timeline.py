@@ -44,12 +44,12 @@ class Timeline:
         """The next part of the table."""
         times = np.array(list(islice(self._moments, len(part.scores))))
         if not np.isfinite(times).all():
-            row = part.start + int(np.flatnonzero(~np.isfinite(times))[0])
+            row = part.rows[np.flatnonzero(~np.isfinite(times))[0]]
             raise JobError(f"--time: column {self._column!r} has no time in row {row}; every row needs one.")
         found = part.found
         self._times.append(times)
         self._found.append((times[found], part.values[found]))
-        self._rows += [part.start + int(i) for i in found]
+        self._rows += part.rows[found].tolist()
 
     def row(self, position: int) -> int:
         """The row of the table that is the anomaly at this position."""

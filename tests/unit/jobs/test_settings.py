@@ -29,7 +29,7 @@ def test_the_paper_preset_is_the_estimators() -> None:
         ({"variant": "Z"}, "--variant must be one of"),
         ({"max_features": 0}, "--max-features must be"),
         ({"contamination": 0.9}, "--contamination must be"),
-        ({"limit": "conformal"}, "--limit conformal needs rows"),
+        ({"limit": "conformal"}, "--limit conformal needs normal rows kept out of the fit"),
     ],
 )
 def test_wrong_options_are_named(given: dict[str, object], words: str) -> None:

@@ -195,5 +195,5 @@ def test_refused_unless_allowed() -> None:
         ASPCA(preprocessor=Preprocessor()).fit(frame(X))
     with pytest.raises(ValueError, match="NaN"):
         ASPCA().fit(frame(X))
-    with pytest.raises(ValueError, match="Column 'a' has 1 value that is NaN or infinite"):
+    with pytest.raises(ValueError, match="Column 'a' has the value inf in row 0; all values must be finite"):
         fitted().predict(frame(np.where(np.arange(7) == 0, np.inf, rows(1))))

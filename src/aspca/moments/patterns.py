@@ -1,0 +1,74 @@
+"""Rows sorted by which of their features are missing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from aspca.linalg.arrays import Bools, Floats, Ints
+
+# Temporaries of one chunk of patterns: 1 MiB, to stay in the second-level cache.
+CHUNK_VALUES = 2**17
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Patterns:
+    """Some patterns with equally many gaps, and their rows.
+
+    Attributes
+    ----------
+    gaps : (k, g) indices of the features missing in each pattern.
+    weights : (k,) total weight of each pattern.
+    rows : (n, p) rows times the root of their weight, zero in the gaps.
+    roots : (n,) the root of each row's weight; 0 in rows that are a factor of a scatter, from which no mean is taken.
+    owner : (n,) the pattern of each row.
+    """
+
+    gaps: Ints
+    weights: Floats
+    rows: Floats
+    roots: Floats
+    owner: Ints
+
+    def present(self, n_features: int) -> Floats:
+        """1 where a pattern (k, p) has a value, 0 in its gaps."""
+        present = np.ones((len(self.gaps), n_features))
+        np.put_along_axis(present, self.gaps, 0.0, axis=1)
+        return present
+
+
+def group_by_gaps(missing: Bools) -> tuple[Ints, Ints]:
+    """Rows in order of the number of gaps, then of the pattern.
+
+    Parameters
+    ----------
+    missing : (n, p)
+
+    Returns
+    -------
+    order : (n,) a stable permutation.
+    starts : (k + 1,) where each pattern begins in that order; the last entry is n.
+    """
+    bits = np.packbits(missing, axis=1)
+    order = np.lexsort((*bits.T[::-1], missing.sum(axis=1)))
+    bits = bits[order]
+    new = np.flatnonzero((bits[1:] != bits[:-1]).any(axis=1)) + 1
+    return order, np.concatenate([[0], new, [len(missing)]]) if len(missing) else np.zeros(1, dtype=np.intp)
+
+
+def patterns_of(rows: Floats, roots: Floats, weights: Floats, missing: Bools) -> list[Patterns]:
+    """Rows (n, p) as in `Patterns`, and the weight (n,) that each adds to its pattern, in chunks of like patterns."""
+    order, starts = group_by_gaps(missing)
+    first = missing[order[starts[:-1]]]
+    n_gaps = first.sum(axis=1)
+    totals = np.add.reduceat(weights[order], starts[:-1]) if len(first) else np.zeros(0)
+    size = np.cumsum((n_gaps + np.diff(starts)) * missing.shape[1]) // CHUNK_VALUES
+    cuts = np.flatnonzero((np.diff(n_gaps) != 0) | (np.diff(size) != 0)) + 1
+    found = []
+    for k in np.split(np.arange(len(first)), cuts) if len(first) else ():
+        lines = order[starts[k[0]] : starts[k[-1] + 1]]
+        gaps = np.nonzero(first[k])[1].reshape(k.size, n_gaps[k[0]])
+        owner = np.repeat(np.arange(k.size), np.diff(starts)[k])
+        found.append(Patterns(gaps, totals[k], rows[lines], roots[lines], owner))
+    return found
