@@ -38,7 +38,15 @@ def test_python_blocks_run_as_one_session(page: str, tmp_path: Path, monkeypatch
 
 
 @pytest.mark.parametrize(
-    "module", ["aspca.estimators.aspca", "aspca.baselines.pca", "aspca.baselines.jspca", "aspca.baselines.surrogate"]
+    "module",
+    [
+        "aspca.estimators.aspca",
+        "aspca.estimators.preprocessor",
+        "aspca.estimators.per_category",
+        "aspca.baselines.pca",
+        "aspca.baselines.jspca",
+        "aspca.baselines.surrogate",
+    ],
 )
 def test_docstring_examples(module: str) -> None:
     results = doctest.testmod(__import__(module, fromlist=["_"]), optionflags=doctest.NORMALIZE_WHITESPACE)

@@ -55,8 +55,8 @@ class Preprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # sc
     >>> table = pd.DataFrame({"price": rng.lognormal(size=300), "amount": rng.lognormal(size=300)})
     >>> table["cost"] = 1.2 * table.price * table.amount
     >>> logs = Preprocessor(transforms=dict.fromkeys(table.columns, "log"))
-    >>> ASPCA(n_components=1, preprocessor=logs).fit(table).rules_
-    (Rule(cost = 1.2 * price * amount (exactly)),)
+    >>> print(ASPCA(n_components=1, preprocessor=logs).fit(table).canonical_rules_[0])
+    cost = 1.2 * price * amount (exactly)
     """
 
     def __init__(

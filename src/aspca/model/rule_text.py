@@ -251,11 +251,15 @@ def _by_case(numbers: _Sum, levels: _Sum) -> str:
     left, right, _ = _sides(numbers)
     sign = 1.0 if _reads_forward(numbers.coefficients) else -1.0
     column, known = name_text(levels.features[0].column), levels.features[0].levels
+    named = dict(zip((feature.level for feature in levels.features), levels.coefficients.tolist(), strict=True))
+    rest = [level for level in known if level not in named]
     cases: dict[float, list[str]] = {}
-    for value, feature in zip(levels.coefficients, levels.features, strict=True):
-        cases.setdefault(_sum_of(sign * (numbers.intercept - value)), []).append(feature.level)
+    for level in known:
+        # One that is left over is named like the others.
+        if level in named or len(rest) == 1:
+            cases.setdefault(_sum_of(sign * (numbers.intercept - named.get(level, 0.0))), []).append(level)
     said = [f"{number_text(value)} if {column} is {_listed(tuple(names))}" for value, names in cases.items()]
-    if sum(map(len, cases.values())) < len(known):
+    if len(rest) > 1:
         said.append(f"{number_text(sign * numbers.intercept)} otherwise")
     constant = ", ".join(said)
     return f"{' + '.join(left)} = {' + '.join(right)} + ({constant})" if right else f"{' + '.join(left)} = {constant}"

@@ -84,7 +84,7 @@ def test_dates_time_the_rows() -> None:
         roles_of(table)
     roles = roles_of(table, kinds={"then": "date", "when": "date"})
     assert (roles.features, roles.time) == (("a", "b", "when", "then"), None)
-    with pytest.raises(RequestError, match="--date: column 'a' of t.csv holds no dates, but numbers"):
+    with pytest.raises(RequestError, match=r"--date: column 'a' of t\.csv holds no dates, but numbers"):
         roles_of(table, ignore=["then"], kinds={"a": "date"})
 
 

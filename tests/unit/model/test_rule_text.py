@@ -92,10 +92,22 @@ def test_a_number_by_category() -> None:
     fee = levels @ [5.0, 2.0, 0.0] + 0.05 * normal(600, 1)[:, 0]
     features = (*one_hot("hue", "red", "green", "blue"), Feature("fee"))
     rule = rule_of(np.column_stack([levels, fee]), [-5, -2, 0, 1], features)
-    assert re.fullmatch(r"fee = 5 if hue is red, 2 if hue is green, 0 otherwise \(± 0\.0\d+\)", str(rule))
+    assert re.fullmatch(r"fee = 5 if hue is red, 2 if hue is green, 0 if hue is blue \(± 0\.0\d+\)", str(rule))
     base = normal(600, 1, 3)[:, 0]
     rule = rule_of(np.column_stack([levels, fee + base, base]), [-5, -2, 0, 1, -1], (*features, Feature("base")))
-    assert str(rule).startswith("fee = base + (5 if hue is red, 2 if hue is green, 0 otherwise) (± ")
+    assert str(rule).startswith("fee = base + (5 if hue is red, 2 if hue is green, 0 if hue is blue) (± ")
+    # Several that are left over are not named.
+    levels = chosen(600, 4, [0.4, 0.2, 0.2, 0.2])
+    fee = levels @ [5.0, 2.0, 0.0, 0.0] + 0.05 * normal(600, 1)[:, 0]
+    four = (*one_hot("hue", "red", "green", "blue", "black"), Feature("fee"))
+    rule = rule_of(np.column_stack([levels, fee]), [-5, -2, 0, 0, 1], four)
+    assert str(rule).startswith("fee = 5 if hue is red, 2 if hue is green, 0 otherwise (± ")
+
+
+def test_a_number_by_every_category() -> None:
+    levels = chosen(600, 3, [0.5, 0.3, 0.2])
+    fee = levels @ [5.0, 2.0, 0.0] + 0.05 * normal(600, 1)[:, 0]
+    features = (*one_hot("hue", "red", "green", "blue"), Feature("fee"))
     # All categories say so, if all differ from zero.
     rule = rule_of(np.column_stack([levels, fee + 1]), [-6, -3, -1, 1], features)
     assert str(rule).startswith("fee = 6 if hue is red, 3 if hue is green, 1 if hue is blue (± ")
