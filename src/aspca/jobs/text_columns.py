@@ -13,6 +13,7 @@ _SHOWN = 24
 _CATEGORIES = 30
 # Other names of labels may as well be those of categories.
 _SURELY_LABELS = {"label", "labels", "anomaly", "is_anomaly", "outlier"}
+_SURELY_VALUES = {"normal", "normal.", "anomaly", "outlier", "benign"}
 
 
 @dataclass(frozen=True)
@@ -91,4 +92,4 @@ def _like_labels(name: str, values: set[str]) -> bool:
     """By its name, if need be with a value that says all is well; or by its values alone."""
     name = name.strip().lower()
     well = any(value.strip().lower() in NORMAL for value in values)
-    return name in _SURELY_LABELS or (name in LABELLIKE and well) or values == {"normal", "anomaly"}
+    return name in _SURELY_LABELS or (name in LABELLIKE and well) or not values.isdisjoint(_SURELY_VALUES)

@@ -228,8 +228,8 @@ def _categories(said: _Sum, rule: Rule) -> str:
 
 
 def _alike(coefficients: Floats) -> bool:
-    """Whether coefficients differ by less than a hundredth: what other rules left in them."""
-    return bool(np.ptp(coefficients) <= 0.01 * np.abs(coefficients).max())
+    """Whether coefficients differ by a twentieth at most: what other rules left in them."""
+    return bool(np.ptp(coefficients) <= 0.05 * np.abs(coefficients).max())
 
 
 def _one_of(column: str, said: _Sum) -> str:
@@ -243,7 +243,13 @@ def _is_or_is_not(said: _Sum, rule: Rule) -> str:
     share = float(sum(mean for name, mean in zip(rule.features, rule.means, strict=True) if name in names))
     column, levels = name_text(said.features[0].column), tuple(feature.level for feature in said.features)
     verb = "is" if share >= 0.5 else "is not"
-    return f"{column} {verb} {_listed(levels)} (in {_shortened(100 * max(share, 1 - share), 3)} % of rows)"
+    return f"{column} {verb} {_listed(levels)} (in {_most(min(share, 1 - share))} rows)"
+
+
+def _most(rest: float) -> str:
+    """The share of rows but for `rest`, with as many digits as it takes to tell it from all."""
+    rest = float(f"{100 * rest:.2g}")
+    return "all" if rest <= 0.0 else f"{number_text(_sum_of(100 - rest))} % of"
 
 
 def _by_case(numbers: _Sum, levels: _Sum) -> str:

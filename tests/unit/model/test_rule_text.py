@@ -77,9 +77,13 @@ def test_categories_alone() -> None:
     levels = chosen(1000, 3, [0.5, 0.48, 0.02])
     features = one_hot("hue", "red", "green", "dark blue")
     assert str(rule_of(levels, [1, 1, 1], features)) == "hue is red, green or [dark blue]"
-    share = 100 * (1 - levels[:, 2].mean())
-    assert str(rule_of(levels[:, 2:], [1], features[2:])) == f"hue is not [dark blue] (in {share:.3g} % of rows)"
-    assert str(rule_of(levels[:, :2], [1, 1], features[:2])) == f"hue is red or green (in {share:.3g} % of rows)"
+    share = 100 - float(f"{100 * levels[:, 2].mean():.2g}")
+    assert str(rule_of(levels[:, 2:], [1], features[2:])) == f"hue is not [dark blue] (in {share:g} % of rows)"
+    assert str(rule_of(levels[:, :2], [1, 1], features[:2])) == f"hue is red or green (in {share:g} % of rows)"
+    rare = np.zeros((200_000, 1))
+    assert str(rule_of(rare, [1], features[2:])) == "hue is not [dark blue] (in all rows)"
+    rare[3] = 1.0
+    assert str(rule_of(rare, [1], features[2:])) == "hue is not [dark blue] (in 99.9995 % of rows)"
     both = np.column_stack([levels, levels])
     assert (
         str(rule_of(both, [1, 1, 1, 1, 1, 1], features + one_hot("tone", "a", "b", "c")))
