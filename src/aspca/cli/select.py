@@ -20,6 +20,7 @@ def run(
     log: o.Log = None,
     transform: o.Transform = None,
     date: o.Date = None,
+    allow_missing: o.AllowMissing = False,
     resamples: Annotated[
         int, typer.Option("--resamples", metavar="N", min=0, help="Halves of the rows to measure stability with.")
     ] = 10,
@@ -59,7 +60,7 @@ def run(
     reading = options_of(delimiter, encoding, decimal, header)
     with talk.progress() as progress, opened(files, reading) as table:
         roles = roles_of(table, ignore=ignore or (), name=id, time=time, label=label, kinds=kinds)
-        plan = plan_of(table, roles, gaps=False)
+        plan = plan_of(table, roles, gaps=allow_missing)
         selection = selected(table, roles, plan, parameters, resamples, progress)
     for remark in roles.remarks:
         talk.say(remark)

@@ -14,9 +14,10 @@ from aspca.estimators.aspca import ASPCA
 from aspca.estimators.tables import library_of
 from aspca.linalg.arrays import Floats
 from aspca.model.fitted import Model, Settings, fit_model
+from aspca.model.gaps import completed
 from aspca.model.frames import frame
 from aspca.model.subspace import SparseSubspace
-from aspca.moments import Moments
+from aspca.moments import IncompleteMoments, Moments
 
 # Rows are dealt into so many parts, whose moments merge into any half of them.
 _PARTS = 20
@@ -87,11 +88,13 @@ class Selection:
 
     @property
     def text(self) -> str:
-        """Both curves as tables of plain text, the chosen line marked."""
+        """Both curves as tables of plain text at most 80 columns wide, the chosen line marked."""
         parts = []
+        # What was not measured, for want of labels or resamples, has no column.
+        names = [name for name in _COLUMNS if getattr(self.chosen, name) is not None]
         for title, curve in (("Number of rules", self.over_components), ("Sparsity", self.over_alphas)):
-            parts.append(f"{title}\n{_header()}")
-            parts += [_line(one, one == self.chosen) for one in curve]
+            parts.append(f"{title}\n{_header(names)}")
+            parts += [_line(one, names, one == self.chosen) for one in curve]
         return "\n".join(parts)
 
 
@@ -130,7 +133,7 @@ def select(
     model = base.model_
     rows = np.asarray(base._rows(X, reset=False, least=2))
     truth = None if labels is None else _checked_labels(labels, len(rows))
-    halves = list(_halves(rows, n_resamples, random_state))
+    halves = list(_halves(rows, n_resamples, random_state, model.allows_gaps))
     counts = _counts(model.moments.n_features, model.loadings.shape[1]) if n_components is None else n_components
     grid = _alphas(model.alpha) if alphas is None else alphas
     study = _Study(model, halves, rows, truth)
@@ -160,7 +163,8 @@ class _Study:
 
     def _fitted(self, moments: Moments, d: int, alpha: float, source: int) -> Model:
         settings: Settings = replace(self.model.settings, n_components=d, alpha=alpha, max_features=None)
-        found = fit_model(moments, settings, self.model.names, self._warm.get((source, d)))
+        warm, plan = self._warm.get((source, d)), self.model.preparation
+        found = fit_model(moments, settings, self.model.names, warm, preparation=plan)
         self._warm[source, d] = found.subspace
         return found
 
@@ -185,18 +189,19 @@ class _Study:
             variance=float(np.trace(model.projected)) / total if total > 0 else 0.0,
             stability=float(np.mean(again)) if again else None,
             subspace_stability=float(np.mean(overlap)) if overlap else None,
-            auc=None if self.truth is None else float(roc_auc_score(self.truth, model.scorer.score(self.rows))),
+            auc=None if self.truth is None else float(roc_auc_score(self.truth, model.score(self.rows))),
         )
 
 
-def _halves(rows: Floats, count: int, seed: int) -> Iterator[Moments]:
-    """Moments of halves of the rows, each followed by that of the other half."""
+def _halves(rows: Floats, count: int, seed: int, gaps: bool) -> Iterator[Moments]:
+    """Moments of halves of the rows, each followed by that of the other half; `gaps`: values may be missing."""
     parts = min(_PARTS, len(rows) // 2)
     if count < 1 or parts < 2:
         return
     rng = np.random.default_rng(seed)
     dealt = np.array_split(rng.permutation(len(rows)), parts)
-    moments = [Moments.from_array(rows[np.sort(part)]) for part in dealt]
+    kind = IncompleteMoments if gaps else Moments
+    moments = [kind.from_array(rows[np.sort(part)]) for part in dealt]
     for number in range(count):
         if number % 2 == 0:
             order = rng.permutation(parts)
@@ -204,7 +209,7 @@ def _halves(rows: Floats, count: int, seed: int) -> Iterator[Moments]:
         merged = moments[chosen[0]]
         for part in chosen[1:]:
             merged = merged.merge(moments[part])
-        yield merged
+        yield merged if isinstance(merged, Moments) else completed(merged)[0]
 
 
 def _counts(p: int, chosen: int) -> list[int]:
@@ -229,23 +234,20 @@ def _checked_labels(labels: Any, n: int) -> Floats:
 
 _COLUMNS = {
     "n_components": ("rules", "5", ""),
-    "alpha": ("alpha", "9", ".3g"),
+    "alpha": ("alpha", "8", ".3g"),
     "nonzeros": ("features/rule", "13", ".1f"),
     "largest": ("largest", "7", ""),
     "l1": ("L1", "7", ".2f"),
     "variance": ("variance", "8", ".2%"),
-    "stability": ("found again", "11", ".0%"),
+    "stability": ("stable", "6", ".0%"),
     "auc": ("AUC", "6", ".3f"),
 }
 
 
-def _header() -> str:
-    return "   " + "  ".join(f"{title:>{width}}" for title, width, _ in _COLUMNS.values())
+def _header(names: Sequence[str]) -> str:
+    return "   " + "  ".join(f"{_COLUMNS[name][0]:>{_COLUMNS[name][1]}}" for name in names)
 
 
-def _line(one: Choice, chosen: bool) -> str:
-    cells = []
-    for name, (_, width, shape) in _COLUMNS.items():
-        value = getattr(one, name)
-        cells.append(f"{'' if value is None else format(value, shape):>{width}}")
+def _line(one: Choice, names: Sequence[str], chosen: bool) -> str:
+    cells = [f"{format(getattr(one, name), _COLUMNS[name][2]):>{_COLUMNS[name][1]}}" for name in names]
     return ("-> " if chosen else "   ") + "  ".join(cells)

@@ -30,20 +30,24 @@ def selected(
     """`aspca.select` of a table, which is held in memory for it; returns its `Selection`."""
     # The only job that needs scikit-learn.
     from aspca.estimators.aspca import ASPCA
+    from aspca.estimators.preprocessor import Preprocessor
     from aspca.estimators.selection import select
 
     progress.stage("Reading", table.count())
     parts = []
+    gaps = plan is not None and plan.missing == "allow"
     names = roles.features if plan is None else plan.names
     for batch in prepared(table, plan).batches(names):
-        refuse_values(table, batch, names)
+        refuse_values(table, batch, names, gaps=gaps)
         parts.append(batch.values)
         progress.advance(len(batch.values))
     if sum(map(len, parts)) < 2:
         raise JobError(f"{table.description} has fewer than 2 rows, so nothing can be learned from it; add rows.")
     labels = None if roles.label is None else truth_of(cells_beside(table, roles.label), roles.label)[0]
     progress.stage("Trying numbers of rules and alphas", unit="")
-    return select(np.concatenate(parts), labels, estimator=ASPCA(**parameters), n_resamples=n_resamples)
+    # By now all columns are numbers; only gaps are left to be prepared for.
+    estimator = ASPCA(**parameters, preprocessor=Preprocessor(missing="allow") if gaps else None)
+    return select(np.concatenate(parts), labels, estimator=estimator, n_resamples=n_resamples)
 
 
 def curves_of(selection: Selection) -> list[dict[str, Any]]:

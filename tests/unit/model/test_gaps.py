@@ -197,3 +197,14 @@ def test_refused_unless_allowed() -> None:
         ASPCA().fit(frame(X))
     with pytest.raises(ValueError, match="Column 'a' has the value inf in row 0; all values must be finite"):
         fitted().predict(frame(np.where(np.arange(7) == 0, np.inf, rows(1))))
+
+
+def test_choosing_with_gaps() -> None:
+    """What is chosen from rows with gaps is what is fitted to them."""
+    X = frame(with_gaps(rows(400), 0.05))
+    estimator = ASPCA(preprocessor=Preprocessor(missing="allow"))
+    found = aspca.select(X, estimator=estimator, n_components=[2, 3], alphas=[0.01], n_resamples=2)
+    model = ASPCA(n_components=found.chosen.n_components, alpha=found.chosen.alpha, preprocessor=estimator.preprocessor)
+    model.fit(X)
+    assert found.chosen.l1 == pytest.approx(np.abs(model.components_).sum(), rel=1e-9)
+    assert found.chosen.stability is not None
