@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 _WIDE = 110
 # A column that wraps takes this much at most from the one that is cut, which has this much at least.
 _WRAPPED, _LEAST = 40, 12
+# More rules than this are left to `aspca rules`.
+_RULES = 25
 # Names of rows are cut here, and at twice that where there is room.
 _NAME = 20
 # Of the rules that a row breaks, those below this share of the score are left to the files.
@@ -76,14 +78,27 @@ def show_lines(console: Console, words: Sequence[object]) -> None:
         console.print(table)
 
 
-def show_rules(console: Console, rules: Sequence[Rule], canonical: Sequence[Rule] = ()) -> None:
-    """The rules by number, and the sparsest of the same subspace where they say something else."""
+def show_rules(
+    console: Console,
+    rules: Sequence[Rule],
+    canonical: Sequence[Rule] = (),
+    chosen: Collection[int] | None = None,
+    more: str = "",
+) -> None:
+    """The rules by number, and the sparsest of the same subspace where they say something else.
+
+    `chosen` are the rules to show, if not all; `more` says where the others are.
+    """
     console.print(f"{count(len(rules), 'rule')} that normal rows obey")
     table = grid(("", "right"), ("", "left"), ("", "left"))
     table.show_header = False
     for number, rule in enumerate(rules):
-        table.add_row(str(number), text(rule), Text("may be chance" if rule.looks_like_chance else "", style="yellow"))
+        if chosen is None or number in chosen:
+            doubt = Text("may be chance" if rule.looks_like_chance else "", style="yellow")
+            table.add_row(str(number), text(rule), doubt)
     console.print(table)
+    if chosen is not None and len(chosen) < len(rules):
+        console.print(text(f"  ... and {len(rules) - len(chosen)} more{more}."))
     known = {str(rule) for rule in rules}
     others = [rule for rule in canonical if str(rule) not in known]
     if others:
@@ -130,7 +145,11 @@ def show_detection(console: Console, found: Detection, folder: str | None, most:
     if title is not None:
         console.print(text(f"== {title}"))
     console.print(f"{count(model.moments.n_rows, 'row')} learned from, {count(len(model.names), 'feature')}")
-    show_rules(console, model.rules)
+    # Of many rules the first ones, and those that are broken below.
+    broken = {one.rule for finding in found.findings for one in finding.breaks}
+    chosen = broken | set(range(len(model.rules) if len(model.rules) <= _RULES else _RULES))
+    told = "" if folder is None else f": aspca rules {folder}/model.json"
+    show_rules(console, model.rules, chosen=chosen, more=told)
     console.print()
     more = "" if folder is None else f" in {folder}/explanations.csv"
     show_findings(console, found.findings, found.n_anomalies, model.alarms.the_total(), more)
