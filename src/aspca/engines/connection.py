@@ -14,11 +14,12 @@ if TYPE_CHECKING:
 
 # Enough for 5,000 columns of text in flight; a narrow table takes a tenth of it.
 MEMORY_LIMIT = "1GB"
-THREADS = 1
+# As many as help to read text; each holds rows of its own.
+MOST_THREADS = 4
 
 
-def connect(scratch: Path) -> duckdb.DuckDBPyConnection:
-    """A database in memory that spills into the folder `scratch`.
+def connect(scratch: Path, memory: str = MEMORY_LIMIT) -> duckdb.DuckDBPyConnection:
+    """A database in memory, in `memory` at most, that spills into the folder `scratch`.
 
     Raises
     ------
@@ -34,10 +35,12 @@ def connect(scratch: Path) -> duckdb.DuckDBPyConnection:
     return duckdb.connect(
         ":memory:",
         config={
-            "threads": THREADS,
-            "memory_limit": MEMORY_LIMIT,
+            "threads": min(MOST_THREADS, os.cpu_count() or 1),
+            "memory_limit": memory,
             "temp_directory": str(scratch),
             "preserve_insertion_order": True,
+            # Files are read from end to end: to keep parts of them would only take memory.
+            "enable_external_file_cache": False,
             # No download of code because a file asks for it, and no Python variable read as a table.
             "autoinstall_known_extensions": False,
             "autoload_known_extensions": False,

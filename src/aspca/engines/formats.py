@@ -95,7 +95,7 @@ def _read(
         with plain.open("rb") as file:
             if file.read(64).removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b'{"'):
                 return json_lines_table(plain, label, connection, folder)
-    return csv_table(plain, label, options, connection)
+    return csv_table(plain, label, options, connection, folder)
 
 
 def _format(head: bytes, suffix: str, label: str) -> str | None:

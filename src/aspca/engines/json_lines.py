@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Iterator
+from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -38,19 +40,22 @@ def json_lines_table(path: Path, label: str, connection: duckdb.DuckDBPyConnecti
     target = folder / "cells"
     with target.open("w", encoding="utf-8", errors="replace", newline="") as out:
         writer = csv.writer(out, quoting=csv.QUOTE_ALL, lineterminator="\n")
-        for row, record in _records(path, label):
-            writer.writerow([_cell(record.get(name), name, row, label) for name in names])
+        for row, (line, record) in enumerate(_records(path, label)):
+            where = f"{label}: row {row} (line {line})"
+            writer.writerow([_cell(record.get(name), name, where) for name in names])
     # Numbers in JSON have points, so that texts with commas stay text.
-    return csv_table(target, label, ReadOptions(",", "utf-8", ".", False), connection, tuple(names))
+    options = ReadOptions(",", "utf-8", ".", False)
+    table = csv_table(target, label, options, connection, folder, tuple(names))
+    return replace(table, line_of=lambda row: next(line for line, _ in islice(_records(path, label), row, None)))
 
 
 def _records(path: Path, label: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The objects, each with its line, from 1."""
     row = 0
     with path.open(encoding="utf-8-sig") as file:
         for number, line in enumerate(file, start=1):
             if not line.strip():
                 continue
-            row += 1
             where = f"{label}: row {row} (line {number})"
             if line.lstrip().startswith("["):
                 raise SourceError(
@@ -69,23 +74,24 @@ def _records(path: Path, label: str) -> Iterator[tuple[int, dict[str, Any]]]:
                 keys = [key for key, _ in record]
                 twice = next(key for key in keys if keys.count(key) > 1)
                 raise SourceError(f"{where} has the key {shown(twice)} twice; every key may occur once.")
-            yield row, found
+            yield number, found
+            row += 1
 
 
 class _Pairs(list[tuple[str, Any]]):
     """An object with all its keys, also those that occur twice."""
 
 
-def _cell(value: Any, name: str, row: int, label: str) -> str:
+def _cell(value: Any, name: str, where: str) -> str:
     if value is None:
         return ""
     if isinstance(value, bool):
         return "true" if value else "false"
     if not isinstance(value, str):
         raise SourceError(
-            f"{label}: row {row} has a list or an object in column {shown(name)}; every cell must be one value, "
+            f"{where} has a list or an object in column {shown(name)}; every cell must be one value, "
             "so leave the key out or split it."
         )
     if "\0" in value:
-        raise SourceError(f"{label}: row {row} has a NUL character in column {shown(name)}; remove it.")
+        raise SourceError(f"{where} has a NUL character in column {shown(name)}; remove it.")
     return value.replace("\r\n", "\n").replace("\r", "\n") if "\r" in value else value

@@ -11,6 +11,7 @@ from aspca.engines.table import COLUMNS_AT_ONCE, NO_VALUE, Table, TableColumn
 if TYPE_CHECKING:
     import duckdb
 
+PLAIN_NUMBER = "TRY_CAST({c} AS DOUBLE)"
 # DuckDB would take 2020_01 for 202001, which no user means; one call is far cheaper than a CASE over 5,000 columns.
 NUMBER = "TRY_CAST(replace({c}, '_', 'x') AS DOUBLE)"
 COMMA = "TRY_CAST(translate({c}, ',._', '.xx') AS DOUBLE)"
@@ -32,7 +33,7 @@ def decide(
     A column is of a kind where all its cells are; a decimal comma that could as well separate thousands in every
     such column (1,234) makes text.
     """
-    tests = _tests(table.decimal)
+    tests = tests_for(table.decimal)
     asked: dict[int, list[str]] = {}
     for index, guess in enumerate(guesses):
         asked[index] = [] if guess == "text" else [guess] if guess in tests else list(tests)
@@ -52,7 +53,7 @@ def decide(
 def why_not_numbers(table: Table, index: int, connection: duckdb.DuckDBPyConnection) -> SourceError:
     """The sentence for a column of text of which numbers are wanted: the first cell at fault."""
     column, cell = table.columns[index], table.columns[index].cell
-    name, tests = shown(column.name), _tests(None)
+    name, tests = shown(column.name), tests_for(None)
     counts = _count(replace(table, decimal=None), {index: list(tests)}, connection)[1][index]
     best = max(tests, key=lambda kind: counts[kind])
     ok = [tests["number"], tests["comma"]] if best in ("number", "comma") else [tests[best]]
@@ -60,12 +61,12 @@ def why_not_numbers(table: Table, index: int, connection: duckdb.DuckDBPyConnect
     found = table.first(connection, cell, odd)
     if found and 2 * counts[best] < counts["given"]:
         return SourceError(
-            f"{table.label}: column {name} holds text, in row {found[0]} for example {shown(found[1])}; "
+            f"{table.label}: column {name} holds text, in {table.where(found[0])} for example {shown(found[1])}; "
             "numbers, dates or truth values are needed, so leave the column out."
         )
     if found:
         return SourceError(
-            f"{table.label}: row {found[0]} has {shown(found[1])} in column {name}, where {counts[best]} of "
+            f"{table.label}: {table.where(found[0])} has {shown(found[1])} in column {name}, where {counts[best]} of "
             f"{counts['given']} cells are {PLURALS[best]}; correct it, empty it, or leave the column out."
         )
     return _decimal_error(table, index, connection)
@@ -79,27 +80,45 @@ def _decimal_error(table: Table, index: int, connection: duckdb.DuckDBPyConnecti
     wrong = {".": comma, ",": point}.get(table.decimal or "")
     if wrong:
         return SourceError(
-            f"{table.label}: row {wrong[0]} has {shown(wrong[1])} in column {name}, but the decimal sign is said to be "
-            f"{table.decimal!r}; correct the cell or give the other sign."
+            f"{table.label}: {table.where(wrong[0])} has {shown(wrong[1])} in column {name}, but the decimal sign is "
+            f"said to be {table.decimal!r}; correct the cell or give the other sign."
         )
     if comma and point:
         return SourceError(
-            f"{table.label}: column {name} mixes decimal signs, {shown(point[1])} in row {point[0]} and "
-            f"{shown(comma[1])} in row {comma[0]}; write all with the same one."
+            f"{table.label}: column {name} mixes decimal signs, {shown(point[1])} in {table.where(point[0])} and "
+            f"{shown(comma[1])} in {table.where(comma[0])}; write all with the same one."
         )
     if comma:
         return SourceError(
-            f"{table.label}: row {comma[0]} has {shown(comma[1])} in column {name}, where the comma may stand before "
-            "decimals or between thousands; give the decimal sign ',' or remove the commas."
+            f"{table.label}: {table.where(comma[0])} has {shown(comma[1])} in column {name}, where the comma may "
+            "stand before decimals or between thousands; give the decimal sign ',' or remove the commas."
         )
     return SourceError(
         f"{table.label}: column {name} holds numbers written as text; write them as numbers, or leave the column out."
     )
 
 
-def _tests(decimal: str | None) -> dict[str, str]:
+def tests_for(decimal: str | None) -> dict[str, str]:
+    """The SQL that makes a DOUBLE of a cell of each kind, and NULL of any other; {c} stands for the cell."""
     tests = {"number": COMMA if decimal == "," else NUMBER, "comma": COMMA, "boolean": BOOLEAN, "date": DATE}
     return tests if decimal is None else {kind: test for kind, test in tests.items() if kind != "comma"}
+
+
+def strict_test(kind: str, decimal: str | None, underscores: bool) -> str:
+    """The test of a kind that fails for a cell of another kind; `underscores`: whether cells may have some."""
+    test = tests_for(decimal)[kind]
+    if test == NUMBER and not underscores:
+        test = PLAIN_NUMBER
+    if test.startswith("TRY_CAST"):
+        return test.removeprefix("TRY_")
+    return f"CASE WHEN {{c}} IS NOT NULL THEN coalesce({test}, error('of another kind')) END"
+
+
+def assumed_column(index: int, name: str, kind: str, n_rows: int, n_missing: int, decimal: str | None) -> TableColumn:
+    """The column of which every cell is missing or of this kind."""
+    given = n_rows - n_missing
+    counts = {"given": given} if kind == "text" else {"given": given, kind: given}
+    return _column(index, name, _fitting(counts) or "text", n_rows, counts, tests_for(decimal))
 
 
 def _fitting(counts: Counts) -> str | None:
@@ -120,7 +139,7 @@ def _count(
             n_rows, found = _count(table, part, connection)
             counted.update(found)
         return n_rows, counted
-    tests = _tests(table.decimal) | {"thousands": THOUSANDS, "commas": "CASE WHEN contains({c}, ',') THEN 1 END"}
+    tests = tests_for(table.decimal) | {"thousands": THOUSANDS, "commas": "CASE WHEN contains({c}, ',') THEN 1 END"}
     keys: list[tuple[int, str]] = []
     expressions = ["count(*)"]
     for index, kinds in asked.items():

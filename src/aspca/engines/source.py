@@ -19,7 +19,7 @@ from aspca.engines.formats import table_of
 from aspca.engines.merging import Column, merged_columns, not_numeric
 from aspca.engines.options import ReadOptions
 from aspca.engines.paths import expand
-from aspca.engines.table import NUMERIC_KINDS, Rows, Table
+from aspca.engines.table import NUMERIC_KINDS, Table
 from aspca.linalg.arrays import Floats
 
 if TYPE_CHECKING:
@@ -29,7 +29,6 @@ __all__ = ["Batch", "Column", "ReadOptions", "Source", "SourceError", "open_sour
 
 # 32 MB of float64: a batch of a wide table has fewer rows than asked for.
 MOST_CELLS = 4_000_000
-PIECE_CELLS = 200_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,11 +71,12 @@ class Source:
         return sum(table.n_rows for table in self._tables)
 
     def where(self, row: int) -> str:
-        """`data.csv: row 17` for a row counted from 0 over all files; there rows count from 1, without the header."""
+        """`data.csv: row 17 (line 19)` for a row counted from 0 over all files; in its file it counts from 0, too."""
+        before = 0
         for table in self._tables:
-            if row < table.n_rows:
-                return f"{table.label}: row {row + 1}"
-            row -= table.n_rows
+            if row < before + table.n_rows:
+                return f"{table.label}: {table.where(row - before)}"
+            before += table.n_rows
         raise IndexError(f"There are {self.count()} rows, so there is no row {row}.")
 
     def batches(self, names: Sequence[str], size: int = 65536) -> Iterator[Batch]:
@@ -99,8 +99,7 @@ class Source:
     def _batches(self, names: list[str], size: int) -> Iterator[Batch]:
         start = 0
         for table in self._tables:
-            expressions = [table.columns[table.positions[name]].number for name in names]
-            for values in _gathered(table.rows(self._connection, expressions, _piece(size, len(names))), size):
+            for values in table.batches(self._connection, names, size):
                 if np.isinf(values).any():
                     row, column = (int(index[0]) for index in np.nonzero(np.isinf(values)))
                     raise SourceError(
@@ -143,27 +142,6 @@ class Source:
             raise SourceError(f"{self.description}: there is no column {shown(unknown[0])}; the columns are {few}.")
 
 
-def _piece(size: int, width: int) -> int:
-    """How many rows to fetch at once: they come as Python objects, each as large as several float64."""
-    return max(1, min(size, PIECE_CELLS // width))
-
-
-def _gathered(pieces: Iterator[Rows], size: int) -> Iterator[Floats]:
-    """Pieces of rows as arrays of `size` rows, the last one shorter."""
-    parts: list[Floats] = []
-    held = 0
-    for piece in pieces:
-        part = np.array(piece, dtype=np.float64)
-        while held + len(part) >= size:
-            cut = size - held
-            yield np.concatenate([*parts, part[:cut]])
-            parts, held, part = [], 0, part[cut:]
-        if len(part):
-            parts, held = [*parts, part], held + len(part)
-    if parts:
-        yield np.concatenate(parts)
-
-
 def open_source(paths: Sequence[str], options: ReadOptions | None = None) -> Source:
     """Open one or more files as one table: CSV, Parquet, Arrow (Feather) or JSON lines.
 
@@ -190,6 +168,13 @@ def open_source(paths: Sequence[str], options: ReadOptions | None = None) -> Sou
 
 
 def _clean(connection: duckdb.DuckDBPyConnection | None, scratch: Path) -> None:
-    if connection is not None:
-        connection.close()
-    shutil.rmtree(scratch, ignore_errors=True)
+    try:
+        if connection is not None:
+            connection.close()
+    finally:
+        try:
+            shutil.rmtree(scratch, ignore_errors=True)
+        except BaseException:
+            # A signal, just now: it can wait until all is gone.
+            shutil.rmtree(scratch, ignore_errors=True)
+            raise

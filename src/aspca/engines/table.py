@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from aspca.engines.arrow_stream import number_batches
 from aspca.engines.connection import MEMORY_LIMIT
 from aspca.engines.errors import SourceError
+from aspca.engines.interruptible import interruptible
+from aspca.engines.number_file import NumberFile
+from aspca.linalg.arrays import Floats, Ints
 
 if TYPE_CHECKING:
     import duckdb
@@ -18,6 +25,9 @@ Rows = list[tuple[Any, ...]]
 MANY_EXPRESSIONS = 600
 # Each column in flight takes memory and time to plan: wide files are counted in several passes.
 COLUMNS_AT_ONCE = 500
+# DuckDB's batches of columns have up to 131,072 rows, 100 MB: wider tables are fetched by rows, so many cells at once.
+WIDE = 100
+PIECE_CELLS = 200_000
 NO_VALUE = "NULL::DOUBLE"
 NUMERIC_KINDS = ("number", "boolean", "date")
 
@@ -38,6 +48,7 @@ class TableColumn:
 class Table:
     """One file: `relation` stands after FROM, with `parameters`; `explain` turns DuckDB's errors into sentences.
 
+    `line_of` gives the line of the file (from 1) in which a row (from 0) begins; `kept` holds its numbers, if anything.
     No text of the user's stands in the SQL: columns are called c0, c1, ... there, and paths are parameters.
     """
 
@@ -49,11 +60,39 @@ class Table:
     explain: Callable[[Exception], SourceError]
     attach: Callable[[duckdb.DuckDBPyConnection], Any] = lambda connection: None
     decimal: str | None = None
+    line_of: Callable[[int], int | None] = lambda row: None
+    kept: NumberFile | None = None
 
     @cached_property
     def positions(self) -> dict[str, int]:
         """Where the column of each name stands; every name occurs once."""
         return {column.name: index for index, column in enumerate(self.columns)}
+
+    def where(self, row: int) -> str:
+        """`row 17 (line 19)`, or `row 17` where the file has no lines; rows count from 0, without the header."""
+        line = self.line_of(row)
+        return f"row {row}" if line is None else f"row {row} (line {line})"
+
+    def batches(self, connection: duckdb.DuckDBPyConnection, names: Sequence[str], size: int) -> Iterator[Floats]:
+        """The columns `names` as numbers (m, q), `size` rows at a time and the rest at the end; NaN where missing.
+
+        Raises
+        ------
+        SourceError
+            The file cannot be read on.
+        """
+        columns = [self.positions[name] for name in names]
+        if self.kept is None:
+            numbers = self.numbers(connection, [self.columns[column].number for column in columns])
+            yield from _regrouped((values for values, _ in numbers), size)
+            return
+        try:
+            yield from self.kept.rows(columns, size)
+        except OSError as error:
+            raise SourceError(
+                f"{self.label}: its numbers, kept in the temporary folder, cannot be read any more "
+                f"({error.strerror or type(error).__name__}); leave that folder alone and start again."
+            ) from error
 
     def rows(
         self, connection: duckdb.DuckDBPyConnection, expressions: list[str], size: int, after: str = ""
@@ -65,28 +104,61 @@ class Table:
         SourceError
             The file cannot be read on.
         """
+        with self._query(connection, expressions, after) as (cursor, query):
+            interruptible(cursor, cursor.execute, query, list(self.parameters))
+            while rows := interruptible(cursor, cursor.fetchmany, size):
+                yield rows
+
+    def numbers(self, connection: duckdb.DuckDBPyConnection, expressions: list[str]) -> Iterator[tuple[Floats, Ints]]:
+        """The rows of q expressions that give DOUBLE, in the order of the file and in batches of any size.
+
+        Yields
+        ------
+        values : (m, q), C-contiguous, NaN for NULL
+        nulls : (q,), how many of each column are NULL
+
+        Raises
+        ------
+        SourceError
+            The file cannot be read on.
+        """
+        if len(expressions) > WIDE:
+            for rows in self.rows(connection, expressions, max(1, PIECE_CELLS // len(expressions))):
+                values = np.array(rows, dtype=np.float64)
+                # Among them those that are NaN without being NULL, which are rare.
+                nulls = np.zeros(len(expressions), dtype=np.intp)
+                for row, column in zip(*np.nonzero(np.isnan(values)), strict=True):
+                    nulls[column] += rows[row][column] is None
+                yield values, nulls
+            return
+        with self._query(connection, expressions) as (cursor, query):
+            yield from number_batches(cursor, query, list(self.parameters))
+
+    @contextmanager
+    def _query(
+        self, connection: duckdb.DuckDBPyConnection, expressions: list[str], after: str = ""
+    ) -> Iterator[tuple[duckdb.DuckDBPyConnection, str]]:
+        """A cursor and the query for it; what goes wrong with them is explained."""
         # A cursor of its own for every reader: two of them may run side by side.
         cursor = connection.cursor()
+        listed = ", ".join(f"{expression} AS e{index}" for index, expression in enumerate(expressions))
+        query = f"SELECT {listed} FROM {self.relation} {after}"  # noqa: S608  # our own names only, see the class
         try:
-            query = f"SELECT {', '.join(expressions)} FROM {self.relation} {after}"  # noqa: S608  # our own names only, see the class
-            try:
-                self.attach(cursor)
-                cursor.execute("SET TimeZone = 'UTC'")
-                if len(expressions) > MANY_EXPRESSIONS:
-                    cursor.execute("PRAGMA disable_optimizer")
-                cursor.execute(query, list(self.parameters))
-                while rows := cursor.fetchmany(size):
-                    yield rows
-            except (RuntimeError, ValueError, OSError, cursor_errors()) as error:
-                if isinstance(error, SourceError):
-                    raise
-                # The cause stays with the error for those who look for it; the sentence does without it.
-                raise self._explained(error) from error
+            self.attach(cursor)
+            cursor.execute("SET TimeZone = 'UTC'")
+            if len(expressions) > MANY_EXPRESSIONS:
+                cursor.execute("PRAGMA disable_optimizer")
+            yield cursor, query
+        except (RuntimeError, ValueError, OSError, cursor_errors()) as error:
+            if isinstance(error, SourceError):
+                raise
+            # The cause stays with the error for those who look for it; the sentence does without it.
+            raise self._explained(error) from error
         finally:
             cursor.close()
 
     def _explained(self, error: Exception) -> SourceError:
-        if type(error).__name__ == "OutOfMemoryException":
+        if type(error).__name__ == "OutOfMemoryException" or str(error).startswith("Out of Memory"):
             return SourceError(
                 f"{self.label}: reading needs more memory than the limit of {MEMORY_LIMIT}; "
                 "write it with smaller row groups, or in several files."
@@ -94,11 +166,27 @@ class Table:
         return self.explain(error)
 
     def first(self, connection: duckdb.DuckDBPyConnection, expression: str, where: str) -> tuple[int, Any] | None:
-        """Number of the first row (from 1, without the header) for which `where` holds, and its `expression`."""
+        """Number of the first row (from 0, without the header) for which `where` holds, and its `expression`."""
         numbered = f"(SELECT row_number() OVER () AS n, * FROM {self.relation}) AS numbered"  # noqa: S608  # as above
         for rows in replace(self, relation=numbered).rows(connection, ["n", expression], 1, f"WHERE {where} LIMIT 1"):
-            return int(rows[0][0]), rows[0][1]
+            return int(rows[0][0]) - 1, rows[0][1]
         return None
+
+
+def _regrouped(pieces: Iterator[Floats], size: int) -> Iterator[Floats]:
+    """Pieces of rows as arrays of `size` rows, the last one shorter."""
+    parts: list[Floats] = []
+    held = 0
+    for piece in pieces:
+        part = piece
+        while held + len(part) >= size:
+            cut = size - held
+            yield np.concatenate([*parts, part[:cut]])
+            parts, held, part = [], 0, part[cut:]
+        if len(part):
+            parts, held = [*parts, part], held + len(part)
+    if parts:
+        yield np.concatenate(parts)
 
 
 def cursor_errors() -> type[Exception]:

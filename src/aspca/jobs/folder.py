@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from aspca.files.staging import staged_beside
+from aspca.files.staging import Taken, staged_beside
 from aspca.jobs.errors import RequestError
 
 # All that a folder of outputs may hold; a folder with anything else in it is somebody's own.
@@ -92,7 +92,12 @@ def _strange(folder: Path) -> str | None:
 
 def _make(path: str) -> int | None:
     os.mkdir(path)
-    return None if sys.platform == "win32" else os.open(path, os.O_RDONLY)
+    if sys.platform == "win32":
+        return None
+    try:
+        return os.open(path, os.O_RDONLY)
+    except FileNotFoundError:
+        raise Taken from None
 
 
 def _remove(path: str) -> None:

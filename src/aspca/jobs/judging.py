@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from itertools import islice
 
@@ -15,7 +16,8 @@ from aspca.jobs.progress import Progress
 from aspca.jobs.table import Table, cells_beside
 from aspca.linalg.arrays import Bools, Floats, Ints
 from aspca.model.fitted import Model
-from aspca.solvers.threads import blas_threads_for
+
+_MANY = 50_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,8 +56,7 @@ def judged(model: Model, table: Table, name: str | None, progress: Progress) -> 
     """The rows of a table judged by a model, in parts; `name` is the column that names rows, if any."""
     progress.stage("Scoring", table.count())
     beside = None if name is None else cells_beside(table, name)
-    # Rows are multiplied by small matrices, block by block: a second thread would only wait for the first.
-    with blas_threads_for(len(model.names)):
+    with _threads(table.count(), len(model.names)):
         for batch in prepared(table, model.preparation).batches(model.names):
             values = batch.values
             if not len(values):
@@ -67,6 +68,16 @@ def judged(model: Model, table: Table, name: str | None, progress: Progress) -> 
             shares = model.share_of_rules(values) if model.allows_gaps else None
             yield Judged(rows, values, scores, _anomalies(model, values, scores), names, shares)
             progress.advance(len(values))
+
+
+def _threads(n_rows: int, n_features: int) -> AbstractContextManager[None]:
+    """One BLAS thread where it pays: rows meet small matrices, block by block, and a second one waits for the first."""
+    if n_rows < _MANY:
+        return nullcontext()
+    # Not needed for a few rows, which are scored sooner than it is loaded.
+    from aspca.solvers.threads import blas_threads_for
+
+    return blas_threads_for(n_features)
 
 
 def _anomalies(model: Model, values: Floats, scores: Floats) -> Bools | None:

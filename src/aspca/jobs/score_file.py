@@ -129,9 +129,14 @@ def parquet_scores(stream: BinaryIO, name: str | None, gaps: bool) -> Iterator[P
     from aspca.engines.writing import Desk
 
     with Desk() as desk:
-        types = {"row": "BIGINT", "score": "DOUBLE", "anomaly": "BOOLEAN", "share_of_rules": "DOUBLE"}
         header = score_header(name, gaps)
-        desk.begin(header, [types.get(column, "VARCHAR") for column in header])
+        types = ["BIGINT", "DOUBLE", "BOOLEAN", *(["DOUBLE"] if gaps else [])]
+        if name is not None:
+            types.insert(1, "VARCHAR")
+            # Capitals do not tell columns apart there.
+            if len({column.lower() for column in header}) < len(header):
+                header[1] = f"id: {name}"
+        desk.begin(header, types)
 
         def write(part: Judged) -> None:
             names = [] if part.names is None else [_texts(part.names)]

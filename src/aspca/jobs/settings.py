@@ -23,6 +23,7 @@ DEFAULTS: dict[str, Any] = {
     "level": 0.975,
     "alarm": "total",
     "max_features": None,
+    "rotation": "levels",
     "tol": 1e-6,
     "max_iter": 5000,
     "time_budget": None,

@@ -12,7 +12,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from aspca.engines import SourceError, moments_of, open_source
+from aspca.engines import SourceError, open_source
+from aspca.jobs.errors import JobError
+from aspca.jobs.fitting import moments_of
+from aspca.jobs.progress import Silent
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -87,13 +90,13 @@ NOT_NUMBERS: list[tuple[str, bytes, str]] = [
     (
         "text.parquet",
         as_parquet(pa.table({"a": ["x", "y"]})),
-        "column 'a' holds text, in row 1 for example 'x'; numbers, dates or truth values are needed, "
+        "column 'a' holds text, in row 0 for example 'x'; numbers, dates or truth values are needed, "
         "so leave the column out.",
     ),
     (
         "categories.feather",
         as_feather(pa.table({"a": pa.array(["x", "y"]).dictionary_encode()})),
-        "column 'a' holds text, in row 1 for example 'x'; numbers, dates or truth values are needed, "
+        "column 'a' holds text, in row 0 for example 'x'; numbers, dates or truth values are needed, "
         "so leave the column out.",
     ),
     (
@@ -104,18 +107,19 @@ NOT_NUMBERS: list[tuple[str, bytes, str]] = [
     (
         "infinite.parquet",
         as_parquet(pa.table({"a": [1.0, -np.inf]})),
-        "row 2 has the value -inf in column 'a'; all values must be finite float64 numbers, so correct or remove it.",
+        "row 1 has the value -inf in column 'a'; all values must be finite float64 numbers, so correct or remove it.",
     ),
     (
         "missing.parquet",
         as_parquet(pa.table({"a": [1.0, None, np.nan]})),
-        "row 2 has no value in column 'a' (2 of 3 rows lack one); "
-        "fill missing values, or leave out these rows or the column.",
+        "row 1 has no value in column 'a' (2 of 3 rows lack one); "
+        "fill missing values, leave out their rows, leave out the column with --ignore, or learn with --allow-missing.",
     ),
     (
         "large.parquet",
         as_parquet(pa.table({"a": [1.0, 1e200]})),
-        "row 2 has the value 1e+200 in column 'a'; values must lie within +-1e+150, so rescale the column.",
+        "row 1 has the value 1e+200 in column 'a'; values must lie within +-1e+150, so correct it, rescale the column, "
+        "or leave it out with --ignore.",
     ),
 ]
 
@@ -124,8 +128,8 @@ NOT_NUMBERS: list[tuple[str, bytes, str]] = [
 def test_refused_as_moments(tmp_path: Path, name: str, content: bytes, sentence: str) -> None:
     path = tmp_path / name
     path.write_bytes(content)
-    with open_source([str(path)]) as source, pytest.raises(SourceError) as caught:
-        moments_of(source, ["a"])
+    with open_source([str(path)]) as source, pytest.raises((SourceError, JobError)) as caught:
+        moments_of(source, ["a"], Silent())
     assert str(caught.value) == f"{path}: {sentence}"
 
 
@@ -196,7 +200,7 @@ def test_files_with_other_kinds(tmp_path: Path) -> None:
             f"{one}: column 'a' is not of one kind in all files (number in {one}, date in {two}); "
             "write it the same way in all."
         )
-        with pytest.raises(SourceError, match=r"2\.csv: column 'b' holds text, in row 1 for example 'x'"):
+        with pytest.raises(SourceError, match=r"2\.csv: column 'b' holds text, in row 0 \(line 2\) for example 'x'"):
             source.batches(["b"])
 
 

@@ -14,6 +14,7 @@ from aspca.engines import ReadOptions, SourceError, open_source
 EMPTY = "the file is empty; it must hold at least one row."
 ONLY_HEADER = "the file has a header but no rows; add rows, or say that it has no header if its one line is a row."
 WIDTH = "every row needs one cell per column, so check its delimiters and quotes."
+NESTED = "has a list or an object in column 'a'; every cell must be one value, so leave the key out or split it."
 OWN_NAME = "every column needs a name of its own."
 QUOTE = (
     "has a quote that is not closed, or text after a closing quote; close it, and write a quote inside a cell twice."
@@ -43,18 +44,18 @@ UNREADABLE: list[tuple[str, bytes, dict[str, Any], str]] = [
         {},
         "line 3 holds a NUL character, which text never does; export the table anew as text.",
     ),
-    ("short.csv", b"a,b\n1,2\n3\n", {}, f"row 2 (line 3) has 1 cell, but the first has 2; {WIDTH}"),
-    ("long.csv", b"a,b\n1,2\n3,4,5\n", {}, f"row 2 (line 3) has 3 cells, but the first has 2; {WIDTH}"),
+    ("short.csv", b"a,b\n1,2\n3\n", {}, f"row 1 (line 3) has 1 cell, but the first has 2; {WIDTH}"),
+    ("long.csv", b"a,b\n1,2\n3,4,5\n", {}, f"row 1 (line 3) has 3 cells, but the first has 2; {WIDTH}"),
     (
         "late.csv",
         b"a,b\n" + b"1,2\n" * 5000 + b"3\n",
         {},
-        f"row 5001 (line 5002) has 1 cell, but the first has 2; {WIDTH}",
+        f"row 5000 (line 5002) has 1 cell, but the first has 2; {WIDTH}",
     ),
-    ("gaps.csv", b"a,b\n\n1,2\n\n3\n", {}, f"row 2 (line 5) has 1 cell, but the first has 2; {WIDTH}"),
-    ("quoted-lines.csv", b'a,b\n"1\n\n",2\n3\n', {}, f"row 2 (line 5) has 1 cell, but the first has 2; {WIDTH}"),
-    ("no-header.csv", b"1,2\n3,4\n5\n", {}, f"row 3 (line 3) has 1 cell, but the first has 2; {WIDTH}"),
-    ("semicolon.csv", b"a;b\n1;2\n3\n", {"delimiter": ";"}, f"row 2 (line 3) has 1 cell, but the first has 2; {WIDTH}"),
+    ("gaps.csv", b"a,b\n\n1,2\n\n3\n", {}, f"row 1 (line 5) has 1 cell, but the first has 2; {WIDTH}"),
+    ("quoted-lines.csv", b'a,b\n"1\n\n",2\n3\n', {}, f"row 1 (line 5) has 1 cell, but the first has 2; {WIDTH}"),
+    ("no-header.csv", b"1,2\n3,4\n5\n", {}, f"row 2 (line 3) has 1 cell, but the first has 2; {WIDTH}"),
+    ("semicolon.csv", b"a;b\n1;2\n3\n", {"delimiter": ";"}, f"row 1 (line 3) has 1 cell, but the first has 2; {WIDTH}"),
     ("repeated.csv", b"a,b,a\n1,2,3\n", {}, f"the name 'a' is given to columns 1 and 3; {OWN_NAME}"),
     (
         "repeated-more.csv",
@@ -69,17 +70,17 @@ UNREADABLE: list[tuple[str, bytes, dict[str, Any], str]] = [
         "huge-quoted.csv",
         b'a,b\n1,2\n3,"' + b"x\n" * 2_500_000 + b'"\n',
         {},
-        "row 2 (line 3) has a cell of more than 4,000,000 characters, or a quote that is not closed; "
+        "row 1 (line 3) has a cell of more than 4,000,000 characters, or a quote that is not closed; "
         "shorten the cell or close the quote.",
     ),
-    ("open-quote.csv", b'a,b\n1,2\n3,"4\n5,6\n', {}, f"row 2 (line 3) {QUOTE}"),
-    ("after-quote.csv", b'a,b\n1,2\n3,"4"5\n', {}, f"row 2 (line 3) {QUOTE}"),
+    ("open-quote.csv", b'a,b\n1,2\n3,"4\n5,6\n', {}, f"row 1 (line 3) {QUOTE}"),
+    ("after-quote.csv", b'a,b\n1,2\n3,"4"5\n', {}, f"row 1 (line 3) {QUOTE}"),
     ("open-header.csv", b'a,"b\n1,2\n', {}, "the header has a quote that is not closed; close it."),
     (
         "swallowed.csv",
         b'"a\n "p"\nx\ntrue',
         {"header": True},
-        "there are no rows below the header; close its quotes, or add rows.",
+        "the header has a quote that is not closed; close it.",
     ),
     ("cut.csv.gz", gzip.compress(NOISE)[:-2000], {}, "this gzip file is cut short; copy or pack it anew."),
     ("checksum.csv.gz", gzip.compress(b"a,b\n1,2\n")[:-8] + b"\0" * 8, {}, DAMAGED),
@@ -142,31 +143,31 @@ UNREADABLE: list[tuple[str, bytes, dict[str, Any], str]] = [
     ),
     ("packed.csv", b"BZh91AY", {}, "this is packed with bzip2; unpack it first, or use gzip."),
     ("base.csv", b"SQLite format 3\0", {}, "this is an SQLite database; export the table as CSV."),
-    ("cut.jsonl", b'{"a":1}\n{"a":\n', {}, f"row 2 (line 2) is not a JSON object; {OBJECT}."),
-    ("number.jsonl", b'{"a":1}\n\n3\n', {}, f"row 2 (line 3) is JSON but not an object; {OBJECT} of names and values."),
+    ("cut.jsonl", b'{"a":1}\n{"a":\n', {}, f"row 1 (line 2) is not a JSON object; {OBJECT}."),
+    ("number.jsonl", b'{"a":1}\n\n3\n', {}, f"row 1 (line 3) is JSON but not an object; {OBJECT} of names and values."),
     (
         "list.json",
         b'[{"a":1},\n{"a":2}]\n',
         {},
-        f"row 1 (line 1) begins a list; {OBJECT}, so write those of the list as lines.",
+        f"row 0 (line 1) begins a list; {OBJECT}, so write those of the list as lines.",
     ),
     (
         "nested.jsonl",
         b'{"a":1}\n{"a":[1]}\n',
         {},
-        "row 2 has a list or an object in column 'a'; every cell must be one value, so leave the key out or split it.",
+        f"row 1 (line 2) {NESTED}",
     ),
     (
         "object.jsonl",
         b'{"a":{"b":1}}\n',
         {},
-        "row 1 has a list or an object in column 'a'; every cell must be one value, so leave the key out or split it.",
+        f"row 0 (line 1) {NESTED}",
     ),
-    ("deep.jsonl", b'{"a":' * 100_000 + b"\n", {}, f"row 1 (line 1) is not a JSON object; {OBJECT}."),
-    ("repeated.jsonl", b'{"a":1,"a":2}\n', {}, "row 1 (line 1) has the key 'a' twice; every key may occur once."),
+    ("deep.jsonl", b'{"a":' * 100_000 + b"\n", {}, f"row 0 (line 1) is not a JSON object; {OBJECT}."),
+    ("repeated.jsonl", b'{"a":1,"a":2}\n', {}, "row 0 (line 1) has the key 'a' twice; every key may occur once."),
     ("keyless.jsonl", b"{}\n{}\n", {}, "the objects have no keys; every key is a column, and one is needed."),
     ("blank-key.jsonl", b'{"":1}\n', {}, "a key is blank; every column needs a name."),
-    ("nul.jsonl", b'{"a":"\\u0000"}\n', {}, "row 1 has a NUL character in column 'a'; remove it."),
+    ("nul.jsonl", b'{"a":"\\u0000"}\n', {}, "row 0 (line 1) has a NUL character in column 'a'; remove it."),
 ]
 
 # Opened, but column "a" cannot be read as numbers.
@@ -175,95 +176,97 @@ NOT_NUMBERS: list[tuple[str, bytes, dict[str, Any], str]] = [
         "typo.csv",
         b"a,b\n" + b"1,2\n" * 9 + b"x,2\n",
         {},
-        f"row 10 has 'x' in column 'a', where 9 of 10 cells are numbers; {FIX_CELL}",
+        f"row 9 (line 11) has 'x' in column 'a', where 9 of 10 cells are numbers; {FIX_CELL}",
     ),
     (
         "typo-far.csv",
         b"a,b\n" + b"1,2\n" * 50_000 + b"oops,2\n3,4\n",
         {},
-        f"row 50001 has 'oops' in column 'a', where 50001 of 50002 cells are numbers; {FIX_CELL}",
+        f"row 50000 (line 50002) has 'oops' in column 'a', where 50001 of 50002 cells are numbers; {FIX_CELL}",
     ),
     (
         "typo.jsonl",
         b'{"a":1}\n{"a":2}\n{"a":"x"}\n',
         {},
-        f"row 3 has 'x' in column 'a', where 2 of 3 cells are numbers; {FIX_CELL}",
+        f"row 2 (line 3) has 'x' in column 'a', where 2 of 3 cells are numbers; {FIX_CELL}",
     ),
     (
         "escape.csv",
         b"a\n1\n2\n\x1b[31m\n",
         {},
-        f"row 3 has '\\x1b[31m' in column 'a', where 2 of 3 cells are numbers; {FIX_CELL}",
+        f"row 2 (line 4) has '\\x1b[31m' in column 'a', where 2 of 3 cells are numbers; {FIX_CELL}",
     ),
     (
         "words.csv",
         b"a,b\nfoo,1\nbar,2\n",
         {},
-        "column 'a' holds text, in row 1 for example 'foo'; numbers, dates or truth values are needed, "
+        "column 'a' holds text, in row 0 (line 2) for example 'foo'; numbers, dates or truth values are needed, "
         "so leave the column out.",
     ),
     (
         "underscores.csv",
         b"a\n1\n2\n2020_01\n",
         {},
-        f"row 3 has '2020_01' in column 'a', where 2 of 3 cells are numbers; {FIX_CELL}",
+        f"row 2 (line 4) has '2020_01' in column 'a', where 2 of 3 cells are numbers; {FIX_CELL}",
     ),
     (
         "date.csv",
         b"a\n2020-01-01\n2020-02-01\nsoon\n",
         {},
-        f"row 3 has 'soon' in column 'a', where 2 of 3 cells are dates; {FIX_CELL}",
+        f"row 2 (line 4) has 'soon' in column 'a', where 2 of 3 cells are dates; {FIX_CELL}",
     ),
     (
         "february.csv",
         b"a\n2020-01-01\n2020-02-30\n",
         {},
-        f"row 2 has '2020-02-30' in column 'a', where 1 of 2 cells are dates; {FIX_CELL}",
+        f"row 1 (line 3) has '2020-02-30' in column 'a', where 1 of 2 cells are dates; {FIX_CELL}",
     ),
     (
         "truth.csv",
         b"a\ntrue\nFALSE\nmaybe\n",
         {},
-        f"row 3 has 'maybe' in column 'a', where 2 of 3 cells are truth values; {FIX_CELL}",
+        f"row 2 (line 4) has 'maybe' in column 'a', where 2 of 3 cells are truth values; {FIX_CELL}",
     ),
     (
         "mixed.csv",
         b"a;b\n1,5;1\n1.5;2\n",
         {},
-        "column 'a' mixes decimal signs, '1.5' in row 2 and '1,5' in row 1; write all with the same one.",
+        "column 'a' mixes decimal signs, '1.5' in row 1 (line 3) and '1,5' in row 0 (line 2); "
+        "write all with the same one.",
     ),
     (
         "mixed-quoted.csv",
         b'a,b\n1.5,1\n"1,5",2\n',
         {},
-        "column 'a' mixes decimal signs, '1.5' in row 1 and '1,5' in row 2; write all with the same one.",
+        "column 'a' mixes decimal signs, '1.5' in row 0 (line 2) and '1,5' in row 1 (line 3); "
+        "write all with the same one.",
     ),
     (
         "thousands.csv",
         b'a,b\n"1,234",1\n"2,345",2\n',
         {},
-        "row 1 has '1,234' in column 'a', where the comma may stand before decimals or between thousands; "
+        "row 0 (line 2) has '1,234' in column 'a', where the comma may stand before decimals or between thousands; "
         "give the decimal sign ',' or remove the commas.",
     ),
     (
         "said-point.csv",
         b"a;b\n1;1\n1,5;2\n",
         {"decimal": "."},
-        "row 2 has '1,5' in column 'a', but the decimal sign is said to be '.'; "
+        "row 1 (line 3) has '1,5' in column 'a', but the decimal sign is said to be '.'; "
         "correct the cell or give the other sign.",
     ),
     (
         "said-comma.csv",
         b"a;b\n1,5;1\n1.5;2\n",
         {"decimal": ","},
-        "row 2 has '1.5' in column 'a', but the decimal sign is said to be ','; "
+        "row 1 (line 3) has '1.5' in column 'a', but the decimal sign is said to be ','; "
         "correct the cell or give the other sign.",
     ),
     ("missing.csv", b"b,a\n1,\n2,NA\n", {}, "column 'a' has no values at all; leave it out."),
-    ("infinite.csv", b"a,b\n1,2\ninf,3\n", {}, f"row 2 has the value inf in column 'a'; {FINITE}"),
-    ("minus.csv", b"a,b\n1,2\n-Infinity,3\n", {}, f"row 2 has the value -inf in column 'a'; {FINITE}"),
-    ("beyond.csv", b"a,b\n1,2\n1e999,3\n", {}, f"row 2 has the value inf in column 'a'; {FINITE}"),
-    ("infinite.jsonl", b'{"a":1}\n{"a":Infinity}\n', {}, f"row 2 has the value inf in column 'a'; {FINITE}"),
+    ("infinite.csv", b"a,b\n1,2\ninf,3\n", {}, f"row 1 (line 3) has the value inf in column 'a'; {FINITE}"),
+    ("minus.csv", b"a,b\n1,2\n-Infinity,3\n", {}, f"row 1 (line 3) has the value -inf in column 'a'; {FINITE}"),
+    ("beyond.csv", b"a,b\n1,2\n1e999,3\n", {}, f"row 1 (line 3) has the value inf in column 'a'; {FINITE}"),
+    ("infinite.jsonl", b'{"a":1}\n{"a":Infinity}\n', {}, f"row 1 (line 2) has the value inf in column 'a'; {FINITE}"),
 ]
 
 

@@ -16,7 +16,9 @@ pytestmark = [
 SCRIPT = """
 import sys
 from pathlib import Path
-from aspca.engines import moments_of, open_source
+from aspca.engines import open_source
+from aspca.jobs.fitting import moments_of
+from aspca.jobs.progress import Silent
 
 def peak():
     # Not ru_maxrss: that begins with what the parent of this process had.
@@ -24,7 +26,7 @@ def peak():
 
 with open_source([sys.argv[1]]) as source:
     names = [column.name for column in source.columns]
-    print(moments_of(source, names).n_rows, source.count(), peak())
+    print(moments_of(source, names, Silent()).n_rows, source.count(), peak())
 """
 
 

@@ -1,0 +1,208 @@
+"""Scores are the same in every format, whoever writes them, and a file is replaced as a whole or not at all."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from aspca.cli.main import main
+from aspca.engines.source import Batch
+from aspca.jobs import csv_text
+from aspca.jobs.columns import roles_of
+from aspca.jobs.detection import detect
+from aspca.jobs.errors import RequestError
+from aspca.jobs.fitting import fit_table
+from aspca.jobs.progress import Silent
+from aspca.jobs.score_file import score_file, score_format, write_scores
+from aspca.jobs.settings import settings_of
+from aspca.jobs.table import ArrayTable
+from aspca.model.fitted import Model
+
+pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+
+NAMES = ("a", "b", "c", "d")
+
+
+@pytest.fixture(scope="module")
+def model(table: ArrayTable) -> Model:
+    return fit_table(table, NAMES, settings_of({}), Silent())
+
+
+def written(model: Model, table: ArrayTable, path: Path, kind: str, name: str | None) -> tuple[int, int | None]:
+    with score_file(str(path), kind, name, gaps=False) as write:
+        return write_scores(model, table, name, write, Silent())
+
+
+@pytest.mark.parametrize("name", [None, "host"])
+def test_every_format_holds_the_same(model: Model, table: ArrayTable, name: str | None, tmp_path: Path) -> None:
+    counts = {
+        kind: written(model, table, tmp_path / f"scores.{kind}", kind, name) for kind in ("csv", "jsonl", "parquet")
+    }
+    scores = model.score(table.values[:, :4])
+    flags = scores > model.alarms.the_total()
+    assert set(counts.values()) == {(300, int(flags.sum()))}
+    parquet = pq.read_table(tmp_path / "scores.parquet")
+    assert parquet.schema.names == ["row", *([name] if name else []), "score", "anomaly"]
+    assert [str(kind) for kind in parquet.schema.types if kind != pa.string()] == ["int64", "double", "bool"]
+    assert parquet["row"].to_pylist() == list(range(300))
+    assert parquet["score"].to_numpy().tobytes() == scores.tobytes()
+    assert parquet["anomaly"].to_pylist() == flags.tolist()
+    objects = [json.loads(line) for line in (tmp_path / "scores.jsonl").read_text().splitlines()]
+    assert objects == parquet.to_pylist()
+    with (tmp_path / "scores.csv").open(newline="") as file:
+        lines = list(csv.DictReader(file))
+    assert [(int(line["row"]), float(line["score"]), line["anomaly"] == "1") for line in lines] == list(
+        zip(range(300), scores.tolist(), flags.tolist(), strict=True)
+    )
+    if name is not None:
+        # Only a spreadsheet has to be kept from taking a name for a formula.
+        assert parquet[name].to_pylist() == [f"=web-{i}" for i in range(300)]
+        assert [line[name] for line in lines] == [f"'=web-{i}" for i in range(300)]
+
+
+def test_by_duckdb_as_by_python(
+    model: Model, table: ArrayTable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    contents = []
+    for many in (0, 10**9):
+        monkeypatch.setattr(csv_text, "_MANY", many)
+        written(model, table, tmp_path / "scores.csv", "csv", "host")
+        contents.append((tmp_path / "scores.csv").read_bytes())
+    assert contents[0] == contents[1]
+
+
+@pytest.mark.parametrize("name", ["row", "Row", "SCORE", "anomaly", "share_of_rules", 'a"b; DROP TABLE rows', "é"])
+def test_names_of_any_kind(model: Model, table: ArrayTable, name: str, tmp_path: Path) -> None:
+    odd = ArrayTable("odd", table.names, table.values, {name: [None, "", *map(str, range(298))]})  # type: ignore[dict-item, list-item]
+    written(model, odd, tmp_path / "scores.parquet", "parquet", name)
+    parquet = pq.read_table(tmp_path / "scores.parquet")
+    own = f"id: {name}" if name.lower() in ("row", "score", "anomaly") else name
+    assert parquet.schema.names == ["row", own, "score", "anomaly"]
+    assert parquet[own].to_pylist() == [None, "", *map(str, range(298))]
+
+
+def test_a_model_without_a_limit(model: Model, table: ArrayTable, tmp_path: Path) -> None:
+    waiting = fit_table(table, NAMES, settings_of({"limit": "quantile"}), Silent())
+    object.__setattr__(waiting.alarms, "total", None)
+    assert written(waiting, table, tmp_path / "scores.parquet", "parquet", None) == (300, None)
+    assert pq.read_table(tmp_path / "scores.parquet")["anomaly"].to_pylist() == [None] * 300
+
+
+def test_detect_writes_the_same_as_parquet(table: ArrayTable, tmp_path: Path) -> None:
+    roles = roles_of(table, name="host", time="when", label="kind")
+    model = fit_table(table, roles.features, settings_of({}), Silent())
+    for kind in ("csv", "parquet"):
+        (tmp_path / kind).mkdir()
+        detect(model, table, roles, tmp_path / kind, Silent(), scores_as=kind)
+    assert {file.name for file in (tmp_path / "parquet").iterdir()} == {
+        "scores.parquet",
+        "explanations.csv",
+        "incidents.csv",
+        "model.json",
+    }
+    with (tmp_path / "csv" / "scores.csv").open(newline="") as file:
+        lines = list(csv.DictReader(file))
+    rows = pq.read_table(tmp_path / "parquet" / "scores.parquet").to_pylist()
+    assert [(str(row["row"]), repr(row["score"]), str(int(row["anomaly"]))) for row in rows] == [
+        (line["row"], line["score"], line["anomaly"]) for line in lines
+    ]
+
+
+class Breaking(ArrayTable):
+    """A table that cannot be read to its end."""
+
+    def batches(self, names: Sequence[str], size: int = 100) -> Iterator[Batch]:
+        yield next(super().batches(names, 100))
+        raise OSError("the disk is gone")
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet"])
+def test_the_old_file_or_the_new_one(
+    kind: str, model: Model, table: ArrayTable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scratch, path = tmp_path / "scratch", tmp_path / "scores"
+    scratch.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(scratch))
+    monkeypatch.setattr(csv_text, "_MANY", 0)
+    path.write_text("the old one")
+    with pytest.raises(OSError, match="the disk is gone"):
+        written(model, Breaking(**vars(table)), path, kind, None)
+    assert path.read_text() == "the old one"
+    written(model, table, path, kind, None)
+    assert path.read_bytes()[:3] in (b"row", b'{"r', b"PAR")
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["scores", "scratch"]
+    assert not list(scratch.iterdir())
+
+
+def test_formats_by_suffix() -> None:
+    assert [score_format(path, lines=False) for path in ("-", "a.csv", "a.parquet", "A.PQ", "parquet")] == [
+        "csv",
+        "csv",
+        "parquet",
+        "parquet",
+        "csv",
+    ]
+    assert score_format("a.txt", lines=True) == "jsonl"
+    with pytest.raises(RequestError, match=r"--json writes lines of JSON, but 'a\.parquet' is to be a Parquet file"):
+        score_format("a.parquet", lines=True)
+
+
+def test_floats_of_all_sizes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """DuckDB's digits are Python's, for every bit pattern."""
+    rng = np.random.default_rng(8)
+    values = rng.integers(0, 2**64, size=50_000, dtype=np.uint64).view(np.float64)
+    values[:8] = [0.0, -0.0, 1e16, 1e-5, 9999999999999998.0, np.inf, -np.inf, 5e-324]
+    cells = ["=x", "a,b", 'q"q', "nl\nx", "\r", "", "null", " s ", "#c", "é", "-5", None, 3, True, 2.5]
+    columns = [
+        np.arange(values.size),
+        np.where(np.isnan(values), 0.5, values),
+        values > 0,
+        [cells[i % len(cells)] for i in range(values.size)],
+        values,
+    ]
+    contents = []
+    for many in (0, 10**9):
+        monkeypatch.setattr(csv_text, "_MANY", many)
+        with (
+            (tmp_path / "t.csv").open("w", encoding="utf-8", newline="") as stream,
+            csv_text.CsvWriter(stream, ["=r", "v", "b", "t,", "n"]) as writer,
+        ):
+            writer.columns(*columns)
+        contents.append((tmp_path / "t.csv").read_bytes())
+    assert contents[0] == contents[1]
+    # The slow, obvious twin.
+    plain = [column.tolist() if isinstance(column, np.ndarray) else column for column in columns]
+    lines = [",".join(csv_text._quoted(csv_text.safe(cell)) for cell in row) + "\n" for row in zip(*plain, strict=True)]
+    assert contents[0].decode() == '\'=r,v,b,"t,",n\n' + "".join(lines)
+    writer = csv_text.CsvWriter(io.StringIO(), ["a", "b"])
+    with pytest.raises(ValueError, match="the same number of cells"):
+        writer.columns([1], [1, 2])
+
+
+def test_by_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(2)
+    rows = rng.normal(size=(500, 3))
+    rows[:, 2] = rows[:, 0] + rows[:, 1]
+    rows[77, 2] += 3.0
+    Path("t.csv").write_text("a,b,c\n" + "".join(",".join(map(repr, row)) + "\n" for row in rows.tolist()))
+    assert main(["detect", "t.csv", "--scores", "parquet", "--quiet"]) == 0
+    assert main(["score", "t.csv", "--model", "t.csv.aspca/model.json", "-o", "s.parquet", "--quiet"]) == 0
+    assert main(["score", "t.csv", "--model", "t.csv.aspca/model.json", "-o", "s.csv", "--quiet"]) == 0
+    found, scored = pq.read_table("t.csv.aspca/scores.parquet"), pq.read_table("s.parquet")
+    assert found.equals(scored)
+    with open("s.csv", newline="") as file:
+        assert [float(line["score"]) for line in csv.DictReader(file)] == scored["score"].to_pylist()
+    assert int(np.argmax(scored["score"].to_numpy())) == 77
+    # The folder is one of outputs, so the next run may replace it.
+    assert main(["detect", "t.csv", "--quiet"]) == 0
+    assert {file.name for file in Path("t.csv.aspca").iterdir()} == {"scores.csv", "explanations.csv", "model.json"}
+    capsys.readouterr()
+    assert main(["detect", "t.csv", "--scores", "xml"]) == 2
+    assert "--scores must be csv or parquet, not 'xml'" in capsys.readouterr().err
