@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -232,74 +231,3 @@ def test_a_reader_that_has_seen_enough(here: Path) -> None:
     done = subprocess.run(["/bin/bash", "-o", "pipefail", "-c", script], cwd=here, capture_output=True, check=False)
     assert done.returncode == 0
     assert done.stderr == b""
-
-
-# Forks, with everything loaded, processes that are killed after a random part of the time a whole run takes.
-KILLER = """
-import hashlib, json, os, random, signal, sys, time
-from pathlib import Path
-from aspca.cli.main import main
-import aspca.jobs.detection, aspca.jobs.fitting, aspca.jobs.score_file, duckdb
-
-commands, target = json.loads(sys.argv[1]), Path(sys.argv[2])
-rng = random.Random(7)
-
-def start(command):
-    pid = os.fork()
-    if pid == 0:
-        os._exit(main(command + ["--quiet"]))
-    return pid
-
-def digest():
-    files = sorted(target.iterdir()) if target.is_dir() else [target]
-    return hashlib.sha256(b"".join(file.name.encode() + file.read_bytes() for file in files)).hexdigest()
-
-whole, took = [], 0.0
-for command in commands:
-    begun = time.perf_counter()
-    assert os.waitpid(start(command), 0)[1] == 0
-    took = time.perf_counter() - begun
-    whole.append(digest())
-found, killed = [], 0
-for k in range(10):
-    pid = start(commands[k % 2])
-    time.sleep(1.1 * took * rng.random())
-    try:
-        os.kill(pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
-    killed += os.WIFSIGNALED(os.waitpid(pid, 0)[1])
-    found.append(digest())
-print(json.dumps({"whole": whole, "found": found, "killed": killed}), file=sys.stderr)
-"""
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-@pytest.mark.parametrize(
-    ("one", "other", "target"),
-    [
-        ("detect k.csv --id host --ignore time", "detect k.csv --id host --ignore time --score spe", "k.csv.aspca"),
-        (
-            "fit k.csv --model k.json --id host --ignore time",
-            "fit k.csv --model k.json --ignore host --ignore time --score spe",
-            "k.json",
-        ),
-        ("score k.csv --model one.json --output k.out", "score k.csv --model two.json --output k.out", "k.out"),
-    ],
-    ids=["detect", "fit", "score"],
-)
-def test_killed_at_any_moment_the_output_is_whole(here: Path, one: str, other: str, target: str) -> None:
-    if not (here / "k.csv").exists():
-        pd.concat([frame(seed) for seed in range(10)]).drop(columns="broken").to_csv(here / "k.csv", index=False)
-    done = subprocess.run(
-        [sys.executable, "-c", KILLER, json.dumps([one.split(), other.split()]), target],
-        cwd=here,
-        capture_output=True,
-        text=True,
-        check=True,
-        env={"PATH": "", "OPENBLAS_NUM_THREADS": "1"},
-    )
-    seen = json.loads(done.stderr.splitlines()[-1])
-    assert len(set(seen["whole"])) == 2
-    assert set(seen["found"]) <= set(seen["whole"])
-    assert seen["killed"] > 0

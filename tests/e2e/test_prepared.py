@@ -191,7 +191,11 @@ def test_a_conformal_limit_from_rows_kept_out(here: Path) -> None:
     [
         (["--by", "kind", "--csv"], 2, "--by and --csv exclude each other"),
         (["--by", "kinds"], 2, "--by: orders.csv has no column 'kinds'; did you mean 'kind'?"),
-        (["--by", "price (EUR)", "--ignore", "kind"], 1, "--by: column 'price (EUR)' of orders.csv has more than 100 categories"),
+        (
+            ["--by", "price (EUR)", "--ignore", "kind"],
+            1,
+            "--by: column 'price (EUR)' of orders.csv has more than 100 categories",
+        ),
         (["--by", "kind", "--limit", "conformal", "--calibrate", "orders.csv"], 2, "--by and --calibrate exclude"),
         (["--ignore", "kind", "--calibrate", "orders.csv"], 2, "--calibrate is for --limit conformal"),
         (["--categorical", "order", "--ignore", "kind"], 1, "Column 'order' has 300 different values"),

@@ -25,7 +25,7 @@ def run(
 
     The score split over rules and over features, and what would be normal.
 
-    Example:  aspca explain metrics.csv --model metrics.csv.aspca/model.json --row 512
+    Example:  aspca explain today.csv --model model.json --row 512
     """
     from aspca.cli.reading import opened, options_of
     from aspca.cli.talk import Talk, console, write_json

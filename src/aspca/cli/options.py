@@ -11,7 +11,7 @@ import typer
 VARIANTS = ("BG", "B", "F", "FG", "G")
 SCORES = ("whitened", "standardized", "spe")
 SCALINGS = ("maxabs", "standard", "none")
-LIMITS = ("pearson", "box", "jackson-mudholkar", "quantile", "pot")
+LIMITS = ("pearson", "box", "jackson-mudholkar", "quantile", "pot", "conformal")
 PRESETS = ("paper",)
 
 

@@ -57,8 +57,7 @@ def test_what_is_offered_is_what_is_allowed() -> None:
     assert set(options.SCORES) == set(SCORES)
     assert set(options.SCALINGS) == set(SCALINGS)
     assert set(options.PRESETS) == set(PRESETS)
-    # Conformal limits need rows that a command does not have.
-    assert set(options.LIMITS) == set(LIMITS) - {"conformal"}
+    assert set(options.LIMITS) == set(LIMITS)
     assert set(rules.FORMATS) == {"text", "json", "markdown"}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 
@@ -23,7 +24,10 @@ def test_help_fits_and_shows_an_example(
     shown = capsys.readouterr()
     assert shown.err == ""
     assert max(map(len, shown.out.splitlines())) <= 80
-    assert f"Example:  aspca {command or 'detect'}" in shown.out
+    # On one line, to be copied.
+    example = re.search(r"^  Example:  (aspca .*)\n\n", shown.out, re.MULTILINE)
+    assert example is not None
+    assert example[1].startswith(f"aspca {command or 'detect'}")
 
 
 def test_every_command_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
