@@ -31,6 +31,7 @@ def run(
     log: o.Log = None,
     transform: o.Transform = None,
     date: o.Date = None,
+    number: o.Number = None,
     allow_missing: o.AllowMissing = False,
     by: o.By = None,
     patience: Annotated[
@@ -114,7 +115,7 @@ def run(
         preset,
         calibrated=bool(calibrate),
     )
-    kinds = kinds_of(categorical, log, transform, date)
+    kinds = kinds_of(categorical, log, transform, date, number)
     reading = options_of(delimiter, encoding, decimal, header)
     place = None if no_output else output or place_of(files)
     if place is not None:

@@ -19,6 +19,7 @@ def run(
     log: o.Log = None,
     transform: o.Transform = None,
     date: o.Date = None,
+    number: o.Number = None,
     allow_missing: o.AllowMissing = False,
     n_components: o.NComponents = None,
     alpha: o.Alpha = None,
@@ -72,7 +73,7 @@ def run(
     )
     if model != "-":
         refuse_special(model, files)
-    kinds = kinds_of(categorical, log, transform, date)
+    kinds = kinds_of(categorical, log, transform, date, number)
     reading = options_of(delimiter, encoding, decimal, header)
     with talk.progress() as progress, opened(files, reading) as table:
         roles = roles_of(table, ignore=ignore or (), name=id, time=time, label=label, kinds=kinds)

@@ -56,6 +56,10 @@ Transform = Annotated[
 Date = Annotated[
     list[str] | None, typer.Option("--date", metavar="COL", help="Dates as days since 1970, as a feature; repeatable.")
 ]
+Number = Annotated[
+    list[str] | None,
+    typer.Option("--number", metavar="COL", help="A feature, though it seems to count rows; repeatable."),
+]
 AllowMissing = Annotated[
     bool, typer.Option("--allow-missing", help="Learn and judge with gaps: rows by the rules they have values for.")
 ]

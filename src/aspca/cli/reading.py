@@ -28,13 +28,15 @@ def kinds_of(
     log: Sequence[str] | None,
     transform: Sequence[str] | None,
     date: Sequence[str] | None,
+    number: Sequence[str] | None,
 ) -> dict[str, str]:
     """What is to become of columns, by name."""
     from aspca.jobs.errors import RequestError
     from aspca.preparation import CATEGORIES
     from aspca.preparation.transforms import TRANSFORMS
 
-    given = [(name, "log") for name in log or ()] + [(name, "date") for name in date or ()]
+    plain = (("log", log), ("date", date), ("number", number))
+    given = [(name, kind) for kind, names in plain for name in names or ()]
     for text in categorical or ():
         name, _, kind = text.rpartition("=")
         given.append((name, kind) if kind in CATEGORIES and name else (text, "one-hot"))

@@ -20,6 +20,7 @@ def run(
     log: o.Log = None,
     transform: o.Transform = None,
     date: o.Date = None,
+    number: o.Number = None,
     allow_missing: o.AllowMissing = False,
     resamples: Annotated[
         int, typer.Option("--resamples", metavar="N", min=0, help="Halves of the rows to measure stability with.")
@@ -56,7 +57,7 @@ def run(
     if json and csv:
         raise RequestError("--json and --csv exclude each other; give one of them.")
     parameters = parameters_of({"variant": variant, "score": score, "scaling": scaling}, preset)
-    kinds = kinds_of(categorical, log, transform, date)
+    kinds = kinds_of(categorical, log, transform, date, number)
     reading = options_of(delimiter, encoding, decimal, header)
     with talk.progress() as progress, opened(files, reading) as table:
         roles = roles_of(table, ignore=ignore or (), name=id, time=time, label=label, kinds=kinds)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, OutlierMixin, TransformerMixin
@@ -19,12 +19,9 @@ from aspca.model.fitted import Model, Settings, fit_model
 from aspca.model.gaps import Gaps, completed
 from aspca.model.rules import Rule
 from aspca.model.subspace import Certificate, SparseSubspace
-from aspca.moments import Moments
+from aspca.moments import IncompleteMoments, Moments
 from aspca.moments.validation import weights_of
 from aspca.solvers.threads import blas_threads_for
-
-if TYPE_CHECKING:
-    from aspca.moments.incomplete import IncompleteMoments
 
 
 class ASPCA(TableInput, ClassNamePrefixFeaturesOutMixin, TransformerMixin, OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
@@ -47,6 +44,9 @@ class ASPCA(TableInput, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Outli
         See `aspca.sparse_subspace`.
     rounding : {"sparse", "dominant"}, default="sparse"
         See `aspca.sparse_subspace`.
+    rotation : {"levels", "all"}, default="levels"
+        Which rules variants that end in G make sparse together: those of one level of tightness, so that no tight rule
+        is mixed with a loose one, or all of them (the paper's). See `aspca.sparse_subspace`.
     scaling : {"maxabs", "standard", "none"}, default="maxabs"
         What centred columns are divided by: their largest absolute value (the paper's), their standard deviation, or
         nothing.
@@ -147,6 +147,7 @@ class ASPCA(TableInput, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Outli
         level: float = 0.975,
         alarm: str = "total",
         max_features: int | None = None,
+        rotation: str = "levels",
         tol: float = 1e-6,
         max_iter: int = 5000,
         time_budget: float | None = None,
@@ -164,6 +165,7 @@ class ASPCA(TableInput, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Outli
         self.level = level
         self.alarm = alarm
         self.max_features = max_features
+        self.rotation = rotation
         self.tol = tol
         self.max_iter = max_iter
         self.time_budget = time_budget
@@ -222,8 +224,6 @@ class ASPCA(TableInput, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Outli
         """The moments of rows (n, p); where values may be missing, of these rows and, unless `fresh`, all before."""
         if not self._allows_gaps:
             return Moments.from_array(X, weights, names=self._feature_names()), None
-        from aspca.moments.incomplete import IncompleteMoments
-
         batch = IncompleteMoments.from_array(X, weights, names=self._feature_names())
         self._incomplete = batch if fresh or self._incomplete is None else self._incomplete.merge(batch)
         return completed(self._incomplete)

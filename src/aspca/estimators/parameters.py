@@ -11,10 +11,10 @@ from aspca.model.alarms import ALARMS
 from aspca.model.limits import LIMITS, check_level
 from aspca.model.scaling import SCALINGS
 from aspca.model.scores import SCORES
-from aspca.model.subspace import ROUNDINGS, VARIANTS
+from aspca.model.subspace import ROTATIONS, ROUNDINGS, VARIANTS
 
 # What the paper did; it chose the number of components and its lambda by hand.
-PAPER = {"score": "spe", "rounding": "dominant", "scaling": "maxabs", "variant": "BG"}
+PAPER = {"score": "spe", "rounding": "dominant", "scaling": "maxabs", "variant": "BG", "rotation": "all"}
 
 
 class ParameterOnly:
@@ -65,6 +65,7 @@ def check_parameters(given: Mapping[str, Any]) -> None:
     for name, allowed in (
         ("variant", VARIANTS),
         ("rounding", ROUNDINGS),
+        ("rotation", ROTATIONS),
         ("scaling", SCALINGS),
         ("score", SCORES),
         ("alarm", ALARMS),

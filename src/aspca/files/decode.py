@@ -22,7 +22,7 @@ from aspca.model.fitted import Model, Settings
 from aspca.model.limits import LIMITS, Limit
 from aspca.model.scaling import SCALINGS, scaled_covariance
 from aspca.model.scores import SCORES
-from aspca.model.subspace import ROUNDINGS, VARIANTS, Certificate, SparseSubspace
+from aspca.model.subspace import ROTATIONS, ROUNDINGS, VARIANTS, Certificate, SparseSubspace
 from aspca.moments import Moments
 from aspca.moments.validation import LARGEST_VALUE
 
@@ -44,6 +44,8 @@ _FIELDS = (
     "rules",
     "checksum",
 )
+# Settings that came later: what files without them were made with.
+_BEFORE = {"rotation": "all"}
 _RELEASE = re.compile(r"[0-9][0-9A-Za-z.+]{0,39}")
 _VALUE = float(LARGEST_VALUE)
 _LARGEST = float(np.finfo(np.float64).max)
@@ -139,10 +141,13 @@ def _features(at: Field) -> tuple[tuple[str, ...], str]:
 
 
 def _settings(at: Field, d: int) -> Settings:
+    if isinstance(at.value, dict):
+        at = Field(at.file, at.path, _BEFORE | at.value, at.cure)
     part = at.members(*SETTINGS)
     found: dict[str, Any] = {
         "variant": part["variant"].word(VARIANTS),
         "rounding": part["rounding"].word(ROUNDINGS),
+        "rotation": part["rotation"].word(ROTATIONS),
         "scaling": part["scaling"].word(SCALINGS),
         "score": part["score"].word(SCORES),
         "alarm": part["alarm"].word(ALARMS),

@@ -64,7 +64,7 @@ def _advice(text: Text) -> str:
     if text.like_labels:
         return f"--label {name} (or --ignore it, or --categorical)"
     if text.few:
-        return f"--categorical {name} ({text.n_values} different values; or --ignore it)"
+        return f"--ignore {name} (or --categorical {name}: {text.n_values} different values)"
     return f"--ignore {name}"
 
 

@@ -21,6 +21,9 @@ NUMBERS = ("number", "boolean")
 _IDENTIFIER = re.compile(
     r"(|id|idx|index|key|no|nr|row|rows?[ _.-]?(id|idx|index|no|nr|number)|unnamed: 0|.+[ _.-]id)", re.IGNORECASE
 )
+_CLOCK = re.compile(r"(t|ts|.*(time|sec|seconds?|minutes?|hours?|days?|epoch|stamp|tick|ms).*)", re.IGNORECASE)
+# Fewer may count 1, 2, 3 without being meant to.
+_ENOUGH_ROWS = 20
 
 
 @dataclass(frozen=True)
@@ -60,7 +63,7 @@ def roles_of(
     """The roles of a table's columns, features being all numbers and yes/no columns that have no other role.
 
     Without being asked, the first column of dates times the rows, a column of texts that all differ names them, as does
-    one that counts them, and columns without any value are left out.
+    one that counts them, and columns without any value, or with the same text in every row, are left out.
 
     Parameters
     ----------
@@ -93,6 +96,7 @@ def roles_of(
     left = [column for column in source.columns if column.name not in {*ignore, name, time, label}]
     chosen = _Chosen(table, left, name, time)
     chosen.leave_out_empty(kinds)
+    chosen.leave_out_alike(source, kinds)
     chosen.take_time(kinds)
     chosen.take_name(source, kinds)
     refuse_odd(source, [one for one in chosen.left if one.kind not in NUMBERS and one.name not in kinds])
@@ -116,6 +120,13 @@ class _Chosen:
         self.left = [column for column in self.left if column.name != name]
         self.remarks.append(remark)
 
+    def leave_out_alike(self, source: Table, kinds: Mapping[str, str]) -> None:
+        """Columns of text that is the same in every row."""
+        texts = [column.name for column in self.left if column.kind == "text" and column.name not in kinds]
+        for text in examined(source, texts):
+            if text.n_values == 1 and not text.has_gaps and source.count() > 1:
+                self._drop(text.name, f"Column {text.name!r} is the same in every row, so it is left out.")
+
     def leave_out_empty(self, kinds: Mapping[str, str]) -> None:
         n = self.table.count()
         for column in list(self.left):
@@ -136,8 +147,8 @@ class _Chosen:
 
     def take_name(self, source: Table, kinds: Mapping[str, str]) -> None:
         free = [column for column in self.left if column.name not in kinds]
-        found, why = _counting(source, free), "counts the rows"
-        remedy = "rename it if it is a measurement"
+        found, why = _counting(source, free) or (None, "")
+        remedy = "--number makes it one"
         if found is None and self.name is None:
             texts = examined(source, [column.name for column in free if column.kind == "text"])
             found = next((text.name for text in texts if text.distinct), None)
@@ -152,9 +163,8 @@ class _Chosen:
 
 def _refuse_wrong_kind(table: Table, name: str, kind: str, taken: set[str | None]) -> None:
     """A column that is asked to become something that it cannot."""
-    option = {"date": "--date"}.get(
-        kind, "--categorical" if kind in CATEGORIES else "--log" if kind == "log" else "--transform"
-    )
+    options = {"date": "--date", "number": "--number", "log": "--log"} | dict.fromkeys(CATEGORIES, "--categorical")
+    option = options.get(kind, "--transform")
     refuse_absent(table, name, option)
     if name in taken:
         raise RequestError(f"{option}: column {name!r} has another role already; give it one of them.")
@@ -164,6 +174,8 @@ def _refuse_wrong_kind(table: Table, name: str, kind: str, taken: set[str | None
         raise RequestError(
             f"--date: column {name!r} of {table.description} holds no dates, but {PLURALS.get(held, held)}."
         )
+    if kind == "number" and held in NUMBERS:
+        return
     if kind not in CATEGORIES and kind != "date" and held != "number":
         found = examined(table, [name])[0].example if held == "text" else ""
         raise RequestError(
@@ -219,13 +231,22 @@ def refuse_values(table: Table, batch: Batch, names: Sequence[str], *, gaps: boo
     )
 
 
-def _counting(table: Table, columns: Sequence[Column]) -> str | None:
-    """The column whose name and values say that it counts rows: whole numbers, each above the one before."""
-    for column in columns:
-        if column.kind == "number" and len(columns) > 1 and _IDENTIFIER.fullmatch(column.name.strip()):
-            batch = next(iter(table.batches([column.name])), None)
-            if batch is not None and len(batch.values) > 2:
-                values = batch.values[:, 0]
-                if bool((values == np.floor(values)).all() and (np.diff(values) > 0).all()):
-                    return column.name
+def _counting(table: Table, columns: Sequence[Column]) -> tuple[str, str] | None:
+    """A column that counts or names rows, and why."""
+    numbers = [column.name for column in columns if column.kind == "number"]
+    if len(columns) < 2 or not numbers:
+        return None
+    batch = next(iter(table.batches(numbers)), None)
+    if batch is None or len(batch.values) < 3:
+        return None
+    for name, values in zip(numbers, batch.values.T, strict=True):
+        steps = np.diff(values)
+        if not (values == np.floor(values)).all() or steps[0] == 0:
+            continue
+        even, called = bool((steps == steps[0]).all()), name.strip()
+        counts = steps[0] == 1 and len(values) >= _ENOUGH_ROWS
+        if _IDENTIFIER.fullmatch(called) and (even or np.unique(values).size == values.size):
+            return name, "counts the rows" if bool((steps > 0).all()) else "is different in every row"
+        if even and (counts or _CLOCK.fullmatch(called)):
+            return name, "counts the rows" if counts else "moves in even steps"
     return None

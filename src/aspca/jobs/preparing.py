@@ -22,7 +22,8 @@ def plan_of(table: Table, roles: Roles, *, gaps: bool) -> Preparation | None:
     """
     if not gaps:
         refuse_gaps(table, roles.features)
-    kinds = {name: roles.kinds.get(name) or _own_kind(table, name) for name in roles.features}
+    kinds = {name: roles.kinds.get(name, "number") for name in roles.features}
+    kinds |= {name: _own_kind(table, name) for name, kind in kinds.items() if kind == "number"}
     levels = _levels(table, {name: kind for name, kind in kinds.items() if kind in CATEGORIES})
     try:
         plans = [

@@ -37,6 +37,8 @@ class Text:
         How many different cells it has.
     few : bool
         Whether these are so few that they are categories.
+    has_gaps : bool
+        Whether some are missing.
     """
 
     name: str
@@ -47,6 +49,7 @@ class Text:
     like_labels: bool
     n_values: int
     few: bool
+    has_gaps: bool
 
 
 def examined(table: Table, names: Sequence[str]) -> list[Text]:
@@ -66,7 +69,8 @@ def _examined(name: str, cells: list[object]) -> Text:
         example = f" ({(cell if len(cell) <= _SHOWN else cell[:_SHOWN] + '...')!r} in row {row})"
     values = {cell for _, cell in filled}
     mostly_numbers = 2 * len(odd) < len(filled)
-    decimal_comma = bool(filled) and all(_is_number(cell.replace(",", ".")) for _, cell in filled)
+    commas = any("," in cell for _, cell in filled)
+    decimal_comma = commas and all(_is_number(cell.replace(",", ".")) for _, cell in filled)
     all_differ = len(filled) > 2 and len(values) == len(filled) == len(cells)
     return Text(
         name=name,
@@ -76,6 +80,7 @@ def _examined(name: str, cells: list[object]) -> Text:
         decimal_comma=decimal_comma,
         like_labels=_like_labels(name, values),
         n_values=len(values),
+        has_gaps=len(filled) < len(cells),
         few=0 < len(values) <= min(_CATEGORIES, len(filled) // 2),
     )
 
@@ -85,7 +90,8 @@ def _is_number(cell: str) -> bool:
         float(cell)
     except ValueError:
         return False
-    return True
+    # Python reads 2020_01 as a number, which no table means.
+    return "_" not in cell
 
 
 def _like_labels(name: str, values: set[str]) -> bool:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from aspca.linalg.arrays import Floats
+from aspca.model.levels import levels_of
 from aspca.model.scores import SHARE_OF_TYPICAL
 from aspca.solvers.blocks import split
 
 # A direction that carries less than this share of a typical feature's variance counts as abnormal.
 _SHARE_OF_VARIANCE = 0.3
-# Abnormal directions of which one has this many times the variance of the next tighter one are of two kinds.
-_JUMP = 10.0
 # Below this share of the largest variance a direction is exact, or rounding.
 _EXACT = 1e-12
 # Above so many features that hang together, a certified sparse sequence takes minutes instead of seconds.
@@ -24,6 +23,11 @@ def typical_variance(variances: Floats) -> float:
     return float(varying.mean()) if varying.size else 0.0
 
 
+def finest_variance(covariance: Floats) -> float:
+    """The smallest variance that the score tells apart; float64 resolves far smaller ones below a million features."""
+    return SHARE_OF_TYPICAL * typical_variance(np.diag(covariance))
+
+
 def default_n_components(covariance: Floats) -> int:
     """Number of directions with little variance, constant features included; at least 1."""
     values = np.linalg.eigvalsh(covariance)
@@ -34,17 +38,17 @@ def default_alpha(covariance: Floats, n_components: int) -> float:
     """The mean variance of the abnormal directions: a rule may be as much looser as it is sparser.
 
     Of those with little variance, however many rules are asked for, and below the first tenfold jump in variance,
-    where there is one: the penalty is set by the tightest group of rules, which it would otherwise give up for loose,
-    sparser ones. Exact rules make no group of their own, and no variance counts below what the score tells apart:
+    where there is one: the penalty is set by the tightest level of rules, which it would otherwise give up for loose,
+    sparser ones. Exact rules make no level of their own, and no variance counts below what the score tells apart:
     exact rules are to be sparse too.
 
     Zero, so that the exact PCA subspace is rotated, where more than 64 features hang together at that penalty: there
     the rotation alone detects as well, in a hundredth of the time (docs/choices.md).
     """
     values = np.linalg.eigvalsh(covariance)[: min(n_components, default_n_components(covariance))]
-    floor = SHARE_OF_TYPICAL * typical_variance(np.diag(covariance))
+    floor = finest_variance(covariance)
     inexact = np.maximum(values[values > _EXACT * float(np.diag(covariance).max())], floor)
-    jumps = np.flatnonzero(inexact[1:] >= _JUMP * inexact[:-1])
-    tight = inexact[: jumps[0] + 1] if jumps.size else np.maximum(values, 0.0)
+    levels = levels_of(inexact, floor)
+    tight = inexact[levels[0]] if len(levels) > 1 else np.maximum(values, 0.0)
     alpha = max(float(tight.mean()), floor)
     return alpha if max(block.size for block in split(covariance, alpha)) <= _LARGEST_BLOCK else 0.0

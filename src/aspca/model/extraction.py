@@ -11,8 +11,10 @@ import numpy as np
 
 from aspca.linalg.arrays import Floats, frozen
 from aspca.linalg.orientation import ascending, sign_of
+from aspca.model.defaults import finest_variance
+from aspca.model.levels import levels_of
 from aspca.model.matrix import ScaledMatrix, scaled_matrix
-from aspca.model.subspace import ROUNDINGS, VARIANTS, Certificate, SparseSubspace
+from aspca.model.subspace import ROTATIONS, ROUNDINGS, VARIANTS, Certificate, SparseSubspace
 from aspca.model.witness import warmth_from, witness_of
 from aspca.solvers.component import Effort
 from aspca.solvers.rotation import sparse_rotation
@@ -32,6 +34,7 @@ def sparse_subspace(
     variant: str = "BG",
     rounding: str = "sparse",
     *,
+    rotation: str = "all",
     tol: float = 1e-6,
     max_iter: int = 5000,
     time_budget: float | None = None,
@@ -57,6 +60,10 @@ def sparse_subspace(
         subspace, only rotated (`alpha` is not used).
     rounding : {"sparse", "dominant"}
         Where the relaxation's optimum is not rank one: the best sparse vector found, or the paper's top eigenvector.
+    rotation : {"all", "levels"}
+        Which directions a trailing G rotates together: all of them, as in the paper, or those of one level of
+        tightness, so that no tight rule is mixed with a loose one. A level ends where the next larger variance v'Av is
+        more than tenfold (`model.levels`). The span is the same, and so are its sum of squares and whitened score.
     tol : float
         Relative gap at which a step counts as solved.
     max_iter : int
@@ -77,7 +84,7 @@ def sparse_subspace(
     """
     matrix = scaled_matrix(A)
     p = matrix.values.shape[0]
-    _check_options(p, n_components, alpha, variant, rounding, tol, max_iter, time_budget)
+    _check_options(p, n_components, alpha, variant, rounding, rotation, tol, max_iter, time_budget)
     deadline = np.inf if time_budget is None else time.perf_counter() + time_budget
     with blas_threads_for(p):
         if variant == "G":
@@ -88,6 +95,7 @@ def sparse_subspace(
             float(alpha),
             variant,
             rounding,
+            rotation,
             Effort(tol=tol, max_iter=max_iter, deadline=deadline),
             callback,
             warm_start,
@@ -100,6 +108,7 @@ def _solve(
     alpha: float,
     variant: str,
     rounding: str,
+    together: str,
     effort: Effort,
     callback: Callable[[int, int, float], None] | None,
     warm_start: SparseSubspace | None,
@@ -134,7 +143,7 @@ def _solve(
     sequence.vectors.flags.writeable = False
     kept = sequence.vectors[:, -n_components:]
     if variant.endswith("G"):
-        rotation, loadings = _rotated(A, kept, effort.deadline)
+        rotation, loadings = _rotated(A, kept, together, effort.deadline)
     else:
         rotation, loadings = np.eye(n_components), kept
     witness = witness_of(sequence, A, unit)
@@ -160,6 +169,7 @@ def _check_options(
     alpha: float,
     variant: str,
     rounding: str,
+    rotation: str,
     tol: float,
     max_iter: int,
     budget: float | None,
@@ -172,6 +182,8 @@ def _check_options(
         raise ValueError(f"variant must be one of {', '.join(VARIANTS)}, got {variant!r}.")
     if rounding not in ROUNDINGS:
         raise ValueError(f"rounding must be one of {', '.join(ROUNDINGS)}, got {rounding!r}.")
+    if rotation not in ROTATIONS:
+        raise ValueError(f"rotation must be one of {', '.join(ROTATIONS)}, got {rotation!r}.")
     if not 0 < tol < 1:
         raise ValueError(f"tol must lie between 0 and 1, got {tol!r}.")
     if max_iter < 1:
@@ -191,14 +203,24 @@ def _warn_of_ties(A: Floats, d: int) -> None:
         )
 
 
-def _rotated(A: Floats, kept: Floats, deadline: float) -> tuple[Floats, Floats]:
-    left = None if deadline == np.inf else max(0.0, deadline - time.perf_counter())
-    found = sparse_rotation(kept, time_limit=left)
-    variance = np.einsum("ij,ij->j", found.loadings, A @ found.loadings)
-    order = ascending(variance, found.loadings, unit=float(np.trace(A)) / A.shape[0])
-    loadings = found.loadings[:, order]
+def _rotated(A: Floats, kept: Floats, together: str, deadline: float) -> tuple[Floats, Floats]:
+    """The rotation Q (d, d) and kept Q (p, d), each level by itself unless all directions go together."""
+    d = kept.shape[1]
+    parts = [np.arange(d)] if together == "all" else levels_of(_variances(A, kept), finest_variance(A))
+    rotation, loadings = np.zeros((d, d)), np.zeros(kept.shape)
+    for part in parts:
+        left = None if deadline == np.inf else max(0.0, deadline - time.perf_counter())
+        found = sparse_rotation(kept[:, part], time_limit=left)
+        rotation[np.ix_(part, part)] = found.rotation
+        loadings[:, part] = found.loadings
+    order = ascending(_variances(A, loadings), loadings, unit=float(np.trace(A)) / A.shape[0])
+    rotation, loadings = rotation[:, order], loadings[:, order]
     signs = np.array([sign_of(column) for column in loadings.T])
-    return found.rotation[:, order] * signs, loadings * signs
+    return rotation * signs, loadings * signs
+
+
+def _variances(A: Floats, vectors: Floats) -> Floats:
+    return np.asarray(np.einsum("ij,ij->j", vectors, A @ vectors), dtype=np.float64)
 
 
 def _certificate(step: Step, alpha: float, unit: float, floor: float) -> Certificate:

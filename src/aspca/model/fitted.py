@@ -49,6 +49,7 @@ class Settings:
     max_iter: int
     time_budget: float | None
     max_features: int | None
+    rotation: str
     alarms: AlarmSettings
 
     @classmethod
@@ -339,6 +340,7 @@ def fit_model(
             alpha,
             settings.variant,
             settings.rounding,
+            rotation=settings.rotation,
             tol=settings.tol,
             max_iter=settings.max_iter,
             time_budget=settings.time_budget,

@@ -345,6 +345,7 @@ def test_parameters_and_clones() -> None:
         "level": 0.9,
         "alarm": "any",
         "max_features": None,
+        "rotation": "all",
         "tol": 1e-5,
         "max_iter": 77,
         "time_budget": 60.0,

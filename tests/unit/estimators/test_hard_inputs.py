@@ -414,7 +414,7 @@ def test_equal_variances_under_a_large_penalty_are_taken_by_index(variant: str) 
 @pytest.mark.parametrize("variant", ["F", "B", "FG", "BG", "G"])
 def test_with_all_components_the_score_is_the_squared_distance_from_the_mean(variant: str) -> None:
     X = table()
-    model = detector(n_components=P, alpha=0.01, variant=variant).fit(X)
+    model = detector(n_components=P, alpha=0.01, variant=variant, rotation="all").fit(X)
     assert_finite(model, X)
     assert_proved(model)
     Y = (X - X.mean(axis=0)) / np.abs(X - X.mean(axis=0)).max(axis=0)

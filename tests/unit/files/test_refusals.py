@@ -38,6 +38,7 @@ def refusal(path: Path) -> str:
         (("preprocessing",), {"steps": []}, "the key 'steps' in the field preprocessing is not known"),
         (("settings", "tol"), 1.0, "settings.tol is 1.0, but must be a number from"),
         (("settings", "variant"), "H", "settings.variant is 'H', but must be one of F, B, FG, BG, G"),
+        (("settings", "rotation"), "none", "settings.rotation is 'none', but must be one of levels, all"),
         (("settings", "n_components"), 3, "settings.n_components is 3, but must be a number from 4 to 4"),
         (("training", "rows"), 150.0, "training.rows is 150.0, but must be a whole number"),
         (("training", "rows"), True, "training.rows is true, but must be a whole number"),

@@ -46,7 +46,7 @@ def test_numbers_are_features() -> None:
 @pytest.mark.parametrize(
     ("texts", "words"),
     [
-        ({"note": ["x", "x", "y", "y"]}, r"give --categorical note \(2 different values; or --ignore it\);"),
+        ({"note": ["x", "x", "y", "y"]}, r"give --ignore note \(or --categorical note: 2 different values\);"),
         ({"note": ["x", "x", "y", "z"]}, r"give --ignore note;"),
         ({"cpu": ["1.5", "2", "n/a", "3"]}, r"holds text \('n/a' in row 2\).*or correct what is no number"),
         ({"label": ["x", "x", "y", "y"]}, r"--label label"),
@@ -120,7 +120,39 @@ def test_a_column_that_counts_rows_names_them(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "values"), [("id", [1.0, 3.0, 2.0, 4.0]), ("id", [1.0, 2.5, 3.0, 4.0]), ("load", [1.0, 2.0, 3.0, 4.0])]
+    ("name", "values", "why"),
+    [
+        ("patient_id", [7.0, 3.0, 9.0, 4.0], "is different in every row"),
+        ("seconds", [0.0, 15.0, 30.0, 45.0], "moves in even steps"),
+        ("ts", [10.0, 9.0, 8.0, 7.0], "moves in even steps"),
+    ],
+)
+def test_ids_and_clocks_are_no_features(name: str, values: list[float], why: str) -> None:
+    table = made({name: values, **NUMBERS})
+    roles = roles_of(table)
+    assert (roles.features, roles.name) == (("a", "b"), name)
+    assert roles.remarks[0].startswith(f"Column {name!r} {why}, so it names the rows")
+    assert name in roles_of(table, kinds={name: "number"}).features
+
+
+def test_a_column_of_any_name_that_counts() -> None:
+    rng = np.random.default_rng(0)
+    numbers = {
+        "a": rng.normal(size=30).tolist(),
+        "entry": [100.0 + k for k in range(30)],
+        "b": rng.normal(size=30).tolist(),
+    }
+    assert roles_of(made(numbers)).name == "entry"
+
+
+def test_text_that_never_changes_is_left_out() -> None:
+    roles = roles_of(made(NUMBERS, unit=["EUR"] * 4))
+    assert roles.features == ("a", "b")
+    assert roles.remarks == ("Column 'unit' is the same in every row, so it is left out.",)
+
+
+@pytest.mark.parametrize(
+    ("name", "values"), [("id", [1.0, 3.0, 3.0, 4.0]), ("id", [1.0, 2.5, 3.0, 4.0]), ("load", [1.0, 2.0, 3.0, 4.0])]
 )
 def test_a_measurement_stays_a_feature(name: str, values: list[float]) -> None:
     assert name in roles_of(made({name: values, **NUMBERS})).features
