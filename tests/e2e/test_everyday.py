@@ -22,13 +22,11 @@ from aspca.cli.main import main
 
 # Where the default's rotation, which is free to mix tight rules and loose ones, names more columns than it should.
 # The rules of one step after another (--variant B) do not.
-MIXED = {"server metrics.csv", "invoices.csv", "ledger.csv", "laboratory.csv"}
-# Where a category that has nothing to do with it comes into the rule; the sentence offers to leave it out as well.
-WITH_CATEGORY = {"fleet.csv", "dollars.csv"}
+MIXED = {"server metrics.csv"}
 # Limits are meant for one normal row in forty; of rows that no linear rule describes well, twice as many are allowed.
 MOST_FALSE_ALARMS = 0.055
-# As in: --categorical host (12 different values; or --ignore it)
-AN_OPTION = re.compile(r"""--([a-z-]+) ("[^"]*"|'[^']*'|[^\s;]+)(?: \([^()]*or --([a-z-]+) it\))?""")
+# As in: --ignore host (or --categorical host: 12 different values); what stands first is followed.
+AN_OPTION = re.compile(r"""--([a-z-]+) ("[^"]*"|'[^']*'|[^\s;]+)""")
 GENERAL = {"decimal", "encoding", "delimiter"}
 FLAGS = ("--allow-missing",)
 
@@ -51,20 +49,18 @@ class Answer:
         return top["text"].iloc[0], frozenset(top["feature"])
 
 
-def advice_in(sentence: str, columns: set[str], alternative: bool = False) -> list[str]:
-    """The options that a sentence tells to give, word for word; or the alternative it offers in brackets."""
+def advice_in(sentence: str, columns: set[str]) -> list[str]:
+    """The options that a sentence tells to give, word for word."""
     given: dict[str, str] = {}
-    for option, word, offered in AN_OPTION.findall(sentence):
+    for option, word in AN_OPTION.findall(sentence):
         value = shlex.split(word)[0] if word[0] in "'\"" else word if word == "," else word.rstrip(".,:)")
         if option in GENERAL or value in columns:
-            given.setdefault(value, f"--{offered or option}" if alternative else f"--{option}")
+            given.setdefault(value, f"--{option}")
     words = [word for value, option in given.items() for word in (option, value)]
     return words or [flag for flag in FLAGS if flag in sentence]
 
 
-def asked(
-    tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str], *options: str, alternative: bool = False
-) -> Answer:
+def asked(tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str], *options: str) -> Answer:
     """`aspca detect` until it answers, each time with the options that it asked for."""
     make, write = TABLES[name]
     made = make()
@@ -84,7 +80,7 @@ def asked(
         assert shown.err.count("\n") == 1
         assert name in shown.err
         assert not Path(f"{path}.aspca").exists()
-        more = advice_in(shown.err, set(made.frame.columns), alternative)
+        more = advice_in(shown.err, set(made.frame.columns))
         assert more, f"no option is named: {shown.err}"
         given += more
         sentences.append(shown.err)
@@ -120,7 +116,7 @@ def test_no_options(tmp_path: Path, capsys: pytest.CaptureFixture[str], name: st
         assert answer.blamed[row] in columns
         text, features = answer.rule(row)
         assert answer.made.changed[row] in features, text
-        if name not in MIXED | WITH_CATEGORY:
+        if name not in MIXED:
             assert features <= columns, text
 
 
@@ -134,14 +130,6 @@ def refuse_other_columns(answer: Answer) -> None:
 @pytest.mark.parametrize("name", sorted(MIXED))
 def test_rules_of_one_step_after_another(tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str) -> None:
     refuse_other_columns(asked(tmp_path, name, capsys, "--variant", "B"))
-
-
-@pytest.mark.parametrize("name", sorted(WITH_CATEGORY))
-def test_without_the_categories(tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str) -> None:
-    answer = asked(tmp_path, name, capsys, alternative=True)
-    assert "--ignore" in answer.options
-    assert "--categorical" not in answer.options
-    refuse_other_columns(answer)
 
 
 def test_twenty_tables() -> None:

@@ -11,8 +11,9 @@ import numpy as np
 from aspca.engines.source import Batch, Column
 from aspca.jobs.column_advice import PLURALS, columns_text, refuse_absent, refuse_odd
 from aspca.jobs.errors import JobError, RequestError
-from aspca.jobs.table import Table, column_of
+from aspca.jobs.table import Table, cells_beside, column_of
 from aspca.jobs.text_columns import examined
+from aspca.linalg.arrays import Floats
 from aspca.moments.validation import LARGEST_VALUE, values_allowed
 from aspca.preparation import CATEGORIES, Preparation
 
@@ -24,6 +25,7 @@ _IDENTIFIER = re.compile(
 _CLOCK = re.compile(r"(t|ts|.*(time|sec|seconds?|minutes?|hours?|days?|epoch|stamp|tick|ms).*)", re.IGNORECASE)
 # Fewer may count 1, 2, 3 without being meant to.
 _ENOUGH_ROWS = 20
+_CLOSE = 0.9
 
 
 @dataclass(frozen=True)
@@ -124,7 +126,7 @@ class _Chosen:
         """Columns of text that is the same in every row."""
         texts = [column.name for column in self.left if column.kind == "text" and column.name not in kinds]
         for text in examined(source, texts):
-            if text.n_values == 1 and not text.has_gaps and source.count() > 1:
+            if text.n_values == 1 and source.count() > 1 and _alike(source, text.name):
                 self._drop(text.name, f"Column {text.name!r} is the same in every row, so it is left out.")
 
     def leave_out_empty(self, kinds: Mapping[str, str]) -> None:
@@ -152,7 +154,7 @@ class _Chosen:
         if found is None and self.name is None:
             texts = examined(source, [column.name for column in free if column.kind == "text"])
             found = next((text.name for text in texts if text.distinct), None)
-            why, remedy = "is different in every row", "--ignore it if it is not"
+            why, remedy = "differs from row to row", "--ignore it if it does not name them"
         if found is None:
             return
         use = "it is not used as a feature"
@@ -231,6 +233,13 @@ def refuse_values(table: Table, batch: Batch, names: Sequence[str], *, gaps: boo
     )
 
 
+def _alike(table: Table, name: str) -> bool:
+    """Whether all cells of a column are the same, and none is missing."""
+    cells = cells_beside(table, name)
+    first = next(cells, None)
+    return first is not None and all(cell == first for cell in cells)
+
+
 def _counting(table: Table, columns: Sequence[Column]) -> tuple[str, str] | None:
     """A column that counts or names rows, and why."""
     numbers = [column.name for column in columns if column.kind == "number"]
@@ -247,6 +256,15 @@ def _counting(table: Table, columns: Sequence[Column]) -> tuple[str, str] | None
         counts = steps[0] == 1 and len(values) >= _ENOUGH_ROWS
         if _IDENTIFIER.fullmatch(called) and (even or np.unique(values).size == values.size):
             return name, "counts the rows" if bool((steps > 0).all()) else "is different in every row"
-        if even and (counts or _CLOCK.fullmatch(called)):
+        if even and (counts or _CLOCK.fullmatch(called)) and not _followed(batch.values, values):
             return name, "counts the rows" if counts else "moves in even steps"
     return None
+
+
+def _followed(table: Floats, column: Floats) -> bool:
+    """Whether another column (n,) of a table goes along with this one: then it is more than a count."""
+    centred = table - table.mean(axis=0)
+    sizes = np.linalg.norm(centred, axis=0)
+    own = column - column.mean()
+    along = np.abs(own @ centred) / np.where(sizes > 0, sizes, 1.0) / np.linalg.norm(own)
+    return int((along > _CLOSE).sum()) > 1

@@ -37,8 +37,6 @@ class Text:
         How many different cells it has.
     few : bool
         Whether these are so few that they are categories.
-    has_gaps : bool
-        Whether some are missing.
     """
 
     name: str
@@ -49,7 +47,6 @@ class Text:
     like_labels: bool
     n_values: int
     few: bool
-    has_gaps: bool
 
 
 def examined(table: Table, names: Sequence[str]) -> list[Text]:
@@ -80,7 +77,6 @@ def _examined(name: str, cells: list[object]) -> Text:
         decimal_comma=decimal_comma,
         like_labels=_like_labels(name, values),
         n_values=len(values),
-        has_gaps=len(filled) < len(cells),
         few=0 < len(values) <= min(_CATEGORIES, len(filled) // 2),
     )
 

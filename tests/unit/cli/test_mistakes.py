@@ -99,7 +99,7 @@ def test_mistakes(here: Path, capsys: pytest.CaptureFixture[str], command: str, 
 
 
 def test_names_cannot_act_on_the_terminal(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (here / "hostile.csv").write_text("\x1b[31mred,a,b\nx,1,2\nx,2,3\nx,3,5\n")
+    (here / "hostile.csv").write_text("\x1b[31mred,a,b\nx,1,2\nx,2,3\ny,3,5\n")
     assert main(["detect", "hostile.csv"]) == 2
     shown = capsys.readouterr()
     assert "\x1b" not in shown.err + shown.out

@@ -72,7 +72,7 @@ def test_a_role_makes_text_welcome() -> None:
 def test_texts_that_all_differ_name_the_rows() -> None:
     roles = roles_of(made(NUMBERS, host=["w", "x", "y", "z"]))
     assert (roles.features, roles.name) == (("a", "b"), "host")
-    assert "is different in every row, so it names the rows (as with --id)" in roles.remarks[0]
+    assert "differs from row to row, so it names the rows (as with --id)" in roles.remarks[0]
 
 
 def test_dates_time_the_rows() -> None:
@@ -143,6 +143,9 @@ def test_a_column_of_any_name_that_counts() -> None:
         "b": rng.normal(size=30).tolist(),
     }
     assert roles_of(made(numbers)).name == "entry"
+    # What another column goes along with is a measurement.
+    numbers["b"] = [2.0 * value for value in numbers["entry"]]
+    assert roles_of(made(numbers)).features == ("a", "entry", "b")
 
 
 def test_text_that_never_changes_is_left_out() -> None:
