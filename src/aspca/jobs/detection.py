@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -84,19 +85,23 @@ def detect(
     with (
         _score_file(folder, scores_as, roles.name, model.allows_gaps) as write,
         _reason_file(folder, model, roles.name) as reasons,
+        ThreadPoolExecutor(max_workers=2) as writers,
     ):
+        written: list[Future[None]] = []
         for part in judged(model, table, roles.name, progress):
             anomalies = part.anomalies
             if anomalies is None:
                 raise JobError("The model has no limit yet, so no row is an anomaly; fit it with another --limit.")
-            write(part)
-            _write_reasons(reasons, model, part)
+            # A part is written while the next one is judged; two parts are in memory, and each file has one writer.
+            _wait_for(written)
+            written = [writers.submit(write, part), writers.submit(_write_reasons, reasons, model, part)]
             worst.add(part)
             if timeline is not None:
                 timeline.add(part)
             scores.append(part.scores)
             flagged.append(anomalies)
             partly += 0 if part.shares is None else int((part.shares < 1.0).sum())
+        _wait_for(written)
     if not scores:
         raise JobError(f"{table.description} has no rows to judge.")
     write_model(model, folder / "model.json", naming="table")
@@ -110,6 +115,12 @@ def detect(
         incidents = timeline.incidents(model, patience)
         _write_incidents(folder / "incidents.csv", model, incidents, timeline)
     return Detection(model, alarms.size, int(alarms.sum()), partly, worst.findings(model), evaluation, incidents)
+
+
+def _wait_for(written: Sequence[Future[None]]) -> None:
+    """Raises what was raised while writing."""
+    for one in written:
+        one.result()
 
 
 class _Worst:
