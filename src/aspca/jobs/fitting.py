@@ -21,6 +21,12 @@ from aspca.moments import IncompleteMoments, Moments
 from aspca.preparation import Preparation
 from aspca.solvers.threads import blas_threads_for
 
+# With fewer rows than features there are rules that hold by chance alone, as many as rows are missing; beyond so many
+# features they take minutes to find and nobody reads them.
+_WIDE = 200
+# And of more features than this all rules with little variance take minutes to find.
+_VERY_WIDE = 2000
+
 AnyMoments = TypeVar("AnyMoments", Moments, IncompleteMoments)
 
 
@@ -71,13 +77,14 @@ def fit_table(
     Raises
     ------
     JobError
-        Fewer than two rows, or a value that is missing.
+        Fewer than two rows, far more features than rows, or a value that is missing.
     ValueError
         As `fit_model`.
     """
     gaps = None
     if plan is not None:
         table, names = PreparedTable(table, plan), plan.names
+    _refuse_too_wide(table, len(names), settings)
     # The solver loads it later, when its threads could not be held back any more.
     import scipy.linalg  # noqa: F401
 
@@ -107,6 +114,20 @@ def fit_table(
             scores = _scores(model, table if kept_out is None else prepared(kept_out, plan), names, progress)
             model = replace(model, alarms=alarms_from_rows(model.alarms, model.floors, scores, None, None))
     return model
+
+
+def _refuse_too_wide(table: Table, p: int, settings: Settings) -> None:
+    n = table.count()
+    if p > _WIDE and 2 <= n <= p:
+        raise JobError(
+            f"{table.description} has {p:,} features but {n:,} rows, and with no more rows than features rules hold by "
+            "chance: add rows, or leave out columns with --ignore."
+        )
+    if p > _VERY_WIDE and settings.n_components == "auto":
+        raise JobError(
+            f"{table.description} has {p:,} features, of which all rules with little variance would take very long: "
+            "say how many you want, as in --n-components 20, or leave out columns with --ignore."
+        )
 
 
 def _scores(model: Model, table: Table, names: Sequence[str], progress: Progress) -> Floats:

@@ -13,8 +13,10 @@ from aspca.solvers.blocks import split
 _SHARE_OF_VARIANCE = 0.3
 # Below this share of the largest variance a direction is exact, or rounding.
 _EXACT = 1e-12
-# Above so many features that hang together, a certified sparse sequence takes minutes instead of seconds.
+# Above so many features that hang together, or so many of them times directions, a certified sparse sequence takes
+# minutes instead of seconds.
 _LARGEST_BLOCK = 64
+_MOST_WORK = 2000
 
 
 def typical_variance(variances: Floats) -> float:
@@ -42,8 +44,9 @@ def default_alpha(covariance: Floats, n_components: int) -> float:
     sparser ones. Exact rules make no level of their own, and no variance counts below what the score tells apart:
     exact rules are to be sparse too.
 
-    Zero, so that the exact PCA subspace is rotated, where more than 64 features hang together at that penalty: there
-    the rotation alone detects as well, in a hundredth of the time (docs/choices.md).
+    Zero, so that the exact PCA subspace is rotated, where more than 64 features hang together at that penalty, or
+    features times directions exceed 2000: there the rotation alone detects as well, in a hundredth of the time
+    (docs/choices.md).
     """
     values = np.linalg.eigvalsh(covariance)[: min(n_components, default_n_components(covariance))]
     floor = finest_variance(covariance)
@@ -51,4 +54,5 @@ def default_alpha(covariance: Floats, n_components: int) -> float:
     levels = levels_of(inexact, floor)
     tight = inexact[levels[0]] if len(levels) > 1 else np.maximum(values, 0.0)
     alpha = max(float(tight.mean()), floor)
-    return alpha if max(block.size for block in split(covariance, alpha)) <= _LARGEST_BLOCK else 0.0
+    largest = max(block.size for block in split(covariance, alpha))
+    return alpha if largest <= _LARGEST_BLOCK and largest * values.size <= _MOST_WORK else 0.0

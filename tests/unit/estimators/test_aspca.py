@@ -146,6 +146,11 @@ def test_what_auto_means_depends_on_moments_alone() -> None:
     wide = np.random.default_rng(0).normal(size=(100, 70))
     assert ASPCA(n_components=3).fit(wide).alpha_ == 0.0
     assert ASPCA(n_components=3).fit(wide[:, :60]).alpha_ > 0.0
+    # So are more than 2000 features times directions.
+    causes = np.random.default_rng(0).normal(size=(300, 4)) @ np.random.default_rng(1).normal(size=(4, 60))
+    noisy = causes + 0.3 * np.random.default_rng(2).normal(size=causes.shape)
+    assert ASPCA().fit(noisy).alpha_ == 0.0
+    assert ASPCA(n_components=3).fit(noisy).alpha_ > 0.0
     for other in (shuffled, twice):
         assert other.n_components_ == plain.n_components_
         assert abs(other.alpha_ - plain.alpha_) <= 1e-12 * plain.alpha_

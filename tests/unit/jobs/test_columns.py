@@ -190,3 +190,14 @@ def test_missing_values_and_too_few_rows() -> None:
         table = made({name: values[:n] for name, values in NUMBERS.items()})
         with pytest.raises(JobError, match=f"t.csv has {words}"):
             fit_table(table, ("a", "b"), settings_of({}), Silent())
+
+
+def test_far_too_many_columns() -> None:
+    rng = np.random.default_rng(0)
+    names = [f"c{k}" for k in range(300)]
+    table = ArrayTable("t.csv", tuple(names), rng.normal(size=(300, 300)), {})
+    with pytest.raises(JobError, match=r"t\.csv has 300 features but 300 rows, .* rules hold by chance: add rows"):
+        fit_table(table, names, settings_of({}), Silent())
+    wide = ArrayTable("t.csv", tuple(f"c{k}" for k in range(2001)), rng.normal(size=(2002, 2001)), {})
+    with pytest.raises(JobError, match=r"t\.csv has 2,001 features, .*--n-components 20"):
+        fit_table(wide, wide.names, settings_of({}), Silent())
