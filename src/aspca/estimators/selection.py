@@ -14,8 +14,8 @@ from aspca.estimators.aspca import ASPCA
 from aspca.estimators.tables import library_of
 from aspca.linalg.arrays import Floats
 from aspca.model.fitted import Model, Settings, fit_model
-from aspca.model.gaps import completed
 from aspca.model.frames import frame
+from aspca.model.gaps import completed
 from aspca.model.subspace import SparseSubspace
 from aspca.moments import IncompleteMoments, Moments
 

@@ -118,7 +118,9 @@ def fit_table(
 
 def _refuse_too_wide(table: Table, p: int, settings: Settings) -> None:
     n = table.count()
-    if p > _WIDE and 2 <= n <= p:
+    if n < 2:
+        return
+    if p > _WIDE and n <= p:
         raise JobError(
             f"{table.description} has {p:,} features but {n:,} rows, and with no more rows than features rules hold by "
             "chance: add rows, or leave out columns with --ignore."
