@@ -21,7 +21,7 @@ from aspca.model.frames import frame
 from aspca.model.groups import Groups, groups_of
 from aspca.model.incidents import Incident, incidents_of
 from aspca.model.original import Original, value_text
-from aspca.model.rule_text import breach_of
+from aspca.model.rule_text import breach_of, has_spread
 from aspca.model.rules import Rule
 from aspca.preparation.feature import Feature, features_of_numbers, name_text
 
@@ -195,7 +195,7 @@ class Explanation:
         told = self.rules[rule]
         deviation = float(self.deviations[row, rule])
         off = breach_of(told, deviation)
-        if not told.exact and abs(deviation) < 1e6 * told.spread:
+        if has_spread(told) and abs(deviation) < 1e6 * told.spread:
             off += f", {abs(deviation) / told.spread:.2g} times its spread"
         verb = "breaks" if self.broken[row, rule] else "strains"
         sentence = f"It {verb} the rule {told}: {off}, {100 * self.shares[row, rule]:.0f} % of the score."

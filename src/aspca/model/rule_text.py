@@ -68,6 +68,11 @@ def off_by(rule: Rule, deviation: float) -> str:
     return text
 
 
+def has_spread(rule: Rule) -> bool:
+    """Whether it makes sense to count a row's deviation in spreads: not of exact rules, or of categories alone."""
+    return not rule.exact and _said(rule).kinds != {"level"}
+
+
 def breach_of(rule: Rule, deviation: float) -> str:
     """The same as a clause: ``it is 0.5 too high``, ``its sides differ by 0.5``."""
     off = off_by(rule, deviation)
