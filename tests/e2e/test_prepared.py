@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -172,6 +173,36 @@ def test_one_model_per_category_as_in_python(here: Path, capsys: pytest.CaptureF
         in capsys.readouterr().err
     )
     assert sorted(path.name for path in Path("new.csv.aspca").iterdir())[0] == "categories.csv"
+
+
+def test_private_models_hold_no_value_of_a_row(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table = written(orders(), "orders.csv").drop(columns=["order", "ordered"])
+    options = ["--categorical", "kind", *OPTIONS, "--scaling", "standard", "--private"]
+    run("detect", "orders.csv", *options)
+    run("fit", "orders.csv", *options, "--model", "model.json")
+    for path in ("orders.csv.aspca/model.json", "model.json"):
+        content = json.loads(Path(path).read_text())
+        assert content["private"]
+        assert (
+            content["training"]["minimum"] is content["training"]["maximum"] is content["limits"]["calibration"] is None
+        )
+    held = {value for value in walked(content) if isinstance(value, float)}
+    features = Preprocessor(transforms=LOGS).fit_transform(table)
+    unusual = {value for value in features.ravel().tolist() if not value.is_integer()}
+    assert len(unusual) > 1000
+    assert not held & unusual
+    capsys.readouterr()
+    assert main(["fit", "orders.csv", "--ignore", "kind", "--private", "--model", "other.json"]) == 0
+    assert "largest distance from its mean" in capsys.readouterr().err
+
+
+def walked(content: Any) -> Iterator[Any]:
+    """Every single value of a content."""
+    if isinstance(content, dict | list):
+        for entry in content.values() if isinstance(content, dict) else content:
+            yield from walked(entry)
+    else:
+        yield content
 
 
 def test_a_conformal_limit_from_rows_kept_out(here: Path) -> None:

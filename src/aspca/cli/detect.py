@@ -56,6 +56,7 @@ def run(
     level: o.Level = None,
     contamination: o.Contamination = None,
     preset: o.Preset = None,
+    private: o.Private = False,
     delimiter: o.Delimiter = None,
     encoding: o.Encoding = None,
     decimal: o.Decimal = None,
@@ -87,6 +88,7 @@ def run(
     from aspca.jobs.errors import RequestError
     from aspca.jobs.fitting import fit_table
     from aspca.jobs.folder import place_of, refuse_foreign, replaced_folder
+    from aspca.jobs.model_stream import GIVEN_AWAY
     from aspca.jobs.preparing import plan_of
     from aspca.jobs.score_file import refuse_format
     from aspca.jobs.settings import number_or_word, settings_of
@@ -135,7 +137,17 @@ def run(
             def judged(source: Table, table: Table, folder: Path) -> Detection:
                 plan = plan_of(source, roles, gaps=allow_missing)
                 model = fit_table(source, roles.features, settings, progress, plan, kept_out)
-                return detect(model, table, roles, folder, progress, most=top, patience=patience, scores_as=scores)
+                return detect(
+                    model,
+                    table,
+                    roles,
+                    folder,
+                    progress,
+                    most=top,
+                    patience=patience,
+                    scores_as=scores,
+                    private=private,
+                )
 
             folder = Path(scratch) if place is None else stack.enter_context(replaced_folder(place))
             found: dict[str | None, Detection] = {}
@@ -144,7 +156,8 @@ def run(
             else:
                 found.update(detect_by_category(table, learned, by, folder, judged))
         # By now the folder is in its place, whatever happens to what is printed.
-        for remark in (*roles.remarks, *gap_remarks(found)):
+        given_away = [GIVEN_AWAY] if private and settings.scaling == "maxabs" else []
+        for remark in (*roles.remarks, *gap_remarks(found), *given_away):
             talk.say(remark)
         _show(found, by, table.description, Path(scratch), place, top, json, csv)
     rows, anomalies = (sum(getattr(one, name) for one in found.values()) for name in ("n_rows", "n_anomalies"))

@@ -32,6 +32,7 @@ def run(
     level: o.Level = None,
     contamination: o.Contamination = None,
     preset: o.Preset = None,
+    private: o.Private = False,
     delimiter: o.Delimiter = None,
     encoding: o.Encoding = None,
     decimal: o.Decimal = None,
@@ -51,6 +52,7 @@ def run(
     from aspca.files.model_file import write_model
     from aspca.jobs.columns import refuse_other_columns, roles_of
     from aspca.jobs.fitting import fit_table
+    from aspca.jobs.model_stream import GIVEN_AWAY, model_text
     from aspca.jobs.preparing import plan_of
     from aspca.jobs.replaced_file import refuse_special
     from aspca.jobs.settings import number_or_word, settings_of
@@ -84,12 +86,12 @@ def run(
             fitted = fit_table(table, roles.features, settings, progress, plan, kept_out)
     for remark in roles.remarks:
         talk.say(remark)
+    if private and settings.scaling == "maxabs":
+        talk.say(GIVEN_AWAY)
     if model == "-":
-        from aspca.jobs.model_stream import model_text
-
-        sys.stdout.write(model_text(fitted))
+        sys.stdout.write(model_text(fitted, private=private))
         return
-    write_model(fitted, model, naming="table")
+    write_model(fitted, model, naming="table", private=private)
     if json:
         write_json(rules_document(fitted, fitted.canonical_rules))
     else:

@@ -66,6 +66,10 @@ AllowMissing = Annotated[
 
 By = Annotated[str | None, typer.Option("--by", metavar="COL", help="One model for each category of this column.")]
 
+Private = Annotated[
+    bool, typer.Option("--private", help="Keep minima, maxima and calibration scores out of the model file.")
+]
+
 # What to learn
 NComponents = Annotated[str | None, typer.Option("--n-components", metavar="N|auto", help="How many rules.")]
 Alpha = Annotated[str | None, typer.Option("--alpha", metavar="X|auto", help="Weight of sparsity.")]

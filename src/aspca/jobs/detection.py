@@ -62,6 +62,7 @@ def detect(
     most: int = 20,
     patience: float | None = None,
     scores_as: str = "csv",
+    private: bool = False,
 ) -> Detection:
     """Judge all rows of a table, and write scores.csv, explanations.csv, model.json and, with times, incidents.csv.
 
@@ -77,6 +78,8 @@ def detect(
         Two anomalies at most so far apart in time are one incident; None: twice the usual step between rows.
     scores_as : {"csv", "parquet"}
         With "parquet" the file is scores.parquet.
+    private : bool
+        As in `write_model`, for model.json.
     """
     worst = _Worst(most)
     timeline = None if roles.time is None else Timeline(table, roles.time)
@@ -104,7 +107,7 @@ def detect(
         _wait_for(written)
     if not scores:
         raise JobError(f"{table.description} has no rows to judge.")
-    write_model(model, folder / "model.json", naming="table")
+    write_model(model, folder / "model.json", naming="table", private=private)
     alarms = np.concatenate(flagged)
     evaluation = None
     if roles.label is not None:

@@ -15,11 +15,18 @@ from aspca.model.fitted import Model
 _STDIN = "standard input"
 
 
-def model_text(model: Model) -> str:
+# Said where a model is to hold no value of a row.
+GIVEN_AWAY = (
+    "--private: with --scaling maxabs the model holds each column's largest distance from its mean, which it needs to "
+    "score; --scaling standard holds none."
+)
+
+
+def model_text(model: Model, *, private: bool = False) -> str:
     """What `write_model` writes."""
     with tempfile.TemporaryDirectory(prefix="aspca-") as folder:
         path = Path(folder) / "model.json"
-        write_model(model, path, naming="table")
+        write_model(model, path, naming="table", private=private)
         return path.read_text(encoding="utf-8")
 
 
