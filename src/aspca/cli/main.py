@@ -32,6 +32,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (BrokenPipeError, SystemExit) as error:
         # typer makes an exit of a pipe that was closed.
         if isinstance(error, SystemExit) and not isinstance(error.__context__, BrokenPipeError):
+            if _received:
+                return _ended(_received[0])
             raise
         # The reader (`| head`) has seen enough; Python must not try to flush what is left.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.__stdout__.fileno() if sys.__stdout__ else 1)
