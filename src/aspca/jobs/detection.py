@@ -21,6 +21,7 @@ from aspca.jobs.progress import Progress
 from aspca.jobs.score_file import PartWriter, apart, csv_scores, parquet_scores
 from aspca.jobs.table import Table, cells_beside
 from aspca.jobs.timeline import Timeline
+from aspca.linalg.arrays import Bools, Floats
 from aspca.model.fitted import Model
 from aspca.model.incidents import Incident
 
@@ -83,8 +84,10 @@ def detect(
     """
     worst = _Worst(most)
     timeline = None if roles.time is None else Timeline(table, roles.time)
-    scores, flagged = [], []
-    partly = 0
+    # Kept only where labels are to be compared with them: else no memory grows with the rows.
+    scores: list[Floats] = []
+    flagged: list[Bools] = []
+    rows = found = partly = 0
     with (
         _score_file(folder, scores_as, roles.name, model.allows_gaps) as write,
         _reason_file(folder, model, roles.name) as reasons,
@@ -101,23 +104,25 @@ def detect(
             worst.add(part)
             if timeline is not None:
                 timeline.add(part)
-            scores.append(part.scores)
-            flagged.append(anomalies)
+            if roles.label is not None:
+                scores.append(part.scores)
+                flagged.append(anomalies)
+            rows += len(anomalies)
+            found += int(anomalies.sum())
             partly += 0 if part.shares is None else int((part.shares < 1.0).sum())
         _wait_for(written)
-    if not scores:
+    if not rows:
         raise JobError(f"{table.description} has no rows to judge.")
     write_model(model, folder / "model.json", naming="table", private=private)
-    alarms = np.concatenate(flagged)
     evaluation = None
     if roles.label is not None:
         truth, meaning = truth_of(cells_beside(table, roles.label), roles.label)
-        evaluation = evaluated(truth, np.concatenate(scores), alarms, meaning)
+        evaluation = evaluated(truth, np.concatenate(scores), np.concatenate(flagged), meaning)
     incidents = None
     if timeline is not None:
         incidents = timeline.incidents(model, patience)
         _write_incidents(folder / "incidents.csv", model, incidents, timeline)
-    return Detection(model, alarms.size, int(alarms.sum()), partly, worst.findings(model), evaluation, incidents)
+    return Detection(model, rows, found, partly, worst.findings(model), evaluation, incidents)
 
 
 def _wait_for(written: Sequence[Future[None]]) -> None:
