@@ -97,7 +97,7 @@ def roles_of(
         _refuse_wrong_kind(source, given, kind, {*ignore, name, time, label})
     left = [column for column in source.columns if column.name not in {*ignore, name, time, label}]
     chosen = _Chosen(table, left, name, time)
-    chosen.leave_out_empty(kinds)
+    chosen.leave_out_empty(source, kinds)
     chosen.leave_out_alike(source, kinds)
     chosen.take_time(kinds)
     chosen.take_name(source, kinds)
@@ -129,8 +129,9 @@ class _Chosen:
             if text.n_values == 1 and source.count() > 1 and _alike(source, text.name):
                 self._drop(text.name, f"Column {text.name!r} is the same in every row, so it is left out.")
 
-    def leave_out_empty(self, kinds: Mapping[str, str]) -> None:
-        n = self.table.count()
+    def leave_out_empty(self, source: Table, kinds: Mapping[str, str]) -> None:
+        """Columns without any value."""
+        n = source.count()
         for column in list(self.left):
             if (
                 column.kind == "text"
