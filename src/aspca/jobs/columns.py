@@ -143,8 +143,9 @@ class _Chosen:
 
     def take_time(self, kinds: Mapping[str, str]) -> None:
         dates = [column for column in self.left if column.kind == "date" and column.name not in kinds]
-        if self.time is None and dates and not dates[0].n_missing and column_of(self.table, dates[0].name) is not None:
-            self.time = dates[0].name
+        found = column_of(self.table, dates[0].name) if dates else None
+        if self.time is None and found is not None and found.kind == "date" and not found.n_missing:
+            self.time = found.name
             use = "it times the rows (as with --time) and is not used as a feature"
             self._drop(self.time, f"Column {self.time!r} holds dates, so {use}; --date makes it one.")
 
