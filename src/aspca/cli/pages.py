@@ -55,15 +55,22 @@ def grid(*titles: tuple[str, str]) -> Table:
 def show_cut(console: Console, titles: Sequence[tuple[str, str]], rows: Sequence[Sequence[object]], cut: int) -> None:
     """A table whose column `cut` gets the room that the others leave, each cell on one line, ended by dots if need be.
 
-    rich would rather squeeze the others.
+    If they leave too little, the last column is cut as well, so that numbers and names stay whole: rich would rather
+    squeeze them.
     """
     made = [[text(cell) for cell in row] for row in rows]
     widths = [max(map(cell_len, [title, *(row[k].plain for row in made)])) for k, (title, _) in enumerate(titles)]
-    kept = [min(width, _WRAPPED) if titles[k][1] == "left" else width for k, width in enumerate(widths) if k != cut]
-    room = max(console.width - sum(kept) - 2 * len(titles), _LEAST)
+    last = len(titles) - 1
+    if titles[last][1] == "left":
+        widths[last] = min(widths[last], _WRAPPED)
+    fixed = sum(width for k, width in enumerate(widths) if k not in (cut, last)) + 2 * len(titles)
+    widths[last] = min(widths[last], max(console.width - fixed - _LEAST, _LEAST))
+    room = max(console.width - fixed - widths[last], _LEAST)
     table = grid(*titles)
     for row in made:
         row[cut].truncate(room, overflow="ellipsis")
+        if titles[last][1] == "none":
+            row[last].truncate(widths[last], overflow="ellipsis")
         table.add_row(*row)
     console.print(table)
 
@@ -237,7 +244,7 @@ def _as_exact(wanted: Value, value: Value) -> Value:
 
 
 def _cell(value: Value) -> Text:
-    return Text(f"{value:.5g}") if isinstance(value, float) else text(value_text(value))
+    return Text(f"{value:.5g}") if isinstance(value, float) else text("" if value is None else value_text(value))
 
 
 def show_reason(console: Console, reason: Reason) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 
 from aspca.model.explanation import Explanation
 from aspca.model.original import Value
+from aspca.model.rule_text import shown_terms
 
 # Of the rules that a row breaks, those that matter most to its score.
 _MOST_BREAKS = 3
@@ -84,7 +85,7 @@ def _finding(explanation: Explanation, i: int, row: int, name: object) -> Findin
 def _break(explanation: Explanation, i: int, number: int) -> Break:
     rule = explanation.rules[number]
     deviation = float(explanation.deviations[i, number])
-    shown = np.flatnonzero(rule.equation.coefficients)
+    shown = shown_terms(rule)
     side = None
     if shown.size == 1:
         side = "high" if deviation * rule.coefficients[shown[0]] > 0 else "low"

@@ -21,7 +21,7 @@ from aspca.model.frames import frame
 from aspca.model.groups import Groups, groups_of
 from aspca.model.incidents import Incident, incidents_of
 from aspca.model.original import Original, value_text
-from aspca.model.rule_text import breach_of, has_spread
+from aspca.model.rule_text import breach_of, has_spread, shown_terms
 from aspca.model.rules import Rule
 from aspca.preparation.feature import Feature, features_of_numbers, name_text
 
@@ -270,7 +270,7 @@ class Explanation:
 
     def _shown_features(self, rule: Rule) -> Ints:
         """Positions of the features in a rule's text, one per column: what is too small for it needs no repair."""
-        shown = np.flatnonzero(rule.equation.coefficients)
+        shown = shown_terms(rule)
         return self.original.distinct(self._position[rule.features[k]] for k in shown)
 
     @cached_property

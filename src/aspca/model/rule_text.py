@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from aspca.linalg.arrays import Floats
+from aspca.linalg.arrays import Floats, Ints
+from aspca.model.coefficients import USUAL
 from aspca.preparation.feature import Feature, date_text, features_of_numbers, level_text, name_text
 
 if TYPE_CHECKING:
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 # Beyond this a spread in logarithms reads better as a factor than in per cent.
 _SMALL_LOG = 0.2
 _MOST_LEVELS = 6
+# What is smaller than this beside another is left out where that says more.
+_BESIDE = 0.1
 
 
 @dataclass(frozen=True)
@@ -63,7 +66,7 @@ def off_by(rule: Rule, deviation: float) -> str:
         text = f"{size:,.0f}" if 1000 <= size < 1e7 else f"{size:.3g}"
         text += " days" if _are_dates(said) else ""
     if len(said.features) == 1:
-        term = np.flatnonzero(rule.equation.coefficients)[0]
+        term = shown_terms(rule)[0]
         text += f" too {'high' if deviation * rule.coefficients[term] > 0 else 'low'}"
     return text
 
@@ -82,10 +85,29 @@ def breach_of(rule: Rule, deviation: float) -> str:
     return f"it is {off}" if len(said.features) == 1 else f"its sides differ by {off}"
 
 
+def shown_terms(rule: Rule) -> Ints:
+    """Positions of the features that the sentence shows.
+
+    Where all categories of a column stand together and the other terms are small beside them, these alone: the rule
+    says that the column has one of them, and the rest is what other rules left in it.
+    """
+    a = rule.equation.coefficients
+    named = np.flatnonzero(a)
+    if not rule.origins:
+        return named
+    for column in dict.fromkeys(feature.column for feature in rule.origins if feature.kind == "level"):
+        terms = [int(k) for k in named if rule.origins[k].kind == "level" and rule.origins[k].column == column]
+        if terms and len(terms) == len(rule.origins[terms[0]].levels) and _alike(a[terms]):
+            rest = [int(k) for k in named if k not in terms]
+            if float(np.abs(a[rest]) @ (USUAL * rule.deviations[rest])) <= _BESIDE * float(np.abs(a[terms]).min()):
+                return np.array(terms, dtype=np.intp)
+    return named
+
+
 def _said(rule: Rule) -> _Sum:
     """The terms that the sentence shows."""
     features = rule.origins or features_of_numbers(rule.features)
-    named = np.flatnonzero(rule.equation.coefficients)
+    named = shown_terms(rule)
     return _Sum(
         rule.equation.coefficients[named], tuple(features[int(k)] for k in named), float(rule.equation.intercept)
     )
@@ -228,13 +250,13 @@ def _categories(said: _Sum, rule: Rule) -> str:
     if not others and len(columns) == 1 and len(set(said.coefficients)) == 1:
         return _is_or_is_not(said, rule)
     if others and len(columns) == 1:
-        return f"{_by_case(said.only(others), said.only(levels))} ({_remark(rule)})"
+        return f"{_by_case(said.only(others), said.only(levels), rule)} ({_remark(rule)})"
     return f"{_equality(said)} ({_remark(rule)})"
 
 
 def _alike(coefficients: Floats) -> bool:
-    """Whether coefficients differ by a twentieth at most: what other rules left in them."""
-    return bool(np.ptp(coefficients) <= 0.05 * np.abs(coefficients).max())
+    """Whether coefficients differ by a tenth at most: what other rules left in them."""
+    return bool(np.ptp(coefficients) <= _BESIDE * np.abs(coefficients).max())
 
 
 def _one_of(column: str, said: _Sum) -> str:
@@ -257,23 +279,47 @@ def _most(rest: float) -> str:
     return "all" if rest <= 0.0 else f"{number_text(_sum_of(100 - rest))} % of"
 
 
-def _by_case(numbers: _Sum, levels: _Sum) -> str:
+def _by_case(numbers: _Sum, levels: _Sum, rule: Rule) -> str:
     """A sum whose constant depends on the category."""
     left, right, _ = _sides(numbers)
     sign = 1.0 if _reads_forward(numbers.coefficients) else -1.0
     column, known = name_text(levels.features[0].column), levels.features[0].levels
-    named = dict(zip((feature.level for feature in levels.features), levels.coefficients.tolist(), strict=True))
+    values = _cases(numbers, levels.features[0].column, rule)
+    named = {feature.level for feature in levels.features}
     rest = [level for level in known if level not in named]
     cases: dict[float, list[str]] = {}
     for level in known:
         # One that is left over is named like the others.
         if level in named or len(rest) == 1:
-            cases.setdefault(_sum_of(sign * (numbers.intercept - named.get(level, 0.0))), []).append(level)
+            cases.setdefault(sign * values.get(level, numbers.intercept), []).append(level)
     said = [f"{number_text(value)} if {column} is {_listed(tuple(names))}" for value, names in cases.items()]
     if len(rest) > 1:
         said.append(f"{number_text(sign * numbers.intercept)} otherwise")
     constant = ", ".join(said)
     return f"{' + '.join(left)} = {' + '.join(right)} + ({constant})" if right else f"{' + '.join(left)} = {constant}"
+
+
+def _cases(numbers: _Sum, column: str, rule: Rule) -> dict[str, float]:
+    """What the numbers add up to in each category, as short as a quarter of the rule's spread allows."""
+    unit, mean = rule.equation.unit, dict(zip(rule.features, rule.means.tolist(), strict=True))
+    terms = {
+        feature.level: (unit * float(value), mean[feature.name])
+        for feature, value in zip(rule.origins, rule.coefficients, strict=True)
+        if feature.kind == "level" and feature.column == column
+    }
+    usual = sum(a * mean[feature.name] for a, feature in zip(numbers.coefficients, numbers.features, strict=True))
+    usual += sum(value * share for value, share in terms.values())
+    room = 0.5 * rule.rounding * unit
+    return {level: _within(float(usual) - value, room) for level, (value, _) in terms.items()}
+
+
+def _within(value: float, room: float) -> float:
+    """The shortest decimal at most so far away."""
+    if abs(value) <= room:
+        return 0.0
+    return next(
+        (short for digits in range(1, 17) if abs((short := float(f"{value:.{digits}g}")) - value) <= room), value
+    )
 
 
 def _listed(levels: tuple[str, ...]) -> str:
