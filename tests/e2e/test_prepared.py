@@ -82,7 +82,7 @@ def test_categories_and_logarithms_as_in_python(here: Path, capsys: pytest.Captu
     (reason,) = json.loads(capsys.readouterr().out)
     assert any(one["text"].startswith("kind is ") and one["broken"] for one in reason["rules"])
     kind = next(one for one in reason["features"] if one["feature"] == "kind")
-    assert kind["value"] is None
+    assert kind["value"] == "(not seen before)"
     total = sum(one["contribution"] for one in reason["features"])
     assert total == pytest.approx(reason["score"], rel=1e-9)
 
@@ -130,8 +130,7 @@ def test_gaps_as_in_python(here: Path, capsys: pytest.CaptureFixture[str]) -> No
     shares = model.explain(X).share_of_rules
     np.testing.assert_allclose(found.share_of_rules, shares)
     assert f"{(shares < 1).sum()} rows were judged by some of the rules only" in said
-    gapped = int(model.model_.gaps.missing.sum())
-    assert f"{gapped} values are missing in" in said
+    assert f"{X.isna().sum().sum()} values are missing in 4 columns" in said
     # A column that is not there at all in the rows to be scored.
     table.assign(fee=np.nan).to_csv("empty.csv", index=False)
     run("score", "empty.csv", "--model", "gaps.csv.aspca/model.json", "--output", "scores.csv")
@@ -173,6 +172,29 @@ def test_one_model_per_category_as_in_python(here: Path, capsys: pytest.CaptureF
         in capsys.readouterr().err
     )
     assert sorted(path.name for path in Path("new.csv.aspca").iterdir())[0] == "categories.csv"
+
+
+def test_rows_that_break_a_tight_rule_only(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A rule far tighter than its features adds little to the total, but --alarm any flags the row."""
+    rng = np.random.default_rng(5)
+    a, b = rng.normal(0, 100, (2, 400))
+    table = pd.DataFrame({"a": a, "b": b, "c": a + 0.05 * rng.normal(size=400), "d": b + 20 * rng.normal(size=400)})
+    table.to_csv("fit.csv", index=False)
+    late = table[:40].copy()
+    late.loc[7, "c"] += 1.0
+    late.to_csv("late.csv", index=False)
+    assert main(["detect", "late.csv", "--train", "fit.csv", "--json", "--quiet"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    model = ASPCA().fit(table)
+    broken = (model.transform(late) ** 2 > model.rule_limits_).any(axis=1) & (model.predict(late) == 1)
+    assert found["n_quiet"] == broken.sum() > 0
+    assert broken[7]
+    assert main(["detect", "late.csv", "--train", "fit.csv", "--quiet"]) == 0
+    assert "--alarm any flags them too" in capsys.readouterr().out
+    run("detect", "late.csv", "--train", "fit.csv", "--alarm", "any")
+    flagged = set(scores("late.csv.aspca/scores.csv").query("anomaly == 1").row)
+    assert flagged == set(np.flatnonzero(ASPCA(alarm="any").fit(table).predict(late) == -1))
+    assert 7 in flagged
 
 
 def test_private_models_hold_no_value_of_a_row(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -221,6 +243,8 @@ def test_a_conformal_limit_from_rows_kept_out(here: Path) -> None:
     ("options", "code", "sentence"),
     [
         (["--by", "kind", "--csv"], 2, "--by and --csv exclude each other"),
+        (["--ignore", "kind", "--alarm", "loud"], 2, "--alarm must be one of total, rule, any, got 'loud'"),
+        (["--ignore", "kind", "--patience", "-4"], 2, "--patience"),
         (["--by", "kinds"], 2, "--by: orders.csv has no column 'kinds'; did you mean 'kind'?"),
         (
             ["--by", "price (EUR)", "--ignore", "kind"],

@@ -36,7 +36,9 @@ def run(
     by: o.By = None,
     patience: Annotated[
         float | None,
-        typer.Option("--patience", metavar="X", help="Longest gap in an incident, in units of --time (s for dates)."),
+        typer.Option(
+            "--patience", metavar="X", min=0, help="Longest gap in an incident, in units of --time (s for dates)."
+        ),
     ] = None,
     output: Annotated[
         str | None, typer.Option("--output", "-o", metavar="DIR", help="The folder to write; FILE.aspca by default.")
@@ -54,6 +56,7 @@ def run(
     limit: o.Limit = None,
     calibrate: o.Calibrate = None,
     level: o.Level = None,
+    alarm: o.Alarm = None,
     contamination: o.Contamination = None,
     preset: o.Preset = None,
     private: o.Private = False,
@@ -112,6 +115,7 @@ def run(
             "scaling": scaling,
             "limit": number_or_word(limit),
             "level": level,
+            "alarm": alarm,
             "contamination": number_or_word(contamination),
         },
         preset,

@@ -66,6 +66,7 @@ def detection_document(found: Detection, source: str, folder: str | None) -> dic
         "n_rows": found.n_rows,
         "n_anomalies": found.n_anomalies,
         "n_partly": found.n_partly,
+        "n_quiet": found.n_quiet,
         **rules_document(found.model, ()),
         "anomalies": [finding_document(one) for one in found.findings],
         "evaluation": evaluation,

@@ -112,6 +112,10 @@ Level = Annotated[
     float | None,
     typer.Option("--level", metavar="X", help="Share of normal rows that pass: 0.975."),
 ]
+Alarm = Annotated[
+    str | None,
+    typer.Option("--alarm", metavar="NAME", help="Flag by the total (default), by any rule alone, or any of both."),
+]
 Contamination = Annotated[
     str | None,
     typer.Option("--contamination", metavar="X|auto", help="Share of rows to flag."),

@@ -38,6 +38,7 @@ def run(
     from aspca.jobs.column_advice import refuse_absent
     from aspca.jobs.columns import kinds_of, refuse_other_columns
     from aspca.jobs.model_stream import model_from, refuse_both
+    from aspca.jobs.preparing import refuse_gaps
     from aspca.jobs.replaced_file import refuse_special
     from aspca.jobs.score_file import score_file, score_format, write_scores
 
@@ -49,7 +50,10 @@ def run(
     refuse_both(model, files)
     stored = model_from(model)
     with talk.progress() as progress, opened(files, reading) as table:
-        refuse_other_columns(table, kinds_of(stored.names, stored.preparation), "the rules of the model")
+        needed = kinds_of(stored.names, stored.preparation)
+        refuse_other_columns(table, needed, "the rules of the model")
+        if not stored.allows_gaps:
+            refuse_gaps(table, list(needed), cure="learn the model with --allow-missing")
         if id is not None:
             refuse_absent(table, id, "--id")
         with score_file(output, kind, id, stored.allows_gaps) as write:

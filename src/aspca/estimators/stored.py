@@ -39,7 +39,10 @@ def save(model: ASPCA, path: PathLike, *, private: bool = False, moments: bool =
     aspca.load
     """
     if not isinstance(model, ASPCA):
-        raise TypeError(f"save takes a fitted ASPCA, got {type(model).__name__}.")
+        raise TypeError(
+            f"save takes a fitted ASPCA, got {type(model).__name__}"
+            f"{'; save each of its models_ by itself' if hasattr(model, 'models_') else ''}."
+        )
     check_is_fitted(model, "components_")
     fitted = _parameters(model.model_.settings)
     given = model.get_params(deep=False)

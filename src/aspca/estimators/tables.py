@@ -102,16 +102,16 @@ def _refuse_cells(column: Any, name: str) -> None:
         raise ValueError(f"Complex data not supported: column {name} must hold real numbers; take real parts first.")
     if values.dtype.kind in "Mm":
         raise ValueError(
-            f"Column {name} holds dates or durations, but all values must be numbers; turn them into numbers or leave "
-            "the column out."
+            f"Column {name} holds dates or durations, but all values must be numbers; turn them into numbers, leave "
+            "the column out, or see aspca.Preprocessor."
         )
     if values.dtype.kind not in "OUS":
         return
     for row, cell in enumerate(values):
         if isinstance(cell, str):
             raise ValueError(
-                f"Column {name} holds text ({cell[:40]!r} in row {row}), but all values must be numbers; convert or "
-                "encode the column, or leave it out."
+                f"Column {name} holds text ({cell[:40]!r} in row {row}), but all values must be numbers; convert the "
+                "column, leave it out, or see aspca.Preprocessor."
             )
         if isinstance(cell, int) and abs(cell) > _LARGEST_INTEGER:
             raise ValueError(

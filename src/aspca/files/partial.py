@@ -10,7 +10,6 @@ import numpy as np
 
 from aspca.linalg.arrays import Bools, Floats, frozen
 from aspca.model.alarms import Floors
-from aspca.model.defaults import typical_variance
 from aspca.model.fitted import Model
 from aspca.model.rules import Rule, rules_of
 from aspca.moments import Moments
@@ -125,9 +124,9 @@ class PartialModel(Model):
     def unresolved(self) -> Floats:
         return super().unresolved if self.facts is None else self.facts.unresolved
 
-    @cached_property
-    def typical(self) -> float:
-        return super().typical if self.facts is None else typical_variance(self.facts.variances)
+    @property
+    def variances(self) -> Floats:
+        return super().variances if self.facts is None else self.facts.variances
 
     @cached_property
     def rules(self) -> tuple[Rule, ...]:

@@ -47,12 +47,14 @@ def detect_by_category(
         found[category] = detect(sources[category], part, inside)
     with (
         open(folder / "categories.csv", "x", encoding="utf-8", newline="") as stream,
-        CsvWriter(stream, ["category", "folder", "rows", "anomalies"]) as writer,
+        CsvWriter(stream, ["category", "folder", "rows", "anomalies", "limit"]) as writer,
     ):
         writer.columns(
             list(found),
             [f"category-{number:03d}" for number in range(len(found))],
             [one.n_rows for one in found.values()],
             [one.n_anomalies for one in found.values()],
+            # Scores over their category's limit can be ranked together.
+            [one.model.alarms.the_total() for one in found.values()],
         )
     return found

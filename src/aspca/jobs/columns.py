@@ -176,7 +176,8 @@ def _refuse_wrong_kind(table: Table, name: str, kind: str, taken: set[str | None
     held = "" if column is None else column.kind
     if kind == "date" and held != "date":
         raise RequestError(
-            f"--date: column {name!r} of {table.description} holds no dates, but {PLURALS.get(held, held)}."
+            f"--date: column {name!r} of {table.description} holds no dates, but {PLURALS.get(held, held)}; "
+            "dates are written as in 2024-12-31 or 2024-12-31 23:59:00."
         )
     if kind == "number" and held in NUMBERS:
         return
@@ -226,8 +227,8 @@ def refuse_values(table: Table, batch: Batch, names: Sequence[str], *, gaps: boo
         missing = getattr(column_of(table, names[column]), "n_missing", None)
         count = f" ({missing} of {table.count()} rows lack one)" if missing else ""
         raise JobError(
-            f"{where} has no value in column {name}{count}; fill missing values, leave out their rows, leave out the "
-            "column with --ignore, or learn with --allow-missing."
+            f"{where} has no value in column {name}{count}; fill missing values, leave out their rows or the column, "
+            "or learn the rules with --allow-missing."
         )
     raise JobError(
         f"{where} has the value {value:g} in column {name}; values must lie within +-{LARGEST_VALUE:g}, so correct it, "

@@ -36,12 +36,12 @@ def plan_of(table: Table, roles: Roles, *, gaps: bool) -> Preparation | None:
     return None if plan.plain else plan
 
 
-def refuse_gaps(table: Table, names: Sequence[str]) -> None:
+def refuse_gaps(table: Table, names: Sequence[str], cure: str = "give --allow-missing") -> None:
     """Raise JobError if values of these columns are known to be missing, with the columns and how many."""
     found = {name: column_of(table, name) for name in names}
     counts = {name: column.n_missing or 0 for name, column in found.items() if column is not None}
     if any(counts.values()):
-        sentence = missing_sentence(counts, cure="give --allow-missing")
+        sentence = missing_sentence(counts, cure=cure)
         raise JobError(f"{table.description}: {sentence[0].lower()}{sentence[1:]}")
 
 

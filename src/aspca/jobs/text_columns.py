@@ -77,7 +77,7 @@ def _examined(name: str, cells: list[object]) -> Text:
         decimal_comma=decimal_comma,
         like_labels=_like_labels(name, values),
         n_values=len(values),
-        few=0 < len(values) <= min(_CATEGORIES, len(filled) // 2),
+        few=1 < len(values) <= min(_CATEGORIES, len(filled) // 2),
     )
 
 

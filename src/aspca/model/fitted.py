@@ -129,10 +129,15 @@ class Model:
         """What rounding of the values alone can produce where every rule holds exactly."""
         return floors_of(self.moments, self.scale, self.loadings, self.weights)
 
+    @property
+    def variances(self) -> Floats:
+        """Of the features, in the scaled space (p,)."""
+        return np.diag(self.covariance)
+
     @cached_property
     def typical(self) -> float:
         """Variance of a typical feature, in the scaled space."""
-        return typical_variance(np.diag(self.covariance))
+        return typical_variance(self.variances)
 
     # ---- scores
 
@@ -186,6 +191,7 @@ class Model:
             self.unresolved,
             self.typical,
             _fitted_to(self.moments, self.settings),
+            self.variances,
         )
 
     def _filled(self, X: Rows) -> Rows:

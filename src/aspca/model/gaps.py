@@ -1,4 +1,4 @@
-"""Rows with gaps: judged by the rules whose features are all there, and put on the scale of whole rows.
+"""Rows with gaps: judged by the rules that can be computed without what is missing, on the scale of whole rows.
 
 A row's score is the sum over the rules that can be computed, weighted as the score of these rules alone would be. Fewer
 rules add up to less, so it is multiplied by the limit of all rules over the limit of these: then one threshold serves
@@ -17,8 +17,11 @@ import numpy as np
 from aspca.linalg.arrays import Bools, Floats, Ints
 from aspca.model.alarms import AlarmSettings, Floors, alarms_from_moments, needs_rows
 from aspca.model.blame import FeatureSplit
-from aspca.model.scores import score_variances, score_weights
+from aspca.model.scores import SHARE_OF_TYPICAL, score_variances, score_weights
 from aspca.moments import IncompleteMoments, Moments
+
+# A value counts for a rule if it usually moves it by more than this share of its spread.
+_LITTLE = 0.1
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,6 +71,8 @@ class GappedScore:
         Variance of a typical feature, in the scaled space.
     fitted_to : float or None
         As in `alarms_from_moments`.
+    variances : ndarray of shape (p,)
+        Of the features, in the scaled space.
     """
 
     score: str
@@ -79,10 +84,21 @@ class GappedScore:
     unresolved: Floats
     typical: float
     fitted_to: float | None
+    variances: Floats
 
     def used(self, missing: Bools) -> Bools:
         """Which rules (n, d) can be computed for rows with these values missing (n, p)."""
-        return np.asarray(missing.astype(np.float64) @ (self.loadings != 0.0) == 0.0)
+        return np.asarray(missing.astype(np.float64) @ self.matters == 0.0)
+
+    @cached_property
+    def matters(self) -> Bools:
+        """Which features (p, d) a rule cannot do without: at their mean they would move it by a tenth of its spread."""
+        spreads = np.sqrt(
+            np.maximum(np.maximum(np.diag(self.projected), self.unresolved), SHARE_OF_TYPICAL * self.typical)
+        )
+        moved = np.abs(self.loadings) * np.sqrt(self.variances)[:, None]
+        # What never varied is missed as well: nobody knows what it would be now.
+        return np.asarray((moved > _LITTLE * spreads) | ((self.loadings != 0.0) & (self.variances == 0.0)[:, None]))
 
     def weighted(self, used: Bools, projections: Floats) -> Floats:
         """Weighted projections (n, d) of projections (n, d), zero for rules not used: their squares are the score."""

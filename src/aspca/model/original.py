@@ -12,6 +12,7 @@ from aspca.linalg.arrays import Floats, Ints
 from aspca.preparation.feature import Feature, level_text
 
 Value = float | str | None
+UNKNOWN = "(not seen before)"
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,11 +44,14 @@ class Original:
         return found
 
     def value(self, row: int, feature: int) -> Value:
-        """The cell of the feature's column; None where it is missing, or no category that was known."""
+        """The cell of the feature's column; None where it is missing, `UNKNOWN` for a category nobody knew."""
         origin = self.features[feature]
         if origin.kind != "level":
             return origin.original(float(self.values[row, feature]))
-        return next((self.features[j].level for j in self._levels[origin.column] if self.values[row, j] == 1.0), None)
+        levels = self._levels[origin.column]
+        if np.isnan(self.values[row, levels[0]]):
+            return None
+        return next((self.features[j].level for j in levels if self.values[row, j] == 1.0), UNKNOWN)
 
     def wanted(self, feature: int, value: float) -> Value:
         """A value that the feature should have, in its column; None for a category, where another might do as well."""
@@ -64,4 +68,6 @@ class Original:
 
 def value_text(value: Value) -> str:
     """A cell in a sentence."""
-    return "missing" if value is None else level_text(value) if isinstance(value, str) else f"{value:.4g}"
+    if value is None or value == UNKNOWN:
+        return value or "missing"
+    return level_text(value) if isinstance(value, str) else f"{value:.4g}"

@@ -180,11 +180,23 @@ def test_repairs_are_in_the_terms_of_the_table() -> None:
     assert why.needed(0, category) == {"kind": None}
     frame = why.to_frame()
     assert set(frame.feature) <= set(table.columns)
-    assert frame[(frame.row == 0) & (frame.feature == "kind")].value.isna().all()
+    assert set(frame[(frame.row == 0) & (frame.feature == "kind")].value) == {"(not seen before)"}
     assert set(frame[(frame.row == 1) & (frame.feature == "sent")].value) == {
         str(bad.sent[1].round("s")).replace("T", " ")
     }
     assert "It breaks the rule kind is blue, green or red: it has another value" in why.text(0)
+
+
+@pytest.mark.parametrize("library", ["polars", "pyarrow"])
+def test_frames_of_numbers_beside_texts(library: str) -> None:
+    table = orders().drop(columns="express")
+    given: Any = {"polars": pl.from_pandas, "pyarrow": pa.Table.from_pandas}[library](table)
+    model = ASPCA(preprocessor=Preprocessor(transforms=LOGS)).fit(given)
+    why = model.explain(given)
+    column = why.to_frame()["value"]
+    shown = column.to_pylist() if library == "pyarrow" else column.to_list()
+    assert shown == [None if value is None else str(value) for value in why.lines()["value"]]
+    assert {"red", "green", "blue"} & set(shown)
 
 
 def test_needed_values_mend_their_rule() -> None:
