@@ -161,8 +161,8 @@ def show_detection(console: Console, found: Detection, folder: str | None, most:
     more = "" if folder is None else f" in {folder}/explanations.csv"
     show_findings(console, found.findings, found.n_anomalies, model.alarms.the_total(), more)
     if found.n_quiet:
-        others = f"{count(found.n_quiet, 'more row')} {'breaks' if found.n_quiet == 1 else 'break'} a rule by its own"
-        console.print(f"  {others} limit, within the limit of the total: --alarm any flags them too.")
+        verb = "breaks" if found.n_quiet == 1 else "break"
+        console.print(f"  {count(found.n_quiet, 'more row')} {verb} a rule by its own limit (--alarm any flags that).")
     if found.incidents:
         console.print()
         show_incidents(console, found.incidents, model.rules, most)

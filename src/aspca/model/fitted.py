@@ -25,7 +25,7 @@ from aspca.model.explanation import Explanation
 from aspca.model.feature_cap import capped_subspace
 from aspca.model.gaps import GappedScore, Gaps
 from aspca.model.hotelling import Hotelling, hotelling
-from aspca.model.rules import Rule, rules_of, unresolved_variance
+from aspca.model.rules import Rule, rules_of, unresolved_variances
 from aspca.model.scaling import column_scale, scaled_covariance
 from aspca.model.scores import score_variances, score_weights
 from aspca.model.scoring import Projector, Rows
@@ -117,7 +117,7 @@ class Model:
     @cached_property
     def unresolved(self) -> Floats:
         """Per rule, the variance that rounding of the covariance alone may show (d,)."""
-        return _unresolved(self.loadings, self.covariance)
+        return unresolved_variances(self.loadings, self.covariance)
 
     @property
     def origins(self) -> tuple[Feature, ...]:
@@ -360,7 +360,7 @@ def fit_model(
     else:
         subspace = capped_subspace(covariance, settings.max_features, alpha, solve)
     loadings = subspace.loadings
-    projected, unresolved = _projected(loadings, covariance), _unresolved(loadings, covariance)
+    projected, unresolved = _projected(loadings, covariance), unresolved_variances(loadings, covariance)
     weights = score_weights(settings.score, projected, unresolved, typical_variance(np.diag(covariance)))
     alarms = alarms_from_moments(
         settings.alarms,
@@ -395,8 +395,3 @@ def _fitted_to(moments: Moments, settings: Settings) -> float | None:
 def _projected(loadings: Floats, covariance: Floats) -> Floats:
     inside = loadings.T @ covariance @ loadings
     return np.asarray(0.5 * (inside + inside.T), dtype=np.float64)
-
-
-def _unresolved(loadings: Floats, covariance: Floats) -> Floats:
-    """Per rule, the variance that rounding of the covariance alone may show (d,)."""
-    return np.array([unresolved_variance(np.abs(column), covariance) for column in loadings.T])

@@ -177,3 +177,8 @@ def rules_of(
 def unresolved_variance(size: Floats, covariance: Floats) -> float:
     """The variance of a rule with loadings of this size (p,) that rounding of the covariance alone may show."""
     return float(4.0 * size.size * np.finfo(np.float64).eps * (size @ np.abs(covariance) @ size))
+
+
+def unresolved_variances(loadings: Floats, covariance: Floats) -> Floats:
+    """The same for each column of loadings (p, d)."""
+    return np.array([unresolved_variance(np.abs(column), covariance) for column in loadings.T])

@@ -113,7 +113,7 @@ NOT_NUMBERS: list[tuple[str, bytes, str]] = [
         "missing.parquet",
         as_parquet(pa.table({"a": [1.0, None, np.nan]})),
         "row 1 has no value in column 'a' (2 of 3 rows lack one); "
-        "fill missing values, leave out their rows, leave out the column with --ignore, or learn with --allow-missing.",
+        "fill missing values, leave out their rows or the column, or learn the rules with --allow-missing.",
     ),
     (
         "large.parquet",
