@@ -11,11 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from aspca.estimators.tables import LARGEST_INTEGER
 from aspca.linalg.arrays import Floats
 from aspca.preparation.columns import cell_text
 
-# As `moments` allows, but as an integer: 10**400 cannot be compared with a float.
-_LARGEST_INTEGER = 10**150
 _CELLS = (str, bytes, numbers.Real, Decimal, np.bool_, datetime.date, np.datetime64)
 
 
@@ -109,7 +108,7 @@ def _raw(name: str, column: Any) -> RawColumn:
 
 def _floats(name: str, cells: Sequence[Any]) -> Floats:
     for row, cell in enumerate(cells):
-        if isinstance(cell, int) and abs(cell) > _LARGEST_INTEGER:
+        if isinstance(cell, int) and abs(cell) > LARGEST_INTEGER:
             raise ValueError(
                 f"Column {name!r} has an integer too large in size in row {row}; values must lie within +-1e150, so "
                 "rescale the column."

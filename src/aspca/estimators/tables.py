@@ -10,7 +10,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 # As `moments` allows, but as an integer: 10**400 cannot be compared with a float.
-_LARGEST_INTEGER = 10**150
+LARGEST_INTEGER = 10**150
 
 
 def refuse_odd_tables(X: Any) -> None:
@@ -113,7 +113,7 @@ def _refuse_cells(column: Any, name: str) -> None:
                 f"Column {name} holds text ({cell[:40]!r} in row {row}), but all values must be numbers; convert the "
                 "column, leave it out, or see aspca.Preprocessor."
             )
-        if isinstance(cell, int) and abs(cell) > _LARGEST_INTEGER:
+        if isinstance(cell, int) and abs(cell) > LARGEST_INTEGER:
             raise ValueError(
                 f"Column {name} has an integer too large in size in row {row}; values must lie within +-1e150, so "
                 "rescale the column."

@@ -13,8 +13,8 @@ from aspca.jobs.column_advice import PLURALS, columns_text, refuse_absent, refus
 from aspca.jobs.errors import JobError, RequestError
 from aspca.jobs.table import Table, cells_beside, column_of
 from aspca.jobs.text_columns import examined
-from aspca.linalg.arrays import Floats
-from aspca.moments.validation import LARGEST_VALUE, values_allowed
+from aspca.linalg.arrays import LARGEST_VALUE, Floats
+from aspca.moments.validation import values_allowed
 from aspca.preparation import CATEGORIES, Preparation
 
 NUMBERS = ("number", "boolean")

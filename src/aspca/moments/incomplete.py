@@ -8,11 +8,18 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from aspca.linalg.arrays import Floats, Ints
+from aspca.linalg.arrays import LARGEST_VALUE, Floats, Ints
 from aspca.moments.completion import Completion, Rows, completion, key_of
 from aspca.moments.moments import Moments
 from aspca.moments.patterns import group_by_gaps
-from aspca.moments.validation import LARGEST_VALUE, Table, column_name, float_columns, table_of, weights_of
+from aspca.moments.validation import (
+    Table,
+    column_name,
+    float_columns,
+    merged_weight,
+    table_of,
+    weights_of,
+)
 
 # All that is kept besides the moments of complete rows: 64 MiB.
 MOST_VALUES = 2**23
@@ -99,14 +106,7 @@ class IncompleteMoments:
         ValueError
             The numbers of columns differ, or the total weight or scatter exceeds float64.
         """
-        if self.n_features != other.n_features:
-            raise ValueError(
-                f"Moments of {self.n_features} and of {other.n_features} columns cannot be merged; "
-                "all parts must have the same columns."
-            )
-        weight = self.weight + other.weight
-        if not np.isfinite(weight):
-            raise ValueError("The total weight exceeds the largest float64; divide all weights by a constant.")
+        weight = merged_weight((self.n_features, other.n_features), (self.weight, other.weight))
         common, rare = _merged(self.common, other.common), self.rare + other.rare
         n_dropped = 0
         if _n_values(common, rare) > MOST_VALUES:

@@ -14,6 +14,7 @@ from aspca.moments.blocks import add_outer, block_moments, row_slices, two_sum
 from aspca.moments.validation import (
     Table,
     float_columns,
+    merged_weight,
     overflow_error,
     table_of,
     value_error,
@@ -135,19 +136,12 @@ class Moments:
         ValueError
             The numbers of columns differ, or the total weight or scatter exceeds float64.
         """
-        if self.n_features != other.n_features:
-            raise ValueError(
-                f"Moments of {self.n_features} and of {other.n_features} columns cannot be merged; "
-                "all parts must have the same columns."
-            )
+        weight = merged_weight((self.n_features, other.n_features), (self.weight, other.weight))
         if self.weight == 0.0 or other.weight == 0.0:
             return self if other.weight == 0.0 else other
         # The step from the heavier mean to the common one is at most a standard deviation: its rounding
         # does not show. From the lighter mean it can be an outlier's distance, and cost the last digits.
         heavy, light = (self, other) if self.weight >= other.weight else (other, self)
-        weight = heavy.weight + light.weight
-        if not np.isfinite(weight):
-            raise ValueError("The total weight exceeds the largest float64; divide all weights by a constant.")
         share = light.weight / weight
         gap = (light.centre - heavy.centre) + (light.residual - heavy.residual)
         centre, residual = two_sum(heavy.centre, heavy.residual + share * gap)

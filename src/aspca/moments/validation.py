@@ -10,10 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from aspca.linalg.arrays import Floats
-
-# Twice this, squared, times 10^7 rows is still below the largest float64 (1.8e308).
-LARGEST_VALUE = np.float64(1e150)
+from aspca.linalg.arrays import LARGEST_VALUE, Floats
 
 # A sentence names so many columns.
 _MOST_COLUMNS = 6
@@ -127,6 +124,25 @@ def value_error(blocks: Iterable[Floats], names: Sequence[str] | None) -> ValueE
     shown = [f"{column_name(int(j), names, start='column')} has {int(found[j])}" for j in bad[1:_MOST_COLUMNS]]
     others = f" ({', '.join(shown)}{', and so on' if bad.size > _MOST_COLUMNS else ''})" if shown else ""
     return ValueError(f"{column_name(int(bad[0]), names)} has {values} {what}{others}; {cure}.")
+
+
+def merged_weight(n_features: tuple[int, int], weights: tuple[float, float]) -> float:
+    """The weight of two parts together.
+
+    Raises
+    ------
+    ValueError
+        The numbers of columns differ, or the total weight exceeds float64.
+    """
+    if n_features[0] != n_features[1]:
+        raise ValueError(
+            f"Moments of {n_features[0]} and of {n_features[1]} columns cannot be merged; "
+            "all parts must have the same columns."
+        )
+    weight = sum(weights)
+    if not np.isfinite(weight):
+        raise ValueError("The total weight exceeds the largest float64; divide all weights by a constant.")
+    return weight
 
 
 def overflow_error(scatter: Floats, names: Sequence[str] | None = None) -> ValueError:

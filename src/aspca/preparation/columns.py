@@ -8,14 +8,12 @@ from functools import cached_property
 
 import numpy as np
 
-from aspca.linalg.arrays import Floats
+from aspca.linalg.arrays import LARGEST_VALUE, Floats
 from aspca.preparation.feature import Feature, days_of
 from aspca.preparation.transforms import TRANSFORMS
 
 CATEGORIES = ("one-hot", "codes")
 KINDS = ("number", "boolean", "date", *TRANSFORMS, *CATEGORIES)
-# Twice this, squared, times 10^7 rows is still below the largest float64: as in `moments`.
-LARGEST_VALUE = 1e150
 # Rules about more categories than this are no rules a person would read.
 MOST_LEVELS = 100
 _SHOWN = 40
