@@ -32,7 +32,7 @@ from sklearn.metrics import roc_auc_score
 
 from aspca import ASPCA
 from aspca.datasets.breast_cancer import load_breast_cancer
-from aspca.model.defaults import default_alpha
+from aspca.subspace.defaults import default_alpha
 
 Way = Callable[[Floats, int], int]
 DRAWS = 20

@@ -37,7 +37,7 @@ from planted import Floats, Ints, Planted, planted
 from rivals import RIVALS, Fitted, Spectrum
 
 from aspca import ASPCA
-from aspca.model.rules import Rule
+from aspca.rules.rule import Rule
 
 SHARES = (0.0, 0.002, 0.01, 0.05, 0.1)
 GROSS = 10.0

@@ -31,14 +31,14 @@ from sklearn.decomposition import PCA
 from aspca import ASPCA, Moments, sparse_subspace, sparse_subspace_path
 from aspca.datasets.breast_cancer import load_breast_cancer
 from aspca.datasets.kdd99 import load_kdd99
+from aspca.judging.projector import Projector
 from aspca.linalg.arrays import Floats
-from aspca.model.scaling import column_scale, scaled_covariance
-from aspca.model.scoring import Projector
 from aspca.solvers.blocks import split
 from aspca.solvers.component import Effort
 from aspca.solvers.rotation import sparse_rotation
 from aspca.solvers.rotation.paper import paper_rotation
 from aspca.solvers.sequence import Sequence, extract
+from aspca.subspace.scaling import column_scale, scaled_covariance
 
 GAP = 1e-4
 # The paper's scheme of rotation, as it was studied: 30 values of mu, 50 steps each.

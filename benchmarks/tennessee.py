@@ -25,11 +25,11 @@ from scipy.stats import f
 
 from aspca import ASPCA
 from aspca.datasets.locate import find_data
+from aspca.judging.alarms import few_rows_factor
+from aspca.judging.blame import FeatureSplit
+from aspca.judging.limits import conformal_limit, pearson_limit
+from aspca.judging.scores import SCORES, SHARE_OF_TYPICAL
 from aspca.linalg.arrays import Bools, Floats
-from aspca.model.alarms import few_rows_factor
-from aspca.model.blame import FeatureSplit
-from aspca.model.limits import conformal_limit, pearson_limit
-from aspca.model.scores import SCORES, SHARE_OF_TYPICAL
 
 ENTERS = 160
 IN_A_ROW = 3
@@ -105,7 +105,7 @@ class Chart:
 def split(x: Floats, directions: Floats, kind: str, typical: float) -> Floats:
     """A score of centred and scaled rows x (n, p), split over their variables (n, p) in one of five ways.
 
-    "blame" is what `explain` does (`model.blame`). A term c_i = (x . u_i)^2 is shared out by u_ij^2 ("loadings"), by
+    "blame" is what `explain` does (`judging.blame`). A term c_i = (x . u_i)^2 is shared out by u_ij^2 ("loadings"), by
     |u_ij x_j| ("terms") or by (u_ij x_j)^2 ("squared terms"). "residual" takes the squares of M^(1/2) x, M the sum of
     u_i u_i': for plain SPE the squared residuals. All add up to the score.
     """

@@ -17,38 +17,38 @@ if TYPE_CHECKING:
     from aspca.estimators.selection import Selection, select
     from aspca.estimators.stored import load, save
     from aspca.files.errors import ModelFileError
-    from aspca.model.explanation import Explanation
-    from aspca.model.extraction import TiedSubspaceWarning, sparse_subspace
-    from aspca.model.groups import Group, Groups
-    from aspca.model.incidents import Incident
-    from aspca.model.limits import Limit, benjamini_hochberg
-    from aspca.model.path import sparse_subspace_path
-    from aspca.model.rules import Rule
-    from aspca.model.subspace import Certificate, SparseSubspace
+    from aspca.judging.explanation import Explanation
+    from aspca.judging.groups import Group, Groups
+    from aspca.judging.incidents import Incident
+    from aspca.judging.limits import Limit, benjamini_hochberg
     from aspca.moments import Moments
+    from aspca.rules.rule import Rule
+    from aspca.subspace.extraction import TiedSubspaceWarning, sparse_subspace
+    from aspca.subspace.path import sparse_subspace_path
+    from aspca.subspace.result import Certificate, SparseSubspace
 
 _HOME = {
     "ASPCA": "aspca.estimators.aspca",
-    "Certificate": "aspca.model.subspace",
-    "Explanation": "aspca.model.explanation",
-    "Group": "aspca.model.groups",
-    "Groups": "aspca.model.groups",
-    "Incident": "aspca.model.incidents",
-    "Limit": "aspca.model.limits",
+    "Certificate": "aspca.subspace.result",
+    "Explanation": "aspca.judging.explanation",
+    "Group": "aspca.judging.groups",
+    "Groups": "aspca.judging.groups",
+    "Incident": "aspca.judging.incidents",
+    "Limit": "aspca.judging.limits",
     "ModelFileError": "aspca.files.errors",
     "Moments": "aspca.moments",
     "PerCategory": "aspca.estimators.per_category",
     "Preprocessor": "aspca.estimators.preprocessor",
-    "Rule": "aspca.model.rules",
+    "Rule": "aspca.rules.rule",
     "Selection": "aspca.estimators.selection",
-    "SparseSubspace": "aspca.model.subspace",
-    "TiedSubspaceWarning": "aspca.model.extraction",
-    "benjamini_hochberg": "aspca.model.limits",
+    "SparseSubspace": "aspca.subspace.result",
+    "TiedSubspaceWarning": "aspca.subspace.extraction",
+    "benjamini_hochberg": "aspca.judging.limits",
     "load": "aspca.estimators.stored",
     "save": "aspca.estimators.stored",
     "select": "aspca.estimators.selection",
-    "sparse_subspace": "aspca.model.extraction",
-    "sparse_subspace_path": "aspca.model.path",
+    "sparse_subspace": "aspca.subspace.extraction",
+    "sparse_subspace_path": "aspca.subspace.path",
 }
 
 __all__ = [

@@ -17,8 +17,8 @@ from scipy.stats import chi2, f
 
 from aspca import ASPCA
 from aspca.datasets.locate import find_data
-from aspca.model.limits import pearson_limit
-from aspca.model.scores import SHARE_OF_TYPICAL
+from aspca.judging.limits import pearson_limit
+from aspca.judging.scores import SHARE_OF_TYPICAL
 
 ENTERS = 160
 LEVEL = 0.99
@@ -106,7 +106,7 @@ def _made_anew(model: ASPCA) -> Fit:
 
 
 def slow_split(x: np.ndarray, B: np.ndarray, typical: float) -> np.ndarray:
-    """One row's score |x B|^2 over its features, by the words of `model.blame`, one feature at a time."""
+    """One row's score |x B|^2 over its features, by the words of `judging.blame`, one feature at a time."""
     z = x @ B
     features = range(len(x))
     # What the best change of each feature alone leaves of z, and what a change that is not wild removes.

@@ -8,7 +8,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from aspca.model.limits import (
+from aspca.judging.limits import (
     benjamini_hochberg,
     conformal_limit,
     conformal_p_values,
@@ -16,7 +16,7 @@ from aspca.model.limits import (
     rule_limits,
     score_limit,
 )
-from aspca.model.scores import SCORES, score_variances, score_weights
+from aspca.judging.scores import SCORES, score_variances, score_weights
 
 MANY = settings(max_examples=100, deadline=None, derandomize=True)
 SEEDS = st.integers(0, 2**32 - 1)

@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 from aspca import ASPCA, Moments, sparse_subspace
-from aspca.model.matrix import scaled_matrix
-from aspca.model.witness import witness_of
 from aspca.solvers.blocks import split
 from aspca.solvers.component import Effort
 from aspca.solvers.sequence import BlockMultiplier, Sequence, extract
+from aspca.subspace.matrix import scaled_matrix
+from aspca.subspace.witness import witness_of
 
 # Tiles, slices and Python's own objects, whatever p is.
 SMALL = 2**20

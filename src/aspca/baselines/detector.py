@@ -13,18 +13,18 @@ from sklearn.utils.validation import check_is_fitted
 from aspca.baselines.rows import checked_rows, given_names
 from aspca.estimators.aspca import ASPCA
 from aspca.estimators.parameters import check_parameters
+from aspca.judging.alarms import ABOVE_ROUNDING, floors_of
+from aspca.judging.limits import FROM_MOMENTS, Limit, score_limit
+from aspca.judging.projector import Projector
+from aspca.judging.scores import score_variances
 from aspca.linalg.arrays import Floats
 from aspca.linalg.lowest import lowest_pairs
 from aspca.linalg.orientation import sign_of
-from aspca.model.alarms import ABOVE_ROUNDING, floors_of
-from aspca.model.defaults import default_n_components
-from aspca.model.limits import FROM_MOMENTS, Limit, score_limit
-from aspca.model.rules import unresolved_variance
-from aspca.model.scaling import column_scale, scaled_covariance
-from aspca.model.scores import score_variances
-from aspca.model.scoring import Projector
 from aspca.moments import Moments
 from aspca.moments.validation import weights_of
+from aspca.rules.rule import unresolved_variance
+from aspca.subspace.defaults import default_n_components
+from aspca.subspace.scaling import column_scale, scaled_covariance
 
 # Limits that a fit can give; "conformal" needs rows kept out of it.
 _LIMITS = (*FROM_MOMENTS, "quantile", "pot")

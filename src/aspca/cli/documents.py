@@ -10,9 +10,9 @@ if TYPE_CHECKING:
     from aspca.jobs.comparison import Comparison, Pair
     from aspca.jobs.detection import Detection
     from aspca.jobs.findings import Finding
-    from aspca.model.fitted import Model
-    from aspca.model.incidents import Incident
-    from aspca.model.rules import Rule
+    from aspca.judging.incidents import Incident
+    from aspca.judging.model import Model
+    from aspca.rules.rule import Rule
 
 
 def rule_document(rule: Rule, number: int | None = None) -> dict[str, Any]:

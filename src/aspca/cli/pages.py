@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from aspca.cli.talk import printable
-from aspca.model.original import Value, value_text
+from aspca.judging.original import Value, value_text
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from aspca.jobs.explaining import Reason
     from aspca.jobs.findings import Break, Finding
     from aspca.jobs.labels import Evaluation
-    from aspca.model.incidents import Incident
-    from aspca.model.rules import Rule
+    from aspca.judging.incidents import Incident
+    from aspca.rules.rule import Rule
 
 # From this width on there is room for what the features would have to be.
 _WIDE = 110

@@ -13,15 +13,15 @@ from aspca.estimators.inputs import TableInput
 from aspca.estimators.parameters import PAPER, ParameterOnly, check_parameters
 from aspca.estimators.preprocessor import Preprocessor
 from aspca.estimators.tables import in_order, library_of, refuse_nameless, row_labels
+from aspca.judging.explanation import Explanation
+from aspca.judging.gaps import Gaps, completed
+from aspca.judging.model import Model, Settings, fit_model
 from aspca.linalg.arrays import Floats
-from aspca.model.explanation import Explanation
-from aspca.model.fitted import Model, Settings, fit_model
-from aspca.model.gaps import Gaps, completed
-from aspca.model.rules import Rule
-from aspca.model.subspace import Certificate, SparseSubspace
 from aspca.moments import IncompleteMoments, Moments
 from aspca.moments.validation import weights_of
+from aspca.rules.rule import Rule
 from aspca.solvers.threads import blas_threads_for
+from aspca.subspace.result import Certificate, SparseSubspace
 
 
 class ASPCA(TableInput, ClassNamePrefixFeaturesOutMixin, TransformerMixin, OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
@@ -37,7 +37,7 @@ class ASPCA(TableInput, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Outli
         feature's variance, in the scaled space.
     alpha : float >= 0 or "auto", default="auto"
         Weight of sparsity, on the scale of the scaled covariance (the paper's lambda divided by n). "auto" is the mean
-        variance of those directions; see `aspca.model.defaults`.
+        variance of those directions; see `aspca.subspace.defaults`.
     max_features : int or None, default=None
         At most so many features per rule: where `alpha` gives more, it is raised along a path until no rule has.
     variant : {"F", "B", "FG", "BG", "G"}, default="BG"

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from aspca.model.alarms import ALARMS
-from aspca.model.limits import LIMITS, check_level
-from aspca.model.scaling import SCALINGS
-from aspca.model.scores import SCORES
-from aspca.model.subspace import ROTATIONS, ROUNDINGS, VARIANTS
+from aspca.judging.alarms import ALARMS
+from aspca.judging.limits import LIMITS, check_level
+from aspca.judging.scores import SCORES
+from aspca.subspace.result import ROTATIONS, ROUNDINGS, VARIANTS
+from aspca.subspace.scaling import SCALINGS
 
 # What the paper did; it chose the number of components and its lambda by hand.
 PAPER = {"score": "spe", "rounding": "dominant", "scaling": "maxabs", "variant": "BG", "rotation": "all"}

@@ -12,10 +12,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from aspca.estimators.aspca import ASPCA
 from aspca.estimators.tables import refuse_odd_shapes
+from aspca.judging.explanation import Explanation
 from aspca.linalg.arrays import Floats, Ints
-from aspca.model.explanation import Explanation
-from aspca.model.rules import Rule
 from aspca.preparation.columns import cell_text
+from aspca.rules.rule import Rule
 
 
 class PerCategory(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types

@@ -12,12 +12,12 @@ from sklearn.metrics import roc_auc_score
 
 from aspca.estimators.aspca import ASPCA
 from aspca.estimators.tables import library_of
+from aspca.judging.frames import frame
+from aspca.judging.gaps import completed
+from aspca.judging.model import Model, Settings, fit_model
 from aspca.linalg.arrays import Floats
-from aspca.model.fitted import Model, Settings, fit_model
-from aspca.model.frames import frame
-from aspca.model.gaps import completed
-from aspca.model.subspace import SparseSubspace
 from aspca.moments import IncompleteMoments, Moments
+from aspca.subspace.result import SparseSubspace
 
 # Rows are dealt into so many parts, whose moments merge into any half of them.
 _PARTS = 20

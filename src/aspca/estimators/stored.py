@@ -12,8 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 from aspca.estimators.aspca import ASPCA
 from aspca.estimators.preprocessor import fitted_preprocessor
 from aspca.files.model_file import PathLike, read_contents, write_model
-from aspca.model.alarms import AlarmSettings
-from aspca.model.fitted import Settings
+from aspca.judging.alarms import AlarmSettings
+from aspca.judging.model import Settings
 
 
 def save(model: ASPCA, path: PathLike, *, private: bool = False, moments: bool = True) -> None:

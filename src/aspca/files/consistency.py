@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from aspca.files.fields import Field
+from aspca.judging.alarms import Floors
+from aspca.judging.limits import Limit
 from aspca.linalg.arrays import Floats
-from aspca.model.alarms import Floors
-from aspca.model.limits import Limit
 
 # Ten times what the verifier asks of a result.
 _ORTHONORMAL = 1e-11

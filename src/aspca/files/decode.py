@@ -16,14 +16,14 @@ from aspca.files.fields import LARGEST_INTEGER, Field
 from aspca.files.json_text import check_sum, shown
 from aspca.files.partial import PartialModel, PartialMoments, RuleFacts, is_missing, no_extremes, no_moments
 from aspca.files.preprocessing import preprocessing_of
+from aspca.judging.alarms import ALARMS, Alarms, AlarmSettings, Floors, needs_rows
+from aspca.judging.limits import LIMITS, Limit
+from aspca.judging.model import Model, Settings
+from aspca.judging.scores import SCORES
 from aspca.linalg.arrays import LARGEST_VALUE, Floats, frozen
-from aspca.model.alarms import ALARMS, Alarms, AlarmSettings, Floors, needs_rows
-from aspca.model.fitted import Model, Settings
-from aspca.model.limits import LIMITS, Limit
-from aspca.model.scaling import SCALINGS, scaled_covariance
-from aspca.model.scores import SCORES
-from aspca.model.subspace import ROTATIONS, ROUNDINGS, VARIANTS, Certificate, SparseSubspace
 from aspca.moments import Moments
+from aspca.subspace.result import ROTATIONS, ROUNDINGS, VARIANTS, Certificate, SparseSubspace
+from aspca.subspace.scaling import SCALINGS, scaled_covariance
 
 # Loadings are sparse in the file and dense in memory: a small file must not ask for a huge matrix.
 LARGEST_MATRIX = 2**25

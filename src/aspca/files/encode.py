@@ -10,11 +10,11 @@ import numpy as np
 from aspca.files.fields import finite_or_word, sparse_columns_of
 from aspca.files.partial import facts_of, is_missing
 from aspca.files.preprocessing import preprocessing_content
+from aspca.judging.alarms import AlarmSettings, Floors
+from aspca.judging.limits import Limit
+from aspca.judging.model import Model, Settings
 from aspca.linalg.arrays import Bools, Floats
-from aspca.model.alarms import AlarmSettings, Floors
-from aspca.model.fitted import Model, Settings
-from aspca.model.limits import Limit
-from aspca.model.scaling import scaled_covariance
+from aspca.subspace.scaling import scaled_covariance
 
 FORMAT, VERSION = "aspca-model", 1
 SETTINGS = tuple(field.name for part in (Settings, AlarmSettings) for field in fields(part) if field.name != "alarms")

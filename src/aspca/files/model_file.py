@@ -10,7 +10,7 @@ from aspca.files.decode import Contents, check_header, contents_of
 from aspca.files.encode import content_of
 from aspca.files.fields import Field
 from aspca.files.json_text import parse, read_text, refuse_size, sealed
-from aspca.model.fitted import Model
+from aspca.judging.model import Model
 
 PathLike = str | os.PathLike[str]
 

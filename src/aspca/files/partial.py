@@ -8,11 +8,11 @@ from typing import Any, cast
 
 import numpy as np
 
+from aspca.judging.alarms import Floors
+from aspca.judging.model import Model
 from aspca.linalg.arrays import Bools, Floats, frozen
-from aspca.model.alarms import Floors
-from aspca.model.fitted import Model
-from aspca.model.rules import Rule, rules_of
 from aspca.moments import Moments
+from aspca.rules.rule import Rule, rules_of
 
 _NO_MOMENTS = (
     "This model was saved with moments=False, so it does not hold the covariance of its features, which partial_fit, "

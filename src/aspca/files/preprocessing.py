@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from aspca.files.fields import LARGEST_INTEGER, Field
-from aspca.model.gaps import Gaps
+from aspca.judging.gaps import Gaps
 from aspca.preparation import CATEGORIES, KINDS, MISSING, ColumnPlan, Preparation
 
 _MOST_COLUMNS = 2**25

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from aspca.jobs.errors import JobError
+from aspca.judging.model import Model
 from aspca.linalg.arrays import Floats
-from aspca.model.fitted import Model
-from aspca.model.rule_text import number_text
-from aspca.model.rules import Rule
+from aspca.rules.rule import Rule
+from aspca.rules.sentence import number_text
 
 # As in `aspca.select`: a rule is found again if another points the same way to within 18 degrees.
 SAME_DIRECTION = 0.95

@@ -21,9 +21,9 @@ from aspca.jobs.progress import Progress
 from aspca.jobs.score_file import PartWriter, apart, csv_scores, parquet_scores
 from aspca.jobs.table import Table, cells_beside
 from aspca.jobs.timeline import Timeline
+from aspca.judging.incidents import Incident
+from aspca.judging.model import Model
 from aspca.linalg.arrays import Bools, Floats
-from aspca.model.fitted import Model
-from aspca.model.incidents import Incident
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,8 +14,8 @@ from aspca.jobs.errors import RequestError
 from aspca.jobs.prepared_table import prepared
 from aspca.jobs.progress import Progress
 from aspca.jobs.table import Table, cells_beside
-from aspca.model.fitted import Model
-from aspca.model.original import Value
+from aspca.judging.model import Model
+from aspca.judging.original import Value
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from aspca.model.explanation import Explanation
-from aspca.model.original import Value
-from aspca.model.rule_text import shown_terms
+from aspca.judging.explanation import Explanation
+from aspca.judging.original import Value
+from aspca.rules.sentence import shown_terms
 
 # Of the rules that a row breaks, those that matter most to its score.
 _MOST_BREAKS = 3

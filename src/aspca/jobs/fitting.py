@@ -13,10 +13,10 @@ from aspca.jobs.errors import JobError
 from aspca.jobs.prepared_table import PreparedTable, prepared
 from aspca.jobs.progress import Progress
 from aspca.jobs.table import Table
+from aspca.judging.alarms import alarms_from_rows
+from aspca.judging.gaps import completed
+from aspca.judging.model import Model, Settings, fit_model
 from aspca.linalg.arrays import Floats
-from aspca.model.alarms import alarms_from_rows
-from aspca.model.fitted import Model, Settings, fit_model
-from aspca.model.gaps import completed
 from aspca.moments import IncompleteMoments, Moments
 from aspca.preparation import Preparation
 from aspca.solvers.threads import blas_threads_for

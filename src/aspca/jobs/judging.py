@@ -14,8 +14,8 @@ from aspca.jobs.part_table import row_numbers
 from aspca.jobs.prepared_table import prepared
 from aspca.jobs.progress import Progress
 from aspca.jobs.table import Table, cells_beside
+from aspca.judging.model import Model
 from aspca.linalg.arrays import Bools, Floats, Ints
-from aspca.model.fitted import Model
 
 _MANY = 50_000
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from aspca.files.errors import ModelFileError
 from aspca.files.model_file import read_model, write_model
 from aspca.jobs.errors import RequestError
-from aspca.model.fitted import Model
+from aspca.judging.model import Model
 
 _STDIN = "standard input"
 

@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 
 from aspca.files.partial import is_missing
-from aspca.model.fitted import Model
-from aspca.model.rules import Rule
+from aspca.judging.model import Model
+from aspca.rules.rule import Rule
 
 # Whatever Markdown, or HTML inside it, would act on; names are other people's text.
 _ACTIVE = re.compile(r"([\\`*_{}\[\]<>()#+!|~&$-])")

@@ -18,8 +18,8 @@ from aspca.jobs.judging import Judged, judged
 from aspca.jobs.progress import Progress
 from aspca.jobs.replaced_file import replaced_file
 from aspca.jobs.table import Table
+from aspca.judging.model import Model
 from aspca.linalg.arrays import Floats
-from aspca.model.fitted import Model
 
 FORMATS = ("csv", "parquet")
 PartWriter = Callable[[Judged], None]

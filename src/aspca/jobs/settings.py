@@ -7,7 +7,7 @@ from typing import Any
 
 from aspca.estimators.parameters import PAPER, check_parameters
 from aspca.jobs.errors import RequestError
-from aspca.model.fitted import Settings
+from aspca.judging.model import Settings
 
 # The defaults of `ASPCA`; a test compares them.
 DEFAULTS: dict[str, Any] = {

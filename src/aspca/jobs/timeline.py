@@ -9,9 +9,9 @@ import numpy as np
 from aspca.jobs.errors import JobError, RequestError
 from aspca.jobs.judging import Judged
 from aspca.jobs.table import Table, column_of
+from aspca.judging.incidents import Incident
+from aspca.judging.model import Model
 from aspca.linalg.arrays import Floats
-from aspca.model.fitted import Model
-from aspca.model.incidents import Incident
 
 # Rows of one incident may miss a beat.
 _STEPS = 2.0

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from aspca.judging.explanation import Explanation
 from aspca.linalg.arrays import Floats, Ints
-from aspca.model.explanation import Explanation
 from aspca.plots.canvas import LINE, bare, label_slots, own_or_given, panels, percent_axis, room_for_labels, root_of
 from aspca.plots.colours import ANOMALY, BLUE
 from aspca.plots.labels import beside, harmless, number, share, short_names, shortened, wrapped

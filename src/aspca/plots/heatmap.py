@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from aspca.judging.explanation import Explanation
 from aspca.linalg.arrays import Floats
-from aspca.model.explanation import Explanation
 from aspca.plots.canvas import entitle, own_or_given, percent_axis, room_for_labels, root_of
 from aspca.plots.cells import CellStyle, draw_cells, figure_size, label_inches
 from aspca.plots.colours import sequential

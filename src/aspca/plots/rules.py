@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from aspca.linalg.arrays import Bools, Floats, Ints
-from aspca.model.rules import Rule
 from aspca.plots.canvas import LINE, bare, label_slots, own_or_given, panels, percent_axis, room_for_labels, root_of
 from aspca.plots.colours import ANOMALY, BLUE
 from aspca.plots.labels import share, wrapped
 from aspca.plots.sources import check_count, model_of
+from aspca.rules.rule import Rule
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from aspca.estimators.aspca import ASPCA
+from aspca.judging.explanation import Explanation
 from aspca.linalg.arrays import Bools
-from aspca.model.explanation import Explanation
 
 
 def explanation_of(source: Any, X: Any, plot: str) -> Explanation:

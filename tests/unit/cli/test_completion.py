@@ -12,10 +12,10 @@ import pytest
 
 from aspca.cli import options, rules
 from aspca.jobs.settings import PRESETS
-from aspca.model.limits import LIMITS
-from aspca.model.scaling import SCALINGS
-from aspca.model.scores import SCORES
-from aspca.model.subspace import VARIANTS
+from aspca.judging.limits import LIMITS
+from aspca.judging.scores import SCORES
+from aspca.subspace.result import VARIANTS
+from aspca.subspace.scaling import SCALINGS
 
 ASPCA = f"{sys.executable} -m aspca"
 

@@ -24,8 +24,8 @@ from aspca import ASPCA, Moments, TiedSubspaceWarning
 from aspca.estimators.stored import load, save
 from aspca.files.encode import SETTINGS
 from aspca.files.model_file import read_model, write_model
-from aspca.model.fitted import Model
-from aspca.model.subspace import SparseSubspace
+from aspca.judging.model import Model
+from aspca.subspace.result import SparseSubspace
 
 SCORES, VARIANTS = ("spe", "standardized", "whitened"), ("F", "B", "FG", "BG", "G")
 LIMITS = ("pearson", "box", "jackson-mudholkar", "quantile", "conformal", 0.25)

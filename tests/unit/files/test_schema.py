@@ -15,11 +15,11 @@ from jsonschema import Draft202012Validator
 from aspca import ASPCA
 from aspca.estimators.stored import save
 from aspca.files.encode import FORMAT, SETTINGS, VERSION
-from aspca.model.alarms import ALARMS
-from aspca.model.extraction import ROTATIONS, ROUNDINGS, VARIANTS
-from aspca.model.limits import LIMITS
-from aspca.model.scaling import SCALINGS
-from aspca.model.scores import SCORES
+from aspca.judging.alarms import ALARMS
+from aspca.judging.limits import LIMITS
+from aspca.judging.scores import SCORES
+from aspca.subspace.extraction import ROTATIONS, ROUNDINGS, VARIANTS
+from aspca.subspace.scaling import SCALINGS
 
 SCHEMA: dict[str, Any] = json.loads((files("aspca.files") / "model.schema.json").read_text())
 # Settings that files of earlier releases do not have.

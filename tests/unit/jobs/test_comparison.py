@@ -8,7 +8,7 @@ import pytest
 from aspca import ASPCA
 from aspca.jobs.comparison import compared
 from aspca.jobs.errors import JobError
-from aspca.model.fitted import Model
+from aspca.judging.model import Model
 
 
 def model_of(columns: dict[str, np.ndarray], n_components: int = 2) -> Model:

@@ -22,7 +22,7 @@ from aspca.jobs.progress import Silent
 from aspca.jobs.score_file import score_file, score_format, write_scores
 from aspca.jobs.settings import settings_of
 from aspca.jobs.table import ArrayTable
-from aspca.model.fitted import Model
+from aspca.judging.model import Model
 
 pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
 

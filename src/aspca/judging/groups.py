@@ -1,0 +1,178 @@
+"""Anomalies of a kind: rows grouped by their signature, near-duplicates of a signature merged.
+
+Merging rule: signatures are taken by falling number of rows. One that is held by fewer than `smallest` rows joins the
+largest group whose signature differs from it in one entry (one rule more, one less, or one at the other side). What
+finds no such group joins the one with the longest signature that it contains, or else stays by itself. Rows in which no
+single rule stands out are a group of their own, which takes in no others and is merged into none.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, overload
+
+import numpy as np
+
+from aspca.judging.frames import frame
+from aspca.linalg.arrays import Floats, Ints
+
+if TYPE_CHECKING:
+    from aspca.judging.explanation import Explanation
+
+
+@dataclass(frozen=True, eq=False)
+class Group:
+    """Anomalies with one signature, or nearly.
+
+    Attributes
+    ----------
+    signature : str
+        As in ``Explanation.signatures``; empty: no single rule stands out in these rows.
+    rows : ndarray of shape (k,)
+        Positions among the explained rows, ascending.
+    typical : int
+        The member whose split of the score is nearest to the group's.
+    shares : ndarray of shape (d,)
+        The rules' parts of the group's score; sums to one.
+    labels : mapping of label to count
+        Empty where no labels were given.
+    text : str
+        What its rows have in common, as a sentence.
+    """
+
+    signature: str
+    rows: Ints
+    typical: int
+    shares: Floats
+    labels: dict[object, int]
+    text: str
+
+    @property
+    def count(self) -> int:
+        return int(self.rows.size)
+
+
+@dataclass(frozen=True, eq=False)
+class Groups(Sequence[Group]):
+    """Groups of anomalies, largest first.
+
+    Attributes
+    ----------
+    groups : tuple of Group
+    kinds : tuple
+        The labels that anomalies carry, most frequent first; empty where none were given.
+    library : str
+        What tables are made of.
+    """
+
+    groups: tuple[Group, ...]
+    kinds: tuple[object, ...]
+    library: str
+
+    def __len__(self) -> int:
+        return len(self.groups)
+
+    @overload
+    def __getitem__(self, position: int) -> Group: ...
+    @overload
+    def __getitem__(self, position: slice) -> tuple[Group, ...]: ...
+    def __getitem__(self, position: int | slice) -> Group | tuple[Group, ...]:
+        return self.groups[position]
+
+    @property
+    def text(self) -> str:
+        """One line per group."""
+        return "\n".join(group.text for group in self.groups) or "No anomalies."
+
+    def to_frame(self) -> Any:
+        """One line per group: signature, count, typical row, text; with labels, the cross-table: a column for each."""
+        columns: dict[str, list[Any]] = {
+            "signature": [group.signature for group in self.groups],
+            "count": [group.count for group in self.groups],
+            "typical": [group.typical for group in self.groups],
+            "text": [group.text for group in self.groups],
+        }
+        for kind in self.kinds:
+            # A label may be called "count": it must not replace that column.
+            name = str(kind) if str(kind) not in columns else f"label {kind}"
+            columns[name] = [group.labels.get(kind, 0) for group in self.groups]
+        return frame(columns, self.library)
+
+
+def groups_of(explanation: Explanation, labels: Sequence[object] | None = None, smallest: int | None = None) -> Groups:
+    """The anomalies of an explanation in groups, largest first.
+
+    Parameters
+    ----------
+    labels : sequence of n or None
+        Counted per group; never used to group.
+    smallest : int or None
+        Signatures of fewer rows are merged into a near one; None is one in fifty anomalies. 1 merges nothing.
+    """
+    if labels is not None and len(labels) != len(explanation.values):
+        raise ValueError(f"labels has {len(labels)} entries, but {len(explanation.values)} rows were explained.")
+    found = np.flatnonzero(explanation.anomalies)
+    if smallest is None:
+        smallest = max(1, found.size // 50)
+    members: dict[str, list[int]] = {}
+    for row in found:
+        members.setdefault(explanation.signatures[row], []).append(int(row))
+    merged = _merged(members, smallest)
+    groups = [
+        _group(explanation, signature, np.array(rows, dtype=np.intp), labels) for signature, rows in merged.items()
+    ]
+    groups.sort(key=lambda group: (-group.count, group.signature))
+    kinds: Counter[object] = Counter()
+    for group in groups:
+        kinds.update(group.labels)
+    return Groups(tuple(groups), tuple(kind for kind, _ in kinds.most_common()), explanation.library)
+
+
+def _merged(members: dict[str, list[int]], smallest: int) -> dict[str, list[int]]:
+    order = sorted(members, key=lambda signature: (-len(members[signature]), signature))
+    settled = {signature for signature in order if signature == "" or len(members[signature]) >= smallest}
+    kept = {signature: list(members[signature]) for signature in order if signature in settled}
+    for signature in order:
+        if signature in settled:
+            continue
+        mine = _entries(signature)
+        near = [other for other in kept if other and _differences(mine, _entries(other)) == 1]
+        inside = [other for other in kept if other and _entries(other).items() <= mine.items()]
+        if near:
+            kept[max(near, key=lambda other: (len(kept[other]), other))] += members[signature]
+        elif inside:
+            kept[max(inside, key=lambda other: (len(_entries(other)), len(kept[other]), other))] += members[signature]
+        else:
+            kept[signature] = list(members[signature])
+    return {signature: sorted(rows) for signature, rows in kept.items()}
+
+
+def _entries(signature: str) -> dict[int, str]:
+    return {int(entry[:-1]): entry[-1] for entry in signature.split()}
+
+
+def _differences(one: dict[int, str], other: dict[int, str]) -> int:
+    return sum(one.get(rule) != other.get(rule) for rule in one.keys() | other.keys())
+
+
+def _group(explanation: Explanation, signature: str, rows: Ints, labels: Sequence[object] | None) -> Group:
+    total = explanation.rule_contributions[rows].sum(axis=0)
+    shares = total / total.sum() if total.sum() > 0 else total
+    typical = int(rows[int(np.argmin(((explanation.shares[rows] - shares) ** 2).sum(axis=1)))])
+    counted = {} if labels is None else dict(Counter(labels[row] for row in rows).most_common())
+    text = f"{rows.size} row{'s' if rows.size > 1 else ''} {_in_words(explanation, signature, shares)}"
+    return Group(signature, rows, typical, np.asarray(shares, dtype=np.float64), counted, text)
+
+
+def _in_words(explanation: Explanation, signature: str, shares: Floats) -> str:
+    def share(rule: int) -> str:
+        return f"{100 * shares[rule]:.0f} % of the score"
+
+    if not signature:
+        top = int(np.argmax(shares))
+        return f"in which no single rule stands out; the largest part is {explanation.rules[top]}, {share(top)}."
+    words = {"L": "low", "H": "high"}
+    sides = [f"{words[side]} in {explanation.rules[rule]}, {share(rule)}" for rule, side in _entries(signature).items()]
+    return f"{'; '.join(sides)}."

@@ -1,0 +1,156 @@
+"""Explanations on the paper's synthetic data: the planted rule is named, and its repair restores the planted value."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from aspca import ASPCA
+from aspca.datasets.synthetic import load_synthetic
+from aspca.judging.explanation import Explanation
+
+DATA = load_synthetic()
+TABLE = pd.DataFrame(DATA.data, columns=DATA.feature_names)
+PLANTED = np.flatnonzero(DATA.labels)
+
+
+def fitted(score: str = "spe", **options: object) -> ASPCA:
+    return ASPCA(n_components=4, alpha=10 / len(TABLE), scaling="none", score=score, level=0.99, **options).fit(TABLE)
+
+
+@pytest.fixture(scope="module", params=["spe", "standardized", "whitened"])
+def explanation(request: pytest.FixtureRequest) -> Explanation:
+    return fitted(request.param).explain(TABLE)
+
+
+def broken_features(kind: str) -> set[str]:
+    return {letter for letter in kind if letter.isalpha()}
+
+
+def test_every_planted_anomaly_names_the_rule_it_breaks(explanation: Explanation) -> None:
+    assert PLANTED.size == 15
+    for row in PLANTED:
+        rule = int(np.argmax(explanation.rule_contributions[row]))
+        assert broken_features(DATA.kinds[row]) <= set(explanation.rules[rule].features)
+        text = explanation.text(int(row))
+        assert text.startswith(f"Row {row} is an anomaly: score ")
+        assert f"It breaks the rule {explanation.rules[rule]}" in text
+
+
+def test_the_repair_restores_the_planted_value(explanation: Explanation) -> None:
+    for row in PLANTED:
+        if DATA.kinds[row] not in ("A = B", "F = 0"):
+            continue
+        rule = int(np.argmax(explanation.rule_contributions[row]))
+        needed = explanation.needed(int(row), rule)
+        spread = explanation.rules[rule].spread
+        if DATA.kinds[row] == "F = 0":
+            assert abs(needed["F"]) <= 3 * spread
+        else:
+            assert abs(needed["A"] - TABLE["B"][row]) <= 6 * spread
+            assert abs(needed["B"] - TABLE["A"][row]) <= 6 * spread
+
+
+def test_a_repaired_row_breaks_no_rule(explanation: Explanation) -> None:
+    model = fitted()
+    again = model.explain(pd.DataFrame(explanation.repaired, columns=TABLE.columns))
+    assert again.scores.max() <= 1e-20
+    for row in PLANTED[:5]:
+        for rule in range(4):
+            for name, value in explanation.needed(int(row), rule).items():
+                changed = TABLE.loc[[row]].copy()
+                changed[name] = value
+                assert abs(float(model.transform(changed)[0, rule])) <= 1e-12 * (1 + abs(value))
+
+
+def test_signatures_follow_the_papers_rule(explanation: Explanation) -> None:
+    assert explanation.threshold is not None
+    edge = np.sqrt(explanation.threshold / 2)
+    for row in (*PLANTED, 0, 1, 2):
+        expected = [
+            f"{rule}{'L' if z <= -edge else 'H'}" for rule, z in enumerate(explanation.weighted[row]) if abs(z) >= edge
+        ]
+        assert explanation.signatures[row] == " ".join(expected)
+
+
+def test_a_normal_row_is_called_one() -> None:
+    explanation = fitted().explain(TABLE)
+    row = int(np.argmin(explanation.scores))
+    assert explanation.text(row).startswith(f"Row {row} is normal: score ")
+
+
+def test_deviations_are_in_the_rules_own_units(explanation: Explanation) -> None:
+    for number, rule in enumerate(explanation.rules):
+        used = [DATA.feature_names.index(name) for name in rule.features]
+        by_hand = DATA.data[:, used] @ rule.coefficients - rule.centre
+        assert np.abs(explanation.deviations[:, number] - by_hand).max() <= 1e-12
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_frames_come_in_the_callers_library(library: str) -> None:
+    table = {"pandas": lambda: TABLE, "polars": lambda: pl.from_pandas(TABLE), "pyarrow": lambda: pa.table(dict(TABLE))}
+    given = table[library]()
+    model = fitted()
+    if library == "pyarrow":
+        model = ASPCA(n_components=4, alpha=10 / len(TABLE), scaling="none", level=0.99).fit(TABLE)
+    frame = model.explain(given).to_frame()
+    assert type(frame).__module__.partition(".")[0] == library
+    rows = frame.to_pandas() if library != "pandas" else frame
+    worst = rows[rows["row"] == 512]
+    assert list(worst["feature"]) == ["F"]
+    assert worst["value"].item() == TABLE["F"][512]
+    assert bool(worst["anomaly"].item())
+    assert set(rows[rows["anomaly"]]["row"]) == set(PLANTED)
+
+
+def test_the_callers_row_labels_are_used() -> None:
+    table = TABLE.set_axis([f"host-{i}" for i in range(len(TABLE))])
+    explanation = fitted().explain(table)
+    assert explanation.text(512).startswith("Row host-512 is an anomaly")
+    assert explanation.to_frame()["row"].iloc[0] == "host-0"
+
+
+def test_hostile_names_are_text_in_html() -> None:
+    table = TABLE.rename(columns={"F": "<script>alert(1)</script>"})
+    model = ASPCA(n_components=4, alpha=10 / len(table), scaling="none").fit(table)
+    html = model.explain(table)._repr_html_()
+    assert "<script>" not in html
+    assert "&lt;script&gt;" in html
+
+
+def test_columns_in_another_order_are_put_in_order_by_name() -> None:
+    model = fitted()
+    straight, shuffled = model.explain(TABLE), model.explain(TABLE[list(TABLE.columns[::-1])])
+    assert (straight.scores == shuffled.scores).all()
+    assert (straight.values == shuffled.values).all()
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        (lambda m: m.explain(TABLE).text(10_000), "There is no row 10000: 515 rows were explained"),
+        (lambda m: m.explain(TABLE).needed(0, 9), "There is no rule 9: the model has 4"),
+        (lambda m: m.explain(TABLE.rename(columns={"A": "Z"})), "feature names should match"),
+        (lambda m: m.explain(TABLE.iloc[:, :3]), "feature names should match"),
+        (lambda m: m.explain(TABLE.assign(A=np.nan)), "A"),
+        (lambda m: m.explain(TABLE.to_numpy()), "These rows have no column names, but the model was fitted to columns"),
+    ],
+)
+def test_bad_input_gets_one_sentence(call: object, sentence: str) -> None:
+    with pytest.raises(ValueError, match=sentence):
+        call(fitted())  # type: ignore[operator]
+
+
+def test_a_limit_that_needs_rows_says_so() -> None:
+    model = fitted(limit="conformal")
+    with pytest.raises(ValueError, match="limit='conformal' takes its threshold from scores of rows"):
+        model.predict(TABLE)
+    explanation = model.explain(TABLE)
+    with pytest.raises(ValueError, match=r"call calibrate\(X\) first"):
+        _ = explanation.signatures
+    model.calibrate(TABLE.iloc[:400])
+    assert model.threshold_limit_.name == "conformal"
+    assert (model.predict(TABLE.iloc[PLANTED]) == -1).all()
