@@ -8,10 +8,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from aspca.linalg.arrays import Bools, Floats
+from aspca.linalg.arrays import Bools, Floats, Ints
 from aspca.linalg.symmetric import symmetrise
 from aspca.moments.blocks import two_sum
 from aspca.moments.expectation import EPS, likeliest_gaussian
+from aspca.moments.decimals import decimals_of
 from aspca.moments.moments import Moments
 from aspca.moments.patterns import patterns_of
 from aspca.moments.validation import column_name, overflow_error
@@ -104,7 +105,9 @@ def completion(
         symmetrise(scatter)
         if not np.isfinite(np.diagonal(scatter)).all():
             raise overflow_error(scatter, names)
-    moments = Moments(weight, n_rows, *two_sum(origin, mean), scatter, minimum, maximum)
+    moments = Moments(
+        weight, n_rows, *two_sum(origin, mean), scatter, minimum, maximum, decimals=_decimals(parts, rare)
+    )
     return Completion(moments, iterations, converged, n_left_out)
 
 
@@ -118,6 +121,14 @@ def _extremes(parts: _Parts, rare: Rows) -> tuple[Floats, Floats]:
         minimum[present] = np.minimum(minimum[present], moments.minimum)
         maximum[present] = np.maximum(maximum[present], moments.maximum)
     return minimum, maximum
+
+
+def _decimals(parts: _Parts, rare: Rows) -> Ints:
+    # Any whole number stands in for a gap: it asks for no decimals.
+    decimals = decimals_of(np.nan_to_num(rare.values.T, nan=0.0))
+    for present, moments in parts:
+        decimals[present] = np.maximum(decimals[present], moments.decimals)
+    return decimals
 
 
 def _units(parts: _Parts, rare: Rows, minimum: Floats, maximum: Floats) -> tuple[Floats, Floats]:

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from aspca.linalg.arrays import Floats, frozen
+from aspca.linalg.arrays import Floats, Ints, frozen
 from aspca.moments.blocks import add_outer, block_moments, row_slices, two_sum
+from aspca.moments.decimals import CONTINUOUS, decimals_of
 from aspca.moments.validation import (
     Table,
     float_columns,
@@ -43,6 +44,8 @@ class Moments:
         Sum of ``w (x - mean)(x - mean)'``: not divided by anything, exactly symmetric.
     minimum, maximum : (p,)
         Of each column; +inf and -inf while empty.
+    decimals : (p,) int, optional
+        Decimals that each column is given in: 0 for whole numbers; 16, also where it is left out, for any number.
 
     Notes
     -----
@@ -59,6 +62,7 @@ class Moments:
     scatter: Floats
     minimum: Floats
     maximum: Floats
+    decimals: Ints = None  # type: ignore[assignment]  # left out: an array after __post_init__
 
     def __post_init__(self) -> None:
         vector = np.shape(self.centre)
@@ -70,6 +74,11 @@ class Moments:
             if np.shape(array) != wanted:
                 raise ValueError(f"The {name} must have shape {wanted}, but has shape {np.shape(array)}.")
             object.__setattr__(self, name, _sealed(array))
+        decimals = np.full(vector, CONTINUOUS) if self.decimals is None else np.array(self.decimals, dtype=np.intp)
+        if decimals.shape != vector:
+            raise ValueError(f"The decimals must have shape {vector}, but have shape {decimals.shape}.")
+        decimals.flags.writeable = False
+        object.__setattr__(self, "decimals", decimals)
 
     def __repr__(self) -> str:
         return f"Moments({self.n_rows} rows of {self.n_features} features, weight {self.weight:g})"
@@ -82,7 +91,8 @@ class Moments:
     def empty(cls, n_features: int) -> Moments:
         """The moments of no rows: neutral in `merge`."""
         zeros, infinite = np.zeros(n_features), np.full(n_features, np.inf)
-        return cls(0.0, 0, zeros, zeros, np.zeros((n_features, n_features)), infinite, -infinite)
+        no_decimals = np.zeros(n_features, dtype=np.intp)
+        return cls(0.0, 0, zeros, zeros, np.zeros((n_features, n_features)), infinite, -infinite, no_decimals)
 
     @classmethod
     def from_array(
@@ -148,12 +158,10 @@ class Moments:
         with np.errstate(over="ignore", invalid="ignore"):
             scatter = heavy.scatter + light.scatter
             add_outer(scatter, gap, heavy.weight * share)
-        return Moments(
-            weight,
-            self.n_rows + other.n_rows,
-            *_finished(centre, residual, _within_range(scatter)),
-            *_finished(np.minimum(self.minimum, other.minimum), np.maximum(self.maximum, other.maximum)),
-        )
+        minimum, maximum = np.minimum(self.minimum, other.minimum), np.maximum(self.maximum, other.maximum)
+        _finish(centre, residual, _within_range(scatter), minimum, maximum)
+        decimals = np.maximum(self.decimals, other.decimals)
+        return Moments(weight, self.n_rows + other.n_rows, centre, residual, scatter, minimum, maximum, decimals)
 
     @property
     def n_features(self) -> int:
@@ -188,15 +196,13 @@ def _of_block(table: Table, weights: Floats | None, rows: slice, names: Sequence
     if not values_allowed(minimum, maximum):
         slices = row_slices(*table.shape)
         raise value_error((_kept(table, weights, each, names)[0] for each in slices), names)
+    # Before the block is centred in place.
+    decimals = decimals_of(columns)
     with np.errstate(over="ignore", invalid="ignore"):
         centre, residual, scatter = block_moments(columns, kept)
     weight = float(n_rows) if kept is None else float(kept.sum())
-    return Moments(
-        weight,
-        n_rows,
-        *_finished(centre, residual, _within_range(scatter, names)),
-        *_finished(minimum, maximum),
-    )
+    _finish(centre, residual, _within_range(scatter, names), minimum, maximum)
+    return Moments(weight, n_rows, centre, residual, scatter, minimum, maximum, decimals)
 
 
 def _kept(
@@ -219,11 +225,10 @@ def _within_range(scatter: Floats, names: Sequence[str] | None = None) -> Floats
     return scatter
 
 
-def _finished(*arrays: Floats) -> tuple[Floats, ...]:
+def _finish(*arrays: Floats) -> None:
     """Arrays that nobody else holds, made read-only in place: a p x p copy per merge is saved."""
     for array in arrays:
         array.flags.writeable = False
-    return arrays
 
 
 def _sealed(array: Floats) -> Floats:
