@@ -12,19 +12,20 @@ from sklearn.utils.validation import check_is_fitted
 
 from aspca.baselines.rows import checked_rows, given_names
 from aspca.estimators.aspca import ASPCA
-from aspca.estimators.parameters import check_parameters
-from aspca.judging.alarms import ABOVE_ROUNDING, floors_of
-from aspca.judging.limits import FROM_MOMENTS, Limit, score_limit
+from aspca.judging.alarms import ABOVE_ROUNDING
+from aspca.judging.limits import Limit, score_limit
+from aspca.judging.metric import score_variances
 from aspca.judging.projector import Projector
-from aspca.judging.scores import score_variances
 from aspca.linalg.arrays import Floats
 from aspca.linalg.lowest import lowest_pairs
 from aspca.linalg.orientation import sign_of
 from aspca.moments import Moments
 from aspca.moments.validation import weights_of
-from aspca.rules.rule import unresolved_variance
+from aspca.preparation.feature import features_of_numbers
+from aspca.settings import FROM_MOMENTS, check_parameters
 from aspca.subspace.defaults import default_n_components
 from aspca.subspace.scaling import column_scale, scaled_covariance
+from aspca.subspace.space import ScaledSpace, unresolved_variance
 
 # Limits that a fit can give; "conformal" needs rows kept out of it.
 _LIMITS = (*FROM_MOMENTS, "quantile", "pot")
@@ -51,7 +52,8 @@ class SubspaceDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # sc
         self._fit_subspace(moments)
         loadings = self._fit_loadings()
         self._projector = Projector(moments.centre, moments.residual, self.scale_, loadings)
-        floor = floors_of(moments, self.scale_, loadings, np.eye(loadings.shape[1])).total
+        space = ScaledSpace.scaled(moments, self.scale_, features_of_numbers(tuple(map(str, range(len(self.scale_))))))
+        floor = float(np.square(np.abs(loadings.T) @ space.rounding).sum())
         limit, level = ("quantile", 1.0 - float(self.contamination)) if self._by_share else (self.limit, self.level)
         found = self._limit_of(limit, level, loadings, rows, weights)
         self.threshold_limit_ = replace(found, value=max(found.value, floor))

@@ -10,16 +10,19 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Outlier
 from sklearn.utils.validation import check_is_fitted
 
 from aspca.estimators.inputs import TableInput
-from aspca.estimators.parameters import PAPER, ParameterOnly, check_parameters
+from aspca.estimators.parameters import ParameterOnly
 from aspca.estimators.preprocessor import Preprocessor
 from aspca.estimators.tables import in_order, library_of, refuse_nameless, row_labels
 from aspca.judging.explanation import Explanation
+from aspca.judging.fit import fit_model
 from aspca.judging.gaps import Gaps, completed
-from aspca.judging.model import Model, Settings, fit_model
+from aspca.judging.model import Model
 from aspca.linalg.arrays import Floats
 from aspca.moments import IncompleteMoments, Moments
 from aspca.moments.validation import weights_of
+from aspca.preparation import Preparation
 from aspca.rules.rule import Rule
+from aspca.settings import DEFAULTS, PAPER, Settings, check_parameters
 from aspca.solvers.threads import blas_threads_for
 from aspca.subspace.result import Certificate, SparseSubspace
 
@@ -134,23 +137,23 @@ class ASPCA(TableInput, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Outli
 
     def __init__(
         self,
-        n_components: int | str = "auto",
-        alpha: float | str = "auto",
-        variant: str = "BG",
-        rounding: str = "sparse",
+        n_components: int | str = DEFAULTS["n_components"],
+        alpha: float | str = DEFAULTS["alpha"],
+        variant: str = DEFAULTS["variant"],
+        rounding: str = DEFAULTS["rounding"],
         *,
-        scaling: str = "maxabs",
-        score: str = "whitened",
-        contamination: float | str = "auto",
-        limit: str | float = "pearson",
-        rule_limit: str | float = "pearson",
-        level: float = 0.975,
-        alarm: str = "total",
-        max_features: int | None = None,
-        rotation: str = "levels",
-        tol: float = 1e-6,
-        max_iter: int = 5000,
-        time_budget: float | None = None,
+        scaling: str = DEFAULTS["scaling"],
+        score: str = DEFAULTS["score"],
+        contamination: float | str = DEFAULTS["contamination"],
+        limit: str | float = DEFAULTS["limit"],
+        rule_limit: str | float = DEFAULTS["rule_limit"],
+        level: float = DEFAULTS["level"],
+        alarm: str = DEFAULTS["alarm"],
+        max_features: int | None = DEFAULTS["max_features"],
+        rotation: str = DEFAULTS["rotation"],
+        tol: float = DEFAULTS["tol"],
+        max_iter: int = DEFAULTS["max_iter"],
+        time_budget: float | None = DEFAULTS["time_budget"],
         preprocessor: Preprocessor | None = None,
     ) -> None:
         self.n_components = n_components
@@ -194,7 +197,7 @@ class ASPCA(TableInput, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Outli
         weights = None if sample_weight is None else weights_of(sample_weight, X.shape[0])
         with blas_threads_for(X.shape[1]):
             self._fit(*self._moments(X, weights, fresh=True))
-            rest_on_rows = self.model_.settings.alarms.from_rows
+            rest_on_rows = self.model_.settings.from_rows
             if rest_on_rows and "conformal" not in rest_on_rows:
                 self._take(self.model_.calibrated(X, weights))
         return self
@@ -205,7 +208,12 @@ class ASPCA(TableInput, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Outli
         To gather many batches before fitting once, use `Moments.update` and `fit_moments`.
         """
         check_parameters(self.get_params())
-        first = not hasattr(self, "moments_")
+        first = not hasattr(self, "model_")
+        if not first and self.model_.moments is None:
+            raise ValueError(
+                "This model was saved without all of its moments (moments=False or private=True), which fitting it "
+                "further needs: save it with them where it was fitted, or fit again."
+            )
         X = self._rows(X, reset=first, least=1)
         weights = None if sample_weight is None else weights_of(sample_weight, X.shape[0])
         with blas_threads_for(X.shape[1]):
@@ -238,7 +246,8 @@ class ASPCA(TableInput, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Outli
         names = None if feature_names is None else np.asarray(feature_names, dtype=object)
         if names is not None and names.shape != (moments.n_features,):
             raise ValueError(f"feature_names has {names.size} entries, but there are {moments.n_features} features.")
-        self._fit(moments, names=None if names is None else [str(name) for name in names])
+        shown = [f"x{j}" for j in range(moments.n_features)] if names is None else [str(name) for name in names]
+        self._fit(moments, names=shown)
         self.n_features_in_ = moments.n_features
         self._named_by_hand = names is not None
         if names is not None:
@@ -254,7 +263,7 @@ class ASPCA(TableInput, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Outli
         `fit_moments` or `partial_fit`, which do not keep the rows.
         """
         check_is_fitted(self, "components_")
-        if not self.model_.settings.alarms.from_rows:
+        if not self.model_.settings.from_rows:
             raise ValueError(
                 f"limit={self.limit!r} needs no rows for its threshold; to calibrate on rows, set contamination to a "
                 "number or limit to quantile, conformal or pot."
@@ -281,32 +290,40 @@ class ASPCA(TableInput, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Outli
         names: Sequence[str] | None = None,
     ) -> None:
         settings = Settings.of(self.get_params())
-        names = names or self._names()
-        self._take(fit_model(moments, settings, names, warm_start, preparation=self._plan, gaps=gaps))
+        preparation = self._preparation if names is None else Preparation.identity(names)
+        self._take(fit_model(moments, settings, preparation, warm_start, gaps=gaps))
 
     def _take(self, model: Model) -> None:
         """The model in use from now on: every fitted attribute is a view of it."""
         self.model_ = model
-        self.moments_ = model.moments
-        self.mean_ = model.moments.mean
-        self.scale_ = model.scale
-        self.covariance_ = model.covariance
+        self.mean_ = model.space.mean
+        self.scale_ = model.space.scale
         self.subspace_ = model.subspace
         self.n_components_ = int(model.loadings.shape[1])
-        self.alpha_ = model.alpha
+        self.alpha_ = model.subspace.alpha
         self.n_iter_ = 1 + max(step.iterations for step in model.subspace.certificates)
         self.components_ = np.array(model.loadings.T)
-        self.explained_variance_ = np.maximum(np.diag(model.projected), 0.0)
-        # A limit that waits for rows has no attribute yet.
-        for name in ("threshold_", "offset_", "threshold_limit_", "rule_limits_"):
+        # A limit that waits for rows has no attribute yet; nor has what a model file left out.
+        for name in ("threshold_", "offset_", "threshold_limit_", "rule_limits_", "moments_"):
             if hasattr(self, name):
                 delattr(self, name)
+        if model.moments is not None:
+            self.moments_ = model.moments
         if model.alarms.rules is not None:
             self.rule_limits_ = model.alarms.the_rules()
         if model.alarms.total is not None:
             self.threshold_limit_ = model.alarms.total
             self.threshold_ = model.alarms.total.value
             self.offset_ = -self.threshold_
+
+    @property
+    def covariance_(self) -> Floats:
+        return np.asarray(self.model_.space.covariance)
+
+    @property
+    def explained_variance_(self) -> Floats:
+        inside = np.einsum("ij,ij->j", self.subspace_.loadings, self.covariance_ @ self.subspace_.loadings)
+        return np.asarray(np.maximum(inside, 0.0))
 
     # ---- using the model
 
@@ -321,10 +338,7 @@ class ASPCA(TableInput, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Outli
         return -self.model_.score(self._rows(X, reset=False, least=1))
 
     def decision_function(self, X: Any) -> Floats:
-        """Negative for anomalies (n,): `score_samples` minus `offset_`.
-
-        With ``alarm="rule"`` or ``"any"`` the largest excess decides, each in multiples of its limit.
-        """
+        """Negative for anomalies (n,): `score_samples` minus `offset_`."""
         check_is_fitted(self, "components_")
         return self.model_.decision(self._rows(X, reset=False, least=1))
 
@@ -369,10 +383,6 @@ class ASPCA(TableInput, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Outli
     @property
     def rules_(self) -> tuple[Rule, ...]:
         return self.model_.rules
-
-    @property
-    def canonical_rules_(self) -> tuple[Rule, ...]:
-        return self.model_.canonical_rules
 
     # ---- small print
 

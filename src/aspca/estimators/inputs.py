@@ -69,9 +69,12 @@ class TableInput:
         return X
 
     @property
-    def _plan(self) -> Preparation | None:
-        """What becomes of the columns; None where they are the features."""
-        return None if self.preprocessor is None else self.preprocessor_.plan_
+    def _preparation(self) -> Preparation:
+        """What becomes of the columns."""
+        if self.preprocessor is not None:
+            plan: Preparation = self.preprocessor_.plan_
+            return plan
+        return Preparation.identity(self._names() or (f"x{j}" for j in range(self.n_features_in_)))
 
     @property
     def _allows_gaps(self) -> bool:
@@ -84,4 +87,4 @@ class TableInput:
 
     def _feature_names(self) -> tuple[str, ...] | None:
         """The features' names, if they have any."""
-        return self._names() if self._plan is None else self._plan.names
+        return self._names() if self.preprocessor is None else self.preprocessor_.plan_.names

@@ -12,11 +12,13 @@ from sklearn.metrics import roc_auc_score
 
 from aspca.estimators.aspca import ASPCA
 from aspca.estimators.tables import library_of
+from aspca.judging.fit import fit_model
 from aspca.judging.frames import frame
 from aspca.judging.gaps import completed
-from aspca.judging.model import Model, Settings, fit_model
+from aspca.judging.model import Model
 from aspca.linalg.arrays import Floats
 from aspca.moments import IncompleteMoments, Moments
+from aspca.settings import Settings
 from aspca.subspace.result import SparseSubspace
 
 # Rows are dealt into so many parts, whose moments merge into any half of them.
@@ -134,13 +136,13 @@ def select(
     rows = np.asarray(base._rows(X, reset=False, least=2))
     truth = None if labels is None else _checked_labels(labels, len(rows))
     halves = list(_halves(rows, n_resamples, random_state, model.allows_gaps))
-    counts = _counts(model.moments.n_features, model.loadings.shape[1]) if n_components is None else n_components
-    grid = _alphas(model.alpha) if alphas is None else alphas
-    study = _Study(model, halves, rows, truth)
-    over_components = tuple(study.choice(int(d), model.alpha) for d in sorted(set(counts)))
+    counts = _counts(model.space.n_features, model.loadings.shape[1]) if n_components is None else n_components
+    grid = _alphas(model.subspace.alpha) if alphas is None else alphas
+    study = _Study(model, base.moments_, halves, rows, truth)
+    over_components = tuple(study.choice(int(d), model.subspace.alpha) for d in sorted(set(counts)))
     d = model.loadings.shape[1]
     over_alphas = tuple(study.choice(d, float(alpha)) for alpha in sorted(set(grid), reverse=True))
-    return Selection(over_components, over_alphas, study.choice(d, model.alpha), library_of(X))
+    return Selection(over_components, over_alphas, study.choice(d, model.subspace.alpha), library_of(X))
 
 
 @dataclass(eq=False)
@@ -148,6 +150,7 @@ class _Study:
     """Fits along both curves; neighbours warm each other."""
 
     model: Model
+    moments: Moments
     halves: list[Moments]
     rows: Floats
     truth: Floats | None
@@ -164,12 +167,12 @@ class _Study:
     def _fitted(self, moments: Moments, d: int, alpha: float, source: int) -> Model:
         settings: Settings = replace(self.model.settings, n_components=d, alpha=alpha, max_features=None)
         warm, plan = self._warm.get((source, d)), self.model.preparation
-        found = fit_model(moments, settings, self.model.names, warm, preparation=plan)
+        found = fit_model(moments, settings, plan, warm)
         self._warm[source, d] = found.subspace
         return found
 
     def _measured(self, d: int, alpha: float) -> Choice:
-        model = self._fitted(self.model.moments, d, alpha, -1)
+        model = self._fitted(self.moments, d, alpha, -1)
         V = model.loadings
         again, overlap = [], []
         for number, moments in enumerate(self.halves):
@@ -179,14 +182,14 @@ class _Study:
             again.append(float((cosines.max(axis=1) >= _SAME).mean()))
             overlap.append(float((cosines**2).sum() / d))
         sizes = (V != 0).sum(axis=0)
-        total = float(np.trace(model.covariance))
+        total = float(np.trace(model.space.covariance))
         return Choice(
             n_components=d,
             alpha=alpha,
             nonzeros=float(sizes.mean()),
             largest=int(sizes.max()),
             l1=float(np.abs(V).sum()),
-            variance=float(np.trace(model.projected)) / total if total > 0 else 0.0,
+            variance=float(np.trace(V.T @ model.space.covariance @ V)) / total if total > 0 else 0.0,
             stability=float(np.mean(again)) if again else None,
             subspace_stability=float(np.mean(overlap)) if overlap else None,
             auc=None if self.truth is None else float(roc_auc_score(self.truth, model.score(self.rows))),

@@ -12,8 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from aspca.estimators.aspca import ASPCA
 from aspca.estimators.preprocessor import fitted_preprocessor
 from aspca.files.model_file import PathLike, read_contents, write_model
-from aspca.judging.alarms import AlarmSettings
-from aspca.judging.model import Settings
+from aspca.settings import Settings
 
 
 def save(model: ASPCA, path: PathLike, *, private: bool = False, moments: bool = True) -> None:
@@ -31,7 +30,7 @@ def save(model: ASPCA, path: PathLike, *, private: bool = False, moments: bool =
         and explanations stay the same. With ``scaling="maxabs"`` the scale of a column is its largest distance from
         the mean, which is needed to score and gives that one value away; use ``"standard"`` where that matters.
     moments : bool, default=True
-        Keep the scatter of the features, which `partial_fit`, `t2` and `canonical_rules_` need: by far the largest part
+        Keep the scatter of the features, which `partial_fit` and `t2` need: by far the largest part
         of the file for wide tables.
 
     See Also
@@ -47,7 +46,7 @@ def save(model: ASPCA, path: PathLike, *, private: bool = False, moments: bool =
     fitted = _parameters(model.model_.settings)
     given = model.get_params(deep=False)
     changed = [name for name, value in fitted.items() if not _same(given[name], value)]
-    if (model.preprocessor is None) != (model.model_.preparation is None):
+    if (model.preprocessor is None) != model.model_.preparation.plain:
         changed.append("preprocessor")
     if changed:
         raise ValueError(
@@ -75,9 +74,9 @@ def load(path: PathLike) -> ASPCA:
     model = contents.model
     estimator = ASPCA(**_parameters(model.settings))
     plan = model.preparation
-    columns = model.names if plan is None else tuple(column.name for column in plan.columns)
+    columns = tuple(column.name for column in plan.columns)
     estimators: list[Any] = [estimator]
-    if plan is not None:
+    if not plan.plain:
         estimator.preprocessor_ = fitted_preprocessor(plan)
         estimator.preprocessor = clone(estimator.preprocessor_)
         estimators.append(estimator.preprocessor_)
@@ -92,8 +91,7 @@ def load(path: PathLike) -> ASPCA:
 
 def _parameters(settings: Settings) -> dict[str, Any]:
     """The constructor's parameters that settings were made from."""
-    own = {field.name: getattr(settings, field.name) for field in fields(Settings) if field.name != "alarms"}
-    return own | {field.name: getattr(settings.alarms, field.name) for field in fields(AlarmSettings)}
+    return {field.name: getattr(settings, field.name) for field in fields(Settings)}
 
 
 def _same(one: Any, other: Any) -> bool:

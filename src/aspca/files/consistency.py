@@ -7,8 +7,6 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from aspca.files.fields import Field
-from aspca.judging.alarms import Floors
-from aspca.judging.limits import Limit
 from aspca.linalg.arrays import Floats
 
 # Ten times what the verifier asks of a result.
@@ -85,8 +83,25 @@ def _check_correlations(at: Field, scatter: Floats, roots: Floats) -> None:
         raise at.refused(allowed, "a matrix with one") from None
 
 
+def check_covariance(at: Field, covariance: Floats, variances: Floats) -> None:
+    """Of these variances, and without negative directions."""
+    at.require(np.array_equal(np.diag(covariance), variances), "of the variances given", "of others")
+    _check_correlations(at, covariance, np.sqrt(variances))
+
+
+def check_rules(at: Mapping[str, Field], loadings: Floats, covariance: Floats) -> None:
+    """Rules of unit length, whose deviations have variances."""
+    lengths = np.linalg.norm(loadings, axis=0)
+    at["loadings"].require((np.abs(lengths - 1.0) <= _ORTHONORMAL).all(), "of columns of length one", "of others")
+    squares = np.diag(covariance)
+    least = -_ROUNDING * np.abs(covariance).max(initial=0.0)
+    at["covariance"].require((squares >= least).all(), "without negative variances", "a matrix with one")
+    most = np.sqrt(np.outer(np.maximum(squares, 0.0), np.maximum(squares, 0.0))) - 2.0 * least
+    at["covariance"].require((np.abs(covariance) <= most).all(), "of correlations up to 1", "one with a larger one")
+
+
 def check_weights(at: Field, weights: Floats, score: str) -> None:
-    """What the score in use makes of its rules: nothing, a factor each, or a symmetric root."""
+    """What the score in use makes of its rules: nothing, a factor each, or a root that mixes them."""
     if score == "spe":
         at.require(np.array_equal(weights, np.eye(len(weights))), 'the identity, as score is "spe"', "another matrix")
         return
@@ -95,19 +110,8 @@ def check_weights(at: Field, weights: Floats, score: str) -> None:
         right = (diagonal > 0.0).all() and np.count_nonzero(weights) == len(weights)
         at.require(right, 'diagonal and positive, as score is "standardized"', "another matrix")
         return
-    allowed = 'symmetric and positive definite, as score is "whitened"'
-    at.require(np.array_equal(weights, weights.T), allowed, "not symmetric")
-    at.require(np.linalg.eigvalsh(weights / np.abs(weights).max())[0] > 0.0, allowed, "not positive definite")
-
-
-def check_floors(
-    at: Mapping[str, Field], total: Limit | None, rules: Sequence[Limit] | None, floors: Floors | None
-) -> None:
-    """No limit lies below half of what rounding alone can produce (floors are rounded up in private files)."""
-    if floors is None:
-        return
-    if total is not None:
-        at["total"].require(total.value >= 0.5 * floors.total, "no less than its floor")
-    if rules is not None:
-        above = np.array([limit.value for limit in rules]) >= 0.5 * floors.squares
-        at["rules"].require(above.all(), "no less than the floors", "a list with a limit below its floor")
+    allowed = f'of full rank with a positive diagonal, as score is "{score}"'
+    at.require((np.diag(weights) > 0.0).all(), allowed, "a matrix without")
+    # In units of its rows, which are the rules' spreads.
+    relative = weights / np.abs(weights).max(axis=1, keepdims=True)
+    at.require(np.linalg.matrix_rank(relative) == len(weights), allowed, "a matrix without")

@@ -8,17 +8,15 @@ from typing import Any
 import numpy as np
 
 from aspca.files.fields import finite_or_word, sparse_columns_of
-from aspca.files.partial import facts_of, is_missing
 from aspca.files.preprocessing import preprocessing_content
-from aspca.judging.alarms import AlarmSettings, Floors
 from aspca.judging.limits import Limit
-from aspca.judging.model import Model, Settings
+from aspca.judging.model import Model
 from aspca.linalg.arrays import Bools, Floats
-from aspca.subspace.scaling import scaled_covariance
+from aspca.settings import Settings
+from aspca.subspace.result import Certificate
+from aspca.subspace.space import ScaledSpace
 
-FORMAT, VERSION = "aspca-model", 1
-SETTINGS = tuple(field.name for part in (Settings, AlarmSettings) for field in fields(part) if field.name != "alarms")
-NAMINGS = ("table", "given", "none")
+FORMAT, VERSION = "aspca-model", 2
 
 
 def content_of(model: Model, *, naming: str, private: bool, moments: bool, package: str) -> dict[str, Any]:
@@ -33,11 +31,14 @@ def content_of(model: Model, *, naming: str, private: bool, moments: bool, packa
     package : str
         The version that writes.
     """
-    m = model.moments
-    private = private or is_missing(m.minimum) or is_missing(m.maximum)
-    moments = moments and not is_missing(m.scatter)
-    if moments and not np.array_equal(scaled_covariance(m, model.scale), model.covariance):
-        raise ValueError("The covariance of this model is not that of its moments, so no file can hold it; fit again.")
+    table, metric, alarms = model.table, model.metric, model.alarms
+    private = private or model.moments is None
+    if not moments and model.allows_gaps and metric.kind == "complete":
+        raise ValueError(
+            "Rows with gaps are judged by the covariance of the features, so this model cannot be saved with "
+            'moments=False: save it with its moments, or fit it with score="whitened".'
+        )
+    keep = alarms.calibration is not None and not private
     return {
         "format": FORMAT,
         "version": VERSION,
@@ -46,39 +47,29 @@ def content_of(model: Model, *, naming: str, private: bool, moments: bool, packa
         "preprocessing": preprocessing_content(model.preparation, model.gaps),
         "features": {"names": [str(name) for name in model.names], "naming": naming},
         "settings": _settings(model.settings),
-        "training": {
-            "rows": int(m.n_rows),
-            "weight": float(m.weight),
-            "centre": m.centre.tolist(),
-            "residual": m.residual.tolist(),
-            "scale": model.scale.tolist(),
-            "minimum": None if private else m.minimum.tolist(),
-            "maximum": None if private else m.maximum.tolist(),
-            "scatter": m.scatter[upper_triangle(m.n_features)].tolist() if moments else None,
+        "training": _training(model, private, moments),
+        "subspace": _subspace(model),
+        "rules": {
+            "loadings": sparse_columns_of(table.loadings),
+            "covariance": table.covariance[upper_triangle(len(table))].tolist(),
+            "unresolved": table.unresolved.tolist(),
+            "sparsest": table.sparsest.tolist(),
         },
-        "subspace": {
-            "alpha": float(model.alpha),
-            "loadings": sparse_columns_of(model.loadings),
-            "sequence": sparse_columns_of(model.subspace.sequence),
-            "rotation": sparse_columns_of(model.subspace.rotation),
-            "certificates": [
-                {
-                    **{
-                        name: finite_or_word(getattr(c, name))
-                        for name in ("lower", "upper", "gap", "primal", "sdp_gap")
-                    },
-                    "rank_one": bool(c.rank_one),
-                    "tie": bool(c.tie),
-                    "iterations": int(c.iterations),
-                    "status": str(c.status),
-                }
-                for c in model.subspace.certificates
-            ],
+        "metric": {
+            "weights": sparse_columns_of(metric.weights),
+            "outside": sparse_columns_of(metric.outside),
+            "outside_limit": finite_or_word(metric.outside_limit),
+            "outside_share": float(metric.outside_share),
+            "floor": float(metric.floor),
         },
-        "weights": sparse_columns_of(model.weights),
-        "limits": _limits(model, private),
+        "limits": {
+            "total": None if alarms.total is None else _limit(alarms.total),
+            "rules": None if alarms.rules is None else [_limit(limit) for limit in alarms.rules],
+            "lift": None if alarms.lift is None else finite_or_word(alarms.lift),
+            # One score per row of the user's: private.
+            "calibration": alarms.calibration.tolist() if keep and alarms.calibration is not None else None,
+        },
         "widenings": None if model.widenings is None else [finite_or_word(value) for value in model.widenings],
-        "rules": None if moments else _rules(model),
     }
 
 
@@ -102,8 +93,7 @@ def packed_size(size: int) -> int:
 
 
 def _settings(settings: Settings) -> dict[str, Any]:
-    given = {**vars(settings), **vars(settings.alarms)}
-    return {name: _plain(given[name]) for name in SETTINGS}
+    return {field.name: _plain(getattr(settings, field.name)) for field in fields(Settings)}
 
 
 def _plain(value: Any) -> Any:
@@ -113,29 +103,56 @@ def _plain(value: Any) -> Any:
     return int(value) if isinstance(value, int | np.integer) else finite_or_word(value)
 
 
-def _limits(model: Model, private: bool) -> dict[str, Any]:
-    alarms = model.alarms
-    keep = alarms.calibration is not None and not private
+def _training(model: Model, private: bool, moments: bool) -> dict[str, Any]:
+    space, kept = model.space, None if private else model.moments
+    triangle = upper_triangle(space.n_features)
+    covariance = space.known_covariance if moments and kept is None else None
     return {
-        "total": None if alarms.total is None else _limit(alarms.total),
-        "rules": None if alarms.rules is None else [_limit(limit) for limit in alarms.rules],
-        # One score per row of the user's: private.
-        "calibration": alarms.calibration.tolist() if keep and alarms.calibration is not None else None,
-        "floors": _floors(model.floors) if private else None,
+        "rows": int(space.n_rows),
+        "weight": float(space.weight),
+        "centre": space.centre.tolist(),
+        "residual": space.residual.tolist(),
+        "scale": space.scale.tolist(),
+        "variances": space.variances.tolist(),
+        "largest": _largest(space, kept is None),
+        "nonnegative": space.nonnegative.tolist(),
+        "decimals": [int(count) for count in space.decimals],
+        "minimum": None if kept is None else kept.minimum.tolist(),
+        "maximum": None if kept is None else kept.maximum.tolist(),
+        "scatter": kept.scatter[triangle].tolist() if moments and kept is not None else None,
+        # A private file has no moments to fit further; this is what T2 and rows with gaps need of it.
+        "covariance": None if covariance is None else covariance[triangle].tolist(),
     }
 
 
-def _floors(floors: Floors) -> dict[str, Any]:
-    total = float(blurred(np.array([floors.total]))[0])
-    return {"total": finite_or_word(total), "squares": [finite_or_word(floor) for floor in blurred(floors.squares)]}
+def _largest(space: ScaledSpace, private: bool) -> list[float]:
+    """Largest sizes; in a private file rounded up to powers of two, or they would give values away."""
+    if not private:
+        return list(space.largest.tolist())
+    mantissa, exponent = np.frexp(space.largest)
+    raised = np.ldexp(np.where(mantissa > 0.5, 1.0, 0.5), exponent)
+    return list(np.where(space.largest > 0.0, raised, 0.0).tolist())
 
 
-def blurred(floors: Floats) -> Floats:
-    """Floors rounded up to powers of two: a rule of one feature would give its largest value away to the last digit."""
-    mantissa, exponent = np.frexp(floors)
-    with np.errstate(over="ignore"):
-        raised = np.ldexp(np.where(mantissa > 0.5, 1.0, 0.5), exponent)
-    return np.where((floors > 0.0) & np.isfinite(floors), raised, floors)
+def _subspace(model: Model) -> dict[str, Any]:
+    subspace = model.subspace
+    return {
+        "alpha": float(subspace.alpha),
+        "loadings": sparse_columns_of(subspace.loadings),
+        "sequence": sparse_columns_of(subspace.sequence),
+        "rotation": sparse_columns_of(subspace.rotation),
+        "certificates": [_certificate(one) for one in subspace.certificates],
+    }
+
+
+def _certificate(one: Certificate) -> dict[str, Any]:
+    return {
+        **{name: finite_or_word(getattr(one, name)) for name in ("lower", "upper", "gap", "primal", "sdp_gap")},
+        "rank_one": bool(one.rank_one),
+        "tie": bool(one.tie),
+        "iterations": int(one.iterations),
+        "status": str(one.status),
+    }
 
 
 def _limit(limit: Limit) -> dict[str, Any]:
@@ -144,16 +161,4 @@ def _limit(limit: Limit) -> dict[str, Any]:
         "level": None if limit.level is None else float(limit.level),
         "value": finite_or_word(limit.value),
         "assumes": limit.assumes,
-    }
-
-
-def _rules(model: Model) -> dict[str, Any]:
-    facts = facts_of(model)
-    return {
-        "variances": facts.variances.tolist(),
-        "projected": facts.projected[upper_triangle(len(facts.projected))].tolist(),
-        "unresolved": facts.unresolved.tolist(),
-        "spreads": facts.spreads.tolist(),
-        "exact": facts.exact.tolist(),
-        "widenings": [finite_or_word(value) for value in facts.widenings],
     }

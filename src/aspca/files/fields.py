@@ -26,6 +26,11 @@ def finite_or_word(value: float) -> float | str:
     return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
 
 
+def words_of_infinity(value: object) -> object:
+    """The number that a word for infinity stands for; anything else as it is."""
+    return _INFINITE.get(value, value) if isinstance(value, str) else value
+
+
 class Field:
     """One value of a parsed file.
 

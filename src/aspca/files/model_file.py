@@ -30,8 +30,8 @@ def write_model(
         means, scales and limits. With ``scaling="maxabs"`` a scale is a column's largest distance from its mean, which
         gives that one value away; ``"standard"`` does not.
     moments : bool, default=True
-        Keep the scatter, p (p + 1) / 2 numbers. Without it the model scores and explains the same, but has no T2, no
-        canonical rules, and cannot be fitted further.
+        Keep the scatter, p (p + 1) / 2 numbers. Without it the model scores and explains the same, but has no T2 and
+        cannot be fitted further.
     naming : {"given", "table", "none"}, default="given"
         Where the features' names come from: from a caller, so that rows without names are taken on trust; from the
         table that was fitted; or from nowhere.

@@ -13,9 +13,9 @@ from aspca.preparation import CATEGORIES, KINDS, MISSING, ColumnPlan, Preparatio
 _MOST_COLUMNS = 2**25
 
 
-def preprocessing_content(preparation: Preparation | None, gaps: Gaps | None) -> dict[str, Any] | None:
-    """As plain values; None where columns are the features."""
-    if preparation is None:
+def preprocessing_content(preparation: Preparation, gaps: Gaps | None) -> dict[str, Any] | None:
+    """As plain values; None where there is nothing to prepare."""
+    if preparation.plain:
         return None
     return {
         "missing": preparation.missing,
@@ -34,10 +34,11 @@ def preprocessing_content(preparation: Preparation | None, gaps: Gaps | None) ->
     }
 
 
-def preprocessing_of(at: Field, p: int) -> tuple[Preparation | None, Gaps | None]:
-    """What a file says about the preparation of p features."""
+def preprocessing_of(at: Field, names: tuple[str, ...]) -> tuple[Preparation, Gaps | None]:
+    """What a file says about the preparation of features of these names."""
     if at.absent:
-        return None, None
+        return Preparation.identity(names), None
+    p = len(names)
     part = at.members("missing", "columns", "gaps")
     missing = part["missing"].word(MISSING)
     plans = tuple(_plan(entry) for entry in part["columns"].items(1, _MOST_COLUMNS))

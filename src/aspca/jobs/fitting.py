@@ -14,11 +14,13 @@ from aspca.jobs.prepared_table import PreparedTable, prepared
 from aspca.jobs.progress import Progress
 from aspca.jobs.table import Table
 from aspca.judging.alarms import alarms_from_rows
+from aspca.judging.fit import fit_model
 from aspca.judging.gaps import completed
-from aspca.judging.model import Model, Settings, fit_model
+from aspca.judging.model import Model
 from aspca.linalg.arrays import Floats
 from aspca.moments import IncompleteMoments, Moments
 from aspca.preparation import Preparation
+from aspca.settings import Settings
 from aspca.solvers.threads import blas_threads_for
 
 # With fewer rows than features there are rules that hold by chance alone, as many as rows are missing; beyond so many

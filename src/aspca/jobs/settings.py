@@ -5,29 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from aspca.estimators.parameters import PAPER, check_parameters
 from aspca.jobs.errors import RequestError
-from aspca.judging.model import Settings
+from aspca.settings import DEFAULTS, PAPER, Settings, check_parameters
 
-# The defaults of `ASPCA`; a test compares them.
-DEFAULTS: dict[str, Any] = {
-    "n_components": "auto",
-    "alpha": "auto",
-    "variant": "BG",
-    "rounding": "sparse",
-    "scaling": "maxabs",
-    "score": "whitened",
-    "contamination": "auto",
-    "limit": "pearson",
-    "rule_limit": "pearson",
-    "level": 0.975,
-    "alarm": "total",
-    "max_features": None,
-    "rotation": "levels",
-    "tol": 1e-6,
-    "max_iter": 5000,
-    "time_budget": None,
-}
 PRESETS: dict[str, dict[str, Any]] = {"paper": dict(PAPER)}
 
 

@@ -1,4 +1,9 @@
-"""When a row counts as an anomaly: the limits of a model's score and of its rules, and what follows from them."""
+"""When a row counts as an anomaly: the limits of a model's score and of its rules.
+
+The level is spent once. With ``alarm="any"`` half of it goes to the score and half to the rules, each of m rules an
+m-th part. A row that breaks a rule by its own limit is lifted above the threshold by as much as it exceeds that limit:
+so one number, the score, and one threshold say which rows are anomalies, whatever the reason.
+"""
 
 from __future__ import annotations
 
@@ -6,48 +11,18 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from aspca.judging.limits import FROM_MOMENTS, Limit, conformal_p_values, rule_limits, score_limit
-from aspca.judging.quantiles import chi2_quantile, f_quantile
+from aspca.judging.law import ASSUMES as GAUSSIAN_ROWS
+from aspca.judging.law import ScoreLaw, few_rows_quantile
+from aspca.judging.limits import Limit, conformal_p_values, rule_limits, score_limit
+from aspca.judging.metric import READABLE, Metric, score_variances
 from aspca.linalg.arrays import Floats
-from aspca.moments import Moments
+from aspca.rules.table import RuleTable
+from aspca.settings import Settings, needs_rows
+from aspca.subspace.space import ScaledSpace
 
-ALARMS = ("total", "rule", "any")
-
-# A row lies exactly on a quantile, and BLAS sums a row alone in another order than among others.
+# A row lies exactly on a quantile, and BLAS may sum in another order on another machine.
 ABOVE_ROUNDING = 1.0 + 1e-12
-
-
-@dataclass(frozen=True)
-class AlarmSettings:
-    """What an anomaly is; see `ASPCA` for each."""
-
-    contamination: float | str
-    limit: str | float
-    rule_limit: str | float
-    level: float
-    alarm: str
-
-    @property
-    def total(self) -> tuple[str | float, float]:
-        """Name (or number) and level of the threshold asked for."""
-        if self.contamination != "auto":
-            return "quantile", 1.0 - float(self.contamination)
-        return self.limit, float(self.level)
-
-    @property
-    def from_rows(self) -> tuple[str, ...]:
-        """Names of the limits asked for that rest on rows."""
-        return tuple(str(name) for name in (self.total[0], self.rule_limit) if needs_rows(name))
-
-    @property
-    def words(self) -> str:
-        """As the user wrote it."""
-        return f"limit={self.limit!r}" if self.contamination == "auto" else f"contamination={self.contamination}"
-
-
-def needs_rows(limit: str | float) -> bool:
-    """Whether a limit, by name or number, takes scores of rows."""
-    return isinstance(limit, str) and limit not in FROM_MOMENTS
+_ONE_RULE = "Rows are Gaussian with the fitted covariance, and a rule's squared deviation follows its F law."
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,20 +31,27 @@ class Alarms:
 
     Attributes
     ----------
-    settings : AlarmSettings
+    settings : Settings
     total : Limit or None
         Of the score; None while it waits for rows.
     rules : tuple of Limit, or None
-        Of each rule's squared deviation in the scaled space, so that of normal rows at most 1 - level break any; None
-        while they wait for rows.
-    calibration : ndarray of shape (m,) or None
+        Of each rule's squared deviation in the scaled space; None while they wait for rows.
+    lift : float or None
+        What the score of a row that just breaks a rule is lifted to; None where rules do not lift scores.
+    calibration : ndarray of shape (k,) or None
         Ascending scores of rows kept out of the fit, for p-values; only with ``limit="conformal"``.
     """
 
-    settings: AlarmSettings
+    settings: Settings
     total: Limit | None
     rules: tuple[Limit, ...] | None
+    lift: float | None = None
     calibration: Floats | None = None
+
+    @property
+    def apart(self) -> bool:
+        """Whether rules flag rows beside the score, as in models of earlier releases, whose scores nothing lifts."""
+        return self.lift is None and self.settings.alarm != "total"
 
     def the_total(self) -> float:
         """Score above which a row is an anomaly; refused while it waits for rows."""
@@ -81,24 +63,13 @@ class Alarms:
         return self.total.value
 
     def the_rules(self) -> Floats:
-        """Squared deviation (d,) above which each rule is broken; refused while they wait for rows."""
+        """Squared deviation (m,) above which each rule is broken; refused while they wait for rows."""
         if self.rules is None:
             raise ValueError(
                 f"rule_limit={self.settings.rule_limit!r} takes the rules' limits from rows that this model does not "
                 'hold: call calibrate(X) with such rows, or use rule_limit="pearson".'
             )
         return np.array([limit.value for limit in self.rules])
-
-    def decision(self, scores: Floats, squares: Floats) -> Floats:
-        """Negative for anomalies (n,), from scores (n,) and squared deviations (n, d), where rules have a say.
-
-        The largest excess decides, each in multiples of its limit.
-        """
-        excess = (squares / np.maximum(self.the_rules(), 1e-300)).max(axis=1)
-        unit = 1.0 if self.total is None else self.total.value
-        if self.settings.alarm == "any":
-            excess = np.maximum(excess, scores / max(self.the_total(), 1e-300))
-        return np.asarray(unit * (1.0 - excess), dtype=np.float64)
 
     def p_values(self, scores: Floats) -> Floats:
         """Conformal p-values (n,) of scores; refused without rows to compare with."""
@@ -118,41 +89,59 @@ class Floors:
     squares: Floats
 
 
-def floors_of(moments: Moments, scale: Floats, loadings: Floats, weights: Floats) -> Floors:
-    """What rounding of the values alone can produce where every rule holds exactly."""
-    largest = np.maximum(np.abs(moments.minimum), np.abs(moments.maximum))
-    per_feature = 8.0 * np.finfo(np.float64).eps * (largest / scale)
-    total = np.square(np.abs((loadings @ weights).T) @ per_feature).sum()
-    return Floors(float(total), np.square(np.abs(loadings.T) @ per_feature))
+def floors_of(space: ScaledSpace, table: RuleTable, weights: Floats) -> Floors:
+    """What rounding of the values alone can produce, and for rules that held exactly half a step of their columns."""
+    moved = np.abs(table.loadings).T @ space.rounding
+    total = np.square(np.abs((table.loadings @ weights).T) @ space.rounding).sum()
+    half = np.array([_half_a_step(column, space.steps) for column in table.loadings.T])
+    return Floors(float(total), np.square(np.maximum(moved, np.where(table.exact, half, 0.0))))
 
 
-def alarms_from_moments(
-    settings: AlarmSettings, floors: Floors, score_variances: Floats, variances: Floats, fitted_to: float | None
-) -> Alarms:
-    """The limits that need no rows; the others are left open.
+def _half_a_step(loading: Floats, steps: Floats) -> float:
+    """Half the least amount by which one column in its steps can move a rule; zero where one has no step."""
+    used = loading != 0.0
+    return 0.5 * float((np.abs(loading[used]) * steps[used]).min())
 
-    Parameters
-    ----------
-    score_variances : (d,)
-        Eigenvalues of the covariance of the weighted projections, see `judging.scores`.
-    variances : (d,)
-        Of the projections.
-    fitted_to : float or None
-        For the whitened score, the number of rows it was fitted to: see `few_rows_factor`.
-    """
-    limit, level = settings.total
+
+def spent(settings: Settings, n_rules: int) -> tuple[float, float]:
+    """The levels of the score's limit and of each rule's, so that together they let `level` pass."""
+    left = 1.0 - settings.total[1]
+    both = settings.alarm == "any" and not needs_rows(settings.total[0])
+    total = 1.0 - (0.5 * left if both else left)
+    shares = 0.5 * left if settings.alarm == "any" else left
+    return total, 1.0 - shares / max(n_rules, 1)
+
+
+def alarms_from_moments(settings: Settings, space: ScaledSpace, table: RuleTable, metric: Metric) -> Alarms:
+    """The limits that need no rows; the others are left open."""
+    asked, _ = settings.total
+    level, each = spent(settings, len(table))
+    floors = floors_of(space, table, metric.weights)
     total = rules = None
-    if not needs_rows(limit):
-        total = score_limit(limit, level, variances=score_variances)
-        if fitted_to is not None and total.name != "fixed":
-            # Directions at the floor have weight below one: their units were given, not fitted.
-            fitted = int((score_variances > 1.0 - 1e-9).sum())
-            total = replace(total, value=total.value * few_rows_factor(fitted, fitted_to, level))
-        total = _floored(total, floors.total)
+    if not needs_rows(asked):
+        total = _floored(total_limit(asked, level, space, table, metric), floors.total)
+    lift = None
+    if settings.alarm == "any":
+        lift = max(total_limit("pearson", level, space, table, metric).value, floors.total)
     if not needs_rows(settings.rule_limit):
-        each = _level_of_each(settings, floors.squares.size)
-        rules = _all_floored(rule_limits(settings.rule_limit, each, variances=variances), floors)
-    return Alarms(settings, total, rules)
+        rules = _all_floored(_rules_from_moments(settings.rule_limit, each, space, table), floors)
+    return Alarms(settings, total, rules, lift)
+
+
+def total_limit(asked: str | float, level: float, space: ScaledSpace, table: RuleTable, metric: Metric) -> Limit:
+    """The limit of the score, from moments, by name or number."""
+    if metric.kind not in READABLE or not isinstance(asked, str):
+        variances = score_variances(metric.weights, table.covariance, table.unresolved)
+        return score_limit(asked, level, variances=variances)
+    law = ScoreLaw.of(metric, int(table.exact.sum()), space.fitted_to, space.n_varying)
+    return Limit(asked, level, law.quantile(level), GAUSSIAN_ROWS)
+
+
+def _rules_from_moments(asked: str | float, each: float, space: ScaledSpace, table: RuleTable) -> tuple[Limit, ...]:
+    if not isinstance(asked, str):
+        return rule_limits(asked, each, variances=table.variances)
+    times = few_rows_quantile(each, space.fitted_to, space.n_varying)
+    return tuple(Limit(asked, each, float(variance * times), _ONE_RULE) for variance in table.variances)
 
 
 def alarms_from_rows(
@@ -160,40 +149,22 @@ def alarms_from_rows(
 ) -> Alarms:
     """The same limits, those that rest on rows taken from these.
 
-    `scores` (n,) and `squares` (n, d), the squared deviations, where the limits in question need them; `weights` (n,)
+    `scores` (n,) and `squares` (n, m), the squared deviations, where the limits in question need them; `weights` (n,)
     or None. Conformal limits count rows, whatever their weight.
     """
     settings = alarms.settings
-    limit, level = settings.total
+    asked, _ = settings.total
     total, rules, calibration = alarms.total, alarms.rules, alarms.calibration
-    if needs_rows(limit) and scores is not None:
-        found = score_limit(limit, level, scores=scores, weights=None if limit == "conformal" else weights)
+    level, each = spent(settings, floors.squares.size)
+    if needs_rows(asked) and scores is not None:
+        found = score_limit(asked, level, scores=scores, weights=None if asked == "conformal" else weights)
         total = _floored(replace(found, value=found.value * ABOVE_ROUNDING), floors.total)
-        calibration = np.sort(scores) if limit == "conformal" else None
+        calibration = np.sort(scores) if asked == "conformal" else None
     if needs_rows(settings.rule_limit) and squares is not None:
-        each = _level_of_each(settings, floors.squares.size)
         counted = None if settings.rule_limit == "conformal" else weights
         found_each = rule_limits(settings.rule_limit, each, contributions=squares, weights=counted)
         rules = _all_floored(tuple(replace(one, value=one.value * ABOVE_ROUNDING) for one in found_each), floors)
-    return Alarms(settings, total, rules, calibration)
-
-
-def few_rows_factor(d: int, n_rows: float, level: float) -> float:
-    """How much higher the limit of a Mahalanobis distance in d directions is for a covariance from `n_rows` rows.
-
-    For Gaussian rows it is d (n + 1) / (n - d) F(d, n - d) for a new row, chi2(d) were the covariance known. Other
-    scores take no inverse of the covariance and hardly need it. Of more than n - 2 directions n - 2 are counted.
-    """
-    d = min(d, int(n_rows) - 2)
-    if d < 1:
-        return 1.0
-    fitted = d * (n_rows + 1.0) / (n_rows - d) * f_quantile(level, d, n_rows - d)
-    return fitted / chi2_quantile(level, d)
-
-
-def _level_of_each(settings: AlarmSettings, d: int) -> float:
-    """Bonferroni: the level of each of d rules at which normal rows break any of them as often as asked for."""
-    return 1.0 - (1.0 - settings.total[1]) / d
+    return Alarms(settings, total, rules, alarms.lift, calibration)
 
 
 def _floored(limit: Limit, floor: float) -> Limit:

@@ -1,30 +1,51 @@
-"""A row's score split over its features: who is to blame for the rules it breaks.
+"""A row's score split over its features: who is to blame for it.
 
-Notation: x (p,) a centred and scaled row, B (p, d) the weighted loadings, z = x B. The score is |z|^2.
+Notation: x (p,) a centred and scaled row, B (p, d) the weighted loadings, z = x B. The score is |z|^2; for the complete
+Mahalanobis distance x' M x the columns of B are the covariance's eigenvectors, each over the root of its variance.
 
-Changing one feature j alone, by the best amount, removes g_j = (z . b_j)^2 / |b_j|^2 of it, b_j its row of B. That
-finds the one feature whose change explains the row, even inside its usual range, where several broken rules point to
-it; but it says little where many features moved. Term sizes are the reverse: z_i is a sum of one term x_j B_ji per
-feature, and what is far from its mean makes large terms.
+Changing one feature j alone, by the best amount, removes g_j = (z . b_j)^2 / |b_j|^2 of it, b_j its row of B (with M:
+the reconstruction-based contribution (M x)_j^2 / M_jj). Let g be the largest gain, and r = |z|^2 - g what that change
+leaves. Chance alone leaves about d. So r / d tells two kinds of rows apart:
 
-So the score is split in two. What the best single change removes is shared by the features that would do nearly as
-well, by w_j = |x_j| g~_j^4, where g~_j = (z . b_j)^2 / (|b_j|^2 + 1/v) is g_j for changes that are not wild beside the
-variance v of a typical feature: all features of one broken rule do equally well, and the one furthest from its mean
-comes first. The rest of each rule's part is split by the sizes of its terms. Both are non-negative, and sum to the
-score. Chosen by benchmarks/causes.py and benchmarks/interpretation.py, see docs/choices.md.
+- *One feature moved*: r is of the size of d. For Gaussian rows the likelihood of "only j moved" is exp(g_j / 2) times a
+  constant, and features share by it: a gain that is lower by ten rules a feature out, whether the score is 50 or
+  5 million, and inside the usual range too. Features that explain the row equally well share equally.
+- *Several moved*: r is far beyond d. No single cause is true, and the likelihoods of wrong models decide nothing.
+  Features share by relative gains, (g_j / g)^4.
+
+What the best change removes, g, is shared by both weights, mixed by phi and 1 - phi, phi = 1 / (1 + (r / 3d)^2). The
+remainder is split by the sizes of its terms: what is left of z_i is shared by |x_j B_ji|, since what is far from its
+mean makes large terms. All parts are non-negative and sum to the score. Chosen by operators' causes
+(benchmarks/causes.py) and by single moved features (planted rules, sums, factor models, spoiled tables), see
+docs/choices.md.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from aspca.judging.gaps import patterns
+from aspca.judging.judgement import Judgement
+from aspca.judging.metric import READABLE, Metric
 from aspca.linalg.arrays import Floats
+from aspca.linalg.steady import row_products
 
-# How sharply a feature that explains less is ruled out: (g~)^4, by squaring the root of g~ three times.
+if TYPE_CHECKING:
+    from aspca.judging.model import Model
+
+# Sums of squares of weighted deviations stay finite.
+_LARGEST = 1e150
+# A remainder this many times beyond what chance leaves is as likely several features' as one's.
+_TOLERATED = 3.0
+# How sharply relative gains count: (g_j / g)^4, by squaring the root of g_j / g three times.
 _SQUARINGS = 3
+# Gains that differ by less than this share of the largest are equal: rounding decides between no two features. No more
+# than rounding, since a value far outside its range tells two features of one tight rule apart by a tiny share.
+_RESOLUTION = 1e-15
 # Values per block of rows: what is computed for a block stays in cache.
 _BLOCK_VALUES = 2**15
 
@@ -36,12 +57,11 @@ class FeatureSplit:
     Attributes
     ----------
     weighted_loadings : ndarray of shape (p, d)
-    typical : float
-        Variance of a typical feature, in the scaled space.
+        Directions over the roots of their variances. Gains depend on B B' alone; the split of the remainder also on the
+        axes: eigenvectors of the scaled covariance.
     """
 
     weighted_loadings: Floats
-    typical: float
 
     def __call__(self, scaled: Floats, weighted: Floats) -> Floats:
         """Contributions (n, p) of rows x (n, p) with z (n, d)."""
@@ -49,55 +69,78 @@ class FeatureSplit:
         step = max(1, _BLOCK_VALUES // max(scaled.shape[1], 1))
         for start in range(0, len(scaled), step):
             rows = slice(start, start + step)
-            sizes = np.abs(scaled[rows])
-            shared, rest = self._best_change(sizes, weighted[rows])
-            np.add(shared, self._by_terms(sizes, rest), out=parts[rows])
+            shared, rest = self._best_change(weighted[rows])
+            np.add(shared, self._by_terms(np.abs(scaled[rows]), rest), out=parts[rows])
         return parts
-
-    @cached_property
-    def _lengths(self) -> Floats:
-        return np.asarray(np.linalg.norm(self.weighted_loadings, axis=1))
 
     @cached_property
     def _units(self) -> Floats:
         """Rows of the weighted loadings, each of length one or zero."""
-        return self.weighted_loadings / np.where(self._lengths > 0, self._lengths, 1.0)[:, None]
-
-    @cached_property
-    def _tameness(self) -> Floats:
-        """What turns the root of g into that of g~."""
-        tamed = np.hypot(self._lengths, 1.0 / np.sqrt(self.typical) if self.typical > 0 else 0.0)
-        return np.asarray(self._lengths / np.where(tamed > 0, tamed, 1.0))
+        lengths = np.linalg.norm(self.weighted_loadings, axis=1)
+        return self.weighted_loadings / _positive(lengths)[:, None]
 
     @cached_property
     def _absolute(self) -> Floats:
         return np.abs(self.weighted_loadings)
 
-    def _best_change(self, sizes: Floats, weighted: Floats) -> tuple[Floats, Floats]:
-        """What one change removes, shared (n, p), and what it leaves of z (n, d); `sizes` are |x|."""
+    def _best_change(self, weighted: Floats) -> tuple[Floats, Floats]:
+        """What one change removes, shared (n, p), and what it leaves of z (n, d)."""
         along = weighted @ self._units.T
-        gains = np.abs(along)
-        gains *= self._tameness
-        best = gains.argmax(axis=1)
-        rows = np.arange(len(gains))
-        # In units of their largest, no power of them overflows.
-        gains /= _positive(gains[rows, best])[:, None]
+        best = np.abs(along).argmax(axis=1)[:, None]
+        steps = np.take_along_axis(along, best, axis=1)
+        rest = weighted - steps * self._units[best[:, 0]]
+        # In units of their largest, no power of the gains overflows.
+        relative = np.abs(along) / _positive(np.abs(steps))
+        # g - g_j as a product keeps its digits; a constant factor g / max(1, c g) is min(g, 1 / c).
+        alone = np.exp((relative - 1.0) * (relative + 1.0) * (0.5 * np.minimum(steps * steps, 1.0 / _RESOLUTION)))
         for _ in range(_SQUARINGS):
-            gains *= gains
-        gains *= sizes
-        total = gains.sum(axis=1)
-        # A row whose best feature sits at its mean blames that one alone.
-        alone = total <= 0
-        gains[rows[alone], best[alone]] = total[alone] = 1.0
-        steps = along[rows, best]
-        gains *= (steps / total * steps)[:, None]
-        return gains, weighted - steps[:, None] * self._units[best]
+            relative *= relative
+        # Bounded, so that its square is finite.
+        beyond = np.minimum(np.linalg.norm(rest, axis=1, keepdims=True), 1e70) ** 2
+        beyond /= _TOLERATED * max(weighted.shape[1], 1)
+        one = 1.0 / (1.0 + beyond * beyond)
+        # A row without any gain has nothing to share.
+        alone *= one / alone.sum(axis=1, keepdims=True)
+        relative *= (1.0 - one) / _positive(relative.sum(axis=1, keepdims=True))
+        alone += relative
+        alone *= steps * steps
+        return alone, rest
 
     def _by_terms(self, sizes: Floats, rest: Floats) -> Floats:
         """The squares of `rest` (n, d), each split over the features (n, p) by the sizes of its rule's terms."""
         # Where no feature is off its mean there is no rest either.
         total = _positive(sizes @ self._absolute)
         return np.asarray(sizes * ((rest * (rest / total)) @ self._absolute.T), dtype=np.float64)
+
+
+def blamed(model: Model, values: Floats, judgement: Judgement) -> Floats:
+    """The scores of rows (n, p) split over the features (n, p); zero for what is missing."""
+    scaled = model.space.centred(values)
+    parts = np.zeros(scaled.shape)
+    nowhere = np.zeros(scaled.shape[1], dtype=np.bool_)
+    groups = patterns(np.isnan(scaled)) if model.allows_gaps else [(np.arange(len(scaled)), nowhere)]
+    for rows, gaps in groups:
+        metric = model.gapped.metric_of(gaps)
+        directions, axes = _axes(model.table.loadings, metric)
+        filled = np.where(gaps, 0.0, scaled[rows])
+        # Rules that cannot be computed have no weight here, so what stands in for a gap does not count.
+        weighted = np.hstack([judgement.weighted[rows], row_products(filled, metric.outside)])
+        parts[rows] = FeatureSplit(directions)(filled, np.clip(weighted, -_LARGEST, _LARGEST) @ axes)
+    # What lies outside counts by its share, and broken rules lift a score: the split is of what is left in the end.
+    total = parts.sum(axis=1)
+    return np.asarray(parts * (judgement.scores / _positive(total))[:, None])
+
+
+def _axes(loadings: Floats, metric: Metric) -> tuple[Floats, Floats]:
+    """Weighted loadings B (p, d), and the rotation from the terms of the score to z = x B.
+
+    A distance that does not depend on the basis is split along its own axes; the paper's scores along the components.
+    """
+    directions = np.hstack([loadings @ metric.weights, metric.outside])
+    if metric.kind not in READABLE:
+        return directions, np.eye(directions.shape[1])
+    axes = np.linalg.svd(directions, full_matrices=False)[2].T
+    return np.asarray(directions @ axes), np.asarray(axes)
 
 
 def _positive(values: Floats) -> Floats:

@@ -1,215 +1,195 @@
 """Why a row scores what it scores: the exact split over rules and features, and what would be normal.
 
-Notation: x a row, y (d,) its projections on the rules in the scaled space, z = y W the weighted ones of the score in
-use (see `judging.scores`). The score is sum_i z_i^2: rule i contributes z_i^2, and `judging.blame` splits the score over
-the features. Nothing is approximated: both splits are non-negative and sum to the score.
+An explanation reads a `Judgement`, and computes no verdict of its own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from aspca.judging.blame import blamed
 from aspca.judging.frames import frame
 from aspca.judging.groups import Groups, groups_of
 from aspca.judging.incidents import Incident, incidents_of
-from aspca.judging.original import Original, value_text
+from aspca.judging.judgement import Judgement
+from aspca.judging.metric import READABLE
+from aspca.judging.original import Original
+from aspca.judging.proposals import Proposals, Value
+from aspca.judging.row_text import row_text
 from aspca.linalg.arrays import Bools, Floats, Ints
-from aspca.preparation.feature import Feature, features_of_numbers, name_text
 from aspca.rules.rule import Rule
-from aspca.rules.sentence import breach_of, has_spread, shown_terms
+from aspca.rules.sentence import shown_terms
 
-# A sentence names rules until this share of the score is told, at most so many.
-_TOLD = 0.8
-_AT_MOST = 3
-# And says what each feature would have to be, if there are no more than these.
-_FEATURES_TOLD = 4
+if TYPE_CHECKING:
+    from aspca.judging.model import Model
+
+_NO_THRESHOLD = "This model has no threshold yet, so no row is an anomaly: call calibrate(X) first."
 
 
 @dataclass(frozen=True, eq=False)
 class Explanation:
-    """Rows (n, p) explained by rules (d of them); every array is linear in the rows.
+    """Rows (n, p) explained by m rules; every array is linear in the rows.
 
     Attributes
     ----------
+    model : Model
     values : ndarray of shape (n, p)
-        The rows, in the original units.
+        The rows, in the units of the features.
+    judgement : Judgement
+        The verdict on them.
+    index : sequence of n
+        What each row is called.
     scores : ndarray of shape (n,)
-    projections : ndarray of shape (n, d)
-        Signed deviations from the rules in the scaled space.
-    rule_contributions : ndarray of shape (n, d)
-        Non-negative; rows sum to the score.
+    rule_contributions : ndarray of shape (n, m)
+        Non-negative; with `outside` they sum to the score.
+    outside : ndarray of shape (n,)
+        The part of the score that lies outside the rules, non-negative.
     feature_contributions : ndarray of shape (n, p)
         Non-negative; rows sum to the score.
-    deviations : ndarray of shape (n, d)
-        Signed deviations from the rules in the rules' own units: how far ``coefficients . x`` is from its centre.
+    deviations : ndarray of shape (n, m)
+        Signed deviations from the rules in the rules' own units: how far ``coefficients . x`` is from its centre. NaN
+        where a value is missing.
+    anomalies : ndarray of shape (n,)
+        The verdict.
+    broken : ndarray of shape (n, m)
+        Which rules each row breaks, by the rule's own limit.
     threshold : float or None
         Score above which a row is an anomaly.
-    rule_limits : ndarray of shape (d,)
-        Squared projection above which a rule is broken.
-    origins : tuple of Feature
-        What the features are in the table, where columns were prepared; empty where they are taken as they are.
-    used : ndarray of shape (n, d), or None
-        Which rules could be computed, where values are missing: the others contribute nothing, and their deviations are
-        NaN. See `judging.gaps` for the scores of such rows.
     """
 
-    rules: tuple[Rule, ...]
-    names: tuple[str, ...]
-    index: Sequence[object]
+    model: Model
     values: Floats
-    projections: Floats
-    weighted: Floats
-    loadings: Floats
-    blame: Callable[[Floats, Floats], Floats]
-    scaled: Floats
-    scale: Floats
-    threshold: float | None
-    rule_limits: Floats
+    judgement: Judgement
+    index: Sequence[object]
     library: str = "pandas"
-    origins: tuple[Feature, ...] = ()
-    used: Bools | None = None
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __repr__(self) -> str:
+        flagged = "" if self.judgement.anomalies is None else f", {int(self.anomalies.sum()):,} anomalies"
+        return f"Explanation({len(self):,} rows by {len(self.rules)} rules{flagged})"
+
+    # ---- the verdict
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        return self.model.rules
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self.model.names
+
+    @property
+    def scores(self) -> Floats:
+        return self.judgement.scores
+
+    @property
+    def rule_contributions(self) -> Floats:
+        return self.judgement.contributions
+
+    @property
+    def outside(self) -> Floats:
+        return self.judgement.outside
+
+    @property
+    def threshold(self) -> float | None:
+        return None if self.model.alarms.total is None else self.model.alarms.total.value
+
+    @property
+    def anomalies(self) -> Bools:
+        if self.judgement.anomalies is None:
+            raise ValueError(_NO_THRESHOLD)
+        return self.judgement.anomalies
+
+    @property
+    def broken(self) -> Bools:
+        if self.judgement.broken is None:
+            # Says what to do.
+            self.model.alarms.the_rules()
+        return np.asarray(self.judgement.broken)
+
+    @property
+    def share_of_rules(self) -> Floats:
+        """The share of the rules that each row was judged by (n,): below one where values were missing."""
+        return self.judgement.share_of_rules
 
     # ---- the split
 
     @cached_property
-    def scores(self) -> Floats:
-        return np.asarray(self.rule_contributions.sum(axis=1), dtype=np.float64)
-
-    @cached_property
-    def rule_contributions(self) -> Floats:
-        return np.asarray(self.weighted**2, dtype=np.float64)
-
-    @cached_property
     def feature_contributions(self) -> Floats:
-        return self.blame(self.scaled, self.weighted)
+        return blamed(self.model, self.values, self.judgement)
 
     @cached_property
     def shares(self) -> Floats:
-        """Each rule's part of the score (n, d), 0 to 1; zero where the score is zero."""
+        """Each rule's part of the score (n, m), 0 to 1; zero where the score is zero."""
         scores = self.scores[:, None]
         return np.divide(self.rule_contributions, scores, out=np.zeros_like(self.rule_contributions), where=scores > 0)
 
     @cached_property
     def multiples(self) -> Floats:
-        """Each rule's squared deviation in multiples of its limit (n, d)."""
-        return np.asarray(self.projections**2 / np.maximum(self.rule_limits, 1e-300), dtype=np.float64)
+        """Each rule's squared deviation in multiples of its limit (n, m)."""
+        limits = np.maximum(self.model.alarms.the_rules(), 1e-300)
+        return np.asarray(self.judgement.deviations**2 / limits, dtype=np.float64)
 
     @cached_property
     def deviations(self) -> Floats:
-        units = np.linalg.norm(self.loadings / self.scale[:, None], axis=0)
-        return np.asarray(self.projections / units, dtype=np.float64)
-
-    @cached_property
-    def anomalies(self) -> Bools:
-        """Which rows lie above the threshold (n,)."""
-        if self.threshold is None:
-            raise ValueError("This model has no threshold yet, so no row is an anomaly: call calibrate(X) first.")
-        return np.asarray(self.scores > self.threshold)
-
-    @cached_property
-    def broken(self) -> Bools:
-        """Which rules each row breaks, by the rule's own limit (n, d)."""
-        # A deviation that is not known breaks nothing.
-        return np.asarray(self.projections**2 > self.rule_limits)
-
-    @cached_property
-    def share_of_rules(self) -> Floats:
-        """The share of the rules that each row was judged by (n,): below one where values were missing."""
-        return np.ones(len(self.values)) if self.used is None else np.asarray(self.used.mean(axis=1))
+        units = np.linalg.norm(self.model.table.loadings / self.model.space.scale[:, None], axis=0)
+        return np.asarray(self.judgement.deviations / units, dtype=np.float64)
 
     @cached_property
     def original(self) -> Original:
         """The rows in the terms of the table's columns."""
-        return Original(self.origins or features_of_numbers(self.names), self.values)
+        return Original(self.model.space.features, self.values)
 
     # ---- what would be normal
 
     @cached_property
     def repaired(self) -> Floats:
         """The nearest rows that obey every rule (n, p), in the units of `values`; nearest in the scaled space."""
-        known = self.projections if self.used is None else np.where(self.used, self.projections, 0.0)
-        return np.asarray(self.values - (known @ self.loadings.T) * self.scale, dtype=np.float64)
+        loadings = self.model.table.loadings
+        known = np.nan_to_num(self.judgement.deviations, nan=0.0)
+        moved = known @ np.linalg.pinv(loadings)
+        return np.asarray(self.values - moved * self.model.space.scale, dtype=np.float64)
 
-    def needed(self, row: int, rule: int) -> dict[str, float | str | None]:
+    @cached_property
+    def proposals(self) -> Proposals:
+        """What columns would have to be for rules to hold."""
+        alarms = self.model.alarms
+        limits = None if alarms.rules is None else np.sqrt(alarms.the_rules())
+        return Proposals(self.model.space, self.model.table, limits)
+
+    def needed(self, row: int, rule: int) -> dict[str, Value]:
         """For one rule, what each of its columns would need to be, the others as they are, for it to hold.
 
-        In the terms of the table: numbers, dates as text, and None for a category, of which another might do as well,
-        or where no value of the column would do.
+        In the terms of the table: numbers in the steps of their column, dates as text, and None for a category, of which
+        another might do as well, or where no value that the column can have would do.
         """
         row = self._row(row)
         if not 0 <= rule < len(self.rules):
             raise ValueError(f"There is no rule {rule}: the model has {len(self.rules)}, numbered from 0.")
-        column = self.loadings[:, rule]
-        used = np.flatnonzero(column)
-        wanted = self.values[row, used] - self.projections[row, rule] * self.scale[used] / column[used]
-        values = dict(zip(used.tolist(), wanted.tolist(), strict=True))
-        chosen = self.original.distinct(used)
-        return {self.original.features[j].column: self.original.wanted(j, values[j]) for j in chosen.tolist()}
+        chosen = self.original.distinct(np.flatnonzero(self.model.table.loadings[:, rule]))
+        return {self.original.features[j].column: self._needed(row, rule, j) for j in chosen.tolist()}
+
+    def _needed(self, row: int, rule: int, feature: int) -> Value:
+        deviation = float(self.judgement.deviations[row, rule])
+        if np.isnan(deviation):
+            return None
+        value = self.proposals.wanted(rule, feature, float(self.values[row, feature]), deviation)
+        return self.proposals.original(feature, value, rule)
 
     # ---- in words
 
     def text(self, row: int) -> str:
-        """Two or three sentences about a row (its position, from 0)."""
-        row = self._row(row)
-        score = float(self.scores[row])
-        told = self._told(row)
-        name = f"Row {self.index[row]}"
-        if self.threshold is not None and score <= self.threshold and not self.broken[row].any():
-            return f"{name} is normal: score {score:.3g}, limit {self.threshold:.3g}.{self._by_fewer_rules(row)}"
-        if self.threshold is None:
-            opening = f"{name} has a score of {score:.3g}."
-        elif score > self.threshold:
-            times = score / max(self.threshold, 1e-300)
-            opening = f"{name} is an anomaly: score {score:.3g}, {times:.3g} times the limit."
-        else:
-            opening = f"{name} keeps within the overall limit (score {score:.3g}), but breaks a rule."
-        return " ".join([opening + self._by_fewer_rules(row), *(self._about(row, int(rule)) for rule in told)])
-
-    def _by_fewer_rules(self, row: int) -> str:
-        if self.used is None or self.used[row].all():
-            return ""
-        columns = [self.original.features[j].column for j in self.original.distinct(np.flatnonzero(self._gaps[row]))]
-        names = " and ".join([", ".join(map(name_text, columns[:-1])), name_text(columns[-1])][len(columns) == 1 :])
-        verb = "is" if len(columns) == 1 else "are"
-        return f" It was judged by {self.used[row].sum()} of {len(self.rules)} rules, since {names} {verb} missing."
-
-    @cached_property
-    def _gaps(self) -> Bools:
-        return np.isnan(self.values)
-
-    def _told(self, row: int) -> Ints:
-        """The rules that make up most of a row's score, largest first; those broken by themselves at least."""
-        order = np.argsort(-self.rule_contributions[row], kind="stable")
-        reached = np.cumsum(self.shares[row, order])
-        enough = int(np.searchsorted(reached, _TOLD)) + 1
-        return order[: min(max(enough, 1), _AT_MOST)]
-
-    def _about(self, row: int, rule: int) -> str:
-        told = self.rules[rule]
-        deviation = float(self.deviations[row, rule])
-        off = breach_of(told, deviation)
-        if has_spread(told) and abs(deviation) < 1e6 * told.spread:
-            off += f", {abs(deviation) / told.spread:.2g} times its spread"
-        verb = "breaks" if self.broken[row, rule] else "strains"
-        sentence = f"It {verb} the rule {told}: {off}, {100 * self.shares[row, rule]:.0f} % of the score."
-        shown = self._shown_features(told)
-        needed = self.needed(row, rule)
-        columns = [(j, self.original.features[j].column) for j in shown.tolist()]
-        options = [
-            f"{name_text(column)} {value_text(needed[column])} (not {value_text(self.original.value(row, j))})"
-            for j, column in columns
-            if needed[column] is not None
-        ]
-        if options and shown.size <= _FEATURES_TOLD:
-            sentence += f" It would hold with {' or '.join(options)}."
-        return sentence
+        """A few sentences about a row (its position, from 0)."""
+        return row_text(self, self._row(row))
 
     def _row(self, row: int) -> int:
         n = len(self.values)
@@ -217,15 +197,20 @@ class Explanation:
             raise ValueError(f"There is no row {row}: {n} rows were explained, numbered from 0.")
         return int(row) % n
 
+    def shown_features(self, rule: int) -> Ints:
+        """Positions of the features in a rule's text, one per column: what is too small for it needs no repair."""
+        used = np.flatnonzero(self.model.table.loadings[:, rule])
+        return self.original.distinct(int(used[k]) for k in shown_terms(self.rules[rule]))
+
     # ---- as tables
 
     def to_frame(self) -> Any:
         """One line per row, rule and feature of the rule, in the caller's own data-frame library, worst rule first.
 
-        Columns: row, score, anomaly, rule, text, broken, share, deviation, multiple, feature, value, needed. Only rules
-        that a row breaks are listed, or its largest one where it breaks none; of a rule the features that its text
-        shows. Where columns were prepared, `feature` is the column, `value` and `needed` are as in the table; where
-        values may be missing, `share_of_rules` says how many of the rules could be used.
+        Columns: row, score, anomaly, outside, rule, text, broken, share, deviation, multiple, feature, value, needed.
+        Only rules that a row breaks are listed, or its largest one where it breaks none; of a rule the features that
+        its text shows. Where columns were prepared, `feature` is the column, `value` and `needed` are as in the table;
+        where values may be missing, `share_of_rules` says how many of the rules could be used.
         """
         return frame(self.lines(), self.library)
 
@@ -238,25 +223,21 @@ class Explanation:
         # Within a row the worst rule first; ties as they are numbered.
         order = np.lexsort((rules, -self.rule_contributions[rows, rules], rows))
         rows, rules = rows[order], rules[order]
-        used = [self._shown_features(rule) for rule in self.rules]
+        used = [self.shown_features(rule) for rule in range(len(self.rules))]
         sizes = np.array([features.size for features in used])[rules]
         features = np.concatenate([used[rule] for rule in rules]) if rules.size else np.empty(0, dtype=np.intp)
         rows, rules = np.repeat(rows, sizes), np.repeat(rules, sizes)
-        values: Any = self.values[rows, features]
-        needed: Any = values - self.projections[rows, rules] * self.scale[features] / self.loadings[features, rules]
-        columns = [feature.column for feature in self.original.features]
-        if not self.original.plain:
-            needed = [
-                self.original.wanted(j, value) for j, value in zip(features.tolist(), needed.tolist(), strict=True)
-            ]
-            values = [self.original.value(row, j) for row, j in zip(rows.tolist(), features.tolist(), strict=True)]
+        cells = list(zip(rows.tolist(), rules.tolist(), features.tolist(), strict=True))
         texts = [str(rule) for rule in self.rules]
-        judged = {} if self.used is None else {"share_of_rules": self.share_of_rules[rows]}
+        columns = [feature.column for feature in self.original.features]
+        partly = {"share_of_rules": self.share_of_rules[rows]} if self.model.allows_gaps else {}
+        outside = np.divide(self.outside, self.scores, out=np.zeros(len(self)), where=self.scores > 0)
         return {
             "row": [self.index[int(row)] for row in rows],
             "score": self.scores[rows],
-            "anomaly": [None] * rows.size if self.threshold is None else self.anomalies[rows],
-            **judged,
+            "anomaly": [None] * rows.size if self.judgement.anomalies is None else self.anomalies[rows],
+            **partly,
+            "outside": outside[rows],
             "rule": rules,
             "text": [texts[rule] for rule in rules],
             "broken": self.broken[rows, rules],
@@ -264,18 +245,14 @@ class Explanation:
             "deviation": self.deviations[rows, rules],
             "multiple": self.multiples[rows, rules],
             "feature": [columns[feature] for feature in features],
-            "value": values,
-            "needed": needed,
+            "value": self._column([self.original.value(row, j) for row, _, j in cells]),
+            "needed": self._column([self._needed(row, rule, j) for row, rule, j in cells]),
         }
 
-    def _shown_features(self, rule: Rule) -> Ints:
-        """Positions of the features in a rule's text, one per column: what is too small for it needs no repair."""
-        shown = shown_terms(rule)
-        return self.original.distinct(self._position[rule.features[k]] for k in shown)
-
-    @cached_property
-    def _position(self) -> dict[str, int]:
-        return {name: j for j, name in enumerate(self.names)}
+    def _column(self, values: list[Value]) -> Any:
+        if not self.original.plain:
+            return values
+        return np.array([np.nan if value is None else value for value in values], dtype=np.float64)
 
     def _repr_html_(self) -> str:
         """The worst rows, in notebooks; names are hostile text here."""
@@ -290,14 +267,10 @@ class Explanation:
     def signatures(self) -> tuple[str, ...]:
         """Per row the rules at which it is low or high, as in ``"2L 5H"``; empty where no single rule stands out.
 
-        As in the paper: low or high is beyond sqrt(limit / 2) either way, in the units of the score.
+        Low or high is beyond the rule's own limit; for the paper's scores, as in the paper, beyond sqrt(limit / 2) either
+        way in the units of the score.
         """
-        if self.threshold is None:
-            raise ValueError(
-                "Signatures need a threshold, which this model does not have yet: call calibrate(X) first."
-            )
-        edge = float(np.sqrt(0.5 * self.threshold))
-        low, high = self.weighted <= -edge, self.weighted >= edge
+        low, high = self._sides()
         # Few patterns occur, in many rows: each is put into words once.
         pattern = np.packbits(np.hstack([low, high]), axis=1)
         _, first, kind = np.unique(pattern, axis=0, return_index=True, return_inverse=True)
@@ -306,6 +279,17 @@ class Explanation:
             for row in first
         ]
         return tuple(words[k] for k in kind.ravel())
+
+    def _sides(self) -> tuple[Bools, Bools]:
+        if self.threshold is None:
+            raise ValueError(
+                "Signatures need a threshold, which this model does not have yet: call calibrate(X) first."
+            )
+        if self.model.metric.kind in READABLE and not self.model.alarms.apart:
+            high = np.nan_to_num(self.judgement.deviations, nan=0.0) > 0.0
+            return self.broken & ~high, self.broken & high
+        edge = float(np.sqrt(0.5 * self.threshold))
+        return self.judgement.weighted <= -edge, self.judgement.weighted >= edge
 
     def groups(self, labels: Sequence[object] | None = None, smallest: int | None = None) -> Groups:
         """The anomalies by signature, near-duplicates of a signature merged; see `judging.groups` for the rule.

@@ -1,24 +1,32 @@
-"""Rows with gaps: judged by the rules that can be computed without what is missing, on the scale of whole rows.
+"""Rows with gaps: judged by all that the cells which are there say, on the scale of whole rows.
 
-A row's score is the sum over the rules that can be computed, weighted as the score of these rules alone would be. Fewer
-rules add up to less, so it is multiplied by the limit of all rules over the limit of these: then one threshold serves
-all rows, and the row's rules still share its score exactly. A row without a single rule scores zero: nothing is known
-against it.
+A rule can be computed if no value is missing that it cannot do without. The complete score of such a row is the distance
+of its observed cells: from the rules that can be computed, as of whole rows, and in all other directions of the cells
+observed, tight ones that no rule names among them. The other scores know rules only, and take those that can be computed.
+
+Fewer directions add up to less, so a score is multiplied by the limit of whole rows over the limit of its own
+directions: then one threshold serves all rows, and the parts of a score still add up to it. A row of which nothing is
+known scores zero: nothing is known against it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from aspca.judging.alarms import AlarmSettings, Floors, alarms_from_moments, needs_rows
-from aspca.judging.blame import FeatureSplit
-from aspca.judging.scores import SHARE_OF_TYPICAL, score_variances, score_weights
+from aspca.judging.alarms import total_limit
+from aspca.judging.earlier import earlier_limit, earlier_weights
+from aspca.judging.hotelling import hotelling
+from aspca.judging.metric import READABLE, Metric, score_weights
 from aspca.linalg.arrays import Bools, Floats, Ints
+from aspca.linalg.steady import row_products
 from aspca.moments import IncompleteMoments, Moments
+from aspca.rules.table import RuleTable
+from aspca.settings import Settings, needs_rows
+from aspca.subspace.space import ScaledSpace
 
 # A value counts for a rule if it usually moves it by more than this share of its spread.
 _LITTLE = 0.1
@@ -53,115 +61,126 @@ def completed(rows: IncompleteMoments) -> tuple[Moments, Gaps | None]:
 
 @dataclass(frozen=True, eq=False)
 class GappedScore:
-    """The score of a model for rows with gaps.
+    """The score of a model for rows with gaps."""
 
-    Attributes
-    ----------
-    score : str
-    alarms : AlarmSettings
-    floors : Floors
-    loadings : ndarray of shape (p, d)
-    weights : ndarray of shape (d, d)
-        Those of whole rows.
-    projected : ndarray of shape (d, d)
-        Covariance of the projections.
-    unresolved : ndarray of shape (d,)
-        The variance of each rule that rounding of the covariance alone may show.
-    typical : float
-        Variance of a typical feature, in the scaled space.
-    fitted_to : float or None
-        As in `alarms_from_moments`.
-    variances : ndarray of shape (p,)
-        Of the features, in the scaled space.
-    """
-
-    score: str
-    alarms: AlarmSettings
-    floors: Floors
-    loadings: Floats
-    weights: Floats
-    projected: Floats
-    unresolved: Floats
-    typical: float
-    fitted_to: float | None
-    variances: Floats
+    settings: Settings
+    space: ScaledSpace
+    table: RuleTable
+    metric: Metric
 
     def used(self, missing: Bools) -> Bools:
-        """Which rules (n, d) can be computed for rows with these values missing (n, p)."""
+        """Which rules (n, m) can be computed for rows with these values missing (n, p)."""
         return np.asarray(missing.astype(np.float64) @ self.matters == 0.0)
 
     @cached_property
     def matters(self) -> Bools:
-        """Which features (p, d) a rule cannot do without: at their mean they would move it by a tenth of its spread."""
-        spreads = np.sqrt(
-            np.maximum(np.maximum(np.diag(self.projected), self.unresolved), SHARE_OF_TYPICAL * self.typical)
-        )
-        moved = np.abs(self.loadings) * np.sqrt(self.variances)[:, None]
+        """Which features (p, m) a rule cannot do without: at their mean they would move it by a tenth of its spread."""
+        moved = np.abs(self.table.loadings) * np.sqrt(self.space.variances)[:, None]
         # What never varied is missed as well: nobody knows what it would be now.
-        return np.asarray((moved > _LITTLE * spreads) | ((self.loadings != 0.0) & (self.variances == 0.0)[:, None]))
+        still = (self.table.loadings != 0.0) & (self.space.variances == 0.0)[:, None]
+        spreads = np.sqrt(np.maximum(self.table.variances, self.metric.floor))
+        return np.asarray((moved > _LITTLE * spreads) | still)
 
-    def weighted(self, used: Bools, projections: Floats) -> Floats:
-        """Weighted projections (n, d) of projections (n, d), zero for rules not used: their squares are the score."""
-        weighted = np.zeros(projections.shape)
-        for rows, rules in _patterns(used):
-            weighted[rows] = np.where(rules, projections[rows], 0.0) @ self.weights_of(rules)
-        return weighted
+    def weighted(self, scaled: Floats, deviations: Floats) -> tuple[Floats, Floats]:
+        """Weighted deviations (n, m) and the parts outside the rules (n,) of scaled rows (n, p) with gaps."""
+        missing = np.isnan(scaled)
+        weighted, outside = np.zeros(deviations.shape), np.zeros(len(scaled))
+        for rows, gaps in patterns(missing):
+            metric = self.metric_of(gaps)
+            known = np.where(self.used(gaps[None])[0], deviations[rows], 0.0)
+            weighted[rows] = row_products(known, metric.weights)
+            squares = np.square(row_products(np.where(gaps, 0.0, scaled[rows]), metric.outside)).sum(axis=1)
+            outside[rows] = metric.outside_part(squares)
+        return weighted, outside
 
-    def split(self, scaled: Floats, weighted: Floats) -> Floats:
-        """Scores split over the features (n, p) as in `judging.blame`; zero where the scaled rows (n, p) are NaN."""
-        parts = np.zeros(scaled.shape)
-        filled = np.nan_to_num(scaled, nan=0.0)
-        for rows, rules in _patterns(self.used(np.isnan(scaled))):
-            blame = FeatureSplit(self.loadings @ self.weights_of(rules), self.typical)
-            parts[rows] = blame(filled[rows], weighted[rows])
-        return parts
-
-    def weights_of(self, used: Bools) -> Floats:
-        """W (d, d) for rows of which only these rules (d,) can be computed: zero for the others."""
-        if used.all():
-            return self.weights
-        known = self._known.get(used.tobytes())
+    def metric_of(self, gaps: Bools) -> Metric:
+        """The metric of rows with these values missing (p,): nothing counts that is not known."""
+        if not gaps.any():
+            return self.metric
+        known = self._known.get(gaps.tobytes())
         if known is None:
-            known = self._known[used.tobytes()] = self._weights_of(np.flatnonzero(used))
+            if len(self._known) >= _MOST_KEPT:
+                self._known.clear()
+            known = self._known[gaps.tobytes()] = self._metric_of(gaps)
         return known
 
     @cached_property
-    def _known(self) -> dict[bytes, Floats]:
+    def _known(self) -> dict[bytes, Metric]:
         return {}
 
+    def _metric_of(self, gaps: Bools) -> Metric:
+        rules = np.flatnonzero(self.used(gaps[None])[0])
+        outside, limit, share = self._outside(gaps, rules)
+        weights = np.zeros(self.metric.weights.shape)
+        alone = self._weights_of(rules)
+        weights[np.ix_(rules, rules)] = alone
+        own = Metric(self.metric.kind, alone, outside, limit, share)
+        factor = self._factor(rules, own)
+        # The part outside is tempered at its limit: both stretch together.
+        return Metric(own.kind, np.sqrt(factor) * weights, np.sqrt(factor) * outside, factor * limit, share)
+
     def _weights_of(self, rules: Ints) -> Floats:
-        weights = np.zeros(self.weights.shape)
-        if rules.size:
-            inside = np.ix_(rules, rules)
-            alone = score_weights(self.score, self.projected[inside], self.unresolved[rules], self.typical)
-            weights[inside] = np.sqrt(self._whole_limit / self._limit(rules, alone)) * alone
-        return weights
+        kind, floor = self.metric.kind, self.metric.floor
+        covariance = np.array(self.table.covariance[np.ix_(rules, rules)])
+        unresolved = self.table.unresolved[rules]
+        if floor > 0.0:
+            return earlier_weights(kind, covariance, unresolved, floor)
+        return score_weights(kind, covariance, self.table.variances[rules], unresolved)
+
+    def _outside(self, gaps: Bools, rules: Ints) -> tuple[Floats, float, float]:
+        """Directions of the observed cells outside these rules, their limit, and their share."""
+        there = np.flatnonzero(~gaps)
+        p = len(gaps)
+        if self.metric.kind != "complete" or there.size <= rules.size:
+            return np.zeros((p, 0)), 0.0, 0.0
+        loadings = self.table.loadings[np.ix_(there, rules)]
+        basis = np.linalg.qr(loadings)[0] if rules.size else loadings
+        rest = hotelling(basis, self.space.covariance[np.ix_(there, there)], self.space.fitted_to)
+        directions = np.zeros((p, rest.rank))
+        directions[there] = rest.directions
+        return directions, rest.limit(self.settings.total[1]).value, rest.rank / there.size
+
+    def _factor(self, rules: Ints, own: Metric) -> float:
+        if not rules.size and not own.outside.shape[1]:
+            return 1.0
+        key = (rules.size, int(self.table.exact[rules].sum()), own.outside.shape[1])
+        if self.metric.kind not in READABLE or self.metric.floor > 0.0:
+            return self._whole_limit / self._limit(rules, own)
+        if key not in self._factors:
+            self._factors[key] = self._whole_limit / self._limit(rules, own)
+        return self._factors[key]
+
+    @cached_property
+    def _factors(self) -> dict[tuple[int, int, int], float]:
+        return {}
 
     @cached_property
     def _whole_limit(self) -> float:
-        return self._limit(np.arange(len(self.weights)), self.weights)
+        return self._limit(np.arange(len(self.table)), self.metric)
 
-    def _limit(self, rules: Ints, weights: Floats) -> float:
+    def _limit(self, rules: Ints, metric: Metric) -> float:
         """The limit of the score of these rules alone, from moments."""
-        asked, level = self.alarms.total
-        by_moments = isinstance(asked, str) and not needs_rows(asked)
-        settings = replace(
-            self.alarms, contamination="auto", level=level, limit=asked if by_moments else "pearson", rule_limit=0.0
-        )
-        alarms = alarms_from_moments(
-            settings,
-            Floors(self.floors.total, self.floors.squares[rules]),
-            score_variances(weights, self.projected[np.ix_(rules, rules)], self.unresolved[rules]),
-            np.diag(self.projected)[rules],
-            fitted_to=self.fitted_to,
-        )
-        return max(alarms.the_total(), float(np.finfo(np.float64).tiny))
+        asked, level = self.settings.total
+        name = asked if isinstance(asked, str) and not needs_rows(asked) else "pearson"
+        covariance = np.array(self.table.covariance[np.ix_(rules, rules)])
+        unresolved = self.table.unresolved[rules]
+        if self.metric.floor > 0.0:
+            fitted = self.space.fitted_to
+            limit = earlier_limit(metric.kind, name, level, metric.weights, covariance, unresolved, fitted)
+        else:
+            some = RuleTable(self.table.loadings[:, rules], covariance, unresolved, self.table.sparsest[rules])
+            limit = total_limit(name, level, self.space, some, metric).value
+        return max(limit, float(np.finfo(np.float64).tiny))
 
 
-def _patterns(used: Bools) -> Iterator[tuple[Ints, Bools]]:
-    """Rows with the same pattern (n, d), and the pattern (d,)."""
-    _, kind = np.unique(np.packbits(used, axis=1), axis=0, return_inverse=True)
+# Of so many patterns of gaps the metric is kept; a table with more has hardly any twice.
+_MOST_KEPT = 4096
+
+
+def patterns(missing: Bools) -> Iterator[tuple[Ints, Bools]]:
+    """Rows with the same gaps (n, p), and the gaps (p,)."""
+    _, kind = np.unique(np.packbits(missing, axis=1), axis=0, return_inverse=True)
     order = np.argsort(kind.ravel(), kind="stable")
     for rows in np.split(order, np.flatnonzero(np.diff(kind.ravel()[order])) + 1):
         if rows.size:
-            yield rows, used[rows[0]]
+            yield rows, missing[rows[0]]

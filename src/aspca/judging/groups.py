@@ -35,7 +35,7 @@ class Group:
     typical : int
         The member whose split of the score is nearest to the group's.
     shares : ndarray of shape (d,)
-        The rules' parts of the group's score; sums to one.
+        The rules' parts of the group's score; what they leave to one lies outside of them.
     labels : mapping of label to count
         Empty where no labels were given.
     text : str
@@ -158,12 +158,18 @@ def _differences(one: dict[int, str], other: dict[int, str]) -> int:
 
 
 def _group(explanation: Explanation, signature: str, rows: Ints, labels: Sequence[object] | None) -> Group:
-    total = explanation.rule_contributions[rows].sum(axis=0)
-    shares = total / total.sum() if total.sum() > 0 else total
+    shares = shares_of(explanation, rows)
     typical = int(rows[int(np.argmin(((explanation.shares[rows] - shares) ** 2).sum(axis=1)))])
     counted = {} if labels is None else dict(Counter(labels[row] for row in rows).most_common())
     text = f"{rows.size} row{'s' if rows.size > 1 else ''} {_in_words(explanation, signature, shares)}"
-    return Group(signature, rows, typical, np.asarray(shares, dtype=np.float64), counted, text)
+    return Group(signature, rows, typical, shares, counted, text)
+
+
+def shares_of(explanation: Explanation, rows: Ints) -> Floats:
+    """The rules' parts of the score of these rows together (m,)."""
+    score = float(explanation.scores[rows].sum())
+    total = explanation.rule_contributions[rows].sum(axis=0)
+    return np.asarray(total / score if score > 0.0 else total, dtype=np.float64)
 
 
 def _in_words(explanation: Explanation, signature: str, shares: Floats) -> str:
@@ -171,6 +177,10 @@ def _in_words(explanation: Explanation, signature: str, shares: Floats) -> str:
         return f"{100 * shares[rule]:.0f} % of the score"
 
     if not signature:
+        if shares.sum() < 0.5:
+            return (
+                f"that keep their rules, but are unusual; {100 * (1.0 - shares.sum()):.0f} % of the score lies outside."
+            )
         top = int(np.argmax(shares))
         return f"in which no single rule stands out; the largest part is {explanation.rules[top]}, {share(top)}."
     words = {"L": "low", "H": "high"}

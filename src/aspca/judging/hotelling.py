@@ -29,17 +29,14 @@ class Hotelling:
     Attributes
     ----------
     directions : ndarray of shape (p, rank)
-        Orthogonal to the rules; the training rows' projections on them are uncorrelated with variance one.
+        Orthogonal to the rules; the training rows' projections on them are uncorrelated with variance one. Where they
+        do not vary at all, what float64 resolves of a covariance is the unit.
     n_rows : float
         How many training rows the covariance rests on.
-    left_out : int
-        Directions without variance, in which T2 has no unit: a row that moves along them goes unseen here. (They hold
-        exactly, so they belong among the rules.)
     """
 
     directions: Floats
     n_rows: float
-    left_out: int
 
     @property
     def rank(self) -> int:
@@ -94,12 +91,14 @@ def hotelling(loadings: Floats, covariance: Floats, n_rows: float) -> Hotelling:
         raise ValueError(f"loadings must have one row per feature, {p}, got shape {loadings.shape}.")
     if not n_rows >= 2:
         raise ValueError(f"n_rows must be at least 2, got {n_rows!r}; T2 needs a covariance of rows.")
+    if loadings.shape[1] >= p:
+        return Hotelling(frozen(np.zeros((p, 0))), float(n_rows))
     complement = left_null_space(loadings)
     basis = np.eye(p) if complement is None else complement
     within = basis.T @ (covariance @ basis)
     values, vectors = np.linalg.eigh(0.5 * (within + within.T))
     # Rounding of the covariance moves no unit vector's variance by more than this.
     unresolved = 4.0 * p * np.finfo(np.float64).eps * float(np.abs(covariance).sum(axis=1).max(initial=0.0))
-    varying = values > unresolved
-    directions = basis @ (vectors[:, varying] / np.sqrt(values[varying]))
-    return Hotelling(frozen(directions), float(n_rows), int((~varying).sum()))
+    floored = np.maximum(values, unresolved)
+    directions = basis @ (vectors / np.sqrt(np.where(floored > 0.0, floored, 1.0)))
+    return Hotelling(frozen(directions), float(n_rows))

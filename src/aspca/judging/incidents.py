@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from aspca.judging.groups import shares_of
 from aspca.linalg.arrays import Floats, Ints
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ class Incident:
     peak : int
         The row of the highest score.
     shares : ndarray of shape (d,)
-        The rules' parts of the incident's score; sums to one.
+        The rules' parts of the incident's score; what they leave to one lies outside of them.
     text : str
     """
 
@@ -68,14 +69,15 @@ def incidents_of(
 def _incident(
     explanation: Explanation, rows: Ints, when: np.ndarray[tuple[int, ...], np.dtype[np.generic]], timed: bool
 ) -> Incident:
-    total = explanation.rule_contributions[rows].sum(axis=0)
-    shares = np.asarray(total / total.sum() if total.sum() > 0 else total, dtype=np.float64)
+    shares = shares_of(explanation, rows)
     peak = int(rows[int(np.argmax(explanation.scores[rows]))])
     first, last = (when[rows[0]], when[rows[-1]]) if timed else (int(rows[0]), int(rows[-1]))
     top = int(np.argmax(shares))
     span = f"{first} to {last}" if rows.size > 1 else f"{first}"
+    most = f"mostly the rule {explanation.rules[top]}, {100 * shares[top]:.0f} % of the score"
+    if shares.sum() < 0.5:
+        most = f"mostly outside the rules, {100 * (1.0 - shares.sum()):.0f} % of the score"
     text = (
-        f"{rows.size} flagged row{'s' if rows.size > 1 else ''}, {span}: mostly the rule {explanation.rules[top]}, "
-        f"{100 * shares[top]:.0f} % of the score. At its peak: {explanation.text(peak)}"
+        f"{rows.size} flagged row{'s' if rows.size > 1 else ''}, {span}: {most}. At its peak: {explanation.text(peak)}"
     )
     return Incident(rows, first, last, peak, shares, text)

@@ -9,6 +9,7 @@ import numpy as np
 
 from aspca.judging.quantiles import chi2_quantile, normal_quantile
 from aspca.linalg.arrays import Bools, Floats
+from aspca.settings import FROM_MOMENTS, LIMITS
 
 # What each limit takes for granted, in one sentence.
 ASSUMES = {
@@ -28,9 +29,6 @@ ASSUMES = {
 _FIXED = "Nothing: the number was given."
 _ONE_RULE = "Rows are Gaussian with the fitted covariance, so a rule's contribution is its variance times chi2(1)."
 
-LIMITS = tuple(ASSUMES)
-# Limits that need no rows.
-FROM_MOMENTS = ("pearson", "box", "jackson-mudholkar")
 
 # The tail that "pot" fits: this share of the rows, and no fewer than this many of them.
 _TAIL = 0.1

@@ -8,11 +8,14 @@ from functools import cached_property
 
 import numpy as np
 
+from aspca.judging.proposals import Value
 from aspca.linalg.arrays import Floats, Ints
 from aspca.preparation.feature import Feature, level_text
+from aspca.rules.sentence import number_text
 
-Value = float | str | None
 UNKNOWN = "(not seen before)"
+# Digits that somebody may have written.
+_WRITTEN = 12
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,11 +56,6 @@ class Original:
             return None
         return next((self.features[j].level for j in levels if self.values[row, j] == 1.0), UNKNOWN)
 
-    def wanted(self, feature: int, value: float) -> Value:
-        """A value that the feature should have, in its column; None for a category, where another might do as well."""
-        origin = self.features[feature]
-        return None if origin.kind == "level" else origin.original(value)
-
     def distinct(self, features: Iterable[int]) -> Ints:
         """Of these features the first of each column."""
         first: dict[str, int] = {}
@@ -70,4 +68,8 @@ def value_text(value: Value) -> str:
     """A cell in a sentence."""
     if value is None or value == UNKNOWN:
         return value or "missing"
-    return level_text(value) if isinstance(value, str) else f"{value:.4g}"
+    if isinstance(value, str):
+        return level_text(value)
+    # As it stands in the file, so that it can be searched for; but nobody wrote seventeen digits.
+    written = number_text(value)
+    return written if sum(map(str.isdigit, written)) <= _WRITTEN else number_text(float(f"{value:.6g}"))

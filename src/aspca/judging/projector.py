@@ -1,28 +1,34 @@
-"""Projections and scores of rows: numpy only, block by block, exact at large offsets."""
+"""Projections of rows: numpy only, block by block, exact at large offsets, the same for a row in any company."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
-from aspca.linalg.arrays import Floats
+from aspca.linalg.arrays import Floats, Ints
 
 Rows = npt.NDArray[np.generic]
 
 # About 256 KiB of float64 per block: it stays in cache between its steps, and is all the extra memory scoring takes.
 _BLOCK_VALUES = 2**15
+# BLAS works in tiles of rows: blocks are a multiple of them, and no smaller.
+_TILE = 32
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Projector:
     """y = ((x - centre - residual) / scale) @ loadings, row by row.
 
     The mean is kept as centre + residual, since one float64 is not enough at an offset of 1e10; rows are centred before
     they are multiplied, since folding the mean into an intercept loses a tight rule there. The scale and the residual,
     which are harmless, are folded into the loadings and an intercept.
+
+    Every block has the same number of rows, the last one filled up with zeros: BLAS then does the same sums for a row
+    whatever stands beside it, and a verdict does not depend on the batch.
     """
 
     centre: Floats
@@ -33,34 +39,39 @@ class Projector:
     def project(self, X: Rows) -> Floats:
         """Projections (n, d) of rows (n, p) of any real type."""
         out = np.empty((X.shape[0], self.loadings.shape[1]))
-        for rows, projections in self._blocks(X):
+        for rows, projections in self.blocks(X):
             out[rows] = projections
         return out
 
     def score(self, X: Rows) -> Floats:
-        """Squared prediction error (n,): the sum of squared projections."""
+        """The sum of squared projections (n,)."""
         scores = np.empty(X.shape[0])
-        for rows, projections in self._blocks(X):
+        for rows, projections in self.blocks(X):
             np.einsum("ij,ij->i", projections, projections, out=scores[rows])
         # Squares may overflow; such a row is as abnormal as a number can say.
         return np.minimum(scores, np.finfo(np.float64).max, out=scores)
 
-    def _blocks(self, X: Rows) -> Iterator[tuple[slice, Floats]]:
+    def blocks(self, X: Rows) -> Iterator[tuple[slice, Floats]]:
         """Slices of rows with their projections, which are overwritten by the next."""
-        used = np.flatnonzero(np.any(self.loadings != 0, axis=1))
+        used, scaled, shift = self._prepared
         everything = used.size == X.shape[1]
-        scaled = self.loadings[used] / self.scale[used, None]
-        shift = self.residual[used] @ scaled
         centre = self.centre[used]
-        step = max(1, _BLOCK_VALUES // max(used.size, 1))
-        block = np.empty((min(step, X.shape[0]), used.size))
-        projections = np.empty((block.shape[0], scaled.shape[1]))
+        step = max(_TILE, _BLOCK_VALUES // max(used.size, 1) // _TILE * _TILE)
+        block = np.zeros((step, used.size))
+        projections = np.empty((step, scaled.shape[1]))
         for start in range(0, X.shape[0], step):
             rows = X[start : start + step]
             n = rows.shape[0]
             np.subtract(
                 rows if everything else rows[:, used], centre, out=block[:n], casting="unsafe", dtype=np.float64
             )
-            np.matmul(block[:n], scaled, out=projections[:n])
+            block[n:] = 0.0
+            np.matmul(block, scaled, out=projections)
             projections[:n] -= shift
             yield slice(start, start + n), projections[:n]
+
+    @cached_property
+    def _prepared(self) -> tuple[Ints, Floats, Floats]:
+        used = np.flatnonzero(np.any(self.loadings != 0, axis=1))
+        scaled = self.loadings[used] / self.scale[used, None]
+        return used, scaled, self.residual[used] @ scaled

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -38,6 +38,11 @@ class Preparation:
                 f"Two columns would both make a feature called {doubled[0]!r}, but each must be unique, since rules "
                 "are written in names; rename one of the columns."
             )
+
+    @classmethod
+    def identity(cls, names: Iterable[str]) -> Preparation:
+        """Nothing to prepare: every column is a feature as it is."""
+        return cls(tuple(ColumnPlan(name, "number") for name in names))
 
     @cached_property
     def features(self) -> tuple[Feature, ...]:

@@ -15,11 +15,9 @@ from scipy.sparse.csgraph import connected_components
 
 from aspca.linalg.arrays import Floats, Ints
 from aspca.linalg.orientation import ascending, sign_of
-from aspca.preparation.feature import Feature
 from aspca.rules.refit import inside, without_noise
-from aspca.rules.rule import Rule, rules_of, unresolved_variance
 from aspca.rules.search import sparsest
-from aspca.subspace.result import Certificate
+from aspca.subspace.space import unresolved_variance
 
 # Where the variances of the subspace's own directions, ascending, rise by this factor, a level of tightness ends.
 # Measured: with 10, planted rules are missed where loose directions are just 10 times looser; with 3, one level of
@@ -32,32 +30,6 @@ _NEW = 0.25
 _APART = 1e-9
 # A block with more loadings than this takes longer than half a minute: it keeps its orthogonal rules.
 _MOST_LOADINGS = 20_000
-
-
-def canonical_rules(
-    loadings: Floats,
-    mean: Floats,
-    scale: Floats,
-    covariance: Floats,
-    names: tuple[str, ...],
-    *,
-    n_rows: int | None = None,
-    certificate: tuple[Certificate, ...] = (),
-    origins: tuple[Feature, ...] = (),
-) -> tuple[Rule, ...]:
-    """The canonical rules of the span of `loadings`, with `Rule.canonical` set; arguments as for `rules_of`."""
-    vectors = canonical_loadings(loadings, covariance)
-    return rules_of(
-        vectors,
-        mean,
-        scale,
-        covariance,
-        names,
-        n_rows=n_rows,
-        certificate=certificate,
-        canonical=True,
-        origins=origins,
-    )
 
 
 def canonical_loadings(loadings: Floats, covariance: Floats) -> Floats:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from aspca.linalg.arrays import Floats, Ints
-from aspca.rules.rule import unresolved_variance
+from aspca.subspace.space import unresolved_variance
 
 # A term is noise if the rule without it, refitted, varies by at most this much more (a share of the rule's variance).
 _NOISE = 0.25

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from aspca.linalg.arrays import Floats, frozen
+from aspca.linalg.arrays import Floats
 from aspca.preparation.feature import Feature
 from aspca.rules.coefficients import Equation, simplest_equation
 from aspca.rules.sentence import off_by, sentence_of
-from aspca.rules.widening import expected_widening
 from aspca.subspace.result import Certificate
 
 # The numbers of a rule's text may be off by this share of its spread, wherever its features usually are.
@@ -27,8 +25,8 @@ class Rule:
 
     Attributes
     ----------
-    features : tuple of str
-        The features it relates.
+    origins : tuple of k Feature
+        The features it relates, and what they are in the table.
     coefficients : ndarray of shape (k,)
         Exact, in the original units of the features, scaled to unit length; the text shows `equation`.
     means, deviations : ndarray of shape (k,)
@@ -44,13 +42,11 @@ class Rule:
     widening : float or None
         Spread on rows that were not fitted, over `spread`: measured by `held_out_widening` where rows were held out,
         otherwise estimated by `expected_widening`; None if nobody asked.
-    canonical : bool
-        Whether it is one of the sparsest rules of its subspace, which overlap: its share is no part of the score.
-    origins : tuple of Feature
-        What the features are in the table, where columns were prepared; empty where they are taken as they are.
+    sparsest : bool
+        False where no sparser rule was found for its part of the subspace: then it is one of the components.
     """
 
-    features: tuple[str, ...]
+    origins: tuple[Feature, ...]
     coefficients: Floats
     means: Floats
     deviations: Floats
@@ -59,8 +55,12 @@ class Rule:
     exact: bool = False
     certificate: tuple[Certificate, ...] = ()
     widening: float | None = None
-    canonical: bool = False
-    origins: tuple[Feature, ...] = ()
+    sparsest: bool = True
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """The names of the features it relates."""
+        return tuple(feature.name for feature in self.origins)
 
     @property
     def centre(self) -> float:
@@ -81,7 +81,7 @@ class Rule:
     def equation(self) -> Equation:
         """The rule in the simplest numbers that move it by at most half its spread, where its features usually are."""
         # A category that is rare hardly varies, but is there or not: it moves by one.
-        level = np.array([feature.kind == "level" for feature in self.origins] or [False] * len(self.features))
+        level = np.array([feature.kind == "level" for feature in self.origins])
         deviations = np.maximum(self.deviations, 0.5 * level)
         return simplest_equation(self.coefficients, self.means, deviations, self.rounding, pivots=~level)
 
@@ -103,82 +103,4 @@ class Rule:
         return self.text
 
     def __repr__(self) -> str:
-        return f"Rule({self.text}{', canonical: no part of the score' if self.canonical else ''})"
-
-
-def rules_of(
-    loadings: Floats,
-    mean: Floats,
-    scale: Floats,
-    covariance: Floats,
-    names: tuple[str, ...],
-    *,
-    n_rows: int | None = None,
-    limits: Sequence[float | None] | None = None,
-    widenings: Sequence[float | None] | None = None,
-    certificate: tuple[Certificate, ...] = (),
-    canonical: bool = False,
-    origins: tuple[Feature, ...] = (),
-) -> tuple[Rule, ...]:
-    """One rule per column of `loadings` (p, d), from the scaled space (`covariance`) back to the original units.
-
-    Parameters
-    ----------
-    mean, scale : ndarray of shape (p,)
-        Scaled columns are (x - mean) / scale.
-    n_rows : int or None
-        How many rows were fitted, to tell rules from chance; None: not told.
-    limits : sequence of d, or None
-        Per rule, in the scaled space: the |loadings . y| above which a row breaks it.
-    widenings : sequence of d, or None
-        Per rule, as `held_out_widening` measures them; None: expected ones, if `n_rows` is given.
-    certificate, canonical
-        As in `Rule`, for all of them.
-    origins : tuple of p, or empty
-        As in `Rule`.
-    """
-    rules = []
-    variances = np.diag(covariance)
-    deviations = np.sqrt(variances) * scale
-    varying = max(1, int((variances > 0.0).sum()))
-    for i, column in enumerate(loadings.T):
-        used = np.flatnonzero(column)
-        raw = column[used] / scale[used]
-        # Units from 1e-150 to 1e150 may meet in one rule: no square must overflow.
-        largest = float(np.abs(raw).max())
-        raw = raw / largest
-        length = float(np.linalg.norm(raw))
-        variance = float(column[used] @ covariance[np.ix_(used, used)] @ column[used])
-        # Below this a covariance in float64 cannot tell a tight rule from an exact one.
-        unresolved = unresolved_variance(np.abs(column), covariance)
-        widening = None if widenings is None else widenings[i]
-        if widening is None and n_rows is not None:
-            parts = column[used] ** 2 * variances[used]
-            widening = expected_widening(max(variance, unresolved), parts, n_rows, varying)
-        limit = None if limits is None else limits[i]
-        rules.append(
-            Rule(
-                features=tuple(names[j] for j in used),
-                coefficients=frozen(raw / length),
-                means=frozen(mean[used]),
-                deviations=frozen(deviations[used]),
-                spread=float(np.sqrt(max(variance, unresolved))) / length / largest,
-                limit=None if limit is None else limit / length / largest,
-                exact=variance <= unresolved,
-                certificate=certificate,
-                widening=widening,
-                canonical=canonical,
-                origins=tuple(origins[j] for j in used) if origins else (),
-            )
-        )
-    return tuple(rules)
-
-
-def unresolved_variance(size: Floats, covariance: Floats) -> float:
-    """The variance of a rule with loadings of this size (p,) that rounding of the covariance alone may show."""
-    return float(4.0 * size.size * np.finfo(np.float64).eps * (size @ np.abs(covariance) @ size))
-
-
-def unresolved_variances(loadings: Floats, covariance: Floats) -> Floats:
-    """The same for each column of loadings (p, d)."""
-    return np.array([unresolved_variance(np.abs(column), covariance) for column in loadings.T])
+        return f"Rule({self.text})"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from aspca.linalg.arrays import Floats, Ints
-from aspca.preparation.feature import Feature, date_text, features_of_numbers, level_text, name_text
+from aspca.preparation.feature import Feature, date_text, level_text, name_text
 from aspca.rules.coefficients import USUAL
 
 if TYPE_CHECKING:
@@ -93,8 +93,6 @@ def shown_terms(rule: Rule) -> Ints:
     """
     a = rule.equation.coefficients
     named = np.flatnonzero(a)
-    if not rule.origins:
-        return named
     for column in dict.fromkeys(feature.column for feature in rule.origins if feature.kind == "level"):
         terms = [int(k) for k in named if rule.origins[k].kind == "level" and rule.origins[k].column == column]
         if terms and len(terms) == len(rule.origins[terms[0]].levels) and _alike(a[terms]):
@@ -106,22 +104,23 @@ def shown_terms(rule: Rule) -> Ints:
 
 def _said(rule: Rule) -> _Sum:
     """The terms that the sentence shows."""
-    features = rule.origins or features_of_numbers(rule.features)
     named = shown_terms(rule)
     return _Sum(
-        rule.equation.coefficients[named], tuple(features[int(k)] for k in named), float(rule.equation.intercept)
+        rule.equation.coefficients[named], tuple(rule.origins[int(k)] for k in named), float(rule.equation.intercept)
     )
 
 
 def _remark(rule: Rule, *, logarithms: bool = False, unit: str = "") -> str:
     if rule.constant:
         return "constant"
+    dense = "" if rule.sparsest else "; no shorter rule found"
     if rule.exact:
-        return "exactly"
+        return f"exactly{dense}"
     spread = rule.spread * rule.equation.unit
     if not logarithms:
-        return f"± {_shortened(spread, 2)}{unit}"
-    return f"± {_shortened(100 * spread, 2)} %" if spread < _SMALL_LOG else f"within a factor of {np.exp(spread):.2g}"
+        return f"± {_shortened(spread, 2)}{unit}{dense}"
+    small = spread < _SMALL_LOG
+    return f"{f'± {_shortened(100 * spread, 2)} %' if small else f'within a factor of {np.exp(spread):.2g}'}{dense}"
 
 
 # ---- sums
@@ -339,6 +338,14 @@ def _sum_of(value: float) -> float:
 
 def _shortened(value: float, digits: int) -> str:
     return number_text(float(f"{value:.{digits}g}"))
+
+
+def short_number(value: float, unit: float) -> str:
+    """A number to two digits of `unit`."""
+    if not (unit > 0.0 and np.isfinite(unit)):
+        return number_text(value)
+    digits = 1 - int(np.floor(np.log10(unit)))
+    return number_text(round(value, digits) + 0.0 if abs(digits) < 300 else value)
 
 
 def number_text(value: float) -> str:

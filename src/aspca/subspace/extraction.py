@@ -11,6 +11,7 @@ import numpy as np
 
 from aspca.linalg.arrays import Floats, frozen
 from aspca.linalg.orientation import ascending, sign_of
+from aspca.settings import ROTATIONS, ROUNDINGS, VARIANTS
 from aspca.solvers.component import Effort
 from aspca.solvers.rotation import sparse_rotation
 from aspca.solvers.sequence import Step, extract
@@ -18,7 +19,7 @@ from aspca.solvers.threads import blas_threads_for
 from aspca.subspace.defaults import finest_variance
 from aspca.subspace.levels import levels_of
 from aspca.subspace.matrix import ScaledMatrix, scaled_matrix
-from aspca.subspace.result import ROTATIONS, ROUNDINGS, VARIANTS, Certificate, SparseSubspace
+from aspca.subspace.result import Certificate, SparseSubspace
 from aspca.subspace.witness import warmth_from, witness_of
 from aspca.verify.claims import seal
 

@@ -11,12 +11,6 @@ from aspca.verify.check import check
 from aspca.verify.claims import Claims, Witness
 from aspca.verify.report import Verification
 
-# In which order directions are taken and whether they are rotated; how a vector is made of a convex solution; which
-# directions are rotated together.
-VARIANTS = ("F", "B", "FG", "BG", "G")
-ROUNDINGS = ("sparse", "dominant")
-ROTATIONS = ("levels", "all")
-
 _NO_PROOF = (
     "This subspace was read from a model file, which holds its certificates but not their proof: verify it where it "
     "was fitted, or fit again."

@@ -8,8 +8,6 @@ from aspca.linalg.arrays import Floats
 from aspca.moments import Moments
 from aspca.moments.blocks import cached_slices
 
-SCALINGS = ("maxabs", "standard", "none")
-
 
 def column_scale(moments: Moments, scaling: str) -> Floats:
     """What each centred column is divided by (p,); 1 for a constant column.

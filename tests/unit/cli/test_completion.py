@@ -9,13 +9,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from aspca.judging.scores import SCORES
 
 from aspca.cli import options, rules
 from aspca.jobs.settings import PRESETS
-from aspca.judging.limits import LIMITS
-from aspca.judging.scores import SCORES
-from aspca.subspace.result import VARIANTS
-from aspca.subspace.scaling import SCALINGS
+from aspca.settings import LIMITS, SCALINGS, VARIANTS
 
 ASPCA = f"{sys.executable} -m aspca"
 

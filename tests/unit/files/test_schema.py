@@ -10,16 +10,14 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from aspca.judging.scores import SCORES
 from jsonschema import Draft202012Validator
 
 from aspca import ASPCA
 from aspca.estimators.stored import save
 from aspca.files.encode import FORMAT, SETTINGS, VERSION
 from aspca.judging.alarms import ALARMS
-from aspca.judging.limits import LIMITS
-from aspca.judging.scores import SCORES
-from aspca.subspace.extraction import ROTATIONS, ROUNDINGS, VARIANTS
-from aspca.subspace.scaling import SCALINGS
+from aspca.settings import LIMITS, ROTATIONS, ROUNDINGS, SCALINGS, VARIANTS
 
 SCHEMA: dict[str, Any] = json.loads((files("aspca.files") / "model.schema.json").read_text())
 # Settings that files of earlier releases do not have.

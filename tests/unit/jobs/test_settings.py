@@ -7,7 +7,7 @@ import pytest
 from aspca import ASPCA
 from aspca.jobs.errors import RequestError
 from aspca.jobs.settings import DEFAULTS, number_or_word, parameters_of, settings_of
-from aspca.judging.model import Settings
+from aspca.settings import Settings
 
 
 def test_defaults_are_those_of_the_estimator() -> None:

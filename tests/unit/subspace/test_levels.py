@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from aspca import ASPCA, Moments, sparse_subspace, sparse_subspace_path
-from aspca.estimators.parameters import check_parameters
 from aspca.linalg.arrays import Floats
+from aspca.settings import check_parameters
 from aspca.solvers.rotation import sparse_rotation
 from aspca.subspace.levels import levels_of
 from aspca.subspace.result import SparseSubspace

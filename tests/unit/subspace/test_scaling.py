@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from aspca.moments import Moments
-from aspca.subspace.scaling import SCALINGS, column_scale, scaled_covariance
+from aspca.settings import SCALINGS
+from aspca.subspace.scaling import column_scale, scaled_covariance
 
 
 def rows(n: int = 60) -> np.ndarray:

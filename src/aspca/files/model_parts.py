@@ -1,0 +1,144 @@
+"""The parts of a model file that all versions of the format share, each checked before anything is built."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+
+from aspca.files.consistency import check_basis
+from aspca.files.fields import LARGEST_INTEGER, Field, words_of_infinity
+from aspca.files.json_text import shown
+from aspca.judging.alarms import Alarms
+from aspca.judging.limits import Limit
+from aspca.linalg.arrays import frozen
+from aspca.settings import SETTINGS, Settings, needs_rows
+from aspca.subspace.result import Certificate, SparseSubspace
+
+NAMINGS = ("table", "given", "none")
+# Loadings are sparse in the file and dense in memory: a small file must not ask for a huge matrix.
+LARGEST_MATRIX = 2**25
+LARGEST = float(np.finfo(np.float64).max)
+# An alarm by rules alone was given up with the first format; its models go on.
+_EARLIER_ALARM = "rule"
+
+
+def features_of(at: Field) -> tuple[tuple[str, ...], str]:
+    """Names, and where they come from."""
+    parts = at.members("names", "naming")
+    naming = parts["naming"].word(NAMINGS)
+    names = tuple(name.text() for name in parts["names"].items(1, LARGEST_MATRIX))
+    parts["names"].require(
+        len(set(names)) == len(names), "a list without a name twice, since rules are written in names", "one with"
+    )
+    return names, naming
+
+
+def settings_of(at: Field, d: int) -> Settings:
+    """What was asked for; `d` is the number of components."""
+    part = at.members(*(setting.name for setting in SETTINGS))
+    found: dict[str, Any] = {}
+    for setting in SETTINGS:
+        field = part[setting.name]
+        value = words_of_infinity(field.value) if setting.most == math.inf else field.value
+        known = setting.allows(value) or (setting.name == "alarm" and value == _EARLIER_ALARM)
+        huge = isinstance(value, int) and abs(value) > LARGEST_INTEGER
+        field.require(known and not huge and not isinstance(value, bool), setting.allowed)
+        found[setting.name] = value
+    part["n_components"].require(found["n_components"] in ("auto", d), f'"auto" or {d}')
+    part["max_features"].require(found["max_features"] is None or found["variant"] != "G", 'null where variant is "G"')
+    return Settings(**found)
+
+
+def subspace_of(at: dict[str, Field], settings: Settings, p: int, d: int) -> SparseSubspace:
+    """The components and their certificates."""
+    steps = p if settings.variant in ("F", "FG") else d
+    at["loadings"].require(
+        p * steps <= LARGEST_MATRIX,
+        f"of at most {LARGEST_MATRIX} loadings, features times steps",
+        f"a basis of {steps} steps for {p} features",
+    )
+    # The lists' lengths first: they say how much memory is needed.
+    for name, size in (("sequence", steps), ("certificates", steps), ("rotation", d)):
+        at[name].items(size)
+    alpha = float(at["alpha"].number(0.0, LARGEST))
+    # A cap on the features may raise it.
+    if settings.alpha != "auto" and settings.max_features is None:
+        at["alpha"].require(alpha == float(settings.alpha), "the settings' alpha")
+    certificates = tuple(_certificate(step) for step in at["certificates"].items(steps))
+    loadings = at["loadings"].sparse_columns(p, d, 1.0 + 1e-9)
+    sequence = at["sequence"].sparse_columns(p, steps, 1.0 + 1e-9)
+    rotation = at["rotation"].sparse_columns(d, d, 1.0 + 1e-9)
+    check_basis(at, loadings, sequence, rotation)
+    return SparseSubspace(
+        n_components=d,
+        alpha=alpha,
+        variant=settings.variant,
+        rounding=settings.rounding,
+        tol=settings.tol,
+        sequence=frozen(sequence),
+        rotation=frozen(rotation),
+        loadings=frozen(loadings),
+        certificates=certificates,
+        witness=None,
+    )
+
+
+def _certificate(at: Field) -> Certificate:
+    part = at.members(*(field.name for field in fields(Certificate)))
+    bounds = {
+        name: float(part[name].number(-math.inf, math.inf, infinite=True)) for name in ("lower", "upper", "primal")
+    }
+    gaps = {name: float(part[name].number(0.0, math.inf, infinite=True)) for name in ("gap", "sdp_gap")}
+    size = max(abs(bounds["lower"]), abs(bounds["upper"]))
+    part["lower"].require(
+        not math.isfinite(size) or bounds["lower"] <= bounds["upper"] + 1e-6 * size, "no more than the upper bound"
+    )
+    return Certificate(
+        **bounds,
+        **gaps,
+        rank_one=part["rank_one"].flag(),
+        tie=part["tie"].flag(),
+        iterations=part["iterations"].integer(0),
+        status=part["status"].text(1000),
+    )
+
+
+def limits_of(part: dict[str, Field], settings: Settings, m: int, private: bool, lift: float | None) -> Alarms:
+    """The limits in use, of m rules."""
+    asked, _ = settings.total
+    total = rules = calibration = None
+    _waits(part["total"], asked)
+    _waits(part["rules"], settings.rule_limit)
+    if not part["total"].absent:
+        total = _limit(part["total"], asked)
+    if not part["rules"].absent:
+        rules = tuple(_limit(entry, settings.rule_limit) for entry in part["rules"].items(m))
+    expected = asked == "conformal" and total is not None and not private
+    part["calibration"].require(
+        part["calibration"].absent != expected,
+        'a list where the limit is "conformal", calibrated and not private, and null where it is not',
+    )
+    if expected:
+        many = len(part["calibration"])
+        part["calibration"].require(many > 0, "a list of at least 1 score")
+        calibration = part["calibration"].vector(many, 0.0, LARGEST)
+        part["calibration"].require((np.diff(calibration) >= 0.0).all(), "ascending", "a list in another order")
+    return Alarms(settings, total, rules, lift, calibration)
+
+
+def _waits(at: Field, asked: str | float) -> None:
+    at.require(not at.absent or needs_rows(asked), f"there, as the limit {shown(asked)} needs no rows")
+
+
+def _limit(at: Field, asked: str | float) -> Limit:
+    part = at.members("name", "level", "value", "assumes")
+    name = part["name"].word([asked if isinstance(asked, str) else "fixed"])
+    part["level"].require(part["level"].absent == (name == "fixed"), "null for a number that was given, and only there")
+    level = None if name == "fixed" else float(part["level"].number(math.ulp(0.0), 1.0 - 2.0**-53))
+    value = float(part["value"].number(0.0, math.inf, infinite=True))
+    if not isinstance(asked, str):
+        part["value"].require(value >= float(asked), f"at least {asked!r}, as the settings ask for")
+    return Limit(name, level, value, part["assumes"].text(1000))

@@ -1,0 +1,86 @@
+"""From moments to a model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from aspca.judging.alarms import alarms_from_moments
+from aspca.judging.gaps import Gaps
+from aspca.judging.metric import READABLE, metric_of
+from aspca.judging.model import Model
+from aspca.linalg.lowest import lowest_pairs
+from aspca.moments import Moments
+from aspca.preparation import Preparation
+from aspca.rules.table import component_table, readable_table
+from aspca.settings import Settings
+from aspca.subspace.defaults import default_alpha, default_n_components
+from aspca.subspace.feature_cap import capped_subspace
+from aspca.subspace.result import SparseSubspace
+from aspca.subspace.space import ScaledSpace
+
+
+def fit_model(
+    moments: Moments,
+    settings: Settings,
+    preparation: Preparation,
+    warm_start: SparseSubspace | None = None,
+    callback: Callable[[int, int, float], None] | None = None,
+    gaps: Gaps | None = None,
+) -> Model:
+    """The model of a table, from its moments alone; limits that rest on rows wait for `Model.calibrated`.
+
+    `callback` is called as in `sparse_subspace`, after each step of a solve.
+    """
+    if moments.n_rows == 0:
+        raise ValueError("The weight of every row is zero, so there is nothing to fit; give some rows a weight.")
+    if moments.n_rows < 2:
+        raise ValueError(f"ASPCA needs at least 2 rows of positive weight, got n_samples = {moments.n_rows}; add rows.")
+    space = ScaledSpace.of(moments, settings.scaling, preparation.features)
+    subspace = _subspace(space, settings, warm_start, callback)
+    if settings.score in READABLE:
+        table = readable_table(space, lowest_pairs(space.covariance, subspace.loadings.shape[1])[1])
+    else:
+        table = component_table(space, subspace.loadings)
+    metric = metric_of(settings.score, space, table, settings.total[1])
+    alarms = alarms_from_moments(settings, space, table, metric)
+    return Model(settings, preparation, space, subspace, table, metric, alarms, moments, gaps=gaps)
+
+
+def _subspace(
+    space: ScaledSpace,
+    settings: Settings,
+    warm_start: SparseSubspace | None,
+    callback: Callable[[int, int, float], None] | None,
+) -> SparseSubspace:
+    # Loads the solvers and most of scipy: a second that scoring by a stored model need not wait for.
+    from aspca.subspace.extraction import sparse_subspace
+
+    p = space.n_features
+    if settings.n_components != "auto" and int(settings.n_components) > p:
+        raise ValueError(
+            f"n_components must lie between 1 and {p} (the number of features), got {settings.n_components}."
+        )
+    covariance = np.asarray(space.covariance)
+    d = default_n_components(covariance) if settings.n_components == "auto" else int(settings.n_components)
+
+    def solve(alpha: float, warm_start: SparseSubspace | None) -> SparseSubspace:
+        return sparse_subspace(
+            covariance,
+            d,
+            alpha,
+            settings.variant,
+            settings.rounding,
+            rotation=settings.rotation,
+            tol=settings.tol,
+            max_iter=settings.max_iter,
+            time_budget=settings.time_budget,
+            callback=callback,
+            warm_start=warm_start,
+        )
+
+    alpha = default_alpha(covariance, d) if settings.alpha == "auto" else float(settings.alpha)
+    if settings.max_features is None:
+        return solve(alpha, warm_start)
+    return capped_subspace(covariance, settings.max_features, alpha, solve)

@@ -1,0 +1,113 @@
+"""One verdict per row: its score, what it is made of, which rules it breaks, whether it is an anomaly. Computed once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from aspca.judging.alarms import Alarms
+from aspca.linalg.arrays import Bools, Floats, Ints
+
+# Squares of deviations beyond this are as large as a sum of them may be.
+_LARGEST = 1e150
+# A rule that is broken by less than rounding is broken all the same.
+_JUST_ABOVE = 1.0 + 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Judgement:
+    """Rows judged (n of them, by m rules).
+
+    Attributes
+    ----------
+    scores : ndarray of shape (n,)
+        ``contributions.sum(axis=1) + outside``.
+    contributions : ndarray of shape (n, m)
+        The part of each rule, never negative.
+    outside : ndarray of shape (n,)
+        The part of what lies outside the rules, never negative.
+    deviations : ndarray of shape (n, m)
+        Signed, from each rule, in the scaled space; NaN where a value is missing that the rule cannot do without.
+    weighted : ndarray of shape (n, m)
+        The same in the units of the score, decorrelated.
+    broken : ndarray of shape (n, m), or None
+        Which rules are beyond their own limit; None while these wait for rows.
+    anomalies : ndarray of shape (n,), or None
+        The verdict; None while the threshold waits for rows.
+    """
+
+    scores: Floats
+    contributions: Floats
+    outside: Floats
+    deviations: Floats
+    weighted: Floats
+    broken: Bools | None
+    anomalies: Bools | None
+
+    def __len__(self) -> int:
+        return int(self.scores.size)
+
+    def take(self, rows: Ints) -> Judgement:
+        """The judgement of some of the rows."""
+        parts: dict[str, Any] = {field.name: getattr(self, field.name) for field in fields(self)}
+        taken: dict[str, Any] = {name: None if part is None else part[rows] for name, part in parts.items()}
+        return Judgement(**taken)
+
+    @property
+    def share_of_rules(self) -> Floats:
+        """The share of rules that could be computed (n,): below one where values were missing."""
+        return np.asarray(1.0 - np.isnan(self.deviations).mean(axis=1))
+
+
+def judged(deviations: Floats, weighted: Floats, outside: Floats, alarms: Alarms) -> Judgement:
+    """The judgement of deviations (n, m), the same weighted, and the part outside the rules (n,)."""
+    contributions = np.square(np.clip(weighted, -_LARGEST, _LARGEST))
+    outside = np.minimum(outside, _LARGEST**2)
+    scores = contributions.sum(axis=1) + outside
+    broken = None
+    if alarms.rules is not None:
+        # A deviation that is not known breaks nothing.
+        squares = np.square(np.clip(np.nan_to_num(deviations, nan=0.0), -_LARGEST, _LARGEST))
+        limits = alarms.the_rules()
+        broken = squares > limits
+        if alarms.lift is not None:
+            excess = np.where(broken, squares / np.maximum(limits, 1e-300), 0.0)
+            scores = _lifted(contributions, scores, outside, excess, alarms.lift)
+    anomalies = verdicts(scores, broken, alarms)
+    return Judgement(scores, contributions, outside, deviations, weighted, broken, anomalies)
+
+
+def verdicts(scores: Floats, broken: Bools | None, alarms: Alarms) -> Bools | None:
+    """Which rows are anomalies (n,); None while a limit that decides waits for rows."""
+    if not alarms.apart:
+        return None if alarms.total is None else np.asarray(scores > alarms.total.value)
+    if broken is None or (alarms.settings.alarm == "any" and alarms.total is None):
+        return None
+    by_rules = np.asarray(broken.any(axis=1))
+    return by_rules if alarms.settings.alarm == "rule" else np.asarray(by_rules | (scores > alarms.the_total()))
+
+
+def decisions(judgement: Judgement, alarms: Alarms) -> Floats:
+    """Negative for anomalies (n,): the threshold less the score."""
+    if not alarms.apart:
+        return np.asarray(alarms.the_total() - judgement.scores)
+    squares = np.nan_to_num(judgement.deviations**2, nan=0.0)
+    excess = (squares / np.maximum(alarms.the_rules(), 1e-300)).max(axis=1)
+    unit = 1.0 if alarms.total is None else alarms.total.value
+    if alarms.settings.alarm == "any":
+        excess = np.maximum(excess, judgement.scores / max(alarms.the_total(), 1e-300))
+    return np.asarray(unit * (1.0 - excess), dtype=np.float64)
+
+
+def _lifted(contributions: Floats, scores: Floats, outside: Floats, excess: Floats, lift: float) -> Floats:
+    """Scores of rows with broken rules, no less than the worst of them asks for; what is added is the rules' part."""
+    worst = excess.max(axis=1, initial=0.0)
+    wanted = np.minimum(lift * np.maximum(worst, _JUST_ABOVE), _LARGEST**2)
+    rows = np.flatnonzero((worst > 0.0) & (wanted > scores))
+    if rows.size:
+        shares = excess[rows] / worst[rows, None]
+        contributions[rows] += (wanted - scores)[rows, None] * (shares / shares.sum(axis=1, keepdims=True))
+        scores[rows] = np.maximum(contributions[rows].sum(axis=1) + outside[rows], wanted[rows])
+    return scores

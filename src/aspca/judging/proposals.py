@@ -1,0 +1,91 @@
+"""What a column would have to be for a rule to hold: within what it can be, in its own steps, no more digits than known.
+
+A value that nobody could have meant is no proposal: a column that is never negative is not proposed to be, unless zero
+will do.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from aspca.linalg.arrays import Floats
+from aspca.preparation.transforms import TRANSFORMS
+from aspca.rules.table import RuleTable
+from aspca.subspace.space import ScaledSpace
+
+Value = float | str | None
+_CONTINUOUS = 16
+# A proposal is written to this share of what the rule leaves open.
+_FINE = 0.2
+
+
+@dataclass(frozen=True, eq=False)
+class Proposals:
+    """Values that rules ask for.
+
+    Attributes
+    ----------
+    space : ScaledSpace
+    table : RuleTable
+    limits : ndarray of shape (m,) or None
+        The size of the deviation, in the scaled space, above which each rule is broken.
+    """
+
+    space: ScaledSpace
+    table: RuleTable
+    limits: Floats | None
+
+    def wanted(self, rule: int, feature: int, value: float, deviation: float) -> float | None:
+        """The value of a feature, now `value`, for which the rule, now off by `deviation`, would hold; None: no such.
+
+        In the units of the feature, before a logarithm is taken back.
+        """
+        loading = float(self.table.loadings[feature, rule])
+        per_unit = float(self.space.scale[feature]) / loading
+        exact = value - deviation * per_unit
+        found = self._in_steps(rule, feature, exact)
+        if self.space.nonnegative[feature] and found < 0.0:
+            # Zero may be near enough: then the rule holds within its limit.
+            limit = math.inf if self.limits is None else float(self.limits[rule])
+            found = 0.0
+            if abs(exact / per_unit) > limit:
+                return None
+        return found
+
+    def original(self, feature: int, value: float | None, rule: int) -> Value:
+        """A value of the feature in the terms of its column, no finer than the rule knows it."""
+        origin = self.space.features[feature]
+        if value is None or origin.kind == "level":
+            return None
+        found = origin.original(value)
+        if origin.kind in TRANSFORMS and isinstance(found, float):
+            # What the rule leaves open of the logarithm, as a share of the value itself.
+            open_share = self._left_open(rule, feature)
+            upper = origin.original(value + open_share)
+            width = abs(upper - found) if isinstance(upper, float) else abs(found) * open_share
+            return _rounded(found, _FINE * width)
+        return found
+
+    def _in_steps(self, rule: int, feature: int, value: float) -> float:
+        decimals = int(self.space.decimals[feature])
+        if decimals < _CONTINUOUS:
+            return round(value, decimals) + 0.0
+        if self.space.features[feature].kind in TRANSFORMS:
+            return value
+        return _rounded(value, _FINE * self._left_open(rule, feature))
+
+    def _left_open(self, rule: int, feature: int) -> float:
+        """How far the feature may be off without the rule showing it, in its own units: the rule's spread."""
+        loading = abs(float(self.table.loadings[feature, rule]))
+        return float(np.sqrt(self.table.variances[rule])) * float(self.space.scale[feature]) / loading
+
+
+def _rounded(value: float, step: float) -> float:
+    """A value to the power of ten below `step`."""
+    if not (step > 0.0 and math.isfinite(step) and math.isfinite(value)):
+        return value
+    digits = -math.floor(math.log10(step))
+    return round(value, digits) + 0.0 if -300 < digits < 300 else value

@@ -1,0 +1,117 @@
+"""A row in words: whether it is an anomaly, which rules it breaks, what would be normal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from aspca.judging.original import value_text
+from aspca.linalg.arrays import Ints
+from aspca.preparation.feature import name_text
+from aspca.rules.sentence import breach_of, has_spread, short_number
+
+if TYPE_CHECKING:
+    from aspca.judging.explanation import Explanation
+
+# A sentence names rules until this share of the score is told, at most so many.
+_TOLD = 0.8
+_AT_MOST = 3
+# And says what each feature would have to be, if there are no more than these.
+_FEATURES_TOLD = 4
+# What lies outside the rules is told beside broken rules from this share of the score on.
+_WORTH_TELLING = 0.2
+
+
+def row_text(why: Explanation, row: int) -> str:
+    """A few sentences about a row."""
+    score, threshold = float(why.scores[row]), why.threshold
+    name = f"Row {why.index[row]}"
+    broken = _broken(why, row)
+    flagged = why.judgement.anomalies is not None and bool(why.judgement.anomalies[row])
+    if why.judgement.anomalies is None or threshold is None:
+        opening = f"{name} has a score of {score:.3g}."
+    elif flagged and score > threshold:
+        opening = f"{name} is an anomaly: score {score:.3g}, {score / max(threshold, 1e-300):.3g} times the limit."
+    elif flagged:
+        opening = f"{name} is an anomaly: it breaks a rule (score {score:.3g}, limit {threshold:.3g})."
+    elif broken.size:
+        opening = f"{name} keeps within the overall limit (score {score:.3g}), but breaks a rule."
+    else:
+        return f"{name} is normal: score {score:.3g}, limit {threshold:.3g}.{_by_fewer_rules(why, row)}"
+    sentences = [opening + _by_fewer_rules(why, row)]
+    sentences += [_about(why, row, int(rule)) for rule in broken]
+    if not broken.size:
+        sentences += _no_rule_broken(why, row)
+    elif why.outside[row] > _WORTH_TELLING * score:
+        share = 100 * why.outside[row] / score
+        sentences.append(f"Outside its rules it is unusual too, {share:.0f} % of the score: {_unusual(why, row)}.")
+    return " ".join(sentences)
+
+
+def _broken(why: Explanation, row: int) -> Ints:
+    """The rules that a row breaks, those that make up most of its score first, and no more than are worth telling."""
+    if why.judgement.broken is None:
+        return np.empty(0, dtype=np.intp)
+    order = np.argsort(-why.rule_contributions[row], kind="stable")
+    order = np.asarray(order[why.judgement.broken[row, order]])
+    reached = np.cumsum(why.shares[row, order])
+    return np.asarray(order[: min(int(np.searchsorted(reached, _TOLD)) + 1, _AT_MOST)], dtype=np.intp)
+
+
+def _no_rule_broken(why: Explanation, row: int) -> list[str]:
+    score = float(why.scores[row])
+    if why.outside[row] >= 0.5 * score > 0.0:
+        return [f"It keeps its rules, but is unusual: {_unusual(why, row)}."]
+    order = np.argsort(-why.rule_contributions[row], kind="stable")[:2]
+    most = " and ".join(f"{why.rules[k]} ({100 * why.shares[row, k]:.0f} %)" for k in order)
+    return [f"No rule is broken by itself, but small deviations add up, most of them from {most}."]
+
+
+def _unusual(why: Explanation, row: int) -> str:
+    """The columns that stand out, with what they usually are."""
+    blame = why.feature_contributions[row]
+    order = np.argsort(-blame, kind="stable")
+    reached = np.cumsum(blame[order]) / max(float(blame.sum()), 1e-300)
+    chosen = why.original.distinct(order[: min(int(np.searchsorted(reached, _TOLD)) + 1, _AT_MOST)])
+    return ", ".join(_beside_usual(why, row, int(j)) for j in chosen)
+
+
+def _beside_usual(why: Explanation, row: int, feature: int) -> str:
+    origin = why.original.features[feature]
+    text = f"{name_text(origin.column)} is {value_text(why.original.value(row, feature))}"
+    if origin.kind != "number":
+        return text
+    mean, deviation = float(why.model.space.mean[feature]), float(why.model.space.deviations[feature])
+    return f"{text} (usually {short_number(mean, deviation)} ± {short_number(deviation, deviation)})"
+
+
+def _by_fewer_rules(why: Explanation, row: int) -> str:
+    known = ~np.isnan(why.judgement.deviations[row])
+    if known.all():
+        return ""
+    missing = np.flatnonzero(np.isnan(why.values[row]))
+    columns = [why.original.features[j].column for j in why.original.distinct(missing)]
+    names = " and ".join([", ".join(map(name_text, columns[:-1])), name_text(columns[-1])][len(columns) == 1 :])
+    verb = "is" if len(columns) == 1 else "are"
+    return f" It was judged by {known.sum()} of {len(why.rules)} rules, since {names} {verb} missing."
+
+
+def _about(why: Explanation, row: int, rule: int) -> str:
+    told = why.rules[rule]
+    deviation = float(why.deviations[row, rule])
+    off = breach_of(told, deviation)
+    if has_spread(told) and abs(deviation) < 1e6 * told.spread:
+        off += f", {abs(deviation) / told.spread:.2g} times its spread"
+    sentence = f"It breaks the rule {told}: {off}, {100 * why.shares[row, rule]:.0f} % of the score."
+    shown = why.shown_features(rule)
+    needed = why.needed(row, rule)
+    columns = [(j, why.original.features[j].column) for j in shown.tolist()]
+    options = [
+        f"{name_text(column)} {value_text(needed[column])} (not {value_text(why.original.value(row, j))})"
+        for j, column in columns
+        if needed[column] is not None
+    ]
+    if options and shown.size <= _FEATURES_TOLD:
+        sentence += f" It would hold with {' or '.join(options)}."
+    return sentence

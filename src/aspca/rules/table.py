@@ -1,0 +1,136 @@
+"""The rules of a model as numbers: directions of the scaled space, and how the training rows lay along them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from aspca.linalg.arrays import Bools, Floats, frozen
+from aspca.rules.rule import Rule
+from aspca.rules.widening import expected_widening
+from aspca.subspace.result import Certificate
+from aspca.subspace.space import ScaledSpace, unresolved_variances
+
+
+@dataclass(frozen=True, eq=False)
+class RuleTable:
+    """Rules as directions of the scaled space.
+
+    Attributes
+    ----------
+    loadings : ndarray of shape (p, m)
+        Of unit length; a row's deviations are its scaled values times these.
+    covariance : ndarray of shape (m, m)
+        Of the deviations of the training rows.
+    unresolved : ndarray of shape (m,)
+        The variance of each that rounding of the covariance alone may show.
+    sparsest : ndarray of shape (m,)
+        False where no sparser basis was found, so that an orthonormal component stands as a rule.
+    """
+
+    loadings: Floats
+    covariance: Floats
+    unresolved: Floats
+    sparsest: Bools
+
+    @classmethod
+    def of(cls, space: ScaledSpace, loadings: Floats, sparsest: Bools) -> RuleTable:
+        """The table of these directions (p, m)."""
+        inside = loadings.T @ (space.covariance @ loadings)
+        return cls(
+            frozen(loadings),
+            frozen(0.5 * (inside + inside.T)),
+            frozen(unresolved_variances(loadings, space.covariance)),
+            sparsest,
+        )
+
+    def __len__(self) -> int:
+        return int(self.loadings.shape[1])
+
+    @cached_property
+    def exact(self) -> Bools:
+        """Which hold to within what a covariance in float64 resolves (m,)."""
+        return np.asarray(np.diag(self.covariance) <= self.unresolved)
+
+    @cached_property
+    def variances(self) -> Floats:
+        """Of the deviations (m,), never below what is resolved."""
+        return np.asarray(np.maximum(np.diag(self.covariance), self.unresolved))
+
+    def rule(
+        self,
+        k: int,
+        space: ScaledSpace,
+        *,
+        limit: float | None = None,
+        widening: float | None = None,
+        certificate: tuple[Certificate, ...] = (),
+    ) -> Rule:
+        """Rule k in the original names and units.
+
+        `limit` is the size of the deviation, in the scaled space, above which a row breaks it; `widening` as measured,
+        None: as expected.
+        """
+        used = np.flatnonzero(self.loadings[:, k])
+        column = self.loadings[used, k]
+        raw = column / space.scale[used]
+        # Units from 1e-150 to 1e150 may meet in one rule: no square must overflow.
+        largest = float(np.abs(raw).max())
+        raw = raw / largest
+        length = float(np.linalg.norm(raw))
+        variance = float(self.variances[k])
+        if widening is None:
+            parts = column**2 * space.variances[used]
+            widening = expected_widening(variance, parts, space.n_rows, space.n_varying)
+        return Rule(
+            origins=tuple(space.features[j] for j in used),
+            coefficients=frozen(raw / length),
+            means=frozen(space.mean[used]),
+            deviations=frozen(space.deviations[used]),
+            spread=float(np.sqrt(variance)) / length / largest,
+            limit=None if limit is None else limit / length / largest,
+            exact=bool(self.exact[k]),
+            certificate=certificate,
+            widening=widening,
+            sparsest=bool(self.sparsest[k]),
+        )
+
+
+def readable_table(space: ScaledSpace, components: Floats) -> RuleTable:
+    """The readable rules of the span of orthonormal components (p, d); exact ones in the numbers that they are read in.
+
+    A total is found as 0.99999999 a + 1.00000001 b, as far as a covariance can tell. Where the simplest numbers fit it
+    as well, these are the rule: what is read is what judges, and a lawful row far out does not break it by the ninth
+    digit.
+    """
+    # Loads scipy's optimisers: a second that scoring by a stored model need not wait for.
+    from aspca.rules.readable import canonical_loadings
+
+    loadings = np.array(canonical_loadings(components, space.covariance))
+    sparsest = np.ones(loadings.shape[1], dtype=np.bool_)
+    table = RuleTable.of(space, loadings, sparsest)
+    for k in np.flatnonzero(table.exact):
+        snapped = _in_simplest_numbers(table.rule(int(k), space), loadings[:, k], space)
+        if snapped is not None:
+            loadings[:, k] = snapped
+    return RuleTable.of(space, loadings, sparsest)
+
+
+def component_table(space: ScaledSpace, components: Floats) -> RuleTable:
+    """Orthonormal components (p, d) as rules, as in the paper."""
+    return RuleTable.of(space, components, np.ones(components.shape[1], dtype=np.bool_))
+
+
+def _in_simplest_numbers(rule: Rule, loading: Floats, space: ScaledSpace) -> Floats | None:
+    used = np.flatnonzero(loading)
+    snapped = np.zeros(loading.size)
+    snapped[used] = rule.equation.coefficients * space.scale[used]
+    # Units far apart: the largest first, so that no square overflows.
+    snapped /= np.abs(snapped).max()
+    snapped /= np.linalg.norm(snapped)
+    variance = float(snapped @ space.covariance @ snapped)
+    if variance > float(unresolved_variances(snapped[:, None], space.covariance)[0]):
+        return None
+    return np.asarray(snapped if float(snapped @ loading) > 0.0 else -snapped)

@@ -1,0 +1,274 @@
+"""Everything that can be set about a model: name, default, what is allowed, what it means. Each is said once, here.
+
+The estimator's defaults and checks, the command's options and their help, the settings part of model files and the
+table in the README are all drawn from `SETTINGS`. Nothing but the standard library is imported: `--help` must not wait.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from numbers import Real
+from typing import Any
+
+VARIANTS = ("F", "B", "FG", "BG", "G")
+ROUNDINGS = ("sparse", "dominant")
+ROTATIONS = ("levels", "all")
+SCALINGS = ("maxabs", "standard", "none")
+SCORES = ("complete", "whitened", "standardized", "spe")
+# Limits that need no rows come first.
+FROM_MOMENTS = ("pearson", "box", "jackson-mudholkar")
+LIMITS = (*FROM_MOMENTS, "quantile", "conformal", "pot")
+ALARMS = ("any", "total")
+
+_LARGEST = math.nextafter(math.inf, 0.0)
+_ABOVE_ZERO, _BELOW_ONE = math.ulp(0.0), math.nextafter(1.0, 0.0)
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One parameter of `ASPCA`.
+
+    Attributes
+    ----------
+    name : str
+    default : object
+    allowed : str
+        What it may be, to complete "must be ...".
+    meaning : str
+        What it does, in a sentence or two.
+    words : tuple of str
+        The texts it may be.
+    least, most : float or None
+        The numbers it may be, both included; None: no number.
+    whole : bool
+        Whether numbers must be whole.
+    optional : bool
+        Whether it may be None.
+    """
+
+    name: str
+    default: Any
+    allowed: str
+    meaning: str
+    words: tuple[str, ...] = ()
+    least: float | None = None
+    most: float = _LARGEST
+    whole: bool = False
+    optional: bool = False
+
+    def allows(self, value: object) -> bool:
+        """Whether it may be this."""
+        if value is None:
+            return self.optional
+        if isinstance(value, str):
+            return value in self.words
+        # Truth values are numbers to Python, but not to anybody else.
+        if self.least is None or type(value) is bool or not isinstance(value, Real):
+            return False
+        number = float(value)
+        return self.least <= number <= self.most and (not self.whole or number.is_integer())
+
+    def check(self, value: object) -> None:
+        """Raise ValueError, in a sentence, unless it may be this."""
+        if not self.allows(value):
+            raise ValueError(f"{self.name} must be {self.allowed}, got {value!r}.")
+
+
+def _choice(name: str, default: str, words: tuple[str, ...], meaning: str) -> Setting:
+    return Setting(name, default, f"one of {', '.join(words)}", meaning, words)
+
+
+SETTINGS: tuple[Setting, ...] = (
+    Setting(
+        "n_components",
+        "auto",
+        '"auto" or an integer of at least 1',
+        'How many rules; "auto" counts the directions with at most 0.3 of a typical feature\'s variance.',
+        ("auto",),
+        1,
+        whole=True,
+    ),
+    Setting(
+        "alpha",
+        "auto",
+        '"auto" or a finite number >= 0',
+        'Weight of sparsity (the paper\'s lambda divided by n); "auto" is the mean variance of those directions.',
+        ("auto",),
+        0.0,
+    ),
+    _choice("variant", "BG", VARIANTS, "How the subspace is found: see the table of variants."),
+    _choice(
+        "rounding",
+        "sparse",
+        ROUNDINGS,
+        "How a vector is made of a convex solution: the best sparse one, or the paper's.",
+    ),
+    _choice(
+        "scaling",
+        "maxabs",
+        SCALINGS,
+        "What centred columns are divided by: their largest size (the paper's), their deviation, or nothing.",
+    ),
+    _choice(
+        "score",
+        "complete",
+        SCORES,
+        "What is judged: the rules and what lies outside of them (complete), the rules alone (whitened), or the "
+        "components, in units of their spread (standardized) or plain (spe, the paper's).",
+    ),
+    Setting(
+        "contamination",
+        "auto",
+        '"auto" or a number in (0, 0.5]',
+        'The share of the training rows to flag; "auto" leaves it to limit and level.',
+        ("auto",),
+        _ABOVE_ZERO,
+        0.5,
+    ),
+    Setting(
+        "limit",
+        "pearson",
+        f"one of {', '.join(LIMITS)}, or a finite number >= 0",
+        "Where the threshold comes from: moments alone (pearson, box, jackson-mudholkar), training scores (quantile, "
+        "pot), rows given to calibrate (conformal), or a number.",
+        LIMITS,
+        0.0,
+    ),
+    Setting(
+        "rule_limit",
+        "pearson",
+        f"one of {', '.join(LIMITS)}, or a finite number >= 0",
+        "The same for each rule's own deviation.",
+        LIMITS,
+        0.0,
+    ),
+    Setting(
+        "level",
+        0.975,
+        "a number between 0 and 1",
+        "The share of normal rows meant to pass.",
+        (),
+        _ABOVE_ZERO,
+        _BELOW_ONE,
+    ),
+    _choice(
+        "alarm",
+        "any",
+        ALARMS,
+        "What is an anomaly: a score above its limit or a rule broken by its own (any), or the score alone (total).",
+    ),
+    Setting(
+        "max_features",
+        None,
+        "None or an integer of at least 1",
+        "At most so many features per component: alpha is raised until none has more.",
+        (),
+        1,
+        whole=True,
+        optional=True,
+    ),
+    _choice(
+        "rotation",
+        "levels",
+        ROTATIONS,
+        "Which components are made sparse together: those of one level of tightness, or all (the paper's).",
+    ),
+    Setting(
+        "tol",
+        1e-6,
+        "a number between 0 and 1",
+        "The relative gap at which a component counts as solved.",
+        (),
+        _ABOVE_ZERO,
+        _BELOW_ONE,
+    ),
+    Setting(
+        "max_iter",
+        5000,
+        "an integer of at least 1",
+        "The most first-order iterations per component.",
+        (),
+        1,
+        whole=True,
+    ),
+    Setting(
+        "time_budget",
+        None,
+        "None or seconds >= 0",
+        "Seconds after which the solver takes what it has; the certificates say how far that may be from the best.",
+        (),
+        0.0,
+        math.inf,
+        optional=True,
+    ),
+)
+BY_NAME = {setting.name: setting for setting in SETTINGS}
+DEFAULTS: dict[str, Any] = {setting.name: setting.default for setting in SETTINGS}
+# What the paper did; it chose the number of components and its lambda by hand.
+PAPER: dict[str, Any] = {
+    "score": "spe",
+    "rounding": "dominant",
+    "scaling": "maxabs",
+    "variant": "BG",
+    "rotation": "all",
+    "alarm": "total",
+}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What to fit, every parameter with its value; see `SETTINGS` for each."""
+
+    n_components: int | str
+    alpha: float | str
+    variant: str
+    rounding: str
+    scaling: str
+    score: str
+    contamination: float | str
+    limit: str | float
+    rule_limit: str | float
+    level: float
+    alarm: str
+    max_features: int | None
+    rotation: str
+    tol: float
+    max_iter: int
+    time_budget: float | None
+
+    @classmethod
+    def of(cls, parameters: Mapping[str, Any]) -> Settings:
+        """From the parameters of `ASPCA`, checked by their caller."""
+        return cls(**{field.name: parameters[field.name] for field in fields(cls)})
+
+    @property
+    def total(self) -> tuple[str | float, float]:
+        """Name (or number) and level of the threshold asked for."""
+        if self.contamination != "auto":
+            return "quantile", 1.0 - float(self.contamination)
+        return self.limit, float(self.level)
+
+    @property
+    def from_rows(self) -> tuple[str, ...]:
+        """Names of the limits asked for that rest on rows."""
+        return tuple(str(name) for name in (self.total[0], self.rule_limit) if needs_rows(name))
+
+    @property
+    def words(self) -> str:
+        """The threshold as the user wrote it."""
+        return f"limit={self.limit!r}" if self.contamination == "auto" else f"contamination={self.contamination}"
+
+
+def needs_rows(limit: str | float) -> bool:
+    """Whether a limit, by name or number, takes scores of rows."""
+    return isinstance(limit, str) and limit not in FROM_MOMENTS
+
+
+def check_parameters(given: Mapping[str, Any]) -> None:
+    """Raise ValueError for the first parameter that cannot be used."""
+    for setting in SETTINGS:
+        setting.check(given[setting.name])
+    if given["max_features"] is not None and given["variant"] == "G":
+        raise ValueError("max_features raises alpha, which variant G does not use; take another variant.")

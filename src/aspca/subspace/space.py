@@ -1,0 +1,162 @@
+"""The scaled space, where rules live: the features of a table, centred and divided by their scales."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from aspca.linalg.arrays import Bools, Floats, Ints, frozen
+from aspca.moments import Moments
+from aspca.preparation.feature import Feature
+from aspca.subspace.defaults import typical_variance
+from aspca.subspace.scaling import column_scale, scaled_covariance
+
+_EPS = float(np.finfo(np.float64).eps)
+# How many roundings a value may have gone through on its way here.
+_ROUNDINGS = 8.0
+
+NO_COVARIANCE = (
+    "This model was saved with moments=False, so it does not hold the covariance of its features, which partial_fit, "
+    "t2 and verify need: save it with moments=True where it was fitted, or fit again."
+)
+
+
+@dataclass(frozen=True, eq=False)
+class ScaledSpace:
+    """What is known of the training rows in units in which features can be compared.
+
+    Attributes
+    ----------
+    features : tuple of p Feature
+        What each is in the table.
+    centre, residual : ndarray of shape (p,)
+        The mean as an unevaluated sum, see `Moments`.
+    scale : ndarray of shape (p,)
+        What centred columns are divided by.
+    variances : ndarray of shape (p,)
+        Of the scaled columns.
+    known_covariance : ndarray of shape (p, p) or None
+        Of the scaled columns; None where a model file left it out.
+    n_rows : int
+    weight : float
+    largest : ndarray of shape (p,)
+        The largest size of each column's values, in its own units, for what rounding may do to them.
+    nonnegative : ndarray of shape (p,)
+        Whether no value of the column is below zero.
+    decimals : ndarray of shape (p,)
+        In which each column is given, see `Moments`.
+    """
+
+    features: tuple[Feature, ...]
+    centre: Floats
+    residual: Floats
+    scale: Floats
+    variances: Floats
+    known_covariance: Floats | None
+    n_rows: int
+    weight: float
+    largest: Floats
+    nonnegative: Bools
+    decimals: Ints
+
+    @classmethod
+    def of(cls, moments: Moments, scaling: str, features: tuple[Feature, ...]) -> ScaledSpace:
+        """The space of these moments."""
+        scale = column_scale(moments, scaling)
+        return cls.scaled(moments, scale, features)
+
+    @classmethod
+    def scaled(cls, moments: Moments, scale: Floats, features: tuple[Feature, ...]) -> ScaledSpace:
+        """The space of these moments, scales given."""
+        covariance = scaled_covariance(moments, scale)
+        return cls(
+            features=features,
+            centre=moments.centre,
+            residual=moments.residual,
+            scale=frozen(scale),
+            variances=frozen(np.diag(covariance)),
+            known_covariance=covariance,
+            n_rows=moments.n_rows,
+            weight=moments.weight,
+            largest=np.maximum(np.abs(moments.minimum), np.abs(moments.maximum)),
+            nonnegative=moments.minimum >= 0.0,
+            decimals=moments.decimals,
+        )
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        return tuple(feature.name for feature in self.features)
+
+    @property
+    def n_features(self) -> int:
+        return int(self.centre.size)
+
+    @property
+    def covariance(self) -> Floats:
+        """Of the scaled columns (p, p); refused in a sentence where it is not known."""
+        if self.known_covariance is None:
+            raise ValueError(NO_COVARIANCE)
+        return self.known_covariance
+
+    @property
+    def mean(self) -> Floats:
+        return self.centre + self.residual
+
+    @property
+    def fitted_to(self) -> float:
+        """How many rows the covariance rests on."""
+        return max(self.weight, float(self.n_rows))
+
+    @cached_property
+    def deviations(self) -> Floats:
+        """Standard deviations of the columns in their own units (p,)."""
+        return np.asarray(np.sqrt(self.variances) * self.scale)
+
+    @cached_property
+    def typical(self) -> float:
+        """Variance of a typical feature, in the scaled space."""
+        return typical_variance(self.variances)
+
+    @cached_property
+    def n_varying(self) -> int:
+        """How many features vary at all, at least one."""
+        return max(1, int((self.variances > 0.0).sum()))
+
+    @cached_property
+    def rounding(self) -> Floats:
+        """How far rounding of its values may move a scaled feature (p,)."""
+        return np.asarray(_ROUNDINGS * _EPS * (self.largest / self.scale))
+
+    @cached_property
+    def steps(self) -> Floats:
+        """The step in which each column is given, in the scaled space (p,); zero where there is none."""
+        stepped = np.where(self.decimals < _CONTINUOUS, 10.0 ** -np.minimum(self.decimals, _CONTINUOUS), 0.0)
+        # The step of a column is no step of its logarithm.
+        plain = np.array([feature.kind in ("number", "boolean") for feature in self.features])
+        return np.asarray(np.where(plain, stepped, 0.0) / self.scale)
+
+    def centred(self, X: npt.NDArray[np.generic]) -> Floats:
+        """Rows (n, p) centred and scaled; the mean in two steps, exact at large offsets."""
+        scaled: Floats = np.subtract(X, self.centre, dtype=np.float64, casting="unsafe")
+        scaled -= self.residual
+        scaled /= self.scale
+        return scaled
+
+
+_CONTINUOUS = 16
+
+
+def unresolved_variances(loadings: Floats, covariance: Floats) -> Floats:
+    """Per column of `loadings` (p, d), the variance that rounding of the covariance alone may show (d,)."""
+    size = np.abs(loadings)
+    return np.asarray(
+        4.0 * len(loadings) * _EPS * np.einsum("ij,ij->j", size, np.abs(covariance) @ size), dtype=np.float64
+    )
+
+
+def unresolved_variance(size: Floats, covariance: Floats) -> float:
+    """The same for one direction, given the sizes of its loadings (p,)."""
+    return float(unresolved_variances(size[:, None], covariance)[0])
