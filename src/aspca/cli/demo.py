@@ -34,7 +34,7 @@ def run(
     features = f"{count(len(model.names), 'feature')} ({', '.join(model.names)})"
     out.print(f"{count(found.n_rows, 'row')}, {features}, no labels used.")
     out.print()
-    show_rules(out, model.rules, model.canonical_rules)
+    show_rules(out, model.rules)
     out.print(f"  Each step is within {shown.gap:.0e} of its optimum; recomputed from the data: {shown.checked}.")
     out.print()
     show_findings(out, found.findings, found.n_anomalies, model.alarms.the_total(), "")

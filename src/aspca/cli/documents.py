@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -31,15 +30,14 @@ def rule_document(rule: Rule, number: int | None = None) -> dict[str, Any]:
     }
 
 
-def rules_document(model: Model, canonical: Sequence[Rule]) -> dict[str, Any]:
+def rules_document(model: Model) -> dict[str, Any]:
     """What a model says."""
     return {
         "features": list(model.names),
-        "n_rows": model.moments.n_rows,
-        "alpha": model.alpha,
+        "n_rows": model.space.n_rows,
+        "alpha": model.subspace.alpha,
         "limit": None if model.alarms.total is None else model.alarms.total.value,
         "rules": [rule_document(rule, number) for number, rule in enumerate(model.rules)],
-        "canonical_rules": [rule_document(rule) for rule in canonical],
     }
 
 
@@ -66,8 +64,7 @@ def detection_document(found: Detection, source: str, folder: str | None) -> dic
         "n_rows": found.n_rows,
         "n_anomalies": found.n_anomalies,
         "n_partly": found.n_partly,
-        "n_quiet": found.n_quiet,
-        **rules_document(found.model, ()),
+        **rules_document(found.model),
         "anomalies": [finding_document(one) for one in found.findings],
         "evaluation": evaluation,
         "incidents": incidents,

@@ -95,9 +95,9 @@ def run(
         return
     write_model(fitted, model, naming="table", private=private)
     if json:
-        write_json(rules_document(fitted, fitted.canonical_rules))
+        write_json(rules_document(fitted))
     else:
         from aspca.cli.pages import show_rules
 
-        show_rules(console(), fitted.rules, fitted.canonical_rules)
-    talk.say(f"Learned from {fitted.moments.n_rows:,} rows; wrote {model}.")
+        show_rules(console(), fitted.rules)
+    talk.say(f"Learned from {fitted.space.n_rows:,} rows; wrote {model}.")

@@ -11,7 +11,8 @@ from rich.table import Table
 from rich.text import Text
 
 from aspca.cli.talk import printable
-from aspca.judging.original import Value, value_text
+from aspca.judging.original import value_text
+from aspca.judging.proposals import Value
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -88,11 +89,10 @@ def show_lines(console: Console, words: Sequence[object]) -> None:
 def show_rules(
     console: Console,
     rules: Sequence[Rule],
-    canonical: Sequence[Rule] = (),
     chosen: Collection[int] | None = None,
     more: str = "",
 ) -> None:
-    """The rules by number, and the sparsest of the same subspace where they say something else.
+    """The rules by number.
 
     `chosen` are the rules to show, if not all; `more` says where the others are.
     """
@@ -106,11 +106,6 @@ def show_rules(
     console.print(table)
     if chosen is not None and len(chosen) < len(rules):
         console.print(text(f"  ... and {len(rules) - len(chosen)} more{more}."))
-    known = {str(rule) for rule in rules}
-    others = [rule for rule in canonical if str(rule) not in known]
-    if others:
-        console.print("The same, said in fewer features (for reading; they overlap)")
-        show_lines(console, others)
 
 
 def show_findings(console: Console, findings: Sequence[Finding], total: int, limit: float, more: str) -> None:
@@ -151,7 +146,7 @@ def show_detection(console: Console, found: Detection, folder: str | None, most:
     model = found.model
     if title is not None:
         console.print(text(f"== {title}"))
-    console.print(f"{count(model.moments.n_rows, 'row')} learned from, {count(len(model.names), 'feature')}")
+    console.print(f"{count(model.space.n_rows, 'row')} learned from, {count(len(model.names), 'feature')}")
     # Of many rules the first ones, and those that are broken below.
     broken = {one.rule for finding in found.findings for one in finding.breaks}
     chosen = broken | set(range(len(model.rules) if len(model.rules) <= _RULES else _RULES))
@@ -160,9 +155,6 @@ def show_detection(console: Console, found: Detection, folder: str | None, most:
     console.print()
     more = "" if folder is None else f" in {folder}/explanations.csv"
     show_findings(console, found.findings, found.n_anomalies, model.alarms.the_total(), more)
-    if found.n_quiet:
-        verb = "breaks" if found.n_quiet == 1 else "break"
-        console.print(f"  {count(found.n_quiet, 'more row')} {verb} a rule by its own limit (--alarm any flags that).")
     if found.incidents:
         console.print()
         show_incidents(console, found.incidents, model.rules, most)

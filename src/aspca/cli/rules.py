@@ -25,21 +25,20 @@ def run(
     """
     from aspca.jobs.errors import RequestError
     from aspca.jobs.model_stream import model_from
-    from aspca.jobs.rule_list import canonical_of, markdown_of
+    from aspca.jobs.rule_list import markdown_of
 
     if format not in FORMATS:
         raise RequestError(f"--format must be text, json or markdown, got {format!r}.")
     stored = model_from(model)
-    canonical = canonical_of(stored)
     if format == "markdown":
-        sys.stdout.write(markdown_of(stored, canonical))
+        sys.stdout.write(markdown_of(stored))
     elif format == "json":
         from aspca.cli.documents import rules_document
         from aspca.cli.talk import write_json
 
-        write_json(rules_document(stored, canonical))
+        write_json(rules_document(stored))
     else:
         from aspca.cli.pages import show_rules
         from aspca.cli.talk import console
 
-        show_rules(console(), stored.rules, canonical)
+        show_rules(console(), stored.rules)

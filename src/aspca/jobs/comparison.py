@@ -96,7 +96,7 @@ def compared(before: Model, after: Model) -> Comparison:
 
 def _units(names: Sequence[str], before: Model, after: Model) -> Floats:
     """A common measure of each feature (k,): what its column was divided by, both models' in the mean."""
-    scales = [dict(zip(model.names, model.scale.tolist(), strict=True)) for model in (before, after)]
+    scales = [dict(zip(model.names, model.space.scale.tolist(), strict=True)) for model in (before, after)]
     known = [[scale[name] for scale in scales if name in scale] for name in names]
     return np.array([np.exp(np.mean(np.log(each))) for each in known])
 
@@ -116,7 +116,7 @@ def _directions(rules: Sequence[Rule], names: Sequence[str], unit: Floats) -> Fl
 
 def _pair(before: Model, after: Model, i: int, j: int, cosine: float) -> Pair:
     one, other = before.rules[i], after.rules[j]
-    means = dict(zip(after.names, after.moments.mean.tolist(), strict=True))
+    means = dict(zip(after.names, after.space.mean.tolist(), strict=True))
     # A feature that is gone is taken to be where it was.
     now = np.array([means.get(name, mean) for name, mean in zip(one.features, one.means.tolist(), strict=True)])
     shift = float(one.coefficients @ (now - one.means))

@@ -50,7 +50,7 @@ def demonstrated(folder: Path, progress: Progress) -> Demonstration:
         features = model.rules[finding.breaks[0].rule].features
         kind = data.kinds[finding.row]
         explained += kind != "normal" and {sign for sign in kind if sign.isalpha()} <= set(features)
-    verified = bool(model.subspace.verify(model.covariance))
+    verified = bool(model.subspace.verify(model.space.covariance))
     return Demonstration(
         detection=found,
         planted=int(data.labels.sum()),

@@ -36,8 +36,6 @@ class Detection:
     n_rows, n_anomalies : int
     n_partly : int
         Rows with gaps, that were judged by some of the rules only.
-    n_quiet : int
-        Rows that are not flagged by their total, but break a rule by its own limit.
     findings : tuple of Finding
         The anomalies of highest score, worst first.
     evaluation : Evaluation or None
@@ -50,7 +48,6 @@ class Detection:
     n_rows: int
     n_anomalies: int
     n_partly: int
-    n_quiet: int
     findings: tuple[Finding, ...]
     evaluation: Evaluation | None
     incidents: tuple[Incident, ...] | None
@@ -90,7 +87,7 @@ def detect(
     # Kept only where labels are to be compared with them: else no memory grows with the rows.
     scores: list[Floats] = []
     flagged: list[Bools] = []
-    rows = found = partly = quiet = 0
+    rows = found = partly = 0
     with (
         _score_file(folder, scores_as, roles.name, model.allows_gaps) as write,
         _reason_file(folder, model, roles.name) as reasons,
@@ -112,7 +109,6 @@ def detect(
                 flagged.append(anomalies)
             rows += len(anomalies)
             found += int(anomalies.sum())
-            quiet += part.n_quiet
             partly += 0 if part.shares is None else int((part.shares < 1.0).sum())
         _wait_for(written)
     if not rows:
@@ -126,7 +122,7 @@ def detect(
     if timeline is not None:
         incidents = timeline.incidents(model, patience)
         _write_incidents(folder / "incidents.csv", model, incidents, timeline)
-    return Detection(model, rows, found, partly, quiet, worst.findings(model), evaluation, incidents)
+    return Detection(model, rows, found, partly, worst.findings(model), evaluation, incidents)
 
 
 def _wait_for(written: Sequence[Future[None]]) -> None:
@@ -227,7 +223,7 @@ def gap_remarks(found: Mapping[str | None, Detection]) -> list[str]:
         if gaps is None or not (gaps.missing.any() or one.n_partly):
             continue
         cells: dict[str, int] = {}
-        for feature, lacking in zip(one.model.origins, gaps.missing.tolist(), strict=True):
+        for feature, lacking in zip(one.model.space.features, gaps.missing.tolist(), strict=True):
             cells[feature.column] = lacking
         where = sum(lacking > 0 for lacking in cells.values())
         missing = f"{sum(cells.values()):,} values are missing in {where} column{'s' * (where != 1)} of the rows"

@@ -15,7 +15,8 @@ from aspca.jobs.prepared_table import prepared
 from aspca.jobs.progress import Progress
 from aspca.jobs.table import Table, cells_beside
 from aspca.judging.model import Model
-from aspca.judging.original import Value
+from aspca.judging.proposals import Value
+from aspca.preparation.feature import Feature
 
 
 @dataclass(frozen=True)
@@ -119,10 +120,17 @@ def _reason(
                 broken=bool(why.broken[0, i]),
             )
             for i in by_rule
-            if why.used is None or why.used[0, i]
+            if not np.isnan(why.deviations[0, i])
         ),
         features=tuple(
-            FeatureShare(column, parts[column], original.value(0, j), original.wanted(j, float(why.repaired[0, j])))
+            FeatureShare(
+                column, parts[column], original.value(0, j), _wanted(original.features[j], float(why.repaired[0, j]))
+            )
             for j, column in sorted(columns, key=lambda one: -parts[one[1]])
         ),
     )
+
+
+def _wanted(feature: Feature, value: float) -> Value:
+    """A value that a feature should have, in its column; None for a category, where another might do as well."""
+    return None if feature.kind == "level" else feature.original(value)

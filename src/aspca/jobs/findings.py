@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from aspca.judging.explanation import Explanation
-from aspca.judging.original import Value
+from aspca.judging.proposals import Value
 from aspca.rules.sentence import shown_terms
 
 # Of the rules that a row breaks, those that matter most to its score.

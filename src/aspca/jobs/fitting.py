@@ -111,8 +111,8 @@ def fit_table(
                 progress.stage("Finding rules", n_steps, "components")
             progress.advance(1)
 
-        model = fit_model(moments, settings, names, callback=solved, preparation=plan, gaps=gaps)
-        if settings.alarms.from_rows:
+        model = fit_model(moments, settings, plan or Preparation.identity(names), callback=solved, gaps=gaps)
+        if settings.from_rows:
             scores = _scores(model, table if kept_out is None else prepared(kept_out, plan), names, progress)
             model = replace(model, alarms=alarms_from_rows(model.alarms, model.floors, scores, None, None))
     return model

@@ -37,8 +37,6 @@ class Judged:
         The rows' own names, if a column holds them.
     shares : ndarray of shape (m,) or None
         The share of rules that each row was judged by, where values may be missing.
-    n_quiet : int
-        Rows that are no anomalies by their total, but break a rule by its own limit.
     """
 
     rows: Ints
@@ -47,7 +45,6 @@ class Judged:
     anomalies: Bools | None
     names: list[object] | None
     shares: Floats | None = None
-    n_quiet: int = 0
 
     @property
     def found(self) -> Ints:
@@ -65,12 +62,11 @@ def judged(model: Model, table: Table, name: str | None, progress: Progress) -> 
             if not len(values):
                 continue
             refuse_values(table, batch, model.names, gaps=model.allows_gaps)
-            scores = model.score(values)
+            verdict = model.judge(values)
             names = None if beside is None else list(islice(beside, len(values)))
             rows = row_numbers(table, batch.start, len(values))
-            shares = model.share_of_rules(values) if model.allows_gaps else None
-            anomalies = _anomalies(model, values, scores)
-            yield Judged(rows, values, scores, anomalies, names, shares, _quiet(model, values, anomalies))
+            shares = verdict.share_of_rules if model.allows_gaps else None
+            yield Judged(rows, values, verdict.scores, verdict.anomalies, names, shares)
             progress.advance(len(values))
 
 
@@ -82,20 +78,3 @@ def _threads(n_rows: int, n_features: int) -> AbstractContextManager[None]:
     from aspca.solvers.threads import blas_threads_for
 
     return blas_threads_for(n_features)
-
-
-def _anomalies(model: Model, values: Floats, scores: Floats) -> Bools | None:
-    alarm = model.settings.alarms.alarm
-    if (alarm != "rule" and model.alarms.total is None) or (alarm != "total" and model.alarms.rules is None):
-        return None
-    if alarm == "total":
-        return np.asarray(scores > model.alarms.the_total())
-    return np.asarray(model.decision(values) < 0)
-
-
-def _quiet(model: Model, values: Floats, anomalies: Bools | None) -> int:
-    if anomalies is None or model.settings.alarms.alarm != "total" or model.alarms.rules is None:
-        return 0
-    # NaN, a rule that cannot be computed, is not above its limit.
-    broken = (model.project(values) ** 2 > model.alarms.the_rules()).any(axis=1)
-    return int((broken & ~anomalies).sum())

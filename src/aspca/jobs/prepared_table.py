@@ -76,4 +76,4 @@ class PreparedTable:
 
 def prepared(table: Table, plan: Preparation | None) -> Table:
     """The table as a model with this preparation sees it."""
-    return table if plan is None else PreparedTable(table, plan)
+    return table if plan is None or plan.plain else PreparedTable(table, plan)
