@@ -34,7 +34,7 @@ file.execute("SELECT sum(COLUMNS(*)) FROM read_csv(?)", [sys.argv[1]]).fetchall(
 IMPORTS = """
 import duckdb, typer, rich.console
 import aspca.cli.app, aspca.cli.detect, aspca.cli.reading, aspca.cli.pages, aspca.cli.talk
-import aspca.engines.source, aspca.jobs.columns, aspca.jobs.detection, aspca.jobs.fitting, aspca.jobs.folder
+import aspca.engines.source, aspca.jobs.columns, aspca.jobs.detection, aspca.jobs.fitting, aspca.outputs.folder
 import aspca.jobs.settings
 """
 # A process begins with the peak of its parent, so the parent must be a small one.

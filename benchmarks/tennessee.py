@@ -21,6 +21,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+from aspca.judging.scores import SCORES, SHARE_OF_TYPICAL
 from scipy.stats import f
 
 from aspca import ASPCA
@@ -28,7 +29,6 @@ from aspca.datasets.locate import find_data
 from aspca.judging.alarms import few_rows_factor
 from aspca.judging.blame import FeatureSplit
 from aspca.judging.limits import conformal_limit, pearson_limit
-from aspca.judging.scores import SCORES, SHARE_OF_TYPICAL
 from aspca.linalg.arrays import Bools, Floats
 
 ENTERS = 160

@@ -13,12 +13,12 @@ from functools import cache
 import numpy as np
 import pandas as pd
 import pytest
+from aspca.judging.scores import SHARE_OF_TYPICAL
 from scipy.stats import chi2, f
 
 from aspca import ASPCA
 from aspca.datasets.locate import find_data
 from aspca.judging.limits import pearson_limit
-from aspca.judging.scores import SHARE_OF_TYPICAL
 
 ENTERS = 160
 LEVEL = 0.99

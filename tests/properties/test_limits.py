@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from aspca.judging.scores import SCORES, score_variances, score_weights
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
@@ -16,7 +17,6 @@ from aspca.judging.limits import (
     rule_limits,
     score_limit,
 )
-from aspca.judging.scores import SCORES, score_variances, score_weights
 
 MANY = settings(max_examples=100, deadline=None, derandomize=True)
 SEEDS = st.integers(0, 2**32 - 1)

@@ -90,11 +90,11 @@ def run(
     from aspca.jobs.detection import detect, gap_remarks
     from aspca.jobs.errors import RequestError
     from aspca.jobs.fitting import fit_table
-    from aspca.jobs.folder import place_of, refuse_foreign, replaced_folder
     from aspca.jobs.model_stream import GIVEN_AWAY
     from aspca.jobs.preparing import plan_of
     from aspca.jobs.score_file import refuse_format
     from aspca.jobs.settings import number_or_word, settings_of
+    from aspca.outputs.folder import place_of, refuse_foreign, replaced_folder
 
     talk = Talk(quiet)
     for one, other, both in (("--json", "--csv", json and csv), ("--by", "--csv", by is not None and csv)):

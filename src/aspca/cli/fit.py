@@ -55,8 +55,8 @@ def run(
     from aspca.jobs.fitting import fit_table
     from aspca.jobs.model_stream import GIVEN_AWAY, model_text
     from aspca.jobs.preparing import plan_of
-    from aspca.jobs.replaced_file import refuse_special
     from aspca.jobs.settings import number_or_word, settings_of
+    from aspca.outputs.replaced_file import refuse_special
 
     talk = Talk(quiet)
     settings = settings_of(

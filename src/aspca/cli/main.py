@@ -14,6 +14,8 @@ from collections.abc import Sequence
 from types import FrameType
 from typing import NoReturn
 
+from aspca.harmless import for_terminal
+
 FINE, FAILURE, USAGE, ANOMALIES, INTERRUPTED = 0, 1, 2, 3, 130
 
 
@@ -92,8 +94,9 @@ def _ended(number: int) -> int:
 def _sentence(error: Exception) -> tuple[str, int]:
     """What to say about an exception, and the exit code."""
     from aspca.jobs.errors import RequestError
+    from aspca.outputs.errors import OutputError
 
-    if isinstance(error, RequestError):
+    if isinstance(error, RequestError | OutputError):
         return str(error), USAGE
     if isinstance(error, ModuleNotFoundError):
         return str(error) if error.name is None else f"This needs {error.name}: pip install 'aspca[cli]'.", FAILURE
@@ -119,4 +122,4 @@ def _failed(sentence: str, code: int = FAILURE) -> int:
 def _one_line(text: str) -> str:
     """Names of files and columns are other people's text: nothing in it may act on a terminal."""
     joined = " ".join(text.split())
-    return "".join(sign if sign.isprintable() else ascii(sign)[1:-1] for sign in joined)
+    return for_terminal(joined)

@@ -10,7 +10,7 @@ from rich.cells import cell_len
 from rich.table import Table
 from rich.text import Text
 
-from aspca.cli.talk import printable
+from aspca.harmless import for_terminal
 from aspca.judging.original import value_text
 from aspca.judging.proposals import Value
 
@@ -41,7 +41,7 @@ _COLUMNS_TOLD = 2
 
 def text(words: object, style: str = "") -> Text:
     """Other people's words: never markup, never control characters."""
-    return Text(printable(words), style=style)
+    return Text(for_terminal(words), style=style)
 
 
 def grid(*titles: tuple[str, str]) -> Table:

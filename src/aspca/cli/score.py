@@ -39,8 +39,8 @@ def run(
     from aspca.jobs.columns import kinds_of, refuse_other_columns
     from aspca.jobs.model_stream import model_from, refuse_both
     from aspca.jobs.preparing import refuse_gaps
-    from aspca.jobs.replaced_file import refuse_special
     from aspca.jobs.score_file import score_file, score_format, write_scores
+    from aspca.outputs.replaced_file import refuse_special
 
     talk = Talk(quiet)
     reading = options_of(delimiter, encoding, decimal, header)

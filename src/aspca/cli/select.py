@@ -47,11 +47,11 @@ def run(
     from aspca.cli.reading import kinds_of, opened, options_of
     from aspca.cli.talk import Talk, write_json
     from aspca.jobs.columns import roles_of
-    from aspca.jobs.csv_text import CsvWriter
     from aspca.jobs.errors import RequestError
     from aspca.jobs.preparing import plan_of
     from aspca.jobs.selecting import curves_of, selected
     from aspca.jobs.settings import parameters_of
+    from aspca.outputs.csv_text import CsvWriter
 
     talk = Talk(quiet)
     if json and csv:

@@ -7,6 +7,8 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from aspca.harmless import for_terminal
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -22,7 +24,7 @@ class Talk:
     def say(self, sentence: str) -> None:
         """One remark, on a line of its own."""
         if not self._quiet:
-            print(printable(sentence), file=sys.stderr)
+            print(for_terminal(sentence), file=sys.stderr)
 
     @contextlib.contextmanager
     def progress(self) -> Iterator[Progress]:
@@ -51,8 +53,3 @@ def write_json(document: Any) -> None:
 
     json.dump(document, sys.stdout, indent=1, ensure_ascii=False, allow_nan=False)
     sys.stdout.write("\n")
-
-
-def printable(text: object) -> str:
-    """Other people's text for a terminal: whatever would act on it is escaped."""
-    return "".join(sign if sign.isprintable() else ascii(sign)[1:-1] for sign in str(text))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from aspca.engines.interruptible import interruptible
+from aspca.database import interruptible
 from aspca.linalg.arrays import Floats, Ints
 
 if TYPE_CHECKING:

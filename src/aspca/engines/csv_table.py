@@ -8,7 +8,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from aspca.engines.connection import first_line, plain_path
+from aspca.database import first_line, plain_path
 from aspca.engines.dialect import LONGEST_CELL, MISSING, Dialect, dialect_of, long_cells
 from aspca.engines.errors import SourceError
 from aspca.engines.kinds import decide

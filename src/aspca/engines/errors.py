@@ -7,17 +7,6 @@ class SourceError(ValueError):
     """A table that cannot be read, in one sentence: the file, the column or row, what is wrong and what to do."""
 
 
-def shown(text: object, longest: int = 40) -> str:
-    """A cell or a name for a sentence: quoted, on one line, control characters escaped, cut where long."""
-    whole = str(text)
-    return ascii_line(repr(whole if len(whole) <= longest else whole[: longest - 3] + "..."))
-
-
-def ascii_line(text: str) -> str:
-    """`text` on one line: whatever a terminal would act on is escaped, letters of all languages stay."""
-    return "".join(sign if sign.isprintable() else ascii(sign)[1:-1] for sign in text)
-
-
 def enumerated(items: list[str], most: int = 5) -> str:
     """`a, b and c`, or `a, b and 7 more`."""
     if len(items) > most:

@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from aspca.engines.csv_table import csv_table
-from aspca.engines.errors import SourceError, shown
+from aspca.engines.errors import SourceError
 from aspca.engines.options import ReadOptions
 from aspca.engines.table import Table
+from aspca.harmless import quoted
 
 if TYPE_CHECKING:
     import duckdb
@@ -73,7 +74,7 @@ def _records(path: Path, label: str) -> Iterator[tuple[int, dict[str, Any]]]:
             if len(found) < len(record):
                 keys = [key for key, _ in record]
                 twice = next(key for key in keys if keys.count(key) > 1)
-                raise SourceError(f"{where} has the key {shown(twice)} twice; every key may occur once.")
+                raise SourceError(f"{where} has the key {quoted(twice)} twice; every key may occur once.")
             yield number, found
             row += 1
 
@@ -89,9 +90,9 @@ def _cell(value: Any, name: str, where: str) -> str:
         return "true" if value else "false"
     if not isinstance(value, str):
         raise SourceError(
-            f"{where} has a list or an object in column {shown(name)}; every cell must be one value, "
+            f"{where} has a list or an object in column {quoted(name)}; every cell must be one value, "
             "so leave the key out or split it."
         )
     if "\0" in value:
-        raise SourceError(f"{where} has a NUL character in column {shown(name)}; remove it.")
+        raise SourceError(f"{where} has a NUL character in column {quoted(name)}; remove it.")
     return value.replace("\r\n", "\n").replace("\r", "\n") if "\r" in value else value

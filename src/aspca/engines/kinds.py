@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from aspca.engines.errors import SourceError, shown
+from aspca.engines.errors import SourceError
 from aspca.engines.table import COLUMNS_AT_ONCE, NO_VALUE, Table, TableColumn
+from aspca.harmless import quoted
 
 if TYPE_CHECKING:
     import duckdb
@@ -53,7 +54,7 @@ def decide(
 def why_not_numbers(table: Table, index: int, connection: duckdb.DuckDBPyConnection) -> SourceError:
     """The sentence for a column of text of which numbers are wanted: the first cell at fault."""
     column, cell = table.columns[index], table.columns[index].cell
-    name, tests = shown(column.name), tests_for(None)
+    name, tests = quoted(column.name), tests_for(None)
     counts = _count(replace(table, decimal=None), {index: list(tests)}, connection)[1][index]
     best = max(tests, key=lambda kind: counts[kind])
     ok = [tests["number"], tests["comma"]] if best in ("number", "comma") else [tests[best]]
@@ -61,12 +62,12 @@ def why_not_numbers(table: Table, index: int, connection: duckdb.DuckDBPyConnect
     found = table.first(connection, cell, odd)
     if found and 2 * counts[best] < counts["given"]:
         return SourceError(
-            f"{table.label}: column {name} holds text, in {table.where(found[0])} for example {shown(found[1])}; "
+            f"{table.label}: column {name} holds text, in {table.where(found[0])} for example {quoted(found[1])}; "
             "numbers, dates or truth values are needed, so leave the column out."
         )
     if found:
         return SourceError(
-            f"{table.label}: {table.where(found[0])} has {shown(found[1])} in column {name}, where {counts[best]} of "
+            f"{table.label}: {table.where(found[0])} has {quoted(found[1])} in column {name}, where {counts[best]} of "
             f"{counts['given']} cells are {PLURALS[best]}; correct it, empty it, or leave the column out."
         )
     return _decimal_error(table, index, connection)
@@ -74,23 +75,23 @@ def why_not_numbers(table: Table, index: int, connection: duckdb.DuckDBPyConnect
 
 def _decimal_error(table: Table, index: int, connection: duckdb.DuckDBPyConnection) -> SourceError:
     """The sentence for a column whose cells are all numbers, but not all written the same way."""
-    cell, name = table.columns[index].cell, shown(table.columns[index].name)
+    cell, name = table.columns[index].cell, quoted(table.columns[index].name)
     comma = table.first(connection, cell, f"contains({cell}, ',')")
     point = table.first(connection, cell, f"contains({cell}, '.')")
     wrong = {".": comma, ",": point}.get(table.decimal or "")
     if wrong:
         return SourceError(
-            f"{table.label}: {table.where(wrong[0])} has {shown(wrong[1])} in column {name}, but the decimal sign is "
+            f"{table.label}: {table.where(wrong[0])} has {quoted(wrong[1])} in column {name}, but the decimal sign is "
             f"said to be {table.decimal!r}; correct the cell or give the other sign."
         )
     if comma and point:
         return SourceError(
-            f"{table.label}: column {name} mixes decimal signs, {shown(point[1])} in {table.where(point[0])} and "
-            f"{shown(comma[1])} in {table.where(comma[0])}; write all with the same one."
+            f"{table.label}: column {name} mixes decimal signs, {quoted(point[1])} in {table.where(point[0])} and "
+            f"{quoted(comma[1])} in {table.where(comma[0])}; write all with the same one."
         )
     if comma:
         return SourceError(
-            f"{table.label}: {table.where(comma[0])} has {shown(comma[1])} in column {name}, where the comma may "
+            f"{table.label}: {table.where(comma[0])} has {quoted(comma[1])} in column {name}, where the comma may "
             "stand before decimals or between thousands; give the decimal sign ',' or remove the commas."
         )
     return SourceError(

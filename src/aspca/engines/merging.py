@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from aspca.engines.errors import SourceError, shown
+from aspca.engines.errors import SourceError
 from aspca.engines.kinds import why_not_numbers
 from aspca.engines.table import NUMERIC_KINDS, Table
+from aspca.harmless import quoted
 
 if TYPE_CHECKING:
     import duckdb
@@ -46,7 +47,7 @@ def merged_columns(tables: list[Table]) -> tuple[Column, ...]:
             if odd:
                 than = "which the first file has" if what == "lacks" else "which the first file lacks"
                 raise SourceError(
-                    f"{table.label}: this file {what} the column {shown(odd[0])}, {than} ({first.label}); "
+                    f"{table.label}: this file {what} the column {quoted(odd[0])}, {than} ({first.label}); "
                     "all files need the same columns."
                 )
     return tuple(_merged(column.name, tables) for column in first.columns)
@@ -72,8 +73,8 @@ def not_numeric(tables: list[Table], column: Column, connection: duckdb.DuckDBPy
         if part.kind not in NUMERIC_KINDS and part.n_missing < table.n_rows:
             return why_not_numbers(table, table.positions[column.name], connection)
     if all(table.columns[table.positions[column.name]].n_missing == table.n_rows for table in tables):
-        return SourceError(f"{tables[0].label}: column {shown(column.name)} has no values at all; leave it out.")
+        return SourceError(f"{tables[0].label}: column {quoted(column.name)} has no values at all; leave it out.")
     return SourceError(
-        f"{tables[0].label}: column {shown(column.name)} is not of one kind in all files ({column.remark}); "
+        f"{tables[0].label}: column {quoted(column.name)} is not of one kind in all files ({column.remark}); "
         "write it the same way in all."
     )

@@ -5,7 +5,8 @@ from __future__ import annotations
 import codecs
 from dataclasses import dataclass
 
-from aspca.engines.errors import SourceError, shown
+from aspca.engines.errors import SourceError
+from aspca.harmless import quoted
 
 FORMATS = ("csv", "parquet", "arrow", "jsonl")
 
@@ -38,16 +39,15 @@ class ReadOptions:
 
     def __post_init__(self) -> None:
         if self.delimiter is not None and (len(self.delimiter) != 1 or self.delimiter in '"\n\r\0'):
-            raise SourceError(f"The delimiter must be one character such as ',' or ';', not {shown(self.delimiter)}.")
+            raise SourceError(f"The delimiter must be one character such as ',' or ';', not {quoted(self.delimiter)}.")
         if self.decimal not in (None, ".", ","):
-            raise SourceError(f"The decimal sign must be '.' or ',', not {shown(self.decimal)}.")
+            raise SourceError(f"The decimal sign must be '.' or ',', not {quoted(self.decimal)}.")
         if self.format is not None and self.format not in FORMATS:
-            raise SourceError(f"The format must be one of {', '.join(FORMATS)}, not {shown(self.format)}.")
+            raise SourceError(f"The format must be one of {', '.join(FORMATS)}, not {quoted(self.format)}.")
         if self.encoding is not None:
             try:
                 "".encode(self.encoding)
                 codecs.getincrementaldecoder(self.encoding)
             except (LookupError, ValueError, TypeError):
-                raise SourceError(
-                    f"The encoding {shown(self.encoding)} is not known; use for example 'utf-8', 'utf-16' or 'latin-1'."
-                ) from None
+                known = "use for example 'utf-8', 'utf-16' or 'latin-1'"
+                raise SourceError(f"The encoding {quoted(self.encoding)} is not known; {known}.") from None

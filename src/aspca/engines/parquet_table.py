@@ -7,10 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from aspca.engines.connection import plain_path
+from aspca.database import plain_path
 from aspca.engines.dialect import refuse_repeated
-from aspca.engines.errors import SourceError, shown
+from aspca.engines.errors import SourceError
 from aspca.engines.table import COLUMNS_AT_ONCE, NO_VALUE, Table, TableColumn, unreadable
+from aspca.harmless import quoted
 
 if TYPE_CHECKING:
     import duckdb
@@ -82,7 +83,7 @@ def typed_table(table: Table, names: list[str], connection: duckdb.DuckDBPyConne
 def nested_error(label: str, name: object) -> SourceError:
     """The sentence for a column of lists or records."""
     return SourceError(
-        f"{label}: column {shown(name)} holds lists or records; every cell must be one value, "
+        f"{label}: column {quoted(name)} holds lists or records; every cell must be one value, "
         "so leave the column out or split it into columns."
     )
 

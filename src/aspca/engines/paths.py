@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from aspca.engines.errors import SourceError, ascii_line
+from aspca.engines.errors import SourceError
+from aspca.harmless import for_terminal
 
 STANDARD_INPUT = "-"
 
@@ -46,7 +47,7 @@ def expand(paths: Sequence[str]) -> list[Given]:
 
 def _matches(text: str) -> list[str]:
     if "\0" in text:
-        raise SourceError(f"{ascii_line(text)}: the path holds a NUL character; give the path of a file.")
+        raise SourceError(f"{for_terminal(text)}: the path holds a NUL character; give the path of a file.")
     # A file of exactly this name wins, so that names with brackets and stars can be read.
     if os.path.lexists(text):
         return [text]
@@ -54,12 +55,12 @@ def _matches(text: str) -> list[str]:
     names = [name for name in names if not os.path.isdir(name)]
     if not names:
         what = "no file matches this pattern" if glob.has_magic(text) else "there is no such file"
-        raise SourceError(f"{ascii_line(text)}: {what}; check the path.")
+        raise SourceError(f"{for_terminal(text)}: {what}; check the path.")
     return names
 
 
 def _checked(name: str) -> Given:
-    label = ascii_line(name)
+    label = for_terminal(name)
     try:
         mode = os.stat(name).st_mode
         if stat.S_ISDIR(mode):

@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from aspca.engines.connection import connect
-from aspca.engines.errors import SourceError, enumerated, shown
+from aspca.database import connect
+from aspca.engines.errors import SourceError, enumerated
 from aspca.engines.formats import table_of
 from aspca.engines.merging import Column, merged_columns, not_numeric
 from aspca.engines.options import ReadOptions
 from aspca.engines.paths import expand
 from aspca.engines.table import NUMERIC_KINDS, Table
+from aspca.harmless import quoted
 from aspca.linalg.arrays import Floats
 
 if TYPE_CHECKING:
@@ -104,7 +105,7 @@ class Source:
                     row, column = (int(index[0]) for index in np.nonzero(np.isinf(values)))
                     raise SourceError(
                         f"{self.where(start + row)} has the value {values[row, column]} in column "
-                        f"{shown(names[column])}; all values must be finite float64 numbers, so correct or remove it."
+                        f"{quoted(names[column])}; all values must be finite float64 numbers, so correct or remove it."
                     )
                 yield Batch(start, values)
                 start += len(values)
@@ -138,8 +139,8 @@ class Source:
         known = {column.name for column in self.columns}
         unknown = [name for name in names if name not in known]
         if unknown:
-            few = enumerated([shown(column.name) for column in self.columns])
-            raise SourceError(f"{self.description}: there is no column {shown(unknown[0])}; the columns are {few}.")
+            few = enumerated([quoted(column.name) for column in self.columns])
+            raise SourceError(f"{self.description}: there is no column {quoted(unknown[0])}; the columns are {few}.")
 
 
 def open_source(paths: Sequence[str], options: ReadOptions | None = None) -> Source:
@@ -159,12 +160,21 @@ def open_source(paths: Sequence[str], options: ReadOptions | None = None) -> Sou
     scratch = Path(tempfile.mkdtemp(prefix="aspca-"))
     connection = None
     try:
-        connection = connect(scratch)
+        connection = _connected(scratch)
         tables = [table_of(one, options or ReadOptions(), connection, scratch) for one in given]
         return Source(tables, connection, scratch)
     except BaseException:
         _clean(connection, scratch)
         raise
+
+
+def _connected(scratch: Path) -> duckdb.DuckDBPyConnection:
+    try:
+        return connect(scratch)
+    except ImportError:
+        raise SourceError(
+            "Reading files needs DuckDB, which is not installed; run: pip install 'aspca[cli]'."
+        ) from None
 
 
 def _clean(connection: duckdb.DuckDBPyConnection | None, scratch: Path) -> None:

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from aspca.database import MEMORY_LIMIT, cursor_errors, interruptible
 from aspca.engines.arrow_stream import number_batches
-from aspca.engines.connection import MEMORY_LIMIT
 from aspca.engines.errors import SourceError
-from aspca.engines.interruptible import interruptible
 from aspca.engines.number_file import NumberFile
 from aspca.linalg.arrays import Floats, Ints
 
@@ -187,13 +186,6 @@ def _regrouped(pieces: Iterator[Floats], size: int) -> Iterator[Floats]:
             parts, held = [*parts, part], held + len(part)
     if parts:
         yield np.concatenate(parts)
-
-
-def cursor_errors() -> type[Exception]:
-    """DuckDB's own base of errors, which is none of Python's."""
-    import duckdb
-
-    return duckdb.Error
 
 
 def unreadable(label: str, what: str) -> Callable[[Exception], SourceError]:

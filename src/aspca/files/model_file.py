@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import sys
 
-from aspca.files.atomic import write_atomically
 from aspca.files.decode import Contents, check_header, contents_of
 from aspca.files.encode import content_of
 from aspca.files.fields import Field
 from aspca.files.json_text import parse, read_text, refuse_size, sealed
 from aspca.judging.model import Model
+from aspca.outputs.replaced_file import replace_file
 
 PathLike = str | os.PathLike[str]
 
@@ -51,7 +51,7 @@ def write_model(
     contents_of(
         Field(name, "", {**content, "checksum": ""}, cure="this model cannot be saved as it is, so fit it again")
     )
-    write_atomically(path, data)
+    replace_file(path, data)
 
 
 def read_model(path: PathLike) -> Model:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from aspca.jobs.csv_text import CsvWriter
 from aspca.jobs.detection import Detection
 from aspca.jobs.errors import JobError
 from aspca.jobs.part_table import parts_of
 from aspca.jobs.table import Table
+from aspca.outputs.csv_text import CsvWriter
 
 
 def detect_by_category(

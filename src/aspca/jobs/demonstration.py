@@ -7,12 +7,12 @@ from pathlib import Path
 
 from aspca.datasets.synthetic import load_synthetic
 from aspca.jobs.columns import Roles
-from aspca.jobs.csv_text import CsvWriter
 from aspca.jobs.detection import Detection, detect
 from aspca.jobs.fitting import fit_table
 from aspca.jobs.progress import Progress
 from aspca.jobs.settings import settings_of
 from aspca.jobs.table import ArrayTable
+from aspca.outputs.csv_text import CsvWriter
 
 
 @dataclass(frozen=True)

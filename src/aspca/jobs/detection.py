@@ -12,7 +12,6 @@ import numpy as np
 
 from aspca.files.model_file import write_model
 from aspca.jobs.columns import Roles
-from aspca.jobs.csv_text import CsvWriter
 from aspca.jobs.errors import JobError
 from aspca.jobs.findings import Finding, findings_of
 from aspca.jobs.judging import Judged, judged
@@ -24,6 +23,7 @@ from aspca.jobs.timeline import Timeline
 from aspca.judging.incidents import Incident
 from aspca.judging.model import Model
 from aspca.linalg.arrays import Bools, Floats
+from aspca.outputs.csv_text import CsvWriter
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +72,7 @@ def detect(
     roles : Roles
         Of the table's columns.
     folder : Path
-        Where to write; see `jobs.folder`.
+        Where to write; see `outputs.folder`.
     most : int
         How many findings to return.
     patience : float or None

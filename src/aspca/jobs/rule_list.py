@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import re
-
+from aspca.harmless import for_markdown
 from aspca.judging.model import Model
-
-# Whatever Markdown, or HTML inside it, would act on; names are other people's text.
-_ACTIVE = re.compile(r"([\\`*_{}\[\]<>()#+!|~&$-])")
 
 
 def markdown_of(model: Model) -> str:
@@ -20,10 +16,5 @@ def markdown_of(model: Model) -> str:
     ]
     for number, rule in enumerate(model.rules):
         limit = "" if rule.limit is None else f"{rule.limit:.4g}"
-        lines.append(f"| {number} | {escaped(str(rule))} | {rule.spread:.4g} | {limit} |")
+        lines.append(f"| {number} | {for_markdown(str(rule))} | {rule.spread:.4g} | {limit} |")
     return "\n".join(lines) + "\n"
-
-
-def escaped(text: str) -> str:
-    """Text that Markdown shows as it is."""
-    return _ACTIVE.sub(r"\\\1", text)

@@ -11,15 +11,14 @@ from typing import BinaryIO, TextIO
 
 import numpy as np
 
-from aspca.files.atomic import replacing
-from aspca.jobs.csv_text import CsvWriter
 from aspca.jobs.errors import RequestError
 from aspca.jobs.judging import Judged, judged
 from aspca.jobs.progress import Progress
-from aspca.jobs.replaced_file import replaced_file
 from aspca.jobs.table import Table
 from aspca.judging.model import Model
 from aspca.linalg.arrays import Floats
+from aspca.outputs.csv_text import CsvWriter
+from aspca.outputs.replaced_file import replaced_bytes, replaced_file
 
 FORMATS = ("csv", "parquet")
 PartWriter = Callable[[Judged], None]
@@ -78,7 +77,7 @@ def score_file(path: str, kind: str, name: str | None, gaps: bool) -> Iterator[P
     """
     with contextlib.ExitStack() as stack:
         if kind == "parquet":
-            yield stack.enter_context(parquet_scores(stack.enter_context(replacing(path)), name, gaps))
+            yield stack.enter_context(parquet_scores(stack.enter_context(replaced_bytes(path)), name, gaps))
         else:
             stream = sys.stdout if path == "-" else stack.enter_context(replaced_file(path))
             yield stack.enter_context((json_scores if kind == "jsonl" else csv_scores)(stream, name, gaps))
@@ -126,7 +125,7 @@ def json_scores(stream: TextIO, name: str | None, gaps: bool) -> Iterator[PartWr
 @contextlib.contextmanager
 def parquet_scores(stream: BinaryIO, name: str | None, gaps: bool) -> Iterator[PartWriter]:
     """A function that takes parts, which are all written at the end; rows are BIGINT, scores DOUBLE, names text."""
-    from aspca.engines.writing import Desk
+    from aspca.outputs.desk import Desk
 
     with Desk() as desk:
         header = score_header(name, gaps)

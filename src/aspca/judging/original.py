@@ -8,9 +8,10 @@ from functools import cached_property
 
 import numpy as np
 
+from aspca.harmless import level_text
 from aspca.judging.proposals import Value
 from aspca.linalg.arrays import Floats, Ints
-from aspca.preparation.feature import Feature, level_text
+from aspca.preparation.feature import Feature
 from aspca.rules.sentence import number_text
 
 UNKNOWN = "(not seen before)"

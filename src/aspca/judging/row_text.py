@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from aspca.harmless import name_text
 from aspca.judging.original import value_text
 from aspca.linalg.arrays import Ints
-from aspca.preparation.feature import name_text
 from aspca.rules.sentence import breach_of, has_spread, short_number
 
 if TYPE_CHECKING:

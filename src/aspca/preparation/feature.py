@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 import numpy as np
 
+from aspca.harmless import level_text, name_text
 from aspca.linalg.arrays import Floats
 from aspca.preparation.transforms import TRANSFORMS
 
 SECONDS_PER_DAY = 86400.0
-_PLAIN_NAME = re.compile(r"[^\W\d][\w.]*")
-# A date with its time of day is plain too.
-_PLAIN_LEVEL = re.compile(r"[\w.+-]+|[\d-]+ \d\d:\d\d:\d\d")
 
 
 @dataclass(frozen=True)
@@ -96,22 +93,3 @@ def date_text(days: float) -> str | None:
 def days_of(seconds: Floats) -> Floats:
     """Seconds since 1970 as days."""
     return np.asarray(seconds / SECONDS_PER_DAY)
-
-
-def name_text(name: str) -> str:
-    """A column's name inside a sentence: in brackets unless it is a plain word, such as ``[disk % used]``.
-
-    A bracket inside is doubled, and what cannot be printed is written as an escape, so that a sentence stays on its
-    line and reads in one way only.
-    """
-    return name if _PLAIN_NAME.fullmatch(name) else _bracketed(name)
-
-
-def level_text(level: str) -> str:
-    """A category inside a sentence, in brackets unless it is one plain word or number."""
-    return level if _PLAIN_LEVEL.fullmatch(level) else _bracketed(level)
-
-
-def _bracketed(text: str) -> str:
-    printable = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
-    return f"[{printable.replace(']', ']]')}]"

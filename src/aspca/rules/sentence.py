@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from aspca.harmless import level_text, name_text
 from aspca.linalg.arrays import Floats, Ints
-from aspca.preparation.feature import Feature, date_text, level_text, name_text
+from aspca.preparation.feature import Feature, date_text
 from aspca.rules.coefficients import USUAL
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ import pytest
 
 from aspca.cli.main import main
 from aspca.engines.source import Batch
-from aspca.jobs import csv_text
+from aspca.harmless import for_csv
 from aspca.jobs.columns import roles_of
 from aspca.jobs.detection import detect
 from aspca.jobs.errors import RequestError
@@ -23,6 +23,7 @@ from aspca.jobs.score_file import score_file, score_format, write_scores
 from aspca.jobs.settings import settings_of
 from aspca.jobs.table import ArrayTable
 from aspca.judging.model import Model
+from aspca.outputs import csv_text
 
 pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
 
@@ -178,7 +179,7 @@ def test_floats_of_all_sizes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert contents[0] == contents[1]
     # The slow, obvious twin.
     plain = [column.tolist() if isinstance(column, np.ndarray) else column for column in columns]
-    lines = [",".join(csv_text._quoted(csv_text.safe(cell)) for cell in row) + "\n" for row in zip(*plain, strict=True)]
+    lines = [",".join(csv_text._quoted(for_csv(cell)) for cell in row) + "\n" for row in zip(*plain, strict=True)]
     assert contents[0].decode() == '\'=r,v,b,"t,",n\n' + "".join(lines)
     writer = csv_text.CsvWriter(io.StringIO(), ["a", "b"])
     with pytest.raises(ValueError, match="the same number of cells"):

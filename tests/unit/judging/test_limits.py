@@ -11,6 +11,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from aspca.judging.scores import SCORES, score_variances, score_weights
 from scipy.stats import chi2, f, norm
 
 from aspca.judging.limits import (
@@ -29,7 +30,6 @@ from aspca.judging.limits import (
     rule_limits,
     score_limit,
 )
-from aspca.judging.scores import SCORES, score_variances, score_weights
 
 
 def twin(scores: np.ndarray, weights: np.ndarray, level: Fraction) -> float:

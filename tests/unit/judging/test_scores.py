@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
 from aspca.judging.scores import SCORES, score_variances, score_weights
 
 NONE = np.zeros(3)

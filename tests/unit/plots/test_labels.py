@@ -5,18 +5,19 @@ from __future__ import annotations
 import matplotlib.pyplot as plt
 import pytest
 
-from aspca.plots.labels import beside, harmless, number, share, short_names, shortened, wrapped
+from aspca.harmless import for_picture
+from aspca.plots.labels import beside, number, share, short_names, shortened, wrapped
 
 
 @pytest.mark.parametrize("name", ["$x^2$", r"$\frac{", r"a\$b$", "$", "$$", r"\$", r"\\$ $"])
 def test_dollars_are_drawn_as_dollars(name: str) -> None:
-    text = plt.figure().text(0, 0, harmless(name))
+    text = plt.figure().text(0, 0, for_picture(name))
     # What matplotlib makes of a text just before it draws it: the characters, and whether they are mathematics.
     assert text._preprocess_math(text.get_text()) == (name, False)
 
 
 def test_what_cannot_be_printed_is_spelled_out() -> None:
-    assert harmless("a\nb\t\u202e\ud800") == r"a\nb\t\u202e\ud800"
+    assert for_picture("a\nb\t\u202e\ud800") == r"a\nb\t\u202e\ud800"
 
 
 def test_the_middle_goes() -> None:

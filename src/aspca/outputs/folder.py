@@ -13,8 +13,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from aspca.files.staging import Taken, staged_beside
-from aspca.jobs.errors import RequestError
+from aspca.outputs.errors import OutputError
+from aspca.outputs.staging import Taken, force_to_disk, staged_beside
 
 # All that a folder of outputs may hold; a folder with anything else in it is somebody's own.
 OUTPUTS = frozenset(
@@ -37,7 +37,7 @@ def replaced_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
 
     Raises
     ------
-    RequestError
+    OutputError
         Something that is no folder of outputs is in the way.
     OSError
         It cannot be written.
@@ -49,7 +49,7 @@ def replaced_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
         try:
             yield staged
             for file in staged.rglob("*"):
-                _force_to_disk(file)
+                force_to_disk(file)
             # It may have been filled by others in the meantime.
             refuse_foreign(target)
             _put_in_place(staged, target)
@@ -65,19 +65,19 @@ def place_of(files: Sequence[str]) -> str:
 
 
 def refuse_foreign(path: str | os.PathLike[str]) -> None:
-    """Raise RequestError if replacing this folder would destroy what is not ours."""
+    """Raise OutputError if replacing this folder would destroy what is not ours."""
     folder = Path(os.path.realpath(path))
     if not folder.parent.is_dir():
-        raise RequestError(f"--output: there is no folder {str(folder.parent)!r} to write in; create it first.")
+        raise OutputError(f"--output: there is no folder {str(folder.parent)!r} to write in; create it first.")
     if folder.is_dir():
         strange = _strange(folder)
         if strange is not None:
-            raise RequestError(
+            raise OutputError(
                 f"{str(folder)!r} would be replaced as a whole, but holds {strange!r}, which is no output of aspca: "
                 "name another folder with --output."
             )
     elif os.path.lexists(folder):
-        raise RequestError(f"{str(folder)!r} is no folder, so outputs cannot be written there; name another.")
+        raise OutputError(f"{str(folder)!r} is no folder, so outputs cannot be written there; name another.")
 
 
 def _strange(folder: Path) -> str | None:
@@ -118,7 +118,7 @@ def _put_in_place(staged: Path, target: Path) -> None:
             raise
         os.rename(aside, staged)
     with contextlib.suppress(OSError):
-        _force_to_disk(target.parent)
+        force_to_disk(target.parent)
 
 
 def _swapped(one: Path, other: Path) -> bool:
@@ -136,13 +136,3 @@ def _swapped(one: Path, other: Path) -> bool:
     if failed and ctypes.get_errno() not in (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP):
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()), str(other))
     return not failed
-
-
-def _force_to_disk(path: Path) -> None:
-    if sys.platform == "win32":
-        return
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

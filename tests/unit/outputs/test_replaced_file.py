@@ -14,10 +14,10 @@ from typing import Any
 import pandas as pd
 import pytest
 
-import aspca.files.atomic
+import aspca.outputs.replaced_file
 from aspca import ASPCA
 from aspca.estimators.stored import load, save
-from aspca.files.atomic import write_atomically
+from aspca.outputs.replaced_file import replace_file
 
 
 class FullDisk:
@@ -59,7 +59,7 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_else(
     model = ASPCA(n_components=2).fit(table)
     expected: type[BaseException] = OSError
     if failure == "full disk":
-        monkeypatch.setattr(aspca.files.atomic, "open", FullDisk, raising=False)
+        monkeypatch.setattr(aspca.outputs.replaced_file, "open", FullDisk, raising=False)
     elif failure == "interrupt":
         expected = KeyboardInterrupt
 
@@ -103,9 +103,9 @@ def test_a_directory_that_is_not_there(fitted: ASPCA, tmp_path: Path) -> None:
 def test_a_killed_write_leaves_the_old_file_whole(moment: str, old: Path, table: pd.DataFrame) -> None:
     before = old.read_bytes()
     code = (
-        "import os, signal, sys; from aspca.files.atomic import write_atomically; "
+        "import os, signal, sys; from aspca.outputs.replaced_file import replace_file; "
         f"os.{moment} = lambda *a: os.kill(os.getpid(), signal.SIGKILL); "
-        "write_atomically(sys.argv[1], b'half')"
+        "replace_file(sys.argv[1], b'half')"
     )
     done = subprocess.run([sys.executable, "-c", code, str(old)], check=False)
     assert done.returncode == -signal.SIGKILL
@@ -113,7 +113,7 @@ def test_a_killed_write_leaves_the_old_file_whole(moment: str, old: Path, table:
     # The dead process could not tidy up; what it left does not stand in the way of the next.
     left = [name for name in os.listdir(old.parent) if name != "model.json"]
     assert all(name.startswith(".model.json.") and name.endswith(".tmp") for name in left)
-    write_atomically(old, b"new")
+    replace_file(old, b"new")
     assert old.read_bytes() == b"new"
 
 
@@ -132,7 +132,7 @@ def test_everything_is_on_the_disk_before_the_name_is(tmp_path: Path, monkeypatc
 
     monkeypatch.setattr(os, "fsync", recorded_fsync)
     monkeypatch.setattr(os, "replace", recorded_replace)
-    write_atomically(tmp_path / "file", b"12345")
+    replace_file(tmp_path / "file", b"12345")
     assert done == ["file of 5", "name", "directory"]
 
 
@@ -141,13 +141,13 @@ def test_permissions_and_links_are_kept(tmp_path: Path) -> None:
     real.write_bytes(b"old")
     real.chmod(0o640)
     link.symlink_to(real)
-    write_atomically(link, b"new")
+    replace_file(link, b"new")
     assert link.is_symlink()
     assert real.read_bytes() == b"new"
     assert stat.S_IMODE(real.stat().st_mode) == 0o640
     plain, ours = tmp_path / "plain", tmp_path / "ours"
     plain.touch()
-    write_atomically(ours, b"")
+    replace_file(ours, b"")
     assert ours.stat().st_mode == plain.stat().st_mode
 
 
@@ -156,6 +156,6 @@ def test_what_is_no_regular_file_is_not_replaced(tmp_path: Path) -> None:
     os.mkfifo(pipe)
     for target in (pipe, tmp_path):
         with pytest.raises(OSError, match="no regular file, so it cannot be replaced"):
-            write_atomically(target, b"new")
+            replace_file(target, b"new")
     assert pipe.is_fifo()
     assert [one.name for one in tmp_path.iterdir()] == ["pipe"]

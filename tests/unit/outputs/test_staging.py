@@ -11,17 +11,17 @@ from pathlib import Path
 
 import pytest
 
-from aspca.files import staging
-from aspca.files.atomic import replacing, write_atomically
-from aspca.jobs.folder import replaced_folder
+from aspca.outputs import staging
+from aspca.outputs.folder import replaced_folder
+from aspca.outputs.replaced_file import replace_file, replaced_bytes
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows locks no folders")
 
 # Writes half of a file beside its target, says where, and waits.
 WRITER = """
 import os, sys
-from aspca.files.atomic import replacing
-with replacing(sys.argv[1]) as stream:
+from aspca.outputs.replaced_file import replaced_bytes
+with replaced_bytes(sys.argv[1]) as stream:
     stream.write(b"half")
     stream.flush()
     print(*sorted(os.listdir()), flush=True)
@@ -53,9 +53,9 @@ def test_the_next_write_removes_what_a_killed_one_left(tmp_path: Path) -> None:
         killed.wait()
     assert hidden(tmp_path) == [left]
     # Another target is no reason to touch it.
-    write_atomically(tmp_path / "other", b"1")
+    replace_file(tmp_path / "other", b"1")
     assert hidden(tmp_path) == [left]
-    write_atomically(tmp_path / "file", b"2")
+    replace_file(tmp_path / "file", b"2")
     assert hidden(tmp_path) == []
 
 
@@ -64,7 +64,7 @@ def test_what_somebody_is_at_work_on_stays(tmp_path: Path) -> None:
         assert alive.stdout is not None
         assert alive.stdin is not None
         (theirs,) = alive.stdout.readline().split()
-        write_atomically(tmp_path / "file", b"ours")
+        replace_file(tmp_path / "file", b"ours")
         assert hidden(tmp_path) == [theirs]
         alive.stdin.write("\n")
         alive.stdin.flush()
@@ -79,11 +79,11 @@ def test_until_the_name_is_taken_too(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
     def replace_late(source: str, target: str) -> None:
         monkeypatch.setattr(os, "replace", replace)
-        write_atomically(target, b"another, in between")
+        replace_file(target, b"another, in between")
         replace(source, target)
 
     monkeypatch.setattr(os, "replace", replace_late)
-    write_atomically(tmp_path / "file", b"ours")
+    replace_file(tmp_path / "file", b"ours")
     assert (tmp_path / "file").read_bytes() == b"ours"
     assert hidden(tmp_path) == []
 
@@ -104,7 +104,7 @@ def test_one_taken_for_a_leftover_is_made_anew(tmp_path: Path, monkeypatch: pyte
 
     before = len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else 0
     monkeypatch.setattr(staging.fcntl, "flock", lock_late)
-    write_atomically(tmp_path / "file", b"ours")
+    replace_file(tmp_path / "file", b"ours")
     monkeypatch.undo()
     assert len(times) == 2
     assert (tmp_path / "file").read_bytes() == b"ours"
@@ -120,7 +120,7 @@ def test_where_nothing_can_be_locked_nothing_is_removed(tmp_path: Path, monkeypa
         raise OSError(95, "Operation not supported")
 
     monkeypatch.setattr(staging.fcntl, "flock", refused)
-    write_atomically(tmp_path / "file", b"ours")
+    replace_file(tmp_path / "file", b"ours")
     assert (tmp_path / "file").read_bytes() == b"ours"
     assert left.exists()
 
@@ -133,7 +133,7 @@ def test_only_our_own_names_are_touched(tmp_path: Path) -> None:
     (tmp_path / ".file.2222222222222222.tmp").mkdir()
     os.mkfifo(tmp_path / ".file.3333333333333333.tmp")
     (tmp_path / ".file.4444444444444444.tmp").touch()
-    write_atomically(tmp_path / "file", b"ours")
+    replace_file(tmp_path / "file", b"ours")
     assert set(os.listdir(tmp_path)) == {
         *others,
         "file",
@@ -144,7 +144,7 @@ def test_only_our_own_names_are_touched(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["x" * 255, "\u6c17" * 85, "\U0001f321" * 63])
 def test_the_longest_names(tmp_path: Path, name: str) -> None:
-    with replacing(tmp_path / name) as stream:
+    with replaced_bytes(tmp_path / name) as stream:
         (beside,) = hidden(tmp_path)
         assert len(os.fsencode(beside)) <= 255
         stream.write(b"1")
@@ -187,11 +187,11 @@ def test_a_folder_taken_for_a_leftover_is_made_anew(tmp_path: Path, monkeypatch:
 # Several at once, each a file and a folder again and again.
 CROWD = """
 import sys
-from aspca.files.atomic import write_atomically
-from aspca.jobs.folder import replaced_folder
+from aspca.outputs.replaced_file import replace_file
+from aspca.outputs.folder import replaced_folder
 for number in range(25):
     mark = sys.argv[1] + str(number)
-    write_atomically("file", mark.encode())
+    replace_file("file", mark.encode())
     with replaced_folder("out") as folder:
         (folder / "scores.csv").write_text(mark)
         (folder / "explanations.csv").write_text(mark)

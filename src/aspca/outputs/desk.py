@@ -12,9 +12,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy.typing as npt
 
-from aspca.engines.connection import connect, first_line
-from aspca.engines.interruptible import interruptible
-from aspca.engines.table import cursor_errors
+from aspca.database import connect, cursor_errors, first_line, interruptible
 
 if TYPE_CHECKING:
     import duckdb

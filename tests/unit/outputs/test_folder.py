@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from aspca.jobs import folder as module
-from aspca.jobs.errors import RequestError
-from aspca.jobs.folder import place_of, replaced_folder
-from aspca.jobs.replaced_file import replaced_file
+from aspca.outputs import folder as module
+from aspca.outputs.errors import OutputError
+from aspca.outputs.folder import place_of, replaced_folder
+from aspca.outputs.replaced_file import replaced_file
 
 
 def contents(path: Path) -> dict[str, str]:
@@ -82,7 +82,7 @@ def test_nobody_elses_folder_is_replaced(tmp_path: Path, strange: str) -> None:
     path = tmp_path / "mine" / strange
     path.parent.mkdir(parents=True)
     path.write_text("years of work")
-    with pytest.raises(RequestError, match="would be replaced as a whole"), replaced_folder(tmp_path / "mine"):
+    with pytest.raises(OutputError, match="would be replaced as a whole"), replaced_folder(tmp_path / "mine"):
         pytest.fail("it was offered")
     assert path.read_text() == "years of work"
 
@@ -108,7 +108,7 @@ def test_a_link_is_followed(tmp_path: Path) -> None:
 def test_where_no_folder_can_be(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     for path, words in ((tmp_path / "file", "is no folder"), (tmp_path / "no" / "where", "there is no folder")):
-        with pytest.raises(RequestError, match=words), replaced_folder(path):
+        with pytest.raises(OutputError, match=words), replaced_folder(path):
             pytest.fail("it was offered")
     assert (tmp_path / "file").read_text() == "x"
 
@@ -142,5 +142,5 @@ def test_one_file(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("path", ["/dev/null", ".", "no/where.csv"])
 def test_what_is_no_file_is_left_alone(path: str) -> None:
-    with pytest.raises(RequestError), replaced_file(path):
+    with pytest.raises(OutputError), replaced_file(path):
         pytest.fail("it was offered")

@@ -59,6 +59,17 @@ def staged_beside(target: str, make: Callable[[str], int | None], remove: Callab
             os.close(descriptor)
 
 
+def force_to_disk(path: str | os.PathLike[str]) -> None:
+    """Let a file's content, or the names in a folder, survive a crash, where the system can (Windows cannot)."""
+    if sys.platform == "win32":
+        return
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
 def _beginning(name: str) -> str:
     return f".{os.fsencode(name)[:_MOST_BYTES].decode('utf-8', 'ignore')}."
 

@@ -14,8 +14,7 @@ from types import FrameType
 
 import pytest
 
-from aspca.engines.connection import connect
-from aspca.engines.interruptible import interruptible
+from aspca.database import connect, interruptible
 from aspca.engines.table import Table, unreadable
 
 duckdb = pytest.importorskip("duckdb")

@@ -9,21 +9,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aspca.jobs.csv_text import CsvWriter, safe
+from aspca.harmless import for_csv
+from aspca.outputs.csv_text import CsvWriter
 
 
 @pytest.mark.parametrize("cell", ["=1+1", "+cmd", "-x", "@SUM(A1)", "\tx", "\r=1", "-1+1", "=", "-"])
 def test_formulas_are_text(cell: str) -> None:
-    assert safe(cell) == "'" + cell
+    assert for_csv(cell) == "'" + cell
 
 
 @pytest.mark.parametrize("cell", ["-5", "+3.25", "-1e-3", "web-1", "a=b", "", "0012"])
 def test_numbers_and_words_stay(cell: str) -> None:
-    assert safe(cell) == cell
+    assert for_csv(cell) == cell
 
 
 def test_values() -> None:
-    assert [safe(cell) for cell in (None, True, False, 3, -0.1)] == ["", "1", "0", "3", "-0.1"]
+    assert [for_csv(cell) for cell in (None, True, False, 3, -0.1)] == ["", "1", "0", "3", "-0.1"]
 
 
 @given(st.lists(st.tuples(st.text(), st.floats(allow_nan=False, allow_infinity=False)), min_size=1))

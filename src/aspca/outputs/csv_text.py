@@ -1,4 +1,4 @@
-"""CSV that a spreadsheet may open: names and cells are other people's text, and must not run as formulas."""
+"""CSV that a spreadsheet may open: whatever would run as a formula there is made harmless."""
 
 from __future__ import annotations
 
@@ -10,27 +10,11 @@ from typing import Any, TextIO
 import numpy as np
 import numpy.typing as npt
 
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
-# Begins as a formula does, and is none.
-_NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?")
+from aspca.harmless import for_csv
+
 _QUOTED = re.compile(r'[",\r\n]')
 # From so many cells on it pays to have them written by DuckDB.
 _MANY = 20_000
-
-
-def safe(cell: object) -> str:
-    """A cell as it reads: text that a spreadsheet would take for a formula gets a quote before it.
-
-    Numbers are in the fewest digits that are exact, yes and no are 1 and 0, a missing value is empty.
-    """
-    if cell is None:
-        return ""
-    if isinstance(cell, bool):
-        return "1" if cell else "0"
-    if isinstance(cell, int | float):
-        return repr(cell)
-    text = str(cell)
-    return f"'{text}" if text.startswith(_FORMULA) and not _NUMBER.fullmatch(text) else text
 
 
 class CsvWriter:
@@ -66,7 +50,7 @@ class CsvWriter:
             self._stream.write(_lines(made))
             return
         if self._desk is None:
-            from aspca.engines.writing import Desk
+            from aspca.outputs.desk import Desk
 
             self._desk = Desk()
         self._stream.write(self._desk.csv(made))
@@ -85,11 +69,11 @@ def _made(column: Sequence[object] | npt.NDArray[Any]) -> npt.NDArray[Any]:
     texts = np.empty(len(column), dtype=object)
     for place, cell in enumerate(column):
         if type(cell) is not str:
-            texts[place] = _quoted(safe(cell))
+            texts[place] = _quoted(for_csv(cell))
             continue
         text = known.get(cell)
         if text is None:
-            text = known[cell] = _quoted(safe(cell))
+            text = known[cell] = _quoted(for_csv(cell))
         texts[place] = text
     return texts
 

@@ -1,0 +1,78 @@
+"""Other people's text, made harmless for where it goes: names, cells and paths are data, and never act.
+
+One function per place. Nothing is lost: each shows what the text is, and none changes plain words.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+
+# What a spreadsheet takes for the beginning of a formula.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+# Begins as a formula does, and is none.
+_NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?")
+# Whatever Markdown, or HTML inside it, would act on.
+_ACTIVE = re.compile(r"([\\`*_{}\[\]<>()#+!|~&$-])")
+_PLAIN_NAME = re.compile(r"[^\W\d][\w.]*")
+# A date with its time of day is plain too.
+_PLAIN_LEVEL = re.compile(r"[\w.+-]+|[\d-]+ \d\d:\d\d:\d\d")
+
+
+def for_terminal(text: object) -> str:
+    """On one line, whatever a terminal would act on spelled out; letters of all languages stay."""
+    return "".join(sign if sign.isprintable() else ascii(sign)[1:-1] for sign in str(text))
+
+
+def for_csv(cell: object) -> str:
+    """A cell as it reads: text that a spreadsheet would take for a formula gets a quote before it.
+
+    Numbers are in the fewest digits that are exact, yes and no are 1 and 0, a missing value is empty.
+    """
+    if cell is None:
+        return ""
+    if isinstance(cell, bool):
+        return "1" if cell else "0"
+    if isinstance(cell, int | float):
+        return repr(cell)
+    text = str(cell)
+    return f"'{text}" if text.startswith(_FORMULA) and not _NUMBER.fullmatch(text) else text
+
+
+def for_markdown(text: str) -> str:
+    """Text that Markdown shows as it is."""
+    return _ACTIVE.sub(r"\\\1", text)
+
+
+def for_html(text: str) -> str:
+    """Text that HTML shows as it is, between tags or in an attribute."""
+    return html.escape(text)
+
+
+def for_picture(text: str) -> str:
+    """Text that matplotlib draws as it stands: every dollar sign escaped, what cannot be printed spelled out."""
+    return for_terminal(text).replace("$", r"\$")
+
+
+def name_text(name: str) -> str:
+    """A column's name inside a sentence: in brackets unless it is a plain word, such as ``[disk % used]``.
+
+    A bracket inside is doubled, and what cannot be printed is written as an escape, so that a sentence stays on its
+    line and reads in one way only.
+    """
+    return name if _PLAIN_NAME.fullmatch(name) else _bracketed(name)
+
+
+def level_text(level: str) -> str:
+    """A category inside a sentence, in brackets unless it is one plain word or number."""
+    return level if _PLAIN_LEVEL.fullmatch(level) else _bracketed(level)
+
+
+def quoted(text: object, longest: int = 40) -> str:
+    """A cell or a name inside an error's sentence: in quotes, on one line, cut where it is long."""
+    whole = str(text)
+    return for_terminal(repr(whole if len(whole) <= longest else whole[: longest - 3] + "..."))
+
+
+def _bracketed(text: str) -> str:
+    return f"[{for_terminal(text).replace(']', ']]')}]"

@@ -1,0 +1,99 @@
+"""A file that is replaced as a whole: the old one or the new one, never a part of either."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import io
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import BinaryIO, TextIO
+
+from aspca.outputs.errors import OutputError
+from aspca.outputs.staging import force_to_disk, staged_beside
+
+
+def replace_file(path: str | os.PathLike[str], data: bytes) -> None:
+    """Write a file so that no reader, crash or full disk ever sees a part of it; see `replaced_bytes`."""
+    with replaced_bytes(path) as stream:
+        stream.write(data)
+
+
+@contextlib.contextmanager
+def replaced_file(path: str | os.PathLike[str]) -> Iterator[TextIO]:
+    """A text stream whose content takes the place of the file at `path` once all is written.
+
+    Raises
+    ------
+    OutputError
+        What is there is no regular file.
+    OSError
+        It cannot be written; the old file is as it was.
+    """
+    refuse_special(path)
+    with replaced_bytes(path) as binary:
+        stream = io.TextIOWrapper(binary, encoding="utf-8", newline="")
+        try:
+            yield stream
+        finally:
+            # Flushed but not closed: what is beneath is still to be forced to the disk.
+            stream.detach()
+
+
+@contextlib.contextmanager
+def replaced_bytes(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """A stream whose content takes the place of the file at `path` once all is written.
+
+    It goes to a new file in the same directory, is forced to the disk, and then takes the old file's name. A link is
+    followed; an existing file's permissions are kept; a new file has those that the process gives its files. What
+    processes that were killed in the middle of this left beside the file is removed.
+
+    Raises
+    ------
+    OSError
+        Nothing was changed, and no temporary file is left. So too for a device or a pipe, whose place no file should
+        take.
+    """
+    target = os.path.realpath(path)
+    if os.path.exists(target) and not os.path.isfile(target):
+        raise OSError(errno.EINVAL, "no regular file, so it cannot be replaced; name another", str(path))
+    descriptor = -1
+
+    def make(new: str) -> int | None:
+        nonlocal descriptor
+        if descriptor >= 0:
+            os.close(descriptor)
+        # O_EXCL: whatever else has that name, such as a link laid out for us, is not written through.
+        descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
+        # A second one keeps the lock until the file has its name; Windows renames no file that is open.
+        return None if os.name == "nt" else os.dup(descriptor)
+
+    with staged_beside(target, make, os.unlink) as temporary:
+        try:
+            with open(descriptor, "wb") as stream:
+                with contextlib.suppress(FileNotFoundError):
+                    os.chmod(temporary, os.stat(target).st_mode & 0o7777)
+                yield stream
+                stream.flush()
+                os.fsync(stream.fileno())
+            os.replace(temporary, target)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.unlink(temporary)
+            raise
+    # The new file is whole and in place by now: some file systems refuse this, and there is nothing to undo.
+    with contextlib.suppress(OSError):
+        force_to_disk(os.path.dirname(target))
+
+
+def refuse_special(path: str | os.PathLike[str], inputs: Sequence[str] = ()) -> None:
+    """Raise OutputError for a folder, a device, a pipe or one of the inputs, whose place no output should take."""
+    target = Path(os.path.realpath(path))
+    # A NUL would be refused here with other words than the reader has for it.
+    if any(os.path.realpath(one) == str(target) for one in inputs if "\0" not in one):
+        raise OutputError(f"{str(path)!r} is read from, so it cannot be written to as well; name another file.")
+    if not target.parent.is_dir():
+        raise OutputError(f"There is no folder {str(target.parent)!r} to write {target.name!r} in; create it first.")
+    if target.exists() and not target.is_file():
+        raise OutputError(f"{str(path)!r} is no regular file, so it cannot be replaced; name another, or - for stdout.")
