@@ -1,16 +1,20 @@
 """From a vector of a subspace to a rule: terms that are zero up to the rule's own noise dropped, the rest refitted.
 
-Notation: V (p, d) an orthonormal basis of the subspace, C the covariance, j the pivot feature of a vector.
+Everything is in units of the features' deviations: z = w times the deviations has the variance z'Rz. So columns of any
+scales are treated alike.
+
+Notation: R (p, p) the correlations, z (p,) a vector in these units, j its pivot feature.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from aspca.linalg.arrays import Floats, Ints
-from aspca.subspace.space import unresolved_variance
 
 # A term is noise if the rule without it, refitted, varies by at most this much more (a share of the rule's variance).
 _NOISE = 0.25
@@ -20,85 +24,168 @@ _LEAVES = 0.1
 _SAME_RULE = 0.95
 # Of the terms that matter least, this many are tried in turn.
 _TRIES = 3
+# An entry of a search's vector below this share of the largest is left out from the start.
+_ZERO = 1e-5
+# First only those above this share are considered: the terms of a rule, if they suffice.
+_VISIBLE = 0.03
+# ... with which it may vary by this factor more: a vector of a subspace gains by what it has of other rules.
+_LOOSER = 2.0
+# From more terms than this none is dropped one by one: nobody reads such a rule, and it would take seconds.
+_SINGLY = 48
+# A residual variance below this share of the variance it is left of is computed anew.
+_CANCELLED = 1e-6
+_EPS = float(np.finfo(np.float64).eps)
 
 
-def without_noise(vector: Floats, V: Floats, C: Floats, pivot: int) -> Floats:
-    """A vector without the terms that are zero up to its noise, the others refitted; of unit length.
+@dataclass(frozen=True, eq=False)
+class Refit:
+    """Features, and the subspaces that rules on them must not leave.
 
-    The refit regresses the pivot on the other features: of all coefficients, the ones of least variance.
+    Attributes
+    ----------
+    R : ndarray of shape (p, p)
+        Correlations; rows of constants are zero.
+    weights : ndarray of shape (p,)
+        What a feature was divided by: its deviation, or for a constant any positive number.
+    bases : tuple of ndarray of shape (p, c)
+        Orthonormal bases of the subspaces, of vectors w = z / weights.
     """
-    vector = vector / vector[pivot]
-    kept = np.flatnonzero(vector)
-    kept = kept[kept != pivot]
-    w = _regressed(C, pivot, kept)
-    if kept.size == 0 or not inside(w, V):
-        return np.asarray(vector / np.linalg.norm(vector))
-    floor = unresolved_variance(np.abs(w), C)
-    least = max(float(w @ C @ w), floor)
-    most = (1.0 + _NOISE) * min(max(float(vector @ C @ vector), floor), 2.0 * least)
-    while kept.size:
-        for dropped in _by_loss(w, C, kept):
-            fewer = np.delete(kept, dropped)
-            refitted = _regressed(C, pivot, fewer)
-            if float(refitted @ C @ refitted) <= most and inside(refitted, V):
-                kept, w = fewer, refitted
+
+    R: Floats
+    weights: Floats
+    bases: tuple[Floats, ...]
+
+    @cached_property
+    def _ridged(self) -> Floats:
+        """R made definite by what rounding leaves open: duplicates share their coefficient."""
+        size = np.diag(self.R)
+        return np.asarray(self.R + np.diag(4.0 * len(self.R) * _EPS * np.where(size > 0.0, size, 1.0)))
+
+    @cached_property
+    def _known(self) -> dict[tuple[int, ...], Floats]:
+        """Rules by the features that the refit began with: many pivots lead to the same ones."""
+        return {}
+
+    def inside(self, z: Floats) -> bool:
+        """Whether a vector leaves none of the subspaces by more than an angle of 0.1 (its sine)."""
+        used = np.flatnonzero(z)
+        w = z[used] / self.weights[used]
+        length = float(w @ w)
+        # What a sum of squares in float64 leaves open is no angle.
+        least = (1.0 - _LEAVES**2 - 1e-12) * length
+        return all(float(np.square(w @ basis[used]).sum()) >= least for basis in self.bases)
+
+    def variance(self, z: Floats) -> float:
+        used = np.flatnonzero(z)
+        return float(z[used] @ self.R[used[:, None], used] @ z[used])
+
+    def unresolved(self, z: Floats) -> float:
+        """The variance of z that rounding of the covariance alone may show."""
+        used = np.flatnonzero(z)
+        size = np.abs(z[used])
+        return float(4.0 * z.size * _EPS * (size @ np.abs(self.R[used[:, None], used]) @ size))
+
+    def without_noise(self, z: Floats, pivot: int) -> Floats | None:
+        """A vector without the terms that are zero up to its noise, the others refitted; its largest entry is 1 or -1.
+
+        The refit regresses the pivot on the other features: of all coefficients, the ones of least variance. Where the
+        vector is exact (its variance is what rounding may show), so is what is left of it. None where the refit leaves
+        the subspace even with all terms.
+        """
+        z = z / z[pivot]
+        size = np.abs(z)
+        largest = float(size.max())
+        others = np.flatnonzero(size > _ZERO * largest)
+        others = others[others != pivot]
+        # The largest first, the earlier of equal ones: not by rounding.
+        others = others[np.argsort(-np.round(size[others] / largest, 9), kind="stable")]
+        own = self.variance(z)
+        exact = own <= self._floor(z, own)
+        own = max(own, self._floor(z, 0.0))
+        visible = others[: int((size[others] > _VISIBLE * largest).sum())]
+        for terms, looser in ((visible, 1.0 if exact else _LOOSER), (others, 1.0)):
+            fitted, variance = self._regressed(pivot, terms)
+            floor = self._floor(fitted, variance)
+            if max(variance, floor) <= (1.0 + _NOISE) * looser * own and self.inside(fitted):
+                most = (1.0 + _NOISE) * min(looser * own, max(variance, floor))
+                return self._reduced(pivot, terms, fitted, variance, most, variance <= floor)
+        return None
+
+    def _floor(self, z: Floats, variance: float) -> float:
+        """What rounding may show of a vector's variance; zero where that is clearly less."""
+        return self.unresolved(z) if variance <= 4.0 * z.size * _EPS * float(np.abs(z).sum()) ** 2 else 0.0
+
+    def _reduced(self, pivot: int, terms: Ints, fitted: Floats, variance: float, most: float, exact: bool) -> Floats:
+        """A rule on as few of the terms as found whose variance is at most `most`, or exact."""
+
+        def holds(one: Floats, variance: float) -> bool:
+            return variance <= (self.unresolved(one) if exact else most) and self.inside(one)
+
+        count = 1
+        kept = terms
+        while count < terms.size:
+            some, its_variance = self._regressed(pivot, terms[:count])
+            if holds(some, its_variance):
+                kept, fitted, variance = terms[:count], some, its_variance
                 break
-        else:
-            break
-    balanced = _balanced(w, C)
-    w = balanced if inside(balanced, V) else w
-    return np.asarray(w / np.linalg.norm(w))
+            count = max(count + 1, (5 * count) // 4)
+        begun = tuple(sorted([pivot, *kept.tolist()]))
+        if begun in self._known:
+            return self._known[begun]
+        while kept.size:
+            for dropped in self._by_loss(fitted, kept, most - variance):
+                fewer = np.delete(kept, dropped)
+                some, its_variance = self._regressed(pivot, fewer)
+                if holds(some, its_variance):
+                    kept, fitted, variance = fewer, some, its_variance
+                    break
+            else:
+                break
+        balanced = self._balanced(fitted)
+        self._known[begun] = _scaled(balanced if self.inside(balanced) else fitted)
+        return self._known[begun]
+
+    def _regressed(self, pivot: int, kept: Ints) -> tuple[Floats, float]:
+        """The pivot minus its regression on the features kept, and its variance."""
+        z = np.zeros(len(self.R))
+        z[pivot] = 1.0
+        z[kept] = -np.linalg.solve(self._ridged[kept[:, None], kept], self.R[kept, pivot])
+        variance = float(self.R[pivot, pivot] + z[kept] @ self.R[kept, pivot])
+        # Little is left of large terms: the difference has lost its digits.
+        return z, variance if variance > _CANCELLED * self.R[pivot, pivot] else self.variance(z)
+
+    def _by_loss(self, z: Floats, kept: Ints, room: float) -> Iterator[Ints]:
+        """What to drop next, as positions: of the terms whose loss raises the variance least, as many as may, half...
+
+        Then the next few, one by one: the first may be the one that keeps the rule in the subspace.
+        """
+        loss = np.square(z[kept]) / np.diag(np.linalg.inv(self._ridged[kept[:, None], kept]))
+        order = np.argsort(loss, kind="stable")
+        # Half of those whose losses, were they independent, fit into what the variance may rise by.
+        many = (int((np.cumsum(loss[order]) <= room).sum()) + 1) // 2
+        while many > max(1, kept.size // _SINGLY):
+            yield order[:many]
+            many //= 2
+        if kept.size <= _SINGLY:
+            yield from order[:_TRIES, None]
+
+    def _balanced(self, z: Floats) -> Floats:
+        """The rule of least variance on the same features that prefers none of them, if it is still the same rule.
+
+        A regression takes all noise to be the pivot's, which shrinks the other coefficients. The lowest eigenvector of
+        the correlations shares the noise out.
+        """
+        used = np.flatnonzero(z)
+        G = self.R[used[:, None], used]
+        if used.size == 1 or np.diag(G).min() == 0.0:
+            return z
+        lowest = np.linalg.eigh(G)[1][:, 0]
+        if abs(float(lowest @ z[used])) < _SAME_RULE * float(np.linalg.norm(z[used])):
+            return z
+        balanced = np.zeros(z.size)
+        balanced[used] = lowest
+        return balanced
 
 
-def _balanced(w: Floats, C: Floats) -> Floats:
-    """The rule of least variance on the same features that prefers none of them, if it is still the same rule.
-
-    A regression takes all noise to be the pivot's, which shrinks the other coefficients. The lowest eigenvector of the
-    correlations shares the noise out.
-    """
-    support = np.flatnonzero(w)
-    deviations = np.sqrt(np.diag(C)[support])
-    if support.size == 1 or deviations.min() == 0.0:
-        return w
-    correlation = C[np.ix_(support, support)] / deviations[:, None] / deviations
-    lowest = np.linalg.eigh(correlation)[1][:, 0]
-    moved = w[support] * deviations
-    if abs(float(lowest @ moved)) < _SAME_RULE * float(np.linalg.norm(moved)):
-        return w
-    balanced = np.zeros(w.size)
-    balanced[support] = lowest / deviations
-    return np.asarray(balanced / np.abs(balanced).max(), dtype=np.float64)
-
-
-def _ridged(C: Floats, kept: Ints) -> Floats:
-    """C on the features kept, made definite by what rounding leaves open: duplicates share their coefficient."""
-    G = C[np.ix_(kept, kept)]
-    size = np.diag(G)
-    G[np.diag_indices_from(G)] += 4.0 * C.shape[0] * np.finfo(np.float64).eps * np.where(size > 0.0, size, 1.0)
-    return G
-
-
-def _regressed(C: Floats, pivot: int, kept: Ints) -> Floats:
-    w = np.zeros(C.shape[0])
-    w[pivot] = 1.0
-    w[kept] = -np.linalg.solve(_ridged(C, kept), C[kept, pivot])
-    return w
-
-
-def _by_loss(w: Floats, C: Floats, kept: Ints) -> Iterator[Ints]:
-    """What to drop next, as positions: the terms whose loss raises the variance least, all, half, a quarter of them...
-
-    Then the next few, one by one: the first may be the one that keeps the rule in the subspace.
-    """
-    loss = w[kept] ** 2 / np.diag(np.linalg.inv(_ridged(C, kept)))
-    order = np.argsort(loss, kind="stable")
-    many = kept.size
-    while many:
-        yield order[:many]
-        many //= 2
-    yield from order[1:_TRIES, None]
-
-
-def inside(w: Floats, V: Floats) -> bool:
-    """Whether a vector leaves the span of the orthonormal V by no more than an angle of 0.1 (its sine)."""
-    return bool(np.linalg.norm(w - V @ (V.T @ w)) <= _LEAVES * np.linalg.norm(w))
+def _scaled(z: Floats) -> Floats:
+    return np.asarray(z / np.abs(z).max(), dtype=np.float64)

@@ -1,14 +1,12 @@
-"""Search for the sparsest vectors of a subspace: linear programs, each with one way of ruling zero out.
+"""Search for the sparsest vectors of a subspace: programs (`programs`), each with one way of ruling zero out.
 
-All are min ||z||_1 over z = Uq with a'q = 1, some entries of z forced to zero. By duality that is max t with U'y = ta
-and |y_j| <= 1 (any y_j where z_j is forced to zero), and q the multipliers of the equations: d rows, p + 1 columns.
-
-* pivots: a is a row of U, so z_j = 1. One program per feature.
-* deflation: a'q is the share of one rule found, so z is that rule plus any of the others.
+* pivots: z_j = 1. One program per feature.
+* deflation: the share of one rule found is fixed, so z is that rule plus any of the others.
 * branching: one feature of a rule found is forced to zero, another is the pivot. It finds rules that no pivot shows,
-  because a vector with more features has a lower l1 norm.
+  because a vector with more features has a lower norm.
+* combination: a rule found minus a multiple of another.
 
-Notation: U (p, d) an orthonormal basis of the subspace in units of the features' deviations.
+Notation: U (p, c) an orthonormal basis of the subspace in units of the features' deviations.
 """
 
 from __future__ import annotations
@@ -16,136 +14,172 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from scipy.optimize import linprog
 
 from aspca.linalg.arrays import Floats, Ints
-from aspca.rules.refit import without_noise
+from aspca.rules.choice import Candidate, Pool, candidate
+from aspca.rules.programs import sparse_vectors
+from aspca.rules.refit import Refit
 
-# An entry of a linear program's solution below this share of the largest is its rounding.
-_ZERO = 1e-7
 # A feature whose part in the subspace is below this is no pivot: a rule it is largest in would have 400 features.
 _FAINT = 0.05
+# Up to so many directions are candidates themselves.
+_FEW = 4
 # A program after the pivots' is followed up if its vector has not many more features than the rule it started from,
 # not counting entries below this share of the largest.
 _SMALL, _MORE = 0.03, 2
 # Only rules with this many features are branched on, and only on so many of their largest entries.
 _BRANCHED, _LARGEST = 4, 4
+# Rules with more features are not improved: they are what any subspace holds.
+_LONG = 32
 # Rounds of deflation and of branching; each ends with a new choice, and the last is the one that changes nothing.
 _ROUNDS = 2
-# Programs after the pivots', per feature; and over all, times the entries of U.
-_EXTRA, _MOST_WORK = 2, 2_000_000
+# Programs after the pivots', per feature.
+_EXTRA = 2
+# Rules with at most so many features are subtracted from each other; coefficients whose ratios are alike to this share
+# cancel; and so many rounds of it.
+_COMBINED, _ALIKE, _COMBINATIONS = 12, 0.05, 4
 
-Choose = Callable[[list[Floats]], Floats]
+Choose = Callable[[], list[Candidate]]
 
 
-def sparsest(V: Floats, C: Floats, weights: Floats, earlier: list[Floats], fixed: int, choose: Choose) -> list[Floats]:
-    """Candidates for rules in the span of V (p, d), those of `earlier` included.
+def search(V: Floats, refit: Refit, pool: Pool, fixed: int, choose: Choose) -> list[Candidate]:
+    """Fill `pool` with candidates for rules in the span of V (p, c); the last choice.
 
     Parameters
     ----------
-    C : ndarray of shape (p, p)
-        Covariance.
-    weights : ndarray of shape (p,)
-        Positive deviations of the features.
-    earlier : list of ndarray of shape (p,)
-        Candidates known before.
     fixed : int
         As many rules, the first that `choose` returns, are not improved.
     choose : callable
-        From candidates to rules (p, d), independent ones.
+        From the candidates in the pool to c independent ones.
     """
-    search = _Search(V, C, weights, earlier)
-    chosen = search.deflate(choose(search.pool), fixed, choose)
+    found = _Search(V, refit, pool)
+    chosen = found.deflate(choose(), fixed, choose)
     for _ in range(_ROUNDS):
-        if not search.branch(chosen, fixed):
+        if not found.branch(chosen, fixed):
             break
-        better = choose(search.pool)
-        if np.array_equal(better, chosen):
+        better = choose()
+        if _same(better, chosen):
             break
-        chosen = search.deflate(better, fixed, choose)
-    return search.pool
+        chosen = found.deflate(better, fixed, choose)
+    for _ in range(_COMBINATIONS):
+        found.combine(chosen, fixed)
+        better = choose()
+        if _same(better, chosen):
+            break
+        chosen = better
+    return chosen
 
 
 class _Search:
-    """The candidates so far, and how many programs may still be solved."""
+    """Where candidates go, and how many programs may still be solved."""
 
-    def __init__(self, V: Floats, C: Floats, weights: Floats, earlier: list[Floats]) -> None:
-        self.V, self.C, self.weights = V, C, weights
-        self.U = np.asarray(np.linalg.qr(V * weights[:, None])[0], dtype=np.float64)
-        self.left = min(_EXTRA * V.shape[0], _MOST_WORK // V.size)
+    def __init__(self, V: Floats, refit: Refit, pool: Pool) -> None:
+        self.refit, self.pool = refit, pool
+        self.U = np.asarray(np.linalg.qr(V * refit.weights[:, None])[0], dtype=np.float64)
+        self.left = _EXTRA * V.shape[0]
         self.tried: set[tuple[int, int]] = set()
-        self.pool = [*earlier, *V.T]
-        for column in V.T:
-            self._add(column * weights, int(np.argmax(np.abs(column) * weights)))
-        # A line holds one vector only: nothing to search.
-        for pivot in np.flatnonzero(np.linalg.norm(self.U, axis=1) > _FAINT) if V.shape[1] > 1 else ():
-            z = _lowest_norm(self.U, self.U[pivot])
-            if z is not None:
-                self._add(z, int(pivot))
+        # A line holds one vector only, and a basis of few may show it too.
+        for z in (V * refit.weights[:, None]).T if V.shape[1] <= _FEW else ():
+            self._add(z, int(np.argmax(np.abs(z))))
+        if V.shape[1] > 1:
+            pivots = np.flatnonzero(np.linalg.norm(self.U, axis=1) > _FAINT)
+            for z, pivot in zip(sparse_vectors(self.U, self.U[pivots].T).T, pivots.tolist(), strict=True):
+                self._add(z, pivot)
 
     def _add(self, z: Floats, pivot: int) -> None:
-        self.pool.append(without_noise(z / self.weights, self.V, self.C, pivot))
+        rule = self.refit.without_noise(z, pivot)
+        if rule is None:
+            # Nothing is noise: at least as many zeros as any subspace of this dimension has room for.
+            corner = self._corner(z)
+            rule = self.refit.without_noise(corner, int(np.argmax(np.abs(corner))))
+            rule = corner if rule is None else rule
+        self.pool.add(candidate(rule, self.refit))
 
-    def deflate(self, chosen: Floats, fixed: int, choose: Choose) -> Floats:
+    def _corner(self, z: Floats) -> Floats:
+        """The vector of the subspace that is zero where z is smallest, in as many entries as can be chosen."""
+        c = self.U.shape[1]
+        smallest = np.argsort(np.round(np.abs(z) / np.abs(z).max(), 9), kind="stable")[: c - 1]
+        corner = self.U @ np.linalg.qr(self.U[smallest].T, mode="complete")[0][:, -1]
+        corner[smallest] = 0.0
+        return np.asarray(corner / np.abs(corner).max(), dtype=np.float64)
+
+    def deflate(self, chosen: list[Candidate], fixed: int, choose: Choose) -> list[Candidate]:
         """Each rule plus any of the others; the new choice."""
         for _ in range(_ROUNDS):
+            sizes = np.array([len(one.support) for one in chosen])
+            tried = _largest_first(sizes, fixed, least=3)[: self.left]
+            if not tried:
+                break
+            self.left -= len(tried)
             # Row k is zero on all rules but the k-th.
-            shares = np.linalg.inv(self.U.T @ (chosen * self.weights[:, None]))
-            sizes = (chosen != 0).sum(axis=0)
-            for k in _largest_first(sizes, fixed, least=3):
-                if self.left > 0:
-                    self.left -= 1
-                    z = _lowest_norm(self.U, shares[k] / np.linalg.norm(shares[k]))
-                    if z is not None and _size(z) <= sizes[k] + _MORE:
-                        self._add(z, int(np.argmax(np.abs(z))))
-            better = choose(self.pool)
-            if np.array_equal(better, chosen):
+            dual = np.linalg.inv(self.U.T @ np.column_stack([one.z for one in chosen]))[tried]
+            shares = np.asarray(dual / np.linalg.norm(dual, axis=1, keepdims=True), dtype=np.float64)
+            for z, k in zip(sparse_vectors(self.U, shares.T).T, tried, strict=True):
+                if _size(z) <= sizes[k] + _MORE:
+                    self._add(z, int(np.argmax(np.abs(z))))
+            better = choose()
+            if _same(better, chosen):
                 break
             chosen = better
         return chosen
 
-    def branch(self, chosen: Floats, fixed: int) -> bool:
+    def branch(self, chosen: list[Candidate], fixed: int) -> bool:
         """Each rule without one of its features; whether there was anything to try."""
-        before = self.left
-        sizes = (chosen != 0).sum(axis=0)
+        sizes = np.array([len(one.support) for one in chosen])
+        tries: list[tuple[int, int, int]] = []
         for k in _largest_first(sizes, fixed, least=_BRANCHED):
-            largest = np.argsort(-np.abs(chosen[:, k] * self.weights), kind="stable")[:_LARGEST].tolist()
+            largest = np.argsort(-np.round(np.abs(chosen[k].z), 9), kind="stable")[:_LARGEST].tolist()
             for barred, pivot in ((j, i) for j in largest for i in largest if i != j):
-                if self.left > 0 and (barred, pivot) not in self.tried:
+                if len(tries) < self.left and (barred, pivot) not in self.tried:
                     self.tried.add((barred, pivot))
-                    self.left -= 1
-                    z = _lowest_norm(self.U, self.U[pivot], barred)
-                    if z is not None and z[pivot] != 0.0 and _size(z) <= sizes[k]:
-                        self._add(z, pivot)
-        return bool(self.left < before)
+                    tries.append((k, barred, pivot))
+        self.left -= len(tries)
+        if tries:
+            pivots, barred = (np.array([one[i] for one in tries]) for i in (2, 1))
+            found = sparse_vectors(self.U, self.U[pivots].T, barred)
+            for z, (k, without, pivot) in zip(found.T, tries, strict=True):
+                z[without] = 0.0
+                if z[pivot] != 0.0 and _size(z) <= sizes[k]:
+                    self._add(z, pivot)
+        return bool(tries)
+
+    def combine(self, chosen: list[Candidate], fixed: int) -> None:
+        """Each rule minus what another has in common with it, where that leaves no more features.
+
+        Programs take sums of rules for rules where they have as few features; and beside A = B, they see no difference
+        between D = B + C and D = A + C, of which one is the tighter.
+        """
+        present = np.array([one.z for one in chosen]) != 0
+        shared = present.astype(np.int64) @ present.T.astype(np.int64)
+        sizes = np.diag(shared)
+        # Features that come in must be matched by as many that cancel.
+        tried = (shared > 0) & (sizes[None, :] - shared <= shared)
+        tried &= (sizes[:, None] > 2) & (np.maximum(sizes[:, None], sizes[None, :]) <= _COMBINED)
+        tried[:fixed] = False
+        np.fill_diagonal(tried, False)
+        for k, other in zip(*np.nonzero(tried), strict=True):
+            one, pair = chosen[k], chosen[other]
+            both = np.flatnonzero(present[k] & present[other])
+            ratios = one.z[both] / pair.z[both]
+            for ratio in ratios:
+                if (np.abs(ratios - ratio) <= _ALIKE * abs(ratio)).sum() >= sizes[other] - shared[k, other]:
+                    z = one.z - ratio * pair.z
+                    z[both[np.abs(ratios - ratio) <= _ALIKE * abs(ratio)]] = 0.0
+                    if z.any() and np.count_nonzero(z) <= sizes[k]:
+                        rule = self.refit.without_noise(z, int(np.argmax(np.abs(z))))
+                        # Both may leave the subspace a little, and their difference more than that.
+                        if rule is not None:
+                            self.pool.add(candidate(rule, self.refit))
+
+
+def _same(one: list[Candidate], other: list[Candidate]) -> bool:
+    return all(a is b for a, b in zip(one, other, strict=True))
 
 
 def _largest_first(sizes: Ints, fixed: int, least: int) -> list[int]:
-    return sorted((k for k in range(fixed, sizes.size) if sizes[k] >= least), key=lambda k: -sizes[k])
+    return sorted((k for k in range(fixed, sizes.size) if least <= sizes[k] <= _LONG), key=lambda k: -sizes[k])
 
 
 def _size(z: Floats) -> int:
     size = np.abs(z)
     return int((size > _SMALL * size.max()).sum())
-
-
-def _lowest_norm(U: Floats, a: Floats, barred: int | None = None) -> Floats | None:
-    """The vector Uq of least l1 norm with a'q = 1, up to its sign; None if there is none or the solver gives up."""
-    p, d = U.shape
-    bound = np.append(np.ones(p), np.inf)
-    if barred is not None:
-        bound[barred] = np.inf
-    done = linprog(
-        np.append(np.zeros(p), -1.0),
-        A_eq=np.column_stack([U.T, -a]),
-        b_eq=np.zeros(d),
-        bounds=list(zip((-bound).tolist(), bound.tolist(), strict=True)),
-        method="highs-ds",
-    )
-    if done.x is None or not done.success:
-        return None
-    z = U @ done.eqlin.marginals
-    if barred is not None:
-        z[barred] = 0.0
-    size = np.abs(z)
-    return np.asarray(np.where(size > _ZERO * size.max(), z, 0.0)) if size.max() > 0.0 else None
