@@ -113,5 +113,6 @@ def check_weights(at: Field, weights: Floats, score: str) -> None:
     allowed = f'of full rank with a positive diagonal, as score is "{score}"'
     at.require((np.diag(weights) > 0.0).all(), allowed, "a matrix without")
     # In units of its rows, which are the rules' spreads.
-    relative = weights / np.abs(weights).max(axis=1, keepdims=True)
-    at.require(np.linalg.matrix_rank(relative) == len(weights), allowed, "a matrix without")
+    relative = weights / np.abs(weights).max(axis=1, keepdims=True, initial=1e-300)
+    full = not weights.size or np.linalg.matrix_rank(relative) == len(weights)
+    at.require(full, allowed, "a matrix without")

@@ -117,13 +117,14 @@ def contents_of(top: Field) -> Contents:
     settings = settings_of(at["settings"], d)
     subspace = subspace_of(subspace_at, settings, p, d)
     space, moments = _training(at["training"], settings, preparation, private, estimated=gaps is not None)
-    table = _rules(at["rules"], p, d)
-    metric = _metric(at["metric"], settings, p, d)
+    table = _rules(at["rules"], p)
+    m = len(table)
+    metric = _metric(at["metric"], settings, p, m)
     limits = at["limits"].members("total", "rules", "lift", "calibration")
     lift = None if limits["lift"].absent else float(limits["lift"].number(0.0, math.inf, infinite=True))
     limits["lift"].require(settings.alarm == "any" or lift is None, 'null where the alarm is not "any"', "a number")
-    alarms = limits_of(limits, settings, d, private, lift)
-    widenings = None if at["widenings"].absent else at["widenings"].extended(d, 0.0, math.inf)
+    alarms = limits_of(limits, settings, m, private, lift)
+    widenings = None if at["widenings"].absent else at["widenings"].extended(m, 0.0, math.inf)
     needs = preparation.missing == "allow" and settings.score == "complete"
     at["training"].require(
         space.known_covariance is not None or not needs,
@@ -182,27 +183,29 @@ def _symmetric(at: Field, p: int) -> Floats | None:
     return None if at.absent else unpacked(at.vector(packed_size(p), -LARGEST, LARGEST), p)
 
 
-def _rules(at: Field, p: int, d: int) -> RuleTable:
+def _rules(at: Field, p: int) -> RuleTable:
     part = at.members("loadings", "covariance", "unresolved", "sparsest")
-    part["loadings"].require(p * d <= LARGEST_MATRIX, f"of at most {LARGEST_MATRIX} loadings")
-    loadings = part["loadings"].sparse_columns(p, d, 1.0 + 1e-9)
-    covariance = unpacked(part["covariance"].vector(packed_size(d), -LARGEST, LARGEST), d)
+    m = len(part["loadings"])
+    part["loadings"].require(m <= p, f"a list of at most {p}")
+    part["loadings"].require(p * m <= LARGEST_MATRIX, f"of at most {LARGEST_MATRIX} loadings")
+    loadings = part["loadings"].sparse_columns(p, m, 1.0 + 1e-9)
+    covariance = unpacked(part["covariance"].vector(packed_size(m), -LARGEST, LARGEST), m)
     check_rules(part, loadings, covariance)
     return RuleTable(
         frozen(loadings),
         frozen(covariance),
-        frozen(part["unresolved"].vector(d, 0.0, LARGEST)),
-        np.array([entry.flag() for entry in part["sparsest"].items(d)], dtype=np.bool_),
+        frozen(part["unresolved"].vector(m, 0.0, LARGEST)),
+        np.array([entry.flag() for entry in part["sparsest"].items(m)], dtype=np.bool_),
     )
 
 
-def _metric(at: Field, settings: Settings, p: int, d: int) -> Metric:
+def _metric(at: Field, settings: Settings, p: int, m: int) -> Metric:
     part = at.members("weights", "outside", "outside_limit", "outside_share", "floor")
-    weights = part["weights"].sparse_columns(d, d, LARGEST_WEIGHT)
+    weights = part["weights"].sparse_columns(m, m, LARGEST_WEIGHT)
     check_weights(part["weights"], weights, settings.score)
     r = len(part["outside"])
-    most = p - d if settings.score == "complete" else 0
-    part["outside"].require(r == most, f"a list of {most}")
+    most = p - m if settings.score == "complete" else 0
+    part["outside"].require(r <= most, f"a list of at most {most}")
     part["outside"].require(p * r <= LARGEST_MATRIX, f"of at most {LARGEST_MATRIX} loadings")
     return Metric(
         settings.score,

@@ -1,7 +1,7 @@
 """What models of the first file format did otherwise, so that they go on scoring as they did.
 
-Their scores are split over the orthonormal components, with no variance below 5e-4 of a typical feature's, and rows with
-gaps are judged by the components that can be computed.
+Their scores are split over the orthonormal components, with no variance below 5e-4 of a typical feature's, and rows
+with gaps are judged by the components that can be computed.
 """
 
 from __future__ import annotations

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from aspca.harmless import for_html
 from aspca.judging.blame import blamed
 from aspca.judging.frames import frame
 from aspca.judging.groups import Groups, groups_of
@@ -169,8 +169,8 @@ class Explanation:
     def needed(self, row: int, rule: int) -> dict[str, Value]:
         """For one rule, what each of its columns would need to be, the others as they are, for it to hold.
 
-        In the terms of the table: numbers in the steps of their column, dates as text, and None for a category, of which
-        another might do as well, or where no value that the column can have would do.
+        In the terms of the table: numbers in the steps of their column, dates as text, and None for a category, of
+        which another might do as well, or where no value that the column can have would do.
         """
         row = self._row(row)
         if not 0 <= rule < len(self.rules):
@@ -217,14 +217,15 @@ class Explanation:
     def lines(self) -> dict[str, Any]:
         """The columns of `to_frame`, without a data-frame library."""
         listed = self.broken.copy()
-        silent = np.flatnonzero(~listed.any(axis=1))
-        listed[silent, self.rule_contributions[silent].argmax(axis=1)] = True
+        if self.rules:
+            silent = np.flatnonzero(~listed.any(axis=1))
+            listed[silent, self.rule_contributions[silent].argmax(axis=1)] = True
         rows, rules = np.nonzero(listed)
         # Within a row the worst rule first; ties as they are numbered.
         order = np.lexsort((rules, -self.rule_contributions[rows, rules], rows))
         rows, rules = rows[order], rules[order]
         used = [self.shown_features(rule) for rule in range(len(self.rules))]
-        sizes = np.array([features.size for features in used])[rules]
+        sizes = np.array([features.size for features in used], dtype=np.intp)[rules]
         features = np.concatenate([used[rule] for rule in rules]) if rules.size else np.empty(0, dtype=np.intp)
         rows, rules = np.repeat(rows, sizes), np.repeat(rules, sizes)
         cells = list(zip(rows.tolist(), rules.tolist(), features.tolist(), strict=True))
@@ -257,7 +258,7 @@ class Explanation:
     def _repr_html_(self) -> str:
         """The worst rows, in notebooks; names are hostile text here."""
         worst = np.argsort(-self.scores, kind="stable")[:10]
-        items = "".join(f"<li>{escape(self.text(int(row)))}</li>" for row in worst)
+        items = "".join(f"<li>{for_html(self.text(int(row)))}</li>" for row in worst)
         more = f"<p>{len(self.values)} rows explained; the {worst.size} of highest score:</p>"
         return f"<div>{more}<ol>{items}</ol></div>"
 
@@ -267,8 +268,8 @@ class Explanation:
     def signatures(self) -> tuple[str, ...]:
         """Per row the rules at which it is low or high, as in ``"2L 5H"``; empty where no single rule stands out.
 
-        Low or high is beyond the rule's own limit; for the paper's scores, as in the paper, beyond sqrt(limit / 2) either
-        way in the units of the score.
+        Low or high is beyond the rule's own limit; for the paper's scores, as in the paper, beyond sqrt(limit / 2)
+        either way in the units of the score.
         """
         low, high = self._sides()
         # Few patterns occur, in many rows: each is put into words once.

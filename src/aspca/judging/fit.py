@@ -10,7 +10,6 @@ from aspca.judging.alarms import alarms_from_moments
 from aspca.judging.gaps import Gaps
 from aspca.judging.metric import READABLE, metric_of
 from aspca.judging.model import Model
-from aspca.linalg.lowest import lowest_pairs
 from aspca.moments import Moments
 from aspca.preparation import Preparation
 from aspca.rules.table import component_table, readable_table
@@ -40,7 +39,7 @@ def fit_model(
     space = ScaledSpace.of(moments, settings.scaling, preparation.features)
     subspace = _subspace(space, settings, warm_start, callback)
     if settings.score in READABLE:
-        table = readable_table(space, lowest_pairs(space.covariance, subspace.loadings.shape[1])[1])
+        table = readable_table(space, subspace.loadings.shape[1])
     else:
         table = component_table(space, subspace.loadings)
     metric = metric_of(settings.score, space, table, settings.total[1])

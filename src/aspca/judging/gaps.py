@@ -1,8 +1,8 @@
 """Rows with gaps: judged by all that the cells which are there say, on the scale of whole rows.
 
-A rule can be computed if no value is missing that it cannot do without. The complete score of such a row is the distance
-of its observed cells: from the rules that can be computed, as of whole rows, and in all other directions of the cells
-observed, tight ones that no rule names among them. The other scores know rules only, and take those that can be computed.
+A rule can be computed if no value is missing that it cannot do without. The complete score of such a row is the
+distance of its observed cells: from the rules that can be computed, as of whole rows, and in all other directions of
+the cells observed, tight ones that no rule names among them. The other scores take the rules that can be computed.
 
 Fewer directions add up to less, so a score is multiplied by the limit of whole rows over the limit of its own
 directions: then one threshold serves all rows, and the parts of a score still add up to it. A row of which nothing is
@@ -135,10 +135,10 @@ class GappedScore:
             return np.zeros((p, 0)), 0.0, 0.0
         loadings = self.table.loadings[np.ix_(there, rules)]
         basis = np.linalg.qr(loadings)[0] if rules.size else loadings
-        rest = hotelling(basis, self.space.covariance[np.ix_(there, there)], self.space.fitted_to)
+        rest = hotelling(basis, self.space.covariance[np.ix_(there, there)], self.space.fitted_to, still=True)
         directions = np.zeros((p, rest.rank))
         directions[there] = rest.directions
-        return directions, rest.limit(self.settings.total[1]).value, rest.rank / there.size
+        return directions, rest.limit(self.settings.total[1]).value, rest.rank / max(rest.rank + rules.size, 1)
 
     def _factor(self, rules: Ints, own: Metric) -> float:
         if not rules.size and not own.outside.shape[1]:
@@ -168,8 +168,7 @@ class GappedScore:
             fitted = self.space.fitted_to
             limit = earlier_limit(metric.kind, name, level, metric.weights, covariance, unresolved, fitted)
         else:
-            some = RuleTable(self.table.loadings[:, rules], covariance, unresolved, self.table.sparsest[rules])
-            limit = total_limit(name, level, self.space, some, metric).value
+            limit = total_limit(name, level, self.space, self.table.only(rules), metric).value
         return max(limit, float(np.finfo(np.float64).tiny))
 
 

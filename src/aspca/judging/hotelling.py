@@ -71,7 +71,7 @@ class Hotelling:
         return Limit("hotelling", level, value, _ASSUMES)
 
 
-def hotelling(loadings: Floats, covariance: Floats, n_rows: float) -> Hotelling:
+def hotelling(loadings: Floats, covariance: Floats, n_rows: float, *, still: bool = True) -> Hotelling:
     """T2 in the orthogonal complement of the rules.
 
     Parameters
@@ -82,6 +82,9 @@ def hotelling(loadings: Floats, covariance: Floats, n_rows: float) -> Hotelling:
         Of the scaled rows, a mean over `n_rows`.
     n_rows : float >= 2
         May be infinite for a covariance that is known.
+    still : bool
+        Whether directions without variance count, in units of what float64 resolves; for few rows they are nothing but
+        the lack of rows.
     """
     # Loads scipy.linalg, which scoring by a stored model need not wait for.
     from aspca.linalg.nullspace import left_null_space
@@ -99,6 +102,8 @@ def hotelling(loadings: Floats, covariance: Floats, n_rows: float) -> Hotelling:
     values, vectors = np.linalg.eigh(0.5 * (within + within.T))
     # Rounding of the covariance moves no unit vector's variance by more than this.
     unresolved = 4.0 * p * np.finfo(np.float64).eps * float(np.abs(covariance).sum(axis=1).max(initial=0.0))
+    if not still:
+        values, vectors = values[values > unresolved], vectors[:, values > unresolved]
     floored = np.maximum(values, unresolved)
     directions = basis @ (vectors / np.sqrt(np.where(floored > 0.0, floored, 1.0)))
     return Hotelling(frozen(directions), float(n_rows))

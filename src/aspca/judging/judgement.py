@@ -1,4 +1,4 @@
-"""One verdict per row: its score, what it is made of, which rules it breaks, whether it is an anomaly. Computed once."""
+"""One verdict per row, computed once: its score, what it is made of, the rules it breaks, and if it is an anomaly."""
 
 from __future__ import annotations
 

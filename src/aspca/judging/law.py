@@ -1,13 +1,14 @@
 """The law of the score of a normal row, from moments alone: what its limits rest on where no rows are at hand.
 
-For Gaussian rows the Mahalanobis distance in q directions of a covariance from n rows is q (n + 1) / (n - q) F(q, n - q)
-for a new row. The rules are the tightest directions of all those fitted, and look tighter than they are: so the degrees
-of freedom left are n less *all* fitted directions, not only those of the rules.
+For Gaussian rows the Mahalanobis distance in q directions of a covariance from n rows is q (n + 1) / (n - q) times
+F(q, n - q) for a new row. The rules are the tightest directions of all those fitted, and look tighter than they are: so
+the degrees of freedom left are n less *all* fitted directions, not only those of the rules.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from types import ModuleType
 
 import numpy as np
@@ -24,8 +25,8 @@ _POINTS = 48
 _HALVINGS = 60
 
 ASSUMES = (
-    "Rows are Gaussian with the fitted covariance, and the score of a new one follows the F laws of its part inside and "
-    "its part outside the rules."
+    "Rows are Gaussian with the fitted covariance, and the score of a new one follows the F laws of its parts inside "
+    "and outside the rules."
 )
 
 
@@ -106,7 +107,7 @@ def few_rows_quantile(level: float, n_rows: float, fitted: int) -> float:
 def _quadrature() -> tuple[Floats, Floats]:
     """Points in (0, 1) and their weights: midpoints, closer together towards 1, where limits are decided."""
     middles = (np.arange(_POINTS) + 0.5) / _POINTS
-    stretches = list(zip(_STRETCHES[:-1], _STRETCHES[1:], strict=True))
+    stretches = list(pairwise(_STRETCHES))
     points = np.concatenate([low + (high - low) * middles for low, high in stretches])
     weights = np.repeat([(high - low) / _POINTS for low, high in stretches], _POINTS)
     return points, weights

@@ -1,8 +1,8 @@
 """What a row's score is made of: its deviations from the rules in one of several units, and what lies outside of them.
 
-Notation: y (m,) a row's deviations from the rules in the scaled space, z = y W, n = x N its whitened coordinates outside
-the rules. The score is sum_k z_k^2 + rho(|n|^2): every term is non-negative, term k is rule k's part, and together they
-are the score, exactly.
+Notation: y (m,) a row's deviations from the rules in the scaled space, z = y W, n = x N its whitened coordinates
+outside the rules. The score is sum_k z_k^2 + rho(|n|^2): every term is non-negative, term k is rule k's part, and
+together they are the score, exactly.
 
 For the complete and the whitened score W = diag(1/s) K^(-1/2): deviations in units of their spreads s, decorrelated by
 the symmetric root of their correlation K. Then sum z^2 is the Mahalanobis distance inside the abnormal subspace, which
@@ -12,8 +12,8 @@ and Strimmer 2018). Exact rules have no noise to correlate: they stand alone, in
 Outside the rules a row may be anywhere that normal rows are: what varies there is not a rule, and much of it shifts
 lawfully from day to day. So up to its own limit L it counts by the share of directions that lie there only, and beyond
 L in full: rho(b) = share * min(b, L) + max(b - L, 0). Without rules this is the Mahalanobis distance; with many, what
-keeps its rules has to be truly far out to be seen. Chosen by benchmarks/causes.py, tennessee.py and independent columns,
-see docs/choices.md.
+keeps its rules has to be truly far out to be seen. Chosen by benchmarks/causes.py, tennessee.py and independent
+columns, see docs/choices.md.
 """
 
 from __future__ import annotations
@@ -78,8 +78,9 @@ def metric_of(kind: str, space: ScaledSpace, table: RuleTable, level: float) -> 
     p, m = table.loadings.shape
     if kind != "complete" or m >= p:
         return Metric(kind, frozen(weights), frozen(np.zeros((p, 0))), 0.0, 0.0)
-    rest = hotelling(np.linalg.qr(table.loadings)[0], space.covariance, space.fitted_to)
-    return Metric(kind, frozen(weights), rest.directions, rest.limit(level).value, (p - m) / p)
+    basis = np.linalg.qr(table.loadings)[0] if m else table.loadings
+    rest = hotelling(basis, space.covariance, space.fitted_to, still=not space.short_of_rows)
+    return Metric(kind, frozen(weights), rest.directions, rest.limit(level).value, rest.rank / (rest.rank + m))
 
 
 def score_weights(kind: str, covariance: Floats, variances: Floats, unresolved: Floats) -> Floats:

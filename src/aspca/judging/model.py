@@ -148,7 +148,8 @@ class Model:
     @cached_property
     def normal(self) -> Hotelling:
         """Hotelling's T2 outside the rules, of scaled centred rows."""
-        return hotelling(np.linalg.qr(self.table.loadings)[0], self.space.covariance, self.space.weight)
+        basis = np.linalg.qr(self.table.loadings)[0] if len(self.table) else self.table.loadings
+        return hotelling(basis, self.space.covariance, self.space.weight, still=not self.space.short_of_rows)
 
     def t2(self, X: Rows) -> Floats:
         """Hotelling's T2 (n,) of rows in the original units."""

@@ -1,4 +1,4 @@
-"""What a column would have to be for a rule to hold: within what it can be, in its own steps, no more digits than known.
+"""What a column would have to be for a rule to hold: what it can be, in its own steps, to the digits that are known.
 
 A value that nobody could have meant is no proposal: a column that is never negative is not proposed to be, unless zero
 will do.

@@ -61,8 +61,9 @@ def _broken(why: Explanation, row: int) -> Ints:
 
 def _no_rule_broken(why: Explanation, row: int) -> list[str]:
     score = float(why.scores[row])
-    if why.outside[row] >= 0.5 * score > 0.0:
-        return [f"It keeps its rules, but is unusual: {_unusual(why, row)}."]
+    if not why.rules or why.outside[row] >= 0.5 * score > 0.0:
+        opening = "It keeps its rules, but is unusual" if why.rules else "It is unusual"
+        return [f"{opening}: {_unusual(why, row)}."]
     order = np.argsort(-why.rule_contributions[row], kind="stable")[:2]
     most = " and ".join(f"{why.rules[k]} ({100 * why.shares[row, k]:.0f} %)" for k in order)
     return [f"No rule is broken by itself, but small deviations add up, most of them from {most}."]

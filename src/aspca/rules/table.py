@@ -7,11 +7,15 @@ from functools import cached_property
 
 import numpy as np
 
-from aspca.linalg.arrays import Bools, Floats, frozen
+from aspca.linalg.arrays import Bools, Floats, Ints, frozen
+from aspca.linalg.lowest import lowest_pairs
 from aspca.rules.rule import Rule
 from aspca.rules.widening import expected_widening
 from aspca.subspace.result import Certificate
 from aspca.subspace.space import ScaledSpace, unresolved_variances
+
+# Numbers of so many digits are no coincidence in a rule that holds exactly.
+_SHORT = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,11 +43,16 @@ class RuleTable:
     def of(cls, space: ScaledSpace, loadings: Floats, sparsest: Bools) -> RuleTable:
         """The table of these directions (p, m)."""
         inside = loadings.T @ (space.covariance @ loadings)
-        return cls(
-            frozen(loadings),
-            frozen(0.5 * (inside + inside.T)),
-            frozen(unresolved_variances(loadings, space.covariance)),
-            sparsest,
+        unresolved = unresolved_variances(loadings, space.covariance)
+        return cls(frozen(loadings), frozen(0.5 * (inside + inside.T)), frozen(unresolved), sparsest)
+
+    def only(self, rules: Ints) -> RuleTable:
+        """The table of some of the rules."""
+        return RuleTable(
+            self.loadings[:, rules],
+            self.covariance[np.ix_(rules, rules)],
+            self.unresolved[rules],
+            self.sparsest[rules],
         )
 
     def __len__(self) -> int:
@@ -98,29 +107,55 @@ class RuleTable:
         )
 
 
-def readable_table(space: ScaledSpace, components: Floats) -> RuleTable:
-    """The readable rules of the span of orthonormal components (p, d); exact ones in the numbers that they are read in.
+def readable_table(space: ScaledSpace, many: int) -> RuleTable:
+    """The readable rules of the `many` directions with the least variance; exact ones in the numbers they are read in.
 
     A total is found as 0.99999999 a + 1.00000001 b, as far as a covariance can tell. Where the simplest numbers fit it
     as well, these are the rule: what is read is what judges, and a lawful row far out does not break it by the ninth
     digit.
+
+    Rows that span r directions obey an exact rule among any r + 1 features, whatever they mean. Such a rule is left out
+    unless its numbers are short or there are many rows: nothing is known along it.
     """
+    values, directions = lowest_pairs(space.covariance, many)
+    table, plain = _readable(space, directions)
+    empty = table.exact & ~plain & _by_lack_of_rows(space, table.loadings)
+    if not empty.any():
+        return table
+    exact = table.only(np.flatnonzero(table.exact & ~empty))
+    varying = directions[:, values > unresolved_variances(directions, space.covariance)]
+    others, _ = _readable(space, varying)
+    loadings = np.hstack([exact.loadings, others.loadings])
+    return RuleTable.of(space, loadings, np.concatenate([exact.sparsest, others.sparsest]))
+
+
+def _readable(space: ScaledSpace, directions: Floats) -> tuple[RuleTable, Bools]:
+    """The readable rules of the span of orthonormal directions (p, d), and which are written in short numbers."""
     # Loads scipy's optimisers: a second that scoring by a stored model need not wait for.
     from aspca.rules.readable import canonical_loadings
 
-    loadings = np.array(canonical_loadings(components, space.covariance))
+    loadings = np.array(canonical_loadings(directions, space.covariance)) if directions.size else directions
     sparsest = np.ones(loadings.shape[1], dtype=np.bool_)
     table = RuleTable.of(space, loadings, sparsest)
+    plain = np.zeros(len(table), dtype=np.bool_)
     for k in np.flatnonzero(table.exact):
-        snapped = _in_simplest_numbers(table.rule(int(k), space), loadings[:, k], space)
+        rule = table.rule(int(k), space)
+        snapped = _in_simplest_numbers(rule, loadings[:, k], space)
         if snapped is not None:
             loadings[:, k] = snapped
-    return RuleTable.of(space, loadings, sparsest)
+            plain[k] = all(float(f"{a:.{_SHORT}g}") == a for a in rule.equation.coefficients)
+    return RuleTable.of(space, loadings, sparsest), plain
 
 
 def component_table(space: ScaledSpace, components: Floats) -> RuleTable:
     """Orthonormal components (p, d) as rules, as in the paper."""
     return RuleTable.of(space, components, np.ones(components.shape[1], dtype=np.bool_))
+
+
+def _by_lack_of_rows(space: ScaledSpace, loadings: Floats) -> Bools:
+    """Which rules (m,) rows as few as these may obey whatever their features mean."""
+    terms = ((loadings != 0.0) & (space.variances > 0.0)[:, None]).sum(axis=0)
+    return np.asarray((terms > space.rank) & space.short_of_rows)
 
 
 def _in_simplest_numbers(rule: Rule, loading: Floats, space: ScaledSpace) -> Floats | None:

@@ -17,6 +17,8 @@ from aspca.subspace.scaling import column_scale, scaled_covariance
 _EPS = float(np.finfo(np.float64).eps)
 # How many roundings a value may have gone through on its way here.
 _ROUNDINGS = 8.0
+# Rows per direction from which on the lack of rows explains nothing.
+_MANY_ROWS = 5
 
 NO_COVARIANCE = (
     "This model was saved with moments=False, so it does not hold the covariance of its features, which partial_fit, "
@@ -124,6 +126,20 @@ class ScaledSpace:
     def n_varying(self) -> int:
         """How many features vary at all, at least one."""
         return max(1, int((self.variances > 0.0).sum()))
+
+    @cached_property
+    def rank(self) -> int:
+        """Directions in which the training rows vary, as far as a covariance in float64 can tell."""
+        varying = self.variances > 0.0
+        roots = np.sqrt(self.variances[varying])
+        correlation = self.covariance[np.ix_(varying, varying)] / roots[:, None] / roots
+        least = 4.0 * len(roots) * _EPS * len(roots)
+        return int((np.linalg.eigvalsh(correlation) > least).sum()) if len(roots) else 0
+
+    @cached_property
+    def short_of_rows(self) -> bool:
+        """Whether directions without variance may be due to too few rows; rows that repeat others count too."""
+        return self.fitted_to < _MANY_ROWS * (self.rank + 1)
 
     @cached_property
     def rounding(self) -> Floats:
