@@ -12,7 +12,7 @@ from aspca.harmless import level_text
 from aspca.judging.proposals import Value
 from aspca.linalg.arrays import Floats, Ints
 from aspca.preparation.feature import Feature
-from aspca.rules.sentence import number_text
+from aspca.rules.sentence import number_text, short_float
 
 UNKNOWN = "(not seen before)"
 # Digits that somebody may have written.
@@ -65,12 +65,20 @@ class Original:
         return np.array(list(first.values()), dtype=np.intp)
 
 
-def value_text(value: Value) -> str:
-    """A cell in a sentence."""
+def value_text(value: Value, beside: Value = None) -> str:
+    """A cell in a sentence, with enough digits to be told from the value it stands beside.
+
+    As it stands in the file, so that it can be searched for; but nobody wrote seventeen digits.
+    """
     if value is None or value == UNKNOWN:
         return value or "missing"
     if isinstance(value, str):
         return level_text(value)
-    # As it stands in the file, so that it can be searched for; but nobody wrote seventeen digits.
     written = number_text(value)
-    return written if sum(map(str.isdigit, written)) <= _WRITTEN else number_text(float(f"{value:.6g}"))
+    if sum(map(str.isdigit, written)) <= _WRITTEN:
+        return written
+    shortened = float(f"{value:.6g}")
+    if isinstance(beside, float) and value != beside:
+        # Two digits of the difference.
+        shortened = min(shortened, short_float(value, beside), key=lambda one: abs(one - value))
+    return number_text(shortened)

@@ -41,6 +41,7 @@ def row_text(why: Explanation, row: int) -> str:
         return f"{name} is normal: score {score:.3g}, limit {threshold:.3g}.{_by_fewer_rules(why, row)}"
     sentences = [opening + _by_fewer_rules(why, row)]
     sentences += [_about(why, row, int(rule)) for rule in broken]
+    sentences += _also(why, row, broken)
     if not broken.size:
         sentences += _no_rule_broken(why, row)
     elif why.outside[row] > _WORTH_TELLING * score:
@@ -57,6 +58,22 @@ def _broken(why: Explanation, row: int) -> Ints:
     order = np.asarray(order[why.judgement.broken[row, order]])
     reached = np.cumsum(why.shares[row, order])
     return np.asarray(order[: min(int(np.searchsorted(reached, _TOLD)) + 1, _AT_MOST)], dtype=np.intp)
+
+
+def _also(why: Explanation, row: int, told: Ints) -> list[str]:
+    """The other rules that the row breaks, in one sentence."""
+    if why.judgement.broken is None:
+        return []
+    others = [int(k) for k in np.flatnonzero(why.judgement.broken[row]) if k not in told]
+    if not others:
+        return []
+    named = [str(why.rules[k]) for k in others[:_AT_MOST]]
+    more = [f"{len(others) - len(named)} more"] if len(others) > len(named) else []
+    return [f"It also breaks {_joined([*named, *more])}."]
+
+
+def _joined(words: list[str]) -> str:
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
 def _no_rule_broken(why: Explanation, row: int) -> list[str]:
@@ -93,7 +110,7 @@ def _by_fewer_rules(why: Explanation, row: int) -> str:
         return ""
     missing = np.flatnonzero(np.isnan(why.values[row]))
     columns = [why.original.features[j].column for j in why.original.distinct(missing)]
-    names = " and ".join([", ".join(map(name_text, columns[:-1])), name_text(columns[-1])][len(columns) == 1 :])
+    names = _joined([name_text(column) for column in columns])
     verb = "is" if len(columns) == 1 else "are"
     return f" It was judged by {known.sum()} of {len(why.rules)} rules, since {names} {verb} missing."
 
@@ -109,9 +126,9 @@ def _about(why: Explanation, row: int, rule: int) -> str:
     needed = why.needed(row, rule)
     columns = [(j, why.original.features[j].column) for j in shown.tolist()]
     options = [
-        f"{name_text(column)} {value_text(needed[column])} (not {value_text(why.original.value(row, j))})"
+        f"{name_text(column)} {value_text(wanted)} (not {value_text(why.original.value(row, j), wanted)})"
         for j, column in columns
-        if needed[column] is not None
+        if (wanted := needed[column]) is not None
     ]
     if options and shown.size <= _FEATURES_TOLD:
         sentence += f" It would hold with {' or '.join(options)}."

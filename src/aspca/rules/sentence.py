@@ -345,8 +345,17 @@ def short_number(value: float, unit: float) -> str:
     """A number to two digits of `unit`."""
     if not (unit > 0.0 and np.isfinite(unit)):
         return number_text(value)
+    return number_text(_to_two_digits(value, unit))
+
+
+def short_float(value: float, beside: float) -> float:
+    """A number with enough digits to tell it from another."""
+    return _to_two_digits(value, abs(value - beside))
+
+
+def _to_two_digits(value: float, unit: float) -> float:
     digits = 1 - int(np.floor(np.log10(unit)))
-    return number_text(round(value, digits) + 0.0 if abs(digits) < 300 else value)
+    return round(value, digits) + 0.0 if abs(digits) < 300 else value
 
 
 def number_text(value: float) -> str:
