@@ -15,7 +15,7 @@ from types import FrameType
 import pytest
 
 from aspca.database import connect, interruptible
-from aspca.engines.table import Table, unreadable
+from aspca.engines.file_table import FileTable, unreadable
 
 duckdb = pytest.importorskip("duckdb")
 
@@ -46,9 +46,9 @@ def strike() -> Iterator[threading.Timer]:
 @pytest.mark.parametrize("what", ["aggregate", "rows", "numbers", "wide"])
 def test_a_query_ends(what: str, strike: threading.Timer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     connection = connect(tmp_path)
-    table = Table("endless", ENDLESS, (), (), 0, unreadable("endless", "a table"))
+    table = FileTable("endless", ENDLESS, (), (), 0, unreadable("endless", "a table"))
     if what == "wide":
-        monkeypatch.setattr("aspca.engines.table.WIDE", 0)
+        monkeypatch.setattr("aspca.engines.file_table.WIDE", 0)
     read: Iterator[object]
     if what == "aggregate":
         read = table.rows(connection, ["sum(c0 * c1)"], 1)

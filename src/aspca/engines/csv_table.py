@@ -1,38 +1,46 @@
-"""A CSV file as a table: every cell is read as text, and kinds are decided over all rows."""
+"""A CSV file as a table: every cell is read as text, and kinds are decided over all rows.
+
+Most files are what their first rows suggest: then one pass writes their numbers straight into a file of float64. It
+ends at the first cell that is not, and kinds are decided by counting first.
+"""
 
 from __future__ import annotations
 
 import csv
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from aspca.database import first_line, plain_path
-from aspca.engines.dialect import LONGEST_CELL, MISSING, Dialect, dialect_of, long_cells
+from aspca.engines.csv_dialect import LONGEST_CELL, MISSING, Dialect, dialect_of, long_cells
 from aspca.engines.errors import SourceError
-from aspca.engines.kinds import decide
-from aspca.engines.one_pass import in_one_pass, with_numbers
-from aspca.engines.options import ReadOptions
-from aspca.engines.plain_text import CHUNK, LONGEST_LINE
-from aspca.engines.table import Table
+from aspca.engines.file_table import FileTable, NumberFile
+from aspca.engines.kinds import assumed_column, decide, strict_test, tests_for
+from aspca.engines.plain_files import LONGEST_LINE, PlainText
+from aspca.engines.request import ReadOptions
+from aspca.linalg.arrays import Floats, Ints
 
 if TYPE_CHECKING:
     import duckdb
 
 QUOTE, UNDERSCORE = b'"_'
-SIGNS = {QUOTE, UNDERSCORE, *"".join(MISSING).encode()}
+# Of a column of text only the missing cells are counted.
+PRESENT = "CASE WHEN {c} IS NOT NULL THEN 0.0::DOUBLE END"
 
 
 def csv_table(
-    path: Path,
+    text: PlainText,
     label: str,
     options: ReadOptions,
     connection: duckdb.DuckDBPyConnection,
     folder: Path,
     names: tuple[str, ...] | None = None,
-) -> Table:
-    """The table in a UTF-8 file of at least one line; see `dialect_of` and `decide`. `names` replace the file's.
+) -> FileTable:
+    """The table in a text of at least one line; see `dialect_of` and `decide`. `names` replace the file's.
 
     Its numbers are kept in a file in `folder`.
 
@@ -41,10 +49,11 @@ def csv_table(
     SourceError
         Rows of different lengths, a quote that is not closed, no rows, names that occur twice.
     """
+    path = text.path
     dialect = dialect_of(path, label, options)
-    signs = _signs(path, dialect.header)
+    signs = text.signs if dialect.header else text.signs | text.signs_of_first_line
     # DuckDB does not mind a quote that is open at the end of a file that it reads in one go.
-    if QUOTE in signs and _count(path, b'"') % 2 and (wrong := _wrong_row(path, label, dialect)):
+    if QUOTE in signs and text.quotes % 2 and (wrong := _wrong_row(path, label, dialect)):
         raise wrong
     columns = ", ".join(f"'c{index}': 'VARCHAR'" for index in range(len(dialect.names)))
     # Every cell is compared with each of these, so only those are named that can occur. DuckDB wants no delimiter in
@@ -72,7 +81,7 @@ def csv_table(
 
     names = names or dialect.names
     parameters = (plain_path(path), dialect.delimiter)
-    table = Table(label, relation, parameters, (), 0, explain, decimal=options.decimal, line_of=line_of)
+    table = FileTable(label, relation, parameters, (), 0, explain, decimal=options.decimal, line_of=line_of)
     numbers = folder / "numbers"
     known = in_one_pass(table, names, dialect.guesses, UNDERSCORE in signs, connection, numbers)
     if known is None:
@@ -82,21 +91,80 @@ def csv_table(
     return known
 
 
-def _signs(path: Path, header: bool) -> set[int]:
-    """Which of the bytes that matter occur in the cells: below the first line, if that holds names, or anywhere."""
-    found: set[int] = set()
-    with path.open("rb") as file:
-        if header and not file.readline(CHUNK).endswith(b"\n"):
-            # It has no end here, or one that Python does not see.
-            file.seek(0)
-        while chunk := file.read(CHUNK):
-            found.update(sign for sign in SIGNS - found if sign in chunk)
-    return found
+def in_one_pass(
+    table: FileTable,
+    names: tuple[str, ...],
+    guesses: tuple[str, ...],
+    underscores: bool,
+    connection: duckdb.DuckDBPyConnection,
+    target: Path,
+) -> FileTable | None:
+    """`table` with its columns and number of rows as `decide` finds them, and its numbers kept in the file `target`.
+
+    `underscores`: whether there are any in its cells.
+
+    None if a cell is not of the kind guessed for its column, if commas may mean two things, if the table cannot be
+    read, or if the disk is full.
+    """
+    kinds = [_assumed(guess, table.decimal) for guess in guesses]
+    if "comma" in kinds:
+        return None
+    tests = [PRESENT if kind == "text" else strict_test(kind, table.decimal, underscores) for kind in kinds]
+    # What is wrong with the file is found out by those who come after; here it only matters that something is.
+    blunt = replace(table, explain=lambda error: SourceError(str(error)))
+    numeric = tuple(index for index, kind in enumerate(kinds) if kind != "text")
+    try:
+        pieces = blunt.numbers(connection, [test.format(c=f"c{index}") for index, test in enumerate(tests)])
+        written = _written(pieces, numeric, len(names), target)
+    except SourceError:
+        target.unlink(missing_ok=True)
+        return None
+    if written is None:
+        return None
+    kept, nulls = written
+    columns = (
+        assumed_column(index, name, kind, kept.n_rows, int(missing), table.decimal)
+        for index, (name, kind, missing) in enumerate(zip(names, kinds, nulls, strict=True))
+    )
+    return replace(table, columns=tuple(columns), n_rows=kept.n_rows, kept=kept)
 
 
-def _count(path: Path, sign: bytes) -> int:
-    with path.open("rb") as file:
-        return sum(chunk.count(sign) for chunk in iter(lambda: file.read(CHUNK), b""))
+def with_numbers(table: FileTable, connection: duckdb.DuckDBPyConnection, target: Path) -> FileTable:
+    """`table`, whose columns are known, with its numbers kept in the file `target`; as it is if the disk is full."""
+    numeric = tuple(index for index, column in enumerate(table.columns) if column.number)
+    if not numeric:
+        return table
+    pieces = table.numbers(connection, [table.columns[index].number for index in numeric])
+    written = _written(pieces, numeric, len(numeric), target)
+    return table if written is None else replace(table, kept=written[0])
+
+
+def _assumed(guess: str, decimal: str | None) -> str:
+    if guess == "unknown" or (guess == "comma" and decimal == ","):
+        return "number"
+    return guess if guess == "text" or guess in tests_for(decimal) else "comma"
+
+
+def _written(
+    pieces: Iterator[tuple[Floats, Ints]], columns: tuple[int, ...], width: int, target: Path
+) -> tuple[NumberFile, Ints] | None:
+    """The numbers of all pieces in a file, and the NULLs in each of the `width` columns of the pieces.
+
+    Of these the ones at `columns` are written, or all where there are no others.
+    """
+    nulls = np.zeros(width, dtype=np.intp)
+    n_rows = 0
+    try:
+        with target.open("wb") as file:
+            for values, missing in pieces:
+                file.write((values if len(columns) == width else np.ascontiguousarray(values[:, columns])).data)
+                nulls += missing
+                n_rows += len(values)
+    except OSError:
+        # No room for it. The text can be read again instead, only more slowly.
+        target.unlink(missing_ok=True)
+        return None
+    return NumberFile(target, columns, n_rows), nulls
 
 
 class _BadRow(Exception):

@@ -6,21 +6,17 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from aspca.engines.arrow_table import ARROW_MAGIC, OLD_FEATHER_MAGIC, arrow_table
 from aspca.engines.csv_table import csv_table
 from aspca.engines.errors import SourceError
+from aspca.engines.file_table import FileTable
 from aspca.engines.json_lines import json_lines_table
-from aspca.engines.options import ReadOptions
-from aspca.engines.parquet_table import parquet_table
-from aspca.engines.paths import Given
-from aspca.engines.plain_text import plain_text
-from aspca.engines.table import Table
-from aspca.engines.unpacking import GZIP, saved_stream, unpacked
+from aspca.engines.plain_files import GZIP, plain_text, saved_stream, unpacked
+from aspca.engines.request import Given, ReadOptions
+from aspca.engines.typed_table import ARROW_MAGIC, OLD_FEATHER_MAGIC, PARQUET_MAGIC, arrow_table, parquet_table
 
 if TYPE_CHECKING:
     import duckdb
 
-PARQUET_MAGIC = b"PAR1"
 SUFFIXES = {
     ".parquet": "parquet",
     ".pq": "parquet",
@@ -45,7 +41,7 @@ OTHERS = (
 )
 
 
-def table_of(given: Given, options: ReadOptions, connection: duckdb.DuckDBPyConnection, scratch: Path) -> Table:
+def table_of(given: Given, options: ReadOptions, connection: duckdb.DuckDBPyConnection, scratch: Path) -> FileTable:
     """The table in one file or stream.
 
     Raises
@@ -57,45 +53,45 @@ def table_of(given: Given, options: ReadOptions, connection: duckdb.DuckDBPyConn
         folder = Path(tempfile.mkdtemp(dir=scratch))
         path = saved_stream(given, folder) if given.is_stream or given.path is None else given.path
         name = str(given.path or "")
-        with path.open("rb") as file:
-            packed = file.read(2) == GZIP
-        if packed:
+        head = _head(path)
+        if head.startswith(GZIP):
             path, name = unpacked(path, given.label, folder), name.removesuffix(".gz").removesuffix(".GZ")
-        return _read(path, given.label, Path(name).suffix.lower(), options, connection, folder)
+            head = _head(path)
+        if not head:
+            raise SourceError(f"{given.label}: the file is empty; it must hold at least one row.")
+        kind = options.format or _format(head, Path(name).suffix.lower(), given.label)
+        if kind == "parquet" and not head.startswith(PARQUET_MAGIC):
+            raise SourceError(
+                f"{given.label}: this is not a Parquet file, for it does not begin with PAR1; check its format."
+            )
+        return _read(path, given.label, kind, options, connection, folder)
     except OSError as error:
         why = error.strerror or type(error).__name__
         raise SourceError(f"{given.label}: reading failed ({why}); check the disk and the temporary folder.") from None
 
 
+def _head(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(64)
+
+
 def _read(
     path: Path,
     label: str,
-    suffix: str,
+    kind: str | None,
     options: ReadOptions,
     connection: duckdb.DuckDBPyConnection,
     folder: Path,
-) -> Table:
-    with path.open("rb") as file:
-        head = file.read(64)
-    if not head:
-        raise SourceError(f"{label}: the file is empty; it must hold at least one row.")
-    kind = options.format or _format(head, suffix, label)
+) -> FileTable:
     if kind == "parquet":
-        if not head.startswith(PARQUET_MAGIC):
-            raise SourceError(
-                f"{label}: this is not a Parquet file, for it does not begin with PAR1; check its format."
-            )
         return parquet_table(path, label, connection)
     if kind == "arrow":
         return arrow_table(path, label, connection)
-    plain = plain_text(path, label, options.encoding, folder)
-    if kind == "jsonl":
-        return json_lines_table(plain, label, connection, folder)
-    if kind is None:
-        with plain.open("rb") as file:
-            if file.read(64).removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b'{"'):
-                return json_lines_table(plain, label, connection, folder)
-    return csv_table(plain, label, options, connection, folder)
+    text = plain_text(path, label, options.encoding, folder)
+    begins_as_object = text.head.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b'{"')
+    if kind == "jsonl" or (kind is None and begins_as_object):
+        return json_lines_table(text.path, label, connection, folder)
+    return csv_table(text, label, options, connection, folder)
 
 
 def _format(head: bytes, suffix: str, label: str) -> str | None:

@@ -12,15 +12,16 @@ from typing import TYPE_CHECKING, Any
 
 from aspca.engines.csv_table import csv_table
 from aspca.engines.errors import SourceError
-from aspca.engines.options import ReadOptions
-from aspca.engines.table import Table
+from aspca.engines.file_table import FileTable
+from aspca.engines.plain_files import plain_text
+from aspca.engines.request import ReadOptions
 from aspca.harmless import quoted
 
 if TYPE_CHECKING:
     import duckdb
 
 
-def json_lines_table(path: Path, label: str, connection: duckdb.DuckDBPyConnection, folder: Path) -> Table:
+def json_lines_table(path: Path, label: str, connection: duckdb.DuckDBPyConnection, folder: Path) -> FileTable:
     """The table of a UTF-8 file with one JSON object per line; its columns are the keys in order of first use.
 
     A key that an object lacks, a null and an empty text are missing values. As in CSV, kinds are those of all cells of
@@ -46,7 +47,8 @@ def json_lines_table(path: Path, label: str, connection: duckdb.DuckDBPyConnecti
             writer.writerow([_cell(record.get(name), name, where) for name in names])
     # Numbers in JSON have points, so that texts with commas stay text.
     options = ReadOptions(",", "utf-8", ".", False)
-    table = csv_table(target, label, options, connection, folder, tuple(names))
+    cells = plain_text(target, label, "utf-8", folder)
+    table = csv_table(cells, label, options, connection, folder, tuple(names))
     return replace(table, line_of=lambda row: next(line for line, _ in islice(_records(path, label), row, None)))
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from aspca.engines.errors import SourceError
-from aspca.engines.table import COLUMNS_AT_ONCE, NO_VALUE, Table, TableColumn
+from aspca.engines.file_table import COLUMNS_AT_ONCE, NO_VALUE, FileColumn, FileTable
 from aspca.harmless import quoted
 
 if TYPE_CHECKING:
@@ -27,8 +27,8 @@ Counts = dict[str, int]
 
 
 def decide(
-    table: Table, names: tuple[str, ...], guesses: tuple[str, ...], connection: duckdb.DuckDBPyConnection
-) -> Table:
+    table: FileTable, names: tuple[str, ...], guesses: tuple[str, ...], connection: duckdb.DuckDBPyConnection
+) -> FileTable:
     """`table` with its columns and number of rows: one pass for good guesses, a second for columns that failed.
 
     A column is of a kind where all its cells are; a decimal comma that could as well separate thousands in every
@@ -51,7 +51,7 @@ def decide(
     return replace(table, columns=tuple(columns), n_rows=n_rows)
 
 
-def why_not_numbers(table: Table, index: int, connection: duckdb.DuckDBPyConnection) -> SourceError:
+def why_not_numbers(table: FileTable, index: int, connection: duckdb.DuckDBPyConnection) -> SourceError:
     """The sentence for a column of text of which numbers are wanted: the first cell at fault."""
     column, cell = table.columns[index], table.columns[index].cell
     name, tests = quoted(column.name), tests_for(None)
@@ -73,7 +73,7 @@ def why_not_numbers(table: Table, index: int, connection: duckdb.DuckDBPyConnect
     return _decimal_error(table, index, connection)
 
 
-def _decimal_error(table: Table, index: int, connection: duckdb.DuckDBPyConnection) -> SourceError:
+def _decimal_error(table: FileTable, index: int, connection: duckdb.DuckDBPyConnection) -> SourceError:
     """The sentence for a column whose cells are all numbers, but not all written the same way."""
     cell, name = table.columns[index].cell, quoted(table.columns[index].name)
     comma = table.first(connection, cell, f"contains({cell}, ',')")
@@ -115,7 +115,7 @@ def strict_test(kind: str, decimal: str | None, underscores: bool) -> str:
     return f"CASE WHEN {{c}} IS NOT NULL THEN coalesce({test}, error('of another kind')) END"
 
 
-def assumed_column(index: int, name: str, kind: str, n_rows: int, n_missing: int, decimal: str | None) -> TableColumn:
+def assumed_column(index: int, name: str, kind: str, n_rows: int, n_missing: int, decimal: str | None) -> FileColumn:
     """The column of which every cell is missing or of this kind."""
     given = n_rows - n_missing
     counts = {"given": given} if kind == "text" else {"given": given, kind: given}
@@ -128,7 +128,7 @@ def _fitting(counts: Counts) -> str | None:
 
 
 def _count(
-    table: Table, asked: dict[int, list[str]], connection: duckdb.DuckDBPyConnection
+    table: FileTable, asked: dict[int, list[str]], connection: duckdb.DuckDBPyConnection
 ) -> tuple[int, dict[int, Counts]]:
     """How many rows, and for each column how many cells are given and how many pass each test asked of it."""
     indices = list(asked)
@@ -156,12 +156,12 @@ def _count(
     return int(values[0]), counts
 
 
-def _column(index: int, name: str, kind: str, n_rows: int, counts: Counts, tests: dict[str, str]) -> TableColumn:
+def _column(index: int, name: str, kind: str, n_rows: int, counts: Counts, tests: dict[str, str]) -> FileColumn:
     n_missing = n_rows - counts["given"]
     if kind != "text":
         number = tests[kind].format(c=f"c{index}")
         cell = f"({number}) = 1.0" if kind == "boolean" else f"c{index}"
-        return TableColumn(name, "number" if kind == "comma" else kind, n_missing, number, cell)
+        return FileColumn(name, "number" if kind == "comma" else kind, n_missing, number, cell)
     tried = [each for each in PLURALS if each in counts]
     best = max(tried, key=lambda each: counts[each], default=None)
     remark = ""
@@ -173,4 +173,4 @@ def _column(index: int, name: str, kind: str, n_rows: int, counts: Counts, tests
         remark = f"{counts[best]} of {counts['given']} cells are {PLURALS[best]}, the others are not"
     # Beside other files, one in which a column has no values may still be read.
     number = "" if counts["given"] else NO_VALUE
-    return TableColumn(name, "text", n_missing, number, f"c{index}", remark)
+    return FileColumn(name, "text", n_missing, number, f"c{index}", remark)

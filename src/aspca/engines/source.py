@@ -1,4 +1,7 @@
-"""One table out of one or more files, read in batches: never a whole file in memory, rows in the order of the file."""
+"""One table out of one or more files, read in batches: never a whole file in memory, rows in the order of the file.
+
+Several files make one table if they have the same columns, each of one kind.
+"""
 
 from __future__ import annotations
 
@@ -15,11 +18,10 @@ import numpy as np
 
 from aspca.database import connect
 from aspca.engines.errors import SourceError, enumerated
+from aspca.engines.file_table import NUMERIC_KINDS, FileTable
 from aspca.engines.formats import table_of
-from aspca.engines.merging import Column, merged_columns, not_numeric
-from aspca.engines.options import ReadOptions
-from aspca.engines.paths import expand
-from aspca.engines.table import NUMERIC_KINDS, Table
+from aspca.engines.kinds import why_not_numbers
+from aspca.engines.request import ReadOptions, expand
 from aspca.harmless import quoted
 from aspca.linalg.arrays import Floats
 
@@ -30,6 +32,24 @@ __all__ = ["Batch", "Column", "ReadOptions", "Source", "SourceError", "open_sour
 
 # 32 MB of float64: a batch of a wide table has fewer rows than asked for.
 MOST_CELLS = 4_000_000
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a source.
+
+    Parameters
+    ----------
+    name : as in the file, without blanks around it; columns without a name are column_1, column_2, ...
+    kind : "number", "boolean", "date" or "text"
+    n_missing : number of cells without a value
+    remark : why a column is text though most of its cells are not, or that it has no values; otherwise empty.
+    """
+
+    name: str
+    kind: str
+    n_missing: int | None
+    remark: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,10 +69,10 @@ class Source:
     description : the file's name, or "3 files"
     """
 
-    def __init__(self, tables: list[Table], connection: duckdb.DuckDBPyConnection, scratch: Path) -> None:
+    def __init__(self, tables: list[FileTable], connection: duckdb.DuckDBPyConnection, scratch: Path) -> None:
         self._tables, self._connection = tables, connection
         self._finalizer = weakref.finalize(self, _clean, connection, scratch)
-        self.columns: tuple[Column, ...] = merged_columns(tables)
+        self.columns: tuple[Column, ...] = _merged_columns(tables)
         self.description: str = tables[0].label if len(tables) == 1 else f"{len(tables)} files"
 
     def __enter__(self) -> Source:
@@ -94,7 +114,7 @@ class Source:
         wanted = set(names)
         for column in self.columns:
             if column.name in wanted and column.kind not in NUMERIC_KINDS:
-                raise not_numeric(self._tables, column, self._connection)
+                raise _not_numeric(self._tables, column, self._connection)
         return self._batches(list(names), max(1, min(size, MOST_CELLS // max(1, len(names)))))
 
     def _batches(self, names: list[str], size: int) -> Iterator[Batch]:
@@ -188,3 +208,51 @@ def _clean(connection: duckdb.DuckDBPyConnection | None, scratch: Path) -> None:
             # A signal, just now: it can wait until all is gone.
             shutil.rmtree(scratch, ignore_errors=True)
             raise
+
+
+def _merged_columns(tables: list[FileTable]) -> tuple[Column, ...]:
+    """The columns of all files, in the order of the first.
+
+    Raises
+    ------
+    SourceError
+        A file lacks a column or has one more.
+    """
+    first = tables[0]
+    for table in tables[1:]:
+        for one, other, what in ((first, table, "lacks"), (table, first, "has")):
+            odd = [column.name for column in one.columns if column.name not in other.positions]
+            if odd:
+                than = "which the first file has" if what == "lacks" else "which the first file lacks"
+                raise SourceError(
+                    f"{table.label}: this file {what} the column {quoted(odd[0])}, {than} ({first.label}); "
+                    "all files need the same columns."
+                )
+    return tuple(_merged(column.name, tables) for column in first.columns)
+
+
+def _merged(name: str, tables: list[FileTable]) -> Column:
+    parts = [(table.columns[table.positions[name]], table) for table in tables]
+    n_missing = sum(part.n_missing for part, _ in parts)
+    # A file in which every cell is missing goes along with the others.
+    kinds = {part.kind: table for part, table in parts if part.n_missing < table.n_rows}
+    if not kinds:
+        return Column(name, "text", n_missing, "it has no values")
+    if len(kinds) == 1 or set(kinds) == {"number", "boolean"}:
+        remark = next((part.remark for part, _ in parts if part.remark), "")
+        return Column(name, "number" if len(kinds) == 2 else next(iter(kinds)), n_missing, remark)
+    return Column(name, "text", n_missing, ", ".join(f"{kind} in {table.label}" for kind, table in kinds.items()))
+
+
+def _not_numeric(tables: list[FileTable], column: Column, connection: duckdb.DuckDBPyConnection) -> SourceError:
+    """The sentence for a column of which numbers are wanted but which is text."""
+    for table in tables:
+        part = table.columns[table.positions[column.name]]
+        if part.kind not in NUMERIC_KINDS and part.n_missing < table.n_rows:
+            return why_not_numbers(table, table.positions[column.name], connection)
+    if all(table.columns[table.positions[column.name]].n_missing == table.n_rows for table in tables):
+        return SourceError(f"{tables[0].label}: column {quoted(column.name)} has no values at all; leave it out.")
+    return SourceError(
+        f"{tables[0].label}: column {quoted(column.name)} is not of one kind in all files ({column.remark}); "
+        "write it the same way in all."
+    )

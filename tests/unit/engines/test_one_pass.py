@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from aspca.engines import ReadOptions, Source, SourceError, csv_table, one_pass, open_source, table
-from aspca.engines.dialect import MISSING
+from aspca.engines import ReadOptions, Source, SourceError, csv_table, file_table, open_source
+from aspca.engines.csv_dialect import MISSING
 from aspca.jobs.fitting import moments_of
 from aspca.jobs.progress import Silent
 from aspca.moments import Moments
@@ -89,7 +89,7 @@ def test_the_same_by_the_slow_way(
     path = write(tmp_path / "t.csv", names)
     options = {} if decimal is None else {"decimal": decimal}
     fast = everything(path, **options)
-    monkeypatch.setattr(table, "WIDE", 0)
+    monkeypatch.setattr(file_table, "WIDE", 0)
     assert everything(path, **options) == fast, "row by row, as wide tables are fetched"
     monkeypatch.setattr(csv_table, "in_one_pass", lambda *_: None)
     assert everything(path, **options) == fast, "kinds counted first, row by row"
@@ -102,9 +102,9 @@ def test_the_same_by_the_slow_way(
 
 def test_one_pass_is_taken_where_it_can_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     taken: list[bool] = []
-    original = one_pass.in_one_pass
+    original = csv_table.in_one_pass
 
-    def watched(*given: object) -> table.Table | None:
+    def watched(*given: object) -> file_table.FileTable | None:
         found = original(*given)  # type: ignore[arg-type]
         taken.append(found is not None)
         return found
@@ -190,7 +190,7 @@ def test_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Numbers that cannot be kept are read from the text each time."""
     path = write(tmp_path / "t.csv", TABLES[0])
     expected = everything(path)
-    original, tried = one_pass._written, list[bool]()
+    original, tried = csv_table._written, list[bool]()
 
     def full(pieces: Iterator[object], columns: object, width: int, target: Path) -> object:
         target.symlink_to("/dev/full")
@@ -198,7 +198,7 @@ def test_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         tried.append(written is None and not target.is_symlink())
         return written
 
-    monkeypatch.setattr(one_pass, "_written", full)
+    monkeypatch.setattr(csv_table, "_written", full)
     assert everything(path) == expected
     assert tried == [True, True]
 

@@ -1,26 +1,33 @@
-"""A Parquet file as a table: kinds come from the types it states."""
+"""Parquet and Arrow files (Feather is one) as tables: kinds come from the types that they state.
+
+DuckDB reads Parquet; Arrow files and streams are read by pyarrow, one record batch in memory at a time.
+"""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from aspca.database import plain_path
-from aspca.engines.dialect import refuse_repeated
 from aspca.engines.errors import SourceError
-from aspca.engines.table import COLUMNS_AT_ONCE, NO_VALUE, Table, TableColumn, unreadable
+from aspca.engines.file_table import COLUMNS_AT_ONCE, NO_VALUE, FileColumn, FileTable, refuse_repeated, unreadable
 from aspca.harmless import quoted
 
 if TYPE_CHECKING:
     import duckdb
 
+PARQUET_MAGIC = b"PAR1"
+ARROW_MAGIC = b"ARROW1"
+OLD_FEATHER_MAGIC = b"FEA1"
 NUMBERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "FLOAT", "DOUBLE", "DECIMAL")
 NESTED = ("STRUCT", "MAP", "UNION", "LIST", "ARRAY", "VARIANT", "JSON", "GEOMETRY")
 
 
-def parquet_table(path: Path, label: str, connection: duckdb.DuckDBPyConnection) -> Table:
+def parquet_table(path: Path, label: str, connection: duckdb.DuckDBPyConnection) -> FileTable:
     """The table in a Parquet file.
 
     Raises
@@ -31,25 +38,55 @@ def parquet_table(path: Path, label: str, connection: duckdb.DuckDBPyConnection)
     explain = unreadable(label, "a Parquet file")
     with path.open("rb") as file:
         file.seek(-min(4, path.stat().st_size), os.SEEK_END)
-        if file.read() != b"PAR1":
+        if file.read() != PARQUET_MAGIC:
             raise SourceError(
                 f"{label}: this Parquet file is cut short, for it does not end with PAR1; copy or write it anew."
             )
     where = plain_path(path)
-    schema = Table(label, "parquet_schema(?)", (where,), (), 0, explain)
+    schema = FileTable(label, "parquet_schema(?)", (where,), (), 0, explain)
     # The first entry is the root; the names DuckDB gives to columns differ from the file's where case alone does.
     entries = [row for rows in schema.rows(connection, ["name", "num_children"], 4096) for row in rows][1:]
     for name, children in entries:
         if children:
             raise nested_error(label, name)
     return typed_table(
-        Table(label, "read_parquet(?, hive_partitioning = false)", (where,), (), 0, explain),
+        FileTable(label, "read_parquet(?, hive_partitioning = false)", (where,), (), 0, explain),
         [str(name) for name, _ in entries],
         connection,
     )
 
 
-def typed_table(table: Table, names: list[str], connection: duckdb.DuckDBPyConnection) -> Table:
+def arrow_table(path: Path, label: str, connection: duckdb.DuckDBPyConnection) -> FileTable:
+    """The table in an Arrow file or stream.
+
+    Raises
+    ------
+    SourceError
+        pyarrow is not installed, the file is damaged or of an old version, or see `typed_table`.
+    """
+    pa = _pyarrow(label)
+    with path.open("rb") as file:
+        head = file.read(8)
+    if head.startswith(OLD_FEATHER_MAGIC):
+        raise SourceError(f"{label}: this is a Feather file of version 1; write it anew as version 2 or as Parquet.")
+    is_file = head.startswith(ARROW_MAGIC)
+    explain = unreadable(label, "an Arrow file")
+
+    def attach(cursor: duckdb.DuckDBPyConnection) -> None:
+        # A reader is spent after one query, so that every query gets its own.
+        cursor.register("arrow_cells", _reader(pa, path, is_file))
+
+    try:
+        schema = _reader(pa, path, is_file).schema
+    except (pa.ArrowException, OSError) as error:
+        raise explain(error) from None
+    for field in schema:
+        if pa.types.is_nested(field.type):
+            raise nested_error(label, field.name)
+    return typed_table(FileTable(label, "arrow_cells", (), (), 0, explain, attach), list(schema.names), connection)
+
+
+def typed_table(table: FileTable, names: list[str], connection: duckdb.DuckDBPyConnection) -> FileTable:
     """`table`, whose columns have types, with columns called c0, c1, ... and their kinds and missing cells.
 
     Raises
@@ -88,14 +125,14 @@ def nested_error(label: str, name: object) -> SourceError:
     )
 
 
-def _described(table: Table, width: int, connection: duckdb.DuckDBPyConnection) -> list[tuple[str]]:
+def _described(table: FileTable, width: int, connection: duckdb.DuckDBPyConnection) -> list[tuple[str]]:
     rows = next(table.rows(connection, [f"typeof(c{index})" for index in range(width)], 1, "LIMIT 1"), None)
     if rows is None:
         raise SourceError(f"{table.label}: the file has columns but no rows; it must hold at least one row.")
     return [(str(kind),) for kind in rows[0]]
 
 
-def _column(index: int, name: str, kind: str, label: str) -> TableColumn:
+def _column(index: int, name: str, kind: str, label: str) -> FileColumn:
     cell = f"c{index}"
     if kind.startswith(NESTED) or kind.endswith("]"):
         raise nested_error(label, name)
@@ -105,9 +142,32 @@ def _column(index: int, name: str, kind: str, label: str) -> TableColumn:
         # A NaN is a missing value, as in a data frame. Not by nullif: the statistics of Parquet pass over NaN, so that
         # DuckDB takes a comparison with it for always false.
         known = f"CASE WHEN isnan({number}) THEN NULL ELSE {number} END"
-        return TableColumn(name, "number", 0, number, cell if "INT" in plain else known)
+        return FileColumn(name, "number", 0, number, cell if "INT" in plain else known)
     if kind == "BOOLEAN":
-        return TableColumn(name, "boolean", 0, f"CAST({cell} AS DOUBLE)", cell)
+        return FileColumn(name, "boolean", 0, f"CAST({cell} AS DOUBLE)", cell)
     if kind == "DATE" or kind.startswith("TIMESTAMP"):
-        return TableColumn(name, "date", 0, f"epoch_us({cell}) / 1e6", f"CAST({cell} AS VARCHAR)")
-    return TableColumn(name, "text", 0, "", f"CAST({cell} AS VARCHAR)")
+        return FileColumn(name, "date", 0, f"epoch_us({cell}) / 1e6", f"CAST({cell} AS VARCHAR)")
+    return FileColumn(name, "text", 0, "", f"CAST({cell} AS VARCHAR)")
+
+
+def _pyarrow(label: str) -> Any:
+    try:
+        return import_module("pyarrow")
+    except ImportError:
+        raise SourceError(
+            f"{label}: reading Arrow files needs pyarrow, which is not installed; run: pip install pyarrow."
+        ) from None
+
+
+def _reader(pa: Any, path: Path, is_file: bool) -> Any:
+    # Mapped, not read: pages come and go as they are needed.
+    mapped = pa.memory_map(str(path))
+    if not is_file:
+        return pa.ipc.open_stream(mapped)
+    file = pa.ipc.open_file(mapped)
+
+    def batches() -> Iterator[Any]:
+        for index in range(file.num_record_batches):
+            yield file.get_batch(index)
+
+    return pa.RecordBatchReader.from_batches(file.schema, batches())

@@ -1,19 +1,25 @@
-"""One file as a relation of DuckDB. Its columns are called c0, c1, ... there: no name of a user enters SQL."""
+"""One file as a relation of DuckDB, and its numbers kept as float64 in a scratch file: text is parsed once.
+
+Columns are called c0, c1, ... in SQL: no name of a user enters it.
+"""
 
 from __future__ import annotations
 
+import errno
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from aspca.database import MEMORY_LIMIT, cursor_errors, interruptible
 from aspca.engines.arrow_stream import number_batches
-from aspca.engines.errors import SourceError
-from aspca.engines.number_file import NumberFile
+from aspca.engines.errors import SourceError, enumerated
+from aspca.harmless import quoted
 from aspca.linalg.arrays import Floats, Ints
 
 if TYPE_CHECKING:
@@ -32,7 +38,7 @@ NUMERIC_KINDS = ("number", "boolean", "date")
 
 
 @dataclass(frozen=True)
-class TableColumn:
+class FileColumn:
     """A column of one file: `number` is the SQL that gives a DOUBLE (dates as seconds since 1970), `cell` any value."""
 
     name: str
@@ -44,7 +50,41 @@ class TableColumn:
 
 
 @dataclass(frozen=True)
-class Table:
+class NumberFile:
+    """`n_rows` rows of float64, one after the other, without a header: a file of this machine and this run.
+
+    Plain reads and writes, no mapping: its pages are the system's to keep or drop, and never memory of the process.
+
+    Parameters
+    ----------
+    columns : which columns of the table a row holds, in this order
+    """
+
+    path: Path
+    columns: tuple[int, ...]
+    n_rows: int
+
+    def rows(self, columns: Sequence[int], size: int) -> Iterator[Floats]:
+        """These columns, in this order, `size` rows at a time and the rest at the end; arrays (m, q), C-contiguous.
+
+        Raises
+        ------
+        OSError
+            The file is not there any more, or is not whole.
+        """
+        places = {column: place for place, column in enumerate(self.columns)}
+        chosen = [places[column] for column in columns]
+        everything = chosen == list(range(len(self.columns)))
+        with self.path.open("rb") as file:
+            for start in range(0, self.n_rows, size):
+                rows = np.empty((min(size, self.n_rows - start), len(self.columns)))
+                if file.readinto(rows.data) < rows.nbytes:
+                    raise OSError(errno.EIO, "cut short", str(self.path))
+                yield rows if everything else np.ascontiguousarray(rows[:, chosen])
+
+
+@dataclass(frozen=True)
+class FileTable:
     """One file: `relation` stands after FROM, with `parameters`; `explain` turns DuckDB's errors into sentences.
 
     `line_of` gives the line of the file (from 1) in which a row (from 0) begins; `kept` holds its numbers, if anything.
@@ -54,7 +94,7 @@ class Table:
     label: str
     relation: str
     parameters: tuple[Any, ...]
-    columns: tuple[TableColumn, ...]
+    columns: tuple[FileColumn, ...]
     n_rows: int
     explain: Callable[[Exception], SourceError]
     attach: Callable[[duckdb.DuckDBPyConnection], Any] = lambda connection: None
@@ -195,3 +235,15 @@ def unreadable(label: str, what: str) -> Callable[[Exception], SourceError]:
         return SourceError(f"{label}: this is not {what}, or it is damaged or cut short; copy or write it anew.")
 
     return explain
+
+
+def refuse_repeated(names: list[str], label: str) -> None:
+    """Raise the sentence for names that occur more than once."""
+    repeated = [name for name, count in Counter(names).items() if count > 1]
+    if repeated:
+        places = [str(index) for index, name in enumerate(names, start=1) if name == repeated[0]]
+        others = f" (and {enumerated([quoted(name) for name in repeated[1:]])} to several, too)" if repeated[1:] else ""
+        raise SourceError(
+            f"{label}: the name {quoted(repeated[0])} is given to columns {enumerated(places)}{others}; "
+            "every column needs a name of its own."
+        )

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
 
-from aspca.engines.errors import SourceError, enumerated
-from aspca.engines.options import ReadOptions
-from aspca.harmless import quoted
+from aspca.engines.errors import SourceError
+from aspca.engines.file_table import refuse_repeated
+from aspca.engines.request import ReadOptions
 
 # Cells that stand for no value, in columns of every kind (those of pandas, and the ? of the UCI collection).
 MISSING = ("", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NAN", "-nan", "-NaN", "null", "NULL", "None", "?")
@@ -147,15 +147,3 @@ def _names(cells: list[str], header: bool, label: str) -> tuple[str, ...]:
     names = [name or f"column_{index}" for index, name in enumerate(names, start=1)]
     refuse_repeated(names, label)
     return tuple(names)
-
-
-def refuse_repeated(names: list[str], label: str) -> None:
-    """Raise the sentence for names that occur more than once."""
-    repeated = [name for name, count in Counter(names).items() if count > 1]
-    if repeated:
-        places = [str(index) for index, name in enumerate(names, start=1) if name == repeated[0]]
-        others = f" (and {enumerated([quoted(name) for name in repeated[1:]])} to several, too)" if repeated[1:] else ""
-        raise SourceError(
-            f"{label}: the name {quoted(repeated[0])} is given to columns {enumerated(places)}{others}; "
-            "every column needs a name of its own."
-        )
