@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
 from typing import Any
-
-_BUILDERS = {"pandas": "DataFrame", "polars": "DataFrame", "pyarrow": "table"}
 
 
 def frame(columns: Mapping[str, Sequence[Any]], library: str) -> Any:
     """A table with these columns, of `library`: pandas, polars or pyarrow."""
-    try:
-        module = importlib.import_module(library)
-    except ModuleNotFoundError:
-        raise ModuleNotFoundError(
-            f"A data frame needs {library}, which is not installed: pip install {library}."
-        ) from None
+    if find_spec(library) is None:
+        raise ModuleNotFoundError(f"A data frame needs {library}, which is not installed: pip install {library}.")
+    # Here, so that judging rows needs numpy only.
+    import narwhals.stable.v2 as nw
+
     made = {name: column if library == "pandas" else _of_one_type(column) for name, column in columns.items()}
-    return getattr(module, _BUILDERS[library])(made)
+    return nw.from_dict(made, backend=library).to_native()
 
 
 def _of_one_type(column: Sequence[Any]) -> Sequence[Any]:

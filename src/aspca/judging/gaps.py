@@ -19,8 +19,9 @@ import numpy as np
 
 from aspca.judging.alarms import total_limit
 from aspca.judging.earlier import earlier_limit, earlier_weights
-from aspca.judging.hotelling import hotelling
-from aspca.judging.metric import READABLE, Metric, score_weights
+from aspca.judging.hotelling import Hotelling
+from aspca.judging.metric import READABLE, Metric, score_weights, share_outside
+from aspca.judging.outside import outside_directions
 from aspca.linalg.arrays import Bools, Floats, Ints
 from aspca.linalg.steady import row_products
 from aspca.moments import IncompleteMoments, Moments
@@ -110,14 +111,14 @@ class GappedScore:
 
     def _metric_of(self, gaps: Bools) -> Metric:
         rules = np.flatnonzero(self.used(gaps[None])[0])
-        outside, limit, share = self._outside(gaps, rules)
-        weights = np.zeros(self.metric.weights.shape)
         alone = self._weights_of(rules)
-        weights[np.ix_(rules, rules)] = alone
-        own = Metric(self.metric.kind, alone, outside, limit, share)
+        outside, limit = self._outside(gaps, rules, alone)
+        own = Metric(self.metric.kind, alone, outside, limit, share_outside(outside, rules.size))
         factor = self._factor(rules, own)
+        weights = np.zeros(self.metric.weights.shape)
+        weights[np.ix_(rules, rules)] = np.sqrt(factor) * alone
         # The part outside is tempered at its limit: both stretch together.
-        return Metric(own.kind, np.sqrt(factor) * weights, np.sqrt(factor) * outside, factor * limit, share)
+        return Metric(own.kind, weights, np.sqrt(factor) * outside, factor * limit, own.outside_share)
 
     def _weights_of(self, rules: Ints) -> Floats:
         kind, floor = self.metric.kind, self.metric.floor
@@ -127,18 +128,17 @@ class GappedScore:
             return earlier_weights(kind, covariance, unresolved, floor)
         return score_weights(kind, covariance, self.table.variances[rules], unresolved)
 
-    def _outside(self, gaps: Bools, rules: Ints) -> tuple[Floats, float, float]:
-        """Directions of the observed cells outside these rules, their limit, and their share."""
+    def _outside(self, gaps: Bools, rules: Ints, weights: Floats) -> tuple[Floats, float]:
+        """Directions of the observed cells outside these rules, and their limit."""
         there = np.flatnonzero(~gaps)
-        p = len(gaps)
-        if self.metric.kind != "complete" or there.size <= rules.size:
-            return np.zeros((p, 0)), 0.0, 0.0
-        loadings = self.table.loadings[np.ix_(there, rules)]
-        basis = np.linalg.qr(loadings)[0] if rules.size else loadings
-        rest = hotelling(basis, self.space.covariance[np.ix_(there, there)], self.space.fitted_to, still=True)
-        directions = np.zeros((p, rest.rank))
-        directions[there] = rest.directions
-        return directions, rest.limit(self.settings.total[1]).value, rest.rank / max(rest.rank + rules.size, 1)
+        directions = np.zeros((len(gaps), 0))
+        if self.metric.kind == "complete" and there.size > rules.size:
+            covariance = self.space.covariance[np.ix_(there, there)]
+            loadings = self.table.loadings[np.ix_(there, rules)]
+            found = outside_directions(covariance, loadings, weights, self.table.exact[rules], still=True)
+            directions = np.zeros((len(gaps), found.shape[1]))
+            directions[there] = found
+        return directions, Hotelling(directions, self.space.fitted_to).limit(self.settings.total[1]).value
 
     def _factor(self, rules: Ints, own: Metric) -> float:
         if not rules.size and not own.outside.shape[1]:

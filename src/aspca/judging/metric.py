@@ -22,7 +22,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from aspca.judging.hotelling import hotelling
+from aspca.judging.hotelling import Hotelling
+from aspca.judging.outside import outside_directions
 from aspca.linalg.arrays import Floats, frozen
 from aspca.rules.table import RuleTable
 from aspca.settings import SCORES
@@ -78,9 +79,15 @@ def metric_of(kind: str, space: ScaledSpace, table: RuleTable, level: float) -> 
     p, m = table.loadings.shape
     if kind != "complete" or m >= p:
         return Metric(kind, frozen(weights), frozen(np.zeros((p, 0))), 0.0, 0.0)
-    basis = np.linalg.qr(table.loadings)[0] if m else table.loadings
-    rest = hotelling(basis, space.covariance, space.fitted_to, still=not space.short_of_rows)
-    return Metric(kind, frozen(weights), rest.directions, rest.limit(level).value, rest.rank / (rest.rank + m))
+    outside = outside_directions(space.covariance, table.loadings, weights, table.exact, still=not space.short_of_rows)
+    limit = Hotelling(outside, space.fitted_to).limit(level).value
+    return Metric(kind, frozen(weights), frozen(outside), limit, share_outside(outside, m))
+
+
+def share_outside(outside: Floats, n_rules: int) -> float:
+    """The share of directions that lie outside the rules."""
+    r = int(outside.shape[1])
+    return r / max(r + n_rules, 1)
 
 
 def score_weights(kind: str, covariance: Floats, variances: Floats, unresolved: Floats) -> Floats:
