@@ -89,12 +89,13 @@ def check_covariance(at: Field, covariance: Floats, variances: Floats) -> None:
     _check_correlations(at, covariance, np.sqrt(variances))
 
 
-def check_rules(at: Mapping[str, Field], loadings: Floats, covariance: Floats) -> None:
-    """Rules of unit length, whose deviations have variances."""
+def check_rules(at: Mapping[str, Field], loadings: Floats, covariance: Floats, unresolved: Floats) -> None:
+    """Rules of unit length, whose deviations have variances, as far as rounding lets them."""
     lengths = np.linalg.norm(loadings, axis=0)
     at["loadings"].require((np.abs(lengths - 1.0) <= _ORTHONORMAL).all(), "of columns of length one", "of others")
     squares = np.diag(covariance)
-    least = -_ROUNDING * np.abs(covariance).max(initial=0.0)
+    # Where every rule holds exactly there is nothing but rounding to compare.
+    least = -_ROUNDING * np.abs(covariance).max(initial=0.0) - unresolved.max(initial=0.0)
     at["covariance"].require((squares >= least).all(), "without negative variances", "a matrix with one")
     most = np.sqrt(np.outer(np.maximum(squares, 0.0), np.maximum(squares, 0.0))) - 2.0 * least
     at["covariance"].require((np.abs(covariance) <= most).all(), "of correlations up to 1", "one with a larger one")

@@ -190,11 +190,12 @@ def _rules(at: Field, p: int) -> RuleTable:
     part["loadings"].require(p * m <= LARGEST_MATRIX, f"of at most {LARGEST_MATRIX} loadings")
     loadings = part["loadings"].sparse_columns(p, m, 1.0 + 1e-9)
     covariance = unpacked(part["covariance"].vector(packed_size(m), -LARGEST, LARGEST), m)
-    check_rules(part, loadings, covariance)
+    unresolved = part["unresolved"].vector(m, 0.0, LARGEST)
+    check_rules(part, loadings, covariance, unresolved)
     return RuleTable(
         frozen(loadings),
         frozen(covariance),
-        frozen(part["unresolved"].vector(m, 0.0, LARGEST)),
+        frozen(unresolved),
         np.array([entry.flag() for entry in part["sparsest"].items(m)], dtype=np.bool_),
     )
 
