@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from aspca.estimators.tables import LARGEST_INTEGER
+from aspca.estimators.tables import LARGEST_INTEGER, dimensions_error, frame_of
 from aspca.linalg.arrays import Floats
 from aspca.preparation.columns import cell_text
 
@@ -40,7 +40,7 @@ class RawColumn:
 
 
 def raw_columns(X: Any) -> list[RawColumn]:
-    """The columns of a data frame (pandas, polars, pyarrow), or of a two-dimensional array, then named x0, x1, ...
+    """The columns of a data frame of any library, or of a two-dimensional array, then named x0, x1, ...
 
     Raises
     ------
@@ -58,20 +58,12 @@ def raw_columns(X: Any) -> list[RawColumn]:
 
 
 def _columns(X: Any) -> list[RawColumn]:
-    if hasattr(X, "columns") and hasattr(X, "dtypes"):
-        names = [str(name) for name in X.columns]
-        return [
-            _raw(name, X.iloc[:, j] if hasattr(X, "iloc") else X[label])
-            for j, (name, label) in enumerate(zip(names, X.columns, strict=True))
-        ]
-    if hasattr(X, "column_names"):
-        return [_raw(str(name), X.column(j)) for j, name in enumerate(X.column_names)]
+    frame = frame_of(X)
+    if frame is not None:
+        return [_raw(str(column.name), column.to_native()) for column in frame.iter_columns()]
     table = np.asarray(X)
     if table.ndim != 2:
-        raise ValueError(
-            f"Reshape your data: a table of rows and columns is needed, but it has {table.ndim} dimension(s); use "
-            "reshape(-1, 1) for one column or reshape(1, -1) for one row."
-        )
+        raise dimensions_error(table)
     return [_raw(f"x{j}", column) for j, column in enumerate(table.T)]
 
 

@@ -9,7 +9,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_array, validate_data
 
 from aspca.estimators.preprocessor import Preprocessor
-from aspca.estimators.tables import refuse_odd_tables
+from aspca.estimators.tables import frame_of, refuse_odd_tables
 from aspca.moments.validation import value_error, values_allowed
 from aspca.preparation import Preparation
 
@@ -27,7 +27,7 @@ class TableInput:
         if self.preprocessor is not None:
             return self._prepared(X, reset, least)
         refuse_odd_tables(X)
-        if not reset and self._named_by_hand and not hasattr(X, "columns"):
+        if not reset and self._named_by_hand and frame_of(X) is None:
             return self._nameless_rows(X)
         X = validate_data(
             self,

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, OutlierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from aspca.estimators.aspca import ASPCA
-from aspca.estimators.tables import refuse_odd_shapes
+from aspca.estimators.tables import column_names, dimensions_error, frame_of, refuse_odd_shapes, row_labels
 from aspca.judging.explanation import Explanation
 from aspca.linalg.arrays import Floats, Ints
 from aspca.preparation.columns import cell_text
@@ -82,16 +82,18 @@ class PerCategory(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-
 
     def score_samples(self, X: Any) -> Floats:
         """Minus the score (n,), in multiples of the limit of each row's category."""
-        check_is_fitted(self, "models_")
-        scores = np.empty(len(X))
-        for category, rows, part in self._parts(X):
-            model = self._model(category, rows)
-            scores[rows] = model.score_samples(part) / max(model.threshold_, np.finfo(np.float64).tiny)
-        return scores
+        return self.decision_function(X) - 1.0
 
     def decision_function(self, X: Any) -> Floats:
-        """Negative for anomalies (n,): `score_samples` minus `offset_`."""
-        return self.score_samples(X) - self.offset_
+        """Negative for anomalies (n,), by the verdict of each row's own model: `score_samples` minus `offset_`."""
+        check_is_fitted(self, "models_")
+        decisions = np.empty(len(X))
+        for category, rows, part in self._parts(X):
+            model = self._model(category, rows)
+            # Without a limit of the score, verdicts are by the rules, and decisions in multiples of theirs.
+            unit = getattr(model, "threshold_", 1.0)
+            decisions[rows] = model.decision_function(part) / max(unit, np.finfo(np.float64).tiny)
+        return decisions
 
     def predict(self, X: Any) -> np.ndarray[Any, np.dtype[np.int64]]:
         """+1 for normal rows, -1 for anomalies (n,)."""
@@ -100,11 +102,11 @@ class PerCategory(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-
     def explain(self, X: Any) -> dict[str, Explanation]:
         """The explanation of the rows of each category, by category; rows are called as in the whole table."""
         check_is_fitted(self, "models_")
-        found = {}
-        for category, rows, part in self._parts(X):
-            why = self._model(category, rows).explain(part)
-            found[category] = why if hasattr(X, "iloc") else replace(why, index=rows.tolist())
-        return found
+        labels = row_labels(X, len(X))
+        return {
+            category: replace(self._model(category, rows).explain(part), index=[labels[row] for row in rows])
+            for category, rows, part in self._parts(X)
+        }
 
     def _model(self, category: str, rows: Ints) -> ASPCA:
         if category not in self.models_:
@@ -131,16 +133,15 @@ class PerCategory(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-
 
 
 def _column(X: Any, by: str | int) -> list[object]:
-    if hasattr(X, "columns") or hasattr(X, "column_names"):
-        names = list(getattr(X, "column_names", None) or X.columns)
-        if by not in names:
-            raise ValueError(f"by: there is no column {by!r}; the columns are {', '.join(map(str, names[:20]))}.")
-        return list(np.asarray(X[by]).tolist())
+    frame = frame_of(X)
+    if frame is not None:
+        if by not in frame.columns:
+            names = ", ".join(column_names(frame)[:20])
+            raise ValueError(f"by: there is no column {by!r}; the columns are {names}.")
+        return list(np.asarray(frame.get_column(by).to_native()).tolist())
     table = np.asarray(X)
     if table.ndim != 2:
-        raise ValueError(
-            f"Reshape your data: a table of rows and columns is needed, but it has {table.ndim} dimension(s)."
-        )
+        raise dimensions_error(table)
     if not isinstance(by, int | np.integer) or not -table.shape[1] <= by < table.shape[1]:
         raise ValueError(f"by must be a position from 0 to {table.shape[1] - 1} for an array, got {by!r}.")
     return list(table[:, by].tolist())
@@ -148,12 +149,10 @@ def _column(X: Any, by: str | int) -> list[object]:
 
 def _without(X: Any, by: str | int, rows: Ints) -> Any:
     """These rows of a table, without a column."""
-    if hasattr(X, "iloc"):
-        return X.iloc[rows].drop(columns=[by])
-    if hasattr(X, "column_names"):
-        return X.take(rows).drop_columns([by])
-    if hasattr(X, "columns"):
-        return X[rows.tolist()].drop(by)
+    frame = frame_of(X)
+    if frame is not None:
+        others = [position for position, name in enumerate(frame.columns) if name != by]
+        return frame[rows.tolist(), others].to_native()
     rest = np.delete(np.asarray(X)[rows], int(by), axis=1)
     # What was beside texts in one array is numbers again.
     try:

@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from typing import Any
 
 
-def frame(columns: Mapping[str, Sequence[Any]], library: str) -> Any:
+def frame(columns: Mapping[str, Sequence[Any]], library: Any) -> Any:
     """A table with these columns, of `library`: pandas, polars or pyarrow."""
     if find_spec(library) is None:
         raise ModuleNotFoundError(f"A data frame needs {library}, which is not installed: pip install {library}.")
