@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from aspca.estimators.selection import Selection, select
     from aspca.estimators.stored import load, save
     from aspca.files.errors import ModelFileError
+    from aspca.jobs.detection import detect
+    from aspca.jobs.errors import JobError
+    from aspca.jobs.findings import Finding
+    from aspca.jobs.result import Detection
     from aspca.judging.explanation import Explanation
     from aspca.judging.groups import Group, Groups
     from aspca.judging.incidents import Incident
@@ -30,10 +34,13 @@ if TYPE_CHECKING:
 _HOME = {
     "ASPCA": "aspca.estimators.aspca",
     "Certificate": "aspca.subspace.result",
+    "Detection": "aspca.jobs.result",
     "Explanation": "aspca.judging.explanation",
+    "Finding": "aspca.jobs.findings",
     "Group": "aspca.judging.groups",
     "Groups": "aspca.judging.groups",
     "Incident": "aspca.judging.incidents",
+    "JobError": "aspca.jobs.errors",
     "Limit": "aspca.judging.limits",
     "ModelFileError": "aspca.files.errors",
     "Moments": "aspca.moments",
@@ -44,6 +51,7 @@ _HOME = {
     "SparseSubspace": "aspca.subspace.result",
     "TiedSubspaceWarning": "aspca.subspace.extraction",
     "benjamini_hochberg": "aspca.judging.limits",
+    "detect": "aspca.jobs.detection",
     "load": "aspca.estimators.stored",
     "save": "aspca.estimators.stored",
     "select": "aspca.estimators.selection",
@@ -54,10 +62,13 @@ _HOME = {
 __all__ = [
     "ASPCA",
     "Certificate",
+    "Detection",
     "Explanation",
+    "Finding",
     "Group",
     "Groups",
     "Incident",
+    "JobError",
     "Limit",
     "ModelFileError",
     "Moments",
@@ -68,6 +79,7 @@ __all__ = [
     "SparseSubspace",
     "TiedSubspaceWarning",
     "benjamini_hochberg",
+    "detect",
     "load",
     "save",
     "select",

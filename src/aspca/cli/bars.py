@@ -13,7 +13,7 @@ from rich.text import Text
 
 
 class Bars:
-    """`aspca.jobs.progress.Progress` by rich: how far, how fast, and how long it will still take.
+    """`aspca.jobs.progress.Watcher` by rich: how far, how fast, and how long it will still take.
 
     Parameters
     ----------

@@ -9,10 +9,11 @@ import typer
 from aspca.cli import options as o
 
 
+@o.takes(o.JSON)
 def run(
     before: Annotated[str, typer.Argument(metavar="A.json", help="The first model.")],
     after: Annotated[str, typer.Argument(metavar="B.json", help="The second model.")],
-    json: o.Json = False,
+    json: bool,
 ) -> None:
     """Tell which rules stayed, moved, went and came.
 
@@ -22,14 +23,14 @@ def run(
     """
     from aspca.cli.talk import console, write_json
     from aspca.jobs.comparison import compared
-    from aspca.jobs.model_stream import model_from
+    from aspca.jobs.stored import model_from
 
-    found = compared(model_from(before), model_from(after))
+    changes = compared(model_from(before), model_from(after))
     if json:
         from aspca.cli.documents import comparison_document
 
-        write_json(comparison_document(found))
+        write_json(comparison_document(changes))
         return
     from aspca.cli.pages import show_comparison
 
-    show_comparison(console(), found)
+    show_comparison(console(), changes)

@@ -6,14 +6,15 @@ from typing import Annotated
 
 import typer
 
-from aspca.cli.options import Quiet
+from aspca.cli import options as o
 
 _FOLDER = "aspca-demo"
 
 
+@o.takes(o.QUIET)
 def run(
     output: Annotated[str, typer.Option("--output", "-o", metavar="DIR", help="Where to write.")] = _FOLDER,
-    quiet: Quiet = False,
+    quiet: bool = False,
 ) -> None:
     """Explain the fifteen anomalies of built-in data.
 
@@ -27,17 +28,17 @@ def run(
     from aspca.outputs.folder import replaced_folder
 
     talk = Talk(quiet)
-    with talk.progress() as progress, replaced_folder(output) as folder:
-        shown = demonstrated(folder, progress)
-    found, out = shown.detection, console()
-    model = found.model
+    with talk.progress() as watcher, replaced_folder(output) as folder:
+        shown = demonstrated(folder, watcher)
+    outcome, out = shown.outcome, console()
+    model = outcome.model
     features = f"{count(len(model.names), 'feature')} ({', '.join(model.names)})"
-    out.print(f"{count(found.n_rows, 'row')}, {features}, no labels used.")
+    out.print(f"{count(outcome.n_rows, 'row')}, {features}, no labels used.")
     out.print()
     show_rules(out, model.rules)
     out.print(f"  Each step is within {shown.gap:.0e} of its optimum; recomputed from the data: {shown.checked}.")
     out.print()
-    show_findings(out, found.findings, found.n_anomalies, model.alarms.the_total(), "")
+    show_findings(out, outcome, "")
     out.print()
     out.print(f"{shown.explained} of {shown.planted} planted anomalies are explained by the rule they break.")
     talk.say(f"Wrote {output}/. Next: aspca detect {output}/data.csv --label kind")

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from aspca.jobs.comparison import Comparison, Pair
-    from aspca.jobs.detection import Detection
     from aspca.jobs.findings import Finding
+    from aspca.jobs.result import Detection, Outcome
     from aspca.judging.incidents import Incident
     from aspca.judging.model import Model
     from aspca.rules.rule import Rule
@@ -25,6 +25,7 @@ def rule_document(rule: Rule, number: int | None = None) -> dict[str, Any]:
         "spread": rule.spread,
         "limit": rule.limit,
         "exact": rule.exact,
+        "sparsest": rule.sparsest,
         "widening": rule.widening,
         "looks_like_chance": rule.looks_like_chance,
     }
@@ -42,45 +43,51 @@ def rules_document(model: Model) -> dict[str, Any]:
 
 
 def finding_document(finding: Finding) -> dict[str, Any]:
-    """An anomaly and the rules it breaks."""
+    """An anomaly, the rules it breaks, and the columns that stand out."""
     breaks = [
-        {**asdict(one), "needed": {name: {"is": now, "needed": then} for name, (now, then) in one.needed.items()}}
-        for one in finding.breaks
+        {**asdict(rule), "needed": {name: {"is": now, "needed": then} for name, (now, then) in rule.needed.items()}}
+        for rule in finding.breaks
     ]
     return {**asdict(finding), "breaks": breaks}
 
 
-def detection_document(found: Detection, source: str, folder: str | None) -> dict[str, Any]:
+def detection_document(detection: Detection) -> dict[str, Any]:
     """All that `aspca detect` tells."""
-    evaluation = None
-    if found.evaluation is not None:
-        one = found.evaluation
-        evaluation = {**asdict(one), "precision": one.precision, "recall": one.recall}
-    incidents = None
-    if found.incidents is not None:
-        incidents = [_incident(one) for one in found.incidents]
+    documents = [
+        {**({} if detection.by is None else {"category": category}), **_outcome(outcome, detection)}
+        for category, outcome in detection.outcomes.items()
+    ]
+    return documents[0] if detection.by is None else {"by": detection.by, "categories": documents}
+
+
+def _outcome(outcome: Outcome, detection: Detection) -> dict[str, Any]:
+    evaluation, incidents = outcome.evaluation, outcome.incidents
+    rules = rules_document(outcome.model)
     return {
-        "source": source,
-        "n_rows": found.n_rows,
-        "n_anomalies": found.n_anomalies,
-        "n_partly": found.n_partly,
-        **rules_document(found.model),
-        "anomalies": [finding_document(one) for one in found.findings],
-        "evaluation": evaluation,
-        "incidents": incidents,
-        "output": folder,
+        "source": detection.source,
+        **rules,
+        "n_rows": outcome.n_rows,
+        "n_learned": rules["n_rows"],
+        "n_anomalies": outcome.n_anomalies,
+        "n_partly": outcome.n_partly,
+        "anomalies": [finding_document(finding) for finding in outcome.findings],
+        "evaluation": None
+        if evaluation is None
+        else {**asdict(evaluation), "precision": evaluation.precision, "recall": evaluation.recall},
+        "incidents": None if incidents is None else [_incident(incident) for incident in incidents],
+        "output": detection.output,
     }
 
 
-def comparison_document(found: Comparison) -> dict[str, Any]:
+def comparison_document(changes: Comparison) -> dict[str, Any]:
     """What happened to the rules from one model to the other."""
     return {
-        "stayed": [_pair(pair) for pair in found.stayed],
-        "moved": [_pair(pair) for pair in found.moved],
-        "lost": [rule_document(rule) for rule in found.lost],
-        "gained": [rule_document(rule) for rule in found.gained],
-        "features_lost": list(found.features_lost),
-        "features_gained": list(found.features_gained),
+        "stayed": [_pair(pair) for pair in changes.stayed],
+        "moved": [_pair(pair) for pair in changes.moved],
+        "lost": [rule_document(rule) for rule in changes.lost],
+        "gained": [rule_document(rule) for rule in changes.gained],
+        "features_lost": list(changes.features_lost),
+        "features_gained": list(changes.features_gained),
     }
 
 
@@ -94,11 +101,11 @@ def _pair(pair: Pair) -> dict[str, Any]:
     }
 
 
-def _incident(one: Incident) -> dict[str, Any]:
+def _incident(incident: Incident) -> dict[str, Any]:
     return {
-        "first": str(one.first),
-        "last": str(one.last),
-        "rows": int(one.rows.size),
-        "shares": one.shares.tolist(),
-        "text": one.text,
+        "first": str(incident.first),
+        "last": str(incident.last),
+        "rows": int(incident.rows.size),
+        "shares": incident.shares.tolist(),
+        "text": incident.text,
     }

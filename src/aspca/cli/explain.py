@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from aspca.cli import options as o
 
 
+@o.takes(o.IDS, o.READING, o.JSON, o.QUIET)
 def run(
     file: o.File,
     model: o.StoredModel,
     row: Annotated[list[int], typer.Option("--row", "-r", metavar="N", min=0, help="Its number, from 0; repeatable.")],
-    id: o.Id = None,
-    delimiter: o.Delimiter = None,
-    encoding: o.Encoding = None,
-    decimal: o.Decimal = None,
-    header: o.Header = None,
-    json: o.Json = False,
-    quiet: o.Quiet = False,
+    id: str | None,
+    json: bool,
+    quiet: bool,
+    **reading: Any,
 ) -> None:
     """Say why a row of FILE scores what it scores.
 
@@ -27,29 +25,25 @@ def run(
 
     Example:  aspca explain today.csv --model model.json --row 512
     """
-    from aspca.cli.reading import opened, options_of
     from aspca.cli.talk import Talk, console, write_json
-    from aspca.jobs.column_advice import refuse_absent
-    from aspca.jobs.columns import kinds_of, refuse_other_columns
+    from aspca.jobs.detection import opened
     from aspca.jobs.explaining import explained
-    from aspca.jobs.model_stream import model_from, refuse_both
+    from aspca.jobs.requests import reading_of
+    from aspca.jobs.stored import model_from, refuse_both, refuse_unfit
 
-    talk = Talk(quiet)
-    reading = options_of(delimiter, encoding, decimal, header)
+    options = reading_of(**reading)
     refuse_both(model, [file])
     stored = model_from(model)
-    with talk.progress() as progress, opened([file], reading) as table:
-        refuse_other_columns(table, kinds_of(stored.names, stored.preparation), "the rules of the model")
-        if id is not None:
-            refuse_absent(table, id, "--id")
-        found = explained(stored, table, row, id, progress)
+    with Talk(quiet).progress() as watcher, opened([file], options, "") as table:
+        refuse_unfit(table, stored, id)
+        reasons = explained(stored, table, row, id, watcher)
     if json:
-        write_json([reason.document() for reason in found])
+        write_json([reason.document() for reason in reasons])
         return
     from aspca.cli.pages import show_reason
 
     out = console()
-    for number, reason in enumerate(found):
+    for number, reason in enumerate(reasons):
         if number:
             out.print()
         show_reason(out, reason)

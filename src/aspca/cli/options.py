@@ -1,18 +1,22 @@
-"""The options that commands share, each said once. Nothing heavy is imported here: `--help` must not wait for it."""
+"""The options that commands share, each said once, in groups. Nothing heavy is imported: `--help` must not wait.
+
+What can be set about a model comes from `aspca.settings`: names, what they mean, defaults, and the words to complete.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Annotated
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, TypeVar
 
 import typer
 
-# What a shell may complete; a test compares them with what is allowed.
-VARIANTS = ("BG", "B", "F", "FG", "G")
-SCORES = ("whitened", "standardized", "spe")
-SCALINGS = ("maxabs", "standard", "none")
-LIMITS = ("pearson", "box", "jackson-mudholkar", "quantile", "pot", "conformal")
+from aspca.settings import BY_NAME, SETTINGS, Setting
+
 PRESETS = ("paper",)
+Command = TypeVar("Command", bound=Callable[..., Any])
+# By the name of the parameter: its type with what typer is to know of it, and its default.
+Group = Mapping[str, tuple[Any, Any]]
 
 
 def one_of(*words: str) -> Callable[[str], list[str]]:
@@ -24,6 +28,45 @@ def one_of(*words: str) -> Callable[[str], list[str]]:
     return matching
 
 
+def takes(*groups: Group) -> Callable[[Command], Command]:
+    """A command that takes the options of these groups, by name, after those that its own signature declares.
+
+    What it does not name itself arrives in its ``**given``.
+    """
+
+    def decorated(command: Command) -> Command:
+        options = {name: option for group in groups for name, option in group.items()}
+        own = [
+            parameter
+            for parameter in inspect.signature(command, eval_str=True).parameters.values()
+            if parameter.kind is not inspect.Parameter.VAR_KEYWORD and parameter.name not in options
+        ]
+        kind = inspect.Parameter.KEYWORD_ONLY
+        added = [
+            inspect.Parameter(name, kind, default=default, annotation=annotation)
+            for name, (annotation, default) in options.items()
+        ]
+        # typer asks for both.
+        command.__signature__ = inspect.Signature([*own, *added])  # type: ignore[attr-defined]
+        command.__annotations__ = {parameter.name: parameter.annotation for parameter in (*own, *added)}
+        return command
+
+    return decorated
+
+
+def _text(name: str, metavar: str, help: str, *words: str) -> tuple[Any, None]:
+    completion = one_of(*words) if words else None
+    return Annotated[str | None, typer.Option(name, metavar=metavar, help=help, autocompletion=completion)], None
+
+
+def _texts(name: str, metavar: str, help: str) -> tuple[Any, None]:
+    return Annotated[list[str] | None, typer.Option(name, metavar=metavar, help=f"{help}; repeatable.")], None
+
+
+def _flag(*names: str, help: str) -> tuple[Any, bool]:
+    return Annotated[bool, typer.Option(*names, help=help)], False
+
+
 Files = Annotated[
     list[str], typer.Argument(metavar="FILE", help="CSV, Parquet, Arrow or JSON lines; globs; - for stdin.")
 ]
@@ -32,121 +75,75 @@ StoredModel = Annotated[
     str, typer.Option("--model", "-m", metavar="MODEL", help="The model file, by custom model.json.")
 ]
 
-# Columns
-Label = Annotated[
-    str | None, typer.Option("--label", metavar="COL", help="Says which rows are anomalies; only to evaluate.")
-]
-Ignore = Annotated[list[str] | None, typer.Option("--ignore", metavar="COL", help="Leave this column out; repeatable.")]
-Id = Annotated[str | None, typer.Option("--id", metavar="COL", help="Names the rows.")]
-Time = Annotated[
-    str | None, typer.Option("--time", metavar="COL", help="Times the rows: anomalies are gathered into incidents.")
-]
-
-Categorical = Annotated[
-    list[str] | None,
-    typer.Option("--categorical", metavar="COL", help="Values are categories; COL=codes for integers; repeatable."),
-]
-Log = Annotated[
-    list[str] | None, typer.Option("--log", metavar="COL", help="Take the logarithm: rules multiply; repeatable.")
-]
-Transform = Annotated[
-    list[str] | None,
-    typer.Option("--transform", metavar="COL=NAME", help="log, log1p, sqrt, asinh or logit; repeatable."),
-]
-Date = Annotated[
-    list[str] | None, typer.Option("--date", metavar="COL", help="Dates as days since 1970, as a feature; repeatable.")
-]
-Number = Annotated[
-    list[str] | None,
-    typer.Option("--number", metavar="COL", help="A feature, though it seems to count rows; repeatable."),
-]
-AllowMissing = Annotated[
-    bool, typer.Option("--allow-missing", help="Learn and judge with gaps: rows by the rules they have values for.")
-]
-
-By = Annotated[str | None, typer.Option("--by", metavar="COL", help="One model for each category of this column.")]
-
-Private = Annotated[
-    bool, typer.Option("--private", help="Keep minima, maxima and calibration scores out of the model file.")
-]
-
-# What to learn
-NComponents = Annotated[str | None, typer.Option("--n-components", metavar="N|auto", help="How many rules.")]
-Alpha = Annotated[str | None, typer.Option("--alpha", metavar="X|auto", help="Weight of sparsity.")]
-MaxFeatures = Annotated[
-    int | None,
-    typer.Option("--max-features", metavar="N", help="At most so many features per rule."),
-]
-Variant = Annotated[
-    str | None,
-    typer.Option("--variant", metavar="NAME", help="BG (default), B, F, FG or G.", autocompletion=one_of(*VARIANTS)),
-]
-Score = Annotated[
-    str | None,
-    typer.Option(
-        "--score", metavar="NAME", help="whitened (default), standardized or spe.", autocompletion=one_of(*SCORES)
+IDS: Group = {"id": _text("--id", "COL", "Names the rows.")}
+COLUMNS: Group = {
+    "label": _text("--label", "COL", "Says which rows are anomalies; only to evaluate."),
+    "ignore": _texts("--ignore", "COL", "Leave this column out"),
+    **IDS,
+    "time": _text("--time", "COL", "Times the rows: anomalies are gathered into incidents."),
+    "categorical": _texts("--categorical", "COL", "Values are categories; COL=codes for integers"),
+    "log": _texts("--log", "COL", "Take the logarithm: rules multiply"),
+    "transform": _texts("--transform", "COL=NAME", "log, log1p, sqrt, asinh or logit"),
+    "date": _texts("--date", "COL", "Dates as days since 1970, as a feature"),
+    "number": _texts("--number", "COL", "A feature, though it seems to count rows"),
+    "allow_missing": _flag("--allow-missing", help="Learn and judge with gaps: rows by the values they have."),
+}
+READING: Group = {
+    "delimiter": _text("--delimiter", "CHAR", "What separates cells; found by itself."),
+    "encoding": _text("--encoding", "NAME", "Such as latin-1.", "utf-8", "utf-16", "latin-1", "cp1252"),
+    "decimal": _text("--decimal", "CHAR", "The decimal sign, . or a comma."),
+    "header": (
+        Annotated[bool | None, typer.Option("--header/--no-header", help="Whether the first line holds names.")],
+        None,
     ),
-]
-Scaling = Annotated[
-    str | None,
-    typer.Option(
-        "--scaling", metavar="NAME", help="maxabs (default), standard or none.", autocompletion=one_of(*SCALINGS)
-    ),
-]
-Limit = Annotated[
-    str | None,
-    typer.Option(
-        "--limit",
-        metavar="NAME|X",
-        help="pearson (default), box, jackson-mudholkar, quantile, pot, conformal (with --calibrate), or a number.",
-        autocompletion=one_of(*LIMITS),
-    ),
-]
-Calibrate = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--calibrate", metavar="FILE", help="Normal rows kept out of the fit, for --limit conformal; repeatable."
-    ),
-]
-Level = Annotated[
-    float | None,
-    typer.Option("--level", metavar="X", help="Share of normal rows that pass: 0.975."),
-]
-Alarm = Annotated[
-    str | None,
-    typer.Option("--alarm", metavar="NAME", help="Flag by the total (default), by any rule alone, or any of both."),
-]
-Contamination = Annotated[
-    str | None,
-    typer.Option("--contamination", metavar="X|auto", help="Share of rows to flag."),
-]
-Preset = Annotated[
-    str | None,
-    typer.Option("--preset", metavar="NAME", help="paper: the settings of the paper.", autocompletion=one_of(*PRESETS)),
-]
+}
+QUIET: Group = {"quiet": _flag("--quiet", "-q", help="Say nothing but errors on stderr.")}
+JSON: Group = {"json": _flag("--json", help="JSON on stdout.")}
+CSV: Group = {"csv": _flag("--csv", help="CSV on stdout.")}
+FAIL: Group = {"fail_on_anomaly": _flag("--fail-on-anomaly", help="Exit with code 3 if there is one.")}
 
-# How to read
-Delimiter = Annotated[
-    str | None,
-    typer.Option("--delimiter", metavar="CHAR", help="What separates cells; found by itself."),
-]
-Encoding = Annotated[
-    str | None,
-    typer.Option(
-        "--encoding",
-        metavar="NAME",
-        help="Such as latin-1.",
-        autocompletion=one_of("utf-8", "utf-16", "latin-1", "cp1252"),
-    ),
-]
-Decimal = Annotated[str | None, typer.Option("--decimal", metavar="CHAR", help="The decimal sign, . or a comma.")]
-Header = Annotated[
-    bool | None,
-    typer.Option("--header/--no-header", help="Whether the first line holds names."),
-]
 
-# What to show
-Json = Annotated[bool, typer.Option("--json", help="JSON on stdout.")]
-Csv = Annotated[bool, typer.Option("--csv", help="CSV on stdout.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors on stderr.")]
-FailOnAnomaly = Annotated[bool, typer.Option("--fail-on-anomaly", help="Exit with code 3 if there is one.")]
+# ---- settings
+
+
+def _metavar(setting: Setting) -> str:
+    number = "" if setting.least is None else "N" if setting.whole else "X"
+    words = "" if not setting.words else setting.words[0] if len(setting.words) == 1 else "NAME"
+    return "|".join(word for word in (number, words) if word)
+
+
+def _setting(setting: Setting) -> tuple[Any, None]:
+    name = f"--{setting.name.replace('_', '-')}"
+    default = "" if setting.default is None else f" Default: {setting.default}."
+    return _text(name, _metavar(setting), f"{setting.meaning}{default}", *setting.words)
+
+
+def settings_named(*names: str) -> Group:
+    """The options of some settings."""
+    return {name: _setting(BY_NAME[name]) for name in names}
+
+
+PRESET: Group = {"preset": _text("--preset", "NAME", "paper: the settings of the paper.", *PRESETS)}
+LEARNING: Group = {
+    **settings_named(*(setting.name for setting in SETTINGS)),
+    "calibrate": _texts("--calibrate", "FILE", "Normal rows kept out of the fit, for --limit conformal"),
+    **PRESET,
+    "private": _flag("--private", help="Keep minima, maxima and calibration scores out of the model file."),
+}
+
+
+def number_or_word(text: str) -> int | float | str:
+    """What a setting is given as on a command line: a number, or a word such as ``auto``."""
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def with_numbers(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of a command as Python would give them: settings that are numbers as numbers."""
+    return {
+        name: number_or_word(value) if name in BY_NAME and value is not None else value for name, value in given.items()
+    }

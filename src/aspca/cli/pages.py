@@ -2,35 +2,37 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
-from rich.table import Table
+from rich.table import Table as Grid
 from rich.text import Text
 
-from aspca.harmless import for_terminal
+from aspca.harmless import for_terminal, name_text
+from aspca.jobs.output_files import main_cause
 from aspca.judging.original import value_text
 from aspca.judging.proposals import Value
+from aspca.rules.sentence import short_number
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from aspca.jobs.comparison import Comparison
-    from aspca.jobs.detection import Detection
     from aspca.jobs.explaining import Reason
-    from aspca.jobs.findings import Break, Finding
+    from aspca.jobs.findings import Break, Finding, StandsOut
     from aspca.jobs.labels import Evaluation
+    from aspca.jobs.result import Detection, Outcome
     from aspca.judging.incidents import Incident
+    from aspca.judging.model import Model
     from aspca.rules.rule import Rule
 
 # From this width on there is room for what the features would have to be.
 _WIDE = 110
 # A column that wraps takes this much at most from the one that is cut, which has this much at least.
 _WRAPPED, _LEAST = 40, 12
-# More rules than this are left to `aspca rules`.
-_RULES = 25
+# Of more rules than this a few are shown, and those that are broken; the others are left to `aspca rules`.
+_RULES, _FEW = 25, 10
 # Names of rows are cut here, and at twice that where there is room.
 _NAME = 20
 # Of the rules that a row breaks, those below this share of the score are left to the files.
@@ -44,9 +46,9 @@ def text(words: object, style: str = "") -> Text:
     return Text(for_terminal(words), style=style)
 
 
-def grid(*titles: tuple[str, str]) -> Table:
+def grid(*titles: tuple[str, str]) -> Grid:
     """A table without lines; each title with its justification, `left` being what may wrap."""
-    table = Table(box=None, padding=(0, 0, 0, 2), header_style="dim")
+    table = Grid(box=None, padding=(0, 0, 0, 2), header_style="dim")
     for title, justify in titles:
         wraps = justify == "left"
         table.add_column(title, justify="right" if justify == "right" else "left", no_wrap=not wraps, overflow="fold")
@@ -108,100 +110,143 @@ def show_rules(
         console.print(text(f"  ... and {len(rules) - len(chosen)} more{more}."))
 
 
-def show_findings(console: Console, findings: Sequence[Finding], total: int, limit: float, more: str) -> None:
-    """The worst anomalies, one line per rule that each breaks; `more` says where the others are."""
-    if not total:
-        console.print(f"No anomalies (no score above {limit:.3g})")
-        return
-    shown = "" if total <= len(findings) or not findings else f", the worst {len(findings)} of them"
-    console.print(f"{count(total, 'anomaly', 'anomalies')} (score above {limit:.3g}){shown}")
-    if findings:
-        _show_breaks(console, findings)
-    if total > len(findings) and more:
-        console.print(f"  ... and {total - len(findings):,} more{more}.")
+def show_findings(console: Console, outcome: Outcome, more: str) -> None:
+    """The worst anomalies: those that break rules, a line for each rule, then those that keep theirs.
+
+    `more` says where the others are.
+    """
+    console.print(outcome.headline)
+    findings = outcome.findings
+    breaking = [finding for finding in findings if finding.breaks_a_rule]
+    keeping = [finding for finding in findings if not finding.breaks_a_rule]
+    if breaking:
+        _show_breaks(console, breaking)
+    if keeping:
+        many = "All" if len(keeping) == outcome.n_anomalies else f"{len(keeping)}"
+        verb = ("keeps its rules, but is", "keep their rules, but are")[len(keeping) > 1]
+        console.print(f"{many} of them {verb} unusual" if outcome.n_anomalies > 1 else f"It {verb} unusual")
+        _show_unusual(console, keeping)
+    if outcome.n_anomalies > len(findings) and more:
+        console.print(f"  ... and {outcome.n_anomalies - len(findings):,} more{more}.")
+
+
+def _head(finding: Finding, wide: bool) -> list[object]:
+    name = text(finding.row if finding.name is None else finding.name)
+    name.truncate(2 * _NAME if wide else _NAME, overflow="ellipsis")
+    return [name, _short(finding.score), "" if finding.times is None else _short(finding.times)]
+
+
+def _titles(findings: Sequence[Finding]) -> list[tuple[str, str]]:
+    named = any(finding.name is not None for finding in findings)
+    return [("name", "none") if named else ("row", "right"), ("score", "right"), ("x limit", "right")]
 
 
 def _show_breaks(console: Console, findings: Sequence[Finding]) -> None:
-    named = any(finding.name is not None for finding in findings)
     wide = console.width >= _WIDE
     # Rules were listed in full before, by number: here each has one line.
-    titles = [("name", "none") if named else ("row", "right"), ("score", "right"), ("x limit", "right")]
-    titles += [("rule", "right"), ("it breaks", "none")]
+    titles = [*_titles(findings), ("rule", "right"), ("it breaks", "none")]
     titles += [("off by", "none"), ("share", "right"), ("would hold with", "left")] if wide else []
     titles += [] if wide else [("would hold with", "none")]
     rows: list[list[object]] = []
     for finding in findings:
-        name = text(finding.name if named else finding.row)
-        name.truncate(2 * _NAME if wide else _NAME, overflow="ellipsis")
-        told = [one for n, one in enumerate(finding.breaks) if n == 0 or one.share >= _TELLING]
-        for k, one in enumerate(told):
-            head: list[object] = [name, _short(finding.score), _times(finding)] if k == 0 else [""] * 3
-            head += [one.rule, one.text if one.broken else f"(strained) {one.text}"]
-            rows.append([*head, *([one.off, f"{100 * one.share:.0f} %"] if wide else []), _cure(one, wide)])
+        told = [broken for k, broken in enumerate(finding.breaks) if k == 0 or broken.share >= _TELLING]
+        for k, broken in enumerate(told):
+            head = _head(finding, wide) if k == 0 else [""] * 3
+            measured = [broken.off, f"{100 * broken.share:.0f} %"] if wide else []
+            rows.append([*head, broken.rule, broken.text, *measured, _cure(broken, wide)])
     show_cut(console, titles, rows, 4)
 
 
-def show_detection(console: Console, found: Detection, folder: str | None, most: int, title: str | None) -> None:
-    """All that `aspca detect` tells about a table, or about one category of it, whose name is then the title."""
-    model = found.model
-    if title is not None:
-        console.print(text(f"== {title}"))
-    console.print(f"{count(model.space.n_rows, 'row')} learned from, {count(len(model.names), 'feature')}")
-    # Of many rules the first ones, and those that are broken below.
-    broken = {one.rule for finding in found.findings for one in finding.breaks}
-    chosen = broken | set(range(len(model.rules) if len(model.rules) <= _RULES else _RULES))
-    told = "" if folder is None else f": aspca rules {folder}/model.json"
-    show_rules(console, model.rules, chosen=chosen, more=told)
-    console.print()
-    more = "" if folder is None else f" in {folder}/explanations.csv"
-    show_findings(console, found.findings, found.n_anomalies, model.alarms.the_total(), more)
-    if found.incidents:
-        console.print()
-        show_incidents(console, found.incidents, model.rules, most)
-    if found.evaluation is not None:
-        console.print()
-        show_evaluation(console, found.evaluation)
-    if title is not None:
-        console.print()
-
-
-def show_evaluation(console: Console, found: Evaluation) -> None:
-    """How the anomalies agree with labels."""
-    precision = "" if found.precision is None else f", precision {found.precision:.3f}"
-    console.print(f"Against the labels: AUC {found.auc:.4f}{precision}, recall {found.recall:.3f}")
-    console.print(text(f"  ({found.meaning})"))
-    table = grid(("", "none"), ("flagged", "right"), ("not", "right"))
-    table.add_row("anomalies", str(found.hits), str(found.misses))
-    table.add_row("normal rows", str(found.false_alarms), str(found.passed))
+def _show_unusual(console: Console, findings: Sequence[Finding]) -> None:
+    table = grid(*_titles(findings), ("what stands out", "left"))
+    for finding in findings:
+        table.add_row(*map(text, _head(finding, console.width >= _WIDE)), text(_why(finding)))
     console.print(table)
 
 
-def show_incidents(console: Console, incidents: Sequence[Incident], rules: Sequence[Rule], most: int) -> None:
+def _why(finding: Finding) -> str:
+    """What stands out in a row that breaks no rule."""
+    if finding.unusual:
+        return ", ".join(_stands_out(column) for column in finding.unusual)
+    most = ", ".join(f"{rule.text} ({100 * rule.share:.0f} %)" for rule in finding.breaks)
+    return f"small deviations add up: {most}"
+
+
+def _stands_out(column: StandsOut) -> str:
+    is_now = f"{name_text(column.column)} is {value_text(column.value)}"
+    if column.mean is None or column.deviation is None:
+        return is_now
+    mean, deviation = (short_number(number, column.deviation) for number in (column.mean, column.deviation))
+    return f"{is_now} (usually {mean} ± {deviation})"
+
+
+def show_detection(console: Console, detection: Detection, most: int) -> None:
+    """All that `aspca detect` tells."""
+    for number, (category, outcome) in enumerate(detection.outcomes.items()):
+        if detection.by is not None:
+            console.print(text(f"== {detection.by} = {category}"))
+        inside = "" if detection.by is None else f"/category-{number:03d}"
+        _show_outcome(console, outcome, None if detection.output is None else detection.output + inside, most)
+        if detection.by is not None:
+            console.print()
+
+
+def _show_outcome(console: Console, outcome: Outcome, folder: str | None, most: int) -> None:
+    model, rules = outcome.model, outcome.rules
+    console.print(f"{count(model.space.n_rows, 'row')} learned from, {count(len(model.names), 'feature')}")
+    # Of many rules the first ones, and those that are broken below.
+    broken = {rule.rule for finding in outcome.findings for rule in finding.breaks}
+    chosen = broken | set(range(len(rules) if len(rules) <= _RULES else _FEW))
+    told = "" if folder is None else f": aspca rules {folder}/model.json"
+    show_rules(console, rules, chosen=chosen, more=told)
+    console.print()
+    show_findings(console, outcome, "" if folder is None else f" in {folder}/explanations.csv")
+    if outcome.incidents:
+        console.print()
+        show_incidents(console, outcome.incidents, model, most)
+    if outcome.evaluation is not None:
+        console.print()
+        show_evaluation(console, outcome.evaluation)
+
+
+def show_evaluation(console: Console, evaluation: Evaluation) -> None:
+    """How the anomalies agree with labels."""
+    console.print(evaluation.text)
+    console.print(text(f"  ({evaluation.meaning})"))
+    table = grid(("", "none"), ("flagged", "right"), ("not", "right"))
+    table.add_row("anomalies", str(evaluation.hits), str(evaluation.misses))
+    table.add_row("normal rows", str(evaluation.false_alarms), str(evaluation.passed))
+    console.print(table)
+
+
+def show_incidents(console: Console, incidents: Sequence[Incident], model: Model, most: int) -> None:
     """Runs of anomalies, in time order; the longest ones if there are many."""
     shown = f", the {most} of most rows" if 0 < most < len(incidents) else ""
     console.print(f"{count(len(incidents), 'incident')}{shown}")
     if not most:
         return
-    longest = sorted(incidents, key=lambda one: -one.rows.size)[:most]
-    titles = [("from", "none"), ("to", "none"), ("rows", "right"), ("rule", "right"), ("mostly broken", "none")]
-    rows = []
-    for one in (incident for incident in incidents if incident in longest):
-        top = int(one.shares.argmax())
-        rows.append([one.first, one.last, one.rows.size, top, rules[top], f"{100 * one.shares[top]:.0f} %"])
+    longest = sorted(incidents, key=lambda incident: -incident.rows.size)[:most]
+    titles = [("from", "none"), ("to", "none"), ("rows", "right"), ("rule", "right"), ("mostly", "none")]
+    rows: list[list[object]] = []
+    for incident in (incident for incident in incidents if incident in longest):
+        rule, words, share = main_cause(incident, model)
+        number = "" if rule is None else rule
+        span = [value_text(time) if isinstance(time, float) else time for time in (incident.first, incident.last)]
+        rows.append([*span, incident.rows.size, number, words, f"{100 * share:.0f} %"])
     show_cut(console, [*titles, ("share", "right")], rows, 4)
 
 
-def show_comparison(console: Console, found: Comparison) -> None:
+def show_comparison(console: Console, changes: Comparison) -> None:
     """What happened to the rules from one model to the other."""
-    for title, names in (("only in the first", found.features_lost), ("only in the second", found.features_gained)):
+    for title, names in (("only in the first", changes.features_lost), ("only in the second", changes.features_gained)):
         if names:
             console.print(text(f"Features {title}: {', '.join(names)}"))
-    console.print(f"{count(len(found.stayed), 'rule')} stayed")
-    show_lines(console, [pair.after for pair in found.stayed])
-    console.print(f"{count(len(found.moved), 'rule')} moved")
-    for pair in found.moved:
+    console.print(f"{count(len(changes.stayed), 'rule')} stayed")
+    show_lines(console, [pair.after for pair in changes.stayed])
+    console.print(f"{count(len(changes.moved), 'rule')} moved")
+    for pair in changes.moved:
         show_lines(console, [pair.before, f"-> {pair.after}: {', '.join(pair.changes)}"])
-    for title, rules in (("lost", found.lost), ("gained", found.gained)):
+    for title, rules in (("lost", changes.lost), ("gained", changes.gained)):
         console.print(f"{count(len(rules), 'rule')} {title}")
         show_lines(console, rules)
 
@@ -211,10 +256,6 @@ def count(number: int, one: str, many: str | None = None) -> str:
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
-def _times(finding: Finding) -> str:
-    return "" if finding.times is None else _short(finding.times)
-
-
 def _short(value: float) -> str:
     return f"{value:,.0f}" if 1000 <= value < 1e7 else f"{value:.3g}"
 
@@ -222,20 +263,12 @@ def _short(value: float) -> str:
 def _cure(broken: Break, wide: bool) -> str:
     """What the columns of a rule would have to be: the one most to blame, or either of two where there is room."""
     told = [(name, pair) for name, pair in broken.needed.items() if pair[1] is not None]
-    parts = []
+    cures = []
     for name, (value, wanted) in told[: _COLUMNS_TOLD if wide else 1]:
         column = text(name)
         column.truncate(2 * _NAME if wide else _NAME, overflow="ellipsis")
-        parts.append(f"{column} {value_text(_as_exact(wanted, value))} (not {value_text(value)})")
-    return " or ".join(parts)
-
-
-def _as_exact(wanted: Value, value: Value) -> Value:
-    """What is wanted to as many decimals as four digits of the larger have: 0 beside 1.119, not -0.0001392."""
-    if not isinstance(wanted, float) or not isinstance(value, float):
-        return wanted
-    size = max(abs(wanted), abs(value))
-    return round(wanted, 3 - math.floor(math.log10(size))) + 0.0 if size > 0 else wanted
+        cures.append(f"{column} {value_text(wanted)} (not {value_text(value)})")
+    return " or ".join(cures)
 
 
 def _cell(value: Value) -> Text:
@@ -247,13 +280,17 @@ def show_reason(console: Console, reason: Reason) -> None:
     console.print(text(reason.text))
     least = 0.01 * reason.score
     table = grid(("rule", "right"), ("", "left"), ("part", "right"), ("share", "right"), ("", "none"))
-    for one in reason.rules:
-        if one.contribution >= least:
-            cells = [f"{one.contribution:.3g}", f"{100 * one.share:.0f} %", "broken" if one.broken else ""]
-            table.add_row(str(one.rule), text(one.text), *cells)
+    for rule in reason.rules:
+        if rule.contribution >= least:
+            cells = [f"{rule.contribution:.3g}", f"{100 * rule.share:.0f} %", "broken" if rule.broken else ""]
+            table.add_row(str(rule.rule), text(rule.text), *cells)
+    if reason.outside >= least > 0.0:
+        share = f"{100 * reason.outside / reason.score:.0f} %"
+        table.add_row("", "what lies outside the rules", f"{reason.outside:.3g}", share, "")
     console.print(table)
     table = grid(("feature", "left"), ("part", "right"), ("is", "right"), ("nearest normal", "right"))
-    for part in reason.features:
-        if part.contribution >= least:
-            table.add_row(text(part.feature), f"{part.contribution:.3g}", _cell(part.value), _cell(part.repaired))
+    for column in reason.features:
+        if column.contribution >= least:
+            now, normal = _cell(column.value), _cell(column.repaired)
+            table.add_row(text(column.feature), f"{column.contribution:.3g}", now, normal)
     console.print(table)

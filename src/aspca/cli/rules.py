@@ -24,8 +24,7 @@ def run(
     Example:  aspca rules model.json --format markdown > rules.md
     """
     from aspca.jobs.errors import RequestError
-    from aspca.jobs.model_stream import model_from
-    from aspca.jobs.rule_list import markdown_of
+    from aspca.jobs.stored import markdown_of, model_from
 
     if format not in FORMATS:
         raise RequestError(f"--format must be text, json or markdown, got {format!r}.")

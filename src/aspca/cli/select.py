@@ -3,40 +3,35 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from contextlib import ExitStack
+from dataclasses import asdict
+from typing import Annotated, Any
 
 import typer
 
 from aspca.cli import options as o
 
+_RESAMPLES: o.Group = {
+    "resamples": (
+        Annotated[
+            int, typer.Option("--resamples", metavar="N", min=0, help="Halves of the rows to measure stability with.")
+        ],
+        10,
+    ),
+}
 
-def run(
-    files: o.Files,
-    label: o.Label = None,
-    ignore: o.Ignore = None,
-    id: o.Id = None,
-    time: o.Time = None,
-    categorical: o.Categorical = None,
-    log: o.Log = None,
-    transform: o.Transform = None,
-    date: o.Date = None,
-    number: o.Number = None,
-    allow_missing: o.AllowMissing = False,
-    resamples: Annotated[
-        int, typer.Option("--resamples", metavar="N", min=0, help="Halves of the rows to measure stability with.")
-    ] = 10,
-    variant: o.Variant = None,
-    score: o.Score = None,
-    scaling: o.Scaling = None,
-    preset: o.Preset = None,
-    delimiter: o.Delimiter = None,
-    encoding: o.Encoding = None,
-    decimal: o.Decimal = None,
-    header: o.Header = None,
-    json: o.Json = False,
-    csv: o.Csv = False,
-    quiet: o.Quiet = False,
-) -> None:
+
+@o.takes(
+    o.COLUMNS,
+    _RESAMPLES,
+    o.settings_named("variant", "score", "scaling"),
+    o.PRESET,
+    o.READING,
+    o.JSON,
+    o.CSV,
+    o.QUIET,
+)
+def run(files: o.Files, resamples: int, json: bool, csv: bool, quiet: bool, **given: Any) -> None:
     """Show what other numbers of rules and alphas would give.
 
     What auto chooses is marked. The rows are held in memory. Labels only add a column with the AUC; nothing
@@ -44,26 +39,19 @@ def run(
 
     Example:  aspca select metrics.csv --label incident
     """
-    from aspca.cli.reading import kinds_of, opened, options_of
-    from aspca.cli.talk import Talk, write_json
-    from aspca.jobs.columns import roles_of
-    from aspca.jobs.errors import RequestError
-    from aspca.jobs.preparing import plan_of
+    from aspca.cli.talk import Talk, refuse_together, write_json
+    from aspca.jobs.detection import Learning
+    from aspca.jobs.requests import request_of
     from aspca.jobs.selecting import curves_of, selected
-    from aspca.jobs.settings import parameters_of
     from aspca.outputs.csv_text import CsvWriter
 
     talk = Talk(quiet)
-    if json and csv:
-        raise RequestError("--json and --csv exclude each other; give one of them.")
-    parameters = parameters_of({"variant": variant, "score": score, "scaling": scaling}, preset)
-    kinds = kinds_of(categorical, log, transform, date, number)
-    reading = options_of(delimiter, encoding, decimal, header)
-    with talk.progress() as progress, opened(files, reading) as table:
-        roles = roles_of(table, ignore=ignore or (), name=id, time=time, label=label, kinds=kinds)
-        plan = plan_of(table, roles, gaps=allow_missing)
-        selection = selected(table, roles, plan, parameters, resamples, progress)
-    for remark in roles.remarks:
+    refuse_together({"--json": json, "--csv": csv})
+    request = request_of(files, **given)
+    with talk.progress() as watcher, ExitStack() as stack:
+        learning = Learning.of(request, stack, watcher)
+        selection = selected(learning, asdict(request.settings), resamples)
+    for remark in learning.remarks:
         talk.say(remark)
     curves = curves_of(selection)
     if json:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from aspca.harmless import for_terminal
@@ -12,7 +12,7 @@ from aspca.harmless import for_terminal
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from aspca.jobs.progress import Progress
+    from aspca.jobs.progress import Watcher
 
 
 class Talk:
@@ -27,8 +27,8 @@ class Talk:
             print(for_terminal(sentence), file=sys.stderr)
 
     @contextlib.contextmanager
-    def progress(self) -> Iterator[Progress]:
-        """Progress to be told, shown on a terminal only; gone when done."""
+    def progress(self) -> Iterator[Watcher]:
+        """Who is told of progress: shown on a terminal only, and gone when done."""
         from aspca.jobs.progress import Silent
 
         if self._quiet or not sys.stderr.isatty():
@@ -53,3 +53,11 @@ def write_json(document: Any) -> None:
 
     json.dump(document, sys.stdout, indent=1, ensure_ascii=False, allow_nan=False)
     sys.stdout.write("\n")
+
+
+def refuse_together(options: Mapping[str, object]) -> None:
+    """Raise RequestError if more than one of these options is given."""
+    from aspca.jobs.errors import RequestError
+
+    if sum(value not in (None, False) for value in options.values()) > 1:
+        raise RequestError(f"{' and '.join(options)} exclude each other; give one of them.")

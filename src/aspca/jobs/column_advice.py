@@ -1,21 +1,28 @@
-"""The sentences for columns that fit nowhere: what they hold, and which option each needs."""
+"""Columns that fit nowhere: what they seem to hold, from their first rows, and which option each needs."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from difflib import get_close_matches
 
 from aspca.engines.source import Column
 from aspca.jobs.errors import RequestError
-from aspca.jobs.table import Table
-from aspca.jobs.text_columns import Text, examined
+from aspca.jobs.labels import LABELLIKE, NORMAL
+from aspca.jobs.tables import TableSource
 
 _MOST_NAMES = 8
 PLURALS = {"date": "dates", "text": "text", "number": "numbers", "boolean": "truth values"}
+_LOOKED_AT = 2000
+_SHOWN = 24
+_CATEGORIES = 30
+# Other names of labels may as well be those of categories.
+_SURELY_LABELS = {"label", "labels", "anomaly", "is_anomaly", "outlier"}
+_SURELY_VALUES = {"normal", "normal.", "anomaly", "outlier", "benign"}
 
 
-def refuse_absent(table: Table, name: str, option: str) -> None:
+def refuse_absent(table: TableSource, name: str, option: str) -> None:
     """Raise RequestError if there is no such column, which `option` named."""
     names = [column.name for column in table.columns]
     if name in names:
@@ -25,7 +32,7 @@ def refuse_absent(table: Table, name: str, option: str) -> None:
     raise RequestError(f"{option}: {table.description} has no column {name!r}; {hint}")
 
 
-def refuse_odd(table: Table, odd: Sequence[Column]) -> None:
+def refuse_odd(table: TableSource, odd: Sequence[Column]) -> None:
     """Raise RequestError for columns of text and dates, which make no rules as they are: say what to do with each."""
     if not odd:
         return
@@ -47,7 +54,7 @@ def refuse_odd(table: Table, odd: Sequence[Column]) -> None:
     )
 
 
-def _why(columns: Sequence[Column], texts: Sequence[Text]) -> str:
+def _why(columns: Sequence[Column], texts: Sequence[TextColumn]) -> str:
     """In brackets, a cell that is no number, and how many are."""
     if not texts:
         return ""
@@ -55,7 +62,7 @@ def _why(columns: Sequence[Column], texts: Sequence[Text]) -> str:
     return f" ({'; '.join(parts)})" if parts else ""
 
 
-def _advice(text: Text) -> str:
+def _advice(text: TextColumn) -> str:
     name = _word(text.name)
     if text.decimal_comma:
         return f"--decimal , ({text.name!r} looks like numbers)"
@@ -81,3 +88,87 @@ def _listed(names: Sequence[str]) -> str:
 def _word(name: str) -> str:
     """A name as one word of a command line."""
     return name if re.fullmatch(r"[\w.%+,-]+", name) and not name.startswith("-") else repr(name)
+
+
+# ---- what a column of text seems to be
+
+
+@dataclass(frozen=True)
+class TextColumn:
+    """A column of text.
+
+    Attributes
+    ----------
+    name : str
+    example : str
+        In brackets, a cell that is no number and its row; empty if there is none.
+    distinct : bool
+        Whether every cell differs, as names of rows do.
+    mostly_numbers : bool
+        Whether more than half of its cells are numbers.
+    decimal_comma : bool
+        Whether all are numbers, once a comma is read as a decimal point.
+    like_labels : bool
+        Whether its name or its few values are those of labels.
+    n_values : int
+        How many different cells it has.
+    few : bool
+        Whether these are so few that they are categories.
+    """
+
+    name: str
+    example: str
+    distinct: bool
+    mostly_numbers: bool
+    decimal_comma: bool
+    like_labels: bool
+    n_values: int
+    few: bool
+
+
+def examined(table: TableSource, names: Sequence[str]) -> list[TextColumn]:
+    """What columns of text seem to be."""
+    if not names:
+        return []
+    first = next(iter(table.cells(names, _LOOKED_AT)), [])
+    return [_examined(name, [row[k] for row in first]) for k, name in enumerate(names)]
+
+
+def _examined(name: str, cells: list[object]) -> TextColumn:
+    filled = [(row, str(cell)) for row, cell in enumerate(cells) if cell is not None]
+    odd = [(row, cell) for row, cell in filled if not _is_number(cell)]
+    example = ""
+    if odd:
+        row, cell = odd[0]
+        example = f" ({(cell if len(cell) <= _SHOWN else cell[:_SHOWN] + '...')!r} in row {row})"
+    values = {cell for _, cell in filled}
+    mostly_numbers = 2 * len(odd) < len(filled)
+    commas = any("," in cell for _, cell in filled)
+    decimal_comma = commas and all(_is_number(cell.replace(",", ".")) for _, cell in filled)
+    all_differ = len(filled) > 2 and len(values) == len(filled) == len(cells)
+    return TextColumn(
+        name=name,
+        example=example,
+        distinct=all_differ and not mostly_numbers and not decimal_comma,
+        mostly_numbers=mostly_numbers,
+        decimal_comma=decimal_comma,
+        like_labels=_like_labels(name, values),
+        n_values=len(values),
+        few=1 < len(values) <= min(_CATEGORIES, len(filled) // 2),
+    )
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    # Python reads 2020_01 as a number, which no table means.
+    return "_" not in cell
+
+
+def _like_labels(name: str, values: set[str]) -> bool:
+    """By its name, if need be with a value that says all is well; or by its values alone."""
+    name = name.strip().lower()
+    well = any(value.strip().lower() in NORMAL for value in values)
+    return name in _SURELY_LABELS or (name in LABELLIKE and well) or not values.isdisjoint(_SURELY_VALUES)

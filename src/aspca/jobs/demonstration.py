@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
 from aspca.datasets.synthetic import load_synthetic
-from aspca.jobs.columns import Roles
-from aspca.jobs.detection import Detection, detect
-from aspca.jobs.fitting import fit_table
-from aspca.jobs.progress import Progress
-from aspca.jobs.settings import settings_of
-from aspca.jobs.table import ArrayTable
+from aspca.jobs.detection import Learning, judge_table
+from aspca.jobs.progress import Watcher
+from aspca.jobs.requests import request_of
+from aspca.jobs.result import Outcome
+from aspca.jobs.tables import array_table
 from aspca.outputs.csv_text import CsvWriter
 
 
@@ -21,40 +21,39 @@ class Demonstration:
 
     Attributes
     ----------
-    detection : Detection
+    outcome : Outcome
     planted, explained : int
-        Anomalies in the data, and those of them whose worst rule relates the features whose relation was broken.
+        Anomalies in the data, and those of them whose worst rule relates just the features whose relation was broken.
     gap : float
         The largest certified distance of a step of the solver from its optimum.
     checked : str
         What the verifier says of the certificate.
     """
 
-    detection: Detection
+    outcome: Outcome
     planted: int
     explained: int
     gap: float
     checked: str
 
 
-def demonstrated(folder: Path, progress: Progress) -> Demonstration:
+def demonstrated(folder: Path, watcher: Watcher) -> Demonstration:
     """Fit the synthetic data, judge them, and write the outputs, the data among them, into a folder."""
     data = load_synthetic()
-    table = ArrayTable("the synthetic data", tuple(data.feature_names), data.data, {"kind": list(data.kinds)})
+    table = array_table("the synthetic data", data.feature_names, data.data, kind=list(data.kinds))
     with open(folder / "data.csv", "x", encoding="utf-8", newline="") as stream:
         CsvWriter(stream, [*data.feature_names, "kind"]).columns(*data.data.T.tolist(), data.kinds)
-    model = fit_table(table, table.names, settings_of({}), progress)
-    found = detect(model, table, Roles(table.names, label="kind"), folder, progress, most=len(data.kinds))
-    explained = 0
-    for finding in found.findings:
-        features = model.rules[finding.breaks[0].rule].features
-        kind = data.kinds[finding.row]
-        explained += kind != "normal" and {sign for sign in kind if sign.isalpha()} <= set(features)
-    verified = bool(model.subspace.verify(model.space.covariance))
+    with ExitStack() as stack:
+        learning = Learning.of(request_of(table, label="kind", top=len(data.kinds)), stack, watcher)
+        outcome = judge_table(learning.model(), table, learning, folder)
+    model, explained = outcome.model, 0
+    for finding in outcome.findings:
+        broken = {sign for sign in data.kinds[finding.row] if sign.isalpha()}
+        explained += finding.breaks_a_rule and set(model.rules[finding.breaks[0].rule].features) == broken
     return Demonstration(
-        detection=found,
+        outcome=outcome,
         planted=int(data.labels.sum()),
         explained=explained,
         gap=max(step.gap for step in model.subspace.certificates),
-        checked="verified" if verified else "NOT VERIFIED",
+        checked="verified" if model.subspace.verify(model.space.covariance) else "NOT VERIFIED",
     )

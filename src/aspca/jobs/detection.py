@@ -1,134 +1,290 @@
-"""A table judged from end to end: its outputs written part by part, and what to tell about it."""
+"""From a source to findings: rules learned, every row judged once, outputs written part by part."""
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator, Mapping, Sequence
+import inspect
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from aspca.engines.errors import SourceError
+from aspca.engines.source import ReadOptions, open_source
 from aspca.files.model_file import write_model
-from aspca.jobs.columns import Roles
+from aspca.jobs.column_advice import refuse_absent
 from aspca.jobs.errors import JobError
-from aspca.jobs.findings import Finding, findings_of
-from aspca.jobs.judging import Judged, judged
+from aspca.jobs.findings import findings_of
+from aspca.jobs.fitting import fit_table
 from aspca.jobs.labels import Evaluation, evaluated, truth_of
-from aspca.jobs.progress import Progress
-from aspca.jobs.score_file import PartWriter, apart, csv_scores, parquet_scores
-from aspca.jobs.table import Table, cells_beside
-from aspca.jobs.timeline import Timeline
-from aspca.judging.incidents import Incident
+from aspca.jobs.output_files import folder_files, write_categories, write_incidents
+from aspca.jobs.preparing import plan_of, refuse_other_columns
+from aspca.jobs.progress import Silent, Watcher
+from aspca.jobs.requests import OPTIONS, Request, in_python, request_of
+from aspca.jobs.result import Detection, Outcome
+from aspca.jobs.roles import Roles, roles_of
+from aspca.jobs.tables import MemoryTable, TableSource, cells_beside, frame_table, tables_by_category
+from aspca.jobs.verdicts import JudgedRows, Timeline, joined, judged_rows
 from aspca.judging.model import Model
 from aspca.linalg.arrays import Bools, Floats
-from aspca.outputs.csv_text import CsvWriter
+from aspca.outputs.errors import OutputError
+from aspca.outputs.folder import refuse_foreign, replaced_folder
+from aspca.preparation import Preparation
+
+# Said where a model is to hold no value of a row.
+GIVEN_AWAY = (
+    "--private: with --scaling maxabs the model holds each column's largest distance from its mean, which it needs to "
+    "score; --scaling standard holds none."
+)
 
 
-@dataclass(frozen=True, eq=False)
-class Detection:
-    """What was found in a table.
-
-    Attributes
-    ----------
-    model : Model
-    n_rows, n_anomalies : int
-    n_partly : int
-        Rows with gaps, that were judged by some of the rules only.
-    findings : tuple of Finding
-        The anomalies of highest score, worst first.
-    evaluation : Evaluation or None
-        Where labels were given.
-    incidents : tuple of Incident, or None
-        Where times were given.
-    """
-
-    model: Model
-    n_rows: int
-    n_anomalies: int
-    n_partly: int
-    findings: tuple[Finding, ...]
-    evaluation: Evaluation | None
-    incidents: tuple[Incident, ...] | None
-
-
-def detect(
-    model: Model,
-    table: Table,
-    roles: Roles,
-    folder: Path,
-    progress: Progress,
-    *,
-    most: int = 20,
-    patience: float | None = None,
-    scores_as: str = "csv",
-    private: bool = False,
-) -> Detection:
-    """Judge all rows of a table, and write scores.csv, explanations.csv, model.json and, with times, incidents.csv.
+def detect(source: Any, train: Any = None, **options: Any) -> Detection:
+    """Learn the rules of a table and find the rows that break them: what ``aspca detect`` does.
 
     Parameters
     ----------
-    roles : Roles
-        Of the table's columns.
-    folder : Path
-        Where to write; see `outputs.folder`.
-    most : int
-        How many findings to return.
-    patience : float or None
-        Two anomalies at most so far apart in time are one incident; None: twice the usual step between rows.
-    scores_as : {"csv", "parquet"}
-        With "parquet" the file is scores.parquet.
-    private : bool
-        As in `write_model`, for model.json.
+    source : path, list of paths, data frame, or array
+        What is judged: files (CSV, Parquet, Arrow, JSON lines, compressed or not; globs), or a table in memory
+        (pandas, polars, pyarrow, numpy).
+    train : the same, or None
+        What to learn from; None: from the source itself.
+    calibrate : the same, or None
+        Normal rows kept out of the fit, for ``limit="conformal"``.
+    id, time, label : str or None
+        Columns that name the rows, time them (anomalies are gathered into incidents), and say which are anomalies
+        (only to evaluate).
+    ignore, categorical, log, transform, date, number : str, list of str, or mapping
+        Columns to leave out, and what others become: see docs/data.md. ``categorical={"kind": "codes"}`` and
+        ``transform={"amount": "sqrt"}`` say how.
+    allow_missing : bool
+        Learn and judge with gaps.
+    by : str or None
+        One model for each category of this column.
+    output : path or None
+        The folder to write, which is replaced as a whole; None: nothing is written.
+    scores, private, top, patience
+        Format of the file of scores; whether model.json holds no value of a row; how many findings to return; longest
+        gap in an incident, in units of `time` (seconds for dates).
+    preset, and all parameters of `ASPCA`
+        By name: ``n_components``, ``alpha``, ``limit``, ``level``, ``score``, ...
+    delimiter, encoding, decimal, header
+        How to read files, where that is not found out.
+
+    Returns
+    -------
+    Detection
+
+    Raises
+    ------
+    JobError
+        What was asked for, or a table, cannot be used: one sentence.
     """
-    worst = _Worst(most)
+    try:
+        return detected(request_of(source, train, **options), Silent())
+    except (JobError, SourceError, OutputError) as error:
+        kind = type(error) if isinstance(error, JobError) else JobError
+        raise kind(in_python(str(error))) from None
+
+
+def _signature() -> inspect.Signature:
+    """Every option by name, for `help` and for editors."""
+    plain = list(inspect.signature(detect).parameters.values())[:2]
+    named = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=OPTIONS[name]) for name in OPTIONS]
+    return inspect.Signature([*plain, *named], return_annotation=Detection)
+
+
+detect.__signature__ = _signature()  # type: ignore[attr-defined]  # a function may have one
+
+
+@dataclass(frozen=True, eq=False)
+class Learning:
+    """Open tables, and what their columns are: all that models are made of.
+
+    Attributes
+    ----------
+    table : TableSource
+        To be judged.
+    source : TableSource
+        To learn from.
+    kept_out : TableSource or None
+        For limits that rest on rows kept out of the fit.
+    roles : Roles
+    """
+
+    request: Request
+    table: TableSource
+    source: TableSource
+    kept_out: TableSource | None
+    roles: Roles
+    watcher: Watcher
+
+    @classmethod
+    def of(cls, request: Request, stack: ExitStack, watcher: Watcher) -> Learning:
+        """Open what is to be read; it is closed with the stack."""
+        columns = request.columns
+        table = stack.enter_context(opened(request.source, request.reading, "the table"))
+        train = calibrate = None
+        if request.train is not None:
+            train = stack.enter_context(opened(request.train, request.reading, "the table to learn from"))
+        if request.calibrate is not None:
+            calibrate = stack.enter_context(opened(request.calibrate, request.reading, "the table to calibrate with"))
+        if columns.by is not None:
+            refuse_absent(table, columns.by, "--by")
+        index = table.index if isinstance(table, MemoryTable) else None
+        roles = roles_of(
+            table,
+            ignore=[*columns.ignore, *([] if columns.by is None else [columns.by]), *_indices(train, columns.id)],
+            name=columns.id or index,
+            time=columns.time,
+            label=columns.label,
+            kinds=columns.kinds,
+            learned=train,
+        )
+        if calibrate is not None:
+            needed = {name: columns.kinds.get(name, "number") for name in roles.features}
+            refuse_other_columns(calibrate, needed, "the rules")
+        return cls(request, table, table if train is None else train, calibrate, roles, watcher)
+
+    def plan(self, table: TableSource) -> Preparation:
+        """What becomes of the columns of a table to learn from."""
+        return plan_of(table, self.roles.features, self.roles.kinds, gaps=self.request.columns.allow_missing)
+
+    def model(self, some: TableSource | None = None) -> Model:
+        """The model of the rows to learn from, or of some of them."""
+        table = self.source if some is None else some
+        return fit_table(table, self.plan(table), self.request.settings, self.watcher, self.kept_out)
+
+    @property
+    def remarks(self) -> list[str]:
+        """What was decided without being asked, and what a private model gives away."""
+        given_away = self.request.output.private and self.request.settings.scaling == "maxabs"
+        return [*self.roles.remarks, *([GIVEN_AWAY] if given_away else [])]
+
+
+def opened(source: Any, reading: ReadOptions, description: str) -> AbstractContextManager[TableSource]:
+    """The table in some files (a list of paths), or in memory, then called `description`."""
+    if isinstance(source, MemoryTable):
+        return nullcontext(source)
+    if isinstance(source, list) and all(isinstance(path, str) for path in source):
+        return open_source(source, reading)
+    return nullcontext(frame_table(source, description))
+
+
+def _indices(table: TableSource | None, name: str | None) -> list[str]:
+    """The names of rows of a frame to learn from, which are no feature."""
+    index = table.index if isinstance(table, MemoryTable) else None
+    return [] if index in (None, name) else [str(index)]
+
+
+def detected(request: Request, watcher: Watcher) -> Detection:
+    """What is found, and written where a folder is named: all of it, or nothing."""
+    place, by = request.output.output, request.columns.by
+    if place is not None:
+        refuse_foreign(place)
+    with ExitStack() as stack:
+        learning = Learning.of(request, stack, watcher)
+        folder = None if place is None else stack.enter_context(replaced_folder(place))
+        outcomes: dict[str | None, Outcome] = {}
+        if by is None:
+            outcomes[None] = judge_table(learning.model(), learning.table, learning, folder)
+        else:
+            outcomes.update(_by_category(learning, by, folder))
+    library = learning.table.library if isinstance(learning.table, MemoryTable) else "pandas"
+    remarks = (*learning.remarks, *_gap_remarks(outcomes))
+    return Detection(learning.table.description, by, outcomes, remarks, place, library)
+
+
+def _by_category(learning: Learning, column: str, folder: Path | None) -> dict[str, Outcome]:
+    """What is found in the rows of each category.
+
+    The outputs of each go into a folder category-000, category-001, ... in the order of categories.csv, which says
+    which is which: categories are other people's text, and no names of files.
+    """
+    judged = tables_by_category(learning.table, column)
+    elsewhere = learning.source is not learning.table
+    sources = tables_by_category(learning.source, column) if elsewhere else judged
+    unknown = next((category for category in judged if category not in sources), None)
+    if unknown is not None:
+        raise JobError(
+            f"--by: {judged[unknown].where(0)} has the category {unknown!r} in column {column!r}, which "
+            f"{learning.source.description} does not have, so nothing is known about it; leave such rows out."
+        )
+    outcomes, lines = {}, []
+    for number, (category, rows) in enumerate(judged.items()):
+        name = f"category-{number:03d}"
+        inside = None if folder is None else folder / name
+        if inside is not None:
+            inside.mkdir()
+        outcome = judge_table(learning.model(sources[category]), rows, learning, inside, category)
+        outcomes[category] = outcome
+        lines.append((category, name, outcome.n_rows, outcome.n_anomalies, outcome.limit))
+    if folder is not None:
+        write_categories(folder / "categories.csv", lines)
+    return outcomes
+
+
+def judge_table(
+    model: Model, table: TableSource, learning: Learning, folder: Path | None, category: str | None = None
+) -> Outcome:
+    """Judge all rows of a table, and write scores, explanations, model.json and, with times, incidents.csv."""
+    roles, output = learning.roles, learning.request.output
+    worst = _Worst(output.top)
     timeline = None if roles.time is None else Timeline(table, roles.time)
     # Kept only where labels are to be compared with them: else no memory grows with the rows.
-    scores: list[Floats] = []
-    flagged: list[Bools] = []
-    rows = found = partly = 0
-    with (
-        _score_file(folder, scores_as, roles.name, model.allows_gaps) as write,
-        _reason_file(folder, model, roles.name) as reasons,
-        ThreadPoolExecutor(max_workers=2) as writers,
-    ):
+    kept: list[tuple[Floats, Bools]] = []
+    n_rows = n_anomalies = n_partly = 0
+    with folder_files(folder, model, roles.name, output.scores) as writers, ThreadPoolExecutor(2) as pool:
         written: list[Future[None]] = []
-        for part in judged(model, table, roles.name, progress):
-            anomalies = part.anomalies
-            if anomalies is None:
+        for judged in judged_rows(model, table, roles.name, learning.watcher):
+            if judged.anomalies is None:
                 raise JobError("The model has no limit yet, so no row is an anomaly; fit it with another --limit.")
-            # A part is written while the next one is judged; two parts are in memory, and each file has one writer.
+            # Rows are written while the next ones are judged; each file has one writer.
             _wait_for(written)
-            written = [writers.submit(write, part), writers.submit(_write_reasons, reasons, model, part)]
-            worst.add(part)
+            written = [pool.submit(write, judged) for write in writers]
+            worst.add(judged)
             if timeline is not None:
-                timeline.add(part)
+                timeline.add(judged)
             if roles.label is not None:
-                scores.append(part.scores)
-                flagged.append(anomalies)
-            rows += len(anomalies)
-            found += int(anomalies.sum())
-            partly += 0 if part.shares is None else int((part.shares < 1.0).sum())
+                kept.append((judged.scores, judged.anomalies))
+            n_rows += len(judged)
+            n_anomalies += judged.flagged.size
+            n_partly += int((judged.judgement.share_of_rules < 1.0).sum()) if model.allows_gaps else 0
         _wait_for(written)
-    if not rows:
+    if not n_rows:
         raise JobError(f"{table.description} has no rows to judge.")
-    write_model(model, folder / "model.json", naming="table", private=private)
-    evaluation = None
-    if roles.label is not None:
-        truth, meaning = truth_of(cells_beside(table, roles.label), roles.label)
-        evaluation = evaluated(truth, np.concatenate(scores), np.concatenate(flagged), meaning)
     incidents = None
     if timeline is not None:
-        incidents = timeline.incidents(model, patience)
-        _write_incidents(folder / "incidents.csv", model, incidents, timeline)
-    return Detection(model, rows, found, partly, worst.findings(model), evaluation, incidents)
+        incidents, rows = timeline.incidents(model, output.patience)
+        if folder is not None:
+            write_incidents(folder / "incidents.csv", model, incidents, rows)
+    if folder is not None:
+        write_model(model, folder / "model.json", naming="table", private=output.private)
+    shown = worst.rows(model)
+    return Outcome(
+        model=model,
+        n_rows=n_rows,
+        n_anomalies=n_anomalies,
+        n_partly=n_partly,
+        findings=findings_of(model, shown, category),
+        explanation=shown.explained(model, named=True),
+        evaluation=None if roles.label is None else _evaluation(table, roles.label, kept),
+        incidents=incidents,
+    )
 
 
 def _wait_for(written: Sequence[Future[None]]) -> None:
     """Raises what was raised while writing."""
-    for one in written:
-        one.result()
+    for future in written:
+        future.result()
+
+
+def _evaluation(table: TableSource, label: str, kept: Sequence[tuple[Floats, Bools]]) -> Evaluation:
+    truth, meaning = truth_of(cells_beside(table, label), label)
+    scores, anomalies = (np.concatenate(arrays) for arrays in zip(*kept, strict=True))
+    return evaluated(truth, scores, anomalies, meaning)
 
 
 class _Worst:
@@ -136,94 +292,30 @@ class _Worst:
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._kept: list[tuple[float, int, object, np.ndarray[tuple[int, ...], np.dtype[np.float64]]]] = []
-        self._named = False
+        self._kept: JudgedRows | None = None
 
-    def add(self, part: Judged) -> None:
-        found = part.found
-        # More than are kept cannot matter; the stable order keeps the first of equals.
-        found = found[np.argsort(-part.scores[found], kind="stable")[: self._most]]
-        self._named = part.names is not None
-        for i in found:
-            name = None if part.names is None else part.names[i]
-            self._kept.append((-float(part.scores[i]), int(part.rows[i]), name, part.values[i].copy()))
-        self._kept.sort(key=lambda one: one[:2])
-        del self._kept[self._most :]
+    def add(self, judged: JudgedRows) -> None:
+        flagged = judged.take(judged.flagged)
+        together = flagged if self._kept is None else joined([self._kept, flagged])
+        # The stable order keeps the first of equals.
+        self._kept = together.take(np.argsort(-together.scores, kind="stable")[: self._most])
 
-    def findings(self, model: Model) -> tuple[Finding, ...]:
-        if not self._kept:
-            return ()
-        rows = [row for _, row, _, _ in self._kept]
-        names = [name for _, _, name, _ in self._kept] if self._named else None
-        return findings_of(model.explain(np.array([values for *_, values in self._kept]), rows), rows, names)
+    def rows(self, model: Model) -> JudgedRows:
+        if self._kept is None:
+            nothing = np.empty((0, len(model.names)))
+            return JudgedRows(np.empty(0, dtype=np.intp), nothing, model.judge(nothing), None)
+        return self._kept
 
 
-@contextlib.contextmanager
-def _score_file(folder: Path, scores: str, name: str | None, gaps: bool) -> Iterator[PartWriter]:
-    if scores == "parquet":
-        with open(folder / "scores.parquet", "xb") as stream, parquet_scores(stream, name, gaps) as write:
-            yield write
-    else:
-        with (
-            open(folder / "scores.csv", "x", encoding="utf-8", newline="") as text,
-            csv_scores(text, name, gaps) as write,
-        ):
-            yield write
-
-
-@contextlib.contextmanager
-def _reason_file(folder: Path, model: Model, name: str | None) -> Iterator[CsvWriter]:
-    # An empty explanation knows its columns.
-    columns = list(model.explain(np.empty((0, len(model.names))), []).lines())
-    names = [] if name is None else apart([name], columns)
-    with (
-        open(folder / "explanations.csv", "x", encoding="utf-8", newline="") as stream,
-        CsvWriter(stream, [columns[0], *names, *columns[1:]]) as writer,
-    ):
-        yield writer
-
-
-def _write_reasons(writer: CsvWriter, model: Model, part: Judged) -> None:
-    found = part.found
-    if found.size == 0:
-        return
-    first, *columns = model.explain(part.values[found], part.rows[found].tolist()).lines().values()
-    names = []
-    if part.names is not None:
-        called = {row: part.names[i] for row, i in zip(part.rows[found].tolist(), found.tolist(), strict=True)}
-        names = [[called[row] for row in first]]
-    writer.columns(np.array(first), *names, *columns)
-
-
-def _write_incidents(path: Path, model: Model, incidents: Sequence[Incident], timeline: Timeline) -> None:
-    with open(path, "x", encoding="utf-8", newline="") as stream:
-        writer = CsvWriter(stream, ["first", "last", "rows", "peak", "rule", "text", "share", "explanation"])
-        tops = [int(np.argmax(one.shares)) for one in incidents]
-        writer.columns(
-            [_moment(one.first) for one in incidents],
-            [_moment(one.last) for one in incidents],
-            [int(one.rows.size) for one in incidents],
-            [timeline.row(one.peak) for one in incidents],
-            tops,
-            [str(model.rules[top]) for top in tops],
-            [float(one.shares[top]) for one, top in zip(incidents, tops, strict=True)],
-            [one.text for one in incidents],
-        )
-
-
-def _moment(time: object) -> object:
-    return str(time) if isinstance(time, np.datetime64) else float(time)  # type: ignore[arg-type]  # a number otherwise
-
-
-def gap_remarks(found: Mapping[str | None, Detection]) -> list[str]:
+def _gap_remarks(outcomes: Mapping[str | None, Outcome]) -> list[str]:
     """Sentences about values that were missing, for each category or for all."""
     remarks = []
-    for category, one in found.items():
-        gaps = one.model.gaps
-        if gaps is None or not (gaps.missing.any() or one.n_partly):
+    for category, outcome in outcomes.items():
+        gaps = outcome.model.gaps
+        if gaps is None or not (gaps.missing.any() or outcome.n_partly):
             continue
         cells: dict[str, int] = {}
-        for feature, lacking in zip(one.model.space.features, gaps.missing.tolist(), strict=True):
+        for feature, lacking in zip(outcome.model.space.features, gaps.missing.tolist(), strict=True):
             cells[feature.column] = lacking
         where = sum(lacking > 0 for lacking in cells.values())
         missing = f"{sum(cells.values()):,} values are missing in {where} column{'s' * (where != 1)} of the rows"
@@ -232,6 +324,6 @@ def gap_remarks(found: Mapping[str | None, Detection]) -> list[str]:
         whose = "" if category is None else f"{category}: "
         remarks.append(
             f"{whose}{missing} learned from; mean and covariance are the likeliest given the others ({steps})."
-            f"{left_out} {one.n_partly:,} rows were judged by some of the rules only."
+            f"{left_out} {outcome.n_partly:,} rows were judged by some of the rules only."
         )
     return remarks

@@ -9,25 +9,28 @@ from typing import Any
 
 import numpy as np
 
-from aspca.jobs.columns import refuse_values
+from aspca.engines.source import Batch
 from aspca.jobs.errors import RequestError
-from aspca.jobs.prepared_table import prepared
-from aspca.jobs.progress import Progress
-from aspca.jobs.table import Table, cells_beside
+from aspca.jobs.preparing import refuse_values
+from aspca.jobs.progress import Watcher
+from aspca.jobs.tables import TableSource, cells_beside, prepared
+from aspca.judging.explanation import Explanation
 from aspca.judging.model import Model
 from aspca.judging.proposals import Value
+from aspca.linalg.arrays import Floats
 from aspca.preparation.feature import Feature
 
 
 @dataclass(frozen=True)
 class RuleShare:
-    """A rule's part of a score: its number (from 0), text, part, share of the whole, and whether it is broken."""
+    """A rule's part of a score: its number (from 0), text, part, share of the whole, deviation in its own units (None
+    where values are missing), and whether it is broken."""
 
     rule: int
     text: str
     contribution: float
     share: float
-    deviation: float
+    deviation: float | None
     broken: bool
 
 
@@ -46,9 +49,10 @@ class FeatureShare:
 
 @dataclass(frozen=True)
 class Reason:
-    """Why one row scores what it scores; `rules` and `features` both add up to the score, largest first.
+    """Why one row scores what it scores: `rules` and `outside` add up to the score, as do `features`; largest first.
 
-    `share_of_rules` is below one where values are missing: the others could not be computed.
+    `outside` is the part that lies outside the rules. `share_of_rules` is below one where values are missing: the other
+    rules could not be computed.
     """
 
     row: int
@@ -56,46 +60,49 @@ class Reason:
     text: str
     score: float
     limit: float | None
+    outside: float
     share_of_rules: float
     rules: tuple[RuleShare, ...]
     features: tuple[FeatureShare, ...]
 
     def document(self) -> dict[str, Any]:
         """As plain values."""
-        whole = {key: getattr(self, key) for key in ("row", "name", "text", "score", "limit", "share_of_rules")}
+        whole = {
+            key: getattr(self, key) for key in ("row", "name", "text", "score", "limit", "outside", "share_of_rules")
+        }
         return {
             **whole,
-            "rules": [vars(one) for one in self.rules],
-            "features": [vars(one) for one in self.features],
+            "rules": [vars(share) for share in self.rules],
+            "features": [vars(share) for share in self.features],
         }
 
 
-def explained(model: Model, table: Table, rows: Sequence[int], name: str | None, progress: Progress) -> list[Reason]:
+def explained(
+    model: Model, table: TableSource, rows: Sequence[int], name: str | None, watcher: Watcher
+) -> list[Reason]:
     """The rows with these numbers, in the order asked for; the table is read as far as the last of them."""
-    progress.stage("Reading", table.count())
-    wanted, found = set(rows), {}
+    watcher.stage("Reading", table.count())
+    wanted, reasons = set(rows), {}
     beside = None if name is None else cells_beside(table, name)
     n = 0
     for batch in prepared(table, model.preparation).batches(model.names):
         names = None if beside is None else list(islice(beside, len(batch.values)))
         for row in sorted(wanted & set(range(batch.start, batch.start + len(batch.values)))):
             i = row - batch.start
-            one = type(batch)(row, batch.values[i : i + 1])
-            refuse_values(table, one, model.names, gaps=model.allows_gaps)
-            found[row] = _reason(model, one.values, row, None if names is None else str(names[i]))
+            alone = Batch(row, batch.values[i : i + 1])
+            refuse_values(table, alone, model.names, gaps=model.allows_gaps)
+            reasons[row] = _reason(model, alone.values, row, None if names is None else str(names[i]))
         n += len(batch.values)
-        progress.advance(len(batch.values))
-        if len(found) == len(wanted):
+        watcher.advance(len(batch.values))
+        if len(reasons) == len(wanted):
             break
-    absent = [row for row in rows if row not in found]
+    absent = [row for row in rows if row not in reasons]
     if absent:
         raise RequestError(f"--row: {table.description} has {n} rows, numbered from 0, so there is no row {absent[0]}.")
-    return [found[row] for row in rows]
+    return [reasons[row] for row in rows]
 
 
-def _reason(
-    model: Model, values: np.ndarray[tuple[int, ...], np.dtype[np.float64]], row: int, name: str | None
-) -> Reason:
+def _reason(model: Model, values: Floats, row: int, name: str | None) -> Reason:
     why = model.explain(values, [row if name is None else name])
     by_rule = np.argsort(-why.rule_contributions[0], kind="stable")
     original = why.original
@@ -109,25 +116,32 @@ def _reason(
         text=why.text(0),
         score=float(why.scores[0]),
         limit=why.threshold,
+        outside=float(why.outside[0]),
         share_of_rules=float(why.share_of_rules[0]),
-        rules=tuple(
-            RuleShare(
-                rule=int(i),
-                text=str(model.rules[i]),
-                contribution=float(why.rule_contributions[0, i]),
-                share=float(why.shares[0, i]),
-                deviation=float(why.deviations[0, i]),
-                broken=bool(why.broken[0, i]),
-            )
-            for i in by_rule
-            if not np.isnan(why.deviations[0, i])
-        ),
+        rules=tuple(_rule_share(why, int(rule)) for rule in by_rule if _known(why, int(rule))),
         features=tuple(
             FeatureShare(
                 column, parts[column], original.value(0, j), _wanted(original.features[j], float(why.repaired[0, j]))
             )
-            for j, column in sorted(columns, key=lambda one: -parts[one[1]])
+            for j, column in sorted(columns, key=lambda pair: -parts[pair[1]])
         ),
+    )
+
+
+def _known(why: Explanation, rule: int) -> bool:
+    """Whether a rule could be computed, or has a part in the score all the same."""
+    return not np.isnan(why.deviations[0, rule]) or bool(why.rule_contributions[0, rule] > 0.0)
+
+
+def _rule_share(why: Explanation, rule: int) -> RuleShare:
+    deviation = float(why.deviations[0, rule])
+    return RuleShare(
+        rule=rule,
+        text=str(why.rules[rule]),
+        contribution=float(why.rule_contributions[0, rule]),
+        share=float(why.shares[0, rule]),
+        deviation=None if np.isnan(deviation) else deviation,
+        broken=bool(why.broken[0, rule]),
     )
 
 

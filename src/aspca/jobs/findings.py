@@ -1,18 +1,23 @@
-"""Anomalies as a person reads them: how far beyond the limit, and which rules are broken by how much."""
+"""Anomalies as a person reads them: how far beyond the limit, which rules are broken by how much, what stands out."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from aspca.jobs.verdicts import JudgedRows
 from aspca.judging.explanation import Explanation
+from aspca.judging.model import Model
 from aspca.judging.proposals import Value
 from aspca.rules.sentence import shown_terms
 
-# Of the rules that a row breaks, those that matter most to its score.
-_MOST_BREAKS = 3
+# Of the rules that a row breaks, those that matter most to its score; of columns that stand out, as many.
+_MOST = 3
+# What lies outside the rules is told beside broken ones from this share of the score on, without them from half of it.
+_WORTH_TELLING, _MOSTLY = 0.2, 0.5
+# Columns are told until they make up this share of the score.
+_TOLD = 0.8
 
 
 @dataclass(frozen=True)
@@ -25,7 +30,7 @@ class Break:
         Its number, from 0.
     text : str
     broken : bool
-        Whether it is beyond its own limit; if not, it is the rule that adds most to the score.
+        Whether it is beyond its own limit; if not, it adds most to the score of a row that breaks none.
     share : float
         Its part of the score.
     size : float
@@ -53,56 +58,127 @@ class Break:
 
 
 @dataclass(frozen=True)
+class StandsOut:
+    """A column that is unusual in a row: what it is there, its mean and its deviation in the rows learned from.
+
+    For what is no plain number the last two are None.
+    """
+
+    column: str
+    value: Value
+    mean: float | None
+    deviation: float | None
+
+
+@dataclass(frozen=True)
 class Finding:
-    """An anomaly: its row (from 0), its own name if it has one, its score, and that in multiples of the limit."""
+    """An anomaly.
+
+    Attributes
+    ----------
+    row : int
+        Its number, from 0.
+    name : str or None
+        Its own name, if a column holds one.
+    category : str or None
+        Whose model judged it, where there is one for each category.
+    score : float
+    times : float or None
+        The score in multiples of the limit.
+    breaks : tuple of Break
+        The rules that it breaks, those that matter most first. Where it breaks none, but small deviations add up, the
+        rules that add most (``broken`` is False); where it keeps its rules, none.
+    outside : float
+        The share of the score that lies outside the rules.
+    unusual : tuple of StandsOut
+        The columns that stand out, where a good part of the score lies outside the rules.
+    text : str
+        All of it in a few sentences.
+    """
 
     row: int
     name: str | None
+    category: str | None
     score: float
     times: float | None
     breaks: tuple[Break, ...]
+    outside: float
+    unusual: tuple[StandsOut, ...]
+    text: str
+
+    @property
+    def breaks_a_rule(self) -> bool:
+        return any(each.broken for each in self.breaks)
 
 
-def findings_of(explanation: Explanation, rows: Sequence[int], names: Sequence[object] | None) -> tuple[Finding, ...]:
-    """One finding for each explained row; `rows` and `names` say where they were and what they are called."""
-    return tuple(_finding(explanation, i, row, None if names is None else names[i]) for i, row in enumerate(rows))
+def findings_of(model: Model, judged: JudgedRows, category: str | None = None) -> tuple[Finding, ...]:
+    """One finding for each of some judged rows, in their order."""
+    if not len(judged):
+        return ()
+    why = judged.explained(model, named=True)
+    return tuple(_finding(why, judged, i, category) for i in range(len(judged)))
 
 
-def _finding(explanation: Explanation, i: int, row: int, name: object) -> Finding:
-    order = np.argsort(-explanation.rule_contributions[i], kind="stable")
-    broken = [int(rule) for rule in order if explanation.broken[i, rule]] or [int(order[0])]
-    limit = explanation.threshold
-    score = float(explanation.scores[i])
+def _finding(why: Explanation, judged: JudgedRows, i: int, category: str | None) -> Finding:
+    order = np.argsort(-why.rule_contributions[i], kind="stable").tolist()
+    score, limit = float(why.scores[i]), why.threshold
+    outside = float(why.outside[i]) / score if score > 0.0 else 0.0
+    told = [rule for rule in order if why.broken[i, rule]]
+    mostly_outside = outside >= (_WORTH_TELLING if told else _MOSTLY)
+    if not told and not mostly_outside:
+        told = order[: _MOST - 1]
     return Finding(
-        row=row,
-        name=None if name is None else str(name),
+        row=int(judged.rows[i]),
+        name=None if judged.names is None else str(judged.names[i]),
+        category=category,
         score=score,
         times=None if not limit else score / limit,
-        breaks=tuple(_break(explanation, i, rule) for rule in broken[:_MOST_BREAKS]),
+        breaks=tuple(_break(why, i, rule) for rule in told[:_MOST]),
+        outside=outside,
+        unusual=_unusual(why, i) if mostly_outside else (),
+        text=why.text(i),
     )
 
 
-def _break(explanation: Explanation, i: int, number: int) -> Break:
-    rule = explanation.rules[number]
-    deviation = float(explanation.deviations[i, number])
+def _break(why: Explanation, i: int, number: int) -> Break:
+    rule = why.rules[number]
+    deviation = float(why.deviations[i, number])
     shown = shown_terms(rule)
     side = None
     if shown.size == 1:
         side = "high" if deviation * rule.coefficients[shown[0]] > 0 else "low"
-    wanted = explanation.needed(i, number)
-    original = explanation.original
-    position = {name: j for j, name in enumerate(explanation.names)}
-    features = original.distinct(position[rule.features[k]] for k in shown)
-    blame = explanation.feature_contributions[i]
-    columns = {original.features[j].column: j for j in sorted(features.tolist(), key=lambda j: -blame[j])}
+    wanted = why.needed(i, number)
+    blame = why.feature_contributions[i]
+    features = sorted(why.shown_features(number).tolist(), key=lambda j: -blame[j])
+    columns = {why.original.features[j].column: j for j in features}
     return Break(
         rule=number,
         text=str(rule),
-        broken=bool(explanation.broken[i, number]),
-        share=float(explanation.shares[i, number]),
+        broken=bool(why.broken[i, number]),
+        share=float(why.shares[i, number]),
         size=abs(deviation) * abs(rule.equation.unit),
         side=side,
         off=rule.off_by(deviation),
         spreads=None if rule.exact else abs(deviation) / rule.spread,
-        needed={name: (original.value(i, j), wanted[name]) for name, j in columns.items()},
+        needed={name: (why.original.value(i, j), wanted[name]) for name, j in columns.items()},
+    )
+
+
+def _unusual(why: Explanation, i: int) -> tuple[StandsOut, ...]:
+    """The columns that most of the score is put down to."""
+    blame = why.feature_contributions[i]
+    order = np.argsort(-blame, kind="stable")
+    reached = np.cumsum(blame[order]) / max(float(blame.sum()), 1e-300)
+    chosen = order[: min(int(np.searchsorted(reached, _TOLD)) + 1, _MOST)]
+    return tuple(_stands_out(why, i, j) for j in why.original.distinct(chosen.tolist()).tolist())
+
+
+def _stands_out(why: Explanation, i: int, feature: int) -> StandsOut:
+    origin, space = why.original.features[feature], why.model.space
+    plain = origin.kind == "number"
+    return StandsOut(
+        column=origin.column,
+        value=why.original.value(i, feature),
+        mean=float(space.mean[feature]) if plain else None,
+        deviation=float(space.deviations[feature]) if plain else None,
     )

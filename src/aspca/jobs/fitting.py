@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
 import numpy as np
 
-from aspca.jobs.columns import refuse_values
 from aspca.jobs.errors import JobError
-from aspca.jobs.prepared_table import PreparedTable, prepared
-from aspca.jobs.progress import Progress
-from aspca.jobs.table import Table
+from aspca.jobs.preparing import refuse_values
+from aspca.jobs.progress import Watcher
+from aspca.jobs.tables import TableSource, prepared
 from aspca.judging.alarms import alarms_from_rows
 from aspca.judging.fit import fit_model
 from aspca.judging.gaps import completed
+from aspca.judging.judgement import Judgement
 from aspca.judging.model import Model
-from aspca.linalg.arrays import Floats
 from aspca.moments import IncompleteMoments, Moments
 from aspca.preparation import Preparation
-from aspca.settings import Settings
+from aspca.settings import Settings, needs_rows
 from aspca.solvers.threads import blas_threads_for
 
 # With fewer rows than features there are rules that hold by chance alone, as many as rows are missing; beyond so many
@@ -32,7 +31,7 @@ _VERY_WIDE = 2000
 AnyMoments = TypeVar("AnyMoments", Moments, IncompleteMoments)
 
 
-def moments_of(table: Table, names: Sequence[str], progress: Progress) -> Moments:
+def moments_of(table: TableSource, names: Sequence[str], watcher: Watcher) -> Moments:
     """The moments of the columns `names` of a table, in this order; it is read once, and no value may be missing.
 
     Raises
@@ -41,11 +40,13 @@ def moments_of(table: Table, names: Sequence[str], progress: Progress) -> Moment
         A value that is missing, infinite or beyond +-1e150: the file, the row and the column are named. Or the scatter
         of a column exceeds float64.
     """
-    return _gathered(Moments.empty(len(names)), table, names, progress, gaps=False)
+    return _gathered(Moments.empty(len(names)), table, names, watcher, gaps=False)
 
 
-def _gathered(start: AnyMoments, table: Table, names: Sequence[str], progress: Progress, *, gaps: bool) -> AnyMoments:
-    progress.stage("Reading", table.count())
+def _gathered(
+    start: AnyMoments, table: TableSource, names: Sequence[str], watcher: Watcher, *, gaps: bool
+) -> AnyMoments:
+    watcher.stage("Reading", table.count())
     moments = start
     for batch in table.batches(names):
         refuse_values(table, batch, names, gaps=gaps)
@@ -53,27 +54,20 @@ def _gathered(start: AnyMoments, table: Table, names: Sequence[str], progress: P
             moments = moments.update(batch.values, names=names)
         except ValueError as error:
             raise JobError(f"{table.description}: {error}") from None
-        progress.advance(len(batch.values))
+        watcher.advance(len(batch.values))
     return moments
 
 
 def fit_table(
-    table: Table,
-    names: Sequence[str],
-    settings: Settings,
-    progress: Progress,
-    plan: Preparation | None = None,
-    kept_out: Table | None = None,
+    table: TableSource, plan: Preparation, settings: Settings, watcher: Watcher, kept_out: TableSource | None = None
 ) -> Model:
     """The model of a table; the same as `ASPCA.fit` of its rows.
 
     Parameters
     ----------
-    names : sequence of str
-        The columns that rules are made of, where they are taken as they are.
-    plan : Preparation or None
-        What becomes of the columns, where they are not.
-    kept_out : Table or None
+    plan : Preparation
+        The columns that rules are made of, and what becomes of them.
+    kept_out : TableSource or None
         Rows that take no part in the fit, for a limit that asks for such.
 
     Raises
@@ -84,41 +78,39 @@ def fit_table(
         As `fit_model`.
     """
     gaps = None
-    if plan is not None:
-        table, names = PreparedTable(table, plan), plan.names
-    _refuse_too_wide(table, len(names), settings)
+    features = prepared(table, plan)
+    _refuse_too_wide(table, len(plan.names), settings)
     # The solver loads it later, when its threads could not be held back any more.
     import scipy.linalg  # noqa: F401
 
-    with blas_threads_for(len(names)):
-        if plan is not None and plan.missing == "allow":
-            rows = _gathered(IncompleteMoments.empty(len(names)), table, names, progress, gaps=True)
-            progress.stage("Estimating what is missing", unit="steps")
+    with blas_threads_for(len(plan.names)):
+        if plan.missing == "allow":
+            rows = _gathered(IncompleteMoments.empty(len(plan.names)), features, plan.names, watcher, gaps=True)
+            watcher.stage("Estimating what is missing", unit="steps")
             try:
                 moments, gaps = completed(rows)
             except ValueError as error:
                 raise JobError(f"{table.description}: {error}") from None
         else:
-            moments = moments_of(table, names, progress)
+            moments = moments_of(features, plan.names, watcher)
         if moments.n_rows < 2:
             few = "no rows" if moments.n_rows == 0 else "1 row"
             raise JobError(f"{table.description} has {few}, but at least 2 are needed to learn rules from; add rows.")
-        progress.stage("Finding rules", unit="components")
+        watcher.stage("Finding rules", unit="components")
 
         def solved(step: int, n_steps: int, gap: float) -> None:
             # A path of penalties solves the sequence several times over.
             if step == 1:
-                progress.stage("Finding rules", n_steps, "components")
-            progress.advance(1)
+                watcher.stage("Finding rules", n_steps, "components")
+            watcher.advance(1)
 
-        model = fit_model(moments, settings, plan or Preparation.identity(names), callback=solved, gaps=gaps)
+        model = fit_model(moments, settings, plan, callback=solved, gaps=gaps)
         if settings.from_rows:
-            scores = _scores(model, table if kept_out is None else prepared(kept_out, plan), names, progress)
-            model = replace(model, alarms=alarms_from_rows(model.alarms, model.floors, scores, None, None))
+            model = _calibrated(model, table if kept_out is None else kept_out, watcher)
     return model
 
 
-def _refuse_too_wide(table: Table, p: int, settings: Settings) -> None:
+def _refuse_too_wide(table: TableSource, p: int, settings: Settings) -> None:
     n = table.count()
     if n < 2:
         return
@@ -134,12 +126,26 @@ def _refuse_too_wide(table: Table, p: int, settings: Settings) -> None:
         )
 
 
-def _scores(model: Model, table: Table, names: Sequence[str], progress: Progress) -> Floats:
-    """The scores of all rows (n,): eight bytes each, whatever the width of the table."""
-    progress.stage("Setting the limit", table.count())
-    parts = []
-    for batch in table.batches(names):
-        refuse_values(table, batch, names, gaps=model.allows_gaps)
-        parts.append(model.score(batch.values))
-        progress.advance(len(batch.values))
-    return np.concatenate(parts)
+def _calibrated(model: Model, table: TableSource, watcher: Watcher) -> Model:
+    """The same model, its limits that rest on rows taken from a table: `Model.calibrated`, part by part.
+
+    Eight bytes are kept per row, and as many per rule where the rules' own limits rest on rows.
+    """
+    if needs_rows(model.settings.rule_limit):
+        squares = [np.nan_to_num(judgement.deviations**2) for judgement in _judgements(model, table, watcher)]
+        alarms = alarms_from_rows(model.alarms, model.floors, None, np.concatenate(squares), None)
+        model = replace(model, alarms=alarms)
+    if needs_rows(model.settings.total[0]):
+        # Rules first: where they lift scores, the threshold is that of lifted ones.
+        scores = [judgement.scores for judgement in _judgements(model, table, watcher)]
+        alarms = alarms_from_rows(model.alarms, model.floors, np.concatenate(scores), None, None)
+        model = replace(model, alarms=alarms)
+    return model
+
+
+def _judgements(model: Model, table: TableSource, watcher: Watcher) -> Iterator[Judgement]:
+    watcher.stage("Setting the limit", table.count())
+    for batch in prepared(table, model.preparation).batches(model.names):
+        refuse_values(table, batch, model.names, gaps=model.allows_gaps)
+        yield model.judge(batch.values)
+        watcher.advance(len(batch.values))

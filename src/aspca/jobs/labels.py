@@ -60,6 +60,12 @@ class Evaluation:
         """Share of the anomalies that are flagged."""
         return self.hits / (self.hits + self.misses)
 
+    @property
+    def text(self) -> str:
+        """In a line."""
+        precision = "" if self.precision is None else f", precision {self.precision:.3f}"
+        return f"Against the labels: AUC {self.auc:.4f}{precision}, recall {self.recall:.3f}"
+
 
 def truth_of(labels: Iterable[object], column: str) -> tuple[Bools, str]:
     """Which rows are anomalies (n,), and in words how the labels were read.

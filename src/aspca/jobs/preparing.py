@@ -1,19 +1,30 @@
-"""From the roles of columns to what becomes of them; and the sentence for values that are missing."""
+"""What becomes of columns: what the user asked for, the plan for a table, and what a table must have to be judged."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from aspca.jobs.columns import Roles
-from aspca.jobs.errors import JobError
-from aspca.jobs.table import Table, column_of
+import numpy as np
+
+from aspca.engines.source import Batch
+from aspca.jobs.column_advice import PLURALS, columns_text, examined
+from aspca.jobs.errors import JobError, RequestError
+from aspca.jobs.tables import TableSource, column_of
+from aspca.linalg.arrays import LARGEST_VALUE
+from aspca.moments.validation import values_allowed
 from aspca.preparation import CATEGORIES, ColumnPlan, Preparation
 from aspca.preparation.columns import MOST_LEVELS, cell_text, plan_categories
 from aspca.preparation.plan import missing_sentence
 
+# What a column can hold to be a feature as it is.
+NUMBERS = ("number", "boolean")
 
-def plan_of(table: Table, roles: Roles, *, gaps: bool) -> Preparation | None:
-    """What becomes of a table's features; None where all are numbers as they are. `gaps`: values may be missing.
+
+def plan_of(
+    table: TableSource, features: Sequence[str], kinds: Mapping[str, str] | None = None, *, gaps: bool = False
+) -> Preparation:
+    """What becomes of a table's features: what `kinds` says, otherwise numbers as they are; with `gaps`, values may be
+    missing.
 
     Raises
     ------
@@ -21,42 +32,91 @@ def plan_of(table: Table, roles: Roles, *, gaps: bool) -> Preparation | None:
         Values are missing where they may not be, or a column has no categories, or too many.
     """
     if not gaps:
-        refuse_gaps(table, roles.features)
-    kinds = {name: roles.kinds.get(name, "number") for name in roles.features}
-    kinds |= {name: _own_kind(table, name) for name, kind in kinds.items() if kind == "number"}
-    levels = _levels(table, {name: kind for name, kind in kinds.items() if kind in CATEGORIES})
+        refuse_gaps(table, features)
+    asked = {name: (kinds or {}).get(name, "number") for name in features}
+    asked |= {name: _own_kind(table, name) for name, kind in asked.items() if kind == "number"}
+    levels = _levels(table, {name: kind for name, kind in asked.items() if kind in CATEGORIES})
     try:
         plans = [
             plan_categories(name, kind, levels[name]) if name in levels else ColumnPlan(name, kind)
-            for name, kind in kinds.items()
+            for name, kind in asked.items()
         ]
-        plan = Preparation(tuple(plans), "allow" if gaps else "error")
+        return Preparation(tuple(plans), "allow" if gaps else "error")
     except ValueError as error:
         raise JobError(f"{table.description}: {error}") from None
-    return None if plan.plain else plan
 
 
-def refuse_gaps(table: Table, names: Sequence[str], cure: str = "give --allow-missing") -> None:
+def refuse_gaps(table: TableSource, names: Sequence[str], cure: str = "give --allow-missing") -> None:
     """Raise JobError if values of these columns are known to be missing, with the columns and how many."""
-    found = {name: column_of(table, name) for name in names}
-    counts = {name: column.n_missing or 0 for name, column in found.items() if column is not None}
+    columns = {name: column_of(table, name) for name in names}
+    counts = {name: column.n_missing or 0 for name, column in columns.items() if column is not None}
     if any(counts.values()):
         sentence = missing_sentence(counts, cure=cure)
         raise JobError(f"{table.description}: {sentence[0].lower()}{sentence[1:]}")
 
 
-def _own_kind(table: Table, name: str) -> str:
+def _own_kind(table: TableSource, name: str) -> str:
     column = column_of(table, name)
     return "boolean" if column is not None and column.kind == "boolean" else "number"
 
 
-def _levels(table: Table, kinds: dict[str, str]) -> dict[str, set[str]]:
+def _levels(table: TableSource, kinds: dict[str, str]) -> dict[str, set[str]]:
     """The categories of each column, in one pass; of a column with far too many, not all."""
     levels: dict[str, set[str]] = {name: set() for name in kinds}
     if not kinds:
         return levels
-    for part in table.cells(list(kinds)):
-        for name, cells in zip(kinds, zip(*part, strict=True), strict=True):
+    for rows in table.cells(list(kinds)):
+        for name, cells in zip(kinds, zip(*rows, strict=True), strict=True):
             if kinds[name] == "codes" or len(levels[name]) <= 100 * MOST_LEVELS:
                 levels[name].update(text for cell in set(cells) if (text := cell_text(cell)) is not None)
     return levels
+
+
+# ---- what a table must have
+
+
+def refuse_other_columns(table: TableSource, kinds: Mapping[str, str], whose: str) -> None:
+    """Raise RequestError unless the table has all these columns, each fit for what is to become of it."""
+    names = {column.name: column for column in table.columns}
+    absent = [name for name in kinds if name not in names]
+    if absent:
+        raise RequestError(
+            f"{table.description} has no {columns_text(absent)}, which {whose} need; it has "
+            f"{columns_text(list(names))}."
+        )
+    for name, kind in kinds.items():
+        held = names[name].kind
+        # A column without any value is taken for text.
+        empty = names[name].n_missing == table.count()
+        if kind in CATEGORIES or empty or (held == "date" if kind == "date" else held in NUMBERS):
+            continue
+        found = examined(table, [name])[0].example if held == "text" else ""
+        raise RequestError(
+            f"Column {name!r} of {table.description} holds {PLURALS.get(held, held)}{found}, but {whose} need "
+            f"{'dates' if kind == 'date' else 'numbers'} there; correct the column."
+        )
+
+
+def columns_needed(plan: Preparation) -> dict[str, str]:
+    """The columns that a model needs, and what becomes of each."""
+    return {column.name: column.kind for column in plan.columns}
+
+
+def refuse_values(table: TableSource, batch: Batch, names: Sequence[str], *, gaps: bool = False) -> None:
+    """Raise JobError if a value of a batch is missing (unless `gaps` are fine), infinite or beyond +-1e150."""
+    values = np.where(np.isnan(batch.values), 0.0, batch.values) if gaps else batch.values
+    if not len(values) or values_allowed(values.min(axis=0), values.max(axis=0)):
+        return
+    row, column = (int(one) for one in np.argwhere(~(np.abs(values) <= LARGEST_VALUE))[0])
+    where, value, name = table.where(batch.start + row), values[row, column], repr(names[column])
+    if np.isnan(value):
+        missing = getattr(column_of(table, names[column]), "n_missing", None)
+        count = f" ({missing} of {table.count()} rows lack one)" if missing else ""
+        raise JobError(
+            f"{where} has no value in column {name}{count}; fill missing values, leave out their rows or the column, "
+            "or learn the rules with --allow-missing."
+        )
+    raise JobError(
+        f"{where} has the value {value:g} in column {name}; values must lie within +-{LARGEST_VALUE:g}, so correct it, "
+        "rescale the column, or leave it out with --ignore."
+    )

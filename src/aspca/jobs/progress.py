@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 
-class Progress(Protocol):
+class Watcher(Protocol):
     """Told at the start of each stage, and after each part of it."""
 
     def stage(self, what: str, total: int | None = None, unit: str = "rows") -> None:

@@ -1,4 +1,4 @@
-"""Models through pipes: as text, or read from text, with the same checks as model files."""
+"""Stored models: through pipes as text, with the same checks as model files, and their rules as a list to hand on."""
 
 from __future__ import annotations
 
@@ -9,17 +9,14 @@ from pathlib import Path
 
 from aspca.files.errors import ModelFileError
 from aspca.files.model_file import read_model, write_model
+from aspca.harmless import for_markdown
+from aspca.jobs.column_advice import refuse_absent
 from aspca.jobs.errors import RequestError
+from aspca.jobs.preparing import columns_needed, refuse_gaps, refuse_other_columns
+from aspca.jobs.tables import TableSource
 from aspca.judging.model import Model
 
 _STDIN = "standard input"
-
-
-# Said where a model is to hold no value of a row.
-GIVEN_AWAY = (
-    "--private: with --scaling maxabs the model holds each column's largest distance from its mean, which it needs to "
-    "score; --scaling standard holds none."
-)
 
 
 def model_text(model: Model, *, private: bool = False) -> str:
@@ -49,3 +46,30 @@ def model_from(path: str) -> Model:
             return read_model(copy)
         except ModelFileError as error:
             raise ModelFileError(str(error).replace(str(copy), _STDIN)) from None
+
+
+def refuse_unfit(table: TableSource, model: Model, name: str | None) -> None:
+    """Raise RequestError unless a table has what a model needs, and the column that names its rows, if any does."""
+    refuse_other_columns(table, columns_needed(model.preparation), "the rules of the model")
+    if name is not None:
+        refuse_absent(table, name, "--id")
+
+
+def refuse_gaps_in(table: TableSource, model: Model) -> None:
+    """Raise JobError if values are known to be missing that the model cannot do without."""
+    if not model.allows_gaps:
+        refuse_gaps(table, list(columns_needed(model.preparation)), cure="learn the model with --allow-missing")
+
+
+def markdown_of(model: Model) -> str:
+    """A table of the rules."""
+    lines = [
+        f"Rules of {len(model.names)} features, learned from {model.space.n_rows} rows.",
+        "",
+        "| | rule | spread | limit |",
+        "|---:|---|---:|---:|",
+    ]
+    for number, rule in enumerate(model.rules):
+        limit = "" if rule.limit is None else f"{rule.limit:.4g}"
+        lines.append(f"| {number} | {for_markdown(str(rule))} | {rule.spread:.4g} | {limit} |")
+    return "\n".join(lines) + "\n"

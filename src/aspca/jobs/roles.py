@@ -8,16 +8,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from aspca.engines.source import Batch, Column
-from aspca.jobs.column_advice import PLURALS, columns_text, refuse_absent, refuse_odd
+from aspca.engines.source import Column
+from aspca.jobs.column_advice import PLURALS, examined, refuse_absent, refuse_odd
 from aspca.jobs.errors import JobError, RequestError
-from aspca.jobs.table import Table, cells_beside, column_of
-from aspca.jobs.text_columns import examined
-from aspca.linalg.arrays import LARGEST_VALUE, Floats
-from aspca.moments.validation import values_allowed
-from aspca.preparation import CATEGORIES, Preparation
+from aspca.jobs.preparing import NUMBERS, refuse_other_columns
+from aspca.jobs.tables import TableSource, cells_beside, column_of
+from aspca.linalg.arrays import Floats
+from aspca.preparation import CATEGORIES
 
-NUMBERS = ("number", "boolean")
 # Names of columns that count or name rows; alone they prove nothing, so the values are looked at too.
 _IDENTIFIER = re.compile(
     r"(|id|idx|index|key|no|nr|row|rows?[ _.-]?(id|idx|index|no|nr|number)|unnamed: 0|.+[ _.-]id)", re.IGNORECASE
@@ -53,14 +51,14 @@ class Roles:
 
 
 def roles_of(
-    table: Table,
+    table: TableSource,
     *,
     ignore: Collection[str] = (),
     name: str | None = None,
     time: str | None = None,
     label: str | None = None,
     kinds: Mapping[str, str] | None = None,
-    learned: Table | None = None,
+    learned: TableSource | None = None,
 ) -> Roles:
     """The roles of a table's columns, features being all numbers and yes/no columns that have no other role.
 
@@ -69,13 +67,13 @@ def roles_of(
 
     Parameters
     ----------
-    table : Table
+    table : TableSource
         The rows to be judged.
     ignore, name, time, label
         Names given for these roles.
     kinds : mapping of str to str, or None
         What is to become of columns: categories, functions of numbers, dates as numbers.
-    learned : Table or None
+    learned : TableSource or None
         The table that rules are learned from, if that is another one: its columns are the features.
 
     Raises
@@ -114,7 +112,7 @@ def roles_of(
 class _Chosen:
     """What is decided without being asked, step by step; `left` are the columns still without a role."""
 
-    def __init__(self, table: Table, left: list[Column], name: str | None, time: str | None) -> None:
+    def __init__(self, table: TableSource, left: list[Column], name: str | None, time: str | None) -> None:
         self.table, self.left, self.name, self.time = table, left, name, time
         self.remarks: list[str] = []
 
@@ -122,14 +120,14 @@ class _Chosen:
         self.left = [column for column in self.left if column.name != name]
         self.remarks.append(remark)
 
-    def leave_out_alike(self, source: Table, kinds: Mapping[str, str]) -> None:
+    def leave_out_alike(self, source: TableSource, kinds: Mapping[str, str]) -> None:
         """Columns of text that is the same in every row."""
         texts = [column.name for column in self.left if column.kind == "text" and column.name not in kinds]
         for text in examined(source, texts):
             if text.n_values == 1 and source.count() > 1 and _alike(source, text.name):
                 self._drop(text.name, f"Column {text.name!r} is the same in every row, so it is left out.")
 
-    def leave_out_empty(self, source: Table, kinds: Mapping[str, str]) -> None:
+    def leave_out_empty(self, source: TableSource, kinds: Mapping[str, str]) -> None:
         """Columns without any value."""
         n = source.count()
         for column in list(self.left):
@@ -149,7 +147,7 @@ class _Chosen:
             use = "it times the rows (as with --time) and is not used as a feature"
             self._drop(self.time, f"Column {self.time!r} holds dates, so {use}; --date makes it one.")
 
-    def take_name(self, source: Table, kinds: Mapping[str, str]) -> None:
+    def take_name(self, source: TableSource, kinds: Mapping[str, str]) -> None:
         free = [column for column in self.left if column.name not in kinds]
         found, why = _counting(source, free) or (None, "")
         remedy = "--number makes it one"
@@ -165,7 +163,7 @@ class _Chosen:
         self._drop(found, f"Column {found!r} {why}, so {use}; {remedy}.")
 
 
-def _refuse_wrong_kind(table: Table, name: str, kind: str, taken: set[str | None]) -> None:
+def _refuse_wrong_kind(table: TableSource, name: str, kind: str, taken: set[str | None]) -> None:
     """A column that is asked to become something that it cannot."""
     options = {"date": "--date", "number": "--number", "log": "--log"} | dict.fromkeys(CATEGORIES, "--categorical")
     option = options.get(kind, "--transform")
@@ -189,61 +187,14 @@ def _refuse_wrong_kind(table: Table, name: str, kind: str, taken: set[str | None
         )
 
 
-def refuse_other_columns(table: Table, kinds: Mapping[str, str], whose: str) -> None:
-    """Raise RequestError unless the table has all these columns, each fit for what is to become of it."""
-    names = {column.name: column for column in table.columns}
-    absent = [name for name in kinds if name not in names]
-    if absent:
-        raise RequestError(
-            f"{table.description} has no {columns_text(absent)}, which {whose} need; it has "
-            f"{columns_text(list(names))}."
-        )
-    for name, kind in kinds.items():
-        held = names[name].kind
-        # A column without any value is taken for text.
-        empty = names[name].n_missing == table.count()
-        if kind in CATEGORIES or empty or (held == "date" if kind == "date" else held in NUMBERS):
-            continue
-        found = examined(table, [name])[0].example if held == "text" else ""
-        raise RequestError(
-            f"Column {name!r} of {table.description} holds {PLURALS.get(held, held)}{found}, but {whose} need "
-            f"{'dates' if kind == 'date' else 'numbers'} there; correct the column."
-        )
-
-
-def kinds_of(names: Sequence[str], plan: Preparation | None) -> dict[str, str]:
-    """The columns that a model needs, and what becomes of each."""
-    return dict.fromkeys(names, "number") if plan is None else {one.name: one.kind for one in plan.columns}
-
-
-def refuse_values(table: Table, batch: Batch, names: Sequence[str], *, gaps: bool = False) -> None:
-    """Raise JobError if a value of a batch is missing (unless `gaps` are fine), infinite or beyond +-1e150."""
-    values = np.where(np.isnan(batch.values), 0.0, batch.values) if gaps else batch.values
-    if not len(values) or values_allowed(values.min(axis=0), values.max(axis=0)):
-        return
-    row, column = (int(one) for one in np.argwhere(~(np.abs(values) <= LARGEST_VALUE))[0])
-    where, value, name = table.where(batch.start + row), values[row, column], repr(names[column])
-    if np.isnan(value):
-        missing = getattr(column_of(table, names[column]), "n_missing", None)
-        count = f" ({missing} of {table.count()} rows lack one)" if missing else ""
-        raise JobError(
-            f"{where} has no value in column {name}{count}; fill missing values, leave out their rows or the column, "
-            "or learn the rules with --allow-missing."
-        )
-    raise JobError(
-        f"{where} has the value {value:g} in column {name}; values must lie within +-{LARGEST_VALUE:g}, so correct it, "
-        "rescale the column, or leave it out with --ignore."
-    )
-
-
-def _alike(table: Table, name: str) -> bool:
+def _alike(table: TableSource, name: str) -> bool:
     """Whether all cells of a column are the same, and none is missing."""
     cells = cells_beside(table, name)
     first = next(cells, None)
     return first is not None and all(cell == first for cell in cells)
 
 
-def _counting(table: Table, columns: Sequence[Column]) -> tuple[str, str] | None:
+def _counting(table: TableSource, columns: Sequence[Column]) -> tuple[str, str] | None:
     """A column that counts or names rows, and why."""
     numbers = [column.name for column in columns if column.kind == "number"]
     if len(columns) < 2 or not numbers:

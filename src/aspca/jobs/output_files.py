@@ -1,0 +1,241 @@
+"""The files that a job writes, part by part: scores (CSV, JSON lines, Parquet), explanations, incidents, categories."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import BinaryIO, TextIO
+
+import numpy as np
+
+from aspca.jobs.errors import RequestError
+from aspca.jobs.progress import Watcher
+from aspca.jobs.tables import TableSource
+from aspca.jobs.verdicts import JudgedRows, judged_rows
+from aspca.judging.incidents import Incident
+from aspca.judging.model import Model
+from aspca.linalg.arrays import Floats, Ints
+from aspca.outputs.csv_text import CsvWriter
+from aspca.outputs.replaced_file import replaced_bytes, replaced_file
+
+RowWriter = Callable[[JudgedRows], None]
+
+
+# ---- scores
+
+
+def write_scores(
+    model: Model, table: TableSource, name: str | None, write: RowWriter, watcher: Watcher
+) -> tuple[int, int | None]:
+    """Write row, score and anomaly of every row of a table.
+
+    Returns
+    -------
+    rows : int
+    anomalies : int or None
+        None if the model has no limit.
+    """
+    n_rows = n_anomalies = 0
+    known = True
+    for judged in judged_rows(model, table, name, watcher):
+        write(judged)
+        n_rows += len(judged)
+        known = judged.anomalies is not None
+        n_anomalies += judged.flagged.size
+    return n_rows, n_anomalies if known else None
+
+
+def score_format(path: str, *, lines: bool) -> str:
+    """The format of a file of scores: "parquet" by its suffix, "jsonl" if `lines` are asked for, otherwise "csv".
+
+    Raises
+    ------
+    RequestError
+        Both are asked for.
+    """
+    parquet = Path(path).suffix.lower() in (".parquet", ".pq")
+    if parquet and lines:
+        raise RequestError(f"--json writes lines of JSON, but {path!r} is to be a Parquet file; give one of them.")
+    return "parquet" if parquet else "jsonl" if lines else "csv"
+
+
+@contextlib.contextmanager
+def score_file(path: str, kind: str, name: str | None, gaps: bool) -> Iterator[RowWriter]:
+    """A function that writes rows to a file, which is replaced as a whole at the end, or to stdout for "-".
+
+    Parameters
+    ----------
+    kind : as `score_format` says
+    name : the column that names rows, if any
+    gaps : whether to say what share of the rules each row was judged by
+    """
+    with contextlib.ExitStack() as stack:
+        if kind == "parquet":
+            yield stack.enter_context(parquet_scores(stack.enter_context(replaced_bytes(path)), name, gaps))
+        else:
+            stream = sys.stdout if path == "-" else stack.enter_context(replaced_file(path))
+            yield stack.enter_context((json_scores if kind == "jsonl" else csv_scores)(stream, name, gaps))
+
+
+def score_header(name: str | None, gaps: bool) -> list[str]:
+    """The columns of a file of scores; `name` is the column that names rows."""
+    columns = ["row", "score", "anomaly", *(["share_of_rules"] if gaps else [])]
+    return columns if name is None else [columns[0], _apart(name, columns), *columns[1:]]
+
+
+def _apart(name: str, taken: Sequence[str]) -> str:
+    """The name of a column, told apart from those that are taken."""
+    return f"id: {name}" if name in taken else name
+
+
+@contextlib.contextmanager
+def csv_scores(stream: TextIO, name: str | None, gaps: bool) -> Iterator[RowWriter]:
+    """A function that writes rows as lines of CSV; a missing verdict is empty."""
+    with CsvWriter(stream, score_header(name, gaps)) as writer:
+
+        def write(judged: JudgedRows) -> None:
+            names = [] if judged.names is None else [judged.names]
+            verdicts = [None] * len(judged) if judged.anomalies is None else judged.anomalies
+            writer.columns(judged.rows, *names, judged.scores, verdicts, *_shares(judged, gaps))
+
+        yield write
+
+
+@contextlib.contextmanager
+def json_scores(stream: TextIO, name: str | None, gaps: bool) -> Iterator[RowWriter]:
+    """A function that writes rows as lines of JSON, one object each."""
+    header = score_header(name, gaps)
+
+    def write(judged: JudgedRows) -> None:
+        verdicts = [None] * len(judged) if judged.anomalies is None else judged.anomalies.tolist()
+        names = [] if judged.names is None else [judged.names]
+        shares = [column.tolist() for column in _shares(judged, gaps)]
+        for values in zip(judged.rows.tolist(), *names, judged.scores.tolist(), verdicts, *shares, strict=True):
+            stream.write(json.dumps(dict(zip(header, values, strict=True)), ensure_ascii=False, default=str) + "\n")
+
+    yield write
+
+
+@contextlib.contextmanager
+def parquet_scores(stream: BinaryIO, name: str | None, gaps: bool) -> Iterator[RowWriter]:
+    """A function that takes rows, which are all written at the end; rows are BIGINT, scores DOUBLE, names text."""
+    from aspca.outputs.desk import Desk
+
+    with Desk() as desk:
+        header = score_header(name, gaps)
+        types = ["BIGINT", "DOUBLE", "BOOLEAN", *(["DOUBLE"] if gaps else [])]
+        if name is not None:
+            types.insert(1, "VARCHAR")
+            # Capitals do not tell columns apart there.
+            if len({column.lower() for column in header}) < len(header):
+                header[1] = f"id: {name}"
+        desk.begin(header, types)
+
+        def write(judged: JudgedRows) -> None:
+            names = [] if judged.names is None else [_texts(judged.names)]
+            unknown = np.full(len(judged), None, dtype=object)
+            verdicts = unknown if judged.anomalies is None else judged.anomalies
+            desk.add([judged.rows, *names, judged.scores, verdicts, *_shares(judged, gaps)])
+
+        yield write
+        desk.parquet(stream)
+
+
+def _shares(judged: JudgedRows, gaps: bool) -> list[Floats]:
+    return [judged.judgement.share_of_rules] if gaps else []
+
+
+def _texts(cells: Sequence[object]) -> np.ndarray[tuple[int], np.dtype[np.object_]]:
+    texts = np.empty(len(cells), dtype=object)
+    texts[:] = [None if cell is None else str(cell) for cell in cells]
+    return texts
+
+
+# ---- the folder of `detect`
+
+
+@contextlib.contextmanager
+def folder_files(folder: Path | None, model: Model, name: str | None, scores: str) -> Iterator[list[RowWriter]]:
+    """Functions that write rows to scores.csv (or scores.parquet) and explanations.csv; none where no folder is."""
+    if folder is None:
+        yield []
+        return
+    with contextlib.ExitStack() as stack:
+        if scores == "parquet":
+            stream = stack.enter_context(open(folder / "scores.parquet", "xb"))
+            write_score = stack.enter_context(parquet_scores(stream, name, model.allows_gaps))
+        else:
+            text = stack.enter_context(_new_text(folder / "scores.csv"))
+            write_score = stack.enter_context(csv_scores(text, name, model.allows_gaps))
+        yield [write_score, stack.enter_context(_explanations(folder / "explanations.csv", model, name))]
+
+
+def _new_text(path: Path) -> TextIO:
+    return open(path, "x", encoding="utf-8", newline="")
+
+
+@contextlib.contextmanager
+def _explanations(path: Path, model: Model, name: str | None) -> Iterator[RowWriter]:
+    """A function that writes why the anomalies among some rows are some."""
+    # An empty explanation knows its columns.
+    columns = list(model.explain(np.empty((0, len(model.names))), []).lines())
+    names = [] if name is None else [_apart(name, columns)]
+    with _new_text(path) as stream, CsvWriter(stream, [columns[0], *names, *columns[1:]]) as writer:
+
+        def write(judged: JudgedRows) -> None:
+            flagged = judged.take(judged.flagged)
+            if not len(flagged):
+                return
+            rows, *cells = flagged.explained(model).lines().values()
+            called = []
+            if flagged.names is not None:
+                name_of = dict(zip(flagged.rows.tolist(), flagged.names, strict=True))
+                called = [[name_of[row] for row in rows]]
+            writer.columns(np.array(rows), *called, *cells)
+
+        yield write
+
+
+def write_incidents(path: Path, model: Model, incidents: Sequence[Incident], rows: Ints) -> None:
+    """incidents.csv; `rows` are what positions of incidents stand for. No rule is named where most lies outside."""
+    with _new_text(path) as stream:
+        writer = CsvWriter(stream, ["first", "last", "rows", "peak", "rule", "text", "share", "explanation"])
+        causes = [main_cause(incident, model) for incident in incidents]
+        writer.columns(
+            [_moment(incident.first) for incident in incidents],
+            [_moment(incident.last) for incident in incidents],
+            [int(incident.rows.size) for incident in incidents],
+            [int(rows[incident.peak]) for incident in incidents],
+            [rule for rule, _, _ in causes],
+            [text for _, text, _ in causes],
+            [share for _, _, share in causes],
+            [incident.text for incident in incidents],
+        )
+
+
+def main_cause(incident: Incident, model: Model) -> tuple[int | None, str, float]:
+    """What makes up most of an incident's score: a rule's number, its text, its share; or what lies outside them."""
+    inside = float(incident.shares.sum())
+    if inside < 0.5:
+        return None, "outside the rules", 1.0 - inside
+    top = int(np.argmax(incident.shares))
+    return top, str(model.rules[top]), float(incident.shares[top])
+
+
+def _moment(time: object) -> object:
+    return str(time) if isinstance(time, np.datetime64) else float(time)  # type: ignore[arg-type]  # a number otherwise
+
+
+def write_categories(path: Path, lines: Sequence[tuple[str, str, int, int, float]]) -> None:
+    """categories.csv: which folder holds which category, its rows, anomalies and limit.
+
+    Scores over their category's limit can be ranked together.
+    """
+    with (
+        _new_text(path) as stream,
+        CsvWriter(stream, ["category", "folder", "rows", "anomalies", "limit"]) as writer,
+    ):
+        writer.columns(*(list(column) for column in zip(*lines, strict=True)))

@@ -1,0 +1,190 @@
+"""What was found in a table: all that `aspca detect` prints and writes, as one object."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from aspca.jobs.findings import Finding
+from aspca.jobs.labels import Evaluation
+from aspca.judging.explanation import Explanation
+from aspca.judging.frames import frame
+from aspca.judging.incidents import Incident
+from aspca.judging.model import Model
+from aspca.rules.rule import Rule
+
+_SEVERAL = "There is one {what} for each category of {by!r}: see outcomes, a mapping from categories."
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What one model found in the rows that it judged.
+
+    Attributes
+    ----------
+    model : Model
+    n_rows, n_anomalies : int
+    n_partly : int
+        Rows with gaps, that were judged by some of the rules only.
+    findings : tuple of Finding
+        The anomalies of highest score, worst first.
+    explanation : Explanation
+        Of the same rows, in the same order: every array behind the findings.
+    evaluation : Evaluation or None
+        How verdicts and labels agree, where labels were given.
+    incidents : tuple of Incident, or None
+        Runs of anomalies, where times were given.
+    """
+
+    model: Model
+    n_rows: int
+    n_anomalies: int
+    n_partly: int
+    findings: tuple[Finding, ...]
+    explanation: Explanation
+    evaluation: Evaluation | None
+    incidents: tuple[Incident, ...] | None
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """The rules that judged."""
+        return self.model.rules
+
+    @property
+    def limit(self) -> float:
+        """The score above which a row is an anomaly."""
+        return self.model.alarms.the_total()
+
+    @property
+    def headline(self) -> str:
+        """How many anomalies there are, and what makes them such."""
+        what = f"score above {self.limit:.3g}{_lifted(self.model)}"
+        if not self.n_anomalies:
+            return f"No anomalies (no {what})"
+        worst = f", the worst {len(self.findings):,} of them" if 0 < len(self.findings) < self.n_anomalies else ""
+        return f"{self.n_anomalies:,} anomal{'y' if self.n_anomalies == 1 else 'ies'} ({what}){worst}"
+
+    @property
+    def text(self) -> str:
+        """Rules, anomalies, incidents and evaluation, a sentence each."""
+        lines = [f"{self.model.space.n_rows:,} rows learned from, {len(self.model.names):,} features"]
+        lines += [f"{len(self.rules):,} rules that normal rows obey"]
+        lines += [f"  {number}  {rule}" for number, rule in enumerate(self.rules)]
+        lines += [self.headline, *(f"  {finding.text}" for finding in self.findings)]
+        if self.incidents:
+            lines += [f"{len(self.incidents):,} incidents", *(f"  {incident.text}" for incident in self.incidents)]
+        if self.evaluation is not None:
+            lines += [self.evaluation.text]
+        return "\n".join(lines)
+
+    def lines(self) -> dict[str, Any]:
+        """The columns of `Explanation.to_frame` for the findings, with their numbers and names."""
+        named = any(finding.name is not None for finding in self.findings)
+        made = replace(self.explanation, index=range(len(self.findings))).lines()
+        positions = made.pop("row")
+        names = {"name": [self.findings[position].name for position in positions]} if named else {}
+        return {"row": [self.findings[position].row for position in positions], **names, **made}
+
+
+def _lifted(model: Model) -> str:
+    if model.alarms.lift is not None:
+        return "; a broken rule lifts it there"
+    return ", or a rule broken" if model.alarms.apart else ""
+
+
+@dataclass(frozen=True, eq=False)
+class Detection:
+    """What `aspca.detect` found: everything that the command prints and writes.
+
+    Attributes
+    ----------
+    source : str
+        What was judged.
+    by : str or None
+        The column that each category of has a model of its own.
+    outcomes : mapping of str or None to Outcome
+        What was found, by category, in sorted order; where there is one model, its outcome under None.
+    remarks : tuple of str
+        Sentences about what was decided without being asked.
+    output : str or None
+        The folder that was written.
+    library : str
+        What tables are made of.
+    """
+
+    source: str
+    by: str | None
+    outcomes: Mapping[str | None, Outcome]
+    remarks: tuple[str, ...]
+    output: str | None
+    library: str = "pandas"
+
+    @property
+    def n_rows(self) -> int:
+        """Rows judged."""
+        return sum(outcome.n_rows for outcome in self.outcomes.values())
+
+    @property
+    def n_anomalies(self) -> int:
+        return sum(outcome.n_anomalies for outcome in self.outcomes.values())
+
+    @property
+    def model(self) -> Model:
+        return self._single("model").model
+
+    @property
+    def models(self) -> dict[str | None, Model]:
+        """By category; under None where there is one."""
+        return {category: outcome.model for category, outcome in self.outcomes.items()}
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """The rules that judged."""
+        return self._single("list of rules").rules
+
+    @property
+    def evaluation(self) -> Evaluation | None:
+        return self._single("evaluation").evaluation
+
+    @property
+    def incidents(self) -> tuple[Incident, ...] | None:
+        return self._single("list of incidents").incidents
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """The worst anomalies, worst first: by score, or by multiples of their own limits where models are several."""
+        if self.by is None:
+            return self.outcomes[None].findings
+        everything = [finding for outcome in self.outcomes.values() for finding in outcome.findings]
+        return tuple(sorted(everything, key=lambda finding: (-(finding.times or finding.score), finding.row)))
+
+    @property
+    def text(self) -> str:
+        """What the command shows, in plain words."""
+        parts = []
+        for category, outcome in self.outcomes.items():
+            title = [] if self.by is None else [f"== {self.by} = {category}"]
+            parts.append("\n".join([*title, outcome.text]))
+        return "\n\n".join(parts)
+
+    def to_frame(self) -> Any:
+        """The findings as a table: one line per row, rule and column, see `Explanation.to_frame`."""
+        tables = [
+            {**({} if self.by is None else {"category": [category] * len(lines["row"])}), **lines}
+            for category, lines in ((category, outcome.lines()) for category, outcome in self.outcomes.items())
+        ]
+        return frame({name: [cell for table in tables for cell in table[name]] for name in tables[0]}, self.library)
+
+    def _single(self, what: str) -> Outcome:
+        if self.by is not None:
+            raise ValueError(_SEVERAL.format(what=what, by=self.by))
+        return self.outcomes[None]
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __repr__(self) -> str:
+        rules = sum(len(outcome.rules) for outcome in self.outcomes.values())
+        models = "" if self.by is None else f" in {len(self.outcomes)} categories of {self.by!r}"
+        return f"Detection({self.n_anomalies:,} anomalies in {self.n_rows:,} rows by {rules:,} rules{models})"

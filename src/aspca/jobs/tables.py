@@ -1,0 +1,304 @@
+"""The tables that jobs read: files, data in memory, some rows of a table, and a table seen through a preparation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from aspca.engines.source import Batch, Column
+from aspca.jobs.errors import JobError
+from aspca.linalg.arrays import Floats, Ints
+from aspca.preparation import ColumnPlan, Preparation
+from aspca.preparation.columns import Cells, cell_text
+
+# A model for each of more categories is nothing that a person would read.
+MOST_CATEGORIES = 100
+_SIZE = 65536
+
+
+class TableSource(Protocol):
+    """Rows in parts, read as often as asked for, always in the same order; see `aspca.engines.source.Source`."""
+
+    @property
+    def columns(self) -> Sequence[Column]: ...
+
+    @property
+    def description(self) -> str: ...
+
+    def batches(self, names: Sequence[str], size: int = ...) -> Iterator[Batch]: ...
+
+    def cells(self, names: Sequence[str], size: int = ...) -> Iterator[list[tuple[object, ...]]]: ...
+
+    def count(self) -> int: ...
+
+    def where(self, row: int) -> str:
+        """The file and the place in it of a row, counted from 0."""
+
+
+def column_of(table: TableSource, name: str) -> Column | None:
+    """The column of that name, if there is one."""
+    return next((column for column in table.columns if column.name == name), None)
+
+
+def cells_beside(table: TableSource, name: str) -> Iterator[object]:
+    """The cells of one column, one by one, to be read beside batches of numbers."""
+    for rows in table.cells([name]):
+        for (cell,) in rows:
+            yield cell
+
+
+# ---- in memory
+
+
+@dataclass(frozen=True, eq=False)
+class MemoryColumn:
+    """A column in memory.
+
+    Attributes
+    ----------
+    kind : {"number", "boolean", "date", "text"}
+    numbers : ndarray of shape (n,) or None
+        Dates in seconds since 1970, truth values as 0 and 1, NaN where missing; None for text.
+    cells : sequence of n
+    """
+
+    kind: str
+    numbers: Floats | None
+    cells: Sequence[object] | npt.NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class MemoryTable:
+    """A data frame or an array as a table; `index` is the column that came from the frame's own names of rows."""
+
+    description: str
+    content: Mapping[str, MemoryColumn]
+    index: str | None = None
+    library: str = "pandas"
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        return tuple(Column(name, column.kind, _missing(column)) for name, column in self.content.items())
+
+    def batches(self, names: Sequence[str], size: int = _SIZE) -> Iterator[Batch]:
+        chosen = [self._numbers(name) for name in names]
+        for start in range(0, self.count(), size):
+            yield Batch(start, np.column_stack([values[start : start + size] for values in chosen]))
+
+    def _numbers(self, name: str) -> Floats:
+        values = self.content[name].numbers
+        if values is None:
+            raise JobError(f"{self.description}: column {name!r} holds text, but numbers are needed there.")
+        return values
+
+    def cells(self, names: Sequence[str], size: int = _SIZE) -> Iterator[list[tuple[object, ...]]]:
+        chosen = [self.content[name].cells for name in names]
+        for start in range(0, self.count(), size):
+            yield list(zip(*(_plain(cells[start : start + size]) for cells in chosen), strict=True))
+
+    def count(self) -> int:
+        return next((len(column.cells) for column in self.content.values()), 0)
+
+    def where(self, row: int) -> str:
+        return f"{self.description}: row {row}"
+
+
+def array_table(description: str, names: Sequence[str], values: Floats, **texts: Sequence[str]) -> MemoryTable:
+    """Numbers (n, p) as a table, with columns of text beside them."""
+    content = {name: MemoryColumn("number", column, column) for name, column in zip(names, values.T, strict=True)}
+    return MemoryTable(
+        description, content | {name: MemoryColumn("text", None, cells) for name, cells in texts.items()}
+    )
+
+
+def frame_table(frame: Any, description: str) -> MemoryTable:
+    """A data frame (pandas, polars, pyarrow) or a two-dimensional array as a table.
+
+    Raises
+    ------
+    JobError
+        It is something else, or holds what is no number, text or date.
+    """
+    # Neither is needed for files.
+    from aspca.estimators.cells import raw_columns
+    from aspca.estimators.tables import library_of, refuse_odd_shapes, row_labels
+
+    try:
+        refuse_odd_shapes(frame)
+        columns = raw_columns(frame)
+    except (ValueError, TypeError) as error:
+        raise JobError(f"{description}: {error}") from None
+    content = {column.name: MemoryColumn(column.kind, column.numbers, column.cells) for column in columns}
+    if len(content) < len(columns):
+        names = [column.name for column in columns]
+        doubled = next(name for name in names if names.count(name) > 1)
+        raise JobError(f"{description} has several columns {doubled!r}, but each must be unique; rename the others.")
+    labels = row_labels(frame, len(columns[0].cells))
+    index = None
+    if list(labels) != list(range(len(labels))):
+        index = str(getattr(getattr(frame, "index", None), "name", None) or "index")
+        if index in content:
+            index = None
+        else:
+            content[index] = MemoryColumn("text", None, [str(label) for label in labels])
+    return MemoryTable(description, content, index, library_of(frame))
+
+
+def _missing(column: MemoryColumn) -> int:
+    if column.numbers is not None:
+        return int(np.isnan(column.numbers).sum())
+    return sum(cell_text(cell) is None for cell in column.cells)
+
+
+def _plain(cells: Sequence[object] | npt.NDArray[Any]) -> list[object]:
+    """Python's own values, None where missing."""
+    if not isinstance(cells, np.ndarray) or cells.dtype.kind in "Mm":
+        return [None if cell_text(cell) is None else cell for cell in cells]
+    values: list[object] = cells.tolist()
+    return [None if cell != cell else cell for cell in values] if cells.dtype.kind == "f" else values
+
+
+# ---- some of its rows
+
+
+@dataclass(frozen=True, eq=False)
+class CategoryTable:
+    """Of another table the rows `rows` (ascending), those of one category."""
+
+    table: TableSource
+    rows: Ints
+    description: str
+
+    @property
+    def columns(self) -> Sequence[Column]:
+        # How many values are missing is known of the whole only.
+        whole = self.table.columns
+        return [Column(one.name, one.kind, 0 if one.n_missing == 0 else None, one.remark) for one in whole]
+
+    def count(self) -> int:
+        return len(self.rows)
+
+    def where(self, row: int) -> str:
+        return self.table.where(int(self.rows[row]))
+
+    def batches(self, names: Sequence[str], size: int = _SIZE) -> Iterator[Batch]:
+        start = 0
+        for batch in self.table.batches(names, size):
+            chosen = self._chosen(batch.start, len(batch.values))
+            if chosen.size:
+                yield Batch(start, batch.values[chosen])
+                start += chosen.size
+
+    def cells(self, names: Sequence[str], size: int = _SIZE) -> Iterator[list[tuple[object, ...]]]:
+        start = 0
+        for rows in self.table.cells(names, size):
+            chosen = self._chosen(start, len(rows))
+            start += len(rows)
+            if chosen.size:
+                yield [rows[row] for row in chosen.tolist()]
+
+    def _chosen(self, start: int, count: int) -> Ints:
+        """Which of so many rows of the whole, from `start` on, are among these."""
+        first, last = np.searchsorted(self.rows, [start, start + count])
+        return np.asarray(self.rows[first:last] - start)
+
+
+def row_numbers(table: TableSource, start: int, count: int) -> Ints:
+    """What rows of a table are called: their numbers, from 0, in the files it was read from."""
+    return table.rows[start : start + count] if isinstance(table, CategoryTable) else np.arange(start, start + count)
+
+
+def tables_by_category(table: TableSource, column: str) -> dict[str, CategoryTable]:
+    """The rows of each category of a column, in sorted order.
+
+    Raises
+    ------
+    JobError
+        A row has no category, or there are more than a hundred.
+    """
+    rows_of: dict[str, list[int]] = {}
+    for row, cell in enumerate(cells_beside(table, column)):
+        category = cell_text(cell)
+        if category is None:
+            raise JobError(f"--by: {table.where(row)} has no category in column {column!r}; every row needs one.")
+        rows_of.setdefault(category, []).append(row)
+        if len(rows_of) > MOST_CATEGORIES:
+            raise JobError(
+                f"--by: column {column!r} of {table.description} has more than {MOST_CATEGORIES} categories, and each "
+                "would get a model of its own; name a column with fewer."
+            )
+    return {
+        category: CategoryTable(table, np.array(rows_of[category]), f"{table.description}, {column} {category!r}")
+        for category in sorted(rows_of)
+    }
+
+
+# ---- as a model sees it
+
+
+@dataclass(frozen=True, eq=False)
+class PreparedTable:
+    """Another table whose `batches` are of the features that a preparation makes; all else is the table's own."""
+
+    table: TableSource
+    plan: Preparation
+
+    @property
+    def columns(self) -> Sequence[Column]:
+        return self.table.columns
+
+    @property
+    def description(self) -> str:
+        return self.table.description
+
+    def count(self) -> int:
+        return self.table.count()
+
+    def where(self, row: int) -> str:
+        return self.table.where(row)
+
+    def cells(self, names: Sequence[str], size: int = _SIZE) -> Iterator[list[tuple[object, ...]]]:
+        return self.table.cells(names, size)
+
+    def batches(self, names: Sequence[str], size: int = _SIZE) -> Iterator[Batch]:
+        """All features, in the order of the plan, which `names` must be."""
+        if tuple(names) != self.plan.names:
+            raise ValueError("A prepared table has the features of its plan, and no others.")
+        empty = {column.name for column in self.columns if column.n_missing == self.count()}
+        numeric = [plan.name for plan in self.plan.columns if not plan.categorical and plan.name not in empty]
+        texts = [plan.name for plan in self.plan.columns if plan.categorical]
+        if not numeric:
+            start = 0
+            for rows in self.table.cells(texts, size):
+                yield self._encoded(Batch(start, np.empty((len(rows), 0))), [], rows, texts)
+                start += len(rows)
+            return
+        beside = (row for rows in self.table.cells(texts, size) for row in rows) if texts else iter(())
+        for batch in self.table.batches(numeric, size):
+            yield self._encoded(batch, numeric, list(islice(beside, len(batch.values))) if texts else [], texts)
+
+    def _encoded(
+        self, numbers: Batch, numeric: list[str], texts: list[tuple[object, ...]], categorical: list[str]
+    ) -> Batch:
+        columns: dict[str, Cells] = dict(zip(numeric, numbers.values.T, strict=True))
+        columns |= dict(zip(categorical, zip(*texts, strict=True), strict=True)) if texts else {}
+        # A column without any value is no column of numbers to its reader.
+        nothing = np.full(len(numbers.values), np.nan)
+        features = [self._column(plan, columns.get(plan.name, nothing), numbers.start) for plan in self.plan.columns]
+        return Batch(numbers.start, np.hstack(features))
+
+    def _column(self, plan: ColumnPlan, cells: Cells, start: int) -> Floats:
+        try:
+            return plan.encode(cells, start)
+        except ValueError as error:
+            raise JobError(f"{self.description}: {error}") from None
+
+
+def prepared(table: TableSource, plan: Preparation) -> TableSource:
+    """The table as a model with this preparation sees it: itself, where nothing is to be prepared."""
+    return table if plan.plain else PreparedTable(table, plan)

@@ -1,0 +1,170 @@
+"""Rows judged by a model, part by part, and each part once; and anomalies in time, gathered into incidents."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, fields
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from aspca.jobs.errors import JobError, RequestError
+from aspca.jobs.preparing import refuse_values
+from aspca.jobs.progress import Watcher
+from aspca.jobs.tables import TableSource, cells_beside, column_of, prepared, row_numbers
+from aspca.judging.explanation import Explanation
+from aspca.judging.incidents import Incident
+from aspca.judging.judgement import Judgement
+from aspca.judging.model import Model
+from aspca.linalg.arrays import Bools, Floats, Ints
+
+# From so many rows on one BLAS thread pays.
+_MANY = 50_000
+# Rows of one incident may miss a beat.
+_STEPS = 2.0
+
+
+@dataclass(frozen=True, eq=False)
+class JudgedRows:
+    """Some rows of a table and the verdict on them.
+
+    Attributes
+    ----------
+    rows : ndarray of shape (n,)
+        Their numbers, from 0.
+    values : ndarray of shape (n, p)
+        The features, in the model's order.
+    judgement : Judgement
+        All that is said of them.
+    names : list of n, or None
+        Their own names, if a column holds them.
+    """
+
+    rows: Ints
+    values: Floats
+    judgement: Judgement
+    names: list[object] | None
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def scores(self) -> Floats:
+        return self.judgement.scores
+
+    @property
+    def anomalies(self) -> Bools | None:
+        """None while the model's limits wait for rows."""
+        return self.judgement.anomalies
+
+    @property
+    def flagged(self) -> Ints:
+        """Positions of the anomalies among these rows."""
+        return np.flatnonzero(self.anomalies) if self.anomalies is not None else np.empty(0, dtype=np.intp)
+
+    def take(self, positions: Ints) -> JudgedRows:
+        """Some of them."""
+        names = None if self.names is None else [self.names[position] for position in positions.tolist()]
+        return JudgedRows(self.rows[positions], self.values[positions], self.judgement.take(positions), names)
+
+    def explained(self, model: Model, *, named: bool = False, library: str = "pandas") -> Explanation:
+        """Why they score what they score, called by their numbers, or by their names if they have any."""
+        index: Sequence[object] = self.rows.tolist()
+        if named and self.names is not None:
+            index = [str(name) for name in self.names]
+        return Explanation(model, self.values, self.judgement, index, library)
+
+
+def joined(several: Sequence[JudgedRows]) -> JudgedRows:
+    """One after the other, at least one."""
+    parts: dict[str, Any] = {}
+    for each in fields(Judgement):
+        arrays = [getattr(judged.judgement, each.name) for judged in several]
+        parts[each.name] = None if arrays[0] is None else np.concatenate(arrays)
+    named = several[0].names is not None
+    return JudgedRows(
+        np.concatenate([judged.rows for judged in several]),
+        np.concatenate([judged.values for judged in several]),
+        Judgement(**parts),
+        [name for judged in several for name in judged.names or ()] if named else None,
+    )
+
+
+def judged_rows(model: Model, table: TableSource, name: str | None, watcher: Watcher) -> Iterator[JudgedRows]:
+    """The rows of a table judged by a model, in parts; `name` is the column that names rows, if any."""
+    watcher.stage("Scoring", table.count())
+    beside = None if name is None else cells_beside(table, name)
+    with _threads(table.count(), len(model.names)):
+        for batch in prepared(table, model.preparation).batches(model.names):
+            n = len(batch.values)
+            if not n:
+                continue
+            refuse_values(table, batch, model.names, gaps=model.allows_gaps)
+            names = None if beside is None else list(islice(beside, n))
+            yield JudgedRows(row_numbers(table, batch.start, n), batch.values, model.judge(batch.values), names)
+            watcher.advance(n)
+
+
+def _threads(n_rows: int, n_features: int) -> AbstractContextManager[None]:
+    """One BLAS thread where it pays: rows meet small matrices, block by block, and a second one waits for the first."""
+    if n_rows < _MANY:
+        return nullcontext()
+    # Not needed for a few rows, which are scored sooner than it is loaded.
+    from aspca.solvers.threads import blas_threads_for
+
+    return blas_threads_for(n_features)
+
+
+class Timeline:
+    """The times of all rows of a table, and the anomalies among them.
+
+    Parameters
+    ----------
+    table : TableSource
+    column : str
+        Of dates, or of numbers.
+    """
+
+    def __init__(self, table: TableSource, column: str) -> None:
+        kind = getattr(column_of(table, column), "kind", None)
+        if kind not in ("date", "number"):
+            raise RequestError(
+                f"--time: column {column!r} of {table.description} holds no times; it must hold dates or numbers."
+            )
+        self._dates = kind == "date"
+        self._column = column
+        self._moments = (moment for batch in table.batches([column]) for moment in batch.values[:, 0].tolist())
+        self._times: list[Floats] = []
+        self._flagged: list[tuple[Floats, JudgedRows]] = []
+
+    def add(self, judged: JudgedRows) -> None:
+        """The next rows of the table."""
+        times = np.array(list(islice(self._moments, len(judged))))
+        if not np.isfinite(times).all():
+            row = judged.rows[np.flatnonzero(~np.isfinite(times))[0]]
+            raise JobError(f"--time: column {self._column!r} has no time in row {row}; every row needs one.")
+        self._times.append(times)
+        self._flagged.append((times[judged.flagged], judged.take(judged.flagged)))
+
+    def usual_step(self) -> float:
+        """The median step between rows that follow each other in time; 1 where there is none."""
+        steps = np.diff(np.sort(np.concatenate(self._times)))
+        steps = steps[steps > 0]
+        return float(np.median(steps)) if steps.size else 1.0
+
+    def incidents(self, model: Model, patience: float | None) -> tuple[tuple[Incident, ...], Ints]:
+        """The anomalies gathered, and the rows of the table that an incident's positions stand for.
+
+        Those at most `patience` apart, or twice the usual step, are one incident.
+        """
+        if not self._flagged:
+            return (), np.empty(0, dtype=np.intp)
+        times = np.concatenate([moments for moments, _ in self._flagged])
+        flagged = joined([judged for _, judged in self._flagged])
+        when = np.round(times * 1e6).astype("datetime64[us]") if self._dates else times
+        if self._dates and not (np.round(times * 1e6) % 1_000_000).any():
+            when = when.astype("datetime64[s]")
+        patience = _STEPS * self.usual_step() if patience is None else patience
+        return flagged.explained(model).incidents(when, patience), flagged.rows
