@@ -173,6 +173,18 @@ def label_slots(ax: Axes, which: str, positions: Sequence[float], labels: Sequen
     axis.set_tick_params(length=0)
 
 
+def log_scale(ax: Axes, which: str, linear: float = 0.0) -> None:
+    """A logarithmic axis whose labels do not touch; `linear` above zero: linear up to it, on both sides of zero."""
+    from aspca.plots.ticks import log_ticks
+
+    scale = ax.set_xscale if which == "x" else ax.set_yscale
+    if linear > 0.0:
+        scale("symlog", linthresh=linear)
+    else:
+        scale("log")
+    log_ticks(ax, which)
+
+
 def bare(ax: Axes, keep: Sequence[str] = ()) -> None:
     """Without the lines around it, but for those kept."""
     for name, spine in ax.spines.items():

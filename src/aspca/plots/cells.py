@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,11 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.collections import QuadMesh
 
-_NARROW, _WIDE = 0.24, 0.5
+_NARROW, _WIDE, _WIDEST = 0.24, 0.5, 1.3
+# Up to so many columns there is room to write labels from left to right, in lines.
+MOST_IN_LINES = 6
+# Inches of all cells together: less is too low for the bar beside them and its label.
+_LOWEST = 1.7
 # Up to so many columns there is room to write the numbers into the cells.
 MOST_WRITTEN = 14
 # Inches for a character of a label.
@@ -31,25 +35,33 @@ class CellStyle:
     cmap: Any
     norm: Any
     bar: str
-    form: str
+    form: Callable[[float], str]
 
 
 def figure_size(rows: Sequence[str], columns: Sequence[str]) -> tuple[float, float]:
     """Inches for cells with these names at the sides, a bar and a title."""
     longest = label_inches(columns)
-    width = cell_width(len(columns))
-    below = longest if longest > 0.9 * width else LINE
-    return max(label_inches(rows) + width * len(columns) + 1.6, 6.5), max(LINE * 1.15 * len(rows) + below + 1.5, 3.2)
+    lines = _lines(columns)
+    width = cell_width(len(columns), lines)
+    below = longest if longest > 0.9 * width else LINE * lines
+    height = max(LINE * 1.15 * len(rows), _LOWEST) + below + 1.5
+    return max(label_inches(rows) + width * len(columns) + 1.6, 6.5), max(height, 3.2)
 
 
 def label_inches(names: Sequence[str]) -> float:
-    """Of the longest name."""
-    return max(len(name) for name in names) * _CHARACTER
+    """Of the longest line of a name."""
+    return max(len(line) for name in names for line in name.split("\n")) * _CHARACTER
 
 
-def cell_width(columns: int) -> float:
-    """Inches: wide enough to write in where there are few."""
-    return _WIDE if columns <= MOST_WRITTEN else _NARROW
+def cell_width(columns: int, lines: int = 1) -> float:
+    """Inches: wide enough to write in where there are few, and for labels of so many lines."""
+    if columns <= MOST_IN_LINES and lines > 1:
+        return _WIDEST
+    return _WIDE if columns <= MOST_WRITTEN else max(_NARROW, LINE * (lines + 0.2))
+
+
+def _lines(names: Sequence[str]) -> int:
+    return max(name.count("\n") + 1 for name in names)
 
 
 def draw_cells(
@@ -71,7 +83,7 @@ def draw_cells(
     bar.set_label(style.bar, fontsize=8.5)
     bar.ax.tick_params(labelsize=8)
     label_slots(ax, "y", list(range(r)), rows)
-    label_slots(ax, "x", list(range(c)), columns)
+    label_slots(ax, "x", list(range(c)), columns, _lines(columns))
     if c <= MOST_WRITTEN:
         _write(ax, mesh, values, style)
     return mesh, bar
@@ -80,5 +92,5 @@ def draw_cells(
 def _write(ax: Axes, mesh: QuadMesh, values: Floats, style: CellStyle) -> None:
     for i, j in zip(*np.nonzero(values), strict=True):
         colour = mesh.cmap(style.norm(values[i, j]))
-        text = minus(format(values[i, j], style.form))
+        text = minus(style.form(float(values[i, j])))
         ax.text(j, i, text, ha="center", va="center", fontsize=6.5, color=ink_on(colour), clip_on=True)

@@ -24,6 +24,8 @@ CYCLE = (BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY, BLACK)
 DASHES = ("-", "--", "-.", ":")
 GREY = "0.55"
 ANOMALY, NORMAL = VERMILLION, GREY
+# Of the score, what lies outside the rules.
+OUTSIDE = PURPLE
 
 # Paler than this a small loading could be taken for none.
 _PALEST = 0.14

@@ -7,12 +7,23 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from aspca.harmless import for_picture
 from aspca.judging.explanation import Explanation
 from aspca.linalg.arrays import Floats, Ints
-from aspca.plots.canvas import LINE, bare, label_slots, own_or_given, panels, percent_axis, room_for_labels, root_of
-from aspca.plots.colours import ANOMALY, BLUE
-from aspca.plots.labels import beside, harmless, number, share, short_names, shortened, wrapped
-from aspca.plots.sources import check_count, explanation_of
+from aspca.plots.canvas import (
+    LINE,
+    bare,
+    label_slots,
+    log_scale,
+    own_or_given,
+    panels,
+    percent_axis,
+    room_for_labels,
+    root_of,
+)
+from aspca.plots.colours import ANOMALY, BLUE, OUTSIDE
+from aspca.plots.labels import OUTSIDE_THE_RULES, beside, minus, number, share, short_names, shortened, wrapped
+from aspca.plots.sources import check_count, explanation_of, only
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,6 +33,8 @@ _NAME_WIDTH = 30
 # Values this many times the median one would squeeze it against zero.
 _FAR = 30.0
 _WORTH_A_BAR = 1e-3
+# In standard deviations of its feature: a value this near to a normal one is normal, and needs no more digits.
+_AS_GOOD_AS_SAME = 1e-4
 
 
 @dataclass(eq=False)
@@ -44,6 +57,9 @@ class ExplanationDisplay:
         Positions of the rules and features drawn, the largest on top; where there are others with a share, one more
         bar holds their sum.
     rule_bars_, feature_bars_ : BarContainer
+        Among those of the rules, by its size, is the bar of what lies outside of them.
+    outside_bar_ : Rectangle or None
+        That bar; None for scores to which nothing outside the rules adds.
     values_, normal_ : Line2D
         Distances of the row and of the nearest normal row from the mean, in units of the model's scale.
     """
@@ -71,20 +87,27 @@ class ExplanationDisplay:
 
     def plot(self, ax: Axes | None = None, *, n_rules: int = 6, n_features: int = 12) -> Self:
         """Draw at most so many rules and features, and the sums of the others."""
-        why, row = self.explanation, self.row
-        parts = why.blame(why.scaled[row : row + 1], why.weighted[row : row + 1])[0]
-        self.rules_, by_rule = _largest(why.shares[row], check_count(n_rules, "n_rules"))
-        total = float(parts.sum())
-        shares = parts / total if total > 0 else np.zeros(parts.size)
+        why = self._why = only(self.explanation, np.array([self.row]))
+        score = float(why.scores[0])
+        shares = why.feature_contributions[0] / score if score > 0 else np.zeros(len(why.names))
+        self.rules_, by_rule = _largest(why.shares[0], check_count(n_rules, "n_rules"))
         self.features_, by_feature = _largest(shares, check_count(n_features, "n_features"))
         width = room_for_labels(ax, _RULE_WIDTH, 0.35)
-        texts = [wrapped(f"{i}:  {why.rules[i]}", width, _RULE_LINES) for i in self.rules_]
+        texts = [wrapped(f"{i}:  {why.rules[i]}", width, _RULE_LINES, why.names) for i in self.rules_]
         names = short_names(why.names, min(_NAME_WIDTH, width))
         labels = [names[j] for j in self.features_]
         if by_rule.size > len(texts):
             texts.append(_others(len(why.rules) - len(texts), "rule"))
         if by_feature.size > len(labels):
             labels.append(_others(len(why.names) - len(labels), "feature"))
+        colours = [ANOMALY] * self.rules_.size
+        outside = None
+        if why.model.metric.outside.size:
+            part = float(why.outside[0]) / score if score > 0 else 0.0
+            outside = int((by_rule[: self.rules_.size] >= part).sum())
+            by_rule = np.insert(by_rule, outside, part)
+            texts.insert(outside, OUTSIDE_THE_RULES)
+            colours.insert(outside, OUTSIDE)
         tallest = max(text.count("\n") + 1 for text in texts)
         heights = (LINE * (tallest + 0.5) * max(2, len(texts)), LINE * 1.5 * max(3, len(labels)))
         ax = own_or_given(ax, 10.5, sum(heights) + 1.9)
@@ -94,7 +117,8 @@ class ExplanationDisplay:
         left = self.figure_.add_subplot(grid[1, 0])
         right = self.figure_.add_subplot(grid[1, 1], sharey=left)
         self.axes_ = (top, left, right)
-        self.rule_bars_ = _bars(top, by_rule, texts, tallest, [ANOMALY] * self.rules_.size)
+        self.rule_bars_ = _bars(top, by_rule, texts, tallest, colours)
+        self.outside_bar_ = None if outside is None else self.rule_bars_[outside]
         self.feature_bars_ = _bars(left, by_feature, labels, 1, [BLUE] * self.features_.size)
         top.set_xlabel("share of the score, by rule", fontsize=8.5)
         left.set_xlabel("share of the score, by feature", fontsize=8.5)
@@ -102,10 +126,9 @@ class ExplanationDisplay:
         return self
 
     def _draw_values(self, axes: Axes) -> None:
-        why, row, features = self.explanation, self.row, self.features_
-        away = (why.projections[row] @ why.loadings.T)[features]
-        value = why.scaled[row, features]
-        normal = value - away
+        why, features = self._why, self.features_
+        value = why.model.space.centred(why.values)[0, features]
+        normal = why.model.space.centred(why.repaired)[0, features]
         heights = np.arange(features.size, dtype=np.float64)
         axes.axvline(0.0, color="0.6", lw=0.8, ls=":")
         axes.hlines(heights, np.minimum(value, normal), np.maximum(value, normal), color="0.75", lw=1.5)
@@ -113,10 +136,11 @@ class ExplanationDisplay:
             normal, heights, "o", ms=5.5, mfc="white", mec=BLUE, mew=1.4, label="nearest normal"
         )
         (self.values_,) = axes.plot(value, heights, "D", ms=4.5, c=ANOMALY, label="this row")
-        self._far_values(axes, np.concatenate([value, normal]))
+        self._scale(axes, np.concatenate([value, normal]))
         right = axes.get_yaxis_transform()
         for k, j in enumerate(features):
-            text = beside(float(why.values[row, j]), float(why.values[row, j] - away[k] * why.scale[j]))
+            same = _AS_GOOD_AS_SAME * float(why.model.space.deviations[j])
+            text = beside(float(why.values[0, j]), float(why.repaired[0, j]), same)
             axes.text(1.03, k, text, transform=right, fontsize=7.5, va="center", ha="left")
         axes.text(1.03, -0.85, "value  (normal)", transform=right, fontsize=7.5, va="center", ha="left", weight="bold")
         axes.tick_params(axis="y", labelleft=False, length=0)
@@ -125,31 +149,38 @@ class ExplanationDisplay:
         bare(axes, keep=("bottom",))
         axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=2, frameon=False, fontsize=8, borderaxespad=0.0)
 
-    def _far_values(self, axes: Axes, drawn: Floats) -> None:
-        sizes = np.abs(drawn[drawn != 0])
+    def _scale(self, axes: Axes, drawn: Floats) -> None:
+        from matplotlib.ticker import MaxNLocator
+
+        sizes = np.abs(drawn[(drawn != 0) & np.isfinite(drawn)])
         if sizes.size and sizes.max() > _FAR * np.median(sizes):
-            axes.set_xscale("symlog", linthresh=float(np.median(sizes)))
+            log_scale(axes, "x", linear=float(np.median(sizes)))
             axes.set_xlabel("distance from the mean,\nin units of the feature's scale (log scale)")
+        else:
+            axes.xaxis.set_major_locator(MaxNLocator(4, steps=[1, 2, 5, 10]))
+            axes.xaxis.set_major_formatter(lambda value, _: minus(f"{value:.6g}"))
         axes.margins(x=0.08)
 
     def _title(self) -> tuple[str, str]:
-        why, row = self.explanation, self.row
-        name = f"Row {harmless(shortened(str(why.index[row]), 40))}"
-        score = float(why.scores[row])
-        if why.threshold is None:
-            return f"{name}: why its score is {number(score)}", ""
-        broken = int(why.broken[row].sum())
+        why = self._why
+        name = f"Row {for_picture(shortened(str(why.index[0]), 40))}"
+        score = number(float(why.scores[0]))
+        if why.judgement.anomalies is None or why.threshold is None:
+            return f"{name}: why its score is {score}", ""
+        broken = 0 if why.judgement.broken is None else int(why.judgement.broken[0].sum())
         rules = f"it breaks {broken} of {len(why.rules)} rules by their own limits"
-        detail = f"Score {number(score)}, threshold {number(why.threshold)}; {rules}"
-        if score > why.threshold:
-            return f"{name}: why it is an anomaly", detail
+        detail = f"Score {score}, threshold {number(why.threshold)}; {rules}"
+        if why.anomalies[0]:
+            unusual = not broken and why.outside[0] > 0.5 * why.scores[0]
+            return f"{name}: why it is an anomaly" + (", though it keeps its rules" if unusual else ""), detail
         return f"{name}: within the threshold" + (", but it breaks a rule" if broken else ""), detail
 
 
 def plot_explanation(
     source: Any, X: Any = None, row: int = 0, *, n_rules: int = 6, n_features: int = 12, ax: Axes | None = None
 ) -> ExplanationDisplay:
-    """One row: what each rule and each feature adds to its score, and its values beside normal ones.
+    """One row: what each rule, what lies outside the rules and each feature adds to its score; its values beside
+    normal ones.
 
     Parameters
     ----------

@@ -8,50 +8,137 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections import Counter
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 
+from aspca.harmless import for_picture, for_terminal, name_text
+
+# What is written beside the part of a score that no rule accounts for.
+OUTSIDE_THE_RULES = "outside the rules"
 _ELLIPSIS = "…"
-
-
-def harmless(text: str) -> str:
-    """Text that matplotlib draws as it stands: every dollar sign escaped, what cannot be printed spelled out."""
-    return _printable(text).replace("$", r"\$")
+_HARD = "\u00a0"
+# A name inside a rule that is no plain word; brackets in it are doubled.
+_BRACKETED = r"\[(?:[^\]]|\]\])*\]"
+# No name is cut to fewer characters.
+_SHORTEST = 5
+# Where names begin to differ inside a word, so many characters of it at most are shown before.
+_CONTEXT = 6
+_NUMBER = re.compile(r"\(?[\d.,e+-]{1,12}\)?")
 
 
 def shortened(text: str, width: int) -> str:
     """At most `width` characters, the middle left out: names tend to differ at their ends."""
-    text = _printable(text)
-    if len(text) <= width:
-        return text
-    head = (width - 1 + 1) // 2
-    return text[:head] + _ELLIPSIS + text[len(text) - (width - 1 - head) :]
+    return _cut(for_terminal(text), width)
 
 
 def short_names(names: Sequence[str], width: int) -> list[str]:
-    """Harmless labels of at most `width` characters, all different where the names are.
+    """Harmless labels of at most `width` characters, all different where the names are; see `_apart`."""
+    return [for_picture(label) for label in _apart(tuple(names), width)]
 
-    Where shortening makes two names the same, their positions are added.
+
+@lru_cache(maxsize=64)
+def _apart(names: tuple[str, ...], width: int) -> tuple[str, ...]:
+    """Names of at most `width` characters that can be told apart.
+
+    Where the ends of some are alike, what is left is where they begin to differ; where even that is, their positions
+    are added.
     """
-    short = [shortened(name, width) for name in names]
-    times = Counter(short)
-    for position, (name, label) in enumerate(zip(names, short, strict=True)):
-        if times[label] > 1 and label != name:
-            number = f" [{position}]"
-            short[position] = shortened(name, max(width - len(number), 3)) + number
-    return [harmless(label) for label in short]
+    names = tuple(map(for_terminal, names))
+    short = [_cut(name, width) for name in names]
+    for same in _alike(short, names):
+        differ = _common([names[k] for k in same])
+        for k in same:
+            short[k] = _around(names[k], differ, width)
+    for same in _alike(short, names):
+        for k in same:
+            position = f" [{k}]"
+            short[k] = _cut(names[k], max(width - len(position), 3)) + position
+    return tuple(short)
 
 
-def wrapped(text: str, width: int, lines: int) -> str:
-    """At most `lines` lines of at most `width` characters; a rule is broken, and its middle left out, between terms."""
-    terms = _terms(_printable(text))
-    found = _lines(terms, width)
-    if len(found) > lines:
-        # Long names first, or a single one might push out what it is compared with.
-        terms = _terms(" ".join(shortened(word, max(12, width // 2)) for word in _printable(text).split(" ")))
+def _alike(short: Sequence[str], names: Sequence[str]) -> list[list[int]]:
+    """Positions of different names that are the same when shortened."""
+    groups: dict[str, list[int]] = {}
+    for k, label in enumerate(short):
+        groups.setdefault(label, []).append(k)
+    return [same for same in groups.values() if len({names[k] for k in same}) > 1]
+
+
+def _common(names: Sequence[str]) -> int:
+    """How many characters all begin with."""
+    letters = enumerate(zip(*names, strict=False))
+    return next((place for place, signs in letters if len(set(signs)) > 1), min(map(len, names)))
+
+
+def _around(name: str, place: int, width: int) -> str:
+    """The beginning of a name, and what begins at a place in it: at the word or number that it is part of."""
+    start = place
+    while start > max(0, place - _CONTEXT) and name[start - 1].isalnum():
+        start -= 1
+    head = width // 3
+    if start > head + 1:
+        name = name[:head] + _ELLIPSIS + name[start:]
+    return name if len(name) <= width else name[: width - 1] + _ELLIPSIS
+
+
+def wrapped(text: str, width: int, lines: int, names: Sequence[str] = ()) -> str:
+    """At most `lines` lines of at most `width` characters; a rule is broken, and its middle left out, between terms.
+
+    Where that does not do, names are shortened as far as it takes: both ends and what is behind the equals sign stay.
+    `names` are all there are, so that shortened ones can be told apart.
+    """
+    # Inside brackets is a name, whatever it looks like. None of the text's own hard spaces is left: they do not print.
+    whole = re.sub(_BRACKETED, lambda name: _hard(name[0]), for_terminal(text))
+    for longest in (len(whole), width - 10, width // 2):
+        terms = _terms(_with_short_names(whole, longest, names))
         found = _lines(terms, width)
+        if len(found) <= lines and max(map(len, terms)) <= width:
+            break
+    else:
+        found = _in_little_room(whole, width, lines, names)
+    return "\n".join(for_picture(line.replace(_HARD, " ")) for line in found)
+
+
+def _with_short_names(text: str, longest: int, names: Sequence[str]) -> str:
+    """The text of a rule, its words of at most so many characters; numbers stay as they are."""
+    longest = max(longest, _SHORTEST)
+    words = text.split(" ")
+    if all(len(word) <= longest for word in words):
+        return text
+    # Brackets count, too.
+    known = {name_text(name): short for name, short in zip(names, _apart(tuple(names), longest - 2), strict=True)}
+    short = {_hard(word): _hard(f"[{label}]" if word.startswith("[") else label) for word, label in known.items()}
+    return " ".join(
+        word if len(word) <= longest or _NUMBER.fullmatch(word) else short.get(word) or _cut(word, longest)
+        for word in words
+    )
+
+
+def _hard(text: str) -> str:
+    return text.replace(" ", _HARD)
+
+
+def _in_little_room(text: str, width: int, lines: int, names: Sequence[str]) -> list[str]:
+    """Lines of a rule of which terms have to go."""
+    sizes = (width // 2, width // 3, width // 4, width // 6, width // 8, _SHORTEST)
+    shorter = [_terms(_with_short_names(text, longest, names)) for longest in sizes]
+    # At worst how it begins, that something follows, and how tight it is.
+    remark = re.search(r" (\([^()]*\))$", text)
+    where = next((k for k, term in enumerate(shorter[0]) if term.startswith("=")), 0)
+    rest = [_ELLIPSIS] * (where > 1) + [f"= {_ELLIPSIS}"] + [found[1] for found in (remark,) if found]
+    barest = [[terms[0], *rest] for terms in shorter] if where else []
+    for terms in shorter + barest:
+        found = _fewer_terms(terms, width, lines)
+        if len(found) <= lines:
+            return found
+    return _lines([_cut(text, width * lines)], width)[:lines]
+
+
+def _fewer_terms(terms: list[str], width: int, lines: int) -> list[str]:
+    """Lines of the terms, of as few as it takes."""
+    found = _lines(terms, width)
     kept = list(range(len(terms)))
     while len(found) > lines and len(kept) > 2:
         # Ends stay, and so does what is behind the equals sign; what goes is as near to the middle as can be.
@@ -60,14 +147,12 @@ def wrapped(text: str, width: int, lines: int) -> str:
             break
         kept.remove(min(inner, key=lambda k: abs(2 * k - len(terms) + 1)))
         found = _lines(_with_gaps(terms, kept), width)
-    if len(found) > lines:
-        found = _lines([shortened(_printable(text), width * lines)], width)[:lines]
-    return "\n".join(harmless(line) for line in found)
+    return found
 
 
 def _terms(text: str) -> list[str]:
     """``a = 2 b + c`` as ``a``, ``= 2 b``, ``+ c``."""
-    return re.split(r" (?=[+=-] )", text)
+    return re.split(r" (?=[+=*-] )", text)
 
 
 def _with_gaps(terms: list[str], kept: list[int]) -> list[str]:
@@ -80,14 +165,16 @@ def _with_gaps(terms: list[str], kept: list[int]) -> list[str]:
 
 
 def _lines(terms: list[str], width: int) -> list[str]:
-    # textwrap does not break at hard spaces, and none is left of the text's own: they are not printable.
-    glued = (term.replace(" ", "\u00a0") if len(term) <= width else term for term in terms)
-    found = textwrap.wrap(" ".join(glued), width, break_on_hyphens=False)
-    return [line.replace("\u00a0", " ") for line in found] or [""]
+    # textwrap does not break at hard spaces.
+    glued = (_hard(term) if len(term) <= width else term for term in terms)
+    return textwrap.wrap(" ".join(glued), width, break_on_hyphens=False) or [""]
 
 
-def _printable(text: str) -> str:
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+def _cut(text: str, width: int) -> str:
+    if len(text) <= width:
+        return text
+    head = width // 2
+    return text[:head] + _ELLIPSIS + text[len(text) - (width - 1 - head) :]
 
 
 def number(value: float, digits: int = 4) -> str:
@@ -98,10 +185,12 @@ def number(value: float, digits: int = 4) -> str:
     return minus(f"{value:.{digits}g}")
 
 
-def beside(value: float, normal: float) -> str:
-    """``value  (normal)``, with as many digits as tell them apart."""
+def beside(value: float, normal: float, same: float = 0.0) -> str:
+    """``value  (normal)``, with as many digits as tell them apart where they are more than `same` apart."""
+    if np.isnan(value):
+        return "missing"
     size, apart = max(abs(value), abs(normal)), abs(value - normal)
-    digits = 4 if apart == 0 else int(np.clip(np.ceil(np.log10(size) - np.log10(apart)) + 2, 4, 17))
+    digits = 4 if apart <= same else int(np.clip(np.ceil(np.log10(size) - np.log10(apart)) + 2, 4, 17))
     return f"{number(value, digits)}  ({number(normal, digits)})"
 
 

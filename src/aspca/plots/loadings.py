@@ -1,4 +1,4 @@
-"""Which features each rule relates, and with which weight."""
+"""Which features each component, or each rule, relates, and with which weight."""
 
 from __future__ import annotations
 
@@ -18,18 +18,21 @@ from aspca.plots.sources import check_count, model_of
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+_KINDS = ("components", "rules")
 _WIDTH = 34
 
 
 @dataclass(eq=False)
 class LoadingsDisplay:
-    """The matrix of loadings, features by rules.
+    """The matrix of loadings, features by components or by rules.
 
     Parameters
     ----------
     loadings : ndarray of shape (p, d)
-        Orthonormal columns in the scaled space, with exact zeros.
+        Columns of length one in the scaled space, with exact zeros; those of components are orthogonal.
     names : sequence of p str
+    of : {"components", "rules"}
+        What the columns are.
 
     Attributes
     ----------
@@ -43,12 +46,18 @@ class LoadingsDisplay:
 
     loadings: Floats
     names: Sequence[str]
+    of: str = "components"
 
     @classmethod
-    def from_estimator(cls, estimator: Any, *, n_features: int = 80, ax: Axes | None = None) -> Self:
+    def from_estimator(
+        cls, estimator: Any, *, of: str = "components", n_features: int = 80, ax: Axes | None = None
+    ) -> Self:
         """Draw the loadings of a fitted ASPCA."""
+        if of not in _KINDS:
+            raise ValueError(f"of must be one of {', '.join(_KINDS)}, got {of!r}.")
         model = model_of(estimator, "plot_loadings").model_
-        return cls(model.loadings, model.names).plot(ax, n_features=n_features)
+        loadings = model.loadings if of == "components" else model.table.loadings
+        return cls(loadings, model.names, of).plot(ax, n_features=n_features)
 
     def plot(self, ax: Axes | None = None, *, n_features: int = 80) -> Self:
         """Draw the features in their own order; where they are more than `n_features`, those that weigh most."""
@@ -62,28 +71,32 @@ class LoadingsDisplay:
         columns = [str(i) for i in range(self.loadings.shape[1])]
         ax = own_or_given(ax, *figure_size(rows, columns))
         self.ax_, self.figure_ = ax, root_of(ax)
-        style = CellStyle(diverging(), Normalize(-1.0, 1.0), "loading (no unit; empty: exactly zero)", ".2f")
+        style = CellStyle(diverging(), Normalize(-1.0, 1.0), "loading (no unit)\nempty: exactly zero", _loading)
         self.mesh_, self.colorbar_ = draw_cells(ax, self.loadings[self.features_], rows, columns, style)
-        ax.set_xlabel("number of the rule", fontsize=9)
+        ax.set_xlabel(f"number of the {self.of[:-1]}", fontsize=9)
         p, d = self.loadings.shape
         used = int((self.loadings != 0).sum())
         detail = f"{used} of {p * d} loadings are not zero"
         if len(rows) < p:
             detail += f"; {len(rows)} of {p} features are drawn, those of the largest loadings"
-        entitle(ax, f"Loadings: which of {p} features {_rules(d)}", detail, left=label_inches(rows))
+        entitle(ax, f"Loadings: which of {p} features {self._each()}", detail, left=label_inches(rows))
         return self
 
+    def _each(self) -> str:
+        d = self.loadings.shape[1]
+        return f"the {self.of[:-1]} relates" if d == 1 else f"each of {d} {self.of} relates"
 
-def _rules(d: int) -> str:
-    return "the rule relates" if d == 1 else f"each of {d} rules relates"
 
-
-def plot_loadings(estimator: Any, *, n_features: int = 80, ax: Axes | None = None) -> LoadingsDisplay:
-    """The matrix of loadings, features by rules: zeros are empty cells.
+def plot_loadings(
+    estimator: Any, *, of: str = "components", n_features: int = 80, ax: Axes | None = None
+) -> LoadingsDisplay:
+    """The matrix of loadings, features by components or by rules: zeros are empty cells.
 
     Parameters
     ----------
     estimator : fitted ASPCA
+    of : {"components", "rules"}
+        `components_`, orthonormal, or the readable rules, which span the same.
     n_features : int
         At most so many are drawn: those of the largest loadings, in their own order.
     ax : matplotlib Axes or None
@@ -93,4 +106,9 @@ def plot_loadings(estimator: Any, *, n_features: int = 80, ax: Axes | None = Non
     -------
     LoadingsDisplay
     """
-    return LoadingsDisplay.from_estimator(estimator, n_features=n_features, ax=ax)
+    return LoadingsDisplay.from_estimator(estimator, of=of, n_features=n_features, ax=ax)
+
+
+def _loading(value: float) -> str:
+    """Two decimals; what would look like zero by its size, as in 3e-5."""
+    return f"{value:.2f}" if abs(value) >= 0.0095 else f"{value:.0e}".replace("e-0", "e-")

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from sklearn.metrics import auc, roc_curve
 
+from aspca.harmless import for_picture
 from aspca.linalg.arrays import Floats
 from aspca.plots.canvas import bare, entitle, legend_below, own_or_given, percent_axis, root_of
 from aspca.plots.colours import CYCLE, DASHES
-from aspca.plots.labels import harmless, shortened
+from aspca.plots.labels import shortened
 from aspca.plots.sources import last_step, verdicts
 
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ class RocDisplay:
         for k, name in enumerate(self.names):
             colour, dash = CYCLE[k % len(CYCLE)], DASHES[k % len(DASHES)]
             # Words first: a label that begins with an underscore is left out of legends.
-            label = f"AUC {self.roc_auc[k]:.3f}:  {harmless(shortened(name, _WIDTH))}"
+            label = f"AUC {self.roc_auc[k]:.3f}:  {for_picture(shortened(name, _WIDTH))}"
             self.lines_ += ax.plot(self.fpr[k], self.tpr[k], dash, c=colour, lw=1.8, label=label)
             at = self.alarms[k]
             if at is not None:

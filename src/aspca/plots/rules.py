@@ -9,11 +9,21 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from aspca.linalg.arrays import Bools, Floats, Ints
-from aspca.plots.canvas import LINE, bare, label_slots, own_or_given, panels, percent_axis, room_for_labels, root_of
-from aspca.plots.colours import ANOMALY, BLUE
-from aspca.plots.labels import share, wrapped
-from aspca.plots.sources import check_count, model_of
+from aspca.linalg.arrays import Floats, Ints
+from aspca.plots.canvas import (
+    LINE,
+    bare,
+    label_slots,
+    log_scale,
+    own_or_given,
+    panels,
+    percent_axis,
+    room_for_labels,
+    root_of,
+)
+from aspca.plots.colours import ANOMALY, BLUE, OUTSIDE
+from aspca.plots.labels import OUTSIDE_THE_RULES, share, wrapped
+from aspca.plots.sources import check_count, explanation_of, model_of
 from aspca.rules.rule import Rule
 
 if TYPE_CHECKING:
@@ -21,7 +31,7 @@ if TYPE_CHECKING:
 
 _WIDTH = 62
 _LINES = 3
-# Spreads below this share of a typical feature's are drawn at it: an exact rule has none.
+# What an axis begins at where all rules are exact, which have no spread to speak of.
 _TIGHTEST = 1e-4
 
 
@@ -31,12 +41,16 @@ class RulesDisplay:
 
     Parameters
     ----------
-    rules : sequence of d Rule
-    spreads : ndarray of shape (d,)
+    rules : sequence of m Rule
+    names : sequence of p str
+        Of all features.
+    spreads : ndarray of shape (m,)
         Standard deviation along each rule over that of a typical feature, both in the scaled space: unlike the spreads
         in the rules' text these have no units and can be compared.
-    shares : ndarray of shape (d,) or None
-        Of the score of the flagged rows; sums to one.
+    shares : ndarray of shape (m,) or None
+        Of the score of the flagged rows.
+    outside : float or None
+        What lies outside the rules, of the same score: with the shares it sums to one. None: nothing can.
     n_flagged, n_rows : int
         Rows that the shares are of, and rows there are.
 
@@ -49,12 +63,17 @@ class RulesDisplay:
     order_ : ndarray
         Numbers of the rules, from top to bottom.
     spreads_ : Line2D
+        Exact rules at the left edge.
     shares_ : BarContainer or None
+    outside_ : BarContainer or None
+        One bar, below those of the rules.
     """
 
     rules: Sequence[Rule]
+    names: Sequence[str]
     spreads: Floats
     shares: Floats | None = None
+    outside: float | None = None
     n_flagged: int = 0
     n_rows: int = 0
 
@@ -63,25 +82,28 @@ class RulesDisplay:
         cls, estimator: Any, X: Any = None, *, n_rules: int = 50, sort: bool = True, ax: Axes | None = None
     ) -> Self:
         """Draw the rules of a fitted ASPCA; with rows X (n, p) also what the flagged among them break."""
-        model = model_of(estimator, "plot_rules")
-        variances = np.maximum(np.diag(model.model_.projected), 0.0)
-        typical = model.model_.typical
-        spreads = np.sqrt(variances / typical) if typical > 0 else np.zeros(variances.size)
+        model = model_of(estimator, "plot_rules").model_
+        typical = model.space.typical
+        spreads = np.sqrt(model.table.variances / typical) if typical > 0 else np.zeros(len(model.table))
         if X is None:
-            return cls(model.rules_, spreads).plot(ax, n_rules=n_rules, sort=sort)
-        why = model.explain(X)
-        flagged: Bools = np.asarray(model.predict(X)) == -1
+            return cls(model.rules, model.names, spreads).plot(ax, n_rules=n_rules, sort=sort)
+        why = explanation_of(estimator, X, "plot_rules")
+        flagged = why.anomalies
         total = float(why.scores[flagged].sum())
-        by_rule = why.rule_contributions[flagged].sum(axis=0)
-        shares = by_rule / total if total > 0 else np.zeros(by_rule.size)
-        display = cls(model.rules_, spreads, shares, int(flagged.sum()), len(why.scores))
+        if not total > 0:
+            return cls(model.rules, model.names, spreads, n_rows=len(why)).plot(ax, n_rules=n_rules, sort=sort)
+        shares = why.rule_contributions[flagged].sum(axis=0) / total
+        outside = float(why.outside[flagged].sum()) / total if model.metric.outside.size else None
+        display = cls(model.rules, model.names, spreads, shares, outside, int(flagged.sum()), len(why))
         return display.plot(ax, n_rules=n_rules, sort=sort)
 
     def plot(self, ax: Axes | None = None, *, n_rules: int = 50, sort: bool = True) -> Self:
         """Draw at most `n_rules`, those of the largest shares first, or in their own order where `sort` is off."""
         self.order_ = order = self._order(check_count(n_rules, "n_rules"), sort)
         width = room_for_labels(ax, _WIDTH, 0.4)
-        texts = [wrapped(f"{i}:  {self.rules[i]}", width, _LINES) for i in order]
+        texts = [wrapped(f"{i}:  {self.rules[i]}", width, _LINES, self.names) for i in order]
+        if self.outside is not None:
+            texts.append(OUTSIDE_THE_RULES)
         lines = np.array([text.count("\n") + 1 for text in texts])
         # One line of text is one unit of height, and some of it lies between rules.
         tops = np.concatenate([[0.0], np.cumsum(lines + 0.4)])
@@ -93,10 +115,11 @@ class RulesDisplay:
         grid = panels(ax, self._title(order), [height], (2.0, 3.0)[:columns])
         first = self.figure_.add_subplot(grid[0, 0])
         first.set_ylim(float(tops[-1]), 0.0)
-        self._draw_spreads(first, middles)
+        self._draw_spreads(first, middles[: order.size])
         label_slots(first, "y", middles.tolist(), texts)
         self.axes_: tuple[Axes, ...] = (first,)
         self.shares_: Any = None
+        self.outside_: Any = None
         if self.shares is not None:
             second = self.figure_.add_subplot(grid[0, 1], sharey=first)
             self._draw_shares(second, middles, self.shares[order])
@@ -112,12 +135,17 @@ class RulesDisplay:
         return by_size if sort and self.shares is not None else np.sort(by_size)
 
     def _draw_spreads(self, axes: Axes, middles: Floats) -> None:
-        seen = np.maximum(self.spreads[self.order_], _TIGHTEST)
-        axes.set_xscale("log")
-        axes.set_xlim(_TIGHTEST / 1.5 if seen.min() <= _TIGHTEST else float(seen.min()) / 2, 2.0 * max(1.0, seen.max()))
-        axes.hlines(middles, axes.get_xlim()[0], seen, color="0.8", lw=0.8)
-        (self.spreads_,) = axes.plot(seen, middles, "o", ms=4.5, c=BLUE)
-        for k in np.flatnonzero(self.spreads[self.order_] < _TIGHTEST):
+        exact = np.array([self.rules[i].exact for i in self.order_])
+        spreads = self.spreads[self.order_]
+        least = float(spreads[~exact].min()) if not exact.all() else _TIGHTEST
+        log_scale(axes, "x")
+        left = least / (4.0 if exact.any() else 2.0)
+        axes.set_xlim(left, 2.0 * max(1.0, float(spreads.max())))
+        # What float64 resolves of an exact rule is no spread.
+        seen = np.where(exact, left, spreads)
+        axes.hlines(middles, left, seen, color="0.8", lw=0.8)
+        (self.spreads_,) = axes.plot(seen, middles, "o", ms=4.5, c=BLUE, clip_on=False)
+        for k in np.flatnonzero(exact):
             axes.annotate("exact", (seen[k], middles[k]), (6, 0), textcoords="offset points", fontsize=7, va="center")
         axes.axvline(1.0, color="0.6", lw=0.8, ls=":")
         axes.set_xlabel("spread\n(1 = a typical feature's; log scale)", fontsize=8.5)
@@ -125,9 +153,14 @@ class RulesDisplay:
         bare(axes, keep=("bottom",))
 
     def _draw_shares(self, axes: Axes, middles: Floats, shares: Floats) -> None:
-        self.shares_ = axes.barh(middles, shares, height=0.8, color=ANOMALY)
+        self.shares_ = axes.barh(middles[: shares.size], shares, height=0.8, color=ANOMALY)
         axes.bar_label(self.shares_, [share(value) for value in shares], fontsize=7.5, padding=3)
-        axes.set_xlim(0.0, max(float(shares.max()), 1e-9) * 1.18)
+        largest = float(shares.max())
+        if self.outside is not None:
+            self.outside_ = axes.barh(middles[-1:], [self.outside], height=0.8, color=OUTSIDE)
+            axes.bar_label(self.outside_, [share(self.outside)], fontsize=7.5, padding=3)
+            largest = max(largest, self.outside)
+        axes.set_xlim(0.0, max(largest, 1e-9) * 1.18)
         percent_axis(axes, "x")
         axes.tick_params(axis="y", labelleft=False, length=0)
         axes.tick_params(axis="x", labelsize=8)
@@ -139,7 +172,8 @@ class RulesDisplay:
         if len(order) < len(self.rules):
             count = f"{len(order)} of {len(self.rules)} rules"
         if self.shares is None:
-            return f"{count}: what normal rows obey, and how tightly", ""
+            detail = f"None of the {self.n_rows:,} rows given is an anomaly" if self.n_rows else ""
+            return f"{count}: what normal rows obey, and how tightly", detail
         detail = f"Shares are of the {self.n_flagged:,} flagged of {self.n_rows:,} rows"
         if len(order) < len(self.rules):
             detail += f"; the rules shown have {share(float(self.shares[order].sum()))} of their score"
@@ -155,7 +189,7 @@ def plot_rules(
     ----------
     estimator : fitted ASPCA
     X : (n, p) rows or None
-        Without rows there are no shares.
+        Without rows, or where none is an anomaly, there are no shares.
     n_rules : int
         At most so many are drawn: those of the largest shares, or the tightest.
     sort : bool

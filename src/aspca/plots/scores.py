@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from aspca.harmless import for_picture
 from aspca.linalg.arrays import Bools, Floats
-from aspca.plots.canvas import bare, entitle, legend_below, own_or_given, root_of
+from aspca.plots.canvas import bare, entitle, legend_below, log_scale, own_or_given, root_of
 from aspca.plots.colours import ANOMALY, BLACK, NORMAL
-from aspca.plots.labels import harmless, number, share
+from aspca.plots.labels import number, share
 from aspca.plots.sources import last_step, verdicts
 from aspca.plots.thinning import one_per_spot
 
@@ -127,7 +128,7 @@ class ScoresDisplay:
             (self.anomalies_,) = ax.plot(at[marked], heights[marked], "D", ms=3.2, mew=0, c=ANOMALY, label=label)
         self.threshold_ = None
         if self.threshold is not None:
-            words = f"threshold {number(self.threshold)}" + (f" ({harmless(self.limit)})" if self.limit else "")
+            words = f"threshold {number(self.threshold)}" + (f" ({for_picture(self.limit)})" if self.limit else "")
             self.threshold_ = ax.axhline(max(self.threshold, floor), color=BLACK, lw=1.2, ls="--", label=words)
         self._finish(ax, floor)
         return self
@@ -147,7 +148,7 @@ class ScoresDisplay:
         from matplotlib.ticker import MaxNLocator
 
         if self.log_:
-            ax.set_yscale("log")
+            log_scale(ax, "y")
         elif float(self.scores.min()) >= 0:
             ax.set_ylim(bottom=0)
         below = int((self.scores < floor).sum())
@@ -155,14 +156,14 @@ class ScoresDisplay:
         if self.time is None:
             ax.set_xlabel("row, in order")
             ax.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
-            ax.xaxis.set_major_locator(MaxNLocator(8, integer=True))
+            ax.xaxis.set_major_locator(MaxNLocator(8, integer=True, steps=[1, 2, 5, 10]))
         else:
             ax.set_xlabel("time")
             if self.time.dtype.kind == "M":
                 _write_dates(ax)
         ax.margins(x=0.01)
         bare(ax, keep=("left", "bottom"))
-        title = f"Scores of {self.scores.size:,} rows" + (f" by {harmless(self.name)}" if self.name else "")
+        title = f"Scores of {self.scores.size:,} rows" + (f" by {for_picture(self.name)}" if self.name else "")
         entitle(ax, title, self._detail(below, floor))
         legend_below(ax, 38.0, columns=3)
 

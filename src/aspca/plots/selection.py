@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from aspca.estimators.selection import Choice, Selection, select
-from aspca.plots.canvas import bare, own_or_given, panels, percent_axis, root_of
+from aspca.plots.canvas import bare, log_scale, own_or_given, panels, percent_axis, root_of
 from aspca.plots.colours import BLUE, VERMILLION
 from aspca.plots.labels import number
 
@@ -83,6 +83,7 @@ class SelectionDisplay:
                 self.axes_[k, side] = axes
                 self._draw(axes, field, curve, kind)
                 axes.tick_params(labelsize=8, labelbottom=k == len(kinds) - 1, labelleft=side == 0)
+            self._limit(self.axes_[k, 0], kind)
             self.axes_[k, 0].set_ylabel(kind[0], fontsize=8.5)
             if len(kind[2]) > 1:
                 self.axes_[k, 1].legend(
@@ -93,7 +94,18 @@ class SelectionDisplay:
         self.figure_.align_ylabels(list(self.axes_[:, 0]))
         return self
 
+    def _limit(self, axes: Axes, kind: Any) -> None:
+        """Limits of both panels of a row, which share them, once all is drawn: fixed earlier they would cut curves."""
+        low, high = axes.get_ylim()
+        if kind[0] == "features per rule":
+            axes.set_ylim(0.0, high)
+        else:
+            # No share is above one, and none below zero.
+            axes.set_ylim(max(low, -0.015), min(high, 1.015))
+
     def _draw(self, axes: Axes, field: str, curve: Sequence[Choice], kind: Any) -> None:
+        from matplotlib.ticker import MaxNLocator
+
         curve = sorted(curve, key=lambda one: float(getattr(one, field)))
         where = [float(getattr(one, field)) for one in curve]
         for (name, label), colour, style in zip(kind[2], (BLUE, VERMILLION), ("o-", "s--"), strict=False):
@@ -102,11 +114,11 @@ class SelectionDisplay:
             self.lines_[name, field] = line
         axes.axvline(float(getattr(self.selection.chosen, field)), color="0.35", lw=1.2, ls=":", zorder=0)
         if field == "alpha" and self._log_alpha():
-            axes.set_xscale("log")
+            log_scale(axes, "x")
+        elif field == "n_components":
+            axes.xaxis.set_major_locator(MaxNLocator(8, integer=True))
         if kind[1]:
             percent_axis(axes, "y")
-        elif kind[0] != "AUC":
-            axes.set_ylim(bottom=0.0)
         axes.grid(axis="y", color="0.92", lw=0.8)
         axes.set_axisbelow(True)
         bare(axes, keep=("left", "bottom"))

@@ -8,7 +8,7 @@ import numpy as np
 
 from aspca.estimators.aspca import ASPCA
 from aspca.judging.explanation import Explanation
-from aspca.linalg.arrays import Bools
+from aspca.linalg.arrays import Bools, Ints
 
 
 def explanation_of(source: Any, X: Any, plot: str) -> Explanation:
@@ -22,6 +22,13 @@ def explanation_of(source: Any, X: Any, plot: str) -> Explanation:
             raise ValueError(f"{plot} got a model without rows to explain; pass them as X, or pass model.explain(X).")
         return source.explain(X)
     raise TypeError(f"{plot} takes a fitted ASPCA and rows, or an aspca.Explanation, got {type(source).__name__}.")
+
+
+def only(explanation: Explanation, rows: Ints) -> Explanation:
+    """The explanation of some of its rows: of many rows only those that are drawn are split over features."""
+    index = [explanation.index[int(row)] for row in rows]
+    judgement = explanation.judgement.take(rows)
+    return Explanation(explanation.model, explanation.values[rows], judgement, index, explanation.library)
 
 
 def model_of(source: Any, plot: str) -> ASPCA:
@@ -41,12 +48,15 @@ def verdicts(estimator: Any, X: Any) -> tuple[float | None, Bools | None]:
     detector = last_step(estimator)
     offset = getattr(detector, "offset_", None)
     threshold = -float(offset) if offset is not None and np.isfinite(offset) else None
-    # An alarm may rest on single rules, so that the threshold alone does not tell.
-    by_rule = getattr(detector, "alarm", "total") == "rule" and hasattr(detector, "rule_limits_")
-    undecided = isinstance(detector, ASPCA) and offset is None and not by_rule
-    if undecided or not hasattr(estimator, "predict"):
+    if not hasattr(estimator, "predict") or (isinstance(detector, ASPCA) and _waits(detector)):
         return threshold, None
     return threshold, np.asarray(np.asarray(estimator.predict(X)) == -1)
+
+
+def _waits(detector: ASPCA) -> bool:
+    """Whether a limit that decides waits for rows: then there is no verdict on any row, such as the mean."""
+    model = detector.model_
+    return model.judge(model.space.mean[None, :]).anomalies is None
 
 
 def check_count(value: int, name: str) -> int:

@@ -90,7 +90,7 @@ def overlapping(axes: Any, which: str) -> list[tuple[str, str]]:
     """Pairs of tick labels whose boxes overlap, after a draw."""
     drawn(axes.get_figure(root=True))
     axis = axes.xaxis if which == "x" else axes.yaxis
-    labels = [label for label in axis.get_ticklabels() if label.get_visible() and label.get_text()]
+    labels = [label for label in axis.get_ticklabels(which="both") if label.get_visible() and label.get_text()]
     boxes = [(label.get_text(), label.get_window_extent()) for label in labels]
     return [(one, two) for (one, a), (two, b) in combinations(boxes, 2) if a.overlaps(b)]
 

@@ -26,13 +26,27 @@ def test_the_middle_goes() -> None:
     assert all(len(shortened("x" * 50, width)) == width for width in range(3, 50))
 
 
-def test_shortened_names_stay_apart() -> None:
-    names = ["a" * 50 + str(k) + "b" * 50 for k in range(12)] + ["plain"]
+def test_shortened_names_show_where_they_differ() -> None:
+    names = [f"sum of quarter {k} - all departments, everything that was paid" for k in range(12)] + ["plain"]
     short = short_names(names, 20)
     assert len(set(short)) == len(names)
     assert max(map(len, short)) <= 20
     assert short[-1] == "plain"
-    assert short[3].endswith("[3]")
+    assert all(
+        label.startswith("sum of…") and f" {k} -" in label.replace("…", " ") for k, label in enumerate(short[:-1])
+    )
+
+
+def test_names_that_differ_in_several_places_get_their_positions() -> None:
+    names = ["a" * 50 + one + "a" * 50 + two + "a" * 50 for one in "xy" for two in "pq"]
+    short = short_names(names, 20)
+    assert len(set(short)) == 4
+    assert max(map(len, short)) <= 20
+    assert [label.endswith(f"[{k}]") for k, label in enumerate(short)] == [True] * 4
+
+
+def test_the_same_name_twice_stays_the_same() -> None:
+    assert len(set(short_names(["a" * 50] * 2, 20))) == 1
 
 
 def test_rules_are_broken_between_terms_and_keep_both_ends() -> None:
@@ -62,10 +76,40 @@ def test_a_rule_of_two_endless_names_keeps_its_equals_sign() -> None:
     assert text.endswith("(± 1)")
 
 
+@pytest.mark.parametrize("width", [14, 20, 31, 44, 62])
+@pytest.mark.parametrize("lines", [1, 2, 3])
+@pytest.mark.parametrize("count", [2, 3, 9])
+def test_whatever_the_room_both_sides_are_told(width: int, lines: int, count: int) -> None:
+    names = [f"name {k} - of what = is a rather long + column" for k in range(count)]
+    right = " + ".join(f"0.25 [{name}]" for name in names[1:])
+    text = wrapped(f"17:  [{names[0]}] = {right} (± 0.17)", width, lines, names)
+    assert text.count("\n") < lines
+    assert max(map(len, text.split("\n"))) <= width
+    # Less is no room for the shortest name and what is around it.
+    if width * lines > 24 and width > 14:
+        words = " ".join(text.split())
+        assert words.startswith("17: [n")
+        assert "= 0.25 [n" in words or "= …" in words
+        assert words.endswith("(± 0.17)")
+
+
+def test_long_names_are_cut_and_not_broken() -> None:
+    names = [f"{'department_' * 6}{k}" for k in range(3)]
+    text = wrapped(f"{names[0]} = {names[1]} + 0.00012345 {names[2]} (± 0.17)", 40, 3, names)
+    assert text.replace("…", "~") == (
+        "departmen~rtment_0 = departmen~rtment_1\n+ 0.00012345 departmen~rtment_2 (± 0.17)"
+    )
+
+
 def test_numbers() -> None:
     assert number(41604.94) == "41,605"
     assert number(-0.00012345) == "\N{MINUS SIGN}0.0001234"
     assert [share(value) for value in (0, 1e-5, 0.049, 0.5, 1)] == ["0 %", "< 0.1 %", "4.9 %", "50 %", "100 %"]
+
+
+def test_what_differs_by_next_to_nothing_needs_no_digits() -> None:
+    assert beside(0.5086984239, 0.5086983783, 1e-5) == "0.5087  (0.5087)"
+    assert beside(float("nan"), 1.0) == "missing"
 
 
 @pytest.mark.parametrize(("value", "normal"), [(100000.21, 100000.2), (1.0, 0.0), (-5.00001, -5.0), (3.0, 3.0)])

@@ -5,9 +5,10 @@ from __future__ import annotations
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from matplotlib.text import Text
 
 import aspca
-from aspca.plots import SelectionDisplay, plot_loadings, plot_rules, plot_selection
+from aspca.plots import RulesDisplay, SelectionDisplay, plot_loadings, plot_rules, plot_selection
 
 from .conftest import Fitted, cut_off, overlapping
 
@@ -15,20 +16,39 @@ from .conftest import Fitted, cut_off, overlapping
 def test_shares_of_rules_are_those_of_the_flagged_rows(plain: Fitted) -> None:
     shown = plot_rules(plain.model, plain.frame)
     why = plain.model.explain(plain.frame)
+    total = why.scores[why.anomalies].sum()
     parts = why.rule_contributions[why.anomalies].sum(axis=0)
     widths = np.array([bar.get_width() for bar in shown.shares_])
-    assert np.allclose(widths, (parts / parts.sum())[shown.order_])
+    assert np.allclose(widths, (parts / total)[shown.order_])
     assert (np.diff(widths) <= 0).all()
-    assert np.isclose(widths.sum(), 1.0)
+    (outside,) = shown.outside_
+    assert np.isclose(outside.get_width(), why.outside[why.anomalies].sum() / total)
+    assert np.isclose(widths.sum() + outside.get_width(), 1.0)
     labels = [label.get_text() for label in shown.axes_[0].get_yticklabels()]
-    assert labels == [f"{i}:  {plain.model.rules_[i]}" for i in shown.order_]
+    assert labels == [*(f"{i}:  {plain.model.rules_[i]}" for i in shown.order_), "outside the rules"]
+
+
+def test_scores_of_rules_alone_have_nothing_outside(plain: Fitted) -> None:
+    shown = plot_rules(aspca.ASPCA(n_components=3, score="whitened").fit(plain.frame), plain.frame)
+    assert shown.outside_ is None
+    assert np.isclose(sum(bar.get_width() for bar in shown.shares_), 1.0)
+    assert len(shown.axes_[0].get_yticklabels()) == 3
+
+
+def test_without_anomalies_there_are_no_shares(plain: Fitted) -> None:
+    normal = plain.frame[plain.model.predict(plain.frame) == 1]
+    shown = plot_rules(plain.model, normal)
+    assert shown.shares_ is None
+    assert len(shown.axes_) == 1
+    assert any(f"None of the {len(normal)} rows" in text.get_text() for text in shown.figure_.findobj(Text))
 
 
 def test_spreads_are_those_of_the_scaled_rows(plain: Fitted) -> None:
     shown = plot_rules(plain.model)
-    spreads = plain.model.transform(plain.frame).std(axis=0)
-    typical = np.sqrt(plain.model.model_.typical)
-    assert np.allclose(shown.spreads_.get_xdata(), spreads / typical)
+    model = plain.model.model_
+    scaled = (plain.frame.to_numpy() - plain.model.mean_) / plain.model.scale_
+    spreads = (scaled @ model.table.loadings).std(axis=0)
+    assert np.allclose(shown.spreads_.get_xdata(), spreads / np.sqrt(model.space.typical))
     assert shown.order_.tolist() == [0, 1, 2]
     assert shown.shares_ is None
     assert len(shown.axes_) == 1
@@ -39,11 +59,27 @@ def test_an_exact_rule_is_called_exact(plain: Fitted) -> None:
     shown = plot_rules(aspca.ASPCA(n_components=3).fit(frame), frame)
     exact = [text for text in shown.axes_[0].texts if text.get_text() == "exact"]
     assert len(exact) == 1
+    # At the edge, whatever float64 resolves of it.
+    (place,) = np.flatnonzero([rule.exact for rule in np.array(shown.rules)[shown.order_]])
+    assert shown.spreads_.get_xdata()[place] == shown.axes_[0].get_xlim()[0]
+    assert not overlapping(shown.axes_[0], "x")
+
+
+@pytest.mark.parametrize("spread", [1e-9, 1e-6, 0.003, 0.29, 0.9])
+def test_ticks_of_spreads_do_not_collide(plain: Fitted, spread: float) -> None:
+    rules = plain.model.rules_
+    for width in (4.0, 9.0):
+        _, axes = plt.subplots(figsize=(width, 4), layout="constrained")
+        shown = RulesDisplay(rules, plain.model.model_.names, np.array([spread, 0.3, 0.95])).plot(axes)
+        assert not overlapping(shown.axes_[0], "x")
+        assert sum(bool(label.get_text()) for label in shown.axes_[0].get_xticklabels()) >= 2
 
 
 def test_35_rules_with_long_names_do_not_collide(many: Fitted) -> None:
     shown = plot_rules(many.model, many.frame)
-    assert len(shown.axes_[0].get_yticklabels()) == 35
+    labels = [label.get_text() for label in shown.axes_[0].get_yticklabels()]
+    assert len(labels) == 36
+    assert all("= " in label for label in labels[:-1])
     assert not overlapping(shown.axes_[0], "y")
     assert not overlapping(shown.axes_[1], "x")
     assert not cut_off(shown.figure_)
@@ -72,6 +108,14 @@ def test_empty_cells(plain: Fitted) -> None:
     assert np.array_equal(cells.filled(0.0), loadings)
 
 
+def test_rules_may_be_shown_in_place_of_components(plain: Fitted) -> None:
+    shown = plot_loadings(plain.model, of="rules")
+    assert np.array_equal(shown.mesh_.get_array().filled(0.0), plain.model.model_.table.loadings)
+    assert shown.ax_.get_xlabel() == "number of the rule"
+    with pytest.raises(ValueError, match="components, rules"):
+        plot_loadings(plain.model, of="features")
+
+
 def test_whatever_is_not_zero_has_a_colour(plain: Fitted) -> None:
     mesh = plot_loadings(plain.model).mesh_
     white = np.ones(3)
@@ -84,7 +128,9 @@ def test_few_cells_carry_their_numbers(plain: Fitted) -> None:
     shown = plot_loadings(plain.model)
     written = [text.get_text() for text in shown.ax_.texts[: int((plain.model.components_ != 0).sum())]]
     values = plain.model.components_.T
-    assert written == [f"{value:.2f}".replace("-", "\N{MINUS SIGN}") for value in values[values != 0]]
+    numbers = [float(text.replace("\N{MINUS SIGN}", "-")) for text in written]
+    assert np.allclose(numbers, values[values != 0], rtol=0.5, atol=0)
+    assert np.allclose(numbers, values[values != 0], rtol=0, atol=0.005)
 
 
 def test_of_many_features_the_heaviest(plain: Fitted) -> None:
@@ -131,6 +177,9 @@ def test_curves_of_a_selection(plain: Fitted) -> None:
         assert shown.lines_[field, "alpha"].get_ydata().tolist() == [getattr(one, field) for one in upward]
     assert not cut_off(shown.figure_)
     assert all(not overlapping(axes, which) for axes in shown.axes_.flat for which in "xy")
+    for line in shown.lines_.values():
+        low, high = line.axes.get_ylim()
+        assert all(low <= value <= high for value in line.get_ydata())
 
 
 def test_what_was_not_measured_has_no_panel(plain: Fitted) -> None:

@@ -8,8 +8,10 @@ import sys
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from matplotlib.text import Text
 from sklearn.metrics import roc_auc_score
 
+from aspca import ASPCA, Preprocessor
 from aspca.plots import RocDisplay, plot_explanation, plot_heatmap, plot_roc
 
 from .conftest import Fitted, cut_off, overlapping
@@ -22,10 +24,14 @@ def test_heatmap_shows_the_shares_of_the_worst_rows(plain: Fitted, by: str) -> N
     worst = np.argsort(-why.scores)[:7]
     parts = why.feature_contributions if by == "features" else why.rule_contributions
     shares = parts[worst] / why.scores[worst, None]
+    outside = why.outside[worst] / why.scores[worst]
     drawn = shown.mesh_.get_array()
     cells = shares[:, shown.columns_]
-    assert np.allclose(drawn[:, : shown.columns_.size].filled(0.0), np.where(cells >= 0.005, cells, 0.0))
-    assert np.array_equal(np.ma.getmaskarray(drawn)[:, : shown.columns_.size], cells < 0.005)
+    assert np.allclose(drawn[:, : shown.columns_.size].filled(0.0), np.where(cells >= 0.01, cells, 0.0))
+    assert np.array_equal(np.ma.getmaskarray(drawn)[:, : shown.columns_.size], cells < 0.01)
+    if by == "rules":
+        assert np.allclose(drawn[:, -1].filled(0.0), np.where(outside >= 0.01, outside, 0.0))
+        assert shown.ax_.get_xticklabels()[-1].get_text() == "outside the rules"
     labels = [label.get_text() for label in shown.ax_.get_yticklabels()]
     assert [int(label.split()[0]) for label in labels] == worst.tolist()
     assert not overlapping(shown.ax_, "x")
@@ -33,11 +39,49 @@ def test_heatmap_shows_the_shares_of_the_worst_rows(plain: Fitted, by: str) -> N
 
 
 def test_columns_left_out_are_summed(many: Fitted) -> None:
-    shown = plot_heatmap(many.model, many.frame, n_columns=5)
+    shown = plot_heatmap(many.model, many.frame, n_columns=5, n_rows=25)
     drawn = shown.mesh_.get_array().filled(0.0)
     assert drawn.shape == (25, 6)
-    assert (np.abs(drawn.sum(axis=1) - 1.0) <= 5 * 0.005).all()
+    assert (np.abs(drawn.sum(axis=1) - 1.0) <= 5 * 0.01).all()
     assert shown.ax_.get_xticklabels()[-1].get_text() == "36 others"
+
+
+def test_rules_left_out_are_not_outside_the_rules(many: Fitted) -> None:
+    why = many.model.explain(many.frame)
+    shown = plot_heatmap(why, by="rules", n_columns=5)
+    drawn = shown.mesh_.get_array().filled(0.0)
+    worst = np.argsort(-why.scores)[: int(why.anomalies.sum())]
+    left_out = np.delete(why.shares[worst], shown.columns_, axis=1).sum(axis=1)
+    assert np.allclose(drawn[:, -2], np.where(left_out >= 0.01, left_out, 0.0))
+    assert [label.get_text() for label in shown.ax_.get_xticklabels()][-2:] == ["30 other rules", "outside the rules"]
+    assert all("=" in label.get_text() for label in shown.ax_.get_xticklabels()[:-2])
+    assert not overlapping(shown.ax_, "x")
+    assert not cut_off(shown.figure_)
+
+
+def test_only_anomalies_are_drawn_unless_more_are_asked_for(plain: Fitted) -> None:
+    why = plain.model.explain(plain.frame)
+    count = int(why.anomalies.sum())
+    assert 2 <= count < 20
+    shown = plot_heatmap(why)
+    assert shown.mesh_.get_array().shape[0] == count
+    more = plot_heatmap(why, n_rows=count + 3)
+    assert more.mesh_.get_array().shape[0] == count + 3
+    lines = [line.get_ydata()[0] for line in more.ax_.lines if len(set(line.get_ydata())) == 1]
+    assert lines == [count - 0.5]
+    # Of normal rows a few, and the title says that they are normal.
+    normal = plot_heatmap(plain.model, plain.frame[~why.anomalies])
+    assert normal.mesh_.get_array().shape[0] == 5
+    assert normal.ax_.get_title(loc="left").startswith("No anomaly")
+    assert not cut_off(normal.figure_)
+
+
+def test_no_cell_with_a_colour_says_zero(plain: Fitted) -> None:
+    for by in ("features", "rules"):
+        shown = plot_heatmap(plain.model, plain.frame, by=by, n_rows=40)
+        written = [text.get_text() for text in shown.ax_.texts if text.get_text().endswith("%")]
+        assert written
+        assert all(float(text.rstrip("%")) > 0 for text in written)
 
 
 def test_a_wide_heatmap_does_not_collide(many: Fitted) -> None:
@@ -53,14 +97,20 @@ def test_explanation_of_a_row(plain: Fitted, row: int) -> None:
     why = plain.model.explain(plain.frame)
     shown = plot_explanation(plain.model, plain.frame, row)
     row %= 300
+    outside = shown.outside_bar_
+    assert np.isclose(outside.get_width(), why.outside[row] / why.scores[row])
     for bars, chosen, parts in (
-        (shown.rule_bars_, shown.rules_, why.rule_contributions[row]),
+        ([bar for bar in shown.rule_bars_ if bar is not outside], shown.rules_, why.rule_contributions[row]),
         (shown.feature_bars_, shown.features_, why.feature_contributions[row]),
     ):
         widths = np.array([bar.get_width() for bar in bars])
         assert np.allclose(widths[: chosen.size], parts[chosen] / why.scores[row])
-        assert np.isclose(widths.sum(), 1.0)
+        beyond = outside.get_width() if chosen is shown.rules_ else 0.0
+        assert np.isclose(widths.sum() + beyond, 1.0)
         assert (np.diff(widths[: chosen.size]) <= 0).all()
+    # It stands where its size puts it.
+    largest = [bar.get_width() for bar in shown.rule_bars_][: shown.rules_.size + 1]
+    assert sorted(largest, reverse=True) == largest
     features = shown.features_
     mean, scale = plain.model.mean_[features], plain.model.scale_[features]
     assert np.allclose(shown.values_.get_xdata() * scale + mean, why.values[row, features])
@@ -75,6 +125,31 @@ def test_explanation_with_many_rules_and_long_names(many: Fitted) -> None:
     assert shown.axes_[0].get_yticklabels()[-1].get_text() == "29 other rules"
     assert not cut_off(shown.figure_)
     assert all(not overlapping(axes, which) for axes in shown.axes_ for which in "xy")
+
+
+def test_a_row_that_keeps_its_rules(plain: Fitted) -> None:
+    frame = plain.frame.copy()
+    frame.loc[0, "E"] = 30.0
+    shown = plot_explanation(plain.model, frame, 0)
+    assert shown.rule_bars_[0] is shown.outside_bar_
+    titles = [text.get_text() for text in shown.figure_.findobj(Text)]
+    assert "Row 0: why it is an anomaly, though it keeps its rules" in titles
+
+
+def test_a_value_that_is_missing(plain: Fitted) -> None:
+    frame = plain.frame.copy()
+    frame.loc[5, "A"] = np.nan
+    model = ASPCA(n_components=3, preprocessor=Preprocessor(missing="allow")).fit(frame)
+    shown = plot_explanation(model, frame, 5, n_features=6)
+    assert np.isfinite([bar.get_width() for bar in shown.rule_bars_]).all()
+    assert not cut_off(shown.figure_)
+    plot_heatmap(model, frame)
+
+
+def test_scores_of_rules_alone_have_nothing_outside(plain: Fitted) -> None:
+    model = ASPCA(n_components=3, score="whitened").fit(plain.frame)
+    assert plot_explanation(model, plain.frame, 5).outside_bar_ is None
+    assert plot_heatmap(model, plain.frame, by="rules").outside is None
 
 
 def test_rows_that_are_not_there(plain: Fitted) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -92,11 +94,23 @@ def test_a_model_that_waits_for_calibration_marks_nothing(plain: Fitted) -> None
     assert shown.threshold_ is None
 
 
-def test_an_alarm_by_rules_is_marked_below_the_threshold(plain: Fitted) -> None:
-    model = ASPCA(n_components=3, alarm="rule", level=0.6, limit=1e6).fit(plain.frame)
+def test_what_is_marked_is_what_lies_above_the_threshold(plain: Fitted) -> None:
+    model = ASPCA(n_components=3, level=0.6).fit(plain.frame)
+    shown = plot_scores(model, plain.frame)
+    above = -model.score_samples(plain.frame) > shown.threshold_.get_ydata()[0]
+    assert above.sum() > 10
+    assert np.array_equal(shown.anomalies_.get_xdata(), np.flatnonzero(above))
+
+
+def test_a_model_of_earlier_releases_marks_what_breaks_a_rule_below_the_threshold(plain: Fitted) -> None:
+    model = ASPCA(n_components=3, level=0.6, limit=1e6).fit(plain.frame)
+    # Their rules flagged rows beside the score.
+    settings = replace(model.model_.settings, alarm="rule")
+    model._take(replace(model.model_, alarms=replace(model.model_.alarms, settings=settings, lift=None)))
     shown = plot_scores(model, plain.frame)
     flagged = model.predict(plain.frame) == -1
     assert flagged.sum() > 10
+    assert shown.scores.max() < 1e6
     assert np.array_equal(shown.anomalies_.get_xdata(), np.flatnonzero(flagged))
 
 

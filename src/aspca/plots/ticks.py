@@ -1,0 +1,104 @@
+"""Ticks of logarithmic axes: as many as there is room for when the picture is drawn, in numbers that read at once.
+
+matplotlib's own labels run into each other where an axis is short or spans less than a decade. Imports matplotlib, so
+it is imported only when something is drawn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from matplotlib.ticker import Locator, MaxNLocator, NullFormatter, NullLocator
+
+from aspca.linalg.arrays import Floats
+from aspca.plots.labels import minus
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# Points that a label takes along its axis.
+_ROOM = {"x": 34.0, "y": 14.0}
+# So many powers of ten need nothing between them; where there are fewer, these do, the finest first.
+_ENOUGH = 3
+_MANTISSAS = ((1.0, 2.0, 5.0), (1.0, 3.0))
+
+
+def log_ticks(ax: Axes, which: str) -> None:
+    """Ticks for the x or y axis, whose scale is "log" or "symlog"."""
+    axis = ax.xaxis if which == "x" else ax.yaxis
+    axis.set_major_locator(_LogTicks(which))
+    axis.set_major_formatter(lambda value, _: power(float(value)))
+    axis.set_minor_formatter(NullFormatter())
+    if axis.get_scale() == "symlog":
+        axis.set_minor_locator(NullLocator())
+
+
+def power(value: float) -> str:
+    """As in 0.01, 20,000 or, as mathematics, 2 × 10⁻⁷."""
+    if value == 0:
+        return "0"
+    if 1e-4 <= abs(value) < 1e5:
+        return minus(f"{value:,.6g}")
+    digits, exponent = f"{value:.3e}".split("e")
+    factor = digits.rstrip("0").rstrip(".")
+    ten = f"10^{{{int(exponent)}}}"
+    return f"${ten}$" if factor == "1" else f"$-{ten}$" if factor == "-1" else rf"${factor}\times{ten}$"
+
+
+class _LogTicks(Locator):
+    """The finest grid of round numbers whose labels do not touch."""
+
+    def __init__(self, which: str) -> None:
+        self.which = which
+
+    def __call__(self) -> Any:
+        axis: Any = self.axis
+        return self.tick_values(*axis.get_view_interval())
+
+    def tick_values(self, vmin: float, vmax: float) -> Any:
+        axis: Any = self.axis
+        low, high = sorted((float(vmin), float(vmax)))
+        box = axis.axes.get_window_extent()
+        length = (box.width if self.which == "x" else box.height) * 72.0 / axis.axes.get_figure(root=True).dpi
+        transform, linear = axis.get_transform(), 0.0
+        if axis.get_scale() == "symlog":
+            linear = float(transform.linthresh)
+        ends = transform.transform(np.array([low, high]))
+        best = np.array([low, high])
+        for grid in _grids(low, high, linear):
+            if grid.size < 2:
+                continue
+            places = (transform.transform(grid) - ends[0]) * length / max(float(ends[1] - ends[0]), 1e-300)
+            best = grid
+            if float(np.diff(places).min()) >= _ROOM[self.which]:
+                break
+        return best
+
+
+def _grids(low: float, high: float, linear: float) -> Iterator[Floats]:
+    """Ascending round numbers from `low` to `high`, the finest first; with a linear part, zero and sizes beyond it."""
+    least = linear if linear > 0.0 else low
+    most = max(abs(low), abs(high))
+    powers = np.arange(np.floor(np.log10(least)), np.floor(np.log10(most)) + 1)
+    decades = _signed(10.0**powers, low, high, linear)
+    if linear == 0.0 and decades.size < 2:
+        # Within a decade or so round numbers of one digit may be few: those of a plain axis do.
+        yield from (_within(np.asarray(MaxNLocator(n).tick_values(low, high)), low, high) for n in (6, 4, 3, 2))
+    if decades.size < _ENOUGH:
+        yield from (_signed(np.outer(10.0**powers, few).ravel(), low, high, linear) for few in _MANTISSAS)
+    yield decades
+    for step in range(2, powers.size + 1):
+        yield _signed(10.0 ** powers[powers % step == 0], low, high, linear)
+
+
+def _signed(sizes: Floats, low: float, high: float, linear: float) -> Floats:
+    if linear > 0.0:
+        sizes = sizes[sizes >= linear]
+        sizes = np.concatenate([-sizes, [0.0], sizes])
+    return _within(sizes, low, high)
+
+
+def _within(values: Floats, low: float, high: float) -> Floats:
+    return np.unique(values[(values >= low) & (values <= high)])
