@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any, Self
 
@@ -82,18 +82,21 @@ class PerCategory(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-
 
     def score_samples(self, X: Any) -> Floats:
         """Minus the score (n,), in multiples of the limit of each row's category."""
-        return self.decision_function(X) - 1.0
+        return self._in_limits(X, ASPCA.score_samples)
 
     def decision_function(self, X: Any) -> Floats:
         """Negative for anomalies (n,), by the verdict of each row's own model: `score_samples` minus `offset_`."""
+        return self._in_limits(X, ASPCA.decision_function)
+
+    def _in_limits(self, X: Any, judge: Callable[[ASPCA, Any], Floats]) -> Floats:
+        """What each row's own model says of it (n,), in multiples of that model's limit."""
         check_is_fitted(self, "models_")
-        decisions = np.empty(len(X))
+        values = np.empty(len(X))
         for category, rows, part in self._parts(X):
             model = self._model(category, rows)
-            # Without a limit of the score, verdicts are by the rules, and decisions in multiples of theirs.
-            unit = getattr(model, "threshold_", 1.0)
-            decisions[rows] = model.decision_function(part) / max(unit, np.finfo(np.float64).tiny)
-        return decisions
+            limit = model.model_.alarms.the_total()
+            values[rows] = judge(model, part) / max(limit, np.finfo(np.float64).tiny)
+        return values
 
     def predict(self, X: Any) -> np.ndarray[Any, np.dtype[np.int64]]:
         """+1 for normal rows, -1 for anomalies (n,)."""

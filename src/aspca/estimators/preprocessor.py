@@ -55,7 +55,7 @@ class Preprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # sc
     >>> table = pd.DataFrame({"price": rng.lognormal(size=300), "amount": rng.lognormal(size=300)})
     >>> table["cost"] = 1.2 * table.price * table.amount
     >>> logs = Preprocessor(transforms=dict.fromkeys(table.columns, "log"))
-    >>> print(ASPCA(n_components=1, preprocessor=logs).fit(table).canonical_rules_[0])
+    >>> print(ASPCA(n_components=1, preprocessor=logs).fit(table).rules_[0])
     cost = 1.2 * price * amount (exactly)
     """
 

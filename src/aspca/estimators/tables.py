@@ -30,7 +30,8 @@ def frame_of(X: Any) -> nw.DataFrame[Any] | None:
     try:
         frame = nw.from_native(X, pass_through=True)
     except DuplicateError:
-        raise _doubled([str(name) for name in X.columns]) from None
+        # Without narwhals here, which does not tell: pyarrow's name of the names, or everybody else's.
+        raise _doubled([str(name) for name in getattr(X, "column_names", None) or X.columns]) from None
     if isinstance(frame, nw.LazyFrame):
         library = frame.implementation.value
         how = _COLLECTED.get(library)

@@ -94,3 +94,22 @@ def test_a_category_without_a_model() -> None:
         models.predict(rows)
     with pytest.raises(TypeError, match="estimator must be None or an ASPCA, got dict"):
         PerCategory("site", {}).fit(plants())  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("alarm", ["total", "any"])
+def test_the_verdict_is_that_of_the_category(alarm: str) -> None:
+    """Scores beyond one, anomalies, and what the models say by themselves are the same rows."""
+    table = plants()
+    table.loc["r7", "power"] += 5.0
+    table.loc["r9", "flow"] = 40.0
+    models = PerCategory("site", ASPCA(alarm=alarm)).fit(plants())
+    found = models.predict(table) == -1
+    assert found[7]
+    np.testing.assert_array_equal(found, models.score_samples(table) < models.offset_)
+    np.testing.assert_array_equal(found, models.decision_function(table) < 0)
+    for site, why in models.explain(table).items():
+        rows = np.flatnonzero(table.site == site)
+        np.testing.assert_array_equal(why.anomalies, found[rows])
+        np.testing.assert_array_equal(
+            models.models_[site].predict(table.iloc[rows][["flow", "power"]]) == -1, found[rows]
+        )

@@ -149,14 +149,16 @@ def test_rules_scores_and_shares_are_those_of_the_features() -> None:
     table = orders()
     model = ASPCA(preprocessor=Preprocessor(transforms=LOGS)).fit(table)
     twin = ASPCA().fit(by_hand(table))
-    np.testing.assert_allclose(model.score_samples(table), twin.score_samples(by_hand(table)), rtol=1e-9)
-    assert model.threshold_ == pytest.approx(twin.threshold_, rel=1e-9)
+    # Days by hand differ in the last digit, which the rule that held exactly enlarges.
+    np.testing.assert_allclose(model.score_samples(table), twin.score_samples(by_hand(table)), rtol=1e-7)
+    assert model.threshold_ == pytest.approx(twin.threshold_, rel=1e-7)
     why = model.explain(table)
-    np.testing.assert_allclose(why.rule_contributions.sum(axis=1), -model.score_samples(table), rtol=1e-9)
+    parts = why.rule_contributions.sum(axis=1) + why.judgement.outside
+    np.testing.assert_allclose(parts, -model.score_samples(table), rtol=1e-9)
     np.testing.assert_allclose(why.feature_contributions.sum(axis=1), why.scores, rtol=1e-9)
     assert model.n_features_in_ == 8
     assert model.components_.shape[1] == 10
-    texts = [str(rule) for rule in model.canonical_rules_]
+    texts = [str(rule) for rule in model.rules_]
     assert "kind is blue, green or red" in texts
     assert any(text.startswith("cost = 1.2 * price * amount (± ") for text in texts)
     assert any(text.startswith("fee = 0 if kind is blue, 2 if kind is green, 5 if kind is red (± ") for text in texts)
@@ -200,19 +202,23 @@ def test_frames_of_numbers_beside_texts(library: str) -> None:
 
 
 def test_needed_values_mend_their_rule() -> None:
-    """Put into the table as they are, through logarithms: then the rule holds."""
+    """Put into the table as they are, through logarithms: then the rule holds, to the digits that it knows."""
     table = orders()
     numbers = table[["price", "amount", "cost"]]
     model = ASPCA(n_components=1, preprocessor=Preprocessor(transforms=LOGS)).fit(numbers)
     bad = numbers[:1].copy()
     bad["cost"] *= 3
     why = model.explain(bad)
+    spread = float(np.sqrt(model.model_.table.variances[0]))
     for column, value in why.needed(0, 0).items():
         mended = bad.copy()
         mended[column] = value
-        assert abs(model.transform(mended)[0, 0]) < 1e-12
+        mended_why = model.explain(mended)
+        assert abs(mended_why.judgement.deviations[0, 0]) < 0.2 * spread
+        assert not mended_why.anomalies.any()
     repaired = np.exp(why.repaired)
-    assert abs(model.transform(pd.DataFrame(repaired, columns=numbers.columns))[0, 0]) < 1e-12
+    again = model.explain(pd.DataFrame(repaired, columns=numbers.columns))
+    assert abs(again.judgement.deviations[0, 0]) < 1e-12
 
 
 @pytest.mark.parametrize("moments", [True, False])
@@ -257,3 +263,60 @@ def test_partial_fit_goes_on_with_the_same_features() -> None:
     model.partial_fit(table[:100]).partial_fit(table[100:])
     whole = ASPCA(preprocessor=Preprocessor(transforms=LOGS)).fit(table)
     np.testing.assert_allclose(model.covariance_, whole.covariance_, rtol=1e-9, atol=1e-12)
+
+
+# ---- tables of every library
+
+
+def lazy_tables() -> list[Any]:
+    duckdb = pytest.importorskip("duckdb")
+    return [pl.from_pandas(orders()[["price", "cost"]]).lazy(), duckdb.sql("SELECT 1 AS price, 2 AS cost")]
+
+
+@pytest.mark.parametrize("which", [0, 1], ids=["polars", "duckdb"])
+@pytest.mark.parametrize(
+    "estimator", [ASPCA(), Preprocessor(), aspca.PerCategory("price")], ids=lambda e: type(e).__name__
+)
+def test_a_lazy_table_gets_a_sentence(estimator: Any, which: int) -> None:
+    call = ["polars was passed, .* here by X.collect()", "duckdb was passed, .* here by X.df()"][which]
+    with pytest.raises(TypeError, match=rf"A lazy table of {call.replace('()', '')}\(\)\."):
+        clone(estimator).fit(lazy_tables()[which])
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_columns_in_another_order(library: str) -> None:
+    table = orders()[["price", "amount", "cost"]]
+    make: Any = {"pandas": lambda t: t, "polars": pl.from_pandas, "pyarrow": pa.Table.from_pandas}[library]
+    model = ASPCA(n_components=1).fit(make(table))
+    turned = model.explain(make(table[["cost", "price", "amount"]]))
+    np.testing.assert_array_equal(turned.scores, model.explain(make(table)).scores)
+    assert type(turned.to_frame()).__module__.partition(".")[0] == library
+
+
+@pytest.mark.parametrize("library", ["pandas", "pyarrow"])
+def test_names_that_occur_twice(library: str) -> None:
+    """polars refuses them by itself."""
+    table = pd.DataFrame(np.ones((3, 2)), columns=["a", "a"])
+    given: Any = table if library == "pandas" else pa.table([[1.0, 2.0], [3.0, 4.0]], names=["a", "a"])
+    for estimator in (ASPCA(), Preprocessor(), aspca.PerCategory("a")):
+        with pytest.raises(ValueError, match="The column name 'a' occurs 2 times"):
+            estimator.fit(given)
+
+
+def test_texts_in_a_table_of_pyarrow_are_named() -> None:
+    with pytest.raises(ValueError, match=r"Column 'kind' holds text \('.*' in row 0\)"):
+        ASPCA().fit(pa.Table.from_pandas(orders()[["price", "kind"]]))
+
+
+def test_numbers_as_names_of_columns() -> None:
+    table = orders()[["price", "amount", "cost"]]
+    table.columns = range(3)
+    made = Preprocessor(transforms={0: "log"}).fit(table)
+    assert made.get_feature_names_out().tolist() == ["log(0)", "1", "2"]
+    table[3] = np.arange(N) % 2
+    models = aspca.PerCategory(3).fit(table)
+    assert list(models.models_) == ["0", "1"]
+    np.testing.assert_array_equal(
+        models.models_["1"].score_samples(table[[0, 1, 2]][1::2]) / models.models_["1"].threshold_,
+        models.score_samples(table)[1::2],
+    )
