@@ -44,8 +44,8 @@ def anchored(V: Floats, C: Floats, ends: list[int], values: Floats, directions: 
         if meant < end - begin:
             break
         begin = end
-    if not any(own[end - 1] > _LOOSER * values[end - 1] for end in ends):
+    tight = np.column_stack([V[:, :0], *parts])
+    if tight.shape[1] == 0 or not any(own[end - 1] > _LOOSER * values[end - 1] for end in ends):
         return V
-    tight = np.column_stack(parts)
     rest = np.linalg.svd(V - tight @ (tight.T @ V), full_matrices=False)[0]
     return np.column_stack([tight, rest[:, : V.shape[1] - tight.shape[1]]])

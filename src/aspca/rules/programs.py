@@ -28,18 +28,21 @@ _TOGETHER = 128
 
 def sparse_vectors(U: Floats, A: Floats, barred: Ints | None = None) -> Floats:
     """Sparse vectors Z (p, n) of the span of U (p, c), the k-th with A[:, k]'q = 1 and no entry barred[k]."""
-    p, n = U.shape[0], A.shape[1]
-    Z = np.zeros((p, n))
-    for start in range(0, n, _TOGETHER):
+    p, c = U.shape
+    # Of a large subspace it is cheaper to take off what lies outside.
+    outside = np.linalg.qr(U, mode="complete")[0][:, c:] if 2 * c > p else None
+    Z = np.zeros((p, A.shape[1]))
+    for start in range(0, A.shape[1], _TOGETHER):
         some = slice(start, start + _TOGETHER)
-        Z[:, some] = _solved(U, A[:, some], None if barred is None else barred[some])
+        Z[:, some] = _solved(U, outside, U @ A[:, some], None if barred is None else barred[some])
     return Z
 
 
-def _solved(U: Floats, A: Floats, barred: Ints | None) -> Floats:
-    unit = A / np.square(A).sum(axis=0)
-    Z = np.asarray(U @ unit, dtype=np.float64)
-    left = np.arange(A.shape[1])
+def _solved(U: Floats, outside: Floats | None, normals: Floats, barred: Ints | None) -> Floats:
+    """With the conditions as vectors of the subspace: normals' z = 1."""
+    unit = normals / np.square(normals).sum(axis=0)
+    Z = np.array(unit, dtype=np.float64)
+    left = np.arange(Z.shape[1])
     for r in range(_ROUNDS):
         size = np.abs(Z[:, left])
         largest = size.max(axis=0)
@@ -51,7 +54,7 @@ def _solved(U: Floats, A: Floats, barred: Ints | None) -> Floats:
         pulls *= _PULL * largest
         if barred is not None:
             pulls[barred[left], np.arange(left.size)] = np.inf
-        Z[:, left] = _stepped(U, A[:, left], unit[:, left], Z[:, left], pulls)
+        Z[:, left] = _stepped(U, outside, normals[:, left], unit[:, left], Z[:, left], pulls)
         size = np.abs(Z[:, left])
         # Whose weights have been set once and changed nothing is done.
         moved = ((size > _VISIBLE * size.max(axis=0)) != visible).any(axis=0) | (r == 0)
@@ -61,14 +64,13 @@ def _solved(U: Floats, A: Floats, barred: Ints | None) -> Floats:
     return Z
 
 
-def _stepped(U: Floats, A: Floats, unit: Floats, Z: Floats, pulls: Floats) -> Floats:
+def _stepped(U: Floats, outside: Floats | None, normals: Floats, unit: Floats, Z: Floats, pulls: Floats) -> Floats:
     dual = np.zeros(Z.shape)
     for _ in range(_STEPS):
         Z += dual
         np.clip(Z, -pulls, pulls, out=dual)
-        # The reflection of Z at its shrunk self, then the nearest vector of the subspace with a'q = 1.
+        # The reflection of Z at its shrunk self, then the nearest vector of the subspace that meets the condition.
         Z -= 2.0 * dual
-        Q = U.T @ Z
-        Q += unit * (1.0 - np.einsum("ij,ij->j", A, Q))
-        Z = U @ Q
+        Z = U @ (U.T @ Z) if outside is None else Z - outside @ (outside.T @ Z)
+        Z += unit * (1.0 - np.einsum("ij,ij->j", normals, Z))
     return Z

@@ -28,6 +28,8 @@ _EPS = float(np.finfo(np.float64).eps)
 _GAP = 5.0
 # Entries of a projector below this are rounding.
 _APART = 1e-9
+# The levels below the whole may together hold so many loadings, or as many as the whole: each takes its own search.
+_MOST_LOADINGS = 20_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +79,8 @@ def readable_basis(loadings: Floats, covariance: Floats) -> ReadableBasis:
     Sparsest vectors are hard to find in general: these are found by local methods, without a certificate.
 
     Cost: parts of the subspace that share no feature are taken apart. On one core a part of 100 features takes 0.2 to
-    0.5 seconds, one of 200 0.5 to 2, one of 400 2 to 20, the more the fewer sparse vectors there are.
+    0.5 seconds, one of 200 0.5 to 2.5, one of 400 2 to 16, the more the fewer sparse vectors there are. A rule that
+    was found has at most q - c + 1 of a part's q features, c its rules: any subspace has such vectors.
     """
     p = covariance.shape[0]
     anchor = _anchored(loadings, covariance)
@@ -115,7 +118,7 @@ def _anchored(V: Floats, C: Floats) -> Floats:
     floors = _floors(directions, C)
     exact = int((values <= floors).sum())
     values = np.maximum(values, floors)
-    return anchored(V, C, _levels(values, exact)[:-1], values, directions)
+    return anchored(V, C, _levels(values, exact, V.shape[0])[:-1], values, directions)
 
 
 def _blocks(B: Floats, V: Floats) -> list[Ints]:
@@ -154,7 +157,7 @@ def _by_levels(bases: tuple[Floats, ...], given: Floats, C: Floats, weights: Flo
     exact = int((variances <= floors).sum())
     pool = Pool()
     kept: list[Candidate] = []
-    for end in _levels(np.maximum(variances, floors), exact):
+    for end in _levels(np.maximum(variances, floors), exact, q):
         level, last = V[:, :end], end == d
         refit = Refit(R, weights, (level, *bases[1:]))
         # What completes a basis if nothing else does.
@@ -172,8 +175,8 @@ def _by_levels(bases: tuple[Floats, ...], given: Floats, C: Floats, weights: Flo
     return kept
 
 
-def _levels(variances: Floats, exact: int) -> list[int]:
-    """Where levels of tightness end, the last at d; the clearest gaps, as long as all levels together hold 2d vectors.
+def _levels(variances: Floats, exact: int, q: int) -> list[int]:
+    """Where levels of tightness end, the last at d; the clearest gaps, as long as the levels of q features stay small.
 
     The first `exact` variances are rounding: their level ends there, and none before.
     """
@@ -184,7 +187,7 @@ def _levels(variances: Floats, exact: int) -> list[int]:
         rise[exact - 1] = np.inf
     ends: list[int] = []
     for k in np.argsort(-rise, kind="stable"):
-        if rise[k] >= _GAP and sum(ends) + k + 1 <= d:
+        if rise[k] >= _GAP and sum(ends) + k + 1 <= max(d, _MOST_LOADINGS // q):
             ends.append(int(k) + 1)
     return [*sorted(ends), d]
 

@@ -32,6 +32,8 @@ _VISIBLE = 0.03
 _LOOSER = 2.0
 # From more terms than this none is dropped one by one: nobody reads such a rule, and it would take seconds.
 _SINGLY = 48
+# And from so many none at all.
+_SHORTENED = 120
 # A residual variance below this share of the variance it is left of is computed anew.
 _CANCELLED = 1e-6
 _EPS = float(np.finfo(np.float64).eps)
@@ -119,20 +121,23 @@ class Refit:
         """A rule on as few of the terms as found whose variance is at most `most`, or exact."""
 
         def holds(one: Floats, variance: float) -> bool:
-            return variance <= (self.unresolved(one) if exact else most) and self.inside(one)
+            return variance <= (self._floor(one, variance) if exact else most) and self.inside(one)
 
-        count = 1
+        # First the largest of them: how few of these are enough.
         kept = terms
-        while count < terms.size:
-            some, its_variance = self._regressed(pivot, terms[:count])
+        few, many = 0, 1
+        while few + 1 < kept.size:
+            some, its_variance = self._regressed(pivot, terms[:many])
             if holds(some, its_variance):
-                kept, fitted, variance = terms[:count], some, its_variance
-                break
-            count = max(count + 1, (5 * count) // 4)
+                kept, fitted, variance = terms[:many], some, its_variance
+                many = (few + many) // 2
+            else:
+                few = many
+                many = min(max(few + 1, (3 * few) // 2), (few + kept.size) // 2)
         begun = tuple(sorted([pivot, *kept.tolist()]))
         if begun in self._known:
             return self._known[begun]
-        while kept.size:
+        while 0 < kept.size <= _SHORTENED:
             for dropped in self._by_loss(fitted, kept, most - variance):
                 fewer = np.delete(kept, dropped)
                 some, its_variance = self._regressed(pivot, fewer)

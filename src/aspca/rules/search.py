@@ -88,10 +88,11 @@ class _Search:
 
     def _add(self, z: Floats, pivot: int) -> None:
         rule = self.refit.without_noise(z, pivot)
-        if rule is None:
-            # Nothing is noise: at least as many zeros as any subspace of this dimension has room for.
+        p, c = self.U.shape
+        if rule is None or np.count_nonzero(rule) > p - c + 1:
+            # At least as many zeros as any subspace of this dimension has room for.
             corner = self._corner(z)
-            rule = self.refit.without_noise(corner, int(np.argmax(np.abs(corner))))
+            rule = self.refit.without_noise(corner, int(np.argmax(np.abs(corner)))) if rule is None else None
             rule = corner if rule is None else rule
         self.pool.add(candidate(rule, self.refit))
 
