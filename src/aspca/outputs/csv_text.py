@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Iterable, Sequence
 from types import TracebackType
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 import numpy as np
 import numpy.typing as npt
 
 from aspca.harmless import for_csv
+
+if TYPE_CHECKING:
+    from aspca.outputs.desk import Desk
 
 _QUOTED = re.compile(r'[",\r\n]')
 # From so many cells on it pays to have them written by DuckDB.
@@ -25,7 +29,7 @@ class CsvWriter:
 
     def __init__(self, stream: TextIO, header: Iterable[str]) -> None:
         self._stream = stream
-        self._desk: Any = None
+        self._desk: Desk | None = None
         self.columns(*([name] for name in header))
 
     def __enter__(self) -> CsvWriter:
@@ -46,14 +50,17 @@ class CsvWriter:
         made = [_made(column) for column in columns]
         if len({len(column) for column in made}) != 1:
             raise ValueError("All columns of a file must have the same number of cells.")
-        if sum(map(len, made)) < _MANY:
-            self._stream.write(_lines(made))
-            return
+        desk = None if sum(map(len, made)) < _MANY else self._a_desk()
+        self._stream.write(_lines(made) if desk is None else desk.csv(made))
+
+    def _a_desk(self) -> Desk | None:
+        """Where DuckDB writes, if it is installed: without it the lines are the same, only slower."""
         if self._desk is None:
             from aspca.outputs.desk import Desk
 
-            self._desk = Desk()
-        self._stream.write(self._desk.csv(made))
+            with contextlib.suppress(ImportError):
+                self._desk = Desk()
+        return self._desk
 
 
 def _made(column: Sequence[object] | npt.NDArray[Any]) -> npt.NDArray[Any]:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import csv
 import io
+import sys
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from aspca.harmless import for_csv
+from aspca.outputs import csv_text
 from aspca.outputs.csv_text import CsvWriter
 
 
@@ -38,3 +41,18 @@ def test_round_trip(rows: list[tuple[str, float]]) -> None:
     for (text, _), (cell, _) in zip(rows, lines, strict=True):
         assert cell in (text, "'" + text)
         assert not cell.startswith(("=", "@", "\t", "\r"))
+
+
+def test_the_same_lines_without_duckdb(monkeypatch: pytest.MonkeyPatch) -> None:
+    values = np.random.default_rng(0).normal(size=csv_text._MANY) * 10.0 ** np.arange(-20, 20).repeat(
+        csv_text._MANY // 40
+    )
+    written = []
+    for missing in (False, True):
+        if missing:
+            monkeypatch.setitem(sys.modules, "duckdb", None)
+        stream = io.StringIO(newline="")
+        with CsvWriter(stream, ["row", "value"]) as writer:
+            writer.columns(np.arange(values.size), values)
+        written.append(stream.getvalue())
+    assert written[0] == written[1]

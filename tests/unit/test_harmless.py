@@ -1,0 +1,93 @@
+"""Other people's text never acts: not on a terminal, in a spreadsheet, in Markdown, HTML, a picture or a sentence."""
+
+from __future__ import annotations
+
+import html
+import re
+from html.parser import HTMLParser
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from aspca.harmless import for_csv, for_html, for_markdown, for_picture, for_terminal, level_text, name_text, quoted
+
+ANY = st.text(st.characters())
+
+
+@given(ANY)
+def test_a_terminal_gets_one_line_of_printable_signs(text: str) -> None:
+    shown = for_terminal(text)
+    assert shown.isprintable()
+    if text.isprintable():
+        assert shown == text
+
+
+@pytest.mark.parametrize("text", ["\x1b[31m", "a\nb", "\r", "\u202e", "\u2028", "\ud800", "\x9b"])
+def test_what_would_act_is_spelled_out(text: str) -> None:
+    assert for_terminal(text) == "".join(s if s.isprintable() else s.encode("unicode_escape").decode() for s in text)
+
+
+@given(ANY)
+def test_no_cell_begins_as_a_formula(text: str) -> None:
+    cell = for_csv(text)
+    assert cell in (text, f"'{text}")
+    if cell.startswith(("=", "+", "-", "@", "\t", "\r", "\n")):
+        assert re.fullmatch(r"[+-][0-9.eE+-]+", cell)
+
+
+@pytest.mark.parametrize(
+    ("cell", "shown"),
+    [(None, ""), (True, "1"), (False, "0"), (-1.5, "-1.5"), (0.1, "0.1"), ("-1e5", "-1e5"), ("-a", "'-a")],
+)
+def test_cells(cell: object, shown: str) -> None:
+    assert for_csv(cell) == shown
+
+
+@given(ANY)
+def test_markdown_loses_nothing(text: str) -> None:
+    assert re.sub(r"\\([\\`*_{}\[\]<>()#+!|~&$-])", r"\1", for_markdown(text)) == text
+
+
+class NoTags(HTMLParser):
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        raise AssertionError(tag)
+
+
+@given(ANY)
+def test_html_has_no_tags(text: str) -> None:
+    reader = NoTags()
+    reader.feed(for_html(text))
+    reader.close()
+    assert html.unescape(for_html(text)) == text
+    assert '"' not in for_html(text)
+
+
+@given(ANY)
+def test_a_picture_has_no_mathematics(text: str) -> None:
+    assert for_picture(text).replace(r"\$", "$") == for_terminal(text) or "\\$" in text
+    assert not re.search(r"(?<!\\)\$", for_picture(text))
+
+
+@given(ANY, ANY)
+def test_names_in_sentences_read_in_one_way_only(one: str, other: str) -> None:
+    for say in (name_text, level_text):
+        assert say(one).isprintable()
+        if say(one) == say(other):
+            assert for_terminal(one) == for_terminal(other)
+
+
+def test_plain_words_stay() -> None:
+    assert [name_text(name) for name in ("flow", "größe.max", "disk % used", "a]", "2x")] == [
+        "flow",
+        "größe.max",
+        "[disk % used]",
+        "[a]]]",
+        "[2x]",
+    ]
+    assert [level_text(level) for level in ("red", "2024-01-02 10:00:00", "a b")] == [
+        "red",
+        "2024-01-02 10:00:00",
+        "[a b]",
+    ]
+    assert quoted("x" * 100) == "'" + "x" * 37 + "...'"
