@@ -21,7 +21,7 @@ import duckdb  # noqa: F401  # loaded once, before the forks
 
 import aspca.jobs.detection
 import aspca.jobs.fitting
-import aspca.jobs.score_file  # noqa: F401
+import aspca.jobs.output_files  # noqa: F401
 from aspca.cli.main import main
 
 commands, target = json.loads(sys.argv[1]), Path(sys.argv[2])

@@ -98,7 +98,7 @@ def test_detect_writes_what_the_estimator_says(here: Path) -> None:
     assert reasons["row"].tolist() == expected["row"].tolist()
     for name in ("rule", "text", "feature"):
         assert reasons[name].tolist() == expected[name].tolist()
-    for name in ("score", "share", "deviation", "multiple", "value", "needed"):
+    for name in ("score", "outside", "share", "deviation", "multiple", "value", "needed"):
         np.testing.assert_allclose(reasons[name], expected[name], rtol=1e-7, atol=1e-9)
 
     stored = aspca.load(folder / "model.json")
@@ -142,11 +142,18 @@ def test_detect_as_json_learned_from_another_file(here: Path) -> None:
     scores = -model.score_samples(rows)
     assert found["n_anomalies"] == int((model.predict(rows) == -1).sum())
     assert found["limit"] == pytest.approx(model.threshold_)
+    assert [rule["text"] for rule in found["rules"]] == [str(rule) for rule in model.rules_]
+    assert "canonical_rules" not in found
+    assert (found["n_rows"], found["n_learned"]) == (300, 300)
     assert [one["row"] for one in found["anomalies"]] == np.argsort(-scores, kind="stable")[:3].tolist()
     assert [one["score"] for one in found["anomalies"]] == pytest.approx(np.sort(scores)[::-1][:3].tolist())
     worst = found["anomalies"][0]
     assert worst["name"] == f"=web-{worst['row']}"
-    assert {"mem", "free"} <= set(worst["breaks"][0]["needed"])
+    # Just the columns of the relation that was broken, and little beside it.
+    assert set(worst["breaks"][0]["needed"]) == {"mem", "free"}
+    assert worst["breaks"][0]["broken"]
+    assert worst["outside"] < 0.2
+    assert worst["times"] == pytest.approx(worst["score"] / found["limit"])
     truth, flagged = frame(1)["broken"] == 1, model.predict(rows) == -1
     assert found["evaluation"]["hits"] == int((truth & flagged).sum())
     assert found["evaluation"]["false_alarms"] == int((~truth & flagged).sum())
@@ -172,7 +179,7 @@ def test_fit_score_explain_rules_compare(here: Path) -> None:
     scores = table(done.stdout)
     np.testing.assert_allclose(scores["score"], -model.score_samples(other), rtol=1e-9)
     assert (scores["anomaly"] == (model.predict(other) == -1)).all()
-    assert done.stderr == f"300 rows scored, {int(scores['anomaly'].sum())} above the limit.\n"
+    assert done.stderr == f"300 rows scored, {int(scores['anomaly'].sum())} flagged.\n"
     done = run(here, "score", "february.csv", "--model", "a.json", "--output", "s.jsonl", "--json", "--quiet")
     assert (done.stdout, done.stderr) == ("", "")
     lines = [json.loads(line) for line in (here / "s.jsonl").read_text().splitlines()]
@@ -182,7 +189,8 @@ def test_fit_score_explain_rules_compare(here: Path) -> None:
     why = model.explain(rows)
     for reason, row in zip(json.loads(done.stdout), (150, 3), strict=True):
         assert reason["text"] == why.text(row)
-        assert sum(one["contribution"] for one in reason["rules"]) == pytest.approx(why.scores[row])
+        inside = sum(one["contribution"] for one in reason["rules"])
+        assert inside + reason["outside"] == pytest.approx(why.scores[row])
         parts = {one["feature"]: one["contribution"] for one in reason["features"]}
         np.testing.assert_allclose([parts[name] for name in FEATURES], why.feature_contributions[row], atol=1e-9)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -33,8 +34,14 @@ def test_demo_prints_rules_and_explains_fifteen_anomalies(tmp_path: Path) -> Non
     data = load_synthetic()
     model = ASPCA().fit(data.data)
     named = ASPCA().fit_moments(model.moments_, feature_names=data.feature_names)
-    for rule in (*named.rules_, *named.canonical_rules_):
+    assert [str(rule) for rule in named.rules_] == ["D = A + C (± 0.18)", "A = B (± 0.17)", "F = 0 (± 0.18)"]
+    for rule in named.rules_:
         assert str(rule) in done.stdout
+    # Each anomaly is explained by the rule it was made to break, in the words it was made by.
+    lines = [line.split() for line in done.stdout.splitlines() if re.match(r"  5\d\d ", line)]
+    broken = {int(line[0]): " ".join(line[4 : line.index("(±")]) for line in lines}
+    planted = {row: kind.replace("C + A", "A + C") for row, kind in enumerate(data.kinds) if kind != "normal"}
+    assert broken == planted
     assert "recomputed from the data: verified" in done.stdout
     assert "15 of 15 planted anomalies are explained by the rule they break." in done.stdout
 

@@ -79,7 +79,7 @@ def test_the_same_rules(names: dict[str, Any], folder: Path) -> None:
     stored = aspca.load(folder / "out" / "model.json")
     np.testing.assert_array_equal(stored.components_, model.components_)
     assert stored.threshold_ == model.threshold_
-    assert [str(rule) for rule in stored.canonical_rules_] == [str(rule) for rule in model.canonical_rules_]
+    assert [str(rule) for rule in stored.rules_] == [str(rule) for rule in model.rules_]
 
 
 def test_the_same_reasons(names: dict[str, Any], folder: Path) -> None:

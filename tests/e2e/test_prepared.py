@@ -105,7 +105,7 @@ def test_codes_and_dates(here: Path) -> None:
     model = ASPCA(preprocessor=Preprocessor(categorical={"kind": "codes"})).fit(table)
     found = scores("orders.csv.aspca/scores.csv")
     np.testing.assert_allclose(found.score, -model.score_samples(table), rtol=1e-7, atol=1e-9)
-    texts = [str(rule) for rule in aspca.load("orders.csv.aspca/model.json").canonical_rules_]
+    texts = [str(rule) for rule in aspca.load("orders.csv.aspca/model.json").rules_]
     assert "sent = ordered + 3 days (exactly)" in texts
 
 
@@ -175,7 +175,7 @@ def test_one_model_per_category_as_in_python(here: Path, capsys: pytest.CaptureF
 
 
 def test_rows_that_break_a_tight_rule_only(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A rule far tighter than its features adds little to the total, but --alarm any flags the row."""
+    """A rule far tighter than its features: what once was counted but not flagged is an anomaly now, everywhere."""
     rng = np.random.default_rng(5)
     a, b = rng.normal(0, 100, (2, 400))
     table = pd.DataFrame({"a": a, "b": b, "c": a + 0.05 * rng.normal(size=400), "d": b + 20 * rng.normal(size=400)})
@@ -185,16 +185,19 @@ def test_rows_that_break_a_tight_rule_only(here: Path, capsys: pytest.CaptureFix
     late.to_csv("late.csv", index=False)
     assert main(["detect", "late.csv", "--train", "fit.csv", "--json", "--quiet"]) == 0
     found = json.loads(capsys.readouterr().out)
+    assert "n_quiet" not in found
+    worst = found["anomalies"][0]
+    assert worst["row"] == 7
+    assert set(worst["breaks"][0]["needed"]) == {"a", "c"}
+    assert abs(worst["breaks"][0]["needed"]["c"]["needed"] - table.c[7]) < 0.2
     model = ASPCA().fit(table)
-    broken = (model.transform(late) ** 2 > model.rule_limits_).any(axis=1) & (model.predict(late) == 1)
-    assert found["n_quiet"] == broken.sum() > 0
-    assert broken[7]
-    assert main(["detect", "late.csv", "--train", "fit.csv", "--quiet"]) == 0
-    assert "(--alarm any flags that)" in capsys.readouterr().out
-    run("detect", "late.csv", "--train", "fit.csv", "--alarm", "any")
-    flagged = set(scores("late.csv.aspca/scores.csv").query("anomaly == 1").row)
-    assert flagged == set(np.flatnonzero(ASPCA(alarm="any").fit(table).predict(late) == -1))
-    assert 7 in flagged
+    flagged = set(np.flatnonzero(model.predict(late) == -1))
+    assert set(scores("late.csv.aspca/scores.csv").query("anomaly == 1").row) == flagged
+    assert set(pd.read_csv("late.csv.aspca/explanations.csv").row) == flagged
+    assert {one["row"] for one in found["anomalies"]} == flagged
+    # Whatever breaks a rule by its own limit scores above the limit of all.
+    broken = model.explain(late).broken.any(axis=1)
+    assert (scores("late.csv.aspca/scores.csv").score[broken] > found["limit"]).all()
 
 
 def test_private_models_hold_no_value_of_a_row(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -243,7 +246,7 @@ def test_a_conformal_limit_from_rows_kept_out(here: Path) -> None:
     ("options", "code", "sentence"),
     [
         (["--by", "kind", "--csv"], 2, "--by and --csv exclude each other"),
-        (["--ignore", "kind", "--alarm", "loud"], 2, "--alarm must be one of total, rule, any, got 'loud'"),
+        (["--ignore", "kind", "--alarm", "loud"], 2, "--alarm must be one of any, total, got 'loud'"),
         (["--ignore", "kind", "--patience", "-4"], 2, "--patience"),
         (["--by", "kinds"], 2, "--by: orders.csv has no column 'kinds'; did you mean 'kind'?"),
         (

@@ -26,10 +26,10 @@ def run(
     Example:  aspca explain today.csv --model model.json --row 512
     """
     from aspca.cli.talk import Talk, console, write_json
-    from aspca.jobs.detection import opened
     from aspca.jobs.explaining import explained
     from aspca.jobs.requests import reading_of
     from aspca.jobs.stored import model_from, refuse_both, refuse_unfit
+    from aspca.jobs.tables import opened
 
     options = reading_of(**reading)
     refuse_both(model, [file])

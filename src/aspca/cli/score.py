@@ -34,10 +34,10 @@ def run(
     """
     from aspca.cli.main import ANOMALIES, FINE
     from aspca.cli.talk import Talk
-    from aspca.jobs.detection import opened
     from aspca.jobs.output_files import score_file, score_format, write_scores
     from aspca.jobs.requests import reading_of
     from aspca.jobs.stored import model_from, refuse_both, refuse_gaps_in, refuse_unfit
+    from aspca.jobs.tables import opened
     from aspca.outputs.replaced_file import refuse_special
 
     talk = Talk(quiet)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import AbstractContextManager, ExitStack, nullcontext
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from aspca.engines.errors import SourceError
-from aspca.engines.source import ReadOptions, open_source
 from aspca.files.model_file import write_model
 from aspca.jobs.column_advice import refuse_absent
 from aspca.jobs.errors import JobError
@@ -26,7 +25,7 @@ from aspca.jobs.progress import Silent, Watcher
 from aspca.jobs.requests import OPTIONS, Request, in_python, request_of
 from aspca.jobs.result import Detection, Outcome
 from aspca.jobs.roles import Roles, roles_of
-from aspca.jobs.tables import MemoryTable, TableSource, cells_beside, frame_table, tables_by_category
+from aspca.jobs.tables import MemoryTable, TableSource, cells_beside, opened, tables_by_category
 from aspca.jobs.verdicts import JudgedRows, Timeline, joined, judged_rows
 from aspca.judging.model import Model
 from aspca.linalg.arrays import Bools, Floats
@@ -162,15 +161,6 @@ class Learning:
         """What was decided without being asked, and what a private model gives away."""
         given_away = self.request.output.private and self.request.settings.scaling == "maxabs"
         return [*self.roles.remarks, *([GIVEN_AWAY] if given_away else [])]
-
-
-def opened(source: Any, reading: ReadOptions, description: str) -> AbstractContextManager[TableSource]:
-    """The table in some files (a list of paths), or in memory, then called `description`."""
-    if isinstance(source, MemoryTable):
-        return nullcontext(source)
-    if isinstance(source, list) and all(isinstance(path, str) for path in source):
-        return open_source(source, reading)
-    return nullcontext(frame_table(source, description))
 
 
 def _indices(table: TableSource | None, name: str | None) -> list[str]:

@@ -12,10 +12,11 @@ from rich.console import Console
 from aspca.cli.bars import Bars
 from aspca.cli.talk import Talk
 from aspca.jobs.fitting import fit_table
-from aspca.jobs.judging import judged
 from aspca.jobs.progress import Silent
-from aspca.jobs.settings import settings_of
-from aspca.jobs.table import ArrayTable
+from aspca.jobs.requests import settings_of
+from aspca.jobs.tables import MemoryTable, array_table
+from aspca.jobs.verdicts import judged_rows
+from aspca.preparation import Preparation
 
 
 class Watch:
@@ -93,16 +94,16 @@ def test_every_stage_of_a_job_shows_time_left(bars: Bars, watch: Watch) -> None:
             bars.advance(amount)
             seen.append(line(bars))
 
-    class InParts(ArrayTable):
+    class InParts(MemoryTable):
         def batches(self, names, size=65536):  # type: ignore[no-untyped-def]
             return super().batches(names, 100)
 
     rng = np.random.default_rng(0)
     a, b = rng.normal(size=(2, 500))
     values = np.column_stack([a, b, a + b, a - b, b]) + 0.01 * rng.normal(size=(500, 5))
-    table = InParts("memory", tuple("abcde"), values, {})
-    model = fit_table(table, list("abcde"), settings_of({"n_components": 3}, None), Slow())
-    assert len(list(judged(model, table, None, Slow()))) == 5
+    table = InParts("memory", array_table("memory", "abcde", values).content)
+    model = fit_table(table, Preparation.identity("abcde"), settings_of({"n_components": 3}, None), Slow())
+    assert len(list(judged_rows(model, table, None, Slow()))) == 5
     for stage, unit in (("Reading", "rows/s"), ("Finding rules", "of 3 components"), ("Scoring", "rows/s")):
         told = [shown for shown in seen if stage in shown]
         assert len(told) >= 3

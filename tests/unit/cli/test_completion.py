@@ -9,11 +9,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from aspca.judging.scores import SCORES
+import typer
 
-from aspca.cli import options, rules
-from aspca.jobs.settings import PRESETS
-from aspca.settings import LIMITS, SCALINGS, VARIANTS
+from aspca.cli import detect, fit, options, rules
+from aspca.jobs.requests import OPTIONS, PRESETS
+from aspca.settings import SCORES, SETTINGS
 
 ASPCA = f"{sys.executable} -m aspca"
 
@@ -51,12 +51,25 @@ def test_offers(words: str, offered: set[str]) -> None:
 
 
 def test_what_is_offered_is_what_is_allowed() -> None:
-    assert set(options.VARIANTS) == set(VARIANTS)
-    assert set(options.SCORES) == set(SCORES)
-    assert set(options.SCALINGS) == set(SCALINGS)
+    for setting in SETTINGS:
+        annotation, default = options.LEARNING[setting.name]
+        (option,) = annotation.__metadata__
+        assert default is None
+        assert option.autocompletion is None or option.autocompletion("") == list(setting.words)
+        assert setting.meaning in option.help
     assert set(options.PRESETS) == set(PRESETS)
-    assert set(options.LIMITS) == set(LIMITS)
     assert set(rules.FORMATS) == {"text", "json", "markdown"}
+
+
+def test_the_command_takes_what_python_takes() -> None:
+    """Every option of `aspca.detect` is one of the command, with the same default, and the other way round."""
+    commands = {command: typer.main.get_params_from_function(command.run) for command in (detect, fit)}
+    # What is printed, and how, is the command's own affair.
+    own = {"files", "train", "json", "csv", "quiet", "fail_on_anomaly", "no_output"}
+    assert set(commands[detect]) - own == set(OPTIONS)
+    for name in {"scores", "top", "patience", "allow_missing", "private"}:
+        assert commands[detect][name].default.default == OPTIONS[name]
+    assert set(commands[fit]) - own - {"model"} < set(OPTIONS)
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")

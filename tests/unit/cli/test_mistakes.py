@@ -50,7 +50,8 @@ MISTAKES = [
     ("detect good.csv --n-components 0", 2, "--n-components must be"),
     ("detect good.csv --n-components 4", 1, "n_components must lie between 1 and 3"),
     ("detect good.csv --alpha much", 2, "--alpha must be"),
-    ("detect good.csv --level high", 2, "--level"),
+    ("detect good.csv --level high", 2, "--level must be a number between 0 and 1, got 'high'"),
+    ("detect good.csv --alarm rule", 2, "--alarm must be one of any, total, got 'rule'"),
     ("detect good.csv --limit conformal", 2, "conformal"),
     ("detect good.csv --preset poster", 2, "--preset must be one of paper"),
     ("detect good.csv --json --csv", 2, "exclude each other"),
@@ -121,7 +122,7 @@ def test_a_fault_of_ours_says_so(
     def fault(path: str) -> None:
         raise RuntimeError("unexpected")
 
-    monkeypatch.setattr("aspca.jobs.model_stream.model_from", fault)
+    monkeypatch.setattr("aspca.jobs.stored.model_from", fault)
     assert main(["rules", "model.json"]) == 1
     assert "A fault of aspca, not yours (RuntimeError: unexpected)" in capsys.readouterr().err
     monkeypatch.setenv("ASPCA_TRACEBACK", "1")
@@ -166,6 +167,6 @@ def test_a_signal_that_a_library_swallowed(
         except SystemExit:
             raise ValueError("Query interrupted") from None
 
-    monkeypatch.setattr("aspca.jobs.model_stream.model_from", swallow)
+    monkeypatch.setattr("aspca.jobs.stored.model_from", swallow)
     assert main(["rules", "model.json"]) == 128 + signal.SIGTERM
     assert capsys.readouterr().err == "aspca: Terminated; nothing was left half written.\n"

@@ -9,48 +9,100 @@ import pandas as pd
 import pytest
 from rich.console import Console
 
-from aspca import ASPCA
-from aspca.cli.pages import show_findings, show_incidents
-from aspca.jobs.findings import Finding, findings_of
+import aspca
+from aspca.cli.pages import show_detection, show_findings, show_incidents, show_reason, show_rules
+from aspca.jobs.explaining import explained
+from aspca.jobs.progress import Silent
+from aspca.jobs.result import Detection, Outcome
+from aspca.jobs.tables import frame_table
 
-NAMES = ["cpu user [%]", "idle", "sent", "received"]
+NAMES = ["cpu user [%]", "idle", "sent", "received", "load", "heat"]
+
+
+def rows(seed: int, n: int = 400) -> pd.DataFrame:
+    """idle = 100 - cpu, sent = received; load and heat are free."""
+    rng = np.random.default_rng(seed)
+    cpu, sent = rng.uniform(10, 60, size=(2, n))
+    noise = 0.1 * rng.normal(size=(n, 4))
+    return pd.DataFrame(
+        np.column_stack([np.column_stack([cpu, 100 - cpu, sent, sent]) + noise, rng.normal(50, 10, size=(n, 2))]),
+        columns=NAMES,
+    )
 
 
 @pytest.fixture(scope="module")
-def model() -> ASPCA:
-    """idle = 100 - cpu, sent = received."""
-    rng = np.random.default_rng(2)
-    cpu, sent = rng.uniform(10, 60, size=(2, 400))
-    rows = np.column_stack([cpu, 100 - cpu, sent, sent]) + 0.1 * rng.normal(size=(400, 4))
-    return ASPCA().fit(pd.DataFrame(rows, columns=NAMES))
+def odd() -> pd.DataFrame:
+    """Two rows break a rule each, one keeps both, but is far out; the last is normal."""
+    return pd.DataFrame(
+        [
+            [30.0, 90.0, 20.0, 20.0, 50.0, 50.0],
+            [50.0, 50.0, 30.0, 0.0, 50.0, 50.0],
+            [40.0, 60.0, 30.0, 30.0, 120.0, 50.0],
+            [40.0, 60.0, 30.0, 30.0, 50.0, 50.0],
+        ],
+        columns=NAMES,
+        index=[7, 8, 9, 10],
+    )
 
 
 @pytest.fixture(scope="module")
-def findings(model: ASPCA) -> tuple[Finding, ...]:
-    rows = np.array([[30.0, 90.0, 20.0, 20.0], [50.0, 50.0, 30.0, 0.0]])
-    return findings_of(model.model_.explain(rows, [7, 8]), [7, 8], None)
+def detection(odd: pd.DataFrame) -> Detection:
+    # Two rules are asked for: the free columns are none.
+    return aspca.detect(odd, train=rows(2), n_components=2)
 
 
-def shown(width: int, findings: tuple[Finding, ...], total: int = 2, more: str = "") -> str:
-    console = Console(file=io.StringIO(), width=width, markup=False, highlight=False)
-    show_findings(console, findings, total, 5.0, more)
+@pytest.fixture(scope="module")
+def outcome(detection: Detection) -> Outcome:
+    return detection.outcomes[None]
+
+
+def console_of(width: int) -> Console:
+    return Console(file=io.StringIO(), width=width, markup=False, highlight=False)
+
+
+def shown(width: int, outcome: Outcome, more: str = "") -> str:
+    console = console_of(width)
+    show_findings(console, outcome, more)
     return console.file.getvalue()
 
 
-def test_the_column_to_blame_comes_first(findings: tuple[Finding, ...], model: ASPCA) -> None:
-    for finding, blamed, value in zip(findings, ("idle", "received"), (90.0, 0.0), strict=True):
-        needed = finding.breaks[0].needed
+def test_the_column_to_blame_comes_first(outcome: Outcome, odd: pd.DataFrame) -> None:
+    findings = {finding.row: finding for finding in outcome.findings}
+    assert set(findings) == {0, 1, 2}
+    for row, blamed, value in ((0, "idle", 90.0), (1, "received", 0.0)):
+        needed = findings[row].breaks[0].needed
         assert next(iter(needed)) == blamed
         assert needed[blamed][0] == value
     # In the order of the exact split of the score.
-    why = model.explain(pd.DataFrame([[30.0, 90.0, 20.0, 20.0]], columns=NAMES))
+    why = outcome.model.explain(odd.to_numpy(), range(4))
     order = [NAMES[j] for j in np.argsort(-why.feature_contributions[0], kind="stable")]
     told = list(findings[0].breaks[0].needed)
     assert told == [name for name in order if name in told]
 
 
-def test_eighty_columns_say_what_the_one_would_have_to_be(findings: tuple[Finding, ...]) -> None:
-    page = shown(80, findings)
+def test_a_row_that_keeps_its_rules(outcome: Outcome) -> None:
+    finding = next(finding for finding in outcome.findings if finding.row == 2)
+    assert not finding.breaks
+    assert finding.outside > 0.9
+    assert (finding.unusual[0].column, finding.unusual[0].value) == ("load", 120.0)
+    assert finding.unusual[0].mean == pytest.approx(50.0, abs=2.0)
+    assert "It keeps its rules, but is unusual: load is 120 (usually 50.7 ± 9.7)" in finding.text
+    page = shown(80, outcome)
+    assert "1 of them keeps its rules, but is unusual\n" in page
+    assert "load is 120 (usually 50.7 ± 9.7)" in page
+    assert "strain" not in page
+
+
+def test_the_headline_says_what_an_anomaly_is(outcome: Outcome, detection: Detection, odd: pd.DataFrame) -> None:
+    limit = f"{outcome.model.alarms.the_total():.3g}"
+    assert shown(80, outcome).startswith(f"3 anomalies (score above {limit}; a broken rule lifts it there)\n")
+    total = aspca.detect(odd, train=rows(2), n_components=2, alarm="total").outcomes[None]
+    limit = f"{total.model.alarms.the_total():.3g}"
+    assert total.headline == f"3 anomalies (score above {limit})"
+
+
+def test_eighty_columns_say_what_the_one_would_have_to_be(outcome: Outcome) -> None:
+    page = shown(80, outcome)
     assert max(map(len, page.splitlines())) <= 80
     assert "idle 70" in page
     assert "(not 90)" in page
@@ -58,31 +110,57 @@ def test_eighty_columns_say_what_the_one_would_have_to_be(findings: tuple[Findin
     assert " or " not in page
 
 
-def test_a_wide_page_says_more(findings: tuple[Finding, ...]) -> None:
-    page = shown(140, findings)
+def test_a_wide_page_says_more(outcome: Outcome) -> None:
+    page = shown(140, outcome)
     assert max(map(len, page.splitlines())) <= 140
     assert all(title in page for title in ("off by", "share", "would hold with"))
     assert "(not 90) or cpu user [%] 10" in page
-    for finding in findings:
-        assert finding.breaks[0].text in page
+    for finding in outcome.findings:
+        for broken in finding.breaks:
+            assert broken.text in page
 
 
-def test_no_more_digits_than_the_value_has(findings: tuple[Finding, ...]) -> None:
-    from aspca.cli.pages import _as_exact
+def test_rows_are_called_by_their_names(detection: Detection) -> None:
+    """The index of a data frame names its rows."""
+    assert [finding.name for finding in detection.findings] == [str(7 + finding.row) for finding in detection.findings]
+    console = console_of(80)
+    show_detection(console, detection, 20)
+    page = console.file.getvalue()
+    assert "name  score" in page
+    assert "400 rows learned from, 6 features\n2 rules that normal rows obey\n" in page
+    for rule in detection.rules:
+        assert str(rule) in page
 
-    assert _as_exact(-0.0001392, 1.119) == 0.0
-    assert str(_as_exact(-0.0001392, 1.119)) == "0.0"
-    assert _as_exact(69.87654, 90.0) == 69.88
-    assert _as_exact(123456.0, 3.0) == 123500.0
-    assert _as_exact(0.0, 0.0) == 0.0
-    assert _as_exact("2026-01-01", 1.0) == "2026-01-01"
-    assert _as_exact(None, 1.0) is None
+
+def test_of_many_rules_the_first_and_those_that_are_broken(outcome: Outcome) -> None:
+    console = console_of(80)
+    show_rules(console, outcome.rules * 20, chosen={0, 1, 37}, more=": aspca rules m.json")
+    lines = console.file.getvalue().splitlines()
+    assert lines[0] == "40 rules that normal rows obey"
+    assert [line.split()[0] for line in lines[1:4]] == ["0", "1", "37"]
+    assert lines[4] == "  ... and 37 more: aspca rules m.json."
 
 
-def test_nothing_asked_for_and_nothing_found(findings: tuple[Finding, ...]) -> None:
-    assert shown(80, (), total=0) == "No anomalies (no score above 5)\n"
-    page = shown(80, (), total=2, more=" in out/explanations.csv")
-    assert page == "2 anomalies (score above 5)\n  ... and 2 more in out/explanations.csv.\n"
-    console = Console(file=io.StringIO(), width=80)
-    show_incidents(console, (), (), 0)
+def test_the_parts_of_a_row_add_up(outcome: Outcome, odd: pd.DataFrame) -> None:
+    reasons = explained(outcome.model, frame_table(odd, "odd"), [2, 0], None, Silent())
+    for reason in reasons:
+        inside = sum(rule.contribution for rule in reason.rules)
+        assert inside + reason.outside == pytest.approx(reason.score, rel=1e-9)
+        assert sum(column.contribution for column in reason.features) == pytest.approx(reason.score, rel=1e-9)
+    console = console_of(80)
+    show_reason(console, reasons[0])
+    page = console.file.getvalue()
+    assert "what lies outside the rules" in page
+    assert max(map(len, page.splitlines())) <= 80
+
+
+def test_nothing_asked_for_and_nothing_found(odd: pd.DataFrame) -> None:
+    nothing = aspca.detect(odd[3:], train=rows(2), n_components=2).outcomes[None]
+    assert shown(80, nothing).startswith("No anomalies (no score above ")
+    none_shown = aspca.detect(odd, train=rows(2), n_components=2, top=0).outcomes[None]
+    page = shown(80, none_shown, " in out/explanations.csv").splitlines()
+    assert page[0].startswith("3 anomalies (score above ")
+    assert page[1:] == ["  ... and 3 more in out/explanations.csv."]
+    console = console_of(80)
+    show_incidents(console, (), nothing.model, 0)
     assert console.file.getvalue() == "0 incidents\n"

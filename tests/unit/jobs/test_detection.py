@@ -12,17 +12,17 @@ import pytest
 
 from aspca import ASPCA, load
 from aspca.engines.source import Batch
-from aspca.jobs.columns import roles_of
-from aspca.jobs.detection import Detection, detect
-from aspca.jobs.fitting import fit_table
+from aspca.jobs.detection import detected
 from aspca.jobs.progress import Silent
-from aspca.jobs.settings import settings_of
-from aspca.jobs.table import ArrayTable
+from aspca.jobs.requests import request_of
+from aspca.jobs.result import Detection
+from aspca.jobs.tables import MemoryTable
+from aspca.judging.model import Model
 
 NAMES = ("a", "b", "c", "d")
 
 
-class InParts(ArrayTable):
+class InParts(MemoryTable):
     """The same table in small, uneven parts."""
 
     def batches(self, names: Sequence[str], size: int = 37) -> Iterator[Batch]:
@@ -32,10 +32,10 @@ class InParts(ArrayTable):
         return super().cells(names, 11)
 
 
-def judged(table: ArrayTable, folder: Path, **given: object) -> Detection:
-    roles = roles_of(table, name="host", time="when", label="kind")
-    model = fit_table(table, roles.features, settings_of(given), Silent())
-    return detect(model, table, roles, folder, Silent(), most=2)
+def judged(table: MemoryTable, folder: Path | None, **given: object) -> Detection:
+    output = None if folder is None else folder / "out"
+    options = {"id": "host", "time": "when", "label": "kind", "top": 2, "output": output, **given}
+    return detected(request_of(table, **options), Silent())
 
 
 def lines(path: Path) -> list[dict[str, str]]:
@@ -43,15 +43,25 @@ def lines(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(stream))
 
 
-@pytest.mark.parametrize("given", [{}, {"contamination": 0.01}, {"limit": "quantile", "level": 0.99}], ids=str)
-@pytest.mark.parametrize("kind", [ArrayTable, InParts])
+@pytest.mark.parametrize(
+    "given",
+    [
+        {},
+        {"contamination": 0.01},
+        {"limit": "quantile", "level": 0.99},
+        {"limit": "pot", "rule_limit": "quantile"},
+        {"score": "spe", "alarm": "total"},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("kind", [MemoryTable, InParts])
 def test_outputs_are_the_estimators(
-    table: ArrayTable, tmp_path: Path, given: dict[str, object], kind: type[ArrayTable]
+    table: MemoryTable, values: np.ndarray, tmp_path: Path, given: dict[str, object], kind: type[MemoryTable]
 ) -> None:
-    found = judged(kind(**vars(table)), tmp_path, **given)
-    X = table.values[:, :4]
+    found, X = judged(kind(**vars(table)), tmp_path, **given), values
+    folder = tmp_path / "out"
     model = ASPCA(**given).fit(X)
-    rows = lines(tmp_path / "scores.csv")
+    rows = lines(folder / "scores.csv")
     np.testing.assert_allclose([float(row["score"]) for row in rows], -model.score_samples(X), rtol=1e-9)
     flagged = np.flatnonzero(model.predict(X) == -1)
     assert [int(row["row"]) for row in rows if row["anomaly"] == "1"] == flagged.tolist()
@@ -59,20 +69,20 @@ def test_outputs_are_the_estimators(
     assert [row["host"] for row in rows] == [f"'=web-{i}" for i in range(300)]
 
     expected = model.explain(X[flagged]).to_frame()
-    reasons = lines(tmp_path / "explanations.csv")
+    reasons = lines(folder / "explanations.csv")
     assert [int(row["row"]) for row in reasons] == flagged[expected["row"]].tolist()
     assert [int(row["rule"]) for row in reasons] == expected["rule"].tolist()
-    for name in ("score", "share", "deviation", "multiple", "value", "needed"):
+    for name in ("score", "outside", "share", "deviation", "multiple", "value", "needed"):
         np.testing.assert_allclose([float(row[name]) for row in reasons], expected[name], rtol=1e-6, atol=1e-9)
 
-    stored = load(tmp_path / "model.json")
+    stored = load(folder / "model.json")
     assert stored.feature_names_in_.tolist() == list(NAMES)
     np.testing.assert_allclose(stored.score_samples(pd.DataFrame(X, columns=NAMES)), model.score_samples(X), rtol=1e-9)
 
 
-def test_the_worst_come_first_and_break_what_was_broken(table: ArrayTable, tmp_path: Path) -> None:
+def test_the_worst_come_first_and_break_what_was_broken(table: MemoryTable, values: np.ndarray, tmp_path: Path) -> None:
     found = judged(table, tmp_path)
-    scores = np.array([float(row["score"]) for row in lines(tmp_path / "scores.csv")])
+    scores = np.array([float(row["score"]) for row in lines(tmp_path / "out" / "scores.csv")])
     assert [finding.row for finding in found.findings] == np.argsort(-scores, kind="stable")[:2].tolist()
     for finding in found.findings:
         assert finding.name == f"=web-{finding.row}"
@@ -81,20 +91,22 @@ def test_the_worst_come_first_and_break_what_was_broken(table: ArrayTable, tmp_p
         broken = finding.breaks[0]
         assert features in broken.needed
         value, wanted = broken.needed[features]
-        assert value == table.values[finding.row, NAMES.index(features)]
+        assert value == values[finding.row, NAMES.index(features)]
         # The repair undoes what was done to the row, to within the noise.
         assert abs(value - wanted) == pytest.approx(1.0 if features == "b" else 0.5, abs=0.05)
 
 
-def test_evaluation_and_incidents(table: ArrayTable, tmp_path: Path) -> None:
-    found = judged(table, tmp_path, limit=float(np.sort(_scores(table))[-4] * 1.0001))
+def test_evaluation_and_incidents(table: MemoryTable, values: np.ndarray, tmp_path: Path) -> None:
+    # A limit just above the fourth score; the score alone decides.
+    limit = float(np.sort(-ASPCA(alarm="total").fit(values).score_samples(values))[-4] * 1.0001)
+    found = judged(table, tmp_path, limit=limit, alarm="total")
     assert found.evaluation is not None
     assert (found.evaluation.hits, found.evaluation.misses, found.evaluation.false_alarms) == (3, 0, 0)
     assert found.evaluation.auc == 1.0
     assert found.incidents is not None
     # Neighbours in time are one incident.
     assert [(one.first, one.last) for one in found.incidents] == [(6000.0, 6060.0), (12000.0, 12000.0)]
-    rows = lines(tmp_path / "incidents.csv")
+    rows = lines(tmp_path / "out" / "incidents.csv")
     assert [(row["first"], row["last"], row["rows"]) for row in rows] == [
         ("6000.0", "6060.0", "2"),
         ("12000.0", "12000.0", "1"),
@@ -102,5 +114,33 @@ def test_evaluation_and_incidents(table: ArrayTable, tmp_path: Path) -> None:
     assert rows[1]["peak"] == "200"
 
 
-def _scores(table: ArrayTable) -> np.ndarray:
-    return -ASPCA().fit(table.values[:, :4]).score_samples(table.values[:, :4])
+def test_every_row_is_judged_once(table: MemoryTable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Scores, explanations, findings, incidents and the evaluation all read one judgement."""
+    rows = []
+    judge = Model.judge
+
+    def counting(model: Model, X: np.ndarray) -> object:
+        rows.append(len(X))
+        return judge(model, X)
+
+    monkeypatch.setattr(Model, "judge", counting)
+    found = judged(InParts(**vars(table)), tmp_path)
+    # The header of explanations.csv is that of an explanation of no rows.
+    assert sum(rows) == 300
+    assert found.n_anomalies > 0
+    assert found.incidents
+    assert found.evaluation is not None
+
+
+def test_all_outputs_name_the_same_anomalies(table: MemoryTable, tmp_path: Path) -> None:
+    for alarm in ("any", "total"):
+        found = judged(table, tmp_path, alarm=alarm, top=300)
+        flagged = [int(row["row"]) for row in lines(tmp_path / "out" / "scores.csv") if row["anomaly"] == "1"]
+        assert sorted({int(row["row"]) for row in lines(tmp_path / "out" / "explanations.csv")}) == flagged
+        assert sum(int(row["rows"]) for row in lines(tmp_path / "out" / "incidents.csv")) == len(flagged)
+        assert sorted(finding.row for finding in found.findings) == flagged
+        assert all(finding.times is not None and finding.times > 1.0 for finding in found.findings)
+        assert found.evaluation is not None
+        assert found.evaluation.hits + found.evaluation.false_alarms == found.n_anomalies == len(flagged)
+        assert f"{len(flagged)} anomalies (score above" in found.text
+        assert all(finding.text in found.text for finding in found.findings)

@@ -14,16 +14,16 @@ import pytest
 from aspca.cli.main import main
 from aspca.engines.source import Batch
 from aspca.harmless import for_csv
-from aspca.jobs.columns import roles_of
-from aspca.jobs.detection import detect
+from aspca.jobs.detection import detected
 from aspca.jobs.errors import RequestError
 from aspca.jobs.fitting import fit_table
+from aspca.jobs.output_files import score_file, score_format, write_scores
 from aspca.jobs.progress import Silent
-from aspca.jobs.score_file import score_file, score_format, write_scores
-from aspca.jobs.settings import settings_of
-from aspca.jobs.table import ArrayTable
+from aspca.jobs.requests import request_of, settings_of
+from aspca.jobs.tables import MemoryColumn, MemoryTable
 from aspca.judging.model import Model
 from aspca.outputs import csv_text
+from aspca.preparation import Preparation
 
 pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
 
@@ -31,21 +31,23 @@ NAMES = ("a", "b", "c", "d")
 
 
 @pytest.fixture(scope="module")
-def model(table: ArrayTable) -> Model:
-    return fit_table(table, NAMES, settings_of({}), Silent())
+def model(table: MemoryTable) -> Model:
+    return fit_table(table, Preparation.identity(NAMES), settings_of({}), Silent())
 
 
-def written(model: Model, table: ArrayTable, path: Path, kind: str, name: str | None) -> tuple[int, int | None]:
+def written(model: Model, table: MemoryTable, path: Path, kind: str, name: str | None) -> tuple[int, int | None]:
     with score_file(str(path), kind, name, gaps=False) as write:
         return write_scores(model, table, name, write, Silent())
 
 
 @pytest.mark.parametrize("name", [None, "host"])
-def test_every_format_holds_the_same(model: Model, table: ArrayTable, name: str | None, tmp_path: Path) -> None:
+def test_every_format_holds_the_same(
+    model: Model, table: MemoryTable, values: np.ndarray, name: str | None, tmp_path: Path
+) -> None:
     counts = {
         kind: written(model, table, tmp_path / f"scores.{kind}", kind, name) for kind in ("csv", "jsonl", "parquet")
     }
-    scores = model.score(table.values[:, :4])
+    scores = model.score(values)
     flags = scores > model.alarms.the_total()
     assert set(counts.values()) == {(300, int(flags.sum()))}
     parquet = pq.read_table(tmp_path / "scores.parquet")
@@ -68,7 +70,7 @@ def test_every_format_holds_the_same(model: Model, table: ArrayTable, name: str 
 
 
 def test_by_duckdb_as_by_python(
-    model: Model, table: ArrayTable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    model: Model, table: MemoryTable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     contents = []
     for many in (0, 10**9):
@@ -79,8 +81,9 @@ def test_by_duckdb_as_by_python(
 
 
 @pytest.mark.parametrize("name", ["row", "Row", "SCORE", "anomaly", "share_of_rules", 'a"b; DROP TABLE rows', "é"])
-def test_names_of_any_kind(model: Model, table: ArrayTable, name: str, tmp_path: Path) -> None:
-    odd = ArrayTable("odd", table.names, table.values, {name: [None, "", *map(str, range(298))]})  # type: ignore[dict-item, list-item]
+def test_names_of_any_kind(model: Model, table: MemoryTable, name: str, tmp_path: Path) -> None:
+    cells = MemoryColumn("text", None, [None, "", *map(str, range(298))])
+    odd = MemoryTable("odd", {**{one: table.content[one] for one in NAMES}, name: cells})
     written(model, odd, tmp_path / "scores.parquet", "parquet", name)
     parquet = pq.read_table(tmp_path / "scores.parquet")
     own = f"id: {name}" if name.lower() in ("row", "score", "anomaly") else name
@@ -88,19 +91,17 @@ def test_names_of_any_kind(model: Model, table: ArrayTable, name: str, tmp_path:
     assert parquet[own].to_pylist() == [None, "", *map(str, range(298))]
 
 
-def test_a_model_without_a_limit(model: Model, table: ArrayTable, tmp_path: Path) -> None:
-    waiting = fit_table(table, NAMES, settings_of({"limit": "quantile"}), Silent())
+def test_a_model_without_a_limit(model: Model, table: MemoryTable, tmp_path: Path) -> None:
+    waiting = fit_table(table, Preparation.identity(NAMES), settings_of({"limit": "quantile"}), Silent())
     object.__setattr__(waiting.alarms, "total", None)
     assert written(waiting, table, tmp_path / "scores.parquet", "parquet", None) == (300, None)
     assert pq.read_table(tmp_path / "scores.parquet")["anomaly"].to_pylist() == [None] * 300
 
 
-def test_detect_writes_the_same_as_parquet(table: ArrayTable, tmp_path: Path) -> None:
-    roles = roles_of(table, name="host", time="when", label="kind")
-    model = fit_table(table, roles.features, settings_of({}), Silent())
+def test_detect_writes_the_same_as_parquet(table: MemoryTable, tmp_path: Path) -> None:
     for kind in ("csv", "parquet"):
-        (tmp_path / kind).mkdir()
-        detect(model, table, roles, tmp_path / kind, Silent(), scores_as=kind)
+        options = {"id": "host", "time": "when", "label": "kind", "scores": kind, "output": tmp_path / kind}
+        detected(request_of(table, **options), Silent())
     assert {file.name for file in (tmp_path / "parquet").iterdir()} == {
         "scores.parquet",
         "explanations.csv",
@@ -115,7 +116,7 @@ def test_detect_writes_the_same_as_parquet(table: ArrayTable, tmp_path: Path) ->
     ]
 
 
-class Breaking(ArrayTable):
+class Breaking(MemoryTable):
     """A table that cannot be read to its end."""
 
     def batches(self, names: Sequence[str], size: int = 100) -> Iterator[Batch]:
@@ -125,7 +126,7 @@ class Breaking(ArrayTable):
 
 @pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet"])
 def test_the_old_file_or_the_new_one(
-    kind: str, model: Model, table: ArrayTable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    kind: str, model: Model, table: MemoryTable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scratch, path = tmp_path / "scratch", tmp_path / "scores"
     scratch.mkdir()

@@ -5,33 +5,21 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from aspca.engines.source import Column
-from aspca.jobs.columns import roles_of
 from aspca.jobs.errors import JobError, RequestError
 from aspca.jobs.fitting import fit_table
 from aspca.jobs.progress import Silent
-from aspca.jobs.settings import settings_of
-from aspca.jobs.table import ArrayTable
+from aspca.jobs.requests import settings_of
+from aspca.jobs.roles import roles_of
+from aspca.jobs.tables import MemoryColumn, MemoryTable, array_table
+from aspca.preparation import Preparation
 
 
-def made(numbers: dict[str, list[float]], **texts: list[str]) -> ArrayTable:
-    return ArrayTable("t.csv", tuple(numbers), np.array(list(numbers.values())).T, texts)
+def made(numbers: dict[str, list[float]], **texts: list[str]) -> MemoryTable:
+    return array_table("t.csv", tuple(numbers), np.array(list(numbers.values())).T, **texts)
 
 
-class Dated(ArrayTable):
-    """Its third and fourth columns are dates."""
-
-    @property
-    def columns(self) -> tuple[Column, ...]:
-        return tuple(Column(one.name, "date" if k in (2, 3) else one.kind, 0) for k, one in enumerate(super().columns))
-
-
-class Empty(ArrayTable):
-    """Its texts are missing."""
-
-    @property
-    def columns(self) -> tuple[Column, ...]:
-        return tuple(Column(one.name, one.kind, 4 if one.kind == "text" else 0) for one in super().columns)
+def learned_from(table: MemoryTable, names: tuple[str, ...]) -> None:
+    fit_table(table, Preparation.identity(names), settings_of({}), Silent())
 
 
 NUMBERS = {"a": [1.0, 2.5, 4.0, 3.0], "b": [2.0, 5.0, 8.0, 6.5]}
@@ -76,7 +64,9 @@ def test_texts_that_all_differ_name_the_rows() -> None:
 
 
 def test_dates_time_the_rows() -> None:
-    table = Dated("t.csv", ("a", "b", "when", "then"), np.array([*NUMBERS.values(), [0, 1, 2, 3], [4, 5, 6, 7]]).T, {})
+    dates = {name: np.arange(start, start + 4.0) for name, start in (("when", 0), ("then", 4))}
+    dated = {name: MemoryColumn("date", moments, moments) for name, moments in dates.items()}
+    table = MemoryTable("t.csv", {**made(NUMBERS).content, **dated})
     roles = roles_of(table, ignore=["then"])
     assert (roles.features, roles.time) == (("a", "b"), "when")
     assert "it times the rows (as with --time)" in roles.remarks[0]
@@ -89,8 +79,7 @@ def test_dates_time_the_rows() -> None:
 
 
 def test_a_column_without_values_is_left_out() -> None:
-    table = made(NUMBERS, nothing=["", "", "", ""])
-    table = Empty(table.description, table.names, table.values, table.texts)
+    table = MemoryTable("t.csv", {**made(NUMBERS).content, "nothing": MemoryColumn("text", None, [None] * 4)})
     roles = roles_of(table)
     assert roles.features == ("a", "b")
     assert roles.remarks == ("Column 'nothing' has no values, so it is left out.",)
@@ -185,19 +174,20 @@ def test_rules_learned_elsewhere_need_their_columns() -> None:
 def test_missing_values_and_too_few_rows() -> None:
     missing = made({"a": [1.0, np.nan, 2.0], "b": [1.0, 2.0, 3.0]})
     with pytest.raises(JobError, match=r"t\.csv: row 1 has no value in column 'a'"):
-        fit_table(missing, ("a", "b"), settings_of({}), Silent())
+        learned_from(missing, ("a", "b"))
     for n, words in ((0, "no rows"), (1, "1 row")):
         table = made({name: values[:n] for name, values in NUMBERS.items()})
         with pytest.raises(JobError, match=f"t.csv has {words}"):
-            fit_table(table, ("a", "b"), settings_of({}), Silent())
+            learned_from(table, ("a", "b"))
 
 
 def test_far_too_many_columns() -> None:
     rng = np.random.default_rng(0)
     names = [f"c{k}" for k in range(300)]
-    table = ArrayTable("t.csv", tuple(names), rng.normal(size=(300, 300)), {})
+    table = array_table("t.csv", names, rng.normal(size=(300, 300)))
     with pytest.raises(JobError, match=r"t\.csv has 300 features but 300 rows, .* rules hold by chance: add rows"):
-        fit_table(table, names, settings_of({}), Silent())
-    wide = ArrayTable("t.csv", tuple(f"c{k}" for k in range(2001)), rng.normal(size=(2002, 2001)), {})
+        learned_from(table, tuple(names))
+    names = [f"c{k}" for k in range(2001)]
+    wide = array_table("t.csv", names, rng.normal(size=(2002, 2001)))
     with pytest.raises(JobError, match=r"t\.csv has 2,001 features, .*--n-components 20"):
-        fit_table(wide, wide.names, settings_of({}), Silent())
+        learned_from(wide, tuple(names))
