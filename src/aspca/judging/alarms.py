@@ -122,7 +122,9 @@ def alarms_from_moments(settings: Settings, space: ScaledSpace, table: RuleTable
         total = _floored(total_limit(asked, level, space, table, metric), floors.total)
     lift = None
     if settings.alarm == "any":
-        lift = max(total_limit("pearson", level, space, table, metric).value, floors.total)
+        # A threshold that waits for rows is that of lifted scores.
+        found = total or _floored(total_limit("pearson", level, space, table, metric), floors.total)
+        lift = found.value
     if not needs_rows(settings.rule_limit):
         rules = _all_floored(_rules_from_moments(settings.rule_limit, each, space, table), floors)
     return Alarms(settings, total, rules, lift)

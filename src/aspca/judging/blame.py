@@ -13,11 +13,13 @@ leaves. Chance alone leaves about d. So r / d tells two kinds of rows apart:
 - *Several moved*: r is far beyond d. No single cause is true, and the likelihoods of wrong models decide nothing.
   Features share by relative gains, (g_j / g)^4.
 
-What the best change removes, g, is shared by both weights, mixed by phi and 1 - phi, phi = 1 / (1 + (r / 3d)^2). The
-remainder is split by the sizes of its terms: what is left of z_i is shared by |x_j B_ji|, since what is far from its
-mean makes large terms. All parts are non-negative and sum to the score. Chosen by operators' causes
-(benchmarks/causes.py) and by single moved features (planted rules, sums, factor models, spoiled tables), see
-docs/choices.md.
+What the best change removes, g, is shared by both weights, mixed by phi and 1 - phi, phi = 1 / (1 + (r / 3d)^2).
+
+Of the remainder, what stands out of chance in some direction i, r_i^2 (r_i^2 / (r_i^2 + 6))^2, is split by the sizes of
+its terms: by |x_j B_ji|, since what is far from its mean makes large terms. The rest of it is what any normal row shows
+in so many directions, and no reason: it is counted with what the best change removes. All parts are non-negative and
+sum to the score. Chosen by operators' causes (benchmarks/causes.py) and by single moved features (planted rules, sums,
+factor models, spoiled tables), see docs/choices.md.
 """
 
 from __future__ import annotations
@@ -41,6 +43,8 @@ if TYPE_CHECKING:
 _LARGEST = 1e150
 # A remainder this many times beyond what chance leaves is as likely several features' as one's.
 _TOLERATED = 3.0
+# A remainder of less than this in some direction, in squared spreads, is mostly chance.
+_CHANCE = 6.0
 # How sharply relative gains count: (g_j / g)^4, by squaring the root of g_j / g three times.
 _SQUARINGS = 3
 # Gains that differ by less than this share of the largest are equal: rounding decides between no two features. No more
@@ -69,8 +73,11 @@ class FeatureSplit:
         step = max(1, _BLOCK_VALUES // max(scaled.shape[1], 1))
         for start in range(0, len(scaled), step):
             rows = slice(start, start + step)
-            shared, rest = self._best_change(weighted[rows])
-            np.add(shared, self._by_terms(np.abs(scaled[rows]), rest), out=parts[rows])
+            shares, gain, rest = self._best_change(weighted[rows])
+            squares = np.square(rest)
+            stands_out = squares / (squares + _CHANCE)
+            gain += (squares * (1.0 - np.square(stands_out))).sum(axis=1, keepdims=True)
+            np.add(gain * shares, self._by_terms(np.abs(scaled[rows]), rest * stands_out), out=parts[rows])
         return parts
 
     @cached_property
@@ -83,8 +90,8 @@ class FeatureSplit:
     def _absolute(self) -> Floats:
         return np.abs(self.weighted_loadings)
 
-    def _best_change(self, weighted: Floats) -> tuple[Floats, Floats]:
-        """What one change removes, shared (n, p), and what it leaves of z (n, d)."""
+    def _best_change(self, weighted: Floats) -> tuple[Floats, Floats, Floats]:
+        """The features' shares (n, p) of what one change removes, that (n, 1), and what it leaves of z (n, d)."""
         along = weighted @ self._units.T
         best = np.abs(along).argmax(axis=1)[:, None]
         steps = np.take_along_axis(along, best, axis=1)
@@ -103,8 +110,7 @@ class FeatureSplit:
         alone *= one / alone.sum(axis=1, keepdims=True)
         relative *= (1.0 - one) / _positive(relative.sum(axis=1, keepdims=True))
         alone += relative
-        alone *= steps * steps
-        return alone, rest
+        return alone, steps * steps, rest
 
     def _by_terms(self, sizes: Floats, rest: Floats) -> Floats:
         """The squares of `rest` (n, d), each split over the features (n, p) by the sizes of its rule's terms."""

@@ -83,15 +83,15 @@ class GappedScore:
         return np.asarray((moved > _LITTLE * spreads) | still)
 
     def weighted(self, scaled: Floats, deviations: Floats) -> tuple[Floats, Floats]:
-        """Weighted deviations (n, m) and the parts outside the rules (n,) of scaled rows (n, p) with gaps."""
+        """Weighted deviations (n, m) and the parts outside the rules (2, n) of scaled rows (n, p) with gaps."""
         missing = np.isnan(scaled)
-        weighted, outside = np.zeros(deviations.shape), np.zeros(len(scaled))
+        weighted, outside = np.zeros(deviations.shape), np.zeros((2, len(scaled)))
         for rows, gaps in patterns(missing):
             metric = self.metric_of(gaps)
             known = np.where(self.used(gaps[None])[0], deviations[rows], 0.0)
             weighted[rows] = row_products(known, metric.weights)
             squares = np.square(row_products(np.where(gaps, 0.0, scaled[rows]), metric.outside)).sum(axis=1)
-            outside[rows] = metric.outside_part(squares)
+            outside[:, rows] = metric.outside_parts(squares)
         return weighted, outside
 
     def metric_of(self, gaps: Bools) -> Metric:

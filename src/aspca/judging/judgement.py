@@ -10,10 +10,15 @@ import numpy as np
 from aspca.judging.alarms import Alarms
 from aspca.linalg.arrays import Bools, Floats, Ints
 
+# What lies outside the rules as parts of the score (n,): as usual, and beyond its limit.
+Outside = tuple[Floats, Floats]
+
 # Squares of deviations beyond this are as large as a sum of them may be.
 _LARGEST = 1e150
 # A rule that is broken by less than rounding is broken all the same.
 _JUST_ABOVE = 1.0 + 1e-9
+# A rule stands out from three spreads on.
+_STANDS_OUT = 9.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,22 +66,46 @@ class Judgement:
         return np.asarray(1.0 - np.isnan(self.deviations).mean(axis=1))
 
 
-def judged(deviations: Floats, weighted: Floats, outside: Floats, alarms: Alarms) -> Judgement:
-    """The judgement of deviations (n, m), the same weighted, and the part outside the rules (n,)."""
+def judged(deviations: Floats, weighted: Floats, outside: Outside, alarms: Alarms, *, split: bool) -> Judgement:
+    """The judgement of deviations (n, m), the same weighted, and the parts outside the rules.
+
+    `split`: whether what chance alone makes of many rules is counted with those that stand out; the paper's scores, and
+    models of the first file format, are split by plain squares.
+    """
     contributions = np.square(np.clip(weighted, -_LARGEST, _LARGEST))
-    outside = np.minimum(outside, _LARGEST**2)
-    scores = contributions.sum(axis=1) + outside
+    usual, beyond = (np.minimum(part, _LARGEST**2) for part in outside)
+    apart = usual + beyond
+    scores = contributions.sum(axis=1) + apart
+    if split:
+        contributions = _beyond_chance(contributions, contributions.sum(axis=1))
     broken = None
     if alarms.rules is not None:
         # A deviation that is not known breaks nothing.
         squares = np.square(np.clip(np.nan_to_num(deviations, nan=0.0), -_LARGEST, _LARGEST))
         limits = alarms.the_rules()
         broken = squares > limits
+        rows = np.flatnonzero(broken.any(axis=1)) if split else np.empty(0, dtype=np.intp)
+        # Where a rule is broken, what is usual outside of them is no reason either.
+        contributions[rows] = _beyond_chance(contributions[rows], contributions[rows].sum(axis=1) + usual[rows])
+        apart[rows] = beyond[rows]
         if alarms.lift is not None:
             excess = np.where(broken, squares / np.maximum(limits, 1e-300), 0.0)
-            scores = _lifted(contributions, scores, outside, excess, alarms.lift)
-    anomalies = verdicts(scores, broken, alarms)
-    return Judgement(scores, contributions, outside, deviations, weighted, broken, anomalies)
+            scores = _lifted(contributions, scores, apart, excess, alarms.lift)
+    return Judgement(scores, contributions, apart, deviations, weighted, broken, verdicts(scores, broken, alarms))
+
+
+def _beyond_chance(squares: Floats, total: Floats) -> Floats:
+    """A total (n,), shared by the rules (n, m) that stand out.
+
+    Of many rules every normal row is a little off, and together they make up much of its score: a share of 40 rules is
+    no reason. So each counts by its square c times (c / (c + 9))^2: in full from three spreads on, hardly below one.
+    """
+    weights = squares * np.square(squares / (squares + _STANDS_OUT))
+    counted = weights.sum(axis=1)
+    # A row on every rule has nothing to share, and squares of 1e-100 have no squares.
+    weights = np.where(counted[:, None] > 0.0, weights, squares)
+    counted = np.maximum(weights.sum(axis=1), 1e-300)
+    return np.asarray(weights * (total / counted)[:, None])
 
 
 def verdicts(scores: Floats, broken: Bools | None, alarms: Alarms) -> Bools | None:

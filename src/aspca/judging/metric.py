@@ -63,9 +63,10 @@ class Metric:
     outside_share: float
     floor: float = 0.0
 
-    def outside_part(self, squares: Floats) -> Floats:
-        """rho of |n|^2 (n,)."""
-        return tempered(squares, self.outside_limit, self.outside_share)
+    def outside_parts(self, squares: Floats) -> tuple[Floats, Floats]:
+        """rho of |n|^2 (n,): its parts up to the limit and beyond."""
+        limit = self.outside_limit
+        return self.outside_share * np.minimum(squares, limit), np.maximum(squares - limit, 0.0)
 
 
 def tempered(squares: Floats, limit: float, share: float) -> Floats:

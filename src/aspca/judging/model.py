@@ -13,7 +13,7 @@ from aspca.judging.explanation import Explanation
 from aspca.judging.gaps import GappedScore, Gaps
 from aspca.judging.hotelling import Hotelling, hotelling
 from aspca.judging.judgement import Judgement, decisions, judged
-from aspca.judging.metric import Metric
+from aspca.judging.metric import READABLE, Metric
 from aspca.judging.projector import Projector, Rows
 from aspca.linalg.arrays import Bools, Floats
 from aspca.moments import Moments
@@ -93,22 +93,23 @@ class Model:
     def judge(self, X: Rows) -> Judgement:
         """The verdict on rows (n, p), the same for a row in any company; NaN is a value that is missing."""
         n, m = X.shape[0], len(self.table)
-        deviations, weighted, outside = np.empty((n, m)), np.empty((n, m)), np.empty(n)
+        deviations, weighted, outside = np.empty((n, m)), np.empty((n, m)), np.empty((2, n))
         missing = np.isnan(X) if self.allows_gaps else None
         whole = X if missing is None else np.where(missing, self.space.mean, X)
         for rows, projections in self._everything.blocks(whole):
             deviations[rows], weighted[rows] = projections[:, :m], projections[:, m : 2 * m]
             beside = projections[:, 2 * m :]
-            outside[rows] = self.metric.outside_part(np.einsum("ij,ij->i", beside, beside))
+            outside[:, rows] = self.metric.outside_parts(np.einsum("ij,ij->i", beside, beside))
         if missing is not None:
             self._judge_gaps(X, missing, deviations, weighted, outside)
-        return judged(deviations, weighted, outside, self.alarms)
+        split = self.metric.kind in READABLE and self.metric.floor == 0.0
+        return judged(deviations, weighted, (outside[0], outside[1]), self.alarms, split=split)
 
     def _judge_gaps(self, X: Rows, missing: Bools, deviations: Floats, weighted: Floats, outside: Floats) -> None:
         rows = np.flatnonzero(missing.any(axis=1))
         if rows.size:
             scaled = self.space.centred(X[rows])
-            weighted[rows], outside[rows] = self.gapped.weighted(scaled, deviations[rows])
+            weighted[rows], outside[:, rows] = self.gapped.weighted(scaled, deviations[rows])
             deviations[rows] = np.where(self.gapped.used(missing[rows]), deviations[rows], np.nan)
 
     @cached_property

@@ -1,8 +1,8 @@
 """What lies outside the rules: directions along which normal rows vary freely, given how far they are off the rules.
 
 Notation: C (p, p) the covariance, R (p, m) the rules, z = x R W their deviations, decorrelated with variance one,
-Q (p, r) a basis of what is orthogonal to the rules. A row's coordinates Q'x less what its z lets expect of them, H'z with
-H = W'R'CQ, are uncorrelated with the rules: so both parts of the Mahalanobis distance add up to the whole of it.
+Q (p, r) a basis of what is orthogonal to the rules. A row's coordinates Q'x less what its z lets expect of them, H'z
+with H = W'R'CQ, are uncorrelated with the rules: so both parts of the Mahalanobis distance add up to the whole of it.
 """
 
 from __future__ import annotations

@@ -132,10 +132,13 @@ def readable_table(space: ScaledSpace, many: int) -> RuleTable:
 def _readable(space: ScaledSpace, directions: Floats) -> tuple[RuleTable, Bools]:
     """The readable rules of the span of orthonormal directions (p, d), and which are written in short numbers."""
     # Loads scipy's optimisers: a second that scoring by a stored model need not wait for.
-    from aspca.rules.readable import canonical_loadings
+    from aspca.rules.readable import readable_basis
 
-    loadings = np.array(canonical_loadings(directions, space.covariance)) if directions.size else directions
-    sparsest = np.ones(loadings.shape[1], dtype=np.bool_)
+    if not directions.size:
+        nothing = np.zeros(0, dtype=np.bool_)
+        return RuleTable.of(space, directions, nothing), nothing
+    found = readable_basis(directions, space.covariance)
+    loadings, sparsest = np.array(found.loadings), found.sparsest
     table = RuleTable.of(space, loadings, sparsest)
     plain = np.zeros(len(table), dtype=np.bool_)
     for k in np.flatnonzero(table.exact):
