@@ -73,9 +73,7 @@ def fit_table(
     Raises
     ------
     JobError
-        Fewer than two rows, far more features than rows, or a value that is missing.
-    ValueError
-        As `fit_model`.
+        Fewer than two rows, far more features than rows, a value that is missing, or what `fit_model` refuses.
     """
     gaps = None
     features = prepared(table, plan)
@@ -104,7 +102,10 @@ def fit_table(
                 watcher.stage("Finding rules", n_steps, "components")
             watcher.advance(1)
 
-        model = fit_model(moments, settings, plan, callback=solved, gaps=gaps)
+        try:
+            model = fit_model(moments, settings, plan, callback=solved, gaps=gaps)
+        except ValueError as error:
+            raise JobError(str(error)) from error
         if settings.from_rows:
             model = _calibrated(model, table if kept_out is None else kept_out, watcher)
     return model
