@@ -20,9 +20,11 @@ from everyday.made import Made
 
 from aspca.cli.main import main
 
-# Where the default's rotation, which is free to mix tight rules and loose ones, names more columns than it should.
-# The rules of one step after another (--variant B) do not.
+# Where every column follows one cause, many pairs of columns make a rule, and an error in the rows learned from loosens
+# the very pair that it breaks: the rule that is named then holds the column that was changed and another one beside it.
+# The paper's components, one step after another, hold the columns of the relation only.
 MIXED = {"server metrics.csv"}
+ONE_STEP_AFTER_ANOTHER = ("--variant", "B", "--score", "standardized")
 # Limits are meant for one normal row in forty; of rows that no linear rule describes well, twice as many are allowed.
 MOST_FALSE_ALARMS = 0.055
 # As in: --ignore host (or --categorical host: 12 different values); what stands first is followed.
@@ -129,7 +131,7 @@ def refuse_other_columns(answer: Answer) -> None:
 
 @pytest.mark.parametrize("name", sorted(MIXED))
 def test_rules_of_one_step_after_another(tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str) -> None:
-    refuse_other_columns(asked(tmp_path, name, capsys, "--variant", "B"))
+    refuse_other_columns(asked(tmp_path, name, capsys, *ONE_STEP_AFTER_ANOTHER))
 
 
 def test_twenty_tables() -> None:

@@ -130,37 +130,42 @@ def show_findings(console: Console, outcome: Outcome, more: str) -> None:
         console.print(f"  ... and {outcome.n_anomalies - len(findings):,} more{more}.")
 
 
+def _titles(findings: Sequence[Finding], wide: bool) -> list[tuple[str, str]]:
+    """What each anomaly is called, and how far out it is; names leave no room for the score on a narrow page."""
+    if any(finding.name is not None for finding in findings):
+        return [("name", "none"), *([("score", "right")] if wide else []), ("x limit", "right")]
+    return [("row", "right"), ("score", "right"), ("x limit", "right")]
+
+
 def _head(finding: Finding, wide: bool) -> list[object]:
     name = text(finding.row if finding.name is None else finding.name)
     name.truncate(2 * _NAME if wide else _NAME, overflow="ellipsis")
-    return [name, _short(finding.score), "" if finding.times is None else _short(finding.times)]
-
-
-def _titles(findings: Sequence[Finding]) -> list[tuple[str, str]]:
-    named = any(finding.name is not None for finding in findings)
-    return [("name", "none") if named else ("row", "right"), ("score", "right"), ("x limit", "right")]
+    score = [_short(finding.score)] if wide or finding.name is None else []
+    return [name, *score, "" if finding.times is None else _short(finding.times)]
 
 
 def _show_breaks(console: Console, findings: Sequence[Finding]) -> None:
     wide = console.width >= _WIDE
     # Rules were listed in full before, by number: here each has one line.
-    titles = [*_titles(findings), ("rule", "right"), ("it breaks", "none")]
+    titles = [*_titles(findings, wide), ("rule", "right"), ("it breaks", "none")]
+    cut = len(titles) - 1
     titles += [("off by", "none"), ("share", "right"), ("would hold with", "left")] if wide else []
     titles += [] if wide else [("would hold with", "none")]
     rows: list[list[object]] = []
     for finding in findings:
         told = [broken for k, broken in enumerate(finding.breaks) if k == 0 or broken.share >= _TELLING]
         for k, broken in enumerate(told):
-            head = _head(finding, wide) if k == 0 else [""] * 3
+            head = _head(finding, wide) if k == 0 else [""] * (cut - 1)
             measured = [broken.off, f"{100 * broken.share:.0f} %"] if wide else []
             rows.append([*head, broken.rule, broken.text, *measured, _cure(broken, wide)])
-    show_cut(console, titles, rows, 4)
+    show_cut(console, titles, rows, cut)
 
 
 def _show_unusual(console: Console, findings: Sequence[Finding]) -> None:
-    table = grid(*_titles(findings), ("what stands out", "left"))
+    wide = console.width >= _WIDE
+    table = grid(*_titles(findings, wide), ("what stands out", "left"))
     for finding in findings:
-        table.add_row(*map(text, _head(finding, console.width >= _WIDE)), text(_why(finding)))
+        table.add_row(*map(text, _head(finding, wide)), text(_why(finding)))
     console.print(table)
 
 

@@ -62,7 +62,7 @@ class Outcome:
         what = f"score above {self.limit:.3g}{_lifted(self.model)}"
         if not self.n_anomalies:
             return f"No anomalies (no {what})"
-        worst = f", the worst {len(self.findings):,} of them" if 0 < len(self.findings) < self.n_anomalies else ""
+        worst = f", the worst {len(self.findings):,}" if 0 < len(self.findings) < self.n_anomalies else ""
         return f"{self.n_anomalies:,} anomal{'y' if self.n_anomalies == 1 else 'ies'} ({what}){worst}"
 
     @property

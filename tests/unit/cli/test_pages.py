@@ -126,7 +126,7 @@ def test_rows_are_called_by_their_names(detection: Detection) -> None:
     console = console_of(80)
     show_detection(console, detection, 20)
     page = console.file.getvalue()
-    assert "name  score" in page
+    assert "name  x limit" in page
     assert "400 rows learned from, 6 features\n2 rules that normal rows obey\n" in page
     for rule in detection.rules:
         assert str(rule) in page
