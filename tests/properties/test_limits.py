@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from aspca.judging.scores import SCORES, score_variances, score_weights
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
@@ -17,6 +16,8 @@ from aspca.judging.limits import (
     rule_limits,
     score_limit,
 )
+from aspca.judging.metric import score_variances, score_weights
+from aspca.settings import SCORES
 
 MANY = settings(max_examples=100, deadline=None, derandomize=True)
 SEEDS = st.integers(0, 2**32 - 1)
@@ -27,7 +28,7 @@ VALUES = arrays(np.float64, st.integers(1, 60), elements=st.floats(0.0, 1e6).map
 
 @st.composite
 def projections(draw) -> np.ndarray:
-    """Projections (n, d) of rows whose spreads differ by a factor of 200 at most: the floor is far below."""
+    """Projections (n, d) of rows whose spreads differ by a factor of 200 at most."""
     d, n = draw(st.integers(1, 5)), draw(st.integers(20, 60))
     rng = np.random.default_rng(draw(SEEDS))
     Y = rng.normal(size=(n, d)) @ (np.eye(d) + 0.4 * rng.normal(size=(d, d))) * rng.uniform(0.1, 1.0, size=d)
@@ -36,9 +37,13 @@ def projections(draw) -> np.ndarray:
     return Y
 
 
+def weights_of(kind: str, projected: np.ndarray, unresolved: float = 0.0) -> np.ndarray:
+    least = np.full(len(projected), unresolved)
+    return score_weights(kind, projected, np.maximum(np.diag(projected), least), least)
+
+
 def scores_of(kind: str, Y: np.ndarray) -> np.ndarray:
-    d = Y.shape[1]
-    return np.square(Y @ score_weights(kind, Y.T @ Y / len(Y), np.zeros(d), 0.0)).sum(axis=1)
+    return np.square(Y @ weights_of(kind, Y.T @ Y / len(Y))).sum(axis=1)
 
 
 @MANY
@@ -50,12 +55,12 @@ def test_weights_are_finite_and_scores_never_negative(kind, d, seed, unresolved)
     mixing[:, rng.integers(d)] *= rng.integers(2)
     mixing[:, 0] = mixing[:, -1]
     projected, floor = mixing.T @ mixing, np.full(d, unresolved)
-    W = score_weights(kind, projected, floor, 0.0)
+    W = weights_of(kind, projected, unresolved)
     assert np.isfinite(W).all()
     terms = np.square(rng.normal(size=(20, d)) @ W)
     assert (terms >= 0).all()
     assert np.isfinite(terms).all()
-    variances, own = score_variances(W, projected, floor), np.maximum(np.diag(W @ projected @ W), 0.0)
+    variances, own = score_variances(W, projected, floor), np.maximum(np.diag(W.T @ projected @ W), 0.0)
     assert (np.r_[variances, own] >= 0).all()
     # On average over training rows a rule counts one unit, or less where its spread is below the floor.
     if kind != "spe":
@@ -90,7 +95,7 @@ def test_mixing_rules_changes_no_whitened_score(Y, seed) -> None:
 @given(projections(), SEEDS)
 def test_rotating_rules_changes_no_squared_prediction_error(Y, seed) -> None:
     rotation = np.linalg.qr(np.random.default_rng(seed).normal(size=(Y.shape[1],) * 2))[0]
-    for kind in ("spe", "whitened"):
+    for kind in ("spe", "whitened", "complete"):
         assert scores_of(kind, Y @ rotation) == pytest.approx(scores_of(kind, Y), rel=1e-8, abs=1e-10)
 
 
@@ -98,9 +103,8 @@ def test_rotating_rules_changes_no_squared_prediction_error(Y, seed) -> None:
 @given(projections(), KINDS, SEEDS)
 def test_the_order_of_rules_does_not_matter(Y, kind, seed) -> None:
     order = np.random.default_rng(seed).permutation(Y.shape[1])
-    projected, none = Y.T @ Y / len(Y), np.zeros(Y.shape[1])
-    W = score_weights(kind, projected, none, 0.0)
-    moved = score_weights(kind, projected[np.ix_(order, order)], none, 0.0)
+    projected = Y.T @ Y / len(Y)
+    W, moved = weights_of(kind, projected), weights_of(kind, projected[np.ix_(order, order)])
     assert moved == pytest.approx(W[np.ix_(order, order)], rel=1e-8, abs=1e-9)
     # Each rule keeps its own contribution.
     assert np.square(Y[:, order] @ moved) == pytest.approx(np.square(Y @ W)[:, order], rel=1e-7, abs=1e-9)

@@ -106,8 +106,9 @@ class FeatureSplit:
         beyond = np.minimum(np.linalg.norm(rest, axis=1, keepdims=True), 1e70) ** 2
         beyond /= _TOLERATED * max(weighted.shape[1], 1)
         one = 1.0 / (1.0 + beyond * beyond)
-        # A row without any gain has nothing to share.
-        alone *= one / alone.sum(axis=1, keepdims=True)
+        # What no direction sees cannot be what moved: a value that is missing, a feature of no rule.
+        alone *= self._units.any(axis=1)
+        alone *= one / _positive(alone.sum(axis=1, keepdims=True))
         relative *= (1.0 - one) / _positive(relative.sum(axis=1, keepdims=True))
         alone += relative
         return alone, steps * steps, rest

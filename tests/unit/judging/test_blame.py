@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import twins
+import zoo
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -11,39 +13,40 @@ from aspca import ASPCA
 from aspca.judging.blame import FeatureSplit
 
 
-def slow_twin(B: np.ndarray, typical: float, x: np.ndarray) -> np.ndarray:
-    """One row, by the words of the module."""
-    p, d = B.shape
-    z = x @ B
-    removed = [float(z @ b) ** 2 / (b @ b) if b.any() else 0.0 for b in B]
-    tame = [float(z @ b) ** 2 / (b @ b + 1 / typical) for b in B]
-    best = int(np.argmax(tame))
-    weights = np.array([abs(x[j]) * (tame[j] / tame[best]) ** 4 for j in range(p)])
-    parts = removed[best] * weights / weights.sum()
-    rest = z - (z @ B[best]) / (B[best] @ B[best]) * B[best]
-    for i in range(d):
-        terms = np.abs(x * B[:, i])
-        parts = parts + rest[i] ** 2 * terms / terms.sum()
-    return parts
-
-
 @settings(max_examples=60, deadline=None)
-@given(st.integers(0, 10**6), st.integers(2, 7), st.data())
-def test_the_split_is_what_its_definition_says(seed: int, p: int, data: st.DataObject) -> None:
+@given(st.integers(0, 10**6), st.integers(2, 7), st.floats(-2, 2), st.data())
+def test_the_split_is_what_its_definition_says(seed: int, p: int, size: float, data: st.DataObject) -> None:
     rng = np.random.default_rng(seed)
     d = data.draw(st.integers(1, p))
     B = np.linalg.qr(rng.normal(size=(p, d)))[0] * 10.0 ** rng.uniform(-2, 2, size=d)
     B[rng.random(size=(p, d)) < 0.3] = 0.0
     B[0] = rng.normal(size=d)
     B[rng.integers(p, size=d), np.arange(d)] += 1.0
-    typical = float(10.0 ** rng.uniform(-3, 1))
-    X = rng.normal(size=(5, p))
-    split = FeatureSplit(B, typical)(X, X @ B)
+    X = 10.0**size * rng.normal(size=(5, p))
+    split = FeatureSplit(B)(X, X @ B)
     assert (split >= 0).all()
     scores = np.square(X @ B).sum(axis=1)
     assert np.abs(split.sum(axis=1) - scores).max() <= 1e-12 * scores.max()
     for row in range(5):
-        assert split[row] == pytest.approx(slow_twin(B, typical, X[row]), rel=1e-8, abs=1e-10 * scores[row])
+        assert split[row] == pytest.approx(twins.blame(B, X[row]), rel=1e-8, abs=1e-10 * scores[row])
+
+
+@pytest.mark.parametrize("alarm", ["total", "any"])
+@pytest.mark.parametrize("scaling", ["standard", "maxabs", "none"])
+def test_a_models_split_is_that_of_the_whole_covariance(alarm: str, scaling: str) -> None:
+    """From the data alone: eigenvectors of the scaled covariance over the roots of their variances, up to a factor."""
+    X = zoo.well_conditioned(500, 6, 3, tight=2)
+    model = ASPCA(scaling=scaling, alarm=alarm).fit(X)
+    assert len(model.rules_) == 2
+    rows = X[:60].copy()
+    rows[np.arange(40), np.arange(40) % 6] += np.geomspace(0.1, 10.0, 40)
+    why = model.explain(rows)
+    units = (X - X.mean(axis=0)) / model.scale_
+    values, vectors = np.linalg.eigh(units.T @ units / len(X))
+    for row, x in enumerate((rows - X.mean(axis=0)) / model.scale_):
+        split = twins.blame(vectors / np.sqrt(values), x)
+        expected = split * (why.scores[row] / split.sum())
+        assert why.feature_contributions[row] == pytest.approx(expected, rel=1e-6, abs=1e-7 * why.scores[row])
 
 
 def test_one_feature_that_breaks_two_rules_is_blamed_for_both() -> None:
@@ -58,7 +61,7 @@ def test_one_feature_that_breaks_two_rules_is_blamed_for_both() -> None:
     split = model.explain(row).feature_contributions[0]
     assert split.argmax() == 0
     assert split[0] >= 0.9 * split.sum()
-    # Within one rule no feature can be told from the others but by its distance from the mean.
+    # Within one rule no feature can be told from the others but by how usual the row would be without the move.
     row = X[[7]].copy()
     row[0, 2] += 0.5
     split = model.explain(row).feature_contributions[0]
@@ -67,9 +70,9 @@ def test_one_feature_that_breaks_two_rules_is_blamed_for_both() -> None:
 
 
 def test_a_row_at_the_mean_and_a_model_without_variance_have_nothing_to_split() -> None:
-    split = FeatureSplit(np.eye(3)[:, :2], 1.0)
+    split = FeatureSplit(np.eye(3)[:, :2])
     assert split(np.zeros((1, 3)), np.zeros((1, 2))).tolist() == [[0.0, 0.0, 0.0]]
-    still = FeatureSplit(np.zeros((3, 2)), 0.0)
+    still = FeatureSplit(np.zeros((3, 2)))
     assert still(np.ones((1, 3)), np.zeros((1, 2))).tolist() == [[0.0, 0.0, 0.0]]
 
 
@@ -77,6 +80,6 @@ def test_huge_and_tiny_rows_do_not_overflow() -> None:
     B = np.array([[1.0, 0.0], [-1.0, 1e-3], [0.0, 1.0]])
     for size in (1e-150, 1e-30, 1e30, 1e70):
         X = size * np.array([[1.0, 2.0, -1.0]])
-        split = FeatureSplit(B, 1.0)(X, X @ B)
+        split = FeatureSplit(B)(X, X @ B)
         assert np.isfinite(split).all()
         assert split.sum() == pytest.approx(np.square(X @ B).sum(), rel=1e-12)

@@ -15,10 +15,11 @@ DATA = load_synthetic()
 PLANTED = np.flatnonzero(DATA.labels)
 
 
-@pytest.fixture(scope="module")
-def explanation() -> Explanation:
+@pytest.fixture(scope="module", params=["whitened", "complete", "spe"])
+def explanation(request: pytest.FixtureRequest) -> Explanation:
     table = pd.DataFrame(DATA.data, columns=DATA.feature_names)
-    return ASPCA(n_components=4, alpha=10 / len(table), scaling="none", level=0.99).fit(table).explain(table)
+    model = ASPCA(n_components=4, alpha=10 / len(table), scaling="none", score=request.param, level=0.99, alarm="total")
+    return model.fit(table).explain(table)
 
 
 def test_groups_part_the_anomalies_and_count_labels(explanation: Explanation) -> None:
@@ -28,9 +29,11 @@ def test_groups_part_the_anomalies_and_count_labels(explanation: Explanation) ->
     for group in groups:
         assert {explanation.signatures[row] for row in group.rows} == {group.signature}
         assert group.typical in group.rows
-        assert group.shares.sum() == pytest.approx(1.0, abs=1e-12)
+        score = explanation.scores[group.rows].sum()
+        # What the rules leave to one lies outside of them.
+        assert group.shares.sum() + explanation.outside[group.rows].sum() / score == pytest.approx(1.0, abs=1e-12)
         total = explanation.rule_contributions[group.rows].sum(axis=0)
-        assert np.abs(group.shares - total / total.sum()).max() <= 1e-12
+        assert np.abs(group.shares - total / score).max() <= 1e-12
         # On these data a signature is always of one kind.
         assert group.labels == {DATA.kinds[group.rows[0]]: group.count}
 

@@ -34,7 +34,7 @@ def test_scores_follow_the_formula(d: int) -> None:
     V, Z = rules(6, d), rows(200, 6)
     S = Z.T @ Z / 200
     model = hotelling(V, S, 200)
-    assert (model.rank, model.left_out) == (6 - d, 0)
+    assert model.rank == 6 - d
     assert model.score(Z) == pytest.approx(twin(V, S, Z), rel=1e-9)
     # Its mean over the training rows is the rank; the rules and T2 never look in the same direction.
     assert model.score(Z).mean() == pytest.approx(6 - d, rel=1e-10)
@@ -55,32 +55,38 @@ def test_units_do_not_matter_where_there_are_no_rules() -> None:
     )
 
 
-def test_directions_without_variance_are_left_out() -> None:
+def test_directions_without_variance_count_unless_told_otherwise() -> None:
     """A constant feature, an exact dependence, and fewer rows than features."""
     Z = rows(100, 6)
     Z[:, 2] = 0.0
     Z[:, 5] = Z[:, 0] - 3 * Z[:, 1]
     S, V = Z.T @ Z / 100, np.eye(6)[:, [3]]
-    model = hotelling(V, S, 100)
-    assert (model.rank, model.left_out) == (3, 2)
-    assert model.score(Z) == pytest.approx(twin(V, S, Z), rel=1e-8)
-    # Along them a row moves unseen, and no score is infinite.
+    free, strict = hotelling(V, S, 100, still=False), hotelling(V, S, 100)
+    assert (free.rank, strict.rank) == (3, 5)
+    assert free.score(Z) == pytest.approx(twin(V, S, Z), rel=1e-8)
+    # Rows that stay where all others were are as far out either way, but for rounding.
+    assert strict.score(Z) == pytest.approx(free.score(Z), rel=1e-2)
+    # Along such directions a row moves unseen by one, and by nothing but rounding unseen by the other.
     moved = Z + 1e3 * np.eye(6)[2] + 1e3 * np.array([-1.0, 3.0, 0.0, 0.0, 0.0, 1.0])
-    assert model.score(moved) == pytest.approx(model.score(Z), rel=1e-6)
+    assert free.score(moved) == pytest.approx(free.score(Z), rel=1e-6)
+    assert strict.score(Z + 1e-5 * np.eye(6)[2]).min() > strict.limit(1 - 1e-9).value
     few = rows(4, 9)
-    narrow = hotelling(rules(9, 2), few.T @ few / 4, 4)
-    assert (narrow.rank, narrow.left_out) == (3, 4)
+    narrow = hotelling(rules(9, 2), few.T @ few / 4, 4, still=False)
+    assert narrow.rank == 3
     assert narrow.limit(0.99).value == np.inf
 
 
 def test_nothing_left_to_look_at() -> None:
     Z = rows(50, 3)
     for V, S in ((np.eye(3), Z.T @ Z / 50), (np.eye(3)[:, :1], np.zeros((3, 3)))):
-        model = hotelling(V, S, 50)
+        model = hotelling(V, S, 50, still=False)
         assert model.rank == 0
         assert model.score(Z).tolist() == [0.0] * 50
         # Nobody lies above the limit.
         assert model.limit(0.99).value == 0.0
+    # Where nothing varied at all there is no unit but one.
+    still = hotelling(np.eye(3)[:, :1], np.zeros((3, 3)), 50)
+    assert still.score(Z) == pytest.approx(np.square(Z[:, 1:]).sum(axis=1), rel=1e-12)
 
 
 @pytest.mark.parametrize("n", [12, 40, 400])

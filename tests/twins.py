@@ -1,0 +1,101 @@
+"""Slow, obvious twins of what judges rows: each is the definition written down, one row at a time."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import numpy as np
+from scipy.stats import f as f_law
+
+from aspca.judging.model import Model
+
+
+def mahalanobis(rows: np.ndarray, covariance: np.ndarray) -> np.ndarray:
+    """x' C^-1 x of centred rows (n, p)."""
+    inverse = np.linalg.inv(covariance)
+    return np.array([float(x @ inverse @ x) for x in rows])
+
+
+def covariance_of(rows: np.ndarray) -> np.ndarray:
+    """Mean over n of (x - mean)(x - mean)'."""
+    off = rows - rows.mean(axis=0)
+    return off.T @ off / len(rows)
+
+
+def f_limit(level: float, directions: int, n_rows: float, freedom: float) -> float:
+    """The `level` quantile of a new Gaussian row's distance in so many directions."""
+    return directions * (n_rows + 1.0) / freedom * float(f_law.ppf(level, directions, freedom))
+
+
+def outside_part(squares: float, limit: float, share: float) -> float:
+    """By its share up to the limit, in full beyond."""
+    return share * squares if squares <= limit else share * limit + (squares - limit)
+
+
+def score_of_whole_row(
+    x: np.ndarray, covariance: np.ndarray, rules: np.ndarray, n_rows: float, level: float
+) -> tuple[float, float]:
+    """The parts of the complete score of a scaled centred row inside and outside rules (p, m), none of them exact."""
+    p, m = rules.shape
+    y = x @ rules
+    inside = float(y @ np.linalg.inv(rules.T @ covariance @ rules) @ y) if m else 0.0
+    if m == p:
+        return inside, 0.0
+    everything = float(x @ np.linalg.inv(covariance) @ x)
+    r = p - m
+    limit = f_limit(level, r, n_rows, n_rows - r)
+    return inside, outside_part(everything - inside, limit, r / p)
+
+
+def rule_shares(squares: np.ndarray) -> np.ndarray:
+    """What each rule's square c counts for among others (m,): c (c / (c + 9))^2, as a share."""
+    counted = np.array([c * (c / (c + 9.0)) ** 2 for c in squares])
+    return counted / counted.sum()
+
+
+def lifted(score: float, deviations: np.ndarray, limits: np.ndarray, threshold: float) -> float:
+    """No less than the worst broken rule asks for; what is not known breaks nothing."""
+    excess = [y * y / limit for y, limit in zip(deviations, limits, strict=True) if y * y > limit]
+    return max(score, threshold * max(excess)) if excess else score
+
+
+def blame(B: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """The score |x B|^2 of one row split over its features, by the words of `judging.blame`."""
+    p, d = B.shape
+    z = x @ B
+    gains = np.array([float(z @ b) ** 2 / float(b @ b) if b.any() else 0.0 for b in B])
+    best = int(np.argmax(gains))
+    g = float(gains[best])
+    if g == 0.0:
+        return np.zeros(p)
+    left = z - float(z @ B[best]) / float(B[best] @ B[best]) * B[best]
+    r = float(left @ left)
+    # What no direction sees cannot be what moved.
+    one_moved = np.exp((gains - g) / 2.0) * B.any(axis=1)
+    several_moved = (gains / g) ** 4
+    phi = 1.0 / (1.0 + (r / (3.0 * d)) ** 2)
+    shares = phi * one_moved / one_moved.sum() + (1.0 - phi) * several_moved / several_moved.sum()
+    parts, chance = np.zeros(p), 0.0
+    for i in range(d):
+        square = float(left[i] ** 2)
+        stands_out = square * (square / (square + 6.0)) ** 2
+        chance += square - stands_out
+        terms = np.abs(x * B[:, i])
+        if terms.any():
+            parts = parts + stands_out * terms / terms.sum()
+    return parts + (g + chance) * shares
+
+
+def decimals_of(values: list[float]) -> int:
+    """The decimals of the longest of the numbers as Python prints them; 16 beyond six."""
+    most = 0
+    for value in values:
+        exponent = Decimal(repr(value)).normalize().as_tuple().exponent
+        assert isinstance(exponent, int)
+        most = max(most, -exponent)
+    return most if most <= 6 else 16
+
+
+def scaled(model: Model, X: np.ndarray) -> np.ndarray:
+    """Rows centred and scaled, the plain way."""
+    return (X - model.space.mean) / model.space.scale
