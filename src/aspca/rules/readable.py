@@ -190,7 +190,3 @@ def _levels(variances: Floats, exact: int, q: int) -> list[int]:
         if rise[k] >= _GAP and sum(ends) + k + 1 <= max(d, _MOST_LOADINGS // q):
             ends.append(int(k) + 1)
     return [*sorted(ends), d]
-
-
-# The name under which `rules.table` asks for them.
-canonical_loadings = readable_loadings
