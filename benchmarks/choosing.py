@@ -1,33 +1,29 @@
 """What "auto" could mean: ways to choose the number of rules and alpha, side by side on both benchmarks' data.
 
-    python benchmarks/choosing.py [--seeds 3] [--json]
+    python benchmarks/choosing.py [--seeds 3] [--json FILE]
     python benchmarks/choosing.py --part breast     # what alpha does to rules of Breast-Cancer: terms shown, AUC
     python benchmarks/choosing.py --part wide       # p = 100: a certified sparse sequence beside rotated PCA
 
 Each way is a function of the covariance of the scaled columns and the number of rows (parametric draws have a fixed
-seed). All else are ASPCA's defaults. Planted rules (`planted.py`; p = 10 and 30, noise 0.01 and 0.05, free features
-driven by common factors for 0.3 or 0.9 of their variance): how often the number is right, how far off it is on average,
-AUC, share of the planted rules among the canonical ones. Servers (`causes.py`): AUC, average precision, HitRate@150 %,
-NDCG, means over files, ASD then SMD.
+seed). All else are ASPCA's defaults. Planted rules (`library.planted`; p = 10 and 30, noise 0.01 and 0.05, free
+features driven by common factors for 0.3 or 0.9 of their variance): how often the number is right, how far off it is
+on average, AUC, share of the planted rules among `rules_`, and features of a rule. Servers (`library.servers`): AUC,
+average precision, HitRate@150 %, NDCG, means over files, ASD then SMD; `--no-servers` leaves them out.
 """
 
 from __future__ import annotations
 
-import os
-
-for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
-    os.environ[variable] = "1"
-
 import argparse
-import json
-import time
 from collections.abc import Callable
 
-import causes
-import interpretation
 import numpy as np
-from planted import Floats, planted
-from rivals import ours
+from library import servers
+from library.labelled import Floats
+from library.measures import matched
+from library.planted import planted
+from library.report import Report, Row, add_json
+from library.rivals import ours
+from library.timing import timed
 from sklearn.metrics import roc_auc_score
 
 from aspca import ASPCA
@@ -135,38 +131,31 @@ def on_planted(way: Way, multiple: float | None, common: float, seeds: int) -> d
         for noise in (0.01, 0.05):
             for seed in range(seeds):
                 data = planted(p, noise, seed, common=common)
-                model = ASPCA(**settings(data.train, way, multiple)).fit(data.train)
+                fitted = ours(**settings(data.train, way, multiple))(data.train)
+                model, directions = fitted.model, fitted.directions
+                assert model is not None
+                assert directions is not None
                 right.append(model.n_components_ == len(data.rules))
                 off.append(abs(model.n_components_ - len(data.rules)))
-                auc.append(roc_auc_score(data.labels, -model.score_samples(data.test)))
-                found.append(interpretation.matched(data.directions, canonical_of(model))[0])
-                size.append(np.mean([len(rule.equation.coefficients.nonzero()[0]) for rule in model.rules_]))
+                auc.append(roc_auc_score(data.labels, fitted.score(data.test)))
+                found.append(matched(data.directions, directions)[0])
+                size.append(np.mean([len(rule.features) for rule in model.rules_]))
     return {
         "right": float(np.mean(right)),
         "off by": float(np.mean(off)),
         "AUC": float(np.mean(auc)),
-        "canonical": float(np.mean(found)),
+        "rules": float(np.mean(found)),
         "features/rule": float(np.mean(size)),
     }
 
 
-def canonical_of(model: ASPCA) -> Floats:
-    """Canonical rules as directions of the standardised space (p, d)."""
-    deviations = np.sqrt(np.diag(model.covariance_)) * model.scale_
-    vectors = np.zeros((model.n_features_in_, len(model.canonical_rules_)))
-    for column, rule in enumerate(model.canonical_rules_):
-        used = [int(name[1:]) for name in rule.features]
-        vectors[used, column] = rule.coefficients * deviations[used]
-    return vectors / np.linalg.norm(vectors, axis=0)
-
-
 def on_servers(way: Way, multiple: float | None) -> dict[str, float]:
     families: dict[str, list[list[float]]] = {}
-    for path in causes.files_of([]):
-        file = causes.File.load(path)
-        measured = causes.measure(file, ours(**settings(file.train, way, multiple))(file.train))
+    for path in servers.files_of([]):
+        file = servers.File.load(path)
+        measured = servers.measure(file, ours(**settings(file.train, way, multiple))(file.train))
         line = [measured.auc, measured.ap, measured.hit150, measured.ndcg]
-        families.setdefault(causes.family_of(file.name), []).append(line)
+        families.setdefault(servers.family_of(file.name), []).append(line)
     titles = ("AUC", "AP", "Hit@150%", "NDCG")
     return {
         f"{family} {title}": float(value)
@@ -175,16 +164,24 @@ def on_servers(way: Way, multiple: float | None) -> dict[str, float]:
     }
 
 
-def breast_cancer() -> None:
+def breast_cancer(report: Report) -> None:
     data = load_breast_cancer()
+    rows: list[Row] = []
     for multiple in ALPHAS:
         model = ASPCA(**settings(data.data, below(0.3), multiple)).fit(data.data)
-        terms = np.mean([np.count_nonzero(rule.equation.coefficients) for rule in model.rules_])
-        auc = roc_auc_score(data.labels, -model.score_samples(data.data))
-        print(f"alpha x {multiple:g}: {terms:.1f} terms per rule, AUC {auc:.3f}", flush=True)
+        rows.append(
+            {
+                "alpha": f"x {multiple:g}",
+                "features per rule": float(np.mean([len(rule.features) for rule in model.rules_])),
+                "per component": float((model.components_ != 0).sum(axis=1).mean()),
+                "AUC": float(roc_auc_score(data.labels, -model.score_samples(data.data))),
+            }
+        )
+    report.table("Breast-Cancer", rows, digits={"features per rule": 1, "per component": 1})
 
 
-def wide() -> None:
+def wide(report: Report) -> None:
+    rows: list[Row] = []
     for noise in (0.05, 0.01):
         data = planted(100, noise, 0)
         covariance = ASPCA(n_components=1, alpha=0.0, variant="B").fit(data.train).covariance_
@@ -196,42 +193,41 @@ def wide() -> None:
             ("tol 1e-4", {"alpha": alpha, "tol": 1e-4}),
             ("tol 1e-6", {"alpha": alpha}),
         ):
-            begin = time.perf_counter()
-            model = ASPCA(**options).fit(data.train)
-            seconds = time.perf_counter() - begin
-            auc = roc_auc_score(data.labels, -model.score_samples(data.test))
-            print(f"noise {noise}, {d} rules, {name}: {seconds:.1f} s, AUC {auc:.3f}", flush=True)
+            model, seconds = timed(lambda options=options, data=data: ASPCA(**options).fit(data.train))
+            auc = float(roc_auc_score(data.labels, -model.score_samples(data.test)))
+            rows.append({"": f"noise {noise}, {d} rules, {name}", "seconds": seconds, "AUC": auc})
+    report.table("p = 100, planted rules", rows, digits={"seconds": 1})
+
+
+def ways(report: Report, seeds: int, with_servers: bool) -> None:
+    lines = [(name, way, None) for name, way in WAYS.items()]
+    lines += [(f"below 0.3, alpha x {multiple:g}", below(0.3), multiple) for multiple in ALPHAS]
+    rows: list[Row] = []
+    for name, way, multiple in lines:
+        row: dict[str, float | str] = {"way": name}
+        for common in (0.3, 0.9):
+            figures = on_planted(way, multiple, common, seeds)
+            row |= {f"{common:g} {title}": value for title, value in figures.items()}
+        if with_servers:
+            row |= on_servers(way, multiple)
+        rows.append(row)
+    report.table(f"Ways to choose, {seeds} seeds", rows)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--json", action="store_true")
     parser.add_argument("--part", choices=("ways", "breast", "wide"), default="ways")
-    given = parser.parse_args()
-    if given.part != "ways":
-        breast_cancer() if given.part == "breast" else wide()
-        return
-    lines = [(name, way, None) for name, way in WAYS.items()]
-    lines += [(f"below 0.3, alpha x {multiple:g}", below(0.3), multiple) for multiple in ALPHAS]
-    results: dict[str, dict[str, float]] = {}
-    for name, way, multiple in lines:
-        row = {}
-        for common in (0.3, 0.9):
-            figures = on_planted(way, multiple, common, given.seeds)
-            row |= {f"{common:g} {title}": value for title, value in figures.items()}
-        try:
-            row |= on_servers(way, multiple)
-        except FileNotFoundError as error:
-            row["servers"] = float("nan")
-            print(error)
-        results[name] = row
-        if not given.json:
-            if len(results) == 1:
-                print("| way | " + " | ".join(row) + " |\n|" + "---|" * (len(row) + 1))
-            print(f"| {name} | " + " | ".join(f"{value:.3f}" for value in row.values()) + " |", flush=True)
-    if given.json:
-        print(json.dumps(results, indent=2))
+    parser.add_argument("--no-servers", action="store_true", help="planted rules only")
+    add_json(parser)
+    options = parser.parse_args()
+    with Report(options.json) as report:
+        if options.part == "breast":
+            breast_cancer(report)
+        elif options.part == "wide":
+            wide(report)
+        else:
+            ways(report, options.seeds, not options.no_servers)
 
 
 if __name__ == "__main__":

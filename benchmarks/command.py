@@ -1,4 +1,6 @@
-"""What the command costs: python benchmarks/command.py [--rows N ...] [--runs K] [--json]
+"""What the command costs, in time beside DuckDB and in memory.
+
+    python benchmarks/command.py [--rows N ...] [--runs K] [--json FILE]
 
 A file of N x 41 cells (1 and 3 million rows) is written to a temporary folder. `aspca detect` on it is measured beside
 DuckDB, which reads the file with its own detection of types and sums every column, and `aspca score` of 1,000 rows
@@ -10,7 +12,6 @@ command imports.
 from __future__ import annotations
 
 import argparse
-import json
 import subprocess
 import sys
 import tempfile
@@ -19,6 +20,7 @@ from pathlib import Path
 
 import duckdb
 import numpy as np
+from library.report import Goal, Report, Row, add_json
 
 P = 41
 PART = 100_000
@@ -33,9 +35,8 @@ file.execute("SELECT sum(COLUMNS(*)) FROM read_csv(?)", [sys.argv[1]]).fetchall(
 # All that `aspca detect` loads, and nothing done with it.
 IMPORTS = """
 import duckdb, typer, rich.console
-import aspca.cli.app, aspca.cli.detect, aspca.cli.reading, aspca.cli.pages, aspca.cli.talk
-import aspca.engines.source, aspca.jobs.columns, aspca.jobs.detection, aspca.jobs.fitting, aspca.outputs.folder
-import aspca.jobs.settings
+import aspca.cli.app, aspca.cli.detect, aspca.cli.pages, aspca.cli.talk
+import aspca.engines.source, aspca.jobs.detection, aspca.jobs.fitting, aspca.outputs.folder
 """
 # A process begins with the peak of its parent, so the parent must be a small one.
 LAUNCHER = """
@@ -47,6 +48,7 @@ _, status, usage = os.wait4(child, 0)
 print(time.perf_counter() - begin, usage.ru_maxrss)
 sys.exit(os.waitstatus_to_exitcode(status))
 """
+SECONDS = ("DuckDB, s", "detect, s", "times")
 START = "import numpy, duckdb, typer"
 
 
@@ -104,7 +106,7 @@ def fastest(runs: int, *commands: tuple[str, ...]) -> list[Cost]:
     return [Cost(min(one.seconds for one in of), max(one.memory for one in of)) for of in zip(*taken, strict=True)]
 
 
-def measure(rows: int, runs: int, folder: Path) -> dict[str, object]:
+def measure(rows: int, runs: int, folder: Path) -> Row:
     path, out = folder / f"{rows}.csv", folder / "out"
     write_table(path, rows)
     detect = ("-m", "aspca", "detect", str(path), "--output", str(out), "--quiet")
@@ -112,56 +114,43 @@ def measure(rows: int, runs: int, folder: Path) -> dict[str, object]:
     size = path.stat().st_size / 1e6
     path.unlink()
     return {
-        "rows": rows,
+        "rows": f"{rows:,}",
         "file, MB": round(size),
-        "DuckDB, s": round(theirs.seconds, 2),
-        "detect, s": round(ours.seconds, 2),
-        "times": round(ours.seconds / theirs.seconds, 2),
+        "DuckDB, s": theirs.seconds,
+        "detect, s": ours.seconds,
+        "times": Goal(ours.seconds / theirs.seconds, most=MOST_TIMES),
         "DuckDB, MB": round(theirs.memory),
         "detect, MB": round(ours.memory),
-        "beyond imports, MB": round(ours.memory - empty.memory),
+        "beyond imports, MB": Goal(ours.memory - empty.memory, most=MOST_MEMORY),
     }
 
 
-def measure_score(runs: int, folder: Path) -> dict[str, object]:
+def measure_score(runs: int, folder: Path) -> Row:
     path, out = folder / "1000.csv", folder / "small"
     write_table(path, 1000)
     cost_of("-m", "aspca", "detect", str(path), "--output", str(out), "--quiet")
     score = ("-m", "aspca", "score", str(path), "--model", str(out / "model.json"), "--quiet")
     theirs, ours = fastest(max(runs, 5), ("-c", START), score)
     return {
-        "rows": 1000,
-        "imports, s": round(theirs.seconds, 3),
-        "score, s": round(ours.seconds, 3),
-        "times": round(ours.seconds / theirs.seconds, 2),
+        "rows": "1,000",
+        "imports, s": theirs.seconds,
+        "score, s": ours.seconds,
+        "times": ours.seconds / theirs.seconds,
     }
 
 
-def shown(lines: list[dict[str, object]]) -> None:
-    print("| " + " | ".join(lines[0]) + " |")
-    print("|---:" * len(lines[0]) + "|")
-    for line in lines:
-        print(
-            "| " + " | ".join(f"{value:,}" if isinstance(value, int) else str(value) for value in line.values()) + " |"
-        )
-
-
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, nargs="+", default=[1_000_000, 3_000_000])
     parser.add_argument("--runs", type=int, default=3)
-    parser.add_argument("--json", action="store_true")
-    given = parser.parse_args()
+    add_json(parser)
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        detect = [measure(rows, given.runs, Path(folder)) for rows in given.rows]
-        score = measure_score(given.runs, Path(folder))
-    if given.json:
-        print(json.dumps({"detect": detect, "score": score}, indent=2))
-        return
-    print(f"aspca detect, {P} columns (goals: {MOST_TIMES:g} times, {MOST_MEMORY} MB, and no growth with rows)\n")
-    shown(detect)
-    print("\naspca score\n")
-    shown([score])
+        detect = [measure(rows, options.runs, Path(folder)) for rows in options.rows]
+        score = measure_score(options.runs, Path(folder))
+    with Report(options.json) as report:
+        report.table(f"aspca detect, {P} columns", detect, digits={"beyond imports, MB": 0} | dict.fromkeys(SECONDS, 2))
+        report.table("aspca score", [score])
 
 
 if __name__ == "__main__":

@@ -4,10 +4,11 @@
     python benchmarks/robustness.py --part rows --p 10 --seeds 20
     python benchmarks/robustness.py --json result.json
 
-**Anomalies in the training rows.** Data of `planted.py`; a share of the 2000 training rows has one feature changed:
-*inside*, its value taken from another row, as in the test rows; or *gross*, ten standard deviations off. Test rows are
-never touched. AUC, top 1 and rules as in `interpretation.py` (rules: of ASPCA the canonical ones, of peers the
-directions). *Trimmed*: scored, the tenth of the training rows that scores highest left out, fitted again; two rounds.
+**Anomalies in the training rows.** Data of `library.planted`; a share of the 2000 training rows has one feature
+changed: *inside*, its value taken from another row, as in the test rows; or *gross*, ten standard deviations off. Test
+rows are never touched. AUC; *rules*, the share of the planted rules among the directions; *top 1*, how often the moved
+feature has the largest contribution, over the anomalies that are found. *Trimmed*: scored, the tenth of the training
+rows that scores highest left out, fitted again; two rounds.
 
 **Few rows.** Tables of n rows and p features: *planted* rules; *noise*, independent Gaussian columns; *successive*, the
 same with each value 0.9 times the one before plus noise. No rule holds in the last two. Every rule is then measured
@@ -17,24 +18,25 @@ on 20,000 new rows, which gives two truths:
     wide    on new rows its spread is over twice the promised one: what `Rule.looks_like_chance` claims to tell
 A rule of one term is empty by that measure, unless its feature varies less on new rows. Two calls: *expected*,
 `looks_like_chance` after the fit, from moments alone; *measured*, after `check_rules` with as many new rows as were
-fitted (for canonical rules, which `check_rules` leaves as they are, the same measure is taken here). Pairs of figures
-are expected / measured; a dash: no such rule in any table. *Other*: rules that are none of the planted ones; of
-`rules_` most are combinations of those, since orthogonality forbids the rest. *Others called*: of rules that are not
-wide, those called chance.
+fitted. Pairs of figures are expected / measured; a dash: no such rule in any table. *Other*: rules that are none of the
+planted ones. *Others called*: of rules that are not wide, those called chance. *Flagged*: share of the new rows that
+are flagged, with the default level of 97.5 %.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
+import warnings
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
-from pathlib import Path
+from dataclasses import dataclass, replace
 
 import numpy as np
-from interpretation import DENSE, Figures, Fit, figures, matched, mean_of, ours, peer
-from planted import Floats, Ints, Planted, planted
-from rivals import RIVALS, Fitted, Spectrum
+from library.labelled import Floats, Ints
+from library.measures import detected, matched, top_one
+from library.planted import Planted, planted
+from library.report import Cell, Report, Row, add_json
+from library.rivals import QUICK, Fitted, Rival, Spectrum, ours
+from sklearn.metrics import roc_auc_score
 
 from aspca import ASPCA
 from aspca.rules.rule import Rule
@@ -48,18 +50,9 @@ NEW_ROWS = 20_000
 EMPTY, WIDE = 0.3, 2.0
 # How much of a value the next one keeps.
 KEPT = 0.9
-PEERS = ("z-scores", "varimax", *DENSE)
+PEERS = ("z-scores", "PCA residual", "Mahalanobis 1e-04", "minor components", "varimax")
 
 # ---- anomalies in the training rows
-
-
-@dataclass(frozen=True)
-class Spoilt:
-    """One method on one spoilt table."""
-
-    kind: str
-    share: float
-    figures: Figures
 
 
 def spoilt(data: Planted, kind: str, share: float, seed: int) -> Planted:
@@ -77,20 +70,21 @@ def spoilt(data: Planted, kind: str, share: float, seed: int) -> Planted:
     return replace(data, train=train, directions=_unit(directions))
 
 
-def trimmed(fit: Fit) -> Fit:
+def trimmed(fit: Rival) -> Rival:
     """Fitted again, in rounds, to the rows that scored low; each round scores all rows."""
 
-    def refit(data: Planted) -> tuple[Fitted, Floats | None]:
-        fitted, canonical = fit(data)
-        kept = data.train
+    def refit(train: Floats) -> Fitted:
+        fitted = fit(train)
+        kept = train
         for _ in range(ROUNDS):
-            scores = fitted.score(data.train)
-            kept = data.train[scores <= np.quantile(scores, 1.0 - TRIMMED)]
-            fitted, canonical = fit(replace(data, train=kept))
+            scores = fitted.score(train)
+            kept = train[scores <= np.quantile(scores, 1.0 - TRIMMED)]
+            fitted = fit(kept)
+        if fitted.directions is None:
+            return fitted
         # Vectors are compared in the deviations of all training rows.
-        units = (Spectrum.of(data.train).scale / Spectrum.of(kept).scale)[:, None]
-        directions = None if fitted.directions is None else _unit(fitted.directions * units)
-        return replace(fitted, directions=directions), None if canonical is None else canonical * units
+        units = (Spectrum.of(train).scale / Spectrum.of(kept).scale)[:, None]
+        return replace(fitted, directions=_unit(fitted.directions * units))
 
     return refit
 
@@ -99,48 +93,41 @@ def _unit(vectors: Floats) -> Floats:
     return np.asarray(vectors / np.linalg.norm(vectors, axis=0))
 
 
-def contamination(options: argparse.Namespace) -> list[Spoilt]:
-    methods: dict[str, Fit] = {"ASPCA": ours({}), "ASPCA standard": ours({"scaling": "standard"})}
-    methods["ASPCA trimmed"] = trimmed(ours({}))
-    methods["Mahalanobis 1e-04 trimmed"] = trimmed(peer(RIVALS["Mahalanobis 1e-04"]))
-    methods |= {name: peer(RIVALS[name]) for name in PEERS}
-    everything: list[Spoilt] = []
+def contamination(report: Report, options: argparse.Namespace) -> None:
+    methods: dict[str, Rival] = {"ASPCA": ours(), "ASPCA standard": ours(scaling="standard")}
+    methods["ASPCA trimmed"] = trimmed(ours())
+    methods["Mahalanobis 1e-04 trimmed"] = trimmed(QUICK["Mahalanobis 1e-04"])
+    methods |= {name: QUICK[name] for name in PEERS}
     for p in options.p:
         for noise in options.noise:
             for kind in ("inside", "gross"):
-                rows = []
-                for seed in range(options.seeds):
-                    clean = planted(p, noise, seed)
-                    for share in SHARES:
-                        data = spoilt(clean, kind, share, seed)
-                        for name, fit in methods.items():
-                            rows.append(Spoilt(kind, share, figures(name, fit, data, noise, seed)))
-                print(f"\np = {p}, noise {noise:g}, {kind} anomalies among the training rows, {options.seeds} seeds")
-                contamination_table(rows, list(methods))
-                everything += rows
-    return everything
+                lines = [contaminated(name, fit, p, noise, kind, options.seeds) for name, fit in methods.items()]
+                report.table(
+                    f"p = {p}, noise {noise:g}, {kind} anomalies among the training rows, {options.seeds} seeds", lines
+                )
 
 
-def contamination_table(rows: Sequence[Spoilt], methods: Sequence[str]) -> None:
-    width = max(map(len, methods))
-    shares = "".join(f"{f'{100 * share:g} %':>6}" for share in SHARES)
-    print(f"{'':<{width}} | {'AUC':<30} | {'top 1':<30} | {'rules':<30} | d")
-    print(f"{'':<{width}} |" + " |".join([shares] * 4))
-    for method in methods:
-        print(f"{method:<{width}} |" + " |".join(contamination_cells(rows, method)))
-
-
-def contamination_cells(rows: Sequence[Spoilt], method: str) -> list[str]:
-    """AUC, top 1, rules found and number of directions, each over all shares."""
-    found = "canonical" if method.startswith("ASPCA") else "rules"
-    cells = []
-    for name, digits in (("auc", 3), ("top", 2), (found, 2), ("n_components", 1)):
-        line = ""
-        for share in SHARES:
-            mean = mean_of([row.figures for row in rows if row.figures.method == method and row.share == share], name)
-            line += f"{'-' if mean is None else f'{mean:.{digits}f}':>6}"
-        cells.append(line)
+def contaminated(name: str, fit: Rival, p: int, noise: float, kind: str, seeds: int) -> Row:
+    """One method, over all shares."""
+    cells: dict[str, Cell] = {"": name}
+    figures = {
+        share: np.array([_figures(fit, p, noise, kind, share, seed) for seed in range(seeds)]) for share in SHARES
+    }
+    for k, title in enumerate(("AUC", "top 1", "rules")):
+        for share, values in figures.items():
+            known = values[:, k][~np.isnan(values[:, k])]
+            cells[f"{title} {100 * share:g} %"] = float(known.mean()) if known.size else None
     return cells
+
+
+def _figures(fit: Rival, p: int, noise: float, kind: str, share: float, seed: int) -> tuple[float, float, float]:
+    data = spoilt(planted(p, noise, seed), kind, share, seed)
+    fitted = fit(data.train)
+    scores = fitted.score(data.test)
+    found = detected(scores, data.anomalous)
+    parts = np.abs(fitted.contributions(data.test[found])) if found.any() else np.zeros((0, p))
+    rules = float("nan") if fitted.directions is None else matched(data.directions, fitted.directions)[0]
+    return float(roc_auc_score(data.labels, scores)), top_one(parts, data.changed[found]), rules
 
 
 # ---- few rows
@@ -152,8 +139,8 @@ class Seen:
 
     Attributes
     ----------
-    canonical, planted : bool
-        One of `canonical_rules_` (otherwise of `rules_`); one of the planted rules.
+    planted : bool
+        One of the planted rules.
     terms : int
     share : float
         Variance on new rows over that of unrelated terms.
@@ -161,7 +148,6 @@ class Seen:
         On 20,000 new rows; from moments; on as many new rows as were fitted.
     """
 
-    canonical: bool
     planted: bool
     terms: int
     share: float
@@ -180,15 +166,10 @@ class Seen:
 
 @dataclass(frozen=True)
 class Table:
-    """One table: its rules, and the share of the planted ones among ASPCA's `rules_` and canonical rules."""
+    """One table: its rules, the share of the planted ones among them, and the share of new rows that are flagged."""
 
-    kind: str
-    p: int
-    noise: float
-    ratio: float
-    n: int
-    seed: int
-    found: tuple[float, float]
+    found: float
+    flagged: float
     rules: tuple[Seen, ...]
 
 
@@ -214,84 +195,71 @@ def table_of(kind: str, p: int, noise: float, ratio: float, seed: int) -> Table:
         # Of successive rows, those held out are a stretch far from the one fitted; all new rows together are the law.
         held_out = noise_rows(n, p, KEPT if kind == "successive" else 0.0, rng)
         new = noise_rows(NEW_ROWS, p, 0.0, rng)
-    model = ASPCA().fit(train)
+    with warnings.catch_warnings():
+        # That rows are few is what is asked here.
+        warnings.simplefilter("ignore")
+        model = ASPCA().fit(train)
+    checked = model.model_.checked(held_out)
     scale = Spectrum.of(train).scale
-    seen, found = [], []
-    for rules in (model.rules_, model.canonical_rules_):
-        vectors = np.zeros((p, len(rules)))
-        for k, rule in enumerate(rules):
-            index = _index(rule)
-            vectors[index, k] = rule.coefficients * scale[index]
-            spread = _spread(rule, new)
-            seen.append(
-                Seen(
-                    canonical=rule.canonical,
-                    planted=directions.size > 0 and matched(directions, vectors[:, [k]])[0] > 0.0,
-                    terms=len(index),
-                    share=spread**2 / float(rule.coefficients**2 @ new[:, index].var(axis=0)),
-                    widening=spread / rule.spread,
-                    expected=float("nan") if rule.widening is None else rule.widening,
-                    measured=_spread(rule, held_out) / rule.spread,
-                )
+    seen = []
+    vectors = model.model_.table.loadings * (scale / model.scale_)[:, None]
+    for k, (rule, again) in enumerate(zip(model.rules_, checked.rules, strict=True)):
+        index = [int(name[1:]) for name in rule.features]
+        spread = _spread(rule, index, new)
+        seen.append(
+            Seen(
+                planted=directions.size > 0 and matched(directions, vectors[:, [k]])[0] > 0.0,
+                terms=len(index),
+                share=spread**2 / float(rule.coefficients**2 @ new[:, index].var(axis=0)),
+                widening=spread / rule.spread,
+                expected=float("nan") if rule.widening is None else rule.widening,
+                measured=float("nan") if again.widening is None else again.widening,
             )
-        found.append(matched(directions, vectors)[0] if directions.size else float("nan"))
-    checked = [rule.widening for rule in model.check_rules(held_out)]
-    own = [rule.measured for rule in seen if not rule.canonical]
-    if not np.allclose(np.array(checked, dtype=float), own, rtol=1e-6):
-        raise AssertionError("check_rules and this script do not measure the same.")
-    return Table(kind, p, noise, ratio, n, seed, (found[0], found[1]), tuple(seen))
+        )
+    found = matched(directions, vectors)[0] if directions.size and vectors.size else float("nan")
+    return Table(found, float((model.predict(new) == -1).mean()), tuple(seen))
 
 
-def _index(rule: Rule) -> list[int]:
-    return [int(name[1:]) for name in rule.features]
-
-
-def _spread(rule: Rule, rows: Floats) -> float:
+def _spread(rule: Rule, index: list[int], rows: Floats) -> float:
     """Of rows around the rule: a shift counts as spread."""
-    off = (rows[:, _index(rule)] - rule.means) @ rule.coefficients
+    off = (rows[:, index] - rule.means) @ rule.coefficients
     return float(np.sqrt((off**2).mean()))
 
 
-def few_rows(options: argparse.Namespace) -> list[Table]:
-    everything = []
+def few_rows(report: Report, options: argparse.Namespace) -> None:
     for kind, noises in (("planted", options.noise), ("noise", [0.0]), ("successive", [0.0])):
         for p in options.p:
             for noise in noises:
-                tables = [table_of(kind, p, noise, ratio, seed) for ratio in RATIOS for seed in range(options.seeds)]
                 words = f"planted rules, noise {noise:g}" if kind == "planted" else f"{kind}: no rule holds"
-                print(f"\np = {p}, {words}, {options.seeds} seeds")
-                rows_table(tables)
-                everything += tables
-    return everything
+                lines = [
+                    rows_line(ratio, [table_of(kind, p, noise, ratio, seed) for seed in range(options.seeds)])
+                    for ratio in RATIOS
+                ]
+                report.table(f"p = {p}, {words}, {options.seeds} seeds", lines, digits=2)
 
 
-def rows_table(tables: Sequence[Table]) -> None:
-    """A line per number of rows, for `rules_` and for the canonical ones; counts are per table."""
-    counts = ("n/p", "rules", "found", "other", "empty", "wide", "1 term")
-    shares = ("planted called", "empty passed", "wide passed", "others called")
-    print(f"{'':<9}" + "".join(f"{title:>7}" for title in counts) + "".join(f" |{title:>15}" for title in shares))
-    for canonical in (False, True):
-        for ratio in RATIOS:
-            these = [table for table in tables if table.ratio == ratio]
-            rules = [rule for table in these for rule in table.rules if rule.canonical == canonical]
-            found = float(np.mean([table.found[canonical] for table in these]))
-            line = f"{'canonical' if canonical else 'rules_':<9}{ratio:>7g}{len(rules) / len(these):>7.1f}"
-            line += f"{'-' if np.isnan(found) else f'{found:.2f}':>7}"
-            for counted in (
-                [not rule.planted for rule in rules],
-                [rule.empty for rule in rules],
-                [rule.wide for rule in rules],
-                [rule.terms == 1 for rule in rules],
-            ):
-                line += f"{sum(counted) / len(these):>7.1f}"
-            for cell in (
-                called([rule for rule in rules if rule.planted]),
-                called([rule for rule in rules if rule.empty], passed=True),
-                called([rule for rule in rules if rule.wide], passed=True),
-                called([rule for rule in rules if not rule.wide]),
-            ):
-                line += f" |{cell:>15}"
-            print(line)
+def rows_line(ratio: float, tables: Sequence[Table]) -> Row:
+    """Counts are per table."""
+    rules = [rule for table in tables for rule in table.rules]
+
+    def count(chosen: Sequence[Seen]) -> float:
+        return len(chosen) / len(tables)
+
+    wide = [rule for rule in rules if rule.wide]
+    return {
+        "n/p": f"{ratio:g}",
+        "rules": count(rules),
+        "found": float(np.mean([table.found for table in tables])),
+        "other": count([rule for rule in rules if not rule.planted]),
+        "empty": count([rule for rule in rules if rule.empty]),
+        "wide": count(wide),
+        "1 term": count([rule for rule in rules if rule.terms == 1]),
+        "planted called": called([rule for rule in rules if rule.planted]),
+        "empty passed": called([rule for rule in rules if rule.empty], passed=True),
+        "wide passed": called(wide, passed=True),
+        "others called": called([rule for rule in rules if not rule.wide]),
+        "flagged, %": 100.0 * float(np.mean([table.flagged for table in tables])),
+    }
 
 
 def called(rules: Sequence[Seen], passed: bool = False) -> str:
@@ -306,19 +274,19 @@ def called(rules: Sequence[Seen], passed: bool = False) -> str:
 # ---- both
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--part", choices=("anomalies", "rows", "both"), default="both")
     parser.add_argument("--p", type=int, nargs="+", default=[10, 30])
     parser.add_argument("--noise", type=float, nargs="+", default=[0.01, 0.05])
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--json", type=Path, help="every single figure, as JSON")
-    options = parser.parse_args(arguments)
-    anomalies = contamination(options) if options.part != "rows" else []
-    rows = few_rows(options) if options.part != "anomalies" else []
-    if options.json:
-        everything = {"anomalies": [asdict(row) for row in anomalies], "rows": [asdict(table) for table in rows]}
-        options.json.write_text(json.dumps(everything, indent=1) + "\n")
+    add_json(parser)
+    options = parser.parse_args()
+    with Report(options.json) as report:
+        if options.part != "rows":
+            contamination(report, options)
+        if options.part != "anomalies":
+            few_rows(report, options)
 
 
 if __name__ == "__main__":

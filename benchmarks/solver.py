@@ -5,27 +5,23 @@
     python benchmarks/solver.py --json result.json   # the same figures for a machine
 
 Ours runs at tol = 1e-4 with its certificates and witness, and every certificate is checked to be that good. The peers
-solve the very same subproblems (our earlier components given) to the same gap: see peers.py. Printed are ratios; the
-machine's own seconds mean little, and on a busy machine ratios move by a third from run to run.
+solve the very same subproblems (our earlier components given) to the same gap: see `library.convex`. Printed are
+ratios; the machine's own seconds mean little, and on a busy machine ratios move by a third from run to run.
 """
 
 from __future__ import annotations
 
-import os
-
-for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "RAYON_NUM_THREADS"):
-    os.environ[variable] = "1"
-
 import argparse
-import json
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 
 import numpy as np
-import peers
-from problems import block_rows, dense_correlation, largest_off_diagonal
+from library import convex
+from library.problems import block_rows, dense_correlation, largest_off_diagonal
+from library.report import Cell, Goal, Report, add_json
+from library.report import Row as Line
+from library.timing import median as seconds
 from sklearn.decomposition import PCA
 
 from aspca import ASPCA, Moments, sparse_subspace, sparse_subspace_path
@@ -57,29 +53,16 @@ class Row:
     detail: dict[str, object] = field(default_factory=dict)
 
     @property
-    def met(self) -> bool:
-        return self.ratio >= self.goal if self.more_is_better else self.ratio <= self.goal
-
-    def __str__(self) -> str:
-        sign = ">=" if self.more_is_better else "<="
-        verdict = "met" if self.met else "NOT met"
-        goal = "reported" if np.isnan(self.goal) else f"{sign} {self.goal:g} {verdict}"
+    def line(self) -> Line:
+        """A line of the printed table."""
+        sides = {"least": self.goal} if self.more_is_better else {"most": self.goal}
+        ratio: Cell = self.ratio if np.isnan(self.goal) else Goal(self.ratio, **sides)
         detail = ", ".join(f"{key} {_short(value)}" for key, value in self.detail.items())
-        return f"{self.work:<34} {self.ratio:8.2f} {self.measure:<22} {goal:<15} {detail}"
+        return {"work": self.work, "ratio": ratio, "beside": self.measure, "detail": detail}
 
 
 def _short(value: object) -> str:
     return f"{value:.3g}" if isinstance(value, float) else str(value)
-
-
-def seconds(work: Callable[[], object], repeat: int = 1) -> float:
-    """The median of some runs."""
-    taken = []
-    for _ in range(repeat):
-        start = time.perf_counter()
-        work()
-        taken.append(time.perf_counter() - start)
-    return float(np.median(taken))
 
 
 def paper_matrix(X: Floats) -> Floats:
@@ -101,7 +84,7 @@ def sequence_beside_clarabel(name: str, A: Floats, d: int, lam: float, goal: flo
     ours = seconds(lambda: sparse_subspace(A, d, lam, "B", tol=GAP), 3)
     result = sparse_subspace(A, d, lam, "B", tol=GAP)
     runs = [
-        peers.solve("CLARABEL", A, lam, result.sequence[:, :k], c.primal, GAP)
+        convex.solve("CLARABEL", A, lam, result.sequence[:, :k], c.primal, GAP)
         for k, c in enumerate(result.certificates)
     ]
     yield Row(
@@ -154,7 +137,7 @@ def one_beside(solver: str, A: Floats, share: float, direction: str, name: str, 
     value = step.primal + alpha
     gap = (step.primal - step.lower) / max(abs(value), alpha)
     assert gap <= GAP
-    run = peers.solve(solver, C, alpha, np.zeros((len(A), 0)), value, GAP)
+    run = convex.solve(solver, C, alpha, np.zeros((len(A), 0)), value, GAP)
     detail = {
         "support": int(np.count_nonzero(found.vectors)),
         "sdp_gap": gap,
@@ -285,10 +268,6 @@ def growth() -> dict[str, list[dict[str, float]]]:
     by_d = [{"d": d, "s": seconds(lambda d=d: sparse_subspace(A, d, alpha, "B", tol=GAP))} for d in (1, 5, 20, 80)]
     X = np.random.default_rng(0).standard_normal((400_000, 41))
     by_n = [{"n": n, "s": seconds(lambda n=n: Moments.from_array(X[:n]), 3)} for n in (25_000, 100_000, 400_000)]
-    for name, table in (("p", by_p), ("d", by_d), ("n", by_n)):
-        print(f"\ngrowth with {name}")
-        for entry in table:
-            print("  " + "  ".join(f"{key} {value:.4g}" for key, value in entry.items()), flush=True)
     return {"p": by_p, "d": by_d, "n": by_n}
 
 
@@ -312,23 +291,22 @@ ROWS: dict[str, Callable[[], Iterator[Row]]] = {
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("words", nargs="*", help=f"rows to run, of {', '.join((*ROWS, 'growth'))}; all by default")
-    parser.add_argument("--json", type=Path, help="write the figures there")
-    arguments = parser.parse_args()
-    wanted = [name for name in (*ROWS, "growth") if not arguments.words or any(w in name for w in arguments.words)]
-    rows: list[Row] = []
-    for name in wanted:
-        if name == "growth":
-            continue
-        try:
-            for row in ROWS[name]():
-                rows.append(row)
-                print(row, flush=True)
-        except FileNotFoundError as error:
-            print(f"{name} left out: {error}", flush=True)
-    grown = growth() if "growth" in wanted else {}
-    if arguments.json:
-        figures = [asdict(row) | {"met": bool(row.met)} for row in rows]
-        arguments.json.write_text(json.dumps({"rows": figures, "growth": grown}, indent=1, default=float) + "\n")
+    add_json(parser)
+    options = parser.parse_args()
+    wanted = [name for name in (*ROWS, "growth") if not options.words or any(w in name for w in options.words)]
+    with Report(options.json) as report:
+        rows: list[Row] = []
+        for name in wanted:
+            try:
+                rows += ROWS[name]() if name != "growth" else ()
+            except FileNotFoundError as error:
+                print(f"{name} left out: {error}", flush=True)
+        if rows:
+            report.table("The solver beside its peers", [row.line for row in rows], digits=2)
+            report.detail("rows", [asdict(row) for row in rows])
+        for name, table in growth().items() if "growth" in wanted else ():
+            lines: list[Line] = [{key: f"{value:.4g}" for key, value in entry.items()} for entry in table]
+            report.table(f"Growth with {name}", lines)
 
 
 if __name__ == "__main__":

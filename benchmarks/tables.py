@@ -26,19 +26,13 @@ scikit-learn's isolation forest. All take logarithms of the same columns.
 
 from __future__ import annotations
 
-import os
-
-for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ.setdefault(variable, "1")
-
 import argparse
-import json
 import sys
 from dataclasses import asdict
-from pathlib import Path
 
+from library.report import Report, add_json
 from real_tables import Table, catalogue
-from real_tables.report import markdown, misses
+from real_tables.report import lines, misses
 from real_tables.trial import trial
 
 
@@ -67,7 +61,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", nargs="+", metavar="NAME")
     parser.add_argument("--largest", type=int, metavar="ROWS")
-    parser.add_argument("--json", type=Path, metavar="FILE")
+    add_json(parser)
     parser.add_argument("--list", action="store_true", help="the tables and their identities, nothing else")
     arguments = parser.parse_args()
     tables = chosen(arguments.only, arguments.largest)
@@ -78,11 +72,10 @@ def main() -> None:
     for table in tables:
         outcomes.append(trial(table))
         print(f"{table.name}: {outcomes[-1].seconds:.1f} s", file=sys.stderr)
-    print(markdown(outcomes))
-    print()
-    print(misses(outcomes))
-    if arguments.json:
-        arguments.json.write_text(json.dumps([asdict(outcome) for outcome in outcomes], indent=1))
+    with Report(arguments.json) as report:
+        report.table("", lines(outcomes))
+        report.say(misses(outcomes))
+        report.detail("outcomes", [asdict(outcome) for outcome in outcomes])
 
 
 if __name__ == "__main__":

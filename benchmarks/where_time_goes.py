@@ -1,21 +1,19 @@
 """Where the solver's time goes: shares of one solve by stage, for the cases of solver.py.
 
-    python benchmarks/where_time_goes.py
+    python benchmarks/where_time_goes.py [--json FILE]
 
 A profiler adds to every Python call, so shares lean towards the stages with many small ones.
 """
 
 from __future__ import annotations
 
-import os
-
-os.environ["OPENBLAS_NUM_THREADS"] = "1"
-
+import argparse
 import cProfile
 import pstats
 from collections.abc import Callable
 
-from problems import dense_correlation, largest_off_diagonal
+from library.problems import dense_correlation, largest_off_diagonal
+from library.report import Report, add_json
 from solver import GAP, first, paper_matrix
 
 from aspca import sparse_subspace
@@ -52,6 +50,9 @@ def shares(work: Callable[[], object]) -> dict[str, float]:
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add_json(parser)
+    options = parser.parse_args()
     cancer = paper_matrix(load_breast_cancer().data)
     dense, hard = dense_correlation(300, 0), dense_correlation(300, 0, common=0.4)
     alpha = largest_off_diagonal(dense)
@@ -68,10 +69,10 @@ def main() -> None:
     cases["dense p 300 B, 0.3"] = lambda: first(dense, 0.3 * alpha)
     cases["hard p 300 F, 0.1"] = lambda: first(-hard, 0.1 * largest_off_diagonal(hard))
     table = {name: shares(work) for name, work in cases.items()}
-    print("| stage | " + " | ".join(table) + " |")
-    print("|---" * (len(table) + 1) + "|")
-    for stage in (*STAGES, "the rest"):
-        print(f"| {stage} | " + " | ".join(f"{100 * column[stage]:.0f} %" for column in table.values()) + " |")
+    with Report(options.json) as report:
+        stages = (*STAGES, "the rest")
+        rows = [{"stage": stage} | {name: 100 * column[stage] for name, column in table.items()} for stage in stages]
+        report.table("Percentage of a solve", rows, digits=0)
 
 
 if __name__ == "__main__":

@@ -42,11 +42,6 @@ def fitted(table: Table, frame: pd.DataFrame) -> ASPCA:
         return ASPCA(preprocessor=Preprocessor(transforms=transforms) if transforms else None).fit(frame)
 
 
-def readable(model: ASPCA) -> tuple[Any, ...]:
-    """The rules as they are read: `canonical_rules_` as long as `rules_` are others."""
-    return tuple(getattr(model, "canonical_rules_", None) or model.rules_)
-
-
 def rule_of(table: Table, identity: Identity, rules: tuple[Any, ...]) -> Any | None:
     """The first of the rules that says what the identity says."""
     return next((rule for rule in rules if _says(table, rule, identity)), None)
@@ -73,7 +68,7 @@ def verdict(table: Table, case: Case, model: ASPCA, others: Floats) -> Verdict:
         flagged=bool(np.asarray(model.predict(row))[0] == -1),
         first=rank == 1,
         rank=rank,
-        listed=rule_of(table, identity, readable(model)) is not None,
+        listed=rule_of(table, identity, model.rules_) is not None,
         top_rule=any(_says(table, why.rules[top], one) for one in concerned),
         any_rule=any(_says(table, why.rules[k], identity) for k in broken),
         column=blamed in case.changes,

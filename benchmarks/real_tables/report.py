@@ -1,9 +1,11 @@
-"""The outcomes as one Markdown table, totals, and every miss by name."""
+"""The outcomes as lines of one table, totals, and every miss by name."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any
+
+from library.report import Cell
 
 from .trial import Outcome, Tried
 
@@ -13,10 +15,10 @@ _HEADER = (
 )  # fmt: skip
 
 
-def markdown(outcomes: Sequence[Outcome]) -> str:
-    lines = [_line(_HEADER), _line(["---", *["--:"] * (len(_HEADER) - 1)])]
-    lines += [_line(_cells(outcome.table, [outcome])) for outcome in outcomes]
-    return "\n".join([*lines, _line(_cells("all", outcomes))])
+def lines(outcomes: Sequence[Outcome]) -> list[dict[str, Cell]]:
+    """A line per table, and one for all."""
+    cells = [_cells(outcome.table, [outcome]) for outcome in outcomes] + [_cells("all", outcomes)]
+    return [dict(zip(_HEADER, line, strict=True)) for line in cells]
 
 
 def misses(outcomes: Sequence[Outcome]) -> str:
@@ -63,7 +65,7 @@ def _failed(tried: Tried) -> str:
     return "; ".join(words)
 
 
-def _cells(name: str, outcomes: Sequence[Outcome]) -> list[str]:
+def _cells(name: str, outcomes: Sequence[Outcome]) -> list[Cell]:
     tried = [one for outcome in outcomes for one in outcome.tried]
     whole = len(outcomes) == 1
     found = [one for outcome in outcomes for one in outcome.found]
@@ -104,7 +106,3 @@ def _together(outcomes: Sequence[Outcome], way: str) -> str:
     errors = sum(outcome.errors for outcome in outcomes)
     found = sum(outcome.together.get(way, 0.0) * outcome.errors for outcome in outcomes)
     return f"{found:.0f}/{errors}"
-
-
-def _line(cells: Sequence[str]) -> str:
-    return "| " + " | ".join(cells) + " |"

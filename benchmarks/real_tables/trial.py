@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pandas as pd
 
-from .ours import Verdict, fitted, readable, rule_of, scores, verdict
+from .ours import Verdict, fitted, rule_of, scores, verdict
 from .peers import Forest, Mahalanobis
 from .spoiling import Case, Skipped, cases, skipped, spoiled_table
 from .table import Floats, Table
@@ -63,14 +63,14 @@ def trial(table: Table) -> Outcome:
     n, p = clean.shape
     result = Outcome(table.name, n, p, skipped=skipped(table))
     model = fitted(table, clean)
-    rules = readable(model)
+    rules = model.rules_
     result.rules = [str(rule) for rule in rules]
     for identity in table.identities:
         rule = rule_of(table, identity, rules)
         result.identities.append(table.words(identity))
         result.found.append(rule is not None)
         result.declared.append(identity.exact)
-        result.exact.append(bool(getattr(rule, "exact", False)))
+        result.exact.append(bool(rule is not None and rule.exact))
     known = scores(model, clean)
     distance, forest = Mahalanobis.fitted(table, clean), Forest.fitted(table, clean)
     apart, alone = distance.scores(clean), forest.scores(clean)

@@ -15,13 +15,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from itertools import combinations
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from library.labelled import Bools, Floats, Ints, Labelled
 
 # How many features a rule has, and how often.
 _SIZES, _SIZE_SHARES = (2, 3, 4), (0.25, 0.45, 0.3)
@@ -39,9 +39,9 @@ _PATIENCE = 60
 _PRIME = 2**31 - 1
 
 
-@dataclass(frozen=True, eq=False)
-class Planted:
-    """Training rows, test rows and the truth about them.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Planted(Labelled):
+    """Training rows, test rows and the truth about them; `labels` are 1 where a rule is broken.
 
     Attributes
     ----------
@@ -49,24 +49,13 @@ class Planted:
         Integers, in latent units.
     directions : ndarray of shape (p, m)
         The rules in units of the training rows' standard deviations, columns of unit length.
-    train : ndarray of shape (n, p)
-        Normal rows, in units of all sizes.
-    test : ndarray of shape (n_test, p)
-    labels : ndarray of shape (n_test,)
-        1 where a rule is broken.
-    changed : ndarray of shape (n_test,)
-        The feature moved; -1 in normal rows.
     broken : ndarray of shape (n_test, m)
-        The rules with that feature.
+        The rules with the feature that was moved.
     """
 
     rules: Ints
     directions: Floats
-    train: Floats
-    test: Floats
-    labels: Ints
-    changed: Ints
-    broken: NDArray[np.bool_]
+    broken: Bools
 
 
 def planted(
@@ -96,11 +85,9 @@ def planted(
     uneven : float
         Decades, up and down, over which the noise differs between features: then rules differ in tightness too.
     """
+    results, free, rules, covariance, state = _drawn(p, seed, common)
     rng = np.random.default_rng([seed, p])
-    m = max(2, round(p / 3))
-    order = rng.permutation(p)
-    results, free = np.sort(order[:m]), order[m:]
-    rules, covariance = _identifiable_rules(results, free, common, rng)
+    rng.bit_generator.state = state
     noises = noise * 10.0 ** rng.uniform(-uneven, uneven, size=p)
     deviation = np.sqrt(np.diag(covariance))
     root = np.linalg.cholesky(covariance[np.ix_(free, free)])
@@ -133,6 +120,20 @@ def planted(
 
 
 # ---- rules
+
+
+@cache
+def _drawn(p: int, seed: int, common: float) -> tuple[Ints, Ints, Ints, Floats, Any]:
+    """Results, free features, rules and latent covariance, and the generator's state after them.
+
+    Kept, since they do not depend on the noise, and at p = 200 looking for twins takes half a minute.
+    """
+    rng = np.random.default_rng([seed, p])
+    m = max(2, round(p / 3))
+    order = rng.permutation(p)
+    results, free = np.sort(order[:m]), order[m:]
+    rules, covariance = _identifiable_rules(results, free, common, rng)
+    return results, free, rules, covariance, rng.bit_generator.state
 
 
 def _identifiable_rules(results: Ints, free: Ints, common: float, rng: np.random.Generator) -> tuple[Ints, Floats]:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from aspca import ASPCA
-from aspca.linalg.arrays import Floats
+from library.labelled import Floats
 
 # Retained variance after which components count as minor: the usual rule.
 RETAINED = 0.9
@@ -47,12 +47,15 @@ class Fitted:
         Non-negative attribution to features.
     directions : ndarray of shape (p, d) or None
         Directions in the *standardised* space (columns over their training deviation; constant columns over 1), of
-        unit length, along which the method measures what is abnormal.
+        unit length, along which the method measures what is abnormal; of ours, the rules.
+    model : ASPCA or None
+        The model itself, where it is ours.
     """
 
     score: Callable[[Floats], Floats]
     contributions: Callable[[Floats], Floats]
     directions: Floats | None = None
+    model: ASPCA | None = None
 
 
 Rival = Callable[[Floats], Fitted]
@@ -276,34 +279,51 @@ def forest_shap(train: Floats) -> Fitted:
 def ours(**params: Any) -> Rival:
     """ASPCA with these parameters; parts are the features' shares of the score.
 
-    The directions are `components_`, taken from the scaled to the standardised space and brought to unit length there:
-    with ``scaling="standard"`` they are `components_` themselves, with any other scaling the same zeros.
+    The directions are the rules that judge, taken from the scaled to the standardised space and brought to unit length
+    there.
     """
 
     def fit(train: Floats) -> Fitted:
         train = np.asarray(train, dtype=np.float64)
-        model = ASPCA(**params).fit(train)
+        with warnings.catch_warnings():
+            # What a model says of a table is not what is measured.
+            warnings.simplefilter("ignore")
+            model = ASPCA(**params).fit(train)
 
         def contributions(X: Floats) -> Floats:
             X = np.asarray(X, dtype=np.float64)
             parts = [model.explain(X[k : k + _SLICE]).feature_contributions for k in range(0, len(X), _SLICE)]
             return np.concatenate(parts)
 
-        directions = model.components_.T * (Spectrum.of(train).scale / model.scale_)[:, None]
-        directions /= np.linalg.norm(directions, axis=0)
-        return Fitted(lambda X: -model.score_samples(np.asarray(X, dtype=np.float64)), contributions, directions)
+        directions = model.model_.table.loadings * (Spectrum.of(train).scale / model.scale_)[:, None]
+        directions /= np.maximum(np.linalg.norm(directions, axis=0), 1e-300)
+        return Fitted(lambda X: -model.score_samples(np.asarray(X, dtype=np.float64)), contributions, directions, model)
 
     return fit
 
 
-RIVALS: dict[str, Rival] = {
+def forest(train: Floats) -> Fitted:
+    """An isolation forest (scikit-learn's defaults), which names nothing."""
+    from sklearn.ensemble import IsolationForest
+
+    trees = IsolationForest(random_state=0).fit(np.asarray(train, dtype=np.float64))
+    return Fitted(
+        lambda X: -np.asarray(trees.score_samples(np.asarray(X, dtype=np.float64))),
+        lambda X: np.zeros(np.shape(X)),
+    )
+
+
+# The Mahalanobis distance with the whole covariance: nothing but rounding is floored.
+WHOLE = "whole covariance"
+whole_covariance = mahalanobis(1e-12)
+
+QUICK: dict[str, Rival] = {
     "z-scores": z_scores,
     "PCA residual": pca_residual,
     **{f"Mahalanobis {floor:.0e}": mahalanobis(floor) for floor in MAHALANOBIS_FLOORS},
     "minor components": minor_components,
     "varimax": varimax_minor,
-    "JSPCA": jspca,
-    "surrogate tree": surrogate_tree,
-    "ECOD": ecod,
-    "SHAP of forest": forest_shap,
 }
+# Seconds to minutes for each table.
+SLOW: dict[str, Rival] = {"JSPCA": jspca, "surrogate tree": surrogate_tree, "ECOD": ecod, "SHAP of forest": forest_shap}
+RIVALS: dict[str, Rival] = {**QUICK, **SLOW}

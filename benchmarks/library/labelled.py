@@ -1,0 +1,36 @@
+"""Rows to learn from and rows to judge, of which the truth is known: which are anomalies, and what was moved."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Labelled:
+    """
+    Attributes
+    ----------
+    train : ndarray of shape (n, p)
+        Normal rows.
+    test : ndarray of shape (n_test, p)
+    labels : ndarray of shape (n_test,)
+        1 for an anomaly.
+    changed : ndarray of shape (n_test,)
+        The feature moved; -1 in normal rows.
+    """
+
+    train: Floats
+    test: Floats
+    labels: Ints
+    changed: Ints
+
+    @property
+    def anomalous(self) -> Bools:
+        return np.asarray(self.labels == 1)
