@@ -7,7 +7,21 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
+from aspca.moments.decimals import CONTINUOUS
+from aspca.preparation import Feature
+from aspca.rules.rule import Rule
+from aspca.rules.table import component_table
+from aspca.subspace.space import ScaledSpace
+
 SEEDS = st.integers(0, 2**32 - 1)
+
+
+def plant(n: int = 240, seed: int = 0) -> np.ndarray:
+    """outlet = inlet, total = inlet + pump, both to a noise of 0.05; free is free."""
+    rng = np.random.default_rng(seed)
+    a, c, e = rng.normal(size=(3, n))
+    noise = 0.05 * rng.normal(size=(2, n))
+    return np.column_stack([a, a + noise[0], c, c + a + noise[1], e])
 
 
 def sums(n: int, seed: int = 0, *, noise: float = 0.01, groups: int = 6) -> np.ndarray:
@@ -97,3 +111,39 @@ SETTINGS = st.fixed_dictionaries(
         "variant": st.sampled_from(["BG", "B", "G"]),
     }
 )
+
+
+def space_of(
+    mean: np.ndarray, scale: np.ndarray, covariance: np.ndarray, features: tuple[Feature, ...], n_rows: int = 1000
+) -> ScaledSpace:
+    """A scaled space of continuous columns, from what is known of them."""
+    p = len(mean)
+    return ScaledSpace(
+        features=features,
+        centre=np.asarray(mean, dtype=np.float64),
+        residual=np.zeros(p),
+        scale=np.asarray(scale, dtype=np.float64),
+        variances=np.diag(covariance).copy(),
+        known_covariance=covariance,
+        n_rows=n_rows,
+        weight=float(n_rows),
+        largest=np.abs(mean) + scale,
+        nonnegative=np.zeros(p, dtype=np.bool_),
+        decimals=np.full(p, CONTINUOUS, dtype=np.intp),
+    )
+
+
+def rules_of(
+    loadings: np.ndarray,
+    mean: np.ndarray,
+    scale: np.ndarray,
+    covariance: np.ndarray,
+    features: tuple[Feature | str, ...],
+    n_rows: int = 1000,
+    **given: Any,
+) -> tuple[Rule, ...]:
+    """A rule for each column of loadings (p, m); `given` as in `RuleTable.rule`."""
+    named = tuple(one if isinstance(one, Feature) else Feature(one) for one in features)
+    space = space_of(mean, scale, covariance, named, n_rows)
+    table = component_table(space, loadings)
+    return tuple(table.rule(k, space, **given) for k in range(len(table)))

@@ -31,6 +31,8 @@ from aspca.subspace.space import ScaledSpace
 
 # A value counts for a rule if it usually moves it by more than this share of its spread.
 _LITTLE = 0.1
+# The limit of a score that chance does not move.
+_NOTHING = float(np.finfo(np.float64).tiny)
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,14 +143,19 @@ class GappedScore:
         return directions, Hotelling(directions, self.space.fitted_to).limit(self.settings.total[1]).value
 
     def _factor(self, rules: Ints, own: Metric) -> float:
-        if not rules.size and not own.outside.shape[1]:
-            return 1.0
         key = (rules.size, int(self.table.exact[rules].sum()), own.outside.shape[1])
         if self.metric.kind not in READABLE or self.metric.floor > 0.0:
-            return self._whole_limit / self._limit(rules, own)
+            return self._ratio(rules, own)
         if key not in self._factors:
-            self._factors[key] = self._whole_limit / self._limit(rules, own)
+            self._factors[key] = self._ratio(rules, own)
         return self._factors[key]
+
+    def _ratio(self, rules: Ints, own: Metric) -> float:
+        """The limit of whole rows over that of these directions; one where nothing varies in either."""
+        if not rules.size and not own.outside.shape[1]:
+            return 1.0
+        whole, alone = self._whole_limit, self._limit(rules, own)
+        return whole / alone if min(whole, alone) > _NOTHING else 1.0
 
     @cached_property
     def _factors(self) -> dict[tuple[int, int, int], float]:
@@ -169,7 +176,7 @@ class GappedScore:
             limit = earlier_limit(metric.kind, name, level, metric.weights, covariance, unresolved, fitted)
         else:
             limit = total_limit(name, level, self.space, self.table.only(rules), metric).value
-        return max(limit, float(np.finfo(np.float64).tiny))
+        return max(limit, _NOTHING)
 
 
 # Of so many patterns of gaps the metric is kept; a table with more has hardly any twice.

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import twins
-import zoo
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import twins
+import zoo
 from aspca import ASPCA
 from aspca.judging.blame import FeatureSplit
 

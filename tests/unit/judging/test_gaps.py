@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-import twins
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from zoo import with_gaps
 
 import aspca
+import twins
 from aspca import ASPCA, Preprocessor
 from aspca.judging.law import ScoreLaw
 from aspca.judging.limits import score_limit
+from zoo import with_gaps
 
 NAMES = list("abcdefg")
 SCORES = ["complete", "whitened", "standardized", "spe"]

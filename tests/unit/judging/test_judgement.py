@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-import twins
-import zoo
 from scipy.stats import f as f_law
 
+import twins
+import zoo
 from aspca import ASPCA
 
 N, P, TIGHT = 400, 6, 3

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
 import twins
 import zoo
-
 from aspca import ASPCA
 from aspca.judging.metric import score_variances, score_weights, tempered
 from aspca.judging.outside import outside_directions
@@ -50,7 +50,7 @@ def test_whitening_moves_deviations_in_units_of_their_spreads_least(kind: str, s
     assert root == pytest.approx(root.T, abs=1e-14)
     assert np.linalg.eigvalsh(0.5 * (root + root.T)).min() > 0
     assert W.T @ inside @ W == pytest.approx(np.eye(3), abs=1e-9)
-    assert W @ W.T == pytest.approx(np.linalg.inv(inside), rel=1e-7)
+    assert pytest.approx(np.linalg.inv(inside), rel=1e-7) == W @ W.T
     # Of all whitenings W Q it moves y / s least: E|y / s - y W Q|^2 is smallest at Q = 1.
     rng, units = np.random.default_rng(seed), np.diag(1.0 / spreads)
     for _ in range(50):
@@ -148,8 +148,8 @@ def test_both_parts_add_up_to_the_mahalanobis_distance(m: int) -> None:
     N = outside_directions(S, R, W, np.zeros(m, dtype=bool), still=True)
     assert N.shape == (6, 6 - m)
     # Uncorrelated with the rules and among each other, of variance one.
-    assert N.T @ S @ N == pytest.approx(np.eye(6 - m), abs=1e-9)
-    assert N.T @ S @ R == pytest.approx(np.zeros((6 - m, m)), abs=1e-9)
+    assert pytest.approx(np.eye(6 - m), abs=1e-9) == N.T @ S @ N
+    assert pytest.approx(np.zeros((6 - m, m)), abs=1e-9) == N.T @ S @ R
     inside, beside = np.square(Z @ R @ W).sum(axis=1), np.square(Z @ N).sum(axis=1)
     assert inside + beside == pytest.approx(twins.mahalanobis(Z, S), rel=1e-8)
 
@@ -176,7 +176,7 @@ def test_a_models_metric_is_made_of_its_rules_and_covariance() -> None:
     Z = twins.scaled(model, X)
     C, R, W, N = twins.covariance_of(Z), model.table.loadings, model.metric.weights, model.metric.outside
     assert R.shape == (6, 2)
-    assert W @ W.T == pytest.approx(np.linalg.inv(R.T @ C @ R), rel=1e-7)
-    assert R @ W @ W.T @ R.T + N @ N.T == pytest.approx(np.linalg.inv(C), rel=1e-6, abs=1e-6)
+    assert pytest.approx(np.linalg.inv(R.T @ C @ R), rel=1e-7) == W @ W.T
+    assert pytest.approx(np.linalg.inv(C), rel=1e-6, abs=1e-6) == R @ W @ W.T @ R.T + N @ N.T
     assert model.metric.outside_share == 4 / 6
     assert model.metric.outside_limit == pytest.approx(twins.f_limit(0.9, 4, 400, 396), rel=1e-9)

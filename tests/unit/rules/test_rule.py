@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aspca.rules.rule import Rule, rules_of
+from aspca.preparation import Feature
+from aspca.rules.rule import Rule
 from aspca.rules.widening import chance_probability, expected_widening, held_out_widening
 from aspca.subspace.result import Certificate
+from zoo import rules_of
 
 NAMES = ("A", "B", "C", "D")
 
@@ -19,7 +22,7 @@ NAMES = ("A", "B", "C", "D")
 def rule(features: str, coefficients: list[float], centre: float, spread: float, deviations: list[float] | None = None):
     deviations = [1.0] * len(coefficients) if deviations is None else deviations
     c = np.array(coefficients)
-    return Rule(tuple(features), c, centre * c / (c @ c), np.array(deviations), spread)
+    return Rule(tuple(Feature(name) for name in features), c, centre * c / (c @ c), np.array(deviations), spread)
 
 
 def test_rules_are_projections_in_other_units() -> None:
@@ -168,7 +171,7 @@ def test_the_value_of_a_constant_is_told_to_the_last_digit(value: float) -> None
     ],
 )
 def test_names_that_are_no_plain_words_stand_in_brackets(name: str, shown: str) -> None:
-    one = Rule((name, "B"), np.array([0.7071, -0.7071]), np.zeros(2), np.ones(2), 0.1)
+    one = Rule((Feature(name), Feature("B")), np.array([0.7071, -0.7071]), np.zeros(2), np.ones(2), 0.1)
     assert str(one) == f"{shown} = B (± 0.14)"
     assert str(one).isprintable()
     assert one.features == (name, "B")
@@ -217,19 +220,26 @@ def test_what_is_left_out_of_the_text_does_not_shift_it() -> None:
 
 def test_what_others_fill_in_is_kept_and_limits_change_units() -> None:
     proof = (Certificate(0.0, 0.0, 0.0, 0.0, 0.0, True, False, 0, "solved"),)
-    (one,) = rules_of(
-        np.array([[0.6], [0.8]]), np.zeros(2), np.array([2.0, 2.0]), np.eye(2), ("A", "B"),
-        limits=[3.0], widenings=[1.25], certificate=proof,
-    )  # fmt: skip
+    given = np.array([[0.6], [0.8]]), np.zeros(2), np.array([2.0, 2.0]), np.eye(2), ("A", "B")
+    (one,) = rules_of(*given, limit=3.0, widening=1.25, certificate=proof)
     # Deviations of the scaled rule are half those of the rule of unit length in the original units.
     assert one.limit == pytest.approx(6.0)
     assert one.spread == pytest.approx(2.0)
     assert one.widening == 1.25
     assert one.certificate is proof
     assert not one.looks_like_chance
-    (plain,) = rules_of(np.array([[1.0]]), np.zeros(1), np.ones(1), np.eye(1), ("A",))
-    assert (plain.limit, plain.widening, plain.certificate, plain.canonical) == (None, None, (), False)
+    # Where it was not measured, it is what to expect.
+    (plain,) = rules_of(*given, n_rows=30)
+    assert (plain.limit, plain.certificate, plain.sparsest) == (None, (), True)
+    assert plain.widening == expected_widening(1.0, np.array([0.36, 0.64]), 30, 2)
     assert not plain.looks_like_chance
+
+
+def test_a_component_that_no_sparser_rule_replaced_says_so() -> None:
+    one = rule("AB", [0.6, -0.8], 0.0, 0.1)
+    assert str(one) == "3 A = 4 B (± 0.5)"
+    assert str(replace(one, sparsest=False)) == "3 A = 4 B (± 0.5; no shorter rule found)"
+    assert str(replace(one, exact=True, sparsest=False)) == "3 A = 4 B (exactly; no shorter rule found)"
 
 
 def test_held_out_rows_tell_how_much_wider_a_rule_is() -> None:

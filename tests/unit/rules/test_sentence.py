@@ -10,15 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aspca.preparation import ColumnPlan, Feature, Preparation
-from aspca.rules.rule import Rule, rules_of
+from aspca.rules.rule import Rule
+from zoo import rules_of
 
 
 def rule_of(rows: np.ndarray, weights: list[float], features: tuple[Feature, ...]) -> Rule:
     """The rule with these weights, from rows (n, k) of features."""
     loadings = np.array(weights)[:, None] / np.linalg.norm(weights)
     covariance = np.cov(rows.T, bias=True).reshape(len(weights), len(weights))
-    names = tuple(feature.name for feature in features)
-    (rule,) = rules_of(loadings, rows.mean(axis=0), np.ones(len(weights)), covariance, names, origins=features)
+    (rule,) = rules_of(loadings, rows.mean(axis=0), np.ones(len(weights)), covariance, features, len(rows))
     return rule
 
 
