@@ -111,7 +111,9 @@ def _beyond_chance(squares: Floats, total: Floats) -> Floats:
 def verdicts(scores: Floats, broken: Bools | None, alarms: Alarms) -> Bools | None:
     """Which rows are anomalies (n,); None while a limit that decides waits for rows."""
     if not alarms.apart:
-        return None if alarms.total is None else np.asarray(scores > alarms.total.value)
+        if alarms.total is None or (broken is None and alarms.settings.alarm == "any"):
+            return None
+        return np.asarray(scores > alarms.total.value)
     if broken is None or (alarms.settings.alarm == "any" and alarms.total is None):
         return None
     by_rules = np.asarray(broken.any(axis=1))
@@ -120,6 +122,9 @@ def verdicts(scores: Floats, broken: Bools | None, alarms: Alarms) -> Bools | No
 
 def decisions(judgement: Judgement, alarms: Alarms) -> Floats:
     """Negative for anomalies (n,): the threshold less the score."""
+    if alarms.settings.alarm != "total":
+        # While they wait for rows, says what to do.
+        alarms.the_rules()
     if not alarms.apart:
         return np.asarray(alarms.the_total() - judgement.scores)
     squares = np.nan_to_num(judgement.deviations**2, nan=0.0)

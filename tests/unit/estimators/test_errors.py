@@ -315,13 +315,13 @@ def test_there_is_nothing_to_calibrate_when_the_threshold_comes_from_moments() -
     [
         (
             {"limit": "3 sigma"},
-            "limit must be one of pearson, quantile, box, jackson-mudholkar, conformal, pot, or a finite number",
+            "limit must be one of pearson, box, jackson-mudholkar, quantile, conformal, pot, or a finite number",
         ),
         ({"limit": -1.0}, "limit must be one of"),
         ({"level": 1.5}, "level must be a number between 0 and 1"),
         ({"level": "high"}, "level must be a number between 0 and 1"),
-        ({"score": "mahalanobis"}, "score must be one of spe, standardized, whitened"),
-        ({"alarm": "both"}, "alarm must be one of total, rule, any"),
+        ({"score": "mahalanobis"}, "score must be one of complete, whitened, standardized, spe"),
+        ({"alarm": "both"}, "alarm must be one of any, total"),
     ],
 )
 def test_limits_scores_and_alarms_that_do_not_exist(options: dict[str, object], sentence: str) -> None:
