@@ -14,12 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aspca import ASPCA, Moments
-
-
-def detector(**options: object) -> ASPCA:
-    """The estimator with the paper's plain score: what these tests are about."""
-    return ASPCA(**{"score": "spe"} | options)
-
+from checks import detector, spe
 
 MANY = settings(max_examples=40, deadline=None, derandomize=True)
 SOME = settings(MANY, max_examples=20)
@@ -60,10 +55,6 @@ def settings_of(draw, p: int):
         "variant": draw(st.sampled_from(["F", "B", "FG", "BG"])),
         "scaling": draw(st.sampled_from(["maxabs", "standard", "none"])),
     }
-
-
-def spe(model: ASPCA, rows: np.ndarray) -> np.ndarray:
-    return -model.score_samples(rows)
 
 
 def sure(model: ASPCA) -> bool:

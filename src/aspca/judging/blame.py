@@ -92,7 +92,7 @@ class FeatureSplit:
 
     def _best_change(self, weighted: Floats) -> tuple[Floats, Floats, Floats]:
         """The features' shares (n, p) of what one change removes, that (n, 1), and what it leaves of z (n, d)."""
-        along = weighted @ self._units.T
+        along = row_products(weighted, self._units.T)
         best = np.abs(along).argmax(axis=1)[:, None]
         steps = np.take_along_axis(along, best, axis=1)
         rest = weighted - steps * self._units[best[:, 0]]
@@ -116,8 +116,8 @@ class FeatureSplit:
     def _by_terms(self, sizes: Floats, rest: Floats) -> Floats:
         """The squares of `rest` (n, d), each split over the features (n, p) by the sizes of its rule's terms."""
         # Where no feature is off its mean there is no rest either.
-        total = _positive(sizes @ self._absolute)
-        return np.asarray(sizes * ((rest * (rest / total)) @ self._absolute.T), dtype=np.float64)
+        total = _positive(row_products(sizes, self._absolute))
+        return np.asarray(sizes * row_products(rest * (rest / total), self._absolute.T))
 
 
 def blamed(model: Model, values: Floats, judgement: Judgement) -> Floats:
@@ -132,7 +132,7 @@ def blamed(model: Model, values: Floats, judgement: Judgement) -> Floats:
         filled = np.where(gaps, 0.0, scaled[rows])
         # Rules that cannot be computed have no weight here, so what stands in for a gap does not count.
         weighted = np.hstack([judgement.weighted[rows], row_products(filled, metric.outside)])
-        parts[rows] = FeatureSplit(directions)(filled, np.clip(weighted, -_LARGEST, _LARGEST) @ axes)
+        parts[rows] = FeatureSplit(directions)(filled, row_products(np.clip(weighted, -_LARGEST, _LARGEST), axes))
     # What lies outside counts by its share, and broken rules lift a score: the split is of what is left in the end.
     total = parts.sum(axis=1)
     return np.asarray(parts * (judgement.scores / _positive(total))[:, None])
