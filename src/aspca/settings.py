@@ -46,6 +46,8 @@ class Setting:
         Whether numbers must be whole.
     optional : bool
         Whether it may be None.
+    switch : bool
+        Whether it may be True or False.
     """
 
     name: str
@@ -57,6 +59,7 @@ class Setting:
     most: float = _LARGEST
     whole: bool = False
     optional: bool = False
+    switch: bool = False
 
     def allows(self, value: object) -> bool:
         """Whether it may be this."""
@@ -65,7 +68,9 @@ class Setting:
         if isinstance(value, str):
             return value in self.words
         # Truth values are numbers to Python, but not to anybody else.
-        if self.least is None or type(value) is bool or not isinstance(value, Real):
+        if type(value) is bool:
+            return self.switch
+        if self.least is None or not isinstance(value, Real):
             return False
         number = float(value)
         return self.least <= number <= self.most and (not self.whole or number.is_integer())
@@ -117,6 +122,15 @@ SETTINGS: tuple[Setting, ...] = (
         SCORES,
         "What is judged: the rules and what lies outside of them (complete), the rules alone (whitened), or the "
         "components, in units of their spread (standardized) or plain (spe, the paper's).",
+    ),
+    Setting(
+        "robust",
+        "auto",
+        'True or "on", False or "off", or "auto"',
+        "Whether gross rows and cells are set aside while rules are learned; they are judged all the same. "
+        '"auto" does so in detect where a file is judged by rules learned from itself, and not in fit.',
+        ("auto", "on", "off"),
+        switch=True,
     ),
     Setting(
         "contamination",
@@ -214,6 +228,7 @@ PAPER: dict[str, Any] = {
     "variant": "BG",
     "rotation": "all",
     "alarm": "total",
+    "robust": "off",
 }
 
 
@@ -227,6 +242,7 @@ class Settings:
     rounding: str
     scaling: str
     score: str
+    robust: str | bool
     contamination: float | str
     limit: str | float
     rule_limit: str | float
@@ -249,6 +265,11 @@ class Settings:
         if self.contamination != "auto":
             return "quantile", 1.0 - float(self.contamination)
         return self.limit, float(self.level)
+
+    @property
+    def sets_aside(self) -> bool:
+        """Whether gross rows and cells are set aside."""
+        return self.robust in (True, "on")
 
     @property
     def from_rows(self) -> tuple[str, ...]:

@@ -19,8 +19,10 @@ from aspca.judging.gaps import Gaps, completed
 from aspca.judging.model import Model
 from aspca.linalg.arrays import Floats
 from aspca.moments import IncompleteMoments, Moments
+from aspca.moments.blocks import row_slices
 from aspca.moments.validation import weights_of
 from aspca.preparation import Preparation
+from aspca.robust import Aside, robust_moments
 from aspca.rules.rule import Rule
 from aspca.settings import DEFAULTS, PAPER, Settings, check_parameters
 from aspca.solvers.threads import blas_threads_for
@@ -144,6 +146,7 @@ class ASPCA(TableInput, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Outli
         *,
         scaling: str = DEFAULTS["scaling"],
         score: str = DEFAULTS["score"],
+        robust: str | bool = DEFAULTS["robust"],
         contamination: float | str = DEFAULTS["contamination"],
         limit: str | float = DEFAULTS["limit"],
         rule_limit: str | float = DEFAULTS["rule_limit"],
@@ -162,6 +165,7 @@ class ASPCA(TableInput, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Outli
         self.rounding = rounding
         self.scaling = scaling
         self.score = score
+        self.robust = robust
         self.contamination = contamination
         self.limit = limit
         self.rule_limit = rule_limit
@@ -196,7 +200,11 @@ class ASPCA(TableInput, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Outli
         X = self._rows(X, reset=True, least=2)
         weights = None if sample_weight is None else weights_of(sample_weight, X.shape[0])
         with blas_threads_for(X.shape[1]):
-            self._fit(*self._moments(X, weights, fresh=True))
+            moments, gaps = self._moments(X, weights, fresh=True)
+            aside = None
+            if Settings.of(self.get_params()).sets_aside:
+                moments, aside = self._without_gross(X, moments, weights)
+            self._fit(moments, gaps, aside=aside)
             rest_on_rows = self.model_.settings.from_rows
             if rest_on_rows and "conformal" not in rest_on_rows:
                 self._take(self.model_.calibrated(X, weights))
@@ -235,6 +243,17 @@ class ASPCA(TableInput, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Outli
         batch = IncompleteMoments.from_array(X, weights, names=self._feature_names())
         self._incomplete = batch if fresh or self._incomplete is None else self._incomplete.merge(batch)
         return completed(self._incomplete)
+
+    def _without_gross(self, X: Any, moments: Moments, weights: Floats | None) -> tuple[Moments, Aside]:
+        """Moments of rows (n, p) without what is gross, and that."""
+        if weights is not None or self._allows_gaps:
+            raise ValueError(
+                'robust="on" takes rows of equal weight without gaps: leave out sample_weight, or missing="allow" in '
+                "the preprocessor."
+            )
+        slices = list(row_slices(*X.shape))
+        found = robust_moments(lambda: (np.asarray(X[rows], dtype=np.float64) for rows in slices), moments)
+        return found.moments, found.aside
 
     def fit_moments(self, moments: Moments, feature_names: Any = None) -> Self:
         """Fit from moments alone: any source of data that yields the same `Moments` gives the same model."""
@@ -286,12 +305,13 @@ class ASPCA(TableInput, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Outli
         moments: Moments,
         gaps: Gaps | None = None,
         *,
+        aside: Aside | None = None,
         warm_start: SparseSubspace | None = None,
         names: Sequence[str] | None = None,
     ) -> None:
         settings = Settings.of(self.get_params())
         preparation = self._preparation if names is None else Preparation.identity(names)
-        self._take(fit_model(moments, settings, preparation, warm_start, gaps=gaps))
+        self._take(fit_model(moments, settings, preparation, warm_start, gaps=gaps, aside=aside))
 
     def _take(self, model: Model) -> None:
         """The model in use from now on: every fitted attribute is a view of it."""

@@ -24,6 +24,7 @@ from aspca.linalg.arrays import LARGEST_VALUE, Floats, frozen
 from aspca.moments import Moments
 from aspca.moments.decimals import CONTINUOUS
 from aspca.preparation import Preparation
+from aspca.robust import Aside
 from aspca.rules.table import RuleTable
 from aspca.settings import Settings
 from aspca.subspace.space import ScaledSpace
@@ -41,6 +42,7 @@ _FIELDS = (
     "rules",
     "metric",
     "limits",
+    "aside",
     "widenings",
     "checksum",
 )
@@ -64,6 +66,7 @@ _VALUE = float(LARGEST_VALUE)
 # A column's deviation is no smaller than the root of the smallest normal float64, or it counts as constant.
 SMALLEST_SCALE, LARGEST_SCALE = 1e-154, 4.0 * _VALUE
 LARGEST_WEIGHT = 1e162
+_MOST_NUMBERS = 1000
 
 
 @dataclass(frozen=True)
@@ -131,7 +134,9 @@ def contents_of(top: Field) -> Contents:
         "with a covariance, by which rows with gaps are judged",
         "without",
     )
-    model = Model(settings, preparation, space, subspace, table, metric, alarms, moments, widenings, gaps)
+    model = Model(
+        settings, preparation, space, subspace, table, metric, alarms, moments, widenings, gaps, _aside(at["aside"], p)
+    )
     return Contents(model, naming, package)
 
 
@@ -177,6 +182,19 @@ def _training(
         decimals,
     )
     return space, None
+
+
+def _aside(at: Field, p: int) -> Aside | None:
+    if at.absent:
+        return None
+    part = at.members("rows", "cells", "numbers", "passes")
+    numbers = [entry.integer(0) for entry in part["numbers"].items(0, _MOST_NUMBERS)]
+    return Aside(
+        part["rows"].integer(0),
+        np.array([entry.integer(0) for entry in part["cells"].items(p)], dtype=np.intp),
+        np.array(numbers, dtype=np.intp),
+        part["passes"].integer(0),
+    )
 
 
 def _symmetric(at: Field, p: int) -> Floats | None:

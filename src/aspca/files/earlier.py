@@ -40,7 +40,7 @@ FIELDS = (
     "checksum",
 )
 # Settings that came later: what files without them were made with.
-_BEFORE = {"rotation": "all"}
+_BEFORE = {"rotation": "all", "robust": "auto"}
 _VALUE = float(LARGEST_VALUE)
 
 

@@ -69,6 +69,7 @@ def content_of(model: Model, *, naming: str, private: bool, moments: bool, packa
             # One score per row of the user's: private.
             "calibration": alarms.calibration.tolist() if keep and alarms.calibration is not None else None,
         },
+        "aside": _aside(model, private),
         "widenings": None if model.widenings is None else [finite_or_word(value) for value in model.widenings],
     }
 
@@ -98,7 +99,7 @@ def _settings(settings: Settings) -> dict[str, Any]:
 
 def _plain(value: Any) -> Any:
     """A parameter without numpy: an int stays one, a float that is none gets a word."""
-    if value is None or isinstance(value, str):
+    if value is None or isinstance(value, str | bool):
         return value
     return int(value) if isinstance(value, int | np.integer) else finite_or_word(value)
 
@@ -152,6 +153,18 @@ def _certificate(one: Certificate) -> dict[str, Any]:
         "tie": bool(one.tie),
         "iterations": int(one.iterations),
         "status": str(one.status),
+    }
+
+
+def _aside(model: Model, private: bool) -> dict[str, Any] | None:
+    aside = model.aside
+    if aside is None:
+        return None
+    return {
+        "rows": int(aside.n_rows),
+        "cells": [int(count) for count in aside.cells],
+        "numbers": [] if private else [int(row) for row in aside.rows],
+        "passes": int(aside.passes),
     }
 
 

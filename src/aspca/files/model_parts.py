@@ -45,7 +45,7 @@ def settings_of(at: Field, d: int) -> Settings:
         value = words_of_infinity(field.value) if setting.most == math.inf else field.value
         known = setting.allows(value) or (setting.name == "alarm" and value == _EARLIER_ALARM)
         huge = isinstance(value, int) and abs(value) > LARGEST_INTEGER
-        field.require(known and not huge and not isinstance(value, bool), setting.allowed)
+        field.require(known and not huge, setting.allowed)
         found[setting.name] = value
     part["n_components"].require(found["n_components"] in ("auto", d), f'"auto" or {d}')
     part["max_features"].require(found["max_features"] is None or found["variant"] != "G", 'null where variant is "G"')

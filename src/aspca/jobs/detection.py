@@ -33,6 +33,8 @@ from aspca.outputs.errors import OutputError
 from aspca.outputs.folder import refuse_foreign, replaced_folder
 from aspca.preparation import Preparation
 
+# Columns and rows named in a remark.
+_COLUMNS_TOLD, _ROWS_TOLD = 6, 10
 # Said where a model is to hold no value of a row.
 GIVEN_AWAY = (
     "--private: with --scaling maxabs the model holds each column's largest distance from its mean, which it needs to "
@@ -119,10 +121,14 @@ class Learning:
     kept_out: TableSource | None
     roles: Roles
     watcher: Watcher
+    judges_itself: bool
 
     @classmethod
-    def of(cls, request: Request, stack: ExitStack, watcher: Watcher) -> Learning:
-        """Open what is to be read; it is closed with the stack."""
+    def of(cls, request: Request, stack: ExitStack, watcher: Watcher, *, judges_itself: bool = False) -> Learning:
+        """Open what is to be read; it is closed with the stack.
+
+        `judges_itself`: the rules judge the rows they are learned from, where no others are given.
+        """
         columns = request.columns
         table = stack.enter_context(opened(request.source, request.reading, "the table"))
         train = calibrate = None
@@ -145,7 +151,7 @@ class Learning:
         if calibrate is not None:
             needed = {name: columns.kinds.get(name, "number") for name in roles.features}
             refuse_other_columns(calibrate, needed, "the rules")
-        return cls(request, table, table if train is None else train, calibrate, roles, watcher)
+        return cls(request, table, table if train is None else train, calibrate, roles, watcher, judges_itself)
 
     def plan(self, table: TableSource) -> Preparation:
         """What becomes of the columns of a table to learn from."""
@@ -154,7 +160,14 @@ class Learning:
     def model(self, some: TableSource | None = None) -> Model:
         """The model of the rows to learn from, or of some of them."""
         table = self.source if some is None else some
-        return fit_table(table, self.plan(table), self.request.settings, self.watcher, self.kept_out)
+        return fit_table(
+            table,
+            self.plan(table),
+            self.request.settings,
+            self.watcher,
+            self.kept_out,
+            judges_itself=self.judges_itself and self.source is self.table,
+        )
 
     @property
     def remarks(self) -> list[str]:
@@ -175,7 +188,7 @@ def detected(request: Request, watcher: Watcher) -> Detection:
     if place is not None:
         refuse_foreign(place)
     with ExitStack() as stack:
-        learning = Learning.of(request, stack, watcher)
+        learning = Learning.of(request, stack, watcher, judges_itself=True)
         folder = None if place is None else stack.enter_context(replaced_folder(place))
         outcomes: dict[str | None, Outcome] = {}
         if by is None:
@@ -183,7 +196,7 @@ def detected(request: Request, watcher: Watcher) -> Detection:
         else:
             outcomes.update(_by_category(learning, by, folder))
     library = learning.table.library if isinstance(learning.table, MemoryTable) else "pandas"
-    remarks = (*learning.remarks, *_gap_remarks(outcomes))
+    remarks = (*learning.remarks, *_gap_remarks(outcomes), *_aside_remarks(outcomes))
     return Detection(learning.table.description, by, outcomes, remarks, place, library)
 
 
@@ -295,6 +308,32 @@ class _Worst:
             nothing = np.empty((0, len(model.names)))
             return JudgedRows(np.empty(0, dtype=np.intp), nothing, model.judge(nothing), None)
         return self._kept
+
+
+def _aside_remarks(outcomes: Mapping[str | None, Outcome]) -> list[str]:
+    """Sentences about what was set aside as gross, for each category or for all."""
+    remarks = []
+    for category, outcome in outcomes.items():
+        aside = outcome.model.aside
+        if aside is None or aside.nothing:
+            continue
+        whose = "" if category is None else f"{category}: "
+        cells = {
+            feature.column: int(count)
+            for feature, count in zip(outcome.model.space.features, aside.cells, strict=True)
+            if count
+        }
+        where = ", ".join(f"{name} {count:,}" for name, count in list(cells.items())[:_COLUMNS_TOLD])
+        where += f" and {len(cells) - _COLUMNS_TOLD} more columns" if len(cells) > _COLUMNS_TOLD else ""
+        parts = [f"{sum(cells.values()):,} gross value{'s' * (sum(cells.values()) != 1)} ({where})"] if cells else []
+        parts += [f"{aside.n_rows:,} gross row{'s' * (aside.n_rows != 1)}"] if aside.n_rows else []
+        shown = ", ".join(str(row) for row in aside.rows[:_ROWS_TOLD])
+        shown += " and more" if aside.rows.size > _ROWS_TOLD else ""
+        remarks.append(
+            f"{whose}Rules were learned without {' and '.join(parts)}, in row{'s' * (aside.rows.size != 1)} {shown}; "
+            "they are judged like all others (--robust off learns from everything)."
+        )
+    return remarks
 
 
 def _gap_remarks(outcomes: Mapping[str | None, Outcome]) -> list[str]:

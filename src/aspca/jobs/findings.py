@@ -10,6 +10,7 @@ from aspca.jobs.verdicts import JudgedRows
 from aspca.judging.explanation import Explanation
 from aspca.judging.model import Model
 from aspca.judging.proposals import Value
+from aspca.judging.row_text import standing_out
 from aspca.rules.sentence import shown_terms
 
 # Of the rules that a row breaks, those that matter most to its score; of columns that stand out, as many.
@@ -166,11 +167,7 @@ def _break(why: Explanation, i: int, number: int) -> Break:
 
 def _unusual(why: Explanation, i: int) -> tuple[StandsOut, ...]:
     """The columns that most of the score is put down to."""
-    blame = why.feature_contributions[i]
-    order = np.argsort(-blame, kind="stable")
-    reached = np.cumsum(blame[order]) / max(float(blame.sum()), 1e-300)
-    chosen = order[: min(int(np.searchsorted(reached, _TOLD)) + 1, _MOST)]
-    return tuple(_stands_out(why, i, j) for j in why.original.distinct(chosen.tolist()).tolist())
+    return tuple(_stands_out(why, i, j) for j in standing_out(why, i).tolist())
 
 
 def _stands_out(why: Explanation, i: int, feature: int) -> StandsOut:

@@ -17,8 +17,10 @@ from aspca.judging.fit import fit_model
 from aspca.judging.gaps import completed
 from aspca.judging.judgement import Judgement
 from aspca.judging.model import Model
+from aspca.linalg.arrays import Floats
 from aspca.moments import IncompleteMoments, Moments
 from aspca.preparation import Preparation
+from aspca.robust import Aside, robust_moments
 from aspca.settings import Settings, needs_rows
 from aspca.solvers.threads import blas_threads_for
 
@@ -59,7 +61,13 @@ def _gathered(
 
 
 def fit_table(
-    table: TableSource, plan: Preparation, settings: Settings, watcher: Watcher, kept_out: TableSource | None = None
+    table: TableSource,
+    plan: Preparation,
+    settings: Settings,
+    watcher: Watcher,
+    kept_out: TableSource | None = None,
+    *,
+    judges_itself: bool = False,
 ) -> Model:
     """The model of a table; the same as `ASPCA.fit` of its rows.
 
@@ -69,13 +77,19 @@ def fit_table(
         The columns that rules are made of, and what becomes of them.
     kept_out : TableSource or None
         Rows that take no part in the fit, for a limit that asks for such.
+    judges_itself : bool
+        Whether the rules are to judge the very rows they are learned from: what is gross is set aside then, unless the
+        settings say otherwise.
 
     Raises
     ------
     JobError
         Fewer than two rows, far more features than rows, a value that is missing, or what `fit_model` refuses.
     """
-    gaps = None
+    gaps = aside = None
+    sets_aside = settings.sets_aside or (settings.robust == "auto" and judges_itself and plan.missing == "error")
+    if settings.sets_aside and plan.missing == "allow":
+        raise JobError("--robust on takes rows without gaps; leave out --allow-missing, or give --robust off.")
     features = prepared(table, plan)
     _refuse_too_wide(table, len(plan.names), settings)
     # The solver loads it later, when its threads could not be held back any more.
@@ -91,6 +105,8 @@ def fit_table(
                 raise JobError(f"{table.description}: {error}") from None
         else:
             moments = moments_of(features, plan.names, watcher)
+            if sets_aside and moments.n_rows:
+                moments, aside = _without_gross(features, plan.names, moments, watcher)
         if moments.n_rows < 2:
             few = "no rows" if moments.n_rows == 0 else "1 row"
             raise JobError(f"{table.description} has {few}, but at least 2 are needed to learn rules from; add rows.")
@@ -103,12 +119,26 @@ def fit_table(
             watcher.advance(1)
 
         try:
-            model = fit_model(moments, settings, plan, callback=solved, gaps=gaps)
+            model = fit_model(moments, settings, plan, callback=solved, gaps=gaps, aside=aside)
         except ValueError as error:
             raise JobError(str(error)) from error
         if settings.from_rows:
             model = _calibrated(model, table if kept_out is None else kept_out, watcher)
     return model
+
+
+def _without_gross(
+    table: TableSource, names: Sequence[str], moments: Moments, watcher: Watcher
+) -> tuple[Moments, Aside]:
+    """Moments of what is not gross, and what is; each pass reads the table once more."""
+    watcher.stage("Setting gross values aside", unit="passes")
+
+    def batches() -> Iterator[Floats]:
+        watcher.advance(1)
+        return (batch.values for batch in table.batches(names) if len(batch.values))
+
+    found = robust_moments(batches, moments)
+    return found.moments, found.aside
 
 
 def _refuse_too_wide(table: TableSource, p: int, settings: Settings) -> None:

@@ -33,7 +33,7 @@ import numpy as np
 from aspca.judging.gaps import patterns
 from aspca.judging.judgement import Judgement
 from aspca.judging.metric import READABLE, Metric
-from aspca.linalg.arrays import Floats
+from aspca.linalg.arrays import Bools, Floats
 from aspca.linalg.steady import row_products
 
 if TYPE_CHECKING:
@@ -126,24 +126,39 @@ def blamed(model: Model, values: Floats, judgement: Judgement) -> Floats:
     parts = np.zeros(scaled.shape)
     nowhere = np.zeros(scaled.shape[1], dtype=np.bool_)
     groups = patterns(np.isnan(scaled)) if model.allows_gaps else [(np.arange(len(scaled)), nowhere)]
+    lawful = _lawful(judgement)
     for rows, gaps in groups:
         metric = model.gapped.metric_of(gaps)
-        directions, axes = _axes(model.table.loadings, metric)
         filled = np.where(gaps, 0.0, scaled[rows])
         # Rules that cannot be computed have no weight here, so what stands in for a gap does not count.
-        weighted = np.hstack([judgement.weighted[rows], row_products(filled, metric.outside)])
-        parts[rows] = FeatureSplit(directions)(filled, row_products(np.clip(weighted, -_LARGEST, _LARGEST), axes))
+        inside, outside = judgement.weighted[rows], row_products(filled, metric.outside)
+        for chosen, weighted, directions in (
+            (~lawful[rows], np.hstack([inside, outside]), [model.table.loadings @ metric.weights, metric.outside]),
+            (lawful[rows], outside, [metric.outside]),
+        ):
+            if chosen.any():
+                loadings, axes = _axes(np.hstack(directions), metric)
+                z = np.clip(weighted[chosen], -_LARGEST, _LARGEST) @ axes
+                parts[rows[chosen]] = FeatureSplit(loadings)(filled[chosen], z)
     # What lies outside counts by its share, and broken rules lift a score: the split is of what is left in the end.
     total = parts.sum(axis=1)
     return np.asarray(parts * (judgement.scores / _positive(total))[:, None])
 
 
-def _axes(loadings: Floats, metric: Metric) -> tuple[Floats, Floats]:
+def _lawful(judgement: Judgement) -> Bools:
+    """Which rows (n,) keep their rules, and score by what lies outside of them.
+
+    No single change explains these: it would break the rules. What lies outside is split by itself.
+    """
+    mostly = judgement.outside > 0.5 * judgement.scores
+    return mostly if judgement.broken is None else np.asarray(mostly & ~judgement.broken.any(axis=1))
+
+
+def _axes(directions: Floats, metric: Metric) -> tuple[Floats, Floats]:
     """Weighted loadings B (p, d), and the rotation from the terms of the score to z = x B.
 
     A distance that does not depend on the basis is split along its own axes; the paper's scores along the components.
     """
-    directions = np.hstack([loadings @ metric.weights, metric.outside])
     if metric.kind not in READABLE:
         return directions, np.eye(directions.shape[1])
     axes = np.linalg.svd(directions, full_matrices=False)[2].T

@@ -12,6 +12,7 @@ from aspca.judging.metric import READABLE, metric_of
 from aspca.judging.model import Model
 from aspca.moments import Moments
 from aspca.preparation import Preparation
+from aspca.robust import Aside
 from aspca.rules.table import component_table, readable_table
 from aspca.settings import Settings
 from aspca.subspace.defaults import default_alpha, default_n_components
@@ -27,6 +28,7 @@ def fit_model(
     warm_start: SparseSubspace | None = None,
     callback: Callable[[int, int, float], None] | None = None,
     gaps: Gaps | None = None,
+    aside: Aside | None = None,
 ) -> Model:
     """The model of a table, from its moments alone; limits that rest on rows wait for `Model.calibrated`.
 
@@ -44,7 +46,7 @@ def fit_model(
         table = component_table(space, subspace.loadings)
     metric = metric_of(settings.score, space, table, settings.total[1])
     alarms = alarms_from_moments(settings, space, table, metric)
-    return Model(settings, preparation, space, subspace, table, metric, alarms, moments, gaps=gaps)
+    return Model(settings, preparation, space, subspace, table, metric, alarms, moments, gaps=gaps, aside=aside)
 
 
 def _subspace(

@@ -18,6 +18,7 @@ from aspca.judging.projector import Projector, Rows
 from aspca.linalg.arrays import Bools, Floats
 from aspca.moments import Moments
 from aspca.preparation import Preparation
+from aspca.robust import Aside
 from aspca.rules.rule import Rule
 from aspca.rules.table import RuleTable
 from aspca.rules.widening import held_out_widening
@@ -55,6 +56,8 @@ class Model:
         Spread of each rule on rows kept out of the fit over its spread on the training rows, where it was measured.
     gaps : Gaps or None
         What was missing in the training rows.
+    aside : Aside or None
+        What was set aside of them as gross; None where nobody looked.
     """
 
     settings: Settings
@@ -67,6 +70,7 @@ class Model:
     moments: Moments | None
     widenings: Floats | None = None
     gaps: Gaps | None = None
+    aside: Aside | None = None
 
     @property
     def names(self) -> tuple[str, ...]:

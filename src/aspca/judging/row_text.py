@@ -19,6 +19,8 @@ _TOLD = 0.8
 _AT_MOST = 3
 # And says what each feature would have to be, if there are no more than these.
 _FEATURES_TOLD = 4
+# A column is beyond its usual range from so many deviations on.
+_BEYOND = 2.0
 # What lies outside the rules is told beside broken rules from this share of the score on.
 _WORTH_TELLING = 0.2
 
@@ -86,13 +88,20 @@ def _no_rule_broken(why: Explanation, row: int) -> list[str]:
     return [f"No rule is broken by itself, but small deviations add up, most of them from {most}."]
 
 
-def _unusual(why: Explanation, row: int) -> str:
-    """The columns that stand out, with what they usually are."""
+def standing_out(why: Explanation, row: int) -> Ints:
+    """The features that most of a row's score is put down to, one per column: the first, and others beyond their range."""
     blame = why.feature_contributions[row]
     order = np.argsort(-blame, kind="stable")
     reached = np.cumsum(blame[order]) / max(float(blame.sum()), 1e-300)
-    chosen = why.original.distinct(order[: min(int(np.searchsorted(reached, _TOLD)) + 1, _AT_MOST)])
-    return ", ".join(_beside_usual(why, row, int(j)) for j in chosen)
+    order = order[: min(int(np.searchsorted(reached, _TOLD)) + 1, _AT_MOST)]
+    space = why.model.space
+    off = np.abs(why.values[row] - space.mean) > _BEYOND * space.deviations
+    return why.original.distinct([int(j) for k, j in enumerate(order) if k == 0 or off[j]])
+
+
+def _unusual(why: Explanation, row: int) -> str:
+    """The columns that stand out, with what they usually are."""
+    return ", ".join(_beside_usual(why, row, int(j)) for j in standing_out(why, row))
 
 
 def _beside_usual(why: Explanation, row: int, feature: int) -> str:

@@ -39,4 +39,3 @@ def _fit(columns: Floats, decimals: int) -> np.ndarray[tuple[int, ...], np.dtype
         # Beyond 2^53 every float64 is a whole number: no sign of a step.
         bad = (off > _ROUNDING * np.abs(shifted)) | (np.abs(shifted) >= 2.0**53)
     return np.asarray(~bad.any(axis=1))
-

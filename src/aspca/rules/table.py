@@ -8,7 +8,6 @@ from functools import cached_property
 import numpy as np
 
 from aspca.linalg.arrays import Bools, Floats, Ints, frozen
-from aspca.linalg.lowest import lowest_pairs
 from aspca.rules.rule import Rule
 from aspca.rules.widening import expected_widening
 from aspca.subspace.result import Certificate
@@ -117,6 +116,9 @@ def readable_table(space: ScaledSpace, many: int) -> RuleTable:
     Rows that span r directions obey an exact rule among any r + 1 features, whatever they mean. Such a rule is left out
     unless its numbers are short or there are many rows: nothing is known along it.
     """
+    # Loads scipy.linalg, which scoring by a stored model need not wait for.
+    from aspca.linalg.lowest import lowest_pairs
+
     values, directions = lowest_pairs(space.covariance, many)
     table, plain = _readable(space, directions)
     empty = table.exact & ~plain & _by_lack_of_rows(space, table.loadings)

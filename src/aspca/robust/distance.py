@@ -1,0 +1,129 @@
+"""How far rows are from the rest, and which of their cells would have to be others for them not to be.
+
+Notation: C the covariance of scaled columns, M its inverse, x a scaled row, F the cells of it that are gross. Given the
+other cells, the likeliest values of F are x_F - M_FF^-1 (M x)_F, with covariance M_FF^-1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from aspca.linalg.arrays import Bools, Floats, Ints
+from aspca.moments import Moments
+
+# Cells of a row that may be gross before the whole row is.
+_MOST_CELLS = 8
+_SHARE_OF_CELLS = 0.34
+
+
+@dataclass(frozen=True, eq=False)
+class Distance:
+    """The Mahalanobis distance of some moments.
+
+    Attributes
+    ----------
+    centre, residual, scale : ndarray of shape (p,)
+        Rows are scaled as ((x - centre) - residual) / scale.
+    values : ndarray of shape (p,)
+        Variances along `vectors`, never below what float64 resolves.
+    vectors : ndarray of shape (p, p)
+        Orthonormal eigenvectors of the covariance of the scaled columns.
+    """
+
+    centre: Floats
+    residual: Floats
+    scale: Floats
+    values: Floats
+    vectors: Floats
+
+    @classmethod
+    def of(cls, moments: Moments, scale: Floats | None = None, floor: float = 0.0) -> Distance:
+        """The distance by these moments; a column that does not vary has the unit that rounding leaves it.
+
+        With scales (p,) given, no direction counts as tighter than `floor` of them.
+        """
+        deviations = np.sqrt(np.diag(moments.scatter) / moments.weight) if scale is None else scale
+        largest = np.maximum(np.abs(moments.minimum), np.abs(moments.maximum))
+        eps = float(np.finfo(np.float64).eps)
+        scale = np.where(deviations > 0.0, deviations, np.maximum(64.0 * eps * largest, 1e-150))
+        correlation = (moments.scatter / moments.weight) / scale[:, None] / scale
+        values, vectors = np.linalg.eigh(0.5 * (correlation + correlation.T))
+        least = max(16.0 * len(scale) * eps * max(float(values[-1]), 1.0), floor)
+        return cls(moments.centre, moments.residual, scale, np.maximum(values, least), vectors)
+
+    def scaled(self, rows: Floats) -> Floats:
+        """Rows (n, p) in units of the columns' deviations."""
+        return np.asarray(((rows - self.centre) - self.residual) / self.scale)
+
+    def squared(self, rows: Floats) -> Floats:
+        """Squared distances (n,) of rows (n, p)."""
+        return np.asarray(self.along(self.scaled(rows)).sum(axis=1))
+
+    def along(self, scaled: Floats) -> Floats:
+        """Squared deviations (n, p) along the vectors, in units of their variances."""
+        return np.asarray(np.square(scaled @ self.vectors) / self.values)
+
+    @cached_property
+    def inverse(self) -> Floats:
+        """M (p, p)."""
+        return np.asarray((self.vectors / self.values) @ self.vectors.T)
+
+    def repaired(self, scaled: Floats, enough: float) -> tuple[Floats, Bools, Bools]:
+        """Rows (n, p) with as few cells changed, each by what removes most, as it takes to come within `enough`.
+
+        Returns
+        -------
+        rows : (n, p)
+        cells : (n, p)
+            Which were changed.
+        done : (n,)
+            Whether that was enough; the others are gross as a whole.
+        """
+        n, p = scaled.shape
+        cells = np.zeros((n, p), dtype=np.bool_)
+        rows = scaled.copy()
+        done = self.along(rows).sum(axis=1) <= enough
+        for many in range(1, self.most_cells(p) + 1):
+            todo = np.flatnonzero(~done)
+            if not todo.size:
+                break
+            gains = np.square(rows[todo] @ self.inverse) / np.diag(self.inverse)
+            gains[cells[todo]] = -1.0
+            cells[todo, gains.argmax(axis=1)] = True
+            picked = np.nonzero(cells[todo])[1].reshape(todo.size, many)
+            rows[todo] = self._likeliest(scaled[todo], picked)
+            done[todo[self.along(rows[todo]).sum(axis=1) <= enough]] = True
+        return rows, cells, done
+
+    def left_open(self, cells: Bools) -> Floats:
+        """The covariances of what stands in for these cells (n, p), given the others, summed over the rows (p, p)."""
+        p = cells.shape[1]
+        total = np.zeros((p, p))
+        counts = cells.sum(axis=1)
+        for many in np.unique(counts[counts > 0]):
+            picked = np.nonzero(cells[counts == many])[1].reshape(-1, int(many))
+            blocks = self._conditional(picked)
+            rows = np.broadcast_to(picked[:, :, None], blocks.shape)
+            columns = np.broadcast_to(picked[:, None, :], blocks.shape)
+            np.add.at(total, (rows.ravel(), columns.ravel()), blocks.ravel())
+        return total
+
+    def most_cells(self, p: int) -> int:
+        """How many cells of a row may be gross."""
+        return max(1, min(_MOST_CELLS, int(_SHARE_OF_CELLS * p)))
+
+    def _conditional(self, picked: Ints) -> Floats:
+        """Covariances (n, k, k) of the picked cells (n, k), given the others."""
+        blocks = self.inverse[picked[:, :, None], picked[:, None, :]]
+        return np.asarray(np.linalg.inv(blocks), dtype=np.float64)
+
+    def _likeliest(self, scaled: Floats, picked: Ints) -> Floats:
+        """Rows (n, p) with the picked cells (n, k) as likely as the others allow."""
+        pulls = np.take_along_axis(scaled @ self.inverse, picked, axis=1)
+        moved = np.einsum("nij,nj->ni", self._conditional(picked), pulls)
+        rows = scaled.copy()
+        np.put_along_axis(rows, picked, np.take_along_axis(scaled, picked, axis=1) - moved, axis=1)
+        return rows

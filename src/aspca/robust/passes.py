@@ -1,0 +1,264 @@
+"""Moments of the rows and cells that are not gross, in a few passes over batches of rows; nothing is drawn by chance.
+
+1. *Fences*: rows of which no cell is further than six deviations (by the median and the median distance from it) are
+   few or many, but hold no grossly wrong cell.
+2. *Concentration*: of these the half nearest to each other, twice: what breaks a relation within its columns' range
+   leaves too, and no relation is blurred by the rest.
+3. *Cells*: all rows that are near come back. In the others as few cells as possible count as missing, with what the
+   other cells let expect in their place; rows for which that is not enough are gross as a whole. Again, until the same
+   cells are missing.
+4. *Out of proportion*: tails are not errors. Along each direction that the rows so kept have, the variance of all rows
+   is compared with theirs. Only where a few rows make it more than ten times as large are they errors; rows that stand
+   out in no such direction come back whole, and if there is none, every row counts as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from aspca.linalg.arrays import Bools, Floats, Ints
+from aspca.moments import Moments
+from aspca.robust.distance import Distance
+from aspca.robust.order import Batches, median_sizes, medians, quantile
+
+# A cell further from the median than this many deviations is outside its fence.
+_FENCE = 6.0
+_DEVIATIONS_PER_MEDIAN = 1.4826
+# Before rows have come back, no relation counts as tighter than this share of its columns' variances: half of the rows
+# may look alike in much.
+_TIGHTEST = 1e-3
+# The share of rows that relations are learned from before the others come back.
+_INNER = 0.5
+_CONCENTRATIONS = 2
+# Rows come back up to this many times the limit that one in a hundred normal rows exceeds.
+_NEAR, _LEVEL = 2.0, 0.99
+_MOST_ROUNDS = 4
+# In the end only rows beyond this many times of that are errors: tails end before, errors hardly begin.
+_FAR = 3.0
+# Variance of all rows over that of the rows kept, from which on the others are errors.
+_OUT_OF_PROPORTION = 10.0
+# A column of which more than this share of cells would be gross is like that.
+_OFTEN = 0.1
+# Rows per column that a start must have; with fewer, nothing is set aside.
+_ENOUGH_ROWS = 3
+# Errors are shown one by one up to this many.
+_MOST_SHOWN = 1000
+
+
+@dataclass(frozen=True, eq=False)
+class Aside:
+    """What was set aside as gross while the rules were learned; it is judged like all else.
+
+    Attributes
+    ----------
+    n_rows : int
+        Rows that are gross as a whole.
+    cells : ndarray of shape (p,)
+        Cells of each column that count as missing, in other rows.
+    rows : ndarray of shape (k,)
+        Numbers of the first such rows, in the order they came: gross ones and those with gross cells.
+    passes : int
+        Passes over the rows.
+    """
+
+    n_rows: int
+    cells: Ints
+    rows: Ints
+    passes: int
+
+    @property
+    def nothing(self) -> bool:
+        """Whether every row counts as it is."""
+        return self.n_rows == 0 and not self.cells.any()
+
+
+@dataclass(frozen=True, eq=False)
+class RobustMoments:
+    """Moments of what is not gross, and what is."""
+
+    moments: Moments
+    aside: Aside
+
+
+def robust_moments(batches: Batches, plain: Moments) -> RobustMoments:
+    """The moments of rows without their gross errors.
+
+    Parameters
+    ----------
+    batches : callable
+        Gives the rows in batches (m, p), the same each time, without gaps.
+    plain : Moments
+        Of all of them.
+
+    Notes
+    -----
+    Memory does not grow with the rows. A cell that counts as missing adds to the covariance what the other cells of its
+    row leave open (the expectation step of maximum likelihood), so that spreads do not shrink.
+    """
+    p = plain.n_features
+    inside, scale = _fenced(batches, p)
+    kept, passes = _moments(inside(), p), 4
+    nothing = Aside(0, np.zeros(p, dtype=np.intp), np.zeros(0, dtype=np.intp), passes)
+    if kept.n_rows * _INNER < _ENOUGH_ROWS * p + 2:
+        return RobustMoments(plain, nothing)
+    for _ in range(_CONCENTRATIONS):
+        distance = Distance.of(kept, scale, _TIGHTEST)
+        edge = quantile((distance.squared(rows) for rows in inside()), _INNER)
+        kept = _moments((rows[distance.squared(rows) <= edge] for rows in inside()), p)
+        passes += 2
+    kept = _with_scatter(kept, (_shrunk(p) - 1.0) * kept.scatter)
+    before, distance = -1, Distance.of(kept, scale, _TIGHTEST)
+    for _ in range(_MOST_ROUNDS):
+        found = _round(batches, distance, _enough(kept), None)
+        kept = found.moments
+        passes += 1
+        if found.many == before:
+            break
+        before, distance = found.many, Distance.of(kept)
+    distance = Distance.of(kept)
+    wide = _blown_up(distance, plain)
+    if not wide.any() or before == 0:
+        return RobustMoments(plain, replace(nothing, passes=passes))
+    often = found.cells > _OFTEN * plain.n_rows
+    last = _round(batches, distance, _FAR * _enough(kept), wide, often)
+    # Rows without gross cells alone, where they are enough: then a relation that holds exactly stays exact.
+    whole = last.near if 2 * last.near.n_rows >= plain.n_rows and _many(last.near) else last.moments
+    return RobustMoments(_within(whole, plain), Aside(last.n_rows, last.cells, last.rows, passes + 1))
+
+
+def _many(moments: Moments) -> bool:
+    return moments.n_rows >= _ENOUGH_ROWS * moments.n_features + 2
+
+
+def _fenced(batches: Batches, p: int) -> tuple[Batches, Floats]:
+    """The rows inside all fences, and the columns' deviations (p,) by their medians."""
+    middle = medians(batches, p)
+    size = _DEVIATIONS_PER_MEDIAN * median_sizes(lambda: (rows - middle for rows in batches()), p)
+    # Of a column of which more than half the values are equal, what the others are off by; a few of them are errors.
+    beside = _DEVIATIONS_PER_MEDIAN * median_sizes(lambda: (_unequal(rows - middle) for rows in batches()), p)
+    size = np.where(size > 0.0, size, beside)
+    fence = np.where(size > 0.0, _FENCE * size, np.inf)
+    return lambda: (rows[(np.abs(rows - middle) <= fence).all(axis=1)] for rows in batches()), size
+
+
+def _unequal(distances: Floats) -> Floats:
+    """Distances with NaN for zero."""
+    return np.where(distances == 0.0, np.nan, distances)
+
+
+def _shrunk(p: int) -> float:
+    """How much smaller the inner rows of a Gaussian make its covariance (Croux and Haesbroeck 1999)."""
+    from scipy.special import chdtr, chdtri
+
+    return _INNER / float(chdtr(p + 2, chdtri(p, 1.0 - _INNER)))
+
+
+def _moments(parts: Iterable[Floats], p: int) -> Moments:
+    total = Moments.empty(p)
+    for part in parts:
+        total = total.update(part)
+    return total
+
+
+def _enough(moments: Moments) -> float:
+    """How far a row may be to count as near."""
+    # A quarter of a second to import, which nobody waits for who does not fit.
+    from scipy.special import fdtri
+
+    p, n = moments.n_features, moments.n_rows
+    freedom = max(n - p, 2)
+    return _NEAR * p * (n + 1.0) / freedom * float(fdtri(p, freedom, _LEVEL))
+
+
+def _blown_up(distance: Distance, plain: Moments) -> Bools:
+    """Along which vectors the variance of all rows is out of proportion (p,)."""
+    offset = ((plain.centre - distance.centre) + (plain.residual - distance.residual)) / distance.scale
+    covariance = (plain.scatter / plain.weight) / distance.scale[:, None] / distance.scale
+    all_rows = np.einsum("ij,ij->j", distance.vectors, covariance @ distance.vectors)
+    all_rows += np.square(offset @ distance.vectors)
+    return np.asarray(all_rows > _OUT_OF_PROPORTION * distance.values)
+
+
+@dataclass(frozen=True, eq=False)
+class _Round:
+    """What one pass found: moments of the rows that are near, the same and of rows whose gross cells count as missing,
+    and what is gross."""
+
+    near: Moments
+    moments: Moments
+    n_rows: int
+    cells: Ints
+    rows: Ints
+
+    @property
+    def many(self) -> int:
+        return self.n_rows + int(self.cells.sum())
+
+
+def _round(
+    batches: Batches, distance: Distance, enough: float, wide: Bools | None, often: Bools | None = None
+) -> _Round:
+    """One pass over the rows.
+
+    `wide` says along which vectors a row must stand out to be gross at all; None: along any. `often` says which columns
+    have so many such cells that they are no errors.
+    """
+    p = len(distance.scale)
+    near, mended, left_open = Moments.empty(p), Moments.empty(p), np.zeros((p, p))
+    n_rows, cells, numbers, start = 0, np.zeros(p, dtype=np.intp), [np.zeros(0, dtype=np.intp)], 0
+    for rows in batches():
+        scaled = distance.scaled(rows)
+        along = distance.along(scaled)
+        far = along.sum(axis=1) > enough
+        if wide is not None:
+            far &= along[:, wide].sum(axis=1) > 0.5 * along.sum(axis=1)
+        bad = np.flatnonzero(far)
+        found, gross, done = distance.repaired(scaled[bad], enough)
+        if often is not None:
+            # Cells that are so often like that are as they should be: their rows come back whole.
+            usual = done & ~(gross & ~often).any(axis=1)
+            far[bad[usual]] = False
+            bad, found, gross, done = bad[~usual], found[~usual], gross[~usual], done[~usual]
+        near = near.update(rows[~far])
+        likeliest = np.where(gross, (found * distance.scale + distance.residual) + distance.centre, rows[bad])
+        mended = mended.update(likeliest[done])
+        left_open += distance.left_open(gross[done])
+        n_rows += int((~done).sum())
+        cells += gross[done].sum(axis=0)
+        numbers.append(start + bad)
+        start += len(rows)
+    opened = left_open * distance.scale[:, None] * distance.scale
+    shown = np.concatenate(numbers)[:_MOST_SHOWN]
+    return _Round(near, _with_scatter(near.merge(mended), opened), n_rows, cells, shown)
+
+
+def _within(kept: Moments, plain: Moments) -> Moments:
+    """Moments with the decimals of all rows, and no value beyond theirs: what stands in for a cell has neither."""
+    return Moments(
+        kept.weight,
+        kept.n_rows,
+        kept.centre,
+        kept.residual,
+        kept.scatter,
+        np.maximum(kept.minimum, plain.minimum),
+        np.minimum(kept.maximum, plain.maximum),
+        plain.decimals,
+    )
+
+
+def _with_scatter(moments: Moments, added: Floats) -> Moments:
+    """Moments with something added to their scatter."""
+    scatter = moments.scatter + 0.5 * (added + added.T)
+    return Moments(
+        moments.weight,
+        moments.n_rows,
+        moments.centre,
+        moments.residual,
+        scatter,
+        moments.minimum,
+        moments.maximum,
+        moments.decimals,
+    )
