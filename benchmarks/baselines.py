@@ -1,13 +1,19 @@
 """The paper's baselines on its own data: what joint sparse PCA selects, and what a surrogate tree splits on.
 
-python benchmarks/baselines.py
+    python benchmarks/baselines.py [--json FILE]
+
+Where the selection of joint sparse PCA changes along its penalty, on the synthetic data and on Breast-Cancer; AUC
+beside PCA and ASPCA with the paper's settings; and the surrogate tree of ASPCA's flags, with how much the detector
+looks at each feature the tree splits on.
 """
 
 from __future__ import annotations
 
+import argparse
 from collections import Counter
 
 import numpy as np
+from library.report import Report, Row, add_json
 from sklearn.metrics import roc_auc_score
 
 from aspca import ASPCA
@@ -30,20 +36,27 @@ CANCER = {"n_components": 10}
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add_json(parser)
+    options = parser.parse_args()
+    with Report(options.json) as report:
+        show(report)
+
+
+def show(report: Report) -> None:
     synthetic, cancer = load_synthetic(), load_breast_cancer()
-    print("== Joint sparse PCA, synthetic data (paper: A, B, D, F)")
+    report.say("Joint sparse PCA, synthetic data (paper: A, B, D, F)")
     show_path(synthetic, SYNTHETIC)
     sets = Counter(selected_at(load_synthetic(seed)) for seed in range(100))
-    print("default mu over seeds 0 to 99: " + ", ".join(f"{s} {k}x" for s, k in sets.most_common()))
-    print("\n== Joint sparse PCA, Breast-Cancer: one set of features for all anomalies")
+    report.say("default mu over seeds 0 to 99: " + ", ".join(f"{s} {k}x" for s, k in sets.most_common()))
+    report.say("Joint sparse PCA, Breast-Cancer: one set of features for all anomalies")
     show_path(cancer, CANCER)
     beside_the_paper(cancer)
-    print("\n== AUC")
-    show_auc(synthetic, SYNTHETIC, 5.0)
-    show_auc(cancer, CANCER, 5.0)
-    print("\n== Surrogate tree of ASPCA-BG, synthetic data (threshold 0.25)")
+    lines = [auc("synthetic", synthetic, SYNTHETIC, 5.0), auc("Breast-Cancer", cancer, CANCER, 5.0)]
+    report.table("AUC", lines)
+    report.say("Surrogate tree of ASPCA-BG, synthetic data (threshold 0.25)")
     show_tree(synthetic, SYNTHETIC, 0.25)
-    print("\n== Surrogate tree of ASPCA-BG, Breast-Cancer (threshold 0.1003)")
+    report.say("Surrogate tree of ASPCA-BG, Breast-Cancer (threshold 0.1003)")
     show_tree(cancer, CANCER, 0.1003)
 
 
@@ -67,7 +80,7 @@ def show_path(data: Dataset, settings: dict[str, object]) -> None:
         chosen = path.selected(k)
         if before != set(chosen) and (len(chosen) <= 8):
             names = ", ".join(f"{data.feature_names[j]} {path.weights[k, j]:.3f}" for j in chosen)
-            print(f"  mu = {share:.2f} of largest, {len(chosen)} selected: {names}")
+            print(f"- mu = {share:.2f} of largest, {len(chosen)} selected: {names}")
         before = set(chosen)
 
 
@@ -79,23 +92,23 @@ def beside_the_paper(data: Dataset) -> None:
     sixes = [[data.feature_names[j] for j in path.selected(k)[:6]] for k in range(shares.size)]
     common = [len(set(six) & set(PAPER_SIX)) for six in sixes]
     best = int(np.argmax(common))
-    print(f"  paper's six:  {', '.join(PAPER_SIX)}")
-    print(f"  heaviest six at {shares[best]:.2f} of the largest mu: {', '.join(sixes[best])}")
-    print(f"  in common with the paper's: {common[best]} there, the most on the path")
+    print(f"- paper's six:  {', '.join(PAPER_SIX)}")
+    print(f"- heaviest six at {shares[best]:.2f} of the largest mu: {', '.join(sixes[best])}")
+    print(f"- in common with the paper's: {common[best]} there, the most on the path")
     weights = path.weights[best]
     places = (-weights).argsort().argsort() + 1
     ours = [str(places[data.feature_names.index(name)]) for name in PAPER_SIX]
-    print("  places of the paper's six there: " + ", ".join(ours))
-    print(f"  largest duality gap on the path: {path.gaps.max():.1e} (objectives {path.objectives.min():.1e} and more)")
+    print("- places of the paper's six there: " + ", ".join(ours))
+    print(f"- largest duality gap on the path: {path.gaps.max():.1e} (objectives {path.objectives.min():.1e} and more)")
 
 
-def show_auc(data: Dataset, settings: dict[str, object], lam: float) -> None:
+def auc(name: str, data: Dataset, settings: dict[str, object], lam: float) -> Row:
     models = {"PCA": PCADetector(**settings), "JSPCA": JSPCA(**settings), "ASPCA-BG": aspca(data, settings, lam)}
-    line = [
-        f"{name} {roc_auc_score(data.labels, -model.fit(data.data).score_samples(data.data)):.3f}"
-        for name, model in models.items()
-    ]
-    print(f"  {data.data.shape[1]} features: " + ", ".join(line))
+    areas = {
+        method: float(roc_auc_score(data.labels, -model.fit(data.data).score_samples(data.data)))
+        for method, model in models.items()
+    }
+    return {"data": name, "features": data.data.shape[1], **areas}
 
 
 def show_tree(data: Dataset, settings: dict[str, object], threshold: float) -> None:
@@ -109,16 +122,16 @@ def show_tree(data: Dataset, settings: dict[str, object], threshold: float) -> N
         ("not cut back", {"ccp_alpha": 0.0}),
     ):
         tree = SurrogateTree(aspca(data, settings, 5.0, limit=threshold), **cut).fit(frame)
-        print(f"  {words} (leaves: {len(tree.rules_)}): agrees with the detector on {tree.fidelity_:.1%} of the rows")
+        print(f"- {words} (leaves: {len(tree.rules_)}): agrees with the detector on {tree.fidelity_:.1%} of the rows")
         for rule in tree.rules_:
             if rule.flagged:
-                print(f"    {rule}")
+                print(f"  - {rule}")
         size = np.abs(tree.detector_.components_).max(axis=0)
         notes = [
             f"{data.feature_names[j]} ({f'{size[j]:.3f}' if size[j] else 'none: orthogonal to the abnormal subspace'})"
             for j in tree.features_used_
         ]
-        print("    splits on (largest loading in the detector): " + (", ".join(notes) or "nothing"))
+        print("  - splits on (largest loading in the detector): " + (", ".join(notes) or "nothing"))
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ average precision, HitRate@150 %, NDCG, means over files, ASD then SMD; `--no-se
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Callable
 
 import numpy as np
@@ -211,6 +212,7 @@ def ways(report: Report, seeds: int, with_servers: bool) -> None:
         if with_servers:
             row |= on_servers(way, multiple)
         rows.append(row)
+        print(name, file=sys.stderr)
     report.table(f"Ways to choose, {seeds} seeds", rows)
 
 

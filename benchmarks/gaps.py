@@ -49,7 +49,7 @@ SHARES = (0.01, 0.05, 0.2)
 GOALS = {0.01: 0.95, 0.05: 0.93, 0.2: 0.89}
 MARGIN = 0.005
 # Features, share of totals among them, noise; with the goals above, or beside observed cells only.
-SETTINGS = ((20, 0.4, 0.018, True), (18, 1 / 3, 0.016, False))
+SETTINGS = ((20, 0.4, 0.023, True), (18, 1 / 3, 0.016, False))
 NOISES = (0.05, 0.001, 0.0)
 
 # ---- judging

@@ -12,6 +12,7 @@ ratios; the machine's own seconds mean little, and on a busy machine ratios move
 from __future__ import annotations
 
 import argparse
+import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
@@ -298,7 +299,9 @@ def main() -> None:
         rows: list[Row] = []
         for name in wanted:
             try:
-                rows += ROWS[name]() if name != "growth" else ()
+                for row in ROWS[name]() if name != "growth" else ():
+                    rows.append(row)
+                    print(f"{row.work}: {row.ratio:.2f} {row.measure}", file=sys.stderr)
             except FileNotFoundError as error:
                 print(f"{name} left out: {error}", flush=True)
         if rows:

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from .ours import Verdict, fitted, rule_of, scores, verdict
-from .peers import Forest, Mahalanobis
+from .peers import Peer, distance_of, forest_of
 from .spoiling import Case, Skipped, cases, skipped, spoiled_table
 from .table import Floats, Table
 
@@ -72,13 +72,13 @@ def trial(table: Table) -> Outcome:
         result.declared.append(identity.exact)
         result.exact.append(bool(rule is not None and rule.exact))
     known = scores(model, clean)
-    distance, forest = Mahalanobis.fitted(table, clean), Forest.fitted(table, clean)
+    distance, forest = distance_of(table, clean), forest_of(table, clean)
     apart, alone = distance.scores(clean), forest.scores(clean)
     several = cases(table)
     for case in several:
         frame = spoiled_table(table, [case])
         again = fitted(table, frame)
-        closer, deeper = Mahalanobis.fitted(table, frame), Forest.fitted(table, frame)
+        closer, deeper = distance_of(table, frame), forest_of(table, frame)
         result.tried.append(
             Tried(
                 case,
@@ -97,7 +97,7 @@ def _others(all_scores: Floats, case: Case) -> Floats:
     return np.delete(all_scores, case.row)
 
 
-def _peers(table: Table, case: Case, distance: Mahalanobis, forest: Forest, apart: Floats, alone: Floats) -> Peers:
+def _peers(table: Table, case: Case, distance: Peer, forest: Peer, apart: Floats, alone: Floats) -> Peers:
     row = case.spoiled_row(table)
     return Peers(
         bool((_others(apart, case) < distance.scores(row)[0]).all()),
@@ -118,8 +118,8 @@ def _together(table: Table, several: list[Case], result: Outcome) -> None:
     result.errors = len(rows)
     ways = {
         "ours": scores(fitted(table, frame), frame),
-        "Mahalanobis": Mahalanobis.fitted(table, frame).scores(frame),
-        "forest": Forest.fitted(table, frame).scores(frame),
+        "Mahalanobis": distance_of(table, frame).scores(frame),
+        "forest": forest_of(table, frame).scores(frame),
     }
     for way, values in ways.items():
         first = np.argsort(-values, kind="stable")[: len(rows)]
