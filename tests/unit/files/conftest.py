@@ -29,7 +29,7 @@ def table() -> pd.DataFrame:
 @pytest.fixture(scope="session")
 def fitted(table: pd.DataFrame) -> ASPCA:
     """A calibrated model with every optional part but those that a file may leave out."""
-    model = ASPCA(n_components=4, score="whitened", limit="conformal", level=0.9, alarm="any").fit(table[:150])
+    model = ASPCA(n_components=4, limit="conformal", level=0.9).fit(table[:150])
     model.calibrate(table[150:])
     model.check_rules(table[150:])
     return model

@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from aspca import ASPCA, Moments
+from aspca import ASPCA, Preprocessor
 from aspca.estimators.stored import load, save
-from aspca.files.encode import blurred
+from zoo import with_gaps
 
 
 def loaded(model: ASPCA, folder: Path, **options: bool) -> ASPCA:
@@ -48,14 +48,21 @@ def test_a_private_file_holds_no_value_of_a_row(moments: bool, tmp_path: Path) -
     assert set(-model.score_samples(X[50:])) <= kept
 
 
-def test_floors_are_blurred_upwards_by_less_than_twice() -> None:
-    floors = np.concatenate([[0.0, 5e-324, 1.0, 0.5, 1e308, np.inf], np.random.default_rng(0).random(100) * 1e-20])
-    raised = blurred(floors)
-    assert (raised >= floors).all()
-    finite = np.isfinite(raised) & (floors > 0.0)
-    assert (0.5 * raised[finite] < floors[finite]).all()
-    assert set(np.frexp(raised[finite])[0]) == {0.5}
-    assert np.array_equal(blurred(raised), raised)
+def test_largest_sizes_are_blurred_upwards_by_less_than_twice(tmp_path: Path) -> None:
+    X = np.random.default_rng(0).normal(size=(60, 7)) * [1e-140, 1e-9, 0.3, 1.0, 17.0, 1e9, 1e140]
+    X[:, 4] = 0.0
+    model = ASPCA(n_components=2).fit(X)
+    again = loaded(model, tmp_path, private=True)
+    exact, raised = model.model_.space.largest, again.model_.space.largest
+    assert exact == pytest.approx(np.abs(X).max(axis=0), rel=1e-15)
+    assert (raised >= exact).all()
+    assert raised[4] == 0.0
+    some = exact > 0.0
+    assert (0.5 * raised[some] < exact[some]).all()
+    assert set(np.frexp(raised[some])[0]) == {0.5}
+    # And again is no more.
+    save(again, tmp_path / "again.json")
+    assert load(tmp_path / "again.json").model_.space.largest.tolist() == raised.tolist()
 
 
 def test_a_private_model_can_be_calibrated_and_checked(fitted: ASPCA, table: pd.DataFrame, tmp_path: Path) -> None:
@@ -66,7 +73,7 @@ def test_a_private_model_can_be_calibrated_and_checked(fitted: ASPCA, table: pd.
     assert np.array_equal(model.p_values(table), fitted.p_values(table))
     assert model.threshold_ == fitted.threshold_
     np.testing.assert_allclose(model.t2(table), fitted.t2(table), rtol=1e-9)
-    assert [str(rule) for rule in model.canonical_rules_] == [str(rule) for rule in fitted.canonical_rules_]
+    assert [str(rule) for rule in model.rules_] == [str(rule) for rule in fitted.rules_]
 
 
 def test_a_model_without_moments_can_be_calibrated_and_checked(
@@ -84,59 +91,72 @@ def test_a_model_without_moments_can_be_calibrated_and_checked(
         assert np.array_equal(model.predict(table), again.predict(table))
 
 
+COVARIANCE = r"^This model was saved with moments=False, so it does not hold the covariance .* or fit again\.$"
+FURTHER = r"^This model was saved without all of its moments \(moments=False or private=True\), .* or fit again\.$"
+
+
+@pytest.mark.parametrize("private", [False, True])
 @pytest.mark.parametrize(
-    "use",
+    ("use", "sentence"),
     [
-        lambda model, X: model.t2(X),
-        lambda model, X: model.canonical_rules_,
-        lambda model, X: model.partial_fit(X),
-        lambda model, X: model.moments_.covariance,
-        lambda model, X: Moments.from_array(X).merge(model.moments_),
-        lambda model, X: model.moments_.merge(model.moments_),
-        lambda model, X: np.diag(model.covariance_),
-        lambda model, X: model.covariance_.shape,
-        lambda model, X: model.covariance_[0],
-        lambda model, X: X.to_numpy() @ model.covariance_,
-        lambda model, X: model.covariance_ @ X.to_numpy(),
-        lambda model, X: len(model.covariance_),
-        lambda model, X: ASPCA().fit_moments(model.moments_),
+        (lambda model, X: model.t2(X), COVARIANCE),
+        (lambda model, X: model.covariance_, COVARIANCE),
+        (lambda model, X: model.explained_variance_, COVARIANCE),
+        (lambda model, X: model.partial_fit(X), FURTHER),
     ],
 )
 def test_what_needs_the_moments_says_so(
-    use: Callable[[ASPCA, pd.DataFrame], object], fitted: ASPCA, table: pd.DataFrame, tmp_path: Path
+    use: Callable[[ASPCA, pd.DataFrame], object],
+    sentence: str,
+    private: bool,
+    fitted: ASPCA,
+    table: pd.DataFrame,
+    tmp_path: Path,
 ) -> None:
-    model = loaded(fitted, tmp_path, moments=False)
-    with pytest.raises(ValueError, match=r"^This model was saved with moments=False, so .* or fit again\.$"):
+    model = loaded(fitted, tmp_path, moments=False, private=private)
+    with pytest.raises(ValueError, match=sentence):
         use(model, table)
-    # It is as it was.
+    # What is not there has no attribute, and the model is as it was.
+    assert not hasattr(model, "moments_")
     assert np.array_equal(model.score_samples(table), fitted.score_samples(table))
 
 
-@pytest.mark.parametrize(
-    "use",
-    [
-        lambda model, X: model.partial_fit(X),
-        lambda model, X: Moments.from_array(X).merge(model.moments_),
-        lambda model, X: model.moments_.merge(model.moments_),
-        lambda model, X: ASPCA().fit_moments(model.moments_),
-        lambda model, X: ASPCA(scaling="standard").fit_moments(model.moments_),
-        lambda model, X: model.moments_.minimum == model.moments_.maximum,
-    ],
-)
-def test_what_needs_the_extremes_says_so(
-    use: Callable[[ASPCA, pd.DataFrame], object], fitted: ASPCA, table: pd.DataFrame, tmp_path: Path
+def test_a_private_model_knows_its_covariance_but_learns_no_more(
+    fitted: ASPCA, table: pd.DataFrame, tmp_path: Path
 ) -> None:
     model = loaded(fitted, tmp_path, private=True)
-    with pytest.raises(ValueError, match=r"^This model was saved with private=True, so .* or fit again\.$"):
-        use(model, table)
+    assert np.array_equal(model.covariance_, fitted.covariance_)
+    assert np.array_equal(model.explained_variance_, fitted.explained_variance_)
+    with pytest.raises(ValueError, match=FURTHER):
+        model.partial_fit(table)
+    assert not hasattr(model, "moments_")
     assert np.array_equal(model.score_samples(table), fitted.score_samples(table))
+
+
+def test_rows_with_gaps_need_the_covariance_of_the_complete_score(table: pd.DataFrame, tmp_path: Path) -> None:
+    gapped = pd.DataFrame(with_gaps(table.to_numpy(), 0.05), columns=table.columns)
+    prepared = Preprocessor(missing="allow")
+    model = ASPCA(n_components=3, preprocessor=prepared).fit(gapped)
+    with pytest.raises(ValueError, match=r"Rows with gaps are judged by the covariance .* cannot be saved with"):
+        save(model, tmp_path / "model.json", moments=False)
+    assert list(tmp_path.iterdir()) == []
+    for options in ({}, {"private": True}):
+        again = loaded(model, tmp_path, **options)
+        assert np.array_equal(again.score_samples(gapped), model.score_samples(gapped))
+        with pytest.raises(ValueError, match=r"does not keep what partial_fit needs|without all of its moments"):
+            again.partial_fit(gapped)
+    for score in ("whitened", "standardized", "spe"):
+        plain = ASPCA(n_components=3, score=score, preprocessor=prepared).fit(gapped)
+        again = loaded(plain, tmp_path, moments=False, private=True)
+        assert np.array_equal(again.score_samples(gapped), plain.score_samples(gapped))
+        assert np.array_equal(again.model_.gaps.missing, np.isnan(gapped).sum(axis=0))
 
 
 def test_no_moments_make_a_wide_file_small(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 100))
     X[:, 1] = X[:, 0]
-    model = ASPCA(n_components=1, alpha=0.01).fit(X)
+    model = ASPCA(n_components=1, alpha=0.01, score="whitened").fit(X)
     save(model, tmp_path / "whole.json")
     save(model, tmp_path / "small.json", moments=False)
     # 5050 numbers against a handful per feature.

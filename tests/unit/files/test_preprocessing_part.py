@@ -25,9 +25,8 @@ assert _SPEC.loader is not None
 mutations = importlib.util.module_from_spec(_SPEC)
 sys.modules["mutations"] = mutations
 _SPEC.loader.exec_module(mutations)
-OF_ANY_PART = [
-    one for one in mutations.ALTERATIONS if one.__name__ not in ("not_orthonormal", "negative_variance", "huge")
-]
+OF_OTHER_PARTS = ("not_orthonormal", "negative_variance", "huge", "rules_of_another_length", "other_metric")
+OF_ANY_PART = [one for one in mutations.ALTERATIONS if one.__name__ not in OF_OTHER_PARTS]
 
 
 def orders(gaps: bool) -> pd.DataFrame:
