@@ -138,7 +138,7 @@ def blamed(model: Model, values: Floats, judgement: Judgement) -> Floats:
         ):
             if chosen.any():
                 loadings, axes = _axes(np.hstack(directions), metric)
-                z = np.clip(weighted[chosen], -_LARGEST, _LARGEST) @ axes
+                z = row_products(np.clip(weighted[chosen], -_LARGEST, _LARGEST), axes)
                 parts[rows[chosen]] = FeatureSplit(loadings)(filled[chosen], z)
     # What lies outside counts by its share, and broken rules lift a score: the split is of what is left in the end.
     total = parts.sum(axis=1)
