@@ -33,13 +33,14 @@ class Verdict:
     text: str
 
 
-def fitted(table: Table, frame: pd.DataFrame) -> ASPCA:
-    """The default model; logarithms where the table's identities are products."""
+def fitted(table: Table, frame: pd.DataFrame, *, itself: bool = False) -> ASPCA:
+    """The default model, `itself` for rows that it is to judge, as `detect` does; logarithms for products."""
     transforms = dict.fromkeys(table.logs, "log")
     with warnings.catch_warnings():
         # What a model says of a table is not what is measured here.
         warnings.simplefilter("ignore")
-        return ASPCA(preprocessor=Preprocessor(transforms=transforms) if transforms else None).fit(frame)
+        preprocessor = Preprocessor(transforms=transforms) if transforms else None
+        return ASPCA(robust="on" if itself else "auto", preprocessor=preprocessor).fit(frame)
 
 
 def rule_of(table: Table, identity: Identity, rules: tuple[Any, ...]) -> Any | None:

@@ -77,7 +77,7 @@ def trial(table: Table) -> Outcome:
     several = cases(table)
     for case in several:
         frame = spoiled_table(table, [case])
-        again = fitted(table, frame)
+        again = fitted(table, frame, itself=True)
         closer, deeper = distance_of(table, frame), forest_of(table, frame)
         result.tried.append(
             Tried(
@@ -117,7 +117,7 @@ def _together(table: Table, several: list[Case], result: Outcome) -> None:
     frame: pd.DataFrame = spoiled_table(table, chosen)
     result.errors = len(rows)
     ways = {
-        "ours": scores(fitted(table, frame), frame),
+        "ours": scores(fitted(table, frame, itself=True), frame),
         "Mahalanobis": distance_of(table, frame).scores(frame),
         "forest": forest_of(table, frame).scores(frame),
     }
