@@ -17,8 +17,6 @@ from aspca.rules.sentence import shown_terms
 _MOST = 3
 # What lies outside the rules is told beside broken ones from this share of the score on, without them from half of it.
 _WORTH_TELLING, _MOSTLY = 0.2, 0.5
-# Columns are told until they make up this share of the score.
-_TOLD = 0.8
 
 
 @dataclass(frozen=True)

@@ -89,7 +89,7 @@ def _no_rule_broken(why: Explanation, row: int) -> list[str]:
 
 
 def standing_out(why: Explanation, row: int) -> Ints:
-    """The features that most of a row's score is put down to, one per column: the first, and others beyond their range."""
+    """The features that a row's score is put down to, one per column: the first, and others beyond their range."""
     blame = why.feature_contributions[row]
     order = np.argsort(-blame, kind="stable")
     reached = np.cumsum(blame[order]) / max(float(blame.sum()), 1e-300)

@@ -8,8 +8,9 @@
    other cells let expect in their place; rows for which that is not enough are gross as a whole. Again, until the same
    cells are missing.
 4. *Out of proportion*: tails are not errors. Along each direction that the rows so kept have, the variance of all rows
-   is compared with theirs. Only where a few rows make it more than ten times as large are they errors; rows that stand
-   out in no such direction come back whole, and if there is none, every row counts as it is.
+   is compared with theirs. Only where a few rows make it more than ten times as large are they errors (a thousand times
+   where no relation is broken); rows that stand out in no such direction come back whole, and if there is none, every
+   row counts as it is.
 """
 
 from __future__ import annotations
@@ -38,12 +39,17 @@ _NEAR, _LEVEL = 2.0, 0.99
 _MOST_ROUNDS = 4
 # In the end only rows beyond this many times of that are errors: tails end before, errors hardly begin.
 _FAR = 3.0
-# Variance of all rows over that of the rows kept, from which on the others are errors.
-_OUT_OF_PROPORTION = 10.0
+# Variance of all rows over that of the rows kept, from which on the others are errors: along a relation, and where a row
+# may be far out without breaking one.
+_OUT_OF_PROPORTION, _FAR_OUT_OF_PROPORTION = 10.0, 1000.0
+# A direction of less variance than this, beside a column's, is a relation.
+_TIGHT = 0.3
 # A column of which more than this share of cells would be gross is like that.
 _OFTEN = 0.1
-# Rows per column that a start must have; with fewer, nothing is set aside.
-_ENOUGH_ROWS = 3
+# More rows than this share that are gross as a whole are no errors.
+_MOST_GROSS = 0.25
+# Rows per column that a start must have; with fewer, nothing is set aside. And that need no cells put in their place.
+_ENOUGH_ROWS, _AMPLE_ROWS = 3, 5
 # Errors are shown one by one up to this many.
 _MOST_SHOWN = 1000
 
@@ -113,7 +119,8 @@ def robust_moments(batches: Batches, plain: Moments) -> RobustMoments:
     before, distance = -1, Distance.of(kept, scale, _TIGHTEST)
     for _ in range(_MOST_ROUNDS):
         found = _round(batches, distance, _enough(kept), None)
-        kept = found.moments
+        # What stands in for a cell blurs relations that hold exactly: rows without such cells, where they are enough.
+        kept = found.near if found.near.n_rows >= _AMPLE_ROWS * p else found.moments
         passes += 1
         if found.many == before:
             break
@@ -124,6 +131,9 @@ def robust_moments(batches: Batches, plain: Moments) -> RobustMoments:
         return RobustMoments(plain, replace(nothing, passes=passes))
     often = found.cells > _OFTEN * plain.n_rows
     last = _round(batches, distance, _FAR * _enough(kept), wide, often)
+    if last.n_rows > _MOST_GROSS * plain.n_rows:
+        # So many are no errors: there are several kinds of rows, or they drift.
+        return RobustMoments(plain, replace(nothing, passes=passes + 1))
     # Rows without gross cells alone, where they are enough: then a relation that holds exactly stays exact.
     whole = last.near if 2 * last.near.n_rows >= plain.n_rows and _many(last.near) else last.moments
     return RobustMoments(_within(whole, plain), Aside(last.n_rows, last.cells, last.rows, passes + 1))
@@ -179,7 +189,8 @@ def _blown_up(distance: Distance, plain: Moments) -> Bools:
     covariance = (plain.scatter / plain.weight) / distance.scale[:, None] / distance.scale
     all_rows = np.einsum("ij,ij->j", distance.vectors, covariance @ distance.vectors)
     all_rows += np.square(offset @ distance.vectors)
-    return np.asarray(all_rows > _OUT_OF_PROPORTION * distance.values)
+    most = np.where(distance.values < _TIGHT, _OUT_OF_PROPORTION, _FAR_OUT_OF_PROPORTION)
+    return np.asarray(all_rows > most * distance.values)
 
 
 @dataclass(frozen=True, eq=False)

@@ -160,7 +160,8 @@ def component_table(space: ScaledSpace, components: Floats) -> RuleTable:
 def _by_lack_of_rows(space: ScaledSpace, loadings: Floats) -> Bools:
     """Which rules (m,) rows as few as these may obey whatever their features mean."""
     terms = ((loadings != 0.0) & (space.variances > 0.0)[:, None]).sum(axis=0)
-    return np.asarray((terms > space.rank) & space.short_of_rows)
+    # Of so many features the few that nearly do can be chosen too: half as many terms are enough.
+    return np.asarray((2 * terms > space.rank) & space.short_of_rows)
 
 
 def _in_simplest_numbers(rule: Rule, loading: Floats, space: ScaledSpace) -> Floats | None:
