@@ -35,6 +35,16 @@ def sums(n: int, seed: int = 0, *, noise: float = 0.01, groups: int = 6) -> np.n
     return np.column_stack(columns)
 
 
+def shared_sums(n: int, seed: int = 0, *, parts: int = 12, totals: int = 8, noise: float = 0.023) -> np.ndarray:
+    """Totals that share parts: every total is that of three of the parts, but for noise (benchmarks/gaps.py)."""
+    chosen = np.random.default_rng(7)
+    which = np.array([chosen.permutation(parts)[:3] for _ in range(totals)])
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, parts))
+    sums = X[:, which].sum(axis=2)
+    return np.hstack([X, sums + noise * np.sqrt(3.0) * rng.normal(size=sums.shape)])
+
+
 def moved(X: np.ndarray, share: float, seed: int = 1, *, by: float = 0.5) -> tuple[np.ndarray, np.ndarray]:
     """A share of the rows with one cell moved by some deviations of its column, and which rows these are."""
     rng = np.random.default_rng(seed)

@@ -1,0 +1,145 @@
+"""Rules that held exactly, broken by as little as their columns can: found, named and repaired by default."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import zoo
+from aspca import ASPCA
+
+NAMES = ["small", "medium", "large", "total", "seven", "price", "twice"]
+
+
+def invoices(n: int = 1000) -> pd.DataFrame:
+    return pd.DataFrame(zoo.invoices(n), columns=NAMES)
+
+
+@pytest.fixture(scope="module")
+def model() -> ASPCA:
+    return ASPCA().fit(invoices())
+
+
+def test_the_identities_are_found_and_said_to_be_exact(model: ASPCA) -> None:
+    texts = {str(rule) for rule in model.rules_}
+    assert {"total = small + medium + large (exactly)", "seven = 7 (constant)", "twice = 2 price (exactly)"} <= texts
+
+
+@pytest.mark.parametrize("score", ["complete", "whitened"])
+@pytest.mark.parametrize("scaling", ["maxabs", "standard", "none"])
+@pytest.mark.parametrize(
+    ("column", "by", "said"),
+    [
+        ("total", 1.0, "It breaks the rule total = small + medium + large (exactly): its sides differ by 1,"),
+        ("large", -1.0, "It breaks the rule total = small + medium + large (exactly): its sides differ by 1,"),
+        ("twice", 0.01, "It breaks the rule twice = 2 price (exactly): its sides differ by 0.01,"),
+        ("price", -0.01, "It breaks the rule twice = 2 price (exactly): its sides differ by 0.02,"),
+        ("seven", 1.0, "It breaks the rule seven = 7 (constant): it is 1 too high,"),
+    ],
+)
+def test_one_step_off_is_an_anomaly_and_named(score: str, scaling: str, column: str, by: float, said: str) -> None:
+    table = invoices()
+    model = ASPCA(score=score, scaling=scaling).fit(table)
+    row = table.iloc[[17]].copy()
+    row[column] = np.round(row[column] + by, 2)
+    why = model.explain(row)
+    assert model.predict(row).tolist() == [-1]
+    assert why.text(0).startswith("Row 17 is an anomaly: score ")
+    assert said in why.text(0)
+    # The rule that is broken holds the column, and what would do is what was there.
+    (broken,) = np.flatnonzero(why.broken[0])
+    assert why.shares[0, broken] >= 0.99
+    assert why.needed(0, int(broken))[column] == table[column][17]
+    assert set(why.feature_contributions[0].nonzero()[0]) != set()
+    top = why.names[int(why.feature_contributions[0].argmax())]
+    assert top in why.rules[int(broken)].features
+
+
+def test_broken_in_the_table_that_is_learned_from_it_is_found_too() -> None:
+    """One total of a thousand is off by one: the rule is no longer exact, and the row still stands out most."""
+    table = invoices()
+    table.loc[400, "total"] += 1.0
+    model = ASPCA().fit(table)
+    why = model.explain(table)
+    assert why.anomalies[400]
+    assert int(np.argmax(why.scores)) == 400
+    rule = why.rules[int(why.rule_contributions[400].argmax())]
+    assert set(rule.features) == {"small", "medium", "large", "total"}
+
+
+def test_lawful_rows_far_out_do_not_break_what_is_exact(model: ASPCA) -> None:
+    """Ten thousand times as large, and lawful: unusual, but no rule is broken by the ninth digit."""
+    far = pd.DataFrame(
+        [[50_000, 400_000, 3_000_000, 3_450_000, 7.0, 9_999_999.99, 19_999_999.98], [0, 0, 0, 0, 7.0, 0.01, 0.02]],
+        columns=NAMES,
+    )
+    why = model.explain(far)
+    exact = [k for k, rule in enumerate(why.rules) if rule.exact]
+    assert len(exact) == 3
+    assert not why.broken[:, exact].any()
+    # And the training rows keep theirs.
+    assert not model.explain(invoices()).broken[:, exact].any()
+
+
+@pytest.mark.parametrize(("decades", "off"), [(0, 1.0), (3, 1.0), (6, 100.0)])
+def test_columns_decades_apart(decades: int, off: float) -> None:
+    """a in grams, b in tonnes, their total in grams: broken by one gram, or by 1e-7 of it: more no covariance tells."""
+    rng = np.random.default_rng(0)
+    unit = 10.0**decades
+    grams, tonnes = rng.integers(1, 1000, size=1000), rng.integers(1, 1000, size=1000)
+    noise = rng.normal(size=(1000, 2))
+    table = pd.DataFrame({"g": grams, "t": tonnes, "all": grams + unit * tonnes, "x": noise[:, 0], "y": noise[:, 1]})
+    table = table.astype(float)
+    model = ASPCA().fit(table)
+    (number,) = [k for k, rule in enumerate(model.rules_) if rule.exact]
+    assert set(model.rules_[number].features) == {"g", "t", "all"}
+    row = table.iloc[[3]].copy()
+    row["all"] += off
+    why = model.explain(row)
+    assert why.anomalies.tolist() == [True]
+    assert why.broken[0, number]
+    assert why.needed(0, number)["all"] == table["all"][3]
+    assert not model.explain(table).broken[:, number].any()
+
+
+@pytest.mark.parametrize(("value", "step"), [(0.0, 1.0), (3.0, 1.0), (-1e6, 1.0), (0.1, 0.1), (1 / 3, 1e-9)])
+def test_a_constant_that_moves(value: float, step: float) -> None:
+    """By one step of its column: whole numbers, tenths, or anything."""
+    rng = np.random.default_rng(1)
+    X = np.column_stack([rng.normal(size=(500, 3)), np.full(500, value)])
+    model = ASPCA().fit(X)
+    (number,) = [k for k, rule in enumerate(model.rules_) if rule.features == ("x3",)]
+    assert model.rules_[number].constant
+    rows = X[:2].copy()
+    rows[0, 3] = value + step
+    why = model.explain(rows)
+    assert why.anomalies.tolist() == [True, False]
+    assert why.broken[:, number].tolist() == [True, False]
+    assert why.needed(0, number) == {"x3": value}
+
+
+@pytest.mark.parametrize(("n", "p"), [(20, 20), (20, 40), (40, 60), (10, 12)])
+def test_rules_that_the_lack_of_rows_explains_are_left_out(n: int, p: int) -> None:
+    """n rows of p unrelated features obey p - n + 1 exact rules, whatever they mean: fresh rows are not all flagged."""
+    rng = np.random.default_rng(n)
+    model = ASPCA().fit(rng.normal(size=(n, p)))
+    assert not any(rule.exact for rule in model.rules_)
+    fresh = rng.normal(size=(500, p))
+    assert (model.predict(fresh) == -1).mean() <= 0.25
+    assert not model.explain(fresh).broken.all(axis=1).any()
+
+
+def test_short_identities_are_kept_even_with_few_rows() -> None:
+    rng = np.random.default_rng(5)
+    X = rng.integers(0, 50, size=(25, 30)).astype(float)
+    X[:, 2] = X[:, 0] + X[:, 1]
+    X[:, 5] = 2.0 * X[:, 4]
+    model = ASPCA().fit(X)
+    texts = {str(rule) for rule in model.rules_ if rule.exact}
+    assert texts == {"x2 = x0 + x1 (exactly)", "x5 = 2 x4 (exactly)"}
+    row = rng.integers(0, 50, size=(1, 30)).astype(float)
+    row[0, 2], row[0, 5] = row[0, 0] + row[0, 1] + 1.0, 2.0 * row[0, 4]
+    why = model.explain(row)
+    assert why.anomalies[0]
+    assert "It breaks the rule x2 = x0 + x1 (exactly): its sides differ by 1," in why.text(0)
