@@ -48,12 +48,11 @@ class Proposals:
         exact = value - deviation * per_unit
         found = self._in_steps(rule, feature, exact)
         if self.space.nonnegative[feature] and found < 0.0:
-            # Zero may be near enough: then the rule holds within its limit.
-            limit = math.inf if self.limits is None else float(self.limits[rule])
+            # Zero may be near enough.
             found = 0.0
-            if abs(exact / per_unit) > limit:
-                return None
-        return found
+        # A step of the column may be more than the rule takes.
+        limit = math.inf if self.limits is None else float(self.limits[rule])
+        return found if abs((found - exact) / per_unit) <= limit else None
 
     def original(self, feature: int, value: float | None, rule: int) -> Value:
         """A value of the feature in the terms of its column, no finer than the rule knows it."""
