@@ -17,6 +17,8 @@ from aspca.moments import Moments
 # Cells of a row that may be gross before the whole row is.
 _MOST_CELLS = 8
 _SHARE_OF_CELLS = 0.34
+# No value counts as further than this many deviations: squares, over variances as small as rounding, stay finite.
+_LARGEST = 1e100
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +58,9 @@ class Distance:
 
     def scaled(self, rows: Floats) -> Floats:
         """Rows (n, p) in units of the columns' deviations."""
-        return np.asarray(((rows - self.centre) - self.residual) / self.scale)
+        with np.errstate(over="ignore"):
+            scaled = ((rows - self.centre) - self.residual) / self.scale
+        return np.asarray(np.clip(scaled, -_LARGEST, _LARGEST))
 
     def squared(self, rows: Floats) -> Floats:
         """Squared distances (n,) of rows (n, p)."""

@@ -39,8 +39,8 @@ _NEAR, _LEVEL = 2.0, 0.99
 _MOST_ROUNDS = 4
 # In the end only rows beyond this many times of that are errors: tails end before, errors hardly begin.
 _FAR = 3.0
-# Variance of all rows over that of the rows kept, from which on the others are errors: along a relation, and where a row
-# may be far out without breaking one.
+# Variance of all rows over that of the rows kept, from which on the others are errors: along a relation, and where a
+# row may be far out without breaking one.
 _OUT_OF_PROPORTION, _FAR_OUT_OF_PROPORTION = 10.0, 1000.0
 # A direction of less variance than this, beside a column's, is a relation.
 _TIGHT = 0.3
@@ -48,6 +48,8 @@ _TIGHT = 0.3
 _OFTEN = 0.1
 # More rows than this share that are gross as a whole are no errors.
 _MOST_GROSS = 0.25
+# Where they are, only what is so many times further out of proportion counts.
+_STRICTER = (1.0, 1e2, 1e4)
 # Rows per column that a start must have; with fewer, nothing is set aside. And that need no cells put in their place.
 _ENOUGH_ROWS, _AMPLE_ROWS = 3, 5
 # Errors are shown one by one up to this many.
@@ -125,18 +127,21 @@ def robust_moments(batches: Batches, plain: Moments) -> RobustMoments:
         if found.many == before:
             break
         before, distance = found.many, Distance.of(kept)
-    distance = Distance.of(kept)
-    wide = _blown_up(distance, plain)
-    if not wide.any() or before == 0:
+    distance, often = Distance.of(kept), found.cells > _OFTEN * plain.n_rows
+    for times in _STRICTER:
+        wide = _blown_up(distance, plain, times)
+        if not wide.any() or before == 0:
+            return RobustMoments(plain, replace(nothing, passes=passes))
+        last = _round(batches, distance, _FAR * _enough(kept), wide, often)
+        passes += 1
+        # More are no errors: there are several kinds of rows, or they drift. What is exact may be broken all the same.
+        if last.n_rows <= _MOST_GROSS * plain.n_rows:
+            break
+    else:
         return RobustMoments(plain, replace(nothing, passes=passes))
-    often = found.cells > _OFTEN * plain.n_rows
-    last = _round(batches, distance, _FAR * _enough(kept), wide, often)
-    if last.n_rows > _MOST_GROSS * plain.n_rows:
-        # So many are no errors: there are several kinds of rows, or they drift.
-        return RobustMoments(plain, replace(nothing, passes=passes + 1))
     # Rows without gross cells alone, where they are enough: then a relation that holds exactly stays exact.
     whole = last.near if 2 * last.near.n_rows >= plain.n_rows and _many(last.near) else last.moments
-    return RobustMoments(_within(whole, plain), Aside(last.n_rows, last.cells, last.rows, passes + 1))
+    return RobustMoments(_within(whole, plain), Aside(last.n_rows, last.cells, last.rows, passes))
 
 
 def _many(moments: Moments) -> bool:
@@ -183,14 +188,16 @@ def _enough(moments: Moments) -> float:
     return _NEAR * p * (n + 1.0) / freedom * float(fdtri(p, freedom, _LEVEL))
 
 
-def _blown_up(distance: Distance, plain: Moments) -> Bools:
-    """Along which vectors the variance of all rows is out of proportion (p,)."""
-    offset = ((plain.centre - distance.centre) + (plain.residual - distance.residual)) / distance.scale
-    covariance = (plain.scatter / plain.weight) / distance.scale[:, None] / distance.scale
+def _blown_up(distance: Distance, plain: Moments, times: float) -> Bools:
+    """Along which vectors the variance of all rows is out of proportion (p,), so many times more than usual."""
+    # A column that the kept rows leave constant is out of all proportion once it moves.
+    with np.errstate(over="ignore", invalid="ignore"):
+        offset = ((plain.centre - distance.centre) + (plain.residual - distance.residual)) / distance.scale
+        covariance = np.clip((plain.scatter / plain.weight) / distance.scale[:, None] / distance.scale, -1e250, 1e250)
     all_rows = np.einsum("ij,ij->j", distance.vectors, covariance @ distance.vectors)
-    all_rows += np.square(offset @ distance.vectors)
+    all_rows += np.square(np.clip(offset, -1e120, 1e120) @ distance.vectors)
     most = np.where(distance.values < _TIGHT, _OUT_OF_PROPORTION, _FAR_OUT_OF_PROPORTION)
-    return np.asarray(all_rows > most * distance.values)
+    return np.asarray(all_rows > times * most * distance.values)
 
 
 @dataclass(frozen=True, eq=False)
