@@ -6,6 +6,7 @@ import pytest
 from sklearn.base import BaseEstimator
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
+from aspca import ASPCA
 from aspca.baselines import JSPCA, PCADetector, SurrogateTree
 
 ESTIMATORS = {
@@ -14,7 +15,7 @@ ESTIMATORS = {
     "jspca": JSPCA(),
     "jspca-share": JSPCA(contamination=0.1),
     "tree": SurrogateTree(PCADetector(contamination=0.1), cv=3),
-    "tree-aspca": SurrogateTree(cv=3),
+    "tree-aspca": SurrogateTree(ASPCA(contamination=0.1), cv=3),
 }
 
 
