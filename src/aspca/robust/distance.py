@@ -42,16 +42,20 @@ class Distance:
     vectors: Floats
 
     @classmethod
-    def of(cls, moments: Moments, scale: Floats | None = None, floor: float = 0.0) -> Distance:
-        """The distance by these moments; a column that does not vary has the unit that rounding leaves it.
+    def of(cls, moments: Moments, plain: Moments, scale: Floats | None = None, floor: float = 0.0) -> Distance:
+        """The distance by these moments, of some of the rows; `plain` are those of all of them.
 
-        With scales (p,) given, no direction counts as tighter than `floor` of them.
+        A column that does not vary among these rows tells nothing of how far it may: its unit is that of all rows. With
+        scales (p,) given, no direction counts as tighter than `floor` of them.
         """
         deviations = np.sqrt(np.diag(moments.scatter) / moments.weight) if scale is None else scale
+        still = np.diag(moments.scatter) == 0.0
+        deviations = np.where(still, np.sqrt(np.diag(plain.scatter) / plain.weight), deviations)
         largest = np.maximum(np.abs(moments.minimum), np.abs(moments.maximum))
         eps = float(np.finfo(np.float64).eps)
         scale = np.where(deviations > 0.0, deviations, np.maximum(64.0 * eps * largest, 1e-150))
         correlation = (moments.scatter / moments.weight) / scale[:, None] / scale
+        correlation[still, still] = 1.0
         values, vectors = np.linalg.eigh(0.5 * (correlation + correlation.T))
         least = max(16.0 * len(scale) * eps * max(float(values[-1]), 1.0), floor)
         return cls(moments.centre, moments.residual, scale, np.maximum(values, least), vectors)

@@ -113,12 +113,12 @@ def robust_moments(batches: Batches, plain: Moments) -> RobustMoments:
     if kept.n_rows * _INNER < _ENOUGH_ROWS * p + 2:
         return RobustMoments(plain, nothing)
     for _ in range(_CONCENTRATIONS):
-        distance = Distance.of(kept, scale, _TIGHTEST)
+        distance = Distance.of(kept, plain, scale, _TIGHTEST)
         edge = quantile((distance.squared(rows) for rows in inside()), _INNER)
         kept = _moments((rows[distance.squared(rows) <= edge] for rows in inside()), p)
         passes += 2
     kept = _with_scatter(kept, (_shrunk(p) - 1.0) * kept.scatter)
-    before, distance = -1, Distance.of(kept, scale, _TIGHTEST)
+    before, distance = -1, Distance.of(kept, plain, scale, _TIGHTEST)
     for _ in range(_MOST_ROUNDS):
         found = _round(batches, distance, _enough(kept), None)
         # What stands in for a cell blurs relations that hold exactly: rows without such cells, where they are enough.
@@ -126,8 +126,8 @@ def robust_moments(batches: Batches, plain: Moments) -> RobustMoments:
         passes += 1
         if found.many == before:
             break
-        before, distance = found.many, Distance.of(kept)
-    distance, often = Distance.of(kept), found.cells > _OFTEN * plain.n_rows
+        before, distance = found.many, Distance.of(kept, plain)
+    distance, often = Distance.of(kept, plain), found.cells > _OFTEN * plain.n_rows
     for times in _STRICTER:
         wide = _blown_up(distance, plain, times)
         if not wide.any() or before == 0:
