@@ -45,6 +45,7 @@ def test_parameters_and_clones() -> None:
         "alarm": "any",
         "max_features": None,
         "rotation": "all",
+        "robust": "off",
         "tol": 1e-5,
         "max_iter": 77,
         "time_budget": 60.0,
