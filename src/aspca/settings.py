@@ -10,6 +10,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from numbers import Real
+from textwrap import fill
 from typing import Any
 
 VARIANTS = ("F", "B", "FG", "BG", "G")
@@ -74,6 +75,16 @@ class Setting:
             return False
         number = float(value)
         return self.least <= number <= self.most and (not self.whole or number.is_integer())
+
+    @property
+    def head(self) -> str:
+        """As numpydoc writes it: name, what is allowed, default."""
+        allowed = self.allowed
+        if len(self.words) > 1 and not self.switch:
+            words = ", ".join(f'"{word}"' for word in self.words)
+            allowed = f"{{{words}}}" + ("" if self.least is None else " or a finite number >= 0")
+        default = f'"{self.default}"' if isinstance(self.default, str) else f"{self.default}"
+        return f"{self.name} : {allowed}, default={default}"
 
     def check(self, value: object) -> None:
         """Raise ValueError, in a sentence, unless it may be this."""
@@ -285,6 +296,16 @@ class Settings:
 def needs_rows(limit: str | float) -> bool:
     """Whether a limit, by name or number, takes scores of rows."""
     return isinstance(limit, str) and limit not in FROM_MOMENTS
+
+
+def parameters_text(indent: str) -> str:
+    """All settings as the parameters of a numpydoc docstring."""
+    wrapped = (
+        f"{indent}{one.head}\n"
+        + fill(one.meaning, 110, initial_indent=indent + "    ", subsequent_indent=indent + "    ")
+        for one in SETTINGS
+    )
+    return "\n".join(wrapped).strip()
 
 
 def check_parameters(given: Mapping[str, Any]) -> None:

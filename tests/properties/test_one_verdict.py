@@ -134,7 +134,6 @@ def test_a_row_has_one_verdict_in_any_company(
     assert np.array_equal(-model.score_samples(frame(rows)), whole.scores)
 
 
-@pytest.mark.xfail(strict=True, raises=RuntimeWarning, reason="PerCategory divides by the limit of zero")
 def test_a_category_whose_columns_are_all_zero_has_verdicts_too() -> None:
     """Nothing varies and nothing can be rounded: the limit is zero, and whatever moves is an anomaly."""
     still = frame(np.zeros((8, 1)))

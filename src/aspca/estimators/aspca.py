@@ -24,7 +24,7 @@ from aspca.moments.validation import weights_of
 from aspca.preparation import Preparation
 from aspca.robust import Aside, robust_moments
 from aspca.rules.rule import Rule
-from aspca.settings import DEFAULTS, PAPER, Settings, check_parameters
+from aspca.settings import DEFAULTS, PAPER, Settings, check_parameters, parameters_text
 from aspca.solvers.threads import blas_threads_for
 from aspca.subspace.result import Certificate, SparseSubspace
 
@@ -32,53 +32,12 @@ from aspca.subspace.result import Certificate, SparseSubspace
 class ASPCA(TableInput, ClassNamePrefixFeaturesOutMixin, TransformerMixin, OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """Anomaly detection by sparse rules that normal rows obey.
 
-    The abnormal (low-variance) subspace of the scaled data gets a basis of sparse, orthonormal directions. Each is a
-    rule such as ``A - B = 0``; a row's score is the sum of its squared deviations from the rules.
+    The abnormal (low-variance) subspace of the scaled data holds relations such as ``A = B``; the sparsest of them are
+    the rules. A row's score is the sum of their parts and of what lies outside of them.
 
     Parameters
     ----------
-    n_components : int or "auto", default="auto"
-        Number of rules: directions of the *abnormal* subspace. "auto" counts those with at most 0.3 of a typical
-        feature's variance, in the scaled space.
-    alpha : float >= 0 or "auto", default="auto"
-        Weight of sparsity, on the scale of the scaled covariance (the paper's lambda divided by n). "auto" is the mean
-        variance of those directions; see `aspca.subspace.defaults`.
-    max_features : int or None, default=None
-        At most so many features per rule: where `alpha` gives more, it is raised along a path until no rule has.
-    variant : {"F", "B", "FG", "BG", "G"}, default="BG"
-        See `aspca.sparse_subspace`.
-    rounding : {"sparse", "dominant"}, default="sparse"
-        See `aspca.sparse_subspace`.
-    rotation : {"levels", "all"}, default="levels"
-        Which rules variants that end in G make sparse together: those of one level of tightness, so that no tight rule
-        is mixed with a loose one, or all of them (the paper's). See `aspca.sparse_subspace`.
-    scaling : {"maxabs", "standard", "none"}, default="maxabs"
-        What centred columns are divided by: their largest absolute value (the paper's), their standard deviation, or
-        nothing.
-    score : {"spe", "standardized", "whitened"}, default="whitened"
-        The sum of squared projections (the paper's squared prediction error); each rule in units of its own spread; or
-        the rules decorrelated jointly. All are sums of one non-negative contribution per rule.
-    contamination : float in (0, 0.5] or "auto", default="auto"
-        A number takes as threshold the quantile of the training scores that so large a share of the rows exceeds;
-        "auto" leaves the threshold to `limit` and `level`.
-    limit : {"pearson", "box", "jackson-mudholkar", "quantile", "conformal", "pot"} or float >= 0, default="pearson"
-        Where the threshold comes from: the moments alone (the first three), the scores of the training rows
-        ("quantile", "pot"), of rows kept out of the fit and handed to `calibrate` ("conformal"), or a number.
-        `threshold_limit_` says what it assumes.
-    rule_limit : as `limit`, default="pearson"
-        The same for each rule's own deviation, so that of normal rows at most 1 - level break any rule. From
-        moments all three names give the same, exact value.
-    level : float in (0, 1), default=0.975
-        Share of normal rows that the limit is meant to let pass.
-    alarm : {"total", "rule", "any"}, default="total"
-        What `predict` calls an anomaly: a score above the threshold, a rule's contribution above its own limit, or
-        either. A constant column in small units that moves may break its rule where the total does not show it.
-    tol : float, default=1e-6
-        Relative gap at which a component counts as solved.
-    max_iter : int, default=5000
-        Limit of the solver's first-order iterations per component.
-    time_budget : float or None, default=None
-        Seconds after which the solver takes what it has; the certificates then say how far that may be from the best.
+    {parameters}
     preprocessor : Preprocessor or None, default=None
         For tables with categories, dates, gaps, or columns to take logarithms of; None: all columns are numbers.
 
@@ -96,16 +55,15 @@ class ASPCA(TableInput, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Outli
         Score above which a row is an anomaly.
     threshold_limit_ : Limit
         The threshold's name, level and what it assumes.
-    rule_limits_ : ndarray of shape (n_components,)
-        Squared projection above which a row breaks a rule: such that of normal rows at most 1 - level break any.
+    rule_limits_ : ndarray of shape (n_rules,)
+        Squared deviation, in the scaled space, above which a row breaks a rule.
     model_ : Model
         All of the above in one frozen object.
     offset_ : float
         ``-threshold_``: ``decision_function = score_samples - offset_``.
     rules_ : tuple of Rule
-        The components as sentences in the original units.
-    canonical_rules_ : tuple of Rule
-        The sparsest rules of the same subspace, not orthogonal: for reading, they do not split the score.
+        The readable rules that judge, tightest first, in the original names and units; for the paper's scores the
+        components.
     moments_ : Moments
         All that was kept of the data.
     subspace_ : SparseSubspace
@@ -414,3 +372,7 @@ class ASPCA(TableInput, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Outli
     @property
     def _n_features_out(self) -> int:
         return int(self.components_.shape[0])
+
+
+# The parameters are said once, in `aspca.settings`.
+ASPCA.__doc__ = (ASPCA.__doc__ or "").replace("{parameters}", parameters_text("    "))

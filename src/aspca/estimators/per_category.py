@@ -95,7 +95,8 @@ class PerCategory(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-
         for category, rows, part in self._parts(X):
             model = self._model(category, rows)
             limit = model.model_.alarms.the_total()
-            values[rows] = judge(model, part) / max(limit, np.finfo(np.float64).tiny)
+            # A limit of zero, where nothing varies at all, has no multiples.
+            values[rows] = judge(model, part) / (limit if limit > 0.0 else 1.0)
         return values
 
     def predict(self, X: Any) -> np.ndarray[Any, np.dtype[np.int64]]:

@@ -75,9 +75,8 @@ def judged(deviations: Floats, weighted: Floats, outside: Outside, alarms: Alarm
     contributions = np.square(np.clip(weighted, -_LARGEST, _LARGEST))
     usual, beyond = (np.minimum(part, _LARGEST**2) for part in outside)
     apart = usual + beyond
-    scores = contributions.sum(axis=1) + apart
-    if split:
-        contributions = _beyond_chance(contributions, contributions.sum(axis=1))
+    total = contributions.sum(axis=1)
+    scores = total + apart
     broken = None
     if alarms.rules is not None:
         # A deviation that is not known breaks nothing.
@@ -86,11 +85,13 @@ def judged(deviations: Floats, weighted: Floats, outside: Outside, alarms: Alarm
         broken = squares > limits
         rows = np.flatnonzero(broken.any(axis=1)) if split else np.empty(0, dtype=np.intp)
         # Where a rule is broken, what is usual outside of them is no reason either.
-        contributions[rows] = _beyond_chance(contributions[rows], contributions[rows].sum(axis=1) + usual[rows])
+        total[rows] += usual[rows]
         apart[rows] = beyond[rows]
-        if alarms.lift is not None:
-            excess = np.where(broken, squares / np.maximum(limits, 1e-300), 0.0)
-            scores = _lifted(contributions, scores, apart, excess, alarms.lift)
+    if split:
+        contributions = _beyond_chance(contributions, total)
+    if broken is not None and alarms.lift is not None:
+        excess = np.where(broken, squares / np.maximum(limits, 1e-300), 0.0)
+        scores = _lifted(contributions, scores, apart, excess, alarms.lift)
     return Judgement(scores, contributions, apart, deviations, weighted, broken, verdicts(scores, broken, alarms))
 
 

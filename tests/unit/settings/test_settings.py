@@ -40,7 +40,6 @@ def test_the_estimator_has_these_and_a_preprocessor() -> None:
     assert {field.name for field in fields(Settings)} == set(NAMES)
 
 
-@pytest.mark.xfail(strict=True, reason="the docstring of ASPCA still has the defaults and words of the release before")
 def test_the_docstring_speaks_of_each_with_its_default() -> None:
     told = inspect.getdoc(ASPCA) or ""
     parameters = told.partition("Parameters\n")[2].partition("Attributes\n")[0]
