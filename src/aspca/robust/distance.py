@@ -98,7 +98,8 @@ class Distance:
             todo = np.flatnonzero(~done)
             if not todo.size:
                 break
-            gains = np.square(rows[todo] @ self.inverse) / np.diag(self.inverse)
+            before = np.nonzero(cells[todo])[1].reshape(todo.size, many - 1)
+            gains = np.square(rows[todo] @ self.inverse) / self._freedom(before)
             gains[cells[todo]] = -1.0
             cells[todo, gains.argmax(axis=1)] = True
             picked = np.nonzero(cells[todo])[1].reshape(todo.size, many)
@@ -122,6 +123,18 @@ class Distance:
     def most_cells(self, p: int) -> int:
         """How many cells of a row may be gross."""
         return max(1, min(_MOST_CELLS, int(_SHARE_OF_CELLS * p)))
+
+    def _freedom(self, picked: Ints) -> Floats:
+        """The inverse variance of each cell (n, p), given all others but the picked ones (n, k), which may follow it.
+
+        A cell that was picked in the place of another one is no reason to leave that one out.
+        """
+        own = np.broadcast_to(np.diag(self.inverse), (len(picked), len(self.scale)))
+        if not picked.shape[1]:
+            return own
+        across = self.inverse[picked]
+        taken = np.einsum("nkj,nkl,nlj->nj", across, self._conditional(picked), across, optimize=True)
+        return np.asarray(np.maximum(own - taken, 1e-9 * own))
 
     def _conditional(self, picked: Ints) -> Floats:
         """Covariances (n, k, k) of the picked cells (n, k), given the others."""

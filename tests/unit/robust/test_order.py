@@ -1,0 +1,49 @@
+"""Order statistics by counting bits, beside numpy's."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from aspca.robust.order import median_sizes, medians, quantile
+
+NUMBERS = st.floats(-1e150, 1e150, allow_nan=False, allow_subnormal=False)
+
+
+def lower_median(column: np.ndarray) -> float:
+    """The middle value, the lower one of two."""
+    return float(np.sort(column)[(column.size + 1) // 2 - 1])
+
+
+@settings(deadline=None, max_examples=60)
+@given(arrays(np.float64, st.tuples(st.integers(1, 40), st.integers(1, 3)), elements=NUMBERS), st.integers(1, 7))
+def test_medians_are_those_of_sorting_in_any_parts(rows: np.ndarray, step: int) -> None:
+    parts = [rows[k : k + step] for k in range(0, len(rows), step)]
+    found = medians(lambda: iter(parts), rows.shape[1])
+    assert np.array_equal(found, medians(lambda: iter(parts[::-1]), rows.shape[1]))
+    for value, column in zip(found, rows.T, strict=True):
+        middle = lower_median(column)
+        # Leading bits: below by one part in 2^20 at most, and never above in size.
+        assert abs(value - middle) <= 2.0**-20 * abs(middle) + 1e-300
+
+
+@settings(deadline=None, max_examples=40)
+@given(arrays(np.float64, st.tuples(st.integers(1, 40), st.just(2)), elements=NUMBERS))
+def test_sizes_are_known_to_one_part_in_sixteen(rows: np.ndarray) -> None:
+    for value, column in zip(median_sizes(lambda: [rows], 2), np.abs(rows).T, strict=True):
+        middle = lower_median(column)
+        assert abs(value - middle) <= middle / 16 + 1e-300
+
+
+def test_gaps_are_passed_over() -> None:
+    rows = np.array([[1.0], [np.nan], [3.0], [2.0], [np.nan]])
+    assert abs(medians(lambda: [rows], 1)[0] - 2.0) < 1e-5
+
+
+def test_a_quantile_of_batches() -> None:
+    values = np.random.default_rng(0).gamma(2.0, size=10_000)
+    found = quantile(iter(np.array_split(values, 7)), 0.9)
+    exact = float(np.quantile(values, 0.9))
+    assert exact <= found <= exact * (1 + 1 / 8)

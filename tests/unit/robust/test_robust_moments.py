@@ -1,0 +1,102 @@
+"""What is gross is set aside, what is lawful is not; relations survive, and nothing depends on batches."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from aspca import ASPCA, Moments
+from aspca.robust import RobustMoments, robust_moments
+
+
+def table(n: int = 600, seed: int = 0) -> np.ndarray:
+    """Five columns in cents, the last the exact total of the first three."""
+    rng = np.random.default_rng(seed)
+    parts = np.round(rng.gamma(2.0, [[100.0, 10.0, 5.0, 3.0]], size=(n, 4)), 2)
+    return np.column_stack([parts, np.round(parts[:, :3].sum(axis=1), 2)])
+
+
+def robust(rows: np.ndarray, step: int = 10_000) -> RobustMoments:
+    parts = [rows[k : k + step] for k in range(0, len(rows), step)]
+    return robust_moments(lambda: iter(parts), Moments.from_array(rows))
+
+
+def test_rows_without_errors_lose_nothing() -> None:
+    rows = table()
+    found = robust(rows)
+    assert found.aside.nothing
+    assert np.array_equal(found.moments.scatter, Moments.from_array(rows).scatter)
+
+
+@pytest.mark.parametrize("tails", ["t3", "lognormal"])
+def test_tails_are_not_errors(tails: str) -> None:
+    rng = np.random.default_rng(1)
+    draw = (lambda size: rng.standard_t(3, size)) if tails == "t3" else (lambda size: rng.lognormal(size=size))
+    rows = draw((2000, 5)) @ rng.normal(size=(5, 12)) + 0.1 * draw((2000, 12))
+    assert robust(rows).aside.nothing
+
+
+def test_the_rows_set_aside_are_those_that_were_spoiled() -> None:
+    rows = table()
+    rows[17, 4] = np.round(1.1 * rows[17, 4], 2)
+    rows[40, 1] *= 1000.0
+    rows[300, 0] = -999.0
+    found = robust(rows)
+    assert sorted(found.aside.rows.tolist()) == [17, 40, 300]
+    assert found.aside.cells.sum() == 3
+    assert found.aside.n_rows == 0
+    # The total is exact again, and the columns keep their steps.
+    deviations = np.array([1.0, 1.0, 1.0, 0.0, -1.0])
+    assert deviations @ found.moments.covariance @ deviations < 1e-12 * found.moments.covariance[4, 4]
+    assert found.moments.decimals.tolist() == [2] * 5
+    assert (found.moments.minimum >= 0.0).all()
+
+
+@pytest.mark.parametrize("share", [0.05, 0.2])
+def test_gross_rows_are_set_aside(share: float) -> None:
+    rng = np.random.default_rng(2)
+    rows = table(1000)
+    spoiled = np.flatnonzero(rng.random(1000) < share)
+    rows[spoiled] = rows.mean(axis=0) + 10.0 * rows.std(axis=0) * rng.normal(size=(spoiled.size, 5))
+    found = robust(rows)
+    aside = set(found.aside.rows.tolist())
+    assert len(set(spoiled.tolist()) - aside) <= 0.02 * spoiled.size
+    assert len(aside - set(spoiled.tolist())) <= 0.02 * spoiled.size
+
+
+def test_many_rows_with_one_gross_cell_each() -> None:
+    rng = np.random.default_rng(3)
+    free = rng.gamma(4.0, size=(1500, 20))
+    totals = free.reshape(1500, 10, 2).sum(axis=2) + 0.01 * rng.normal(size=(1500, 10))
+    clean = np.hstack([free, totals])
+    rows = clean.copy()
+    rows[rng.random(rows.shape) < 0.05] *= 10.0
+    model = ASPCA().fit_moments(robust(rows).moments)
+    wanted = {frozenset({f"x{2 * k}", f"x{2 * k + 1}", f"x{20 + k}"}) for k in range(10)}
+    assert {frozenset(rule.features) for rule in model.rules_} == wanted
+
+
+def test_batches_do_not_matter() -> None:
+    rows = table(500)
+    rows[3, 2] *= 500.0
+    whole, parts = robust(rows), robust(rows, 37)
+    assert np.array_equal(whole.aside.rows, parts.aside.rows)
+    np.testing.assert_allclose(whole.moments.covariance, parts.moments.covariance, rtol=1e-9, atol=1e-12)
+
+
+def test_several_kinds_of_rows_are_no_errors() -> None:
+    rng = np.random.default_rng(4)
+    one = rng.normal(size=(300, 6))
+    other = rng.normal(size=(200, 6)) + 40.0
+    assert robust(np.vstack([one, other])).aside.nothing
+
+
+def test_the_estimator_learns_without_what_is_gross_and_judges_it() -> None:
+    rows = table()
+    rows[17, 4] += 50.0
+    model = ASPCA(robust=True).fit(rows)
+    assert [str(rule) for rule in model.rules_ if rule.exact] == ["x4 = x0 + x1 + x2 (exactly)"]
+    assert model.predict(rows)[17] == -1
+    assert model.model_.aside.rows.tolist() == [17]
+    with pytest.raises(ValueError, match="equal weight"):
+        model.fit(rows, sample_weight=np.ones(len(rows)))
