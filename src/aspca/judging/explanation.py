@@ -216,6 +216,8 @@ class Explanation:
 
     def lines(self) -> dict[str, Any]:
         """The columns of `to_frame`, without a data-frame library."""
+        if not self.rules:
+            return self._lines_without_rules()
         listed = self.broken.copy()
         if self.rules:
             silent = np.flatnonzero(~listed.any(axis=1))
@@ -248,6 +250,29 @@ class Explanation:
             "feature": [columns[feature] for feature in features],
             "value": self._column([self.original.value(row, j) for row, _, j in cells]),
             "needed": self._column([self._needed(row, rule, j) for row, rule, j in cells]),
+        }
+
+    def _lines_without_rules(self) -> dict[str, Any]:
+        """The same where there are no rules: a line for each row, and the column that stands out most."""
+        features = [int(self.feature_contributions[row].argmax()) for row in range(len(self))]
+        nothing = np.full(len(self), np.nan)
+        partly = {"share_of_rules": self.share_of_rules} if self.model.allows_gaps else {}
+        cells = list(enumerate(features))
+        return {
+            "row": [self.index[row] for row in range(len(self))],
+            "score": self.scores,
+            "anomaly": [None] * len(self) if self.judgement.anomalies is None else self.anomalies,
+            **partly,
+            "outside": np.where(self.scores > 0.0, 1.0, 0.0),
+            "rule": np.full(len(self), -1),
+            "text": ["outside the rules"] * len(self),
+            "broken": np.zeros(len(self), dtype=np.bool_),
+            "share": np.zeros(len(self)),
+            "deviation": nothing,
+            "multiple": nothing,
+            "feature": [self.original.features[j].column for j in features],
+            "value": self._column([self.original.value(row, j) for row, j in cells]),
+            "needed": self._column([None] * len(self)),
         }
 
     def _column(self, values: list[Value]) -> Any:

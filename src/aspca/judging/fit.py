@@ -15,7 +15,7 @@ from aspca.preparation import Preparation
 from aspca.robust import Aside
 from aspca.rules.table import component_table, readable_table
 from aspca.settings import Settings
-from aspca.subspace.defaults import default_alpha, default_n_components
+from aspca.subspace.defaults import default_alpha, default_n_components, n_relations
 from aspca.subspace.feature_cap import capped_subspace
 from aspca.subspace.result import SparseSubspace
 from aspca.subspace.space import ScaledSpace
@@ -41,7 +41,9 @@ def fit_model(
     space = ScaledSpace.of(moments, settings.scaling, preparation.features)
     subspace = _subspace(space, settings, warm_start, callback)
     if settings.score in READABLE:
-        table = readable_table(space, subspace.loadings.shape[1])
+        # A basis has a direction even where nothing is related; rules there are none then.
+        auto = settings.n_components == "auto"
+        table = readable_table(space, n_relations(space.covariance) if auto else subspace.loadings.shape[1])
     else:
         table = component_table(space, subspace.loadings)
     metric = metric_of(settings.score, space, table, settings.total[1])

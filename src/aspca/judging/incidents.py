@@ -72,11 +72,11 @@ def _incident(
     shares = shares_of(explanation, rows)
     peak = int(rows[int(np.argmax(explanation.scores[rows]))])
     first, last = (when[rows[0]], when[rows[-1]]) if timed else (int(rows[0]), int(rows[-1]))
-    top = int(np.argmax(shares))
     span = f"{first} to {last}" if rows.size > 1 else f"{first}"
-    most = f"mostly the rule {explanation.rules[top]}, {100 * shares[top]:.0f} % of the score"
-    if shares.sum() < 0.5:
-        most = f"mostly outside the rules, {100 * (1.0 - shares.sum()):.0f} % of the score"
+    most = f"mostly outside the rules, {100 * (1.0 - shares.sum()):.0f} % of the score"
+    if shares.sum() >= 0.5:
+        top = int(np.argmax(shares))
+        most = f"mostly the rule {explanation.rules[top]}, {100 * shares[top]:.0f} % of the score"
     text = (
         f"{rows.size} flagged row{'s' if rows.size > 1 else ''}, {span}: {most}. At its peak: {explanation.text(peak)}"
     )

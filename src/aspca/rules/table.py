@@ -119,6 +119,8 @@ def readable_table(space: ScaledSpace, many: int) -> RuleTable:
     # Loads scipy.linalg, which scoring by a stored model need not wait for.
     from aspca.linalg.lowest import lowest_pairs
 
+    if not many:
+        return RuleTable.of(space, np.zeros((space.n_features, 0)), np.zeros(0, dtype=np.bool_))
     values, directions = lowest_pairs(space.covariance, many)
     table, plain = _readable(space, directions)
     empty = table.exact & ~plain & _by_lack_of_rows(space, table.loadings)

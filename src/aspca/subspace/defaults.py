@@ -31,10 +31,15 @@ def finest_variance(covariance: Floats) -> float:
     return SHARE_OF_TYPICAL * typical_variance(np.diag(covariance))
 
 
-def default_n_components(covariance: Floats) -> int:
-    """Number of directions with little variance, constant features included; at least 1."""
+def n_relations(covariance: Floats) -> int:
+    """Number of directions with little variance, constant features included: none where nothing is related."""
     values = np.linalg.eigvalsh(covariance)
-    return max(1, int((values <= _SHARE_OF_VARIANCE * typical_variance(np.diag(covariance))).sum()))
+    return int((values <= _SHARE_OF_VARIANCE * typical_variance(np.diag(covariance))).sum())
+
+
+def default_n_components(covariance: Floats) -> int:
+    """The same, but at least 1: a basis has a direction."""
+    return max(1, n_relations(covariance))
 
 
 def default_alpha(covariance: Floats, n_components: int) -> float:
