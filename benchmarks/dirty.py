@@ -2,6 +2,7 @@
 
     python benchmarks/dirty.py                                # p 10, 30 and 100
     python benchmarks/dirty.py --p 18 --seeds 3 --json result.json
+    python benchmarks/dirty.py --servers                      # what it costs clean rows, and gains on files as they are
 
 Totals that share parts (`library.sums`), 1,500 training rows spoiled in one way each; AUC on clean test rows with one
 moved feature. *Robust* is ``ASPCA(robust="on")``, what `detect` does with the file that it judges; *plain* learns from
@@ -20,7 +21,7 @@ from library.labelled import Floats
 from library.report import Cell, Goal, Report, Row, add_json
 from library.sums import sums
 from sklearn.covariance import MinCovDet
-from sklearn.metrics import roc_auc_score
+from sklearn.metrics import average_precision_score, roc_auc_score
 
 from aspca import ASPCA
 
@@ -101,14 +102,35 @@ def line(p: int, kind: str, seeds: int) -> Row:
     return cells | {name: round(means[name], 1) for name in ("rows aside", "cells aside")}
 
 
+def server_lines() -> list[Row]:
+    """AP and AUC on servers: learned from their clean training rows, and from the very rows that are judged."""
+    figures: dict[tuple[str, str, str], list[tuple[float, float]]] = {}
+    for path in server_files([]):
+        file = File.load(path)
+        for source, rows in (("clean rows", file.train), ("the file itself", file.test)):
+            for robust in ("off", "on"):
+                scores = -ASPCA(robust=robust).fit(rows).score_samples(file.test)
+                found = roc_auc_score(file.label, scores), average_precision_score(file.label, scores)
+                figures.setdefault((family_of(file.name), source, robust), []).append(found)
+    means = {key: np.mean(values, axis=0) for key, values in figures.items()}
+    return [
+        {"": family, "learned from": source, "robust": robust, "AUC": float(auc), "AP": float(ap)}
+        for (family, source, robust), (auc, ap) in means.items()
+    ]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--p", type=int, nargs="+", default=[10, 30, 100])
     parser.add_argument("--kinds", nargs="+", default=KINDS, choices=KINDS, metavar="KIND")
     parser.add_argument("--seeds", type=int, default=2)
+    parser.add_argument("--servers", action="store_true", help="servers instead: clean training rows, and files as they are")
     add_json(parser)
     options = parser.parse_args()
     with Report(options.json) as report:
+        if options.servers:
+            report.table("Servers", server_lines())
+            return
         for p in options.p:
             report.table(f"p = {p}, {options.seeds} seeds", [line(p, kind, options.seeds) for kind in options.kinds])
 

@@ -64,7 +64,7 @@ def test_categories_and_logarithms_as_in_python(here: Path, capsys: pytest.Captu
     table = written(orders(), "orders.csv")
     run("detect", "orders.csv", "--categorical", "kind", *OPTIONS)
     made = Preprocessor(transforms=LOGS)
-    model = ASPCA(preprocessor=made).fit(table.drop(columns=["order", "ordered"]))
+    model = ASPCA(robust="on", preprocessor=made).fit(table.drop(columns=["order", "ordered"]))
     found = scores("orders.csv.aspca/scores.csv")
     np.testing.assert_allclose(found.score, -model.score_samples(table.drop(columns=["order", "ordered"])), rtol=1e-9)
     assert found.order.tolist() == table.order.tolist()
@@ -102,7 +102,7 @@ def test_codes_and_dates(here: Path) -> None:
     run("detect", "orders.csv", "--categorical", "kind=codes", "--date", "ordered", "--date", "sent")
     for column in ("ordered", "sent"):
         table[column] = pd.to_datetime(table[column])
-    model = ASPCA(preprocessor=Preprocessor(categorical={"kind": "codes"})).fit(table)
+    model = ASPCA(robust="on", preprocessor=Preprocessor(categorical={"kind": "codes"})).fit(table)
     found = scores("orders.csv.aspca/scores.csv")
     np.testing.assert_allclose(found.score, -model.score_samples(table), rtol=1e-7, atol=1e-9)
     texts = [str(rule) for rule in aspca.load("orders.csv.aspca/model.json").rules_]
@@ -142,7 +142,7 @@ def test_one_model_per_category_as_in_python(here: Path, capsys: pytest.CaptureF
     table = written(orders(), "orders.csv")
     run("detect", "orders.csv", "--by", "kind", *OPTIONS)
     X = table.drop(columns=["order", "ordered"])
-    models = PerCategory("kind", ASPCA(preprocessor=Preprocessor(transforms=LOGS))).fit(X)
+    models = PerCategory("kind", ASPCA(robust="on", preprocessor=Preprocessor(transforms=LOGS))).fit(X)
     listed = pd.read_csv("orders.csv.aspca/categories.csv")
     assert listed.category.tolist() == ["'=cmd|' /C calc'!A0", "green", "red"]
     for folder, (category, model) in zip(listed.folder, models.models_.items(), strict=True):

@@ -52,6 +52,7 @@ _SQUARINGS = 3
 _RESOLUTION = 1e-15
 # Values per block of rows: what is computed for a block stays in cache.
 _BLOCK_VALUES = 2**15
+_PART = 4096
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,15 +132,19 @@ def blamed(model: Model, values: Floats, judgement: Judgement) -> Floats:
         metric = model.gapped.metric_of(gaps)
         filled = np.where(gaps, 0.0, scaled[rows])
         # Rules that cannot be computed have no weight here, so what stands in for a gap does not count.
-        inside, outside = judgement.weighted[rows], row_products(filled, metric.outside)
-        for chosen, weighted, directions in (
-            (~lawful[rows], np.hstack([inside, outside]), [model.table.loadings @ metric.weights, metric.outside]),
-            (lawful[rows], outside, [metric.outside]),
-        ):
-            if chosen.any():
-                loadings, axes = _axes(np.hstack(directions), metric)
-                z = row_products(np.clip(weighted[chosen], -_LARGEST, _LARGEST), axes)
-                parts[rows[chosen]] = FeatureSplit(loadings)(filled[chosen], z)
+        everything = np.hstack([model.table.loadings @ metric.weights, metric.outside])
+        for kept, directions in ((False, everything), (True, metric.outside)):
+            chosen = np.flatnonzero(lawful[rows] == kept)
+            loadings, axes = _axes(directions, metric)
+            split = FeatureSplit(loadings)
+            # A few rows at a time: what is computed of them is several times their size.
+            for start in range(0, chosen.size, _PART):
+                some = chosen[start : start + _PART]
+                weighted = row_products(filled[some], metric.outside)
+                if not kept:
+                    weighted = np.hstack([judgement.weighted[rows[some]], weighted])
+                z = row_products(np.clip(weighted, -_LARGEST, _LARGEST), axes)
+                parts[rows[some]] = split(filled[some], z)
     # What lies outside counts by its share, and broken rules lift a score: the split is of what is left in the end.
     total = parts.sum(axis=1)
     return np.asarray(parts * (judgement.scores / _positive(total))[:, None])

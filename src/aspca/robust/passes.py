@@ -8,9 +8,9 @@
    other cells let expect in their place; rows for which that is not enough are gross as a whole. Again, until the same
    cells are missing.
 4. *Out of proportion*: tails are not errors. Along each direction that the rows so kept have, the variance of all rows
-   is compared with theirs. Only where a few rows make it more than ten times as large are they errors (a thousand times
-   where no relation is broken); rows that stand out in no such direction come back whole, and if there is none, every
-   row counts as it is.
+   is compared with theirs. Only where a few rows make it far larger are they errors: ten times along a tight relation,
+   a thousand times where none is broken, and between the two for loose ones. Rows that stand out in no such direction
+   come back whole, and if there is none, every row counts as it is.
 """
 
 from __future__ import annotations
@@ -39,11 +39,9 @@ _NEAR, _LEVEL = 2.0, 0.99
 _MOST_ROUNDS = 4
 # In the end only rows beyond this many times of that are errors: tails end before, errors hardly begin.
 _FAR = 3.0
-# Variance of all rows over that of the rows kept, from which on the others are errors: along a relation, and where a
-# row may be far out without breaking one.
+# Variance of all rows over that of the rows kept, from which on the others are errors: along a relation as tight as a
+# hundredth of its columns' spread, and where a row may be far out without breaking any.
 _OUT_OF_PROPORTION, _FAR_OUT_OF_PROPORTION = 10.0, 1000.0
-# A direction of less variance than this, beside a column's, is a relation.
-_TIGHT = 0.3
 # A column of which more than this share of cells would be gross is like that.
 _OFTEN = 0.1
 # More rows than this share that are gross as a whole are no errors.
@@ -196,7 +194,7 @@ def _blown_up(distance: Distance, plain: Moments, times: float) -> Bools:
         covariance = np.clip((plain.scatter / plain.weight) / distance.scale[:, None] / distance.scale, -1e250, 1e250)
     all_rows = np.einsum("ij,ij->j", distance.vectors, covariance @ distance.vectors)
     all_rows += np.square(np.clip(offset, -1e120, 1e120) @ distance.vectors)
-    most = np.where(distance.values < _TIGHT, _OUT_OF_PROPORTION, _FAR_OUT_OF_PROPORTION)
+    most = np.clip(_FAR_OUT_OF_PROPORTION * np.sqrt(distance.values), _OUT_OF_PROPORTION, _FAR_OUT_OF_PROPORTION)
     return np.asarray(all_rows > times * most * distance.values)
 
 

@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from aspca.linalg.arrays import Bools, Floats, Ints, frozen
+from aspca.rules.coefficients import simplest_equation
 from aspca.rules.rule import Rule
 from aspca.rules.widening import expected_widening
 from aspca.subspace.result import Certificate
@@ -15,6 +16,8 @@ from aspca.subspace.space import ScaledSpace, unresolved_variances
 
 # Numbers of so many digits are no coincidence in a rule that holds exactly.
 _SHORT = 4
+# How far a term may be moved, as a share of the widest one's spread, where rounder numbers are tried.
+_ROUNDER = (1e-2, 1e-4, 1e-6)
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,10 +150,9 @@ def _readable(space: ScaledSpace, directions: Floats) -> tuple[RuleTable, Bools]
     plain = np.zeros(len(table), dtype=np.bool_)
     for k in np.flatnonzero(table.exact):
         rule = table.rule(int(k), space)
-        snapped = _in_simplest_numbers(rule, loadings[:, k], space)
-        if snapped is not None:
-            loadings[:, k] = snapped
-            plain[k] = all(float(f"{a:.{_SHORT}g}") == a for a in rule.equation.coefficients)
+        found_numbers = _in_simplest_numbers(rule, loadings[:, k], space)
+        if found_numbers is not None:
+            loadings[:, k], plain[k] = found_numbers
     return RuleTable.of(space, loadings, sparsest), plain
 
 
@@ -166,14 +168,23 @@ def _by_lack_of_rows(space: ScaledSpace, loadings: Floats) -> Bools:
     return np.asarray((2 * terms > space.rank) & space.short_of_rows)
 
 
-def _in_simplest_numbers(rule: Rule, loading: Floats, space: ScaledSpace) -> Floats | None:
+def _in_simplest_numbers(rule: Rule, loading: Floats, space: ScaledSpace) -> tuple[Floats, bool] | None:
+    """An exact rule in the shortest numbers that hold exactly too, and whether they are short; None if there are none.
+
+    Where features hang together closely, a covariance does not tell the rule from one a millionth off: so rounder
+    numbers are tried than the rule's own resolution asks for, and the rows are asked whether they hold.
+    """
     used = np.flatnonzero(loading)
-    snapped = np.zeros(loading.size)
-    snapped[used] = rule.equation.coefficients * space.scale[used]
-    # Units far apart: the largest first, so that no square overflows.
-    snapped /= np.abs(snapped).max()
-    snapped /= np.linalg.norm(snapped)
-    variance = float(snapped @ space.covariance @ snapped)
-    if variance > float(unresolved_variances(snapped[:, None], space.covariance)[0]):
-        return None
-    return np.asarray(snapped if float(snapped @ loading) > 0.0 else -snapped)
+    widest = float((np.abs(rule.coefficients) * rule.deviations).max())
+    for tolerance in (*(share * widest for share in _ROUNDER), rule.rounding):
+        equation = simplest_equation(rule.coefficients, rule.means, rule.deviations, tolerance)
+        snapped = np.zeros(loading.size)
+        snapped[used] = equation.coefficients * space.scale[used]
+        # Units far apart: the largest first, so that no square overflows.
+        snapped /= np.abs(snapped).max()
+        snapped /= np.linalg.norm(snapped)
+        variance = float(snapped @ space.covariance @ snapped)
+        if variance <= float(unresolved_variances(snapped[:, None], space.covariance)[0]):
+            short = all(float(f"{a:.{_SHORT}g}") == a for a in equation.coefficients)
+            return (snapped if float(snapped @ loading) > 0.0 else -snapped), short
+    return None
