@@ -19,6 +19,7 @@ import warnings
 import numpy as np
 from library.labelled import Floats
 from library.report import Cell, Goal, Report, Row, add_json
+from library.servers import File, family_of, files_of
 from library.sums import sums
 from sklearn.covariance import MinCovDet
 from sklearn.metrics import average_precision_score, roc_auc_score
@@ -105,7 +106,7 @@ def line(p: int, kind: str, seeds: int) -> Row:
 def server_lines() -> list[Row]:
     """AP and AUC on servers: learned from their clean training rows, and from the very rows that are judged."""
     figures: dict[tuple[str, str, str], list[tuple[float, float]]] = {}
-    for path in server_files([]):
+    for path in files_of([]):
         file = File.load(path)
         for source, rows in (("clean rows", file.train), ("the file itself", file.test)):
             for robust in ("off", "on"):
@@ -124,7 +125,7 @@ def main() -> None:
     parser.add_argument("--p", type=int, nargs="+", default=[10, 30, 100])
     parser.add_argument("--kinds", nargs="+", default=KINDS, choices=KINDS, metavar="KIND")
     parser.add_argument("--seeds", type=int, default=2)
-    parser.add_argument("--servers", action="store_true", help="servers instead: clean training rows, and files as they are")
+    parser.add_argument("--servers", action="store_true", help="servers instead: clean rows, and files as they are")
     add_json(parser)
     options = parser.parse_args()
     with Report(options.json) as report:
