@@ -106,7 +106,8 @@ def _half_a_step(loading: Floats, steps: Floats) -> float:
 def spent(settings: Settings, n_rules: int) -> tuple[float, float]:
     """The levels of the score's limit and of each rule's, so that together they let `level` pass."""
     left = 1.0 - settings.total[1]
-    both = settings.alarm == "any" and not needs_rows(settings.total[0])
+    # Where there are no rules, nothing is spent on them.
+    both = settings.alarm == "any" and not needs_rows(settings.total[0]) and n_rules > 0
     total = 1.0 - (0.5 * left if both else left)
     shares = 0.5 * left if settings.alarm == "any" else left
     return total, 1.0 - shares / max(n_rules, 1)

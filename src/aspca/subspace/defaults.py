@@ -14,6 +14,7 @@ SHARE_OF_TYPICAL = 5e-4
 _SHARE_OF_VARIANCE = 0.3
 # Below this share of the largest variance a direction is exact, or rounding.
 _EXACT = 1e-12
+_TWO_COLUMNS = 2
 # Above so many features that hang together, or so many of them times directions, a certified sparse sequence takes
 # minutes instead of seconds.
 _LARGEST_BLOCK = 64
@@ -32,9 +33,13 @@ def finest_variance(covariance: Floats) -> float:
 
 
 def n_relations(covariance: Floats) -> int:
-    """Number of directions with little variance, constant features included: none where nothing is related."""
+    """Number of directions with little variance, constant features included: none where nothing is related.
+
+    Of one or two columns there is one thing to say, however loose it is.
+    """
     values = np.linalg.eigvalsh(covariance)
-    return int((values <= _SHARE_OF_VARIANCE * typical_variance(np.diag(covariance))).sum())
+    found = int((values <= _SHARE_OF_VARIANCE * typical_variance(np.diag(covariance))).sum())
+    return max(found, 1) if len(values) <= _TWO_COLUMNS else found
 
 
 def default_n_components(covariance: Floats) -> int:
