@@ -97,7 +97,9 @@ def check_rules(at: Mapping[str, Field], loadings: Floats, covariance: Floats, u
     # Where every rule holds exactly there is nothing but rounding to compare.
     least = -_ROUNDING * np.abs(covariance).max(initial=0.0) - unresolved.max(initial=0.0)
     at["covariance"].require((squares >= least).all(), "without negative variances", "a matrix with one")
-    most = np.sqrt(np.outer(np.maximum(squares, 0.0), np.maximum(squares, 0.0))) - 2.0 * least
+    roots = np.sqrt(np.maximum(squares, 0.0))
+    # Roots first: products of squares near 1e-240 are nothing.
+    most = np.outer(roots, roots) - 2.0 * least
     at["covariance"].require((np.abs(covariance) <= most).all(), "of correlations up to 1", "one with a larger one")
 
 
