@@ -201,8 +201,10 @@ def test_units_that_are_powers_of_two_change_nothing_at_all(X, seed, scaling, da
     one, other = detector(**options).fit(X), detector(**options).fit(X * units)
     assert other.components_.tolist() == one.components_.tolist()
     assert spe(other, X * units).tolist() == spe(one, X).tolist()
-    assert other.threshold_ == one.threshold_
     constant = np.ptp(X, axis=0) == 0
+    # A constant column keeps its own unit (its scale is 1), so what rounding may do to it has that unit too.
+    if not one.components_[:, constant].any():
+        assert other.threshold_ == one.threshold_
     assert (other.scale_ == np.where(constant, 1.0, one.scale_ * units)).all()
 
 
