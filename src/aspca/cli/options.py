@@ -47,7 +47,7 @@ def takes(*groups: Group) -> Callable[[Command], Command]:
             for name, (annotation, default) in options.items()
         ]
         # typer asks for both.
-        command.__signature__ = inspect.Signature([*own, *added])  # type: ignore[attr-defined]
+        command.__signature__ = inspect.Signature([*own, *added])  # type: ignore[attr-defined]  # typer reads it
         command.__annotations__ = {parameter.name: parameter.annotation for parameter in (*own, *added)}
         return command
 
