@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -22,6 +22,7 @@ from aspca.jobs.labels import Evaluation, evaluated, truth_of
 from aspca.jobs.output_files import folder_files, write_categories, write_incidents
 from aspca.jobs.preparing import plan_of, refuse_other_columns
 from aspca.jobs.progress import Silent, Watcher
+from aspca.jobs.remarks import remarks_on
 from aspca.jobs.requests import OPTIONS, Request, in_python, request_of
 from aspca.jobs.result import Detection, Outcome
 from aspca.jobs.roles import Roles, roles_of
@@ -33,8 +34,6 @@ from aspca.outputs.errors import OutputError
 from aspca.outputs.folder import refuse_foreign, replaced_folder
 from aspca.preparation import Preparation
 
-# Columns and rows named in a remark.
-_COLUMNS_TOLD, _ROWS_TOLD = 6, 10
 # Said where a model is to hold no value of a row.
 GIVEN_AWAY = (
     "--private: with --scaling maxabs the model holds each column's largest distance from its mean, which it needs to "
@@ -196,7 +195,7 @@ def detected(request: Request, watcher: Watcher) -> Detection:
         else:
             outcomes.update(_by_category(learning, by, folder))
     library = learning.table.library if isinstance(learning.table, MemoryTable) else "pandas"
-    remarks = (*learning.remarks, *_gap_remarks(outcomes), *_aside_remarks(outcomes))
+    remarks = (*learning.remarks, *remarks_on(outcomes))
     return Detection(learning.table.description, by, outcomes, remarks, place, library)
 
 
@@ -308,51 +307,3 @@ class _Worst:
             nothing = np.empty((0, len(model.names)))
             return JudgedRows(np.empty(0, dtype=np.intp), nothing, model.judge(nothing), None)
         return self._kept
-
-
-def _aside_remarks(outcomes: Mapping[str | None, Outcome]) -> list[str]:
-    """Sentences about what was set aside as gross, for each category or for all."""
-    remarks = []
-    for category, outcome in outcomes.items():
-        aside = outcome.model.aside
-        if aside is None or aside.nothing:
-            continue
-        whose = "" if category is None else f"{category}: "
-        cells = {
-            feature.column: int(count)
-            for feature, count in zip(outcome.model.space.features, aside.cells, strict=True)
-            if count
-        }
-        where = ", ".join(f"{name} {count:,}" for name, count in list(cells.items())[:_COLUMNS_TOLD])
-        where += f" and {len(cells) - _COLUMNS_TOLD} more columns" if len(cells) > _COLUMNS_TOLD else ""
-        parts = [f"{sum(cells.values()):,} gross value{'s' * (sum(cells.values()) != 1)} ({where})"] if cells else []
-        parts += [f"{aside.n_rows:,} gross row{'s' * (aside.n_rows != 1)}"] if aside.n_rows else []
-        shown = ", ".join(str(row) for row in aside.rows[:_ROWS_TOLD])
-        shown += " and more" if aside.rows.size > _ROWS_TOLD else ""
-        remarks.append(
-            f"{whose}Rules were learned without {' and '.join(parts)}, in row{'s' * (aside.rows.size != 1)} {shown}; "
-            "they are judged like all others (--robust off learns from everything)."
-        )
-    return remarks
-
-
-def _gap_remarks(outcomes: Mapping[str | None, Outcome]) -> list[str]:
-    """Sentences about values that were missing, for each category or for all."""
-    remarks = []
-    for category, outcome in outcomes.items():
-        gaps = outcome.model.gaps
-        if gaps is None or not (gaps.missing.any() or outcome.n_partly):
-            continue
-        cells: dict[str, int] = {}
-        for feature, lacking in zip(outcome.model.space.features, gaps.missing.tolist(), strict=True):
-            cells[feature.column] = lacking
-        where = sum(lacking > 0 for lacking in cells.values())
-        missing = f"{sum(cells.values()):,} values are missing in {where} column{'s' * (where != 1)} of the rows"
-        steps = f"{gaps.iterations} steps" + ("" if gaps.converged else ", not converged")
-        left_out = f" {gaps.left_out:,} rows could not be used for that." if gaps.left_out else ""
-        whose = "" if category is None else f"{category}: "
-        remarks.append(
-            f"{whose}{missing} learned from; mean and covariance are the likeliest given the others ({steps})."
-            f"{left_out} {outcome.n_partly:,} rows were judged by some of the rules only."
-        )
-    return remarks

@@ -1,0 +1,63 @@
+"""Sentences about a whole table, said once: what was missing, what was set aside."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from aspca.jobs.result import Outcome
+
+# Columns and rows named in a remark.
+_COLUMNS_TOLD, _ROWS_TOLD = 6, 10
+
+
+def remarks_on(outcomes: Mapping[str | None, Outcome]) -> tuple[str, ...]:
+    """All there is to say about what was found, for each category or for all."""
+    return (*_gaps(outcomes), *_aside(outcomes))
+
+
+def _aside(outcomes: Mapping[str | None, Outcome]) -> list[str]:
+    """Sentences about what was set aside as gross, for each category or for all."""
+    remarks = []
+    for category, outcome in outcomes.items():
+        aside = outcome.model.aside
+        if aside is None or aside.nothing:
+            continue
+        whose = "" if category is None else f"{category}: "
+        cells = {
+            feature.column: int(count)
+            for feature, count in zip(outcome.model.space.features, aside.cells, strict=True)
+            if count
+        }
+        where = ", ".join(f"{name} {count:,}" for name, count in list(cells.items())[:_COLUMNS_TOLD])
+        where += f" and {len(cells) - _COLUMNS_TOLD} more columns" if len(cells) > _COLUMNS_TOLD else ""
+        parts = [f"{sum(cells.values()):,} gross value{'s' * (sum(cells.values()) != 1)} ({where})"] if cells else []
+        parts += [f"{aside.n_rows:,} gross row{'s' * (aside.n_rows != 1)}"] if aside.n_rows else []
+        shown = ", ".join(str(row) for row in aside.rows[:_ROWS_TOLD])
+        shown += " and more" if aside.rows.size > _ROWS_TOLD else ""
+        remarks.append(
+            f"{whose}Rules were learned without {' and '.join(parts)}, in row{'s' * (aside.rows.size != 1)} {shown}; "
+            "they are judged like all others (--robust off learns from everything)."
+        )
+    return remarks
+
+
+def _gaps(outcomes: Mapping[str | None, Outcome]) -> list[str]:
+    """Sentences about values that were missing, for each category or for all."""
+    remarks = []
+    for category, outcome in outcomes.items():
+        gaps = outcome.model.gaps
+        if gaps is None or not (gaps.missing.any() or outcome.n_partly):
+            continue
+        cells: dict[str, int] = {}
+        for feature, lacking in zip(outcome.model.space.features, gaps.missing.tolist(), strict=True):
+            cells[feature.column] = lacking
+        where = sum(lacking > 0 for lacking in cells.values())
+        missing = f"{sum(cells.values()):,} values are missing in {where} column{'s' * (where != 1)} of the rows"
+        steps = f"{gaps.iterations} steps" + ("" if gaps.converged else ", not converged")
+        left_out = f" {gaps.left_out:,} rows could not be used for that." if gaps.left_out else ""
+        whose = "" if category is None else f"{category}: "
+        remarks.append(
+            f"{whose}{missing} learned from; mean and covariance are the likeliest given the others ({steps})."
+            f"{left_out} {outcome.n_partly:,} rows were judged by some of the rules only."
+        )
+    return remarks
