@@ -1,106 +1,154 @@
 """Learning from rows that hold gross errors: is detection what it is after a clean fit?
 
-    python benchmarks/dirty.py                                # p 10, 30 and 100
-    python benchmarks/dirty.py --p 18 --seeds 3 --json result.json
+    python benchmarks/dirty.py                                # three families, p 10, 30 and 100, one seed
+    python benchmarks/dirty.py --family sums --p 18 --seeds 0 1 2 --json result.json
+    python benchmarks/dirty.py --all-peers --budget 120       # peers on every kind of error, two minutes each
+    python benchmarks/dirty.py --tails                        # clean rows with tails: what robust fitting costs them
+    python benchmarks/dirty.py --cost                         # seconds, passes and memory beside the plain fit
     python benchmarks/dirty.py --servers                      # what it costs clean rows, and gains on files as they are
 
-Totals that share parts (`library.sums`), 1,500 training rows spoiled in one way each; AUC on clean test rows with one
-moved feature. *Robust* is ``ASPCA(robust="on")``, what `detect` does with the file that it judges; *plain* learns from
-everything; FastMCD is scikit-learn's, its distance. The goal is the AUC of the clean fit less 0.005 (0.02 for 20 % of
-rows). *Rules* is the share of the clean fit's rules that the robust fit has too, by their features; *flagged* are
-normal test rows at a nominal 2.5 %; *aside* are gross rows and cells.
+Families (`library.families`): totals that share parts, planted rules that share features, a factor model. Training rows
+are spoiled in one way each (`library.dirt`); AUC on clean test rows with one moved feature. *Robust* is
+``ASPCA(robust="on")``, what `detect` does with the file that it judges; *plain* learns from everything. The goal is the
+AUC of the clean fit less 0.005 (0.02 for 20 % of rows). *Rules* is the share of the rules the rows were made by that
+the clean and the robust fit have, by their features; a factor model has no sparsest ones. *Flagged* are normal test
+rows at a nominal 2.5 %, by the clean and by the robust fit; *aside* are gross rows and cells. Peers (FastMCD of
+scikit-learn, CovDetMCD of statsmodels, DDC and cellMCD of robpy) get the kinds `PEER_KINDS` unless told otherwise, and
+a budget of seconds for each fit: one that needs more is told so, and not asked again about the same family and p.
 """
 
 from __future__ import annotations
 
 import argparse
-import warnings
+import tracemalloc
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 
 import numpy as np
-from library.labelled import Floats
+from library.dirt import KINDS, ROWS, slack, spoiled
+from library.families import FAMILIES, TAILS, Known, family, with_tails
+from library.labelled import Floats, Labelled
 from library.report import Cell, Goal, Report, Row, add_json
+from library.robust_peers import PEERS, within
 from library.servers import File, family_of, files_of
-from library.sums import sums
-from sklearn.covariance import MinCovDet
+from library.timing import fastest
 from sklearn.metrics import average_precision_score, roc_auc_score
 
-from aspca import ASPCA
+from aspca import ASPCA, Moments
+from aspca.robust import robust_moments
 
-KINDS = (
-    "nothing",
-    "0.2 % cells",
-    "1 % cells",
-    "5 % cells",
-    "0.2 % rows",
-    "1 % rows",
-    "5 % rows",
-    "10 % rows",
-    "20 % rows",
-    "10 % in one cluster",
-    "five cells of -9999",
-    "one cell times 1000",
-    "5 % in range",
-)
+PEER_KINDS = ("nothing", "5 % cells", "10 % rows", "20 % rows", "10 % in one cluster", "5 % in range")
+# What robust fitting may cost: times the plain fit.
+_MOST_TIMES = 4.0
 
 
-def spoiled(rows: Floats, kind: str, rng: np.random.Generator) -> Floats:
-    """A copy of rows (n, p) with errors of one kind."""
-    X = rows.copy()
-    n, p = X.shape
-    mean, spread = X.mean(axis=0), X.std(axis=0)
-    share = float(kind.split(" ")[0]) / 100 if "%" in kind else 0.0
-    chosen = rng.random(n) < share
-    if kind.endswith("cells"):
-        gross = rng.random(X.shape) < share
-        X[gross] *= 10.0
-    elif kind.endswith("rows"):
-        X[chosen] = mean + 10.0 * spread * rng.normal(size=(chosen.sum(), p))
-    elif kind.endswith("cluster"):
-        X[chosen] = mean + spread * (8.0 * rng.choice([-1.0, 1.0], p) + 0.01 * rng.normal(size=(chosen.sum(), p)))
-    elif kind.endswith("-9999"):
-        for _ in range(5):
-            X[rng.integers(n), rng.integers(p)] = -9999.0
-    elif kind.endswith("1000"):
-        X[rng.integers(n), rng.integers(p)] *= 1000.0
-    elif kind.endswith("range"):
-        for row in np.flatnonzero(chosen):
-            column = rng.integers(p)
-            X[row, column] = rows[rng.integers(n), column]
-    return X
+# ---- errors
 
 
-def line(p: int, kind: str, seeds: int) -> Row:
+@cache
+def _clean(name: str, p: int, seed: int, n: int | None) -> tuple[Known, ASPCA]:
+    known = family(name, p, seed, n)
+    return known, ASPCA().fit(known.data.train)
+
+
+def _kept(model: ASPCA, rules: Sequence[frozenset[int]]) -> float:
+    """The share of these rules that the model has too."""
+    found = {frozenset(int(feature[1:]) for feature in rule.features) for rule in model.rules_}
+    return float(np.mean([rule in found for rule in rules])) if rules else float("nan")
+
+
+def _auc(model: ASPCA, data: Labelled) -> float:
+    return float(roc_auc_score(data.labels, -model.score_samples(data.test)))
+
+
+def _flagged(model: ASPCA, data: Labelled) -> float:
+    return float((model.predict(data.test[data.labels == 0]) == -1).mean())
+
+
+def line(name: str, p: int, kind: str, seeds: Sequence[int], peers: Sequence[str], ask: Callable[..., object]) -> Row:
     figures: dict[str, list[float]] = {}
-    for seed in range(seeds):
-        data = sums(p, seed)
+    told: dict[str, list[object]] = {peer: [] for peer in peers}
+    for seed in seeds:
+        known, clean = _clean(name, p, seed, ROWS.get(kind))
+        data = known.data
         train = spoiled(data.train, kind, np.random.default_rng(seed))
-        clean = ASPCA().fit(data.train)
         robust = ASPCA(robust="on").fit(train)
-        with warnings.catch_warnings():
-            # That its determinant has increased, at every step.
-            warnings.simplefilter("ignore")
-            distance = MinCovDet(random_state=0).fit(train)
-        known = {frozenset(rule.features) for rule in robust.rules_}
         aside = robust.model_.aside
         found = {
-            "clean": roc_auc_score(data.labels, -clean.score_samples(data.test)),
-            "robust": roc_auc_score(data.labels, -robust.score_samples(data.test)),
-            "plain": roc_auc_score(data.labels, -ASPCA().fit(train).score_samples(data.test)),
-            "FastMCD": roc_auc_score(data.labels, distance.mahalanobis(data.test)),
-            "rules": float(np.mean([frozenset(rule.features) in known for rule in clean.rules_])),
-            "flagged": float((robust.predict(data.test[data.labels == 0]) == -1).mean()),
+            "clean": _auc(clean, data),
+            "robust": _auc(robust, data),
+            "plain": _auc(ASPCA().fit(train), data),
+            "rules clean": _kept(clean, known.rules),
+            "rules": _kept(robust, known.rules),
+            "flagged clean": _flagged(clean, data),
+            "flagged": _flagged(robust, data),
             "rows aside": float(aside.n_rows),
             "cells aside": float(aside.cells.sum()),
+            "passes": float(aside.passes),
         }
-        for name, value in found.items():
-            figures.setdefault(name, []).append(float(value))
-    means = {name: float(np.mean(values)) for name, values in figures.items()}
+        for key, value in found.items():
+            figures.setdefault(key, []).append(value)
+        for peer in peers:
+            scores = ask(peer, name, p, train, data.test)
+            told[peer].append(scores if isinstance(scores, str) else roc_auc_score(data.labels, scores))
+    means = {key: float(np.mean(values)) for key, values in figures.items()}
     cells: dict[str, Cell] = {"training rows": kind, "AUC clean": means["clean"]}
-    slack = 0.02 if kind == "20 % rows" else 0.005
-    cells["AUC robust"] = Goal(means["robust"], least=means["clean"] - slack)
-    cells |= {"AUC plain": means["plain"], "AUC FastMCD": means["FastMCD"]}
-    cells |= {"rules": Goal(means["rules"], least=0.95), "flagged": means["flagged"]}
-    return cells | {name: round(means[name], 1) for name in ("rows aside", "cells aside")}
+    cells["AUC robust"] = Goal(means["robust"], least=means["clean"] - slack(kind))
+    cells["AUC plain"] = means["plain"]
+    for peer in peers:
+        words = [one for one in told[peer] if isinstance(one, str)]
+        cells[peer] = words[0] if words else float(np.mean(told[peer]))
+    if not np.isnan(means["rules"]):
+        cells["rules clean"] = means["rules clean"]
+        cells["rules"] = Goal(means["rules"], least=0.95)
+    cells |= {key: means[key] for key in ("flagged clean", "flagged")}
+    return cells | {key: round(means[key], 1) for key in ("rows aside", "cells aside", "passes")}
+
+
+class Asker:
+    """Asks peers, and remembers which took too long."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds, self.slow = seconds, dict[tuple[str, str, int], str]()
+
+    def __call__(self, peer: str, name: str, p: int, train: Floats, test: Floats) -> Floats | str:
+        if (peer, name, p) in self.slow:
+            return self.slow[peer, name, p]
+        answer = within(self.seconds, peer, train, test)
+        if isinstance(answer, str) and answer.startswith("over"):
+            self.slow[peer, name, p] = answer
+        return answer
+
+
+# ---- clean rows
+
+
+def tail_lines(several: Sequence[int], seeds: Sequence[int]) -> list[Row]:
+    """AUC and AP after a plain and a robust fit to clean rows with tails."""
+    lines: list[Row] = []
+    for law in TAILS:
+        for p in several:
+            figures = []
+            for seed in seeds:
+                data = with_tails(law, p, seed)
+                models = [ASPCA(robust=robust).fit(data.train) for robust in ("off", "on")]
+                scores = [-model.score_samples(data.test) for model in models]
+                found = [
+                    measure(data.labels, one) for measure in (roc_auc_score, average_precision_score) for one in scores
+                ]
+                aside = models[1].model_.aside
+                figures.append([*found, aside.n_rows, aside.cells.sum()])
+            auc, auc_robust, ap, ap_robust, rows, cells = np.mean(figures, axis=0).tolist()
+            lines.append({
+                "clean rows": f"{law}, p = {p}",
+                "AUC plain": auc,
+                "AUC robust": Goal(auc_robust, least=auc - 0.005),
+                "AP plain": ap,
+                "AP robust": Goal(ap_robust, least=ap - 0.005),
+                "rows aside": rows,
+                "cells aside": cells,
+            })  # fmt: skip
+    return lines
 
 
 def server_lines() -> list[Row]:
@@ -120,20 +168,88 @@ def server_lines() -> list[Row]:
     ]
 
 
+# ---- cost
+
+
+def cost_lines(n: int, p: int, kinds: Sequence[str]) -> list[Row]:
+    """Seconds of a plain and a robust fit to the same rows."""
+    lines: list[Row] = []
+    clean = family("sums", p, 0, n).data.train
+    for kind in kinds:
+        train = spoiled(clean, kind, np.random.default_rng(0))
+        plain = fastest(lambda train=train: ASPCA(robust="off").fit(train), 3)
+        robust = fastest(lambda train=train: ASPCA(robust="on").fit(train), 3)
+        moments = Moments.from_array(train)
+        parts = np.array_split(train, 30)
+        alone = fastest(lambda parts=parts, moments=moments: robust_moments(lambda: parts, moments), 3)
+        aside = robust_moments(lambda parts=parts: parts, moments).aside
+        lines.append({
+            f"{n:,} x {p}": kind,
+            "plain, s": plain,
+            "robust, s": robust,
+            "times": Goal(robust / plain, most=_MOST_TIMES),
+            "setting aside, s": alone,
+            "passes": aside.passes,
+            "cells aside": int(aside.cells.sum()),
+        })  # fmt: skip
+    return lines
+
+
+def memory_lines(p: int, kind: str) -> list[Row]:
+    """The most memory that setting aside takes, rows coming in batches that nobody keeps."""
+    lines: list[Row] = []
+    batch = 4000
+    for batches in (5, 20, 80):
+
+        def rows(batches: int = batches) -> Iterator[Floats]:
+            for k in range(batches):
+                yield spoiled(family("sums", p, 0, batch).data.train, kind, np.random.default_rng(k))
+
+        moments = Moments.empty(p)
+        for part in rows():
+            moments = moments.update(part)
+        tracemalloc.start()
+        robust_moments(rows, moments)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        lines.append({"rows": f"{batches * batch:,}", "most memory, MB": peak / 1e6})
+    return lines
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--family", nargs="+", default=FAMILIES, choices=FAMILIES)
     parser.add_argument("--p", type=int, nargs="+", default=[10, 30, 100])
     parser.add_argument("--kinds", nargs="+", default=KINDS, choices=KINDS, metavar="KIND")
-    parser.add_argument("--seeds", type=int, default=2)
+    parser.add_argument("--seeds", type=int, nargs="+", default=[0])
+    parser.add_argument("--peers", nargs="*", default=list(PEERS), choices=list(PEERS))
+    parser.add_argument("--all-peers", action="store_true", help="peers on every kind of error")
+    parser.add_argument("--budget", type=float, default=8.0, help="seconds that one fit of a peer may take")
+    parser.add_argument("--tails", action="store_true", help="clean rows with tails instead")
     parser.add_argument("--servers", action="store_true", help="servers instead: clean rows, and files as they are")
+    parser.add_argument("--cost", action="store_true", help="seconds, passes and memory instead")
+    parser.add_argument("--rows", type=int, default=100_000, help="rows of --cost")
     add_json(parser)
     options = parser.parse_args()
     with Report(options.json) as report:
         if options.servers:
             report.table("Servers", server_lines())
-            return
-        for p in options.p:
-            report.table(f"p = {p}, {options.seeds} seeds", [line(p, kind, options.seeds) for kind in options.kinds])
+        elif options.tails:
+            report.table("Clean rows with tails", tail_lines(options.p, options.seeds))
+        elif options.cost:
+            report.table("Cost", cost_lines(options.rows, 40, ("nothing", "0.2 % cells", "5 % cells", "10 % rows")))
+            report.table("Memory, 40 columns, 1 % cells", memory_lines(40, "1 % cells"), digits=1)
+        else:
+            ask = Asker(options.budget)
+            for name in options.family:
+                for p in options.p:
+                    rows = []
+                    for kind in options.kinds:
+                        peers = options.peers if options.all_peers or kind in PEER_KINDS else ()
+                        rows.append(line(name, p, kind, options.seeds, peers, ask))
+                    seeds = ", ".join(map(str, options.seeds))
+                    report.table(f"{name}, p = {p}, seed {seeds}", rows)
+                    _clean.cache_clear()
 
 
 if __name__ == "__main__":

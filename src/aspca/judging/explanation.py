@@ -15,10 +15,12 @@ import numpy.typing as npt
 
 from aspca.harmless import for_html
 from aspca.judging.blame import blamed
+from aspca.judging.changes import Change, Course, Crossings, changes_of
 from aspca.judging.frames import frame
 from aspca.judging.groups import Groups, groups_of
-from aspca.judging.incidents import Incident, incidents_of
+from aspca.judging.incidents import Incident, course_of, incidents_of
 from aspca.judging.judgement import Judgement
+from aspca.judging.levels import told_apart
 from aspca.judging.metric import READABLE
 from aspca.judging.original import Original
 from aspca.judging.proposals import Proposals, Value
@@ -330,9 +332,31 @@ class Explanation:
         return groups_of(self, labels, smallest)
 
     def incidents(self, time: npt.ArrayLike | None = None, patience: float = 1.0) -> tuple[Incident, ...]:
-        """Runs of anomalies, in time order, each with an explanation of its own.
+        """Changes, and runs of anomalies beyond them, in time order, each with an explanation of its own.
 
         Two anomalies belong to one incident if they are at most `patience` apart: in units of `time` (n,; seconds for
-        dates), or in rows where no time is given (1: only neighbours).
+        dates), or in rows where no time is given (1: only neighbours). What changes at once is one incident.
         """
-        return incidents_of(self, time, patience)
+        course = course_of(self, time)
+        changes = self._changes(course)
+        return incidents_of(self, course, patience, changes, self._beyond(changes, course))
+
+    def changes(self, time: npt.ArrayLike | None = None) -> tuple[Change, ...]:
+        """Rules, and columns that rules leave free, that are off by the same amount for long: see `judging.changes`.
+
+        In the order of `time` (n,), or of the rows where no time is given.
+        """
+        return self._changes(course_of(self, time))
+
+    def beyond(self, time: npt.ArrayLike | None = None) -> Bools:
+        """Which rows (n,) are anomalies by more than the changes they lie in: off the new level too."""
+        course = course_of(self, time)
+        return self._beyond(self._changes(course), course)
+
+    def _beyond(self, changes: Sequence[Change], course: Course) -> Bools:
+        return told_apart(self.model, changes, course, self.values, self.judgement) if changes else self.anomalies
+
+    def _changes(self, course: Course) -> tuple[Change, ...]:
+        crossings = Crossings(self.model)
+        crossings.add(self.judgement, self.values)
+        return changes_of(self.model, crossings, course)

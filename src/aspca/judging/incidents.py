@@ -1,18 +1,23 @@
-"""Runs of flagged rows, in time or row order, as incidents with one explanation each."""
+"""Changes, and runs of flagged rows beyond them, in time or row order, as incidents with one explanation each."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
+from aspca.judging.changes import Change, Course, groups_of_changes
 from aspca.judging.groups import shares_of
-from aspca.linalg.arrays import Floats, Ints
+from aspca.linalg.arrays import Bools, Floats, Ints
 
 if TYPE_CHECKING:
     from aspca.judging.explanation import Explanation
+
+# Of rules that change at once, those that the sentence names.
+_CHANGES_TOLD = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +35,11 @@ class Incident:
     shares : ndarray of shape (d,)
         The rules' parts of the incident's score; what they leave to one lies outside of them.
     text : str
+    kind : {"anomalies", "change"}
+        Rows that are off by themselves, or all flagged rows of a change. Rows that are off the new level too are in
+        incidents of both kinds.
+    changes : tuple of Change
+        What changed.
     """
 
     rows: Ints
@@ -38,46 +48,105 @@ class Incident:
     peak: int
     shares: Floats
     text: str
+    kind: str = "anomalies"
+    changes: tuple[Change, ...] = ()
 
 
-def incidents_of(
-    explanation: Explanation, time: npt.ArrayLike | None = None, patience: float = 1.0
-) -> tuple[Incident, ...]:
-    """Incidents in time order.
-
-    Two flagged rows belong to one incident if they are at most `patience` apart: in units of `time` (n,), or in rows
-    where no time is given (1: only neighbours).
-    """
+def course_of(explanation: Explanation, time: npt.ArrayLike | None) -> Course:
+    """The order of explained rows by `time` (n,), or as they are."""
     n = len(explanation.values)
-    when = np.arange(n, dtype=np.float64) if time is None else np.asarray(time)
+    if time is None:
+        return Course(n)
+    when = np.asarray(time)
     if when.shape != (n,):
         raise ValueError(f"time must hold one entry for each of the {n} explained rows, got shape {when.shape}.")
     if when.dtype.kind not in "biufmM":
         raise ValueError(
             f"time must hold numbers or dates, got type {when.dtype}; leave it out to use the order of rows."
         )
-    order = np.argsort(when, kind="stable")
+    return Course(n, when)
+
+
+def incidents_of(
+    explanation: Explanation,
+    course: Course,
+    patience: float,
+    changes: Sequence[Change] = (),
+    beyond: Bools | None = None,
+    ranks: Ints | None = None,
+) -> tuple[Incident, ...]:
+    """Incidents in time order: changes, and runs of rows that are anomalies beyond them.
+
+    Two flagged rows belong to one run if they are at most `patience` apart: in units of time, or in rows where no time
+    is given (1: only neighbours).
+
+    Parameters
+    ----------
+    course : Course
+        Of the explained rows.
+    beyond : ndarray of shape (n,), or None
+        Which rows are anomalies by more than a change; None: all anomalies.
+    ranks : ndarray of shape (n,), or None
+        Where the explained rows stand among those that `changes` speak of; None: these are the same.
+    """
+    everyone = np.arange(course.n)
+    order = everyone if course.order is None else course.order
+    when: npt.NDArray[np.generic] = everyone if course.when is None else course.when
+    standing = course.ranks(everyone) if ranks is None else ranks
     flagged = order[explanation.anomalies[order]]
-    if flagged.size == 0:
-        return ()
-    step = np.diff(when[flagged])
-    apart = step.astype("timedelta64[ns]").astype(np.float64) * 1e-9 if step.dtype.kind == "m" else step
-    runs = np.split(flagged, np.flatnonzero(apart > patience) + 1)
-    return tuple(_incident(explanation, run, when, time is not None) for run in runs)
+    found = [
+        (group[0].start, _change_incident(explanation, rows, when, group))
+        for group in groups_of_changes(changes)
+        if (rows := _covered(flagged, standing, group)).size
+    ]
+    apart = flagged if beyond is None else flagged[beyond[flagged]]
+    if apart.size:
+        step = np.diff(when[apart])
+        gap = step.astype("timedelta64[ns]").astype(np.float64) * 1e-9 if step.dtype.kind == "m" else step
+        runs = np.split(apart, np.flatnonzero(gap > patience) + 1)
+        found += [(int(standing[run[0]]), _incident(explanation, run, when)) for run in runs]
+    found.sort(key=lambda pair: pair[0])
+    return tuple(incident for _, incident in found)
 
 
-def _incident(
-    explanation: Explanation, rows: Ints, when: np.ndarray[tuple[int, ...], np.dtype[np.generic]], timed: bool
+def _covered(flagged: Ints, standing: Ints, group: Sequence[Change]) -> Ints:
+    """Of the flagged rows those within any of the changes."""
+    ranks = standing[flagged]
+    inside = [(ranks >= change.start) & (ranks < change.stop) for change in group]
+    return flagged[np.logical_or.reduce(inside)]
+
+
+def _change_incident(
+    explanation: Explanation, rows: Ints, when: npt.NDArray[np.generic], group: Sequence[Change]
 ) -> Incident:
-    shares = shares_of(explanation, rows)
-    peak = int(rows[int(np.argmax(explanation.scores[rows]))])
-    first, last = (when[rows[0]], when[rows[-1]]) if timed else (int(rows[0]), int(rows[-1]))
+    told = " ".join(change.text for change in group[:_CHANGES_TOLD])
+    if len(group) > _CHANGES_TOLD:
+        told += f" So {'is' if len(group) == _CHANGES_TOLD + 1 else 'are'} {len(group) - _CHANGES_TOLD} more."
+    text = f"{_flagged_rows(rows)} of a change. {told}"
+    return Incident(*_extent(explanation, rows, when), text, "change", tuple(group))
+
+
+def _incident(explanation: Explanation, rows: Ints, when: npt.NDArray[np.generic]) -> Incident:
+    rows, first, last, peak, shares = _extent(explanation, rows, when)
     span = f"{first} to {last}" if rows.size > 1 else f"{first}"
     most = f"mostly outside the rules, {100 * (1.0 - shares.sum()):.0f} % of the score"
     if shares.sum() >= 0.5:
         top = int(np.argmax(shares))
         most = f"mostly the rule {explanation.rules[top]}, {100 * shares[top]:.0f} % of the score"
-    text = (
-        f"{rows.size} flagged row{'s' if rows.size > 1 else ''}, {span}: {most}. At its peak: {explanation.text(peak)}"
-    )
+    text = f"{_flagged_rows(rows)}, {span}: {most}. At its peak: {explanation.text(peak)}"
     return Incident(rows, first, last, peak, shares, text)
+
+
+def _flagged_rows(rows: Ints) -> str:
+    return f"{rows.size} flagged row{'s' if rows.size > 1 else ''}"
+
+
+def _extent(
+    explanation: Explanation, rows: Ints, when: npt.NDArray[np.generic]
+) -> tuple[Ints, object, object, int, Floats]:
+    """Rows, when they begin and end, the worst of them, and the rules' shares."""
+    peak = int(rows[int(np.argmax(explanation.scores[rows]))])
+    first, last = (when[rows[0]], when[rows[-1]])
+    if when.dtype.kind in "iu":
+        first, last = int(first), int(last)
+    return rows, first, last, peak, shares_of(explanation, rows)
