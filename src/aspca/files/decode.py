@@ -202,7 +202,7 @@ def _symmetric(at: Field, p: int) -> Floats | None:
 
 
 def _rules(at: Field, p: int) -> RuleTable:
-    part = at.members("loadings", "covariance", "unresolved", "sparsest")
+    part = at.members("loadings", "covariance", "unresolved", "sparsest", "chances")
     m = len(part["loadings"])
     part["loadings"].require(m <= p, f"a list of at most {p}")
     part["loadings"].require(p * m <= LARGEST_MATRIX, f"of at most {LARGEST_MATRIX} loadings")
@@ -215,6 +215,7 @@ def _rules(at: Field, p: int) -> RuleTable:
         frozen(covariance),
         frozen(unresolved),
         np.array([entry.flag() for entry in part["sparsest"].items(m)], dtype=np.bool_),
+        None if part["chances"].absent else frozen(part["chances"].vector(m, 0.0, 1.0)),
     )
 
 

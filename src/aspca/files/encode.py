@@ -54,6 +54,7 @@ def content_of(model: Model, *, naming: str, private: bool, moments: bool, packa
             "covariance": table.covariance[upper_triangle(len(table))].tolist(),
             "unresolved": table.unresolved.tolist(),
             "sparsest": table.sparsest.tolist(),
+            "chances": None if table.chances is None else table.chances.tolist(),
         },
         "metric": {
             "weights": sparse_columns_of(metric.weights),

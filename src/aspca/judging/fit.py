@@ -10,10 +10,11 @@ from aspca.judging.alarms import alarms_from_moments
 from aspca.judging.gaps import Gaps
 from aspca.judging.metric import READABLE, metric_of
 from aspca.judging.model import Model
+from aspca.linalg.arrays import Floats
 from aspca.moments import Moments
 from aspca.preparation import Preparation
 from aspca.robust import Aside
-from aspca.rules.table import component_table, readable_table
+from aspca.rules.table import beyond_chance, component_table, readable_table
 from aspca.settings import Settings
 from aspca.subspace.defaults import default_alpha, default_n_components, n_relations
 from aspca.subspace.feature_cap import capped_subspace
@@ -29,23 +30,26 @@ def fit_model(
     callback: Callable[[int, int, float], None] | None = None,
     gaps: Gaps | None = None,
     aside: Aside | None = None,
+    succession: Floats | None = None,
 ) -> Model:
     """The model of a table, from its moments alone; limits that rest on rows wait for `Model.calibrated`.
 
-    `callback` is called as in `sparse_subspace`, after each step of a solve.
+    `callback` is called as in `sparse_subspace`, after each step of a solve. `succession` (p,) says how closely rows
+    follow each other, see `moments.succession`; None: they are independent.
     """
     if moments.n_rows == 0:
         raise ValueError("The weight of every row is zero, so there is nothing to fit; give some rows a weight.")
     if moments.n_rows < 2:
         raise ValueError(f"ASPCA needs at least 2 rows of positive weight, got n_samples = {moments.n_rows}; add rows.")
-    space = ScaledSpace.of(moments, settings.scaling, preparation.features)
+    space = ScaledSpace.of(moments, settings.scaling, preparation.features, succession)
     subspace = _subspace(space, settings, warm_start, callback)
-    if settings.score in READABLE:
-        # A basis has a direction even where nothing is related; rules there are none then.
-        auto = settings.n_components == "auto"
-        table = readable_table(space, n_relations(space.covariance) if auto else subspace.loadings.shape[1])
-    else:
+    if settings.score not in READABLE:
         table = component_table(space, subspace.loadings)
+    elif settings.n_components == "auto":
+        # A basis has a direction even where nothing is related; rules there are none then.
+        table = beyond_chance(readable_table(space, n_relations(space.covariance)))
+    else:
+        table = readable_table(space, subspace.loadings.shape[1])
     metric = metric_of(settings.score, space, table, settings.total[1])
     alarms = alarms_from_moments(settings, space, table, metric)
     return Model(settings, preparation, space, subspace, table, metric, alarms, moments, gaps=gaps, aside=aside)

@@ -54,7 +54,7 @@ def readable_loadings(loadings: Floats, covariance: Floats) -> Floats:
     return readable_basis(loadings, covariance).loadings
 
 
-def readable_basis(loadings: Floats, covariance: Floats) -> ReadableBasis:
+def readable_basis(loadings: Floats, covariance: Floats, rows: float = float("inf")) -> ReadableBasis:
     """d independent unit vectors, as sparse as found, that span the same subspace as `loadings` up to its noise.
 
     Parameters
@@ -62,6 +62,8 @@ def readable_basis(loadings: Floats, covariance: Floats) -> ReadableBasis:
     loadings : ndarray of shape (p, d)
         Orthonormal.
     covariance : ndarray of shape (p, p)
+    rows : float
+        How many rows it rests on: of few, vectors on many features look tighter than they are.
 
     Programs find vectors of the subspace with few features (`search`); their terms that are zero up to the rule's own
     noise are dropped and the rest refitted (`refit`). Of these candidates the simplest independent ones are taken,
@@ -86,10 +88,10 @@ def readable_basis(loadings: Floats, covariance: Floats) -> ReadableBasis:
     anchor = _anchored(loadings, covariance)
     vectors: list[Floats] = []
     sparsest: list[bool] = []
-    for rows in _blocks(anchor, loadings):
-        for w, found in _rules_of_block(anchor[rows], loadings[rows], covariance[np.ix_(rows, rows)]):
+    for block in _blocks(anchor, loadings):
+        for w, found in _rules_of_block(anchor[block], loadings[block], covariance[np.ix_(block, block)], rows):
             vector = np.zeros(p)
-            vector[rows] = w
+            vector[block] = w
             vectors.append(vector * sign_of(vector))
             sparsest.append(found)
     W = np.column_stack(vectors)
@@ -129,14 +131,14 @@ def _blocks(B: Floats, V: Floats) -> list[Ints]:
     return [rows for rows in blocks if linked[rows, rows].any()]
 
 
-def _rules_of_block(B: Floats, V: Floats, C: Floats) -> list[tuple[Floats, bool]]:
+def _rules_of_block(B: Floats, V: Floats, C: Floats, rows: float) -> list[tuple[Floats, bool]]:
     """Rules of a block, and whether each was found (or is one of V); B and V (q, d) are its rows of both bases."""
     weights = _deviations(C)
     lengths = np.linalg.norm(V, axis=0)
     # A column of several blocks: its part in each lies in the subspace too.
     given = V[:, lengths > _APART] / lengths[lengths > _APART]
     bases = (_span(B),) if np.array_equal(B, V) else (_span(B), _span(V))
-    chosen = _by_levels(bases, given, C, weights)
+    chosen = _by_levels(bases, given, C, weights, rows)
     return [(w / np.linalg.norm(w), one.given < 0) for one in chosen for w in [one.z / weights]]
 
 
@@ -146,7 +148,7 @@ def _span(rows: Floats) -> Floats:
     return np.asarray(directions[:, values > 0.5])
 
 
-def _by_levels(bases: tuple[Floats, ...], given: Floats, C: Floats, weights: Floats) -> list[Candidate]:
+def _by_levels(bases: tuple[Floats, ...], given: Floats, C: Floats, weights: Floats, rows: float) -> list[Candidate]:
     """Rules of the span of the first of the bases (q, c), those of the tightest directions first, within all."""
     Q = bases[0]
     q, d = Q.shape
@@ -159,7 +161,7 @@ def _by_levels(bases: tuple[Floats, ...], given: Floats, C: Floats, weights: Flo
     kept: list[Candidate] = []
     for end in _levels(np.maximum(variances, floors), exact, q):
         level, last = V[:, :end], end == d
-        refit = Refit(R, weights, (level, *bases[1:]))
+        refit = Refit(R, weights, (level, *bases[1:]), rows)
         # What completes a basis if nothing else does.
         fill = [candidate(z, refit, given=k) for k, z in enumerate((given if last else level).T * weights)]
 

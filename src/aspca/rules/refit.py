@@ -18,6 +18,8 @@ from aspca.linalg.arrays import Floats, Ints
 
 # A term is noise if the rule without it, refitted, varies by at most this much more (a share of the rule's variance).
 _NOISE = 0.25
+# Fewer rows than this are not taken to be left by what was fitted, as a share.
+_LEAST_LEFT = 0.5
 # A refitted rule may leave the subspace by this angle (its sine): the subspace is an estimate too.
 _LEAVES = 0.1
 # Two fits on the same features are the same rule if their cosine is above this.
@@ -51,11 +53,24 @@ class Refit:
         What a feature was divided by: its deviation, or for a constant any positive number.
     bases : tuple of ndarray of shape (p, c)
         Orthonormal bases of the subspaces, of vectors w = z / weights.
+    rows : float
+        How many rows the correlations rest on: each coefficient that is fitted takes one up, and a variance is what is
+        left per row that is not. So a vector on all features does not look tighter than the rule that it is.
     """
 
     R: Floats
     weights: Floats
     bases: tuple[Floats, ...]
+    rows: float = float("inf")
+
+    def _left(self, terms: int) -> float:
+        """The share of the rows that so many fitted terms do not take up; no less than half, where little is known."""
+        return max(1.0 - terms / self.rows, _LEAST_LEFT)
+
+    @cached_property
+    def _noisy(self) -> float:
+        """By what factor a rule may vary more without a term that is noise: of many such terms the best gains most."""
+        return 1.0 + _NOISE + 2.0 * float(np.log(len(self.R))) / self.rows
 
     @cached_property
     def _ridged(self) -> Floats:
@@ -103,13 +118,14 @@ class Refit:
         others = others[np.argsort(-np.round(size[others] / largest, 9), kind="stable")]
         own = self.variance(z)
         exact = own <= self._floor(z, own)
-        own = max(own, self._floor(z, 0.0))
+        own = max(own, self._floor(z, 0.0)) / self._left(len(self.R))
         visible = others[: int((size[others] > _VISIBLE * largest).sum())]
         for terms, looser in ((visible, 1.0 if exact else _LOOSER), (others, 1.0)):
             fitted, variance = self._regressed(pivot, terms)
             floor = self._floor(fitted, variance)
-            if max(variance, floor) <= (1.0 + _NOISE) * looser * own and self.inside(fitted):
-                most = (1.0 + _NOISE) * min(looser * own, max(variance, floor))
+            honest = max(variance, floor) / self._left(terms.size + 1)
+            if honest <= self._noisy * looser * own and self.inside(fitted):
+                most = self._noisy * min(looser * own, honest)
                 return self._reduced(pivot, terms, fitted, variance, most, variance <= floor)
         return None
 
@@ -121,7 +137,8 @@ class Refit:
         """A rule on as few of the terms as found whose variance is at most `most`, or exact."""
 
         def holds(one: Floats, variance: float) -> bool:
-            return variance <= (self._floor(one, variance) if exact else most) and self.inside(one)
+            enough = self._floor(one, variance) if exact else most * self._left(int(np.count_nonzero(one)))
+            return variance <= enough and self.inside(one)
 
         # First the largest of them: how few of these are enough.
         kept = terms

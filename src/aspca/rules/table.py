@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from aspca.linalg.arrays import Bools, Floats, Ints, frozen
+from aspca.rules.chance import EXCLUDED, chances
 from aspca.rules.coefficients import simplest_equation
 from aspca.rules.rule import Rule
 from aspca.rules.widening import expected_widening
@@ -34,19 +35,24 @@ class RuleTable:
         The variance of each that rounding of the covariance alone may show.
     sparsest : ndarray of shape (m,)
         False where no sparser basis was found, so that an orthonormal component stands as a rule.
+    chances : ndarray of shape (m,) or None
+        How likely unrelated columns hold a rule as tight as each; None where a model file does not say.
     """
 
     loadings: Floats
     covariance: Floats
     unresolved: Floats
     sparsest: Bools
+    chances: Floats | None = None
 
     @classmethod
     def of(cls, space: ScaledSpace, loadings: Floats, sparsest: Bools) -> RuleTable:
         """The table of these directions (p, m)."""
         inside = loadings.T @ (space.covariance @ loadings)
+        inside = 0.5 * (inside + inside.T)
         unresolved = unresolved_variances(loadings, space.covariance)
-        return cls(frozen(loadings), frozen(0.5 * (inside + inside.T)), frozen(unresolved), sparsest)
+        likely = chances(space, loadings, np.maximum(np.diag(inside), unresolved))
+        return cls(frozen(loadings), frozen(inside), frozen(unresolved), sparsest, frozen(likely))
 
     def only(self, rules: Ints) -> RuleTable:
         """The table of some of the rules."""
@@ -55,6 +61,7 @@ class RuleTable:
             self.covariance[np.ix_(rules, rules)],
             self.unresolved[rules],
             self.sparsest[rules],
+            None if self.chances is None else self.chances[rules],
         )
 
     def __len__(self) -> int:
@@ -94,7 +101,8 @@ class RuleTable:
         variance = float(self.variances[k])
         if widening is None:
             parts = column**2 * space.variances[used]
-            widening = expected_widening(variance, parts, space.n_rows, space.n_varying)
+            likely = None if self.chances is None else float(self.chances[k])
+            widening = expected_widening(variance, parts, space.n_rows, space.n_varying, likely)
         return Rule(
             origins=tuple(space.features[j] for j in used),
             coefficients=frozen(raw / length),
@@ -118,6 +126,8 @@ def readable_table(space: ScaledSpace, many: int) -> RuleTable:
 
     Rows that span r directions obey an exact rule among any r + 1 features, whatever they mean. Such a rule is left out
     unless its numbers are short or there are many rows: nothing is known along it.
+
+    See `beyond_chance` for rules that unrelated columns may hold as well.
     """
     # Loads scipy.linalg, which scoring by a stored model need not wait for.
     from aspca.linalg.lowest import lowest_pairs
@@ -136,6 +146,13 @@ def readable_table(space: ScaledSpace, many: int) -> RuleTable:
     return RuleTable.of(space, loadings, np.concatenate([exact.sparsest, others.sparsest]))
 
 
+def beyond_chance(table: RuleTable) -> RuleTable:
+    """The rules of a table that chance does not explain; what the others are about lies outside the rules then."""
+    if table.chances is None or not (table.chances > EXCLUDED).any():
+        return table
+    return table.only(np.flatnonzero(table.chances <= EXCLUDED))
+
+
 def _readable(space: ScaledSpace, directions: Floats) -> tuple[RuleTable, Bools]:
     """The readable rules of the span of orthonormal directions (p, d), and which are written in short numbers."""
     # Loads scipy's optimisers: a second that scoring by a stored model need not wait for.
@@ -144,7 +161,7 @@ def _readable(space: ScaledSpace, directions: Floats) -> tuple[RuleTable, Bools]
     if not directions.size:
         nothing = np.zeros(0, dtype=np.bool_)
         return RuleTable.of(space, directions, nothing), nothing
-    found = readable_basis(directions, space.covariance)
+    found = readable_basis(directions, space.covariance, space.fitted_to)
     loadings, sparsest = np.array(found.loadings), found.sparsest
     table = RuleTable.of(space, loadings, sparsest)
     plain = np.zeros(len(table), dtype=np.bool_)

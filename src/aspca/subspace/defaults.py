@@ -14,7 +14,6 @@ SHARE_OF_TYPICAL = 5e-4
 _SHARE_OF_VARIANCE = 0.3
 # Below this share of the largest variance a direction is exact, or rounding.
 _EXACT = 1e-12
-_TWO_COLUMNS = 2
 # Above so many features that hang together, or so many of them times directions, a certified sparse sequence takes
 # minutes instead of seconds.
 _LARGEST_BLOCK = 64
@@ -33,13 +32,12 @@ def finest_variance(covariance: Floats) -> float:
 
 
 def n_relations(covariance: Floats) -> int:
-    """Number of directions with little variance, constant features included: none where nothing is related.
+    """Number of directions with little variance, constant features included.
 
-    Of one or two columns there is one thing to say, however loose it is.
+    Of few rows some have little variance by chance: the rules found among them are asked, each by itself.
     """
     values = np.linalg.eigvalsh(covariance)
-    found = int((values <= _SHARE_OF_VARIANCE * typical_variance(np.diag(covariance))).sum())
-    return max(found, 1) if len(values) <= _TWO_COLUMNS else found
+    return int((values <= _SHARE_OF_VARIANCE * typical_variance(np.diag(covariance))).sum())
 
 
 def default_n_components(covariance: Floats) -> int:

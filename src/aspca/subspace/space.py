@@ -50,6 +50,10 @@ class ScaledSpace:
         Whether no value of the column is below zero.
     decimals : ndarray of shape (p,)
         In which each column is given, see `Moments`.
+    peaks : ndarray of shape (p,) or None
+        The largest squared deviation of each column in units of its variance; None where a model file left it out.
+    succession : ndarray of shape (p,) or None
+        How closely each row's value follows the one before, see `moments.succession`; None where nobody looked.
     """
 
     features: tuple[Feature, ...]
@@ -63,15 +67,21 @@ class ScaledSpace:
     largest: Floats
     nonnegative: Bools
     decimals: Ints
+    peaks: Floats | None = None
+    succession: Floats | None = None
 
     @classmethod
-    def of(cls, moments: Moments, scaling: str, features: tuple[Feature, ...]) -> ScaledSpace:
+    def of(
+        cls, moments: Moments, scaling: str, features: tuple[Feature, ...], succession: Floats | None = None
+    ) -> ScaledSpace:
         """The space of these moments."""
         scale = column_scale(moments, scaling)
-        return cls.scaled(moments, scale, features)
+        return cls.scaled(moments, scale, features, succession)
 
     @classmethod
-    def scaled(cls, moments: Moments, scale: Floats, features: tuple[Feature, ...]) -> ScaledSpace:
+    def scaled(
+        cls, moments: Moments, scale: Floats, features: tuple[Feature, ...], succession: Floats | None = None
+    ) -> ScaledSpace:
         """The space of these moments, scales given."""
         covariance = scaled_covariance(moments, scale)
         return cls(
@@ -86,6 +96,8 @@ class ScaledSpace:
             largest=np.maximum(np.abs(moments.minimum), np.abs(moments.maximum)),
             nonnegative=moments.minimum >= 0.0,
             decimals=moments.decimals,
+            peaks=_peaks(moments, scale, np.diag(covariance)),
+            succession=succession,
         )
 
     @cached_property
@@ -142,6 +154,19 @@ class ScaledSpace:
         return self.fitted_to < _MANY_ROWS * (self.rank + 1)
 
     @cached_property
+    def carried(self) -> Floats:
+        """The share of the rows that carry each column (p,): all of them unless it has heavier tails than Gaussian."""
+        if self.peaks is None:
+            return np.ones(self.n_features)
+        usual = 2.0 * np.log(max(self.fitted_to, 2.0))
+        return np.asarray(np.minimum(usual / np.maximum(self.peaks, usual), 1.0))
+
+    @cached_property
+    def memory(self) -> Floats:
+        """The lag-one correlation of each column (p,), zero where nobody looked."""
+        return np.zeros(self.n_features) if self.succession is None else self.succession
+
+    @cached_property
     def rounding(self) -> Floats:
         """How far rounding of its values may move a scaled feature (p,)."""
         return np.asarray(_ROUNDINGS * _EPS * (self.largest / self.scale))
@@ -163,6 +188,13 @@ class ScaledSpace:
 
 
 _CONTINUOUS = 16
+
+
+def _peaks(moments: Moments, scale: Floats, variances: Floats) -> Floats:
+    """The largest squared deviation of each column in units of its variance (p,); zero where nothing varies."""
+    mean = moments.centre + moments.residual
+    farthest = np.maximum(moments.maximum - mean, mean - moments.minimum) / scale
+    return np.asarray(np.where(variances > 0.0, farthest**2 / np.where(variances > 0.0, variances, 1.0), 0.0))
 
 
 def unresolved_variances(loadings: Floats, covariance: Floats) -> Floats:

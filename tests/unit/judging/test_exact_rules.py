@@ -124,10 +124,9 @@ def test_rules_that_the_lack_of_rows_explains_are_left_out(n: int, p: int) -> No
     """n rows of p unrelated features obey p - n + 1 exact rules, whatever they mean: fresh rows are not all flagged."""
     rng = np.random.default_rng(n)
     model = ASPCA().fit(rng.normal(size=(n, p)))
-    assert not any(rule.exact for rule in model.rules_)
+    assert model.rules_ == ()
     fresh = rng.normal(size=(500, p))
     assert (model.predict(fresh) == -1).mean() <= 0.25
-    assert not model.explain(fresh).broken.all(axis=1).any()
 
 
 def test_short_identities_are_kept_even_with_few_rows() -> None:

@@ -11,8 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aspca.preparation import Feature
+from aspca.rules.chance import chance_probability
 from aspca.rules.rule import Rule
-from aspca.rules.widening import chance_probability, expected_widening, held_out_widening
+from aspca.rules.widening import expected_widening, held_out_widening
 from aspca.subspace.result import Certificate
 from zoo import rules_of
 

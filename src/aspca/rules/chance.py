@@ -1,0 +1,115 @@
+"""Whether a rule is more than chance: how likely unrelated columns hold one that is as tight.
+
+One test for every rule. Of n independent Gaussian rows the residual share of one column regressed on k - 1 unrelated
+ones follows Beta((n - k)/2, (k - 1)/2), whatever those others are; the bound adds up over every choice of columns
+(`chance_probability`). Each term of a rule may be the one that is regressed, so the likeliest to speak does. What real
+columns do otherwise makes rows count for fewer, or tightness for less:
+
+- *Tails*: where a few rows carry a column, their coinciding with another's few is no rare event. Rows count for fewer
+  by as much as the largest squared deviation exceeds 2 ln n, which is where that of Gaussian rows lies.
+- *Succession*: of columns that follow themselves with lag-one correlations r and s, n rows are worth
+  n (1 - rs)/(1 + rs) (Bartlett): one column without a memory is enough. Slow columns share their slow motions by
+  chance, but not their quick ones: a rule may instead be as tight as it takes beside the faster half of a column's
+  motions, of which there are n/2 (the share of a first-order autoregression's variance above a quarter of the sampling
+  rate).
+- *Steps*: whole numbers coincide. A column of variance v in units of its steps has at most the entropy
+  H = log(2 pi e (v + 1/12))/2 a row, so n rows of it coincide with what k fitted terms say no less often than
+  exp(-(n - k) H).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from aspca.linalg.arrays import Floats
+from aspca.moments.decimals import CONTINUOUS
+from aspca.subspace.space import ScaledSpace
+
+# Chance is excluded below this probability.
+EXCLUDED = 0.01
+
+
+def chances(space: ScaledSpace, loadings: Floats, variances: Floats) -> Floats:
+    """A bound on how likely rules as tight as these (m,) are among unrelated columns.
+
+    Parameters
+    ----------
+    loadings : ndarray of shape (p, m)
+        Directions of the scaled space.
+    variances : ndarray of shape (m,)
+        Of the training rows along them, never below what is resolved.
+
+    Returns
+    -------
+    ndarray of shape (m,)
+        Zero for a rule about one column alone, its categories included: chance has no part in it.
+    """
+    return np.array([_chance(space, loading, float(v)) for loading, v in zip(loadings.T, variances, strict=True)])
+
+
+def _chance(space: ScaledSpace, loading: Floats, variance: float) -> float:
+    used = np.flatnonzero((loading != 0.0) & (space.variances > 0.0))
+    if len({space.features[j].column for j in used}) <= 1:
+        return 0.0
+    k = used.size
+    shares = variance / (loading[used] ** 2 * space.variances[used])
+    memory = space.memory[used]
+    rows = space.fitted_to * space.carried[used]
+    # The slowest of the others is the one that a column may follow by chance.
+    slowest = np.array([np.delete(memory, j).max() for j in range(k)])
+    together = memory * slowest
+    motions = space.deviations[used] ** 2
+    of_all = _of_rows(shares, rows * (1.0 - together) / (1.0 + together), motions, space.decimals[used])
+    quick = _quick_share(memory)
+    of_quick = _of_rows(shares / quick, 0.5 * rows, 2.0 * (1.0 - memory) * motions, space.decimals[used])
+    likeliest = float(np.where(memory > 0.0, np.minimum(of_all, of_quick), of_all).min())
+    return float(np.exp(min(0.0, likeliest + _log_choices(k, space.n_varying))))
+
+
+def _of_rows(shares: Floats, rows: Floats, variances: Floats, decimals: np.ndarray) -> Floats:
+    """Logarithms (k,) of the probability that each term alone is met as closely by the k - 1 others."""
+    k = shares.size
+    # More decimals than float64 has are no steps.
+    stepped = decimals < CONTINUOUS
+    steps = np.where(stepped, 10.0 ** -np.minimum(decimals, CONTINUOUS).astype(np.float64), 1.0)
+    entropy = np.where(stepped, 0.5 * np.log(2.0 * np.pi * np.e * (variances / steps / steps + 1.0 / 12.0)), np.inf)
+    left = np.maximum(rows - k, 0.0)
+    coincide = np.where(left > 0.0, -left * np.where(left > 0.0, entropy, 0.0), 0.0)
+    tight = np.array([_log_tight(float(share), float(n), k) for share, n in zip(shares, rows, strict=True)])
+    return np.asarray(np.maximum(tight, coincide))
+
+
+def _quick_share(memory: Floats) -> Floats:
+    """The share of a first-order autoregression's variance above a quarter of the sampling rate."""
+    slow = np.maximum(1.0 - memory, np.finfo(np.float64).eps)
+    # 1 - 2/pi atan(t), without the difference of nearly equal numbers.
+    return np.asarray(2.0 / np.pi * np.arctan(slow / (1.0 + memory)))
+
+
+def chance_probability(share: float, n_rows: float, n_terms: int, n_features: int) -> float:
+    """A bound on how likely the best rule of `n_terms` among `n_features` unrelated features is this tight.
+
+    `share` is the rule's variance over that of its widest term; rows are independent and Gaussian. One feature alone
+    relates to nothing, so chance has no part in it: 0.
+    """
+    if n_terms <= 1:
+        return 0.0
+    return float(np.exp(min(0.0, _log_tight(share, n_rows, n_terms) + _log_choices(n_terms, n_features))))
+
+
+def _log_tight(share: float, n_rows: float, n_terms: int) -> float:
+    """Of the probability that one column is met this closely by n_terms - 1 unrelated ones."""
+    if n_rows <= n_terms:
+        return 0.0
+    # A quarter of a second to import, which scoring by a stored model need not wait for.
+    from scipy.special import betainc
+
+    alone = float(betainc(0.5 * (n_rows - n_terms), 0.5 * (n_terms - 1), min(share, 1.0)))
+    return float(np.log(alone)) if alone > 0.0 else float("-inf")
+
+
+def _log_choices(n_terms: int, n_features: int) -> float:
+    """Of the number of ways to choose one feature and those that it is regressed on."""
+    from scipy.special import gammaln
+
+    return float(np.log(n_features) + gammaln(n_features) - gammaln(n_terms) - gammaln(n_features - n_terms + 1))
