@@ -12,6 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from aspca.linalg.arrays import Bools, Floats, Ints
+from aspca.linalg.steady import row_products
 from aspca.moments import Moments
 
 # Cells of a row that may be gross before the whole row is.
@@ -72,7 +73,7 @@ class Distance:
 
     def along(self, scaled: Floats) -> Floats:
         """Squared deviations (n, p) along the vectors, in units of their variances."""
-        return np.asarray(np.square(scaled @ self.vectors) / self.values)
+        return np.asarray(np.square(row_products(scaled, self.vectors)) / self.values)
 
     @cached_property
     def inverse(self) -> Floats:
@@ -99,7 +100,7 @@ class Distance:
             if not todo.size:
                 break
             before = np.nonzero(cells[todo])[1].reshape(todo.size, many - 1)
-            gains = np.square(rows[todo] @ self.inverse) / self._freedom(before)
+            gains = np.square(row_products(rows[todo], self.inverse)) / self._freedom(before)
             gains[cells[todo]] = -1.0
             cells[todo, gains.argmax(axis=1)] = True
             picked = np.nonzero(cells[todo])[1].reshape(todo.size, many)
@@ -143,7 +144,7 @@ class Distance:
 
     def _likeliest(self, scaled: Floats, picked: Ints) -> Floats:
         """Rows (n, p) with the picked cells (n, k) as likely as the others allow."""
-        pulls = np.take_along_axis(scaled @ self.inverse, picked, axis=1)
+        pulls = np.take_along_axis(row_products(scaled, self.inverse), picked, axis=1)
         moved = np.einsum("nij,nj->ni", self._conditional(picked), pulls)
         rows = scaled.copy()
         np.put_along_axis(rows, picked, np.take_along_axis(scaled, picked, axis=1) - moved, axis=1)

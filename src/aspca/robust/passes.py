@@ -24,6 +24,7 @@ from aspca.linalg.arrays import Bools, Floats, Ints
 from aspca.moments import Moments
 from aspca.robust.distance import Distance
 from aspca.robust.order import Batches, median_sizes, medians, quantile
+from aspca.robust.sieve import Sieve
 
 # A cell further from the median than this many deviations is outside its fence.
 _FENCE = 6.0
@@ -83,10 +84,23 @@ class Aside:
 
 @dataclass(frozen=True, eq=False)
 class RobustMoments:
-    """Moments of what is not gross, and what is."""
+    """Moments of what is not gross, and what is.
+
+    Attributes
+    ----------
+    moments : Moments
+    aside : Aside
+    sieve : Sieve or None
+        What told one from the other; None where nothing was set aside.
+    """
 
     moments: Moments
     aside: Aside
+    sieve: Sieve | None = None
+
+    def whole(self, rows: Floats) -> Bools:
+        """Which of the rows (m, p) count as they are, nothing of them being gross (m,); the same in any company."""
+        return np.ones(len(rows), dtype=np.bool_) if self.sieve is None else self.sieve.whole(rows)
 
 
 def robust_moments(batches: Batches, plain: Moments) -> RobustMoments:
@@ -118,7 +132,7 @@ def robust_moments(batches: Batches, plain: Moments) -> RobustMoments:
     kept = _with_scatter(kept, (_shrunk(p) - 1.0) * kept.scatter)
     before, distance = -1, Distance.of(kept, plain, scale, _TIGHTEST)
     for _ in range(_MOST_ROUNDS):
-        found = _round(batches, distance, _enough(kept), None)
+        found = _round(batches, Sieve(distance, _enough(kept)))
         # What stands in for a cell blurs relations that hold exactly: rows without such cells, where they are enough.
         kept = found.near if found.near.n_rows >= _AMPLE_ROWS * p else found.moments
         passes += 1
@@ -130,7 +144,8 @@ def robust_moments(batches: Batches, plain: Moments) -> RobustMoments:
         wide = _blown_up(distance, plain, times)
         if not wide.any() or before == 0:
             return RobustMoments(plain, replace(nothing, passes=passes))
-        last = _round(batches, distance, _FAR * _enough(kept), wide, often)
+        sieve = Sieve(distance, _FAR * _enough(kept), wide, often)
+        last = _round(batches, sieve)
         passes += 1
         # More are no errors: there are several kinds of rows, or they drift. What is exact may be broken all the same.
         if last.n_rows <= _MOST_GROSS * plain.n_rows:
@@ -139,7 +154,7 @@ def robust_moments(batches: Batches, plain: Moments) -> RobustMoments:
         return RobustMoments(plain, replace(nothing, passes=passes))
     # Rows without gross cells alone, where they are enough: then a relation that holds exactly stays exact.
     whole = last.near if 2 * last.near.n_rows >= plain.n_rows and _many(last.near) else last.moments
-    return RobustMoments(_within(whole, plain), Aside(last.n_rows, last.cells, last.rows, passes))
+    return RobustMoments(_within(whole, plain), Aside(last.n_rows, last.cells, last.rows, passes), sieve)
 
 
 def _many(moments: Moments) -> bool:
@@ -214,41 +229,23 @@ class _Round:
         return self.n_rows + int(self.cells.sum())
 
 
-def _round(
-    batches: Batches, distance: Distance, enough: float, wide: Bools | None, often: Bools | None = None
-) -> _Round:
-    """One pass over the rows.
-
-    `wide` says along which vectors a row must stand out to be gross at all; None: along any. `often` says which columns
-    have so many such cells that they are no errors.
-    """
-    p = len(distance.scale)
+def _round(batches: Batches, sieve: Sieve) -> _Round:
+    """One pass over the rows."""
+    p = len(sieve.distance.scale)
     near, mended, left_open = Moments.empty(p), Moments.empty(p), np.zeros((p, p))
-    n_rows, cells, numbers, start = 0, np.zeros(p, dtype=np.intp), [np.zeros(0, dtype=np.intp)], 0
+    n_rows, cells, numbers, start = 0, np.zeros(p, dtype=np.intp), np.zeros(0, dtype=np.intp), 0
     for rows in batches():
-        scaled = distance.scaled(rows)
-        along = distance.along(scaled)
-        far = along.sum(axis=1) > enough
-        if wide is not None:
-            far &= along[:, wide].sum(axis=1) > 0.5 * along.sum(axis=1)
-        bad = np.flatnonzero(far)
-        found, gross, done = distance.repaired(scaled[bad], enough)
-        if often is not None:
-            # Cells that are so often like that are as they should be: their rows come back whole.
-            usual = done & ~(gross & ~often).any(axis=1)
-            far[bad[usual]] = False
-            bad, found, gross, done = bad[~usual], found[~usual], gross[~usual], done[~usual]
-        near = near.update(rows[~far])
-        likeliest = np.where(gross, (found * distance.scale + distance.residual) + distance.centre, rows[bad])
-        mended = mended.update(likeliest[done])
-        left_open += distance.left_open(gross[done])
-        n_rows += int((~done).sum())
-        cells += gross[done].sum(axis=0)
-        numbers.append(start + bad)
+        found = sieve.sift(rows)
+        near = near.update(np.delete(rows, found.bad, axis=0))
+        mended = mended.update(found.likeliest[found.mended])
+        gross = found.cells[found.mended]
+        left_open += sieve.distance.left_open(gross)
+        n_rows += int((~found.mended).sum())
+        cells += gross.sum(axis=0)
+        numbers = np.concatenate([numbers, start + found.bad])[:_MOST_SHOWN]
         start += len(rows)
-    opened = left_open * distance.scale[:, None] * distance.scale
-    shown = np.concatenate(numbers)[:_MOST_SHOWN]
-    return _Round(near, _with_scatter(near.merge(mended), opened), n_rows, cells, shown)
+    opened = left_open * sieve.distance.scale[:, None] * sieve.distance.scale
+    return _Round(near, _with_scatter(near.merge(mended), opened), n_rows, cells, numbers)
 
 
 def _within(kept: Moments, plain: Moments) -> Moments:
