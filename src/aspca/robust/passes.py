@@ -25,6 +25,7 @@ from aspca.moments import Moments
 from aspca.robust.distance import Distance
 from aspca.robust.order import Batches, median_sizes, medians, quantile
 from aspca.robust.sieve import Sieve
+from aspca.robust.tail import Tail
 
 # A cell further from the median than this many deviations is outside its fence.
 _FENCE = 6.0
@@ -38,19 +39,12 @@ _CONCENTRATIONS = 2
 # Rows come back up to this many times the limit that one in a hundred normal rows exceeds.
 _NEAR, _LEVEL = 2.0, 0.99
 _MOST_ROUNDS = 4
-# In the end only rows beyond this many times of that are errors: tails end before, errors hardly begin.
-_FAR = 3.0
-# Variance of all rows over that of the rows kept, from which on the others are errors: along a relation as tight as a
-# hundredth of its columns' spread, and where a row may be far out without breaking any.
-_OUT_OF_PROPORTION, _FAR_OUT_OF_PROPORTION = 10.0, 1000.0
-# A column of which more than this share of cells would be gross is like that.
-_OFTEN = 0.1
-# More rows than this share that are gross as a whole are no errors.
+# More rows than this share that are gross as a whole, or cells of a column, are no errors.
 _MOST_GROSS = 0.25
-# Where they are, only what is so many times further out of proportion counts.
-_STRICTER = (1.0, 1e2, 1e4)
 # Rows per column that a start must have; with fewer, nothing is set aside. And that need no cells put in their place.
 _ENOUGH_ROWS, _AMPLE_ROWS = 3, 5
+# Where so many are far that they are no errors, what is further out is tried so many times.
+_MOST_LIMITS = 2
 # Errors are shown one by one up to this many.
 _MOST_SHOWN = 1000
 
@@ -98,9 +92,13 @@ class RobustMoments:
     aside: Aside
     sieve: Sieve | None = None
 
-    def whole(self, rows: Floats) -> Bools:
-        """Which of the rows (m, p) count as they are, nothing of them being gross (m,); the same in any company."""
-        return np.ones(len(rows), dtype=np.bool_) if self.sieve is None else self.sieve.whole(rows)
+    def whole(self, rows: Floats, start: int | None = None) -> Bools:
+        """Which of the rows (m, p) count as they are, nothing of them being gross (m,); the same in any company.
+
+        `start` is the number of the first of them where they are rows that were learned from, in their order: only then
+        are rows known that were in another state for long.
+        """
+        return np.ones(len(rows), dtype=np.bool_) if self.sieve is None else self.sieve.whole(rows, start)
 
 
 def robust_moments(batches: Batches, plain: Moments) -> RobustMoments:
@@ -139,15 +137,21 @@ def robust_moments(batches: Batches, plain: Moments) -> RobustMoments:
         if found.many == before:
             break
         before, distance = found.many, Distance.of(kept, plain)
-    distance, often = Distance.of(kept, plain), found.cells > _OFTEN * plain.n_rows
-    for times in _STRICTER:
-        wide = _blown_up(distance, plain, times)
-        if not wide.any() or before == 0:
+    distance, often = Distance.of(kept, plain), found.cells > _MOST_GROSS * plain.n_rows
+    if before == 0:
+        return RobustMoments(plain, replace(nothing, passes=passes))
+    tail = Tail(_enough(kept), plain.n_rows)
+    for rows in batches():
+        tail.add(distance.squared(rows))
+    passes += 1
+    states = tail.states()
+    for enough in (*tail.limits()[:_MOST_LIMITS], np.inf):
+        if enough == np.inf and not states:
             return RobustMoments(plain, replace(nothing, passes=passes))
-        sieve = Sieve(distance, _FAR * _enough(kept), wide, often)
+        sieve = Sieve(distance, float(enough), often, states)
         last = _round(batches, sieve)
         passes += 1
-        # More are no errors: there are several kinds of rows, or they drift. What is exact may be broken all the same.
+        # More are no errors: there are several kinds of rows, or they drift. What is further out may be all the same.
         if last.n_rows <= _MOST_GROSS * plain.n_rows:
             break
     else:
@@ -201,18 +205,6 @@ def _enough(moments: Moments) -> float:
     return _NEAR * p * (n + 1.0) / freedom * float(fdtri(p, freedom, _LEVEL))
 
 
-def _blown_up(distance: Distance, plain: Moments, times: float) -> Bools:
-    """Along which vectors the variance of all rows is out of proportion (p,), so many times more than usual."""
-    # A column that the kept rows leave constant is out of all proportion once it moves.
-    with np.errstate(over="ignore", invalid="ignore"):
-        offset = ((plain.centre - distance.centre) + (plain.residual - distance.residual)) / distance.scale
-        covariance = np.clip((plain.scatter / plain.weight) / distance.scale[:, None] / distance.scale, -1e250, 1e250)
-    all_rows = np.einsum("ij,ij->j", distance.vectors, covariance @ distance.vectors)
-    all_rows += np.square(np.clip(offset, -1e120, 1e120) @ distance.vectors)
-    most = np.clip(_FAR_OUT_OF_PROPORTION * np.sqrt(distance.values), _OUT_OF_PROPORTION, _FAR_OUT_OF_PROPORTION)
-    return np.asarray(all_rows > times * most * distance.values)
-
-
 @dataclass(frozen=True, eq=False)
 class _Round:
     """What one pass found: moments of the rows that are near, the same and of rows whose gross cells count as missing,
@@ -235,7 +227,7 @@ def _round(batches: Batches, sieve: Sieve) -> _Round:
     near, mended, left_open = Moments.empty(p), Moments.empty(p), np.zeros((p, p))
     n_rows, cells, numbers, start = 0, np.zeros(p, dtype=np.intp), np.zeros(0, dtype=np.intp), 0
     for rows in batches():
-        found = sieve.sift(rows)
+        found = sieve.sift(rows, start)
         near = near.update(np.delete(rows, found.bad, axis=0))
         mended = mended.update(found.likeliest[found.mended])
         gross = found.cells[found.mended]

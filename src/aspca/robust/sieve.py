@@ -40,28 +40,30 @@ class Sieve:
     ----------
     distance : Distance
     enough : float
-        Squared distance up to which a row is near.
-    wide : ndarray of shape (p,) or None
-        Along which vectors a row must stand out to be gross at all; None: along any.
+        Squared distance up to which a row counts as it is.
     often : ndarray of shape (p,) or None
-        Which columns have so many such cells that they are no errors.
+        Which columns have so many gross cells that they are no errors.
+    states : tuple of (start, end)
+        Numbers of rows, half-open, that are gross as a whole: there the table was in another state for long.
     """
 
     distance: Distance
     enough: float
-    wide: Bools | None = None
     often: Bools | None = None
+    states: tuple[tuple[int, int], ...] = ()
 
-    def sift(self, rows: Floats) -> Sifted:
-        """What becomes of rows (n, p); the same for a row in any company."""
+    def sift(self, rows: Floats, start: int | None = None) -> Sifted:
+        """What becomes of rows (n, p); the same for a row in any company.
+
+        `start` is the number of the first of them where they are the rows that the states were found in.
+        """
         distance = self.distance
         scaled = distance.scaled(rows)
-        along = distance.along(scaled)
-        far = along.sum(axis=1) > self.enough
-        if self.wide is not None:
-            far &= along[:, self.wide].sum(axis=1) > 0.5 * along.sum(axis=1)
-        bad = np.flatnonzero(far)
+        far = distance.along(scaled).sum(axis=1) > self.enough
+        other = self._in_states(len(rows), start)
+        bad = np.flatnonzero(far | other)
         found, cells, mended = distance.repaired(scaled[bad], self.enough)
+        cells[other[bad]], mended[other[bad]] = False, False
         if self.often is not None:
             # Cells that are so often like that are as they should be: their rows come back whole.
             unusual = ~mended | (cells & ~self.often).any(axis=1)
@@ -69,8 +71,15 @@ class Sieve:
         likeliest = np.where(cells, (found * distance.scale + distance.residual) + distance.centre, rows[bad])
         return Sifted(bad, likeliest, cells, mended)
 
-    def whole(self, rows: Floats) -> Bools:
-        """Which of the rows (n, p) count as they are (n,)."""
+    def whole(self, rows: Floats, start: int | None = None) -> Bools:
+        """Which of the rows (n, p) count as they are (n,); `start` as in `sift`."""
         whole = np.ones(len(rows), dtype=np.bool_)
-        whole[self.sift(rows).bad] = False
+        whole[self.sift(rows, start).bad] = False
         return whole
+
+    def _in_states(self, n: int, start: int | None) -> Bools:
+        inside = np.zeros(n, dtype=np.bool_)
+        if start is not None:
+            for first, end in self.states:
+                inside[max(first - start, 0) : max(end - start, 0)] = True
+        return inside
