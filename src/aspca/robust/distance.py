@@ -61,6 +61,16 @@ class Distance:
         least = max(16.0 * len(scale) * eps * max(float(values[-1]), 1.0), floor)
         return cls(moments.centre, moments.residual, scale, np.maximum(values, least), vectors)
 
+    @classmethod
+    def of_columns(cls, middle: Floats, size: Floats) -> Distance:
+        """The distance of columns that have nothing to do with each other."""
+        p = len(middle)
+        return cls(middle, np.zeros(p), np.where(size > 0.0, size, 1.0), np.ones(p), np.eye(p))
+
+    def unscaled(self, scaled: Floats) -> Floats:
+        """Rows (n, p) whose scaled ones these are."""
+        return np.asarray((scaled * self.scale + self.residual) + self.centre)
+
     def scaled(self, rows: Floats) -> Floats:
         """Rows (n, p) in units of the columns' deviations."""
         with np.errstate(over="ignore"):
@@ -79,6 +89,18 @@ class Distance:
     def inverse(self) -> Floats:
         """M (p, p)."""
         return np.asarray((self.vectors / self.values) @ self.vectors.T)
+
+    def filled(self, scaled: Floats, cells: Bools) -> Floats:
+        """Rows (n, p) with these cells (n, p) as likely as the others allow."""
+        rows = scaled.copy()
+        counts = cells.sum(axis=1)
+        for many in np.unique(counts[counts > 0]).tolist():
+            those = np.flatnonzero(counts == many)
+            picked = np.nonzero(cells[those])[1].reshape(-1, many)
+            # What stands there now must not matter, and may be too large to subtract.
+            start = np.where(cells[those], 0.0, scaled[those])
+            rows[those] = self._likeliest(start, picked)
+        return rows
 
     def repaired(self, scaled: Floats, enough: float) -> tuple[Floats, Bools, Bools]:
         """Rows (n, p) with as few cells changed, each by what removes most, as it takes to come within `enough`.
@@ -103,8 +125,7 @@ class Distance:
             gains = np.square(row_products(rows[todo], self.inverse)) / self._freedom(before)
             gains[cells[todo]] = -1.0
             cells[todo, gains.argmax(axis=1)] = True
-            picked = np.nonzero(cells[todo])[1].reshape(todo.size, many)
-            rows[todo] = self._likeliest(scaled[todo], picked)
+            rows[todo] = self.filled(scaled[todo], cells[todo])
             done[todo[self.along(rows[todo]).sum(axis=1) <= enough]] = True
         return rows, cells, done
 

@@ -15,7 +15,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -36,6 +36,8 @@ _TIGHTEST = 1e-3
 # The share of rows that relations are learned from before the others come back.
 _INNER = 0.5
 _CONCENTRATIONS = 2
+# Steps in which what stands in for missing cells tightens: each leaves a fifth or less of what was too loose.
+_EXPECTATIONS = 6
 # Rows come back up to this many times the limit that one in a hundred normal rows exceeds.
 _NEAR, _LEVEL = 2.0, 0.99
 _MOST_ROUNDS = 4
@@ -117,20 +119,15 @@ def robust_moments(batches: Batches, plain: Moments) -> RobustMoments:
     row leave open (the expectation step of maximum likelihood), so that spreads do not shrink.
     """
     p = plain.n_features
-    inside, scale = _fenced(batches, p)
-    kept, passes = _moments(inside(), p), 4
+    fences, passes = _fences(batches, p), 3
     nothing = Aside(0, np.zeros(p, dtype=np.intp), np.zeros(0, dtype=np.intp), passes)
-    if kept.n_rows * _INNER < _ENOUGH_ROWS * p + 2:
-        return RobustMoments(plain, nothing)
-    for _ in range(_CONCENTRATIONS):
-        distance = Distance.of(kept, plain, scale, _TIGHTEST)
-        edge = quantile((distance.squared(rows) for rows in inside()), _INNER)
-        kept = _moments((rows[distance.squared(rows) <= edge] for rows in inside()), p)
-        passes += 2
-    kept = _with_scatter(kept, (_shrunk(p) - 1.0) * kept.scatter)
-    before, distance = -1, Distance.of(kept, plain, scale, _TIGHTEST)
+    kept, more = _inner(batches, plain, fences)
+    passes += more
+    if kept is None:
+        return RobustMoments(plain, replace(nothing, passes=passes))
+    before, distance = -1, Distance.of(kept, plain, fences.size, _TIGHTEST)
     for _ in range(_MOST_ROUNDS):
-        found = _round(batches, Sieve(distance, _enough(kept)))
+        found = _round(batches, Sieve(distance, _enough(kept), _enough(kept)))
         # What stands in for a cell blurs relations that hold exactly: rows without such cells, where they are enough.
         kept = found.near if found.near.n_rows >= _AMPLE_ROWS * p else found.moments
         passes += 1
@@ -145,10 +142,10 @@ def robust_moments(batches: Batches, plain: Moments) -> RobustMoments:
         tail.add(distance.squared(rows))
     passes += 1
     states = tail.states()
-    for enough in (*tail.limits()[:_MOST_LIMITS], np.inf):
-        if enough == np.inf and not states:
+    for far in (*tail.limits()[:_MOST_LIMITS], np.inf):
+        if far == np.inf and not states:
             return RobustMoments(plain, replace(nothing, passes=passes))
-        sieve = Sieve(distance, float(enough), often, states)
+        sieve = Sieve(distance, float(far), tail.limit, often, states)
         last = _round(batches, sieve)
         passes += 1
         # More are no errors: there are several kinds of rows, or they drift. What is further out may be all the same.
@@ -157,23 +154,89 @@ def robust_moments(batches: Batches, plain: Moments) -> RobustMoments:
     else:
         return RobustMoments(plain, replace(nothing, passes=passes))
     # Rows without gross cells alone, where they are enough: then a relation that holds exactly stays exact.
-    whole = last.near if 2 * last.near.n_rows >= plain.n_rows and _many(last.near) else last.moments
+    whole = last.near if 2 * last.near.n_rows >= plain.n_rows and _many(last.near, 1.0) else last.moments
     return RobustMoments(_within(whole, plain), Aside(last.n_rows, last.cells, last.rows, passes), sieve)
 
 
-def _many(moments: Moments) -> bool:
-    return moments.n_rows >= _ENOUGH_ROWS * moments.n_features + 2
+def _many(moments: Moments, share: float) -> bool:
+    """Whether this share of the rows is enough to learn relations from."""
+    return share * moments.n_rows >= _ENOUGH_ROWS * moments.n_features + 2
 
 
-def _fenced(batches: Batches, p: int) -> tuple[Batches, Floats]:
-    """The rows inside all fences, and the columns' deviations (p,) by their medians."""
+@dataclass(frozen=True, eq=False)
+class _Fences:
+    """The columns' medians (p,), and their deviations (p,) by the median distance from them."""
+
+    middle: Floats
+    size: Floats
+
+    def outside(self, rows: Floats) -> Bools:
+        """Which cells of rows (m, p) are beyond their fences."""
+        fence = np.where(self.size > 0.0, _FENCE * self.size, np.inf)
+        return np.asarray(np.abs(rows - self.middle) > fence)
+
+
+def _fences(batches: Batches, p: int) -> _Fences:
     middle = medians(batches, p)
     size = _DEVIATIONS_PER_MEDIAN * median_sizes(lambda: (rows - middle for rows in batches()), p)
+    if (size > 0.0).all():
+        return _Fences(middle, size)
     # Of a column of which more than half the values are equal, what the others are off by; a few of them are errors.
     beside = _DEVIATIONS_PER_MEDIAN * median_sizes(lambda: (_unequal(rows - middle) for rows in batches()), p)
-    size = np.where(size > 0.0, size, beside)
-    fence = np.where(size > 0.0, _FENCE * size, np.inf)
-    return lambda: (rows[(np.abs(rows - middle) <= fence).all(axis=1)] for rows in batches()), size
+    return _Fences(middle, np.where(size > 0.0, size, beside))
+
+
+def _inner(batches: Batches, plain: Moments, fences: _Fences) -> tuple[Moments | None, int]:
+    """Moments of the inner half of the rows, as if of all of them, and the passes it took; None of too few rows."""
+    p = plain.n_features
+
+    def inside() -> Iterator[Floats]:
+        return (rows[~fences.outside(rows).any(axis=1)] for rows in batches())
+
+    kept, passes = _moments(inside(), p), 1
+    if _many(kept, _INNER):
+        for _ in range(_CONCENTRATIONS):
+            distance = Distance.of(kept, plain, fences.size, _TIGHTEST)
+            edge = quantile((distance.squared(rows) for rows in inside()), _INNER)
+            kept = _moments((rows[distance.squared(rows) <= edge] for rows in inside()), p)
+            passes += 2
+    elif _many(plain, _INNER):
+        kept, more = _inner_of_cells(batches, plain, fences)
+        passes += more
+    if not _many(kept, 1.0):
+        return None, passes
+    return _with_scatter(kept, (_shrunk(p) - 1.0) * kept.scatter), passes
+
+
+def _inner_of_cells(batches: Batches, plain: Moments, fences: _Fences) -> tuple[Moments, int]:
+    """The same where hardly any row is inside all fences: cells outside of them count as missing."""
+    p = plain.n_features
+    kept, distance, edge = Moments.empty(p), Distance.of_columns(fences.middle, fences.size), np.inf
+    for step in range(_EXPECTATIONS + 1):
+        if step:
+            distance = Distance.of(kept, plain, fences.size, _TIGHTEST)
+            edge = quantile((_fitted(distance, rows, fences)[2] for rows in batches()), _INNER)
+        kept, left_open = Moments.empty(p), np.zeros((p, p))
+        for rows in batches():
+            filled, cells, squared = _fitted(distance, rows, fences)
+            those = squared <= edge
+            kept = kept.update(distance.unscaled(filled[those]))
+            left_open += distance.left_open(cells[those])
+        kept = _with_scatter(kept, left_open * distance.scale[:, None] * distance.scale)
+    return kept, 2 * _EXPECTATIONS + 1
+
+
+def _fitted(distance: Distance, rows: Floats, fences: _Fences) -> tuple[Floats, Bools, Floats]:
+    """Scaled rows with what the others let expect in cells outside of fences, these cells, and squared distances.
+
+    Rows with too many such cells are left out.
+    """
+    cells = fences.outside(rows)
+    some = cells.sum(axis=1) <= distance.most_cells(rows.shape[1])
+    cells = cells[some]
+    filled = distance.filled(distance.scaled(rows[some]), cells)
+    # A cell that is missing is as far as is to be expected.
+    return filled, cells, distance.along(filled).sum(axis=1) + cells.sum(axis=1)
 
 
 def _unequal(distances: Floats) -> Floats:

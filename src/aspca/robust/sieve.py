@@ -39,8 +39,10 @@ class Sieve:
     Attributes
     ----------
     distance : Distance
-    enough : float
-        Squared distance up to which a row counts as it is.
+    far : float
+        Squared distance beyond which a row does not count as it is.
+    near : float
+        Squared distance up to which it does, once some of its cells were changed.
     often : ndarray of shape (p,) or None
         Which columns have so many gross cells that they are no errors.
     states : tuple of (start, end)
@@ -48,7 +50,8 @@ class Sieve:
     """
 
     distance: Distance
-    enough: float
+    far: float
+    near: float
     often: Bools | None = None
     states: tuple[tuple[int, int], ...] = ()
 
@@ -59,16 +62,16 @@ class Sieve:
         """
         distance = self.distance
         scaled = distance.scaled(rows)
-        far = distance.along(scaled).sum(axis=1) > self.enough
+        far = distance.along(scaled).sum(axis=1) > self.far
         other = self._in_states(len(rows), start)
         bad = np.flatnonzero(far | other)
-        found, cells, mended = distance.repaired(scaled[bad], self.enough)
+        found, cells, mended = distance.repaired(scaled[bad], self.near)
         cells[other[bad]], mended[other[bad]] = False, False
         if self.often is not None:
             # Cells that are so often like that are as they should be: their rows come back whole.
             unusual = ~mended | (cells & ~self.often).any(axis=1)
             bad, found, cells, mended = bad[unusual], found[unusual], cells[unusual], mended[unusual]
-        likeliest = np.where(cells, (found * distance.scale + distance.residual) + distance.centre, rows[bad])
+        likeliest = np.where(cells, distance.unscaled(found), rows[bad])
         return Sifted(bad, likeliest, cells, mended)
 
     def whole(self, rows: Floats, start: int | None = None) -> Bools:

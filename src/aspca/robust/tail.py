@@ -22,8 +22,8 @@ _BELOW = 2
 _OUT_OF_PROPORTION = 10.0
 # Less than this, in variances of one direction, harms no relation.
 _HARM = 1.0
-# Far rows that follow one another, over all of them, beyond what chance lets expect: from here on they have an order.
-_IN_RUNS = 0.1
+# Far rows that follow one another are no chance from so many deviations of their number on.
+_NO_CHANCE = 4.0
 # What comes back so often is lawful.
 _COMES_BACK = 10
 # A state is at least this share of the rows; shorter ones weigh too little to hide themselves.
@@ -91,8 +91,8 @@ class Tail:
         beyond, far, pairs = (np.cumsum(x[::-1])[::-1][1:] for x in (self.squares, self.counts, self.pairs))
         below = np.maximum.accumulate(np.concatenate([[0.0], self.squares[1:-1]]))
         errors = (beyond > _OUT_OF_PROPORTION * below) & (beyond > _HARM * self.n_rows)
-        more = pairs - np.square(far.astype(np.float64)) / self.n_rows
-        lawful = (more > _IN_RUNS * far) & (far - pairs >= _COMES_BACK)
+        chance = np.square(far.astype(np.float64)) / self.n_rows
+        lawful = (pairs > chance + _NO_CHANCE * np.sqrt(chance + 1.0)) & (far - pairs >= _COMES_BACK)
         begin = np.flatnonzero(errors & ~lawful)
         begin = begin[begin >= _BELOW - 1]
         if not begin.size:
