@@ -22,6 +22,23 @@ _SHARE_OF_CELLS = 0.34
 _LARGEST = 1e100
 
 
+@dataclass(frozen=True)
+class Near:
+    """Up to where a row is near.
+
+    Attributes
+    ----------
+    row : float
+        The most that its squared distance may be.
+    cell : float
+        The most of it that a change of one cell may remove: what one gross cell adds is seen there first, the more
+        so the more columns there are.
+    """
+
+    row: float
+    cell: float
+
+
 @dataclass(frozen=True, eq=False)
 class Distance:
     """The Mahalanobis distance of some moments.
@@ -85,6 +102,12 @@ class Distance:
         """Squared deviations (n, p) along the vectors, in units of their variances."""
         return np.asarray(np.square(row_products(scaled, self.vectors)) / self.values)
 
+    def sizes(self, scaled: Floats, near: Near) -> Floats:
+        """How far scaled rows (n, p) are (n,); those up to 1 are near."""
+        pulls = row_products(scaled, self.inverse)
+        largest = (np.square(pulls) / np.diag(self.inverse)).max(axis=1)
+        return np.asarray(np.maximum(self.along(scaled).sum(axis=1) / near.row, largest / near.cell))
+
     @cached_property
     def inverse(self) -> Floats:
         """M (p, p)."""
@@ -102,8 +125,8 @@ class Distance:
             rows[those] = self._likeliest(start, picked)
         return rows
 
-    def repaired(self, scaled: Floats, enough: float) -> tuple[Floats, Bools, Bools]:
-        """Rows (n, p) with as few cells changed, each by what removes most, as it takes to come within `enough`.
+    def repaired(self, scaled: Floats, near: Near) -> tuple[Floats, Bools, Bools]:
+        """Rows (n, p) with as few cells changed, each by what removes most, as it takes to be near.
 
         Returns
         -------
@@ -116,7 +139,7 @@ class Distance:
         n, p = scaled.shape
         cells = np.zeros((n, p), dtype=np.bool_)
         rows = scaled.copy()
-        done = self.along(rows).sum(axis=1) <= enough
+        done = self.sizes(rows, near) <= 1.0
         for many in range(1, self.most_cells(p) + 1):
             todo = np.flatnonzero(~done)
             if not todo.size:
@@ -126,7 +149,7 @@ class Distance:
             gains[cells[todo]] = -1.0
             cells[todo, gains.argmax(axis=1)] = True
             rows[todo] = self.filled(scaled[todo], cells[todo])
-            done[todo[self.along(rows[todo]).sum(axis=1) <= enough]] = True
+            done[todo[self.sizes(rows[todo], near) <= 1.0]] = True
         return rows, cells, done
 
     def left_open(self, cells: Bools) -> Floats:

@@ -22,7 +22,7 @@ import numpy as np
 
 from aspca.linalg.arrays import Bools, Floats, Ints
 from aspca.moments import Moments
-from aspca.robust.distance import Distance
+from aspca.robust.distance import Distance, Near
 from aspca.robust.order import Batches, median_sizes, medians, quantile
 from aspca.robust.sieve import Sieve
 from aspca.robust.tail import Tail
@@ -127,7 +127,7 @@ def robust_moments(batches: Batches, plain: Moments) -> RobustMoments:
         return RobustMoments(plain, replace(nothing, passes=passes))
     before, distance = -1, Distance.of(kept, plain, fences.size, _TIGHTEST)
     for _ in range(_MOST_ROUNDS):
-        found = _round(batches, Sieve(distance, _enough(kept), _enough(kept)))
+        found = _round(batches, Sieve(distance, _near(kept)))
         # What stands in for a cell blurs relations that hold exactly: rows without such cells, where they are enough.
         kept = found.near if found.near.n_rows >= _AMPLE_ROWS * p else found.moments
         passes += 1
@@ -137,15 +137,16 @@ def robust_moments(batches: Batches, plain: Moments) -> RobustMoments:
     distance, often = Distance.of(kept, plain), found.cells > _MOST_GROSS * plain.n_rows
     if before == 0:
         return RobustMoments(plain, replace(nothing, passes=passes))
-    tail = Tail(_enough(kept), plain.n_rows)
+    near = _near(kept)
+    tail = Tail(plain.n_rows, near.cell)
     for rows in batches():
-        tail.add(distance.squared(rows))
+        tail.add(distance.sizes(distance.scaled(rows), near))
     passes += 1
     states = tail.states()
     for far in (*tail.limits()[:_MOST_LIMITS], np.inf):
         if far == np.inf and not states:
             return RobustMoments(plain, replace(nothing, passes=passes))
-        sieve = Sieve(distance, float(far), tail.limit, often, states)
+        sieve = Sieve(distance, near, float(far), often, states)
         last = _round(batches, sieve)
         passes += 1
         # More are no errors: there are several kinds of rows, or they drift. What is further out may be all the same.
@@ -258,14 +259,15 @@ def _moments(parts: Iterable[Floats], p: int) -> Moments:
     return total
 
 
-def _enough(moments: Moments) -> float:
-    """How far a row may be to count as near."""
+def _near(moments: Moments) -> Near:
+    """Up to where rows come back, by the laws of a Gaussian's distances and of its largest deviation of p."""
     # A quarter of a second to import, which nobody waits for who does not fit.
     from scipy.special import fdtri
 
     p, n = moments.n_features, moments.n_rows
     freedom = max(n - p, 2)
-    return _NEAR * p * (n + 1.0) / freedom * float(fdtri(p, freedom, _LEVEL))
+    row = p * (n + 1.0) / freedom * float(fdtri(p, freedom, _LEVEL))
+    return Near(_NEAR * row, _NEAR * float(fdtri(1, freedom, 1.0 - (1.0 - _LEVEL) / p)))
 
 
 @dataclass(frozen=True, eq=False)

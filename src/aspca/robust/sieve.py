@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from aspca.linalg.arrays import Bools, Floats, Ints
-from aspca.robust.distance import Distance
+from aspca.robust.distance import Distance, Near
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,10 +39,10 @@ class Sieve:
     Attributes
     ----------
     distance : Distance
+    near : Near
+        Up to where a row is near; rows that are not must come there by changes of some cells.
     far : float
-        Squared distance beyond which a row does not count as it is.
-    near : float
-        Squared distance up to which it does, once some of its cells were changed.
+        So many times further may rows be that count as they are.
     often : ndarray of shape (p,) or None
         Which columns have so many gross cells that they are no errors.
     states : tuple of (start, end)
@@ -50,8 +50,8 @@ class Sieve:
     """
 
     distance: Distance
-    far: float
-    near: float
+    near: Near
+    far: float = 1.0
     often: Bools | None = None
     states: tuple[tuple[int, int], ...] = ()
 
@@ -62,7 +62,7 @@ class Sieve:
         """
         distance = self.distance
         scaled = distance.scaled(rows)
-        far = distance.along(scaled).sum(axis=1) > self.far
+        far = distance.sizes(scaled, self.near) > self.far
         other = self._in_states(len(rows), start)
         bad = np.flatnonzero(far | other)
         found, cells, mended = distance.repaired(scaled[bad], self.near)

@@ -32,18 +32,18 @@ _LONG = 0.01
 
 @dataclass(eq=False)
 class Tail:
-    """Squared distances of rows in the order they come, in powers of two of `limit`.
+    """Sizes of rows (squared distances over what is near) in the order they come, by powers of two.
 
     Parameters
     ----------
-    limit : float
-        Squared distance up to which rows are near.
     n_rows : int
         How many rows there are in all.
+    unit : float
+        What a size of 1 is in variances of one direction.
     """
 
-    limit: float
     n_rows: int
+    unit: float
     counts: Ints = field(init=False)
     squares: Floats = field(init=False)
     pairs: Ints = field(init=False)
@@ -56,15 +56,15 @@ class Tail:
         self.counts, self.pairs = np.zeros(_OCTAVES, dtype=np.int64), np.zeros(_OCTAVES, dtype=np.int64)
         self.squares = np.zeros(_OCTAVES)
 
-    def add(self, squared: Floats) -> None:
-        """Count squared distances (m,) of the next rows."""
-        if not len(squared):
+    def add(self, sizes: Floats) -> None:
+        """Count the sizes (m,) of the next rows."""
+        if not len(sizes):
             return
         with np.errstate(divide="ignore"):
-            octaves = np.floor(np.log2(squared / self.limit))
+            octaves = np.floor(np.log2(sizes))
         places = np.clip(octaves + _BELOW, 0, _OCTAVES - 1).astype(np.int64)
         self.counts += np.bincount(places, minlength=_OCTAVES)
-        self.squares += np.bincount(places, squared, minlength=_OCTAVES)
+        self.squares += np.bincount(places, sizes, minlength=_OCTAVES)
         both = np.minimum(np.concatenate([[self._last], places[:-1]]), places)
         self.pairs += np.bincount(both, minlength=_OCTAVES)
         self._follow(places >= _BELOW)
@@ -87,10 +87,10 @@ class Tail:
         self._since = -1
 
     def limits(self) -> Floats:
-        """Squared distances, ascending, beyond which rows are errors: the first is where they begin."""
+        """Sizes, ascending, beyond which rows are errors: the first is where they begin."""
         beyond, far, pairs = (np.cumsum(x[::-1])[::-1][1:] for x in (self.squares, self.counts, self.pairs))
         below = np.maximum.accumulate(np.concatenate([[0.0], self.squares[1:-1]]))
-        errors = (beyond > _OUT_OF_PROPORTION * below) & (beyond > _HARM * self.n_rows)
+        errors = (beyond > _OUT_OF_PROPORTION * below) & (self.unit * beyond > _HARM * self.n_rows)
         chance = np.square(far.astype(np.float64)) / self.n_rows
         lawful = (pairs > chance + _NO_CHANCE * np.sqrt(chance + 1.0)) & (far - pairs >= _COMES_BACK)
         begin = np.flatnonzero(errors & ~lawful)
@@ -99,7 +99,7 @@ class Tail:
             return np.zeros(0)
         # A tail goes on beyond its last power of two by as much again.
         first = begin[beyond[begin[0]] - beyond[begin] <= below[begin[0]]][-1]
-        return np.asarray(self.limit * np.exp2(begin[begin >= first] + 1.0 - _BELOW))
+        return np.asarray(np.exp2(begin[begin >= first] + 1.0 - _BELOW))
 
     def states(self) -> tuple[tuple[int, int], ...]:
         """Numbers of the first row, and of the row after the last, of each long run of far rows."""
