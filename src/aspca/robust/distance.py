@@ -12,6 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from aspca.linalg.arrays import Bools, Floats, Ints
+from aspca.linalg.steady import row_products
 from aspca.moments import Moments
 
 # Cells of a row that may be gross before the whole row is.
@@ -19,6 +20,23 @@ _MOST_CELLS = 8
 _SHARE_OF_CELLS = 0.34
 # No value counts as further than this many deviations: squares, over variances as small as rounding, stay finite.
 _LARGEST = 1e100
+
+
+@dataclass(frozen=True)
+class Near:
+    """Up to where a row is near.
+
+    Attributes
+    ----------
+    row : float
+        The most that its squared distance may be.
+    cell : float
+        The most of it that a change of one cell may remove: what one gross cell adds is seen there first, the more
+        so the more columns there are.
+    """
+
+    row: float
+    cell: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +78,16 @@ class Distance:
         least = max(16.0 * len(scale) * eps * max(float(values[-1]), 1.0), floor)
         return cls(moments.centre, moments.residual, scale, np.maximum(values, least), vectors)
 
+    @classmethod
+    def of_columns(cls, middle: Floats, size: Floats) -> Distance:
+        """The distance of columns that have nothing to do with each other."""
+        p = len(middle)
+        return cls(middle, np.zeros(p), np.where(size > 0.0, size, 1.0), np.ones(p), np.eye(p))
+
+    def unscaled(self, scaled: Floats) -> Floats:
+        """Rows (n, p) whose scaled ones these are."""
+        return np.asarray((scaled * self.scale + self.residual) + self.centre)
+
     def scaled(self, rows: Floats) -> Floats:
         """Rows (n, p) in units of the columns' deviations."""
         with np.errstate(over="ignore"):
@@ -72,15 +100,33 @@ class Distance:
 
     def along(self, scaled: Floats) -> Floats:
         """Squared deviations (n, p) along the vectors, in units of their variances."""
-        return np.asarray(np.square(scaled @ self.vectors) / self.values)
+        return np.asarray(np.square(row_products(scaled, self.vectors)) / self.values)
+
+    def sizes(self, scaled: Floats, near: Near) -> Floats:
+        """How far scaled rows (n, p) are (n,); those up to 1 are near."""
+        pulls = row_products(scaled, self.inverse)
+        largest = (np.square(pulls) / np.diag(self.inverse)).max(axis=1)
+        return np.asarray(np.maximum(self.along(scaled).sum(axis=1) / near.row, largest / near.cell))
 
     @cached_property
     def inverse(self) -> Floats:
         """M (p, p)."""
         return np.asarray((self.vectors / self.values) @ self.vectors.T)
 
-    def repaired(self, scaled: Floats, enough: float) -> tuple[Floats, Bools, Bools]:
-        """Rows (n, p) with as few cells changed, each by what removes most, as it takes to come within `enough`.
+    def filled(self, scaled: Floats, cells: Bools) -> Floats:
+        """Rows (n, p) with these cells (n, p) as likely as the others allow."""
+        rows = scaled.copy()
+        counts = cells.sum(axis=1)
+        for many in np.unique(counts[counts > 0]).tolist():
+            those = np.flatnonzero(counts == many)
+            picked = np.nonzero(cells[those])[1].reshape(-1, many)
+            # What stands there now must not matter, and may be too large to subtract.
+            start = np.where(cells[those], 0.0, scaled[those])
+            rows[those] = self._likeliest(start, picked)
+        return rows
+
+    def repaired(self, scaled: Floats, near: Near) -> tuple[Floats, Bools, Bools]:
+        """Rows (n, p) with as few cells changed, each by what removes most, as it takes to be near.
 
         Returns
         -------
@@ -93,18 +139,17 @@ class Distance:
         n, p = scaled.shape
         cells = np.zeros((n, p), dtype=np.bool_)
         rows = scaled.copy()
-        done = self.along(rows).sum(axis=1) <= enough
+        done = self.sizes(rows, near) <= 1.0
         for many in range(1, self.most_cells(p) + 1):
             todo = np.flatnonzero(~done)
             if not todo.size:
                 break
             before = np.nonzero(cells[todo])[1].reshape(todo.size, many - 1)
-            gains = np.square(rows[todo] @ self.inverse) / self._freedom(before)
+            gains = np.square(row_products(rows[todo], self.inverse)) / self._freedom(before)
             gains[cells[todo]] = -1.0
             cells[todo, gains.argmax(axis=1)] = True
-            picked = np.nonzero(cells[todo])[1].reshape(todo.size, many)
-            rows[todo] = self._likeliest(scaled[todo], picked)
-            done[todo[self.along(rows[todo]).sum(axis=1) <= enough]] = True
+            rows[todo] = self.filled(scaled[todo], cells[todo])
+            done[todo[self.sizes(rows[todo], near) <= 1.0]] = True
         return rows, cells, done
 
     def left_open(self, cells: Bools) -> Floats:
@@ -143,7 +188,7 @@ class Distance:
 
     def _likeliest(self, scaled: Floats, picked: Ints) -> Floats:
         """Rows (n, p) with the picked cells (n, k) as likely as the others allow."""
-        pulls = np.take_along_axis(scaled @ self.inverse, picked, axis=1)
+        pulls = np.take_along_axis(row_products(scaled, self.inverse), picked, axis=1)
         moved = np.einsum("nij,nj->ni", self._conditional(picked), pulls)
         rows = scaled.copy()
         np.put_along_axis(rows, picked, np.take_along_axis(scaled, picked, axis=1) - moved, axis=1)

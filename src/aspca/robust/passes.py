@@ -15,15 +15,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from aspca.linalg.arrays import Bools, Floats, Ints
 from aspca.moments import Moments
-from aspca.robust.distance import Distance
+from aspca.robust.distance import Distance, Near
 from aspca.robust.order import Batches, median_sizes, medians, quantile
+from aspca.robust.sieve import Sieve
+from aspca.robust.tail import Tail
 
 # A cell further from the median than this many deviations is outside its fence.
 _FENCE = 6.0
@@ -34,22 +36,17 @@ _TIGHTEST = 1e-3
 # The share of rows that relations are learned from before the others come back.
 _INNER = 0.5
 _CONCENTRATIONS = 2
+# Steps in which what stands in for missing cells tightens: each leaves a fifth or less of what was too loose.
+_EXPECTATIONS = 6
 # Rows come back up to this many times the limit that one in a hundred normal rows exceeds.
 _NEAR, _LEVEL = 2.0, 0.99
 _MOST_ROUNDS = 4
-# In the end only rows beyond this many times of that are errors: tails end before, errors hardly begin.
-_FAR = 3.0
-# Variance of all rows over that of the rows kept, from which on the others are errors: along a relation as tight as a
-# hundredth of its columns' spread, and where a row may be far out without breaking any.
-_OUT_OF_PROPORTION, _FAR_OUT_OF_PROPORTION = 10.0, 1000.0
-# A column of which more than this share of cells would be gross is like that.
-_OFTEN = 0.1
-# More rows than this share that are gross as a whole are no errors.
+# More rows than this share that are gross as a whole, or cells of a column, are no errors.
 _MOST_GROSS = 0.25
-# Where they are, only what is so many times further out of proportion counts.
-_STRICTER = (1.0, 1e2, 1e4)
 # Rows per column that a start must have; with fewer, nothing is set aside. And that need no cells put in their place.
 _ENOUGH_ROWS, _AMPLE_ROWS = 3, 5
+# Where so many are far that they are no errors, what is further out is tried so many times.
+_MOST_LIMITS = 2
 # Errors are shown one by one up to this many.
 _MOST_SHOWN = 1000
 
@@ -83,10 +80,27 @@ class Aside:
 
 @dataclass(frozen=True, eq=False)
 class RobustMoments:
-    """Moments of what is not gross, and what is."""
+    """Moments of what is not gross, and what is.
+
+    Attributes
+    ----------
+    moments : Moments
+    aside : Aside
+    sieve : Sieve or None
+        What told one from the other; None where nothing was set aside.
+    """
 
     moments: Moments
     aside: Aside
+    sieve: Sieve | None = None
+
+    def whole(self, rows: Floats, start: int | None = None) -> Bools:
+        """Which of the rows (m, p) count as they are, nothing of them being gross (m,); the same in any company.
+
+        `start` is the number of the first of them where they are rows that were learned from, in their order: only then
+        are rows known that were in another state for long.
+        """
+        return np.ones(len(rows), dtype=np.bool_) if self.sieve is None else self.sieve.whole(rows, start)
 
 
 def robust_moments(batches: Batches, plain: Moments) -> RobustMoments:
@@ -105,56 +119,125 @@ def robust_moments(batches: Batches, plain: Moments) -> RobustMoments:
     row leave open (the expectation step of maximum likelihood), so that spreads do not shrink.
     """
     p = plain.n_features
-    inside, scale = _fenced(batches, p)
-    kept, passes = _moments(inside(), p), 4
+    fences, passes = _fences(batches, p), 3
     nothing = Aside(0, np.zeros(p, dtype=np.intp), np.zeros(0, dtype=np.intp), passes)
-    if kept.n_rows * _INNER < _ENOUGH_ROWS * p + 2:
-        return RobustMoments(plain, nothing)
-    for _ in range(_CONCENTRATIONS):
-        distance = Distance.of(kept, plain, scale, _TIGHTEST)
-        edge = quantile((distance.squared(rows) for rows in inside()), _INNER)
-        kept = _moments((rows[distance.squared(rows) <= edge] for rows in inside()), p)
-        passes += 2
-    kept = _with_scatter(kept, (_shrunk(p) - 1.0) * kept.scatter)
-    before, distance = -1, Distance.of(kept, plain, scale, _TIGHTEST)
+    kept, more = _inner(batches, plain, fences)
+    passes += more
+    if kept is None:
+        return RobustMoments(plain, replace(nothing, passes=passes))
+    before, distance = -1, Distance.of(kept, plain, fences.size, _TIGHTEST)
     for _ in range(_MOST_ROUNDS):
-        found = _round(batches, distance, _enough(kept), None)
+        found = _round(batches, Sieve(distance, _near(kept)))
         # What stands in for a cell blurs relations that hold exactly: rows without such cells, where they are enough.
         kept = found.near if found.near.n_rows >= _AMPLE_ROWS * p else found.moments
         passes += 1
         if found.many == before:
             break
         before, distance = found.many, Distance.of(kept, plain)
-    distance, often = Distance.of(kept, plain), found.cells > _OFTEN * plain.n_rows
-    for times in _STRICTER:
-        wide = _blown_up(distance, plain, times)
-        if not wide.any() or before == 0:
+    distance, often = Distance.of(kept, plain), found.cells > _MOST_GROSS * plain.n_rows
+    if before == 0:
+        return RobustMoments(plain, replace(nothing, passes=passes))
+    near = _near(kept)
+    tail = Tail(plain.n_rows, near.cell)
+    for rows in batches():
+        tail.add(distance.sizes(distance.scaled(rows), near))
+    passes += 1
+    states = tail.states()
+    for far in (*tail.limits()[:_MOST_LIMITS], np.inf):
+        if far == np.inf and not states:
             return RobustMoments(plain, replace(nothing, passes=passes))
-        last = _round(batches, distance, _FAR * _enough(kept), wide, often)
+        sieve = Sieve(distance, near, float(far), often, states)
+        last = _round(batches, sieve)
         passes += 1
-        # More are no errors: there are several kinds of rows, or they drift. What is exact may be broken all the same.
+        # More are no errors: there are several kinds of rows, or they drift. What is further out may be all the same.
         if last.n_rows <= _MOST_GROSS * plain.n_rows:
             break
     else:
         return RobustMoments(plain, replace(nothing, passes=passes))
     # Rows without gross cells alone, where they are enough: then a relation that holds exactly stays exact.
-    whole = last.near if 2 * last.near.n_rows >= plain.n_rows and _many(last.near) else last.moments
-    return RobustMoments(_within(whole, plain), Aside(last.n_rows, last.cells, last.rows, passes))
+    whole = last.near if 2 * last.near.n_rows >= plain.n_rows and _many(last.near, 1.0) else last.moments
+    return RobustMoments(_within(whole, plain), Aside(last.n_rows, last.cells, last.rows, passes), sieve)
 
 
-def _many(moments: Moments) -> bool:
-    return moments.n_rows >= _ENOUGH_ROWS * moments.n_features + 2
+def _many(moments: Moments, share: float) -> bool:
+    """Whether this share of the rows is enough to learn relations from."""
+    return share * moments.n_rows >= _ENOUGH_ROWS * moments.n_features + 2
 
 
-def _fenced(batches: Batches, p: int) -> tuple[Batches, Floats]:
-    """The rows inside all fences, and the columns' deviations (p,) by their medians."""
+@dataclass(frozen=True, eq=False)
+class _Fences:
+    """The columns' medians (p,), and their deviations (p,) by the median distance from them."""
+
+    middle: Floats
+    size: Floats
+
+    def outside(self, rows: Floats) -> Bools:
+        """Which cells of rows (m, p) are beyond their fences."""
+        fence = np.where(self.size > 0.0, _FENCE * self.size, np.inf)
+        return np.asarray(np.abs(rows - self.middle) > fence)
+
+
+def _fences(batches: Batches, p: int) -> _Fences:
     middle = medians(batches, p)
     size = _DEVIATIONS_PER_MEDIAN * median_sizes(lambda: (rows - middle for rows in batches()), p)
+    if (size > 0.0).all():
+        return _Fences(middle, size)
     # Of a column of which more than half the values are equal, what the others are off by; a few of them are errors.
     beside = _DEVIATIONS_PER_MEDIAN * median_sizes(lambda: (_unequal(rows - middle) for rows in batches()), p)
-    size = np.where(size > 0.0, size, beside)
-    fence = np.where(size > 0.0, _FENCE * size, np.inf)
-    return lambda: (rows[(np.abs(rows - middle) <= fence).all(axis=1)] for rows in batches()), size
+    return _Fences(middle, np.where(size > 0.0, size, beside))
+
+
+def _inner(batches: Batches, plain: Moments, fences: _Fences) -> tuple[Moments | None, int]:
+    """Moments of the inner half of the rows, as if of all of them, and the passes it took; None of too few rows."""
+    p = plain.n_features
+
+    def inside() -> Iterator[Floats]:
+        return (rows[~fences.outside(rows).any(axis=1)] for rows in batches())
+
+    kept, passes = _moments(inside(), p), 1
+    if _many(kept, _INNER):
+        for _ in range(_CONCENTRATIONS):
+            distance = Distance.of(kept, plain, fences.size, _TIGHTEST)
+            edge = quantile((distance.squared(rows) for rows in inside()), _INNER)
+            kept = _moments((rows[distance.squared(rows) <= edge] for rows in inside()), p)
+            passes += 2
+    elif _many(plain, _INNER):
+        kept, more = _inner_of_cells(batches, plain, fences)
+        passes += more
+    if not _many(kept, 1.0):
+        return None, passes
+    return _with_scatter(kept, (_shrunk(p) - 1.0) * kept.scatter), passes
+
+
+def _inner_of_cells(batches: Batches, plain: Moments, fences: _Fences) -> tuple[Moments, int]:
+    """The same where hardly any row is inside all fences: cells outside of them count as missing."""
+    p = plain.n_features
+    kept, distance, edge = Moments.empty(p), Distance.of_columns(fences.middle, fences.size), np.inf
+    for step in range(_EXPECTATIONS + 1):
+        if step:
+            distance = Distance.of(kept, plain, fences.size, _TIGHTEST)
+            edge = quantile((_fitted(distance, rows, fences)[2] for rows in batches()), _INNER)
+        kept, left_open = Moments.empty(p), np.zeros((p, p))
+        for rows in batches():
+            filled, cells, squared = _fitted(distance, rows, fences)
+            those = squared <= edge
+            kept = kept.update(distance.unscaled(filled[those]))
+            left_open += distance.left_open(cells[those])
+        kept = _with_scatter(kept, left_open * distance.scale[:, None] * distance.scale)
+    return kept, 2 * _EXPECTATIONS + 1
+
+
+def _fitted(distance: Distance, rows: Floats, fences: _Fences) -> tuple[Floats, Bools, Floats]:
+    """Scaled rows with what the others let expect in cells outside of fences, these cells, and squared distances.
+
+    Rows with too many such cells are left out.
+    """
+    cells = fences.outside(rows)
+    some = cells.sum(axis=1) <= distance.most_cells(rows.shape[1])
+    cells = cells[some]
+    filled = distance.filled(distance.scaled(rows[some]), cells)
+    # A cell that is missing is as far as is to be expected.
+    return filled, cells, distance.along(filled).sum(axis=1) + cells.sum(axis=1)
 
 
 def _unequal(distances: Floats) -> Floats:
@@ -176,26 +259,15 @@ def _moments(parts: Iterable[Floats], p: int) -> Moments:
     return total
 
 
-def _enough(moments: Moments) -> float:
-    """How far a row may be to count as near."""
+def _near(moments: Moments) -> Near:
+    """Up to where rows come back, by the laws of a Gaussian's distances and of its largest deviation of p."""
     # A quarter of a second to import, which nobody waits for who does not fit.
     from scipy.special import fdtri
 
     p, n = moments.n_features, moments.n_rows
     freedom = max(n - p, 2)
-    return _NEAR * p * (n + 1.0) / freedom * float(fdtri(p, freedom, _LEVEL))
-
-
-def _blown_up(distance: Distance, plain: Moments, times: float) -> Bools:
-    """Along which vectors the variance of all rows is out of proportion (p,), so many times more than usual."""
-    # A column that the kept rows leave constant is out of all proportion once it moves.
-    with np.errstate(over="ignore", invalid="ignore"):
-        offset = ((plain.centre - distance.centre) + (plain.residual - distance.residual)) / distance.scale
-        covariance = np.clip((plain.scatter / plain.weight) / distance.scale[:, None] / distance.scale, -1e250, 1e250)
-    all_rows = np.einsum("ij,ij->j", distance.vectors, covariance @ distance.vectors)
-    all_rows += np.square(np.clip(offset, -1e120, 1e120) @ distance.vectors)
-    most = np.clip(_FAR_OUT_OF_PROPORTION * np.sqrt(distance.values), _OUT_OF_PROPORTION, _FAR_OUT_OF_PROPORTION)
-    return np.asarray(all_rows > times * most * distance.values)
+    row = p * (n + 1.0) / freedom * float(fdtri(p, freedom, _LEVEL))
+    return Near(_NEAR * row, _NEAR * float(fdtri(1, freedom, 1.0 - (1.0 - _LEVEL) / p)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -214,41 +286,23 @@ class _Round:
         return self.n_rows + int(self.cells.sum())
 
 
-def _round(
-    batches: Batches, distance: Distance, enough: float, wide: Bools | None, often: Bools | None = None
-) -> _Round:
-    """One pass over the rows.
-
-    `wide` says along which vectors a row must stand out to be gross at all; None: along any. `often` says which columns
-    have so many such cells that they are no errors.
-    """
-    p = len(distance.scale)
+def _round(batches: Batches, sieve: Sieve) -> _Round:
+    """One pass over the rows."""
+    p = len(sieve.distance.scale)
     near, mended, left_open = Moments.empty(p), Moments.empty(p), np.zeros((p, p))
-    n_rows, cells, numbers, start = 0, np.zeros(p, dtype=np.intp), [np.zeros(0, dtype=np.intp)], 0
+    n_rows, cells, numbers, start = 0, np.zeros(p, dtype=np.intp), np.zeros(0, dtype=np.intp), 0
     for rows in batches():
-        scaled = distance.scaled(rows)
-        along = distance.along(scaled)
-        far = along.sum(axis=1) > enough
-        if wide is not None:
-            far &= along[:, wide].sum(axis=1) > 0.5 * along.sum(axis=1)
-        bad = np.flatnonzero(far)
-        found, gross, done = distance.repaired(scaled[bad], enough)
-        if often is not None:
-            # Cells that are so often like that are as they should be: their rows come back whole.
-            usual = done & ~(gross & ~often).any(axis=1)
-            far[bad[usual]] = False
-            bad, found, gross, done = bad[~usual], found[~usual], gross[~usual], done[~usual]
-        near = near.update(rows[~far])
-        likeliest = np.where(gross, (found * distance.scale + distance.residual) + distance.centre, rows[bad])
-        mended = mended.update(likeliest[done])
-        left_open += distance.left_open(gross[done])
-        n_rows += int((~done).sum())
-        cells += gross[done].sum(axis=0)
-        numbers.append(start + bad)
+        found = sieve.sift(rows, start)
+        near = near.update(np.delete(rows, found.bad, axis=0))
+        mended = mended.update(found.likeliest[found.mended])
+        gross = found.cells[found.mended]
+        left_open += sieve.distance.left_open(gross)
+        n_rows += int((~found.mended).sum())
+        cells += gross.sum(axis=0)
+        numbers = np.concatenate([numbers, start + found.bad])[:_MOST_SHOWN]
         start += len(rows)
-    opened = left_open * distance.scale[:, None] * distance.scale
-    shown = np.concatenate(numbers)[:_MOST_SHOWN]
-    return _Round(near, _with_scatter(near.merge(mended), opened), n_rows, cells, shown)
+    opened = left_open * sieve.distance.scale[:, None] * sieve.distance.scale
+    return _Round(near, _with_scatter(near.merge(mended), opened), n_rows, cells, numbers)
 
 
 def _within(kept: Moments, plain: Moments) -> Moments:

@@ -84,6 +84,22 @@ def test_batches_do_not_matter() -> None:
     np.testing.assert_allclose(whole.moments.covariance, parts.moments.covariance, rtol=1e-9, atol=1e-12)
 
 
+def test_rows_that_count_as_they_are_are_told_one_by_one() -> None:
+    rows = table()
+    clean = table(200, seed=1)
+    assert robust(rows).whole(clean).all()
+    rows[17, 4] += 50.0
+    rows[40, 1] *= 1000.0
+    found = robust(rows)
+    assert np.flatnonzero(~found.whole(rows)).tolist() == [17, 40] == found.aside.rows.tolist()
+    # Others than those it was learned from too, and alone as in company.
+    clean[5, 2] = -999.0
+    assert np.flatnonzero(~found.whole(clean)).tolist() == [5]
+    alone = np.concatenate([found.whole(clean[k : k + 1]) for k in range(len(clean))])
+    assert np.array_equal(alone, found.whole(clean))
+    assert np.array_equal(found.moments.centre, Moments.from_array(rows[found.whole(rows)]).centre)
+
+
 def test_several_kinds_of_rows_are_no_errors() -> None:
     rng = np.random.default_rng(4)
     one = rng.normal(size=(300, 6))

@@ -1,0 +1,88 @@
+"""What tells rows that count as they are from those that are gross, or of which some cells are; row by row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from aspca.linalg.arrays import Bools, Floats, Ints
+from aspca.robust.distance import Distance, Near
+
+
+@dataclass(frozen=True, eq=False)
+class Sifted:
+    """What became of rows (n, p).
+
+    Attributes
+    ----------
+    bad : ndarray of shape (k,)
+        Which rows do not count as they are.
+    likeliest : ndarray of shape (k, p)
+        These rows with the likeliest values in place of gross cells.
+    cells : ndarray of shape (k, p)
+        The cells that were changed.
+    mended : ndarray of shape (k,)
+        Whether that was enough; the others are gross as a whole.
+    """
+
+    bad: Ints
+    likeliest: Floats
+    cells: Bools
+    mended: Bools
+
+
+@dataclass(frozen=True, eq=False)
+class Sieve:
+    """Distances, and from where on a row is gross.
+
+    Attributes
+    ----------
+    distance : Distance
+    near : Near
+        Up to where a row is near; rows that are not must come there by changes of some cells.
+    far : float
+        So many times further may rows be that count as they are.
+    often : ndarray of shape (p,) or None
+        Which columns have so many gross cells that they are no errors.
+    states : tuple of (start, end)
+        Numbers of rows, half-open, that are gross as a whole: there the table was in another state for long.
+    """
+
+    distance: Distance
+    near: Near
+    far: float = 1.0
+    often: Bools | None = None
+    states: tuple[tuple[int, int], ...] = ()
+
+    def sift(self, rows: Floats, start: int | None = None) -> Sifted:
+        """What becomes of rows (n, p); the same for a row in any company.
+
+        `start` is the number of the first of them where they are the rows that the states were found in.
+        """
+        distance = self.distance
+        scaled = distance.scaled(rows)
+        far = distance.sizes(scaled, self.near) > self.far
+        other = self._in_states(len(rows), start)
+        bad = np.flatnonzero(far | other)
+        found, cells, mended = distance.repaired(scaled[bad], self.near)
+        cells[other[bad]], mended[other[bad]] = False, False
+        if self.often is not None:
+            # Cells that are so often like that are as they should be: their rows come back whole.
+            unusual = ~mended | (cells & ~self.often).any(axis=1)
+            bad, found, cells, mended = bad[unusual], found[unusual], cells[unusual], mended[unusual]
+        likeliest = np.where(cells, distance.unscaled(found), rows[bad])
+        return Sifted(bad, likeliest, cells, mended)
+
+    def whole(self, rows: Floats, start: int | None = None) -> Bools:
+        """Which of the rows (n, p) count as they are (n,); `start` as in `sift`."""
+        whole = np.ones(len(rows), dtype=np.bool_)
+        whole[self.sift(rows, start).bad] = False
+        return whole
+
+    def _in_states(self, n: int, start: int | None) -> Bools:
+        inside = np.zeros(n, dtype=np.bool_)
+        if start is not None:
+            for first, end in self.states:
+                inside[max(first - start, 0) : max(end - start, 0)] = True
+        return inside
