@@ -18,9 +18,11 @@ ROUNDINGS = ("sparse", "dominant")
 ROTATIONS = ("levels", "all")
 SCALINGS = ("maxabs", "standard", "none")
 SCORES = ("complete", "whitened", "standardized", "spe")
-# Limits that need no rows come first.
+# From rows that were not fitted where there are rows, from moments where there are none.
+AUTO = "auto"
+# Limits that need no rows come next.
 FROM_MOMENTS = ("pearson", "box", "jackson-mudholkar")
-LIMITS = (*FROM_MOMENTS, "quantile", "conformal", "pot")
+LIMITS = (AUTO, *FROM_MOMENTS, "quantile", "conformal", "pot")
 ALARMS = ("any", "total")
 
 _LARGEST = math.nextafter(math.inf, 0.0)
@@ -154,16 +156,17 @@ SETTINGS: tuple[Setting, ...] = (
     ),
     Setting(
         "limit",
-        "pearson",
+        AUTO,
         f"one of {', '.join(LIMITS)}, or a finite number >= 0",
-        "Where the threshold comes from: moments alone (pearson, box, jackson-mudholkar), training scores (quantile, "
+        "Where the threshold comes from: scores of training rows, each by rules learned without its block (auto; after "
+        "fit_moments pearson), moments alone (pearson, box, jackson-mudholkar), training scores as they are (quantile, "
         "pot), rows given to calibrate (conformal), or a number.",
         LIMITS,
         0.0,
     ),
     Setting(
         "rule_limit",
-        "pearson",
+        AUTO,
         f"one of {', '.join(LIMITS)}, or a finite number >= 0",
         "The same for each rule's own deviation.",
         LIMITS,
@@ -283,6 +286,11 @@ class Settings:
         return self.robust in (True, "on")
 
     @property
+    def auto(self) -> bool:
+        """Whether a limit is to be taken from rows that were not fitted, where there are any."""
+        return AUTO in (self.total[0], self.rule_limit)
+
+    @property
     def from_rows(self) -> tuple[str, ...]:
         """Names of the limits asked for that rest on rows."""
         return tuple(str(name) for name in (self.total[0], self.rule_limit) if needs_rows(name))
@@ -295,7 +303,7 @@ class Settings:
 
 def needs_rows(limit: str | float) -> bool:
     """Whether a limit, by name or number, takes scores of rows."""
-    return isinstance(limit, str) and limit not in FROM_MOMENTS
+    return isinstance(limit, str) and limit not in (AUTO, *FROM_MOMENTS)
 
 
 def parameters_text(indent: str) -> str:

@@ -13,6 +13,7 @@ from aspca.estimators.inputs import TableInput
 from aspca.estimators.parameters import ParameterOnly
 from aspca.estimators.preprocessor import Preprocessor
 from aspca.estimators.tables import in_order, library_of, refuse_nameless, row_labels
+from aspca.judging.crossfit import Batches, calibrated_by, crossfitted
 from aspca.judging.explanation import Explanation
 from aspca.judging.fit import fit_model
 from aspca.judging.gaps import Gaps, completed
@@ -20,9 +21,10 @@ from aspca.judging.model import Model
 from aspca.linalg.arrays import Floats
 from aspca.moments import IncompleteMoments, Moments
 from aspca.moments.blocks import row_slices
+from aspca.moments.succession import succession
 from aspca.moments.validation import weights_of
 from aspca.preparation import Preparation
-from aspca.robust import Aside, robust_moments
+from aspca.robust import Aside, RobustMoments, robust_moments
 from aspca.rules.rule import Rule
 from aspca.settings import DEFAULTS, PAPER, Settings, check_parameters, parameters_text
 from aspca.solvers.threads import blas_threads_for
@@ -159,10 +161,14 @@ class ASPCA(TableInput, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Outli
         weights = None if sample_weight is None else weights_of(sample_weight, X.shape[0])
         with blas_threads_for(X.shape[1]):
             moments, gaps = self._moments(X, weights, fresh=True)
-            aside = None
+            batches = _batches(X)
+            robust = None
             if Settings.of(self.get_params()).sets_aside:
-                moments, aside = self._without_gross(X, moments, weights)
-            self._fit(moments, gaps, aside=aside)
+                robust = self._without_gross(batches, moments, weights)
+                moments = robust.moments
+            follows = succession(batches(), moments)
+            self._fit(moments, gaps, aside=None if robust is None else robust.aside, follows=follows)
+            self._take(crossfitted(self.model_, batches, len(X), None if robust is None else robust.whole, weights))
             rest_on_rows = self.model_.settings.from_rows
             if rest_on_rows and "conformal" not in rest_on_rows:
                 self._take(self.model_.calibrated(X, weights))
@@ -202,16 +208,14 @@ class ASPCA(TableInput, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Outli
         self._incomplete = batch if fresh or self._incomplete is None else self._incomplete.merge(batch)
         return completed(self._incomplete)
 
-    def _without_gross(self, X: Any, moments: Moments, weights: Floats | None) -> tuple[Moments, Aside]:
-        """Moments of rows (n, p) without what is gross, and that."""
+    def _without_gross(self, batches: Batches, moments: Moments, weights: Floats | None) -> RobustMoments:
+        """Moments of rows without what is gross, and that."""
         if weights is not None or self._allows_gaps:
             raise ValueError(
                 'robust="on" takes rows of equal weight without gaps: leave out sample_weight, or missing="allow" in '
                 "the preprocessor."
             )
-        slices = list(row_slices(*X.shape))
-        found = robust_moments(lambda: (np.asarray(X[rows], dtype=np.float64) for rows in slices), moments)
-        return found.moments, found.aside
+        return robust_moments(batches, moments)
 
     def fit_moments(self, moments: Moments, feature_names: Any = None) -> Self:
         """Fit from moments alone: any source of data that yields the same `Moments` gives the same model."""
@@ -234,19 +238,22 @@ class ASPCA(TableInput, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Outli
         return self
 
     def calibrate(self, X: Any, sample_weight: Any = None) -> Self:
-        """Set the threshold and the rules' limits from rows (n, p), for a limit that rests on scores.
+        """Set the threshold and the rules' limits from rows (n, p), for a limit that rests on rows.
 
-        For "conformal", rows that took no part in the fit; for "quantile", "pot" and a numeric `contamination` after
-        `fit_moments` or `partial_fit`, which do not keep the rows.
+        For "auto" and "conformal", rows that took no part in the fit; for "quantile", "pot" and a numeric
+        `contamination` after `fit_moments` or `partial_fit`, which do not keep the rows.
         """
         check_is_fitted(self, "components_")
-        if not self.model_.settings.from_rows:
+        settings = self.model_.settings
+        if not (settings.from_rows or settings.auto):
             raise ValueError(
                 f"limit={self.limit!r} needs no rows for its threshold; to calibrate on rows, set contamination to a "
-                "number or limit to quantile, conformal or pot."
+                "number or limit to auto, quantile, conformal or pot."
             )
         X = self._rows(X, reset=False, least=1)
-        self._take(self.model_.calibrated(X, None if sample_weight is None else weights_of(sample_weight, len(X))))
+        weights = None if sample_weight is None else weights_of(sample_weight, len(X))
+        model = calibrated_by(self.model_, X, weights) if settings.auto else self.model_
+        self._take(model.calibrated(X, weights) if settings.from_rows else model)
         return self
 
     def check_rules(self, X: Any) -> tuple[Rule, ...]:
@@ -264,12 +271,13 @@ class ASPCA(TableInput, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Outli
         gaps: Gaps | None = None,
         *,
         aside: Aside | None = None,
+        follows: Floats | None = None,
         warm_start: SparseSubspace | None = None,
         names: Sequence[str] | None = None,
     ) -> None:
         settings = Settings.of(self.get_params())
         preparation = self._preparation if names is None else Preparation.identity(names)
-        self._take(fit_model(moments, settings, preparation, warm_start, gaps=gaps, aside=aside))
+        self._take(fit_model(moments, settings, preparation, warm_start, gaps=gaps, aside=aside, succession=follows))
 
     def _take(self, model: Model) -> None:
         """The model in use from now on: every fitted attribute is a view of it."""
@@ -372,6 +380,12 @@ class ASPCA(TableInput, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Outli
     @property
     def _n_features_out(self) -> int:
         return int(self.components_.shape[0])
+
+
+def _batches(X: Any) -> Batches:
+    """Rows (n, p) in parts, each time anew."""
+    slices = list(row_slices(*X.shape))
+    return lambda: (np.asarray(X[rows], dtype=np.float64) for rows in slices)
 
 
 # The parameters are said once, in `aspca.settings`.

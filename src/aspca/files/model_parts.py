@@ -12,9 +12,10 @@ from aspca.files.consistency import check_basis
 from aspca.files.fields import LARGEST_INTEGER, Field, words_of_infinity
 from aspca.files.json_text import shown
 from aspca.judging.alarms import Alarms
+from aspca.judging.held_out import HELD_OUT
 from aspca.judging.limits import Limit
 from aspca.linalg.arrays import frozen
-from aspca.settings import SETTINGS, Settings, needs_rows
+from aspca.settings import AUTO, SETTINGS, Settings, needs_rows
 from aspca.subspace.result import Certificate, SparseSubspace
 
 NAMINGS = ("table", "given", "none")
@@ -135,7 +136,8 @@ def _waits(at: Field, asked: str | float) -> None:
 
 def _limit(at: Field, asked: str | float) -> Limit:
     part = at.members("name", "level", "value", "assumes")
-    name = part["name"].word([asked if isinstance(asked, str) else "fixed"])
+    allowed = (HELD_OUT, "pearson") if asked == AUTO else (asked if isinstance(asked, str) else "fixed",)
+    name = part["name"].word(allowed)
     part["level"].require(part["level"].absent == (name == "fixed"), "null for a number that was given, and only there")
     level = None if name == "fixed" else float(part["level"].number(math.ulp(0.0), 1.0 - 2.0**-53))
     value = float(part["value"].number(0.0, math.inf, infinite=True))

@@ -13,14 +13,16 @@ from aspca.jobs.preparing import refuse_values
 from aspca.jobs.progress import Watcher
 from aspca.jobs.tables import TableSource, prepared
 from aspca.judging.alarms import alarms_from_rows
+from aspca.judging.crossfit import Batches, crossfitted
 from aspca.judging.fit import fit_model
 from aspca.judging.gaps import completed
 from aspca.judging.judgement import Judgement
 from aspca.judging.model import Model
 from aspca.linalg.arrays import Floats
 from aspca.moments import IncompleteMoments, Moments
+from aspca.moments.succession import succession
 from aspca.preparation import Preparation
-from aspca.robust import Aside, robust_moments
+from aspca.robust import RobustMoments, robust_moments
 from aspca.settings import Settings, needs_rows
 from aspca.solvers.threads import blas_threads_for
 
@@ -86,7 +88,7 @@ def fit_table(
     JobError
         Fewer than two rows, far more features than rows, a value that is missing, or what `fit_model` refuses.
     """
-    gaps = aside = None
+    gaps = aside = robust = None
     sets_aside = settings.sets_aside or (settings.robust == "auto" and judges_itself and plan.missing == "error")
     if settings.sets_aside and plan.missing == "allow":
         raise JobError("--robust on takes rows without gaps; leave out --allow-missing, or give --robust off.")
@@ -106,10 +108,14 @@ def fit_table(
         else:
             moments = moments_of(features, plan.names, watcher)
             if sets_aside and moments.n_rows:
-                moments, aside = _without_gross(features, plan.names, moments, watcher)
+                robust = _without_gross(features, plan.names, moments, watcher)
+                moments, aside = robust.moments, robust.aside
         if moments.n_rows < 2:
             few = "no rows" if moments.n_rows == 0 else "1 row"
             raise JobError(f"{table.description} has {few}, but at least 2 are needed to learn rules from; add rows.")
+        batches = _batches(features, plan.names, watcher)
+        watcher.stage("Looking for succession", table.count())
+        follows = succession(batches(), moments)
         watcher.stage("Finding rules", unit="components")
 
         def solved(step: int, n_steps: int, gap: float) -> None:
@@ -119,17 +125,30 @@ def fit_table(
             watcher.advance(1)
 
         try:
-            model = fit_model(moments, settings, plan, callback=solved, gaps=gaps, aside=aside)
+            model = fit_model(moments, settings, plan, callback=solved, gaps=gaps, aside=aside, succession=follows)
         except ValueError as error:
             raise JobError(str(error)) from error
+        if settings.auto:
+            watcher.stage("Setting limits", table.count())
+            model = crossfitted(model, batches, table.count(), None if robust is None else robust.whole)
         if settings.from_rows:
             model = _calibrated(model, table if kept_out is None else kept_out, watcher)
     return model
 
 
-def _without_gross(
-    table: TableSource, names: Sequence[str], moments: Moments, watcher: Watcher
-) -> tuple[Moments, Aside]:
+def _batches(table: TableSource, names: Sequence[str], watcher: Watcher) -> Batches:
+    """The rows of a table, read once more each time."""
+
+    def batches() -> Iterator[Floats]:
+        for batch in table.batches(names):
+            if len(batch.values):
+                yield batch.values
+                watcher.advance(len(batch.values))
+
+    return batches
+
+
+def _without_gross(table: TableSource, names: Sequence[str], moments: Moments, watcher: Watcher) -> RobustMoments:
     """Moments of what is not gross, and what is; each pass reads the table once more."""
     watcher.stage("Setting gross values aside", unit="passes")
 
@@ -137,8 +156,7 @@ def _without_gross(
         watcher.advance(1)
         return (batch.values for batch in table.batches(names) if len(batch.values))
 
-    found = robust_moments(batches, moments)
-    return found.moments, found.aside
+    return robust_moments(batches, moments)
 
 
 def _refuse_too_wide(table: TableSource, p: int, settings: Settings) -> None:

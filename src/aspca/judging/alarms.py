@@ -17,7 +17,7 @@ from aspca.judging.limits import Limit, conformal_p_values, rule_limits, score_l
 from aspca.judging.metric import READABLE, Metric, score_variances
 from aspca.linalg.arrays import Floats
 from aspca.rules.table import RuleTable
-from aspca.settings import Settings, needs_rows
+from aspca.settings import AUTO, Settings, needs_rows
 from aspca.subspace.space import ScaledSpace
 
 # A row lies exactly on a quantile, and BLAS may sum in another order on another machine.
@@ -120,15 +120,20 @@ def alarms_from_moments(settings: Settings, space: ScaledSpace, table: RuleTable
     floors = floors_of(space, table, metric.weights)
     total = rules = None
     if not needs_rows(asked):
-        total = _floored(total_limit(asked, level, space, table, metric), floors.total)
+        total = _floored(total_limit(_by_law(asked), level, space, table, metric), floors.total)
     lift = None
     if settings.alarm == "any":
         # A threshold that waits for rows is that of lifted scores.
         found = total or _floored(total_limit("pearson", level, space, table, metric), floors.total)
         lift = found.value
     if not needs_rows(settings.rule_limit):
-        rules = _all_floored(_rules_from_moments(settings.rule_limit, each, space, table), floors)
+        rules = _all_floored(_rules_from_moments(_by_law(settings.rule_limit), each, space, table), floors)
     return Alarms(settings, total, rules, lift)
+
+
+def _by_law(asked: str | float) -> str | float:
+    """What stands in for an automatic limit while there are no rows."""
+    return "pearson" if asked == AUTO else asked
 
 
 def total_limit(asked: str | float, level: float, space: ScaledSpace, table: RuleTable, metric: Metric) -> Limit:

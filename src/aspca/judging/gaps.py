@@ -26,7 +26,7 @@ from aspca.linalg.arrays import Bools, Floats, Ints
 from aspca.linalg.steady import row_products
 from aspca.moments import IncompleteMoments, Moments
 from aspca.rules.table import RuleTable
-from aspca.settings import Settings, needs_rows
+from aspca.settings import FROM_MOMENTS, Settings
 from aspca.subspace.space import ScaledSpace
 
 # A value counts for a rule if it usually moves it by more than this share of its spread.
@@ -168,7 +168,7 @@ class GappedScore:
     def _limit(self, rules: Ints, metric: Metric) -> float:
         """The limit of the score of these rules alone, from moments."""
         asked, level = self.settings.total
-        name = asked if isinstance(asked, str) and not needs_rows(asked) else "pearson"
+        name = asked if isinstance(asked, str) and asked in FROM_MOMENTS else "pearson"
         covariance = np.array(self.table.covariance[np.ix_(rules, rules)])
         unresolved = self.table.unresolved[rules]
         if self.metric.floor > 0.0:

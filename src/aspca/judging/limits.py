@@ -9,7 +9,11 @@ import numpy as np
 
 from aspca.judging.quantiles import chi2_quantile, normal_quantile
 from aspca.linalg.arrays import Bools, Floats
-from aspca.settings import FROM_MOMENTS, LIMITS
+from aspca.settings import AUTO, FROM_MOMENTS
+from aspca.settings import LIMITS as ASKED_FOR
+
+# An automatic limit is one of the others, see `judging.held_out`.
+LIMITS = tuple(name for name in ASKED_FOR if name != AUTO)
 
 # What each limit takes for granted, in one sentence.
 ASSUMES = {
@@ -33,6 +37,7 @@ _ONE_RULE = "Rows are Gaussian with the fitted covariance, so a rule's contribut
 # The tail that "pot" fits: this share of the rows, and no fewer than this many of them.
 _TAIL = 0.1
 _ENOUGH_EXCEEDANCES = 30
+ENOUGH_FOR_TAIL = round(_ENOUGH_EXCEEDANCES / _TAIL)
 # A share of rows that misses its level by rounding reaches it: 100 * (1 - 0.3) is a little more than 70.
 _ROUNDING = 1e-12
 
@@ -224,7 +229,7 @@ def pot_limit(scores: Floats, weights: Floats | None, level: float) -> float:
     if count < _ENOUGH_EXCEEDANCES:
         raise ValueError(
             f'The limit "pot" fits a law to the scores above their {1.0 - _TAIL:.0%} quantile and needs at least '
-            f"{_ENOUGH_EXCEEDANCES} of them, got {count}: give at least {round(_ENOUGH_EXCEEDANCES / _TAIL)} rows with "
+            f"{_ENOUGH_EXCEEDANCES} of them, got {count}: give at least {ENOUGH_FOR_TAIL} rows with "
             'distinct scores, or use "quantile".'
         )
     excess = scores[above] - threshold

@@ -163,7 +163,7 @@ class Model:
     # ---- limits
 
     def calibrated(self, X: Rows, weights: Floats | None = None) -> Model:
-        """The same model, its limits that rest on rows taken from these (n, p)."""
+        """The same model, its limits that rest on rows taken from these (n, p); see `judging.crossfit` for others."""
         squares = None
         if needs_rows(self.settings.rule_limit):
             squares = np.nan_to_num(self.judge(X).deviations ** 2)

@@ -1,0 +1,252 @@
+"""Every block of rows judged by the rules of all others: scores of rows that were not fitted, without spare rows.
+
+Moments add up, so the moments of all rows but a block's are a sum, and each of five fits takes no pass over the rows.
+One pass gathers the moments of the blocks and the rows to judge. Blocks are scattered evenly; where rows follow each
+other (`moments.succession`) they are contiguous, or a row's neighbours would give away what it is.
+
+A fit to fewer rows is a little worse, and more so with many features: scores and excesses are corrected by the ratio
+of the laws (`judging.law`) of both, which is exact for Gaussian rows. What is not Gaussian stays in the scores.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from aspca.judging.held_out import HeldOut, alarms_held_out, tails_of
+from aspca.judging.law import ScoreLaw, few_rows_quantile
+from aspca.judging.metric import READABLE, Metric, metric_of
+from aspca.judging.model import Model
+from aspca.linalg.arrays import Bools, Floats, Ints
+from aspca.moments import Moments
+from aspca.moments.succession import effective_rows
+from aspca.rules.table import RuleTable, readable_table
+from aspca.settings import Settings
+from aspca.subspace.space import ScaledSpace
+
+_FOLDS = 5
+# Rows to judge: more tell no more about a limit, and no more values than this are kept of them.
+_MOST_ROWS, _MOST_VALUES, _FEW_ENOUGH = 20_000, 2**22, 2_000
+# Fewer rows, or fewer than features and so many, are no basis for five fits.
+_LEAST_ROWS, _MORE_THAN_FEATURES = 20, 10
+# From so many rows per feature on, rules that are found without a block are on the same features: they are refitted.
+_SURE = 50
+# A level at which laws of more and of fewer rows are compared, for rules.
+_LEVEL = 0.99
+_LARGEST = 1e150
+# Irrational steps: positions times these, modulo one, are evenly spread, and no period of the rows meets theirs.
+_GOLDEN, _SILVER = 0.6180339887498949, 0.4142135623730951
+
+Batches = Callable[[], Iterable[Floats]]
+# Which rows (m, p), of which the first is number `start`, count as they are (m,).
+Keep = Callable[[Floats, int], Bools]
+
+
+def crossfitted(
+    model: Model, batches: Batches, n_rows: int, keep: Keep | None = None, weights: Floats | None = None
+) -> Model:
+    """The same model, its automatic limits taken from its own rows; as it was where there are too few of them.
+
+    Parameters
+    ----------
+    batches : callable
+        Gives the rows the model was fitted to, in batches (m, p).
+    n_rows : int
+        How many they are.
+    keep : callable or None
+        Which of them count as normal rows: none of their cells was set aside. Rows with gaps never do.
+    weights : ndarray of shape (n_rows,), or None
+        How many rows each counts for.
+    """
+    if not (model.settings.auto and model.settings.score in READABLE):
+        return model
+    memory = float(np.median(model.space.memory[model.space.variances > 0.0])) if model.space.variances.any() else 0.0
+    rows = _gathered(model, batches, n_rows, keep, weights, contiguous=memory > 0.0)
+    if not rows.enough(model.space.n_varying):
+        return model
+    parts = _Parts(model.space, model.table, model.metric, memory)
+    held = _held_out(parts, model.settings, rows)
+    return replace(model, alarms=alarms_held_out(model.alarms, model.table, model.floors, held))
+
+
+def calibrated_by(model: Model, X: Floats, weights: Floats | None = None) -> Model:
+    """The same model, its automatic limits taken from rows (n, p) that it was not fitted to."""
+    if model.settings.score not in READABLE:
+        return model
+    parts = _Parts(model.space, model.table, model.metric, 0.0)
+    rows = np.asarray(X, dtype=np.float64)
+    whole = ~np.isnan(rows).any(axis=1)
+    rows, weights = rows[whole], None if weights is None else weights[whole]
+    if not len(rows):
+        raise ValueError("calibrate takes rows without gaps, and every row given has one; give some that are whole.")
+    scores, squares = parts.measured(rows)
+    tails = tails_of(squares, weights)
+    excess = (squares / tails)[:, ~model.table.exact].max(axis=1, initial=0.0)
+    held = HeldOut(scores, excess, tails, weights, float(len(rows)))
+    return replace(model, alarms=alarms_held_out(model.alarms, model.table, model.floors, held))
+
+
+# ---- rows
+
+
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """Moments of each block, and rows to judge (k, p) with their blocks (k,) and weights (k,)."""
+
+    blocks: tuple[Moments, ...]
+    values: Floats
+    block: Ints
+    weights: Floats | None
+
+    @property
+    def weight(self) -> float:
+        return sum(block.weight for block in self.blocks)
+
+    def enough(self, n_features: int) -> bool:
+        fewest = min(sum(one.n_rows for one in self.blocks) - one.n_rows for one in self.blocks)
+        count = sum(one.n_rows for one in self.blocks)
+        return count >= _LEAST_ROWS and fewest >= n_features + _MORE_THAN_FEATURES
+
+    def without(self, k: int) -> Moments:
+        """The moments of all rows but those of a block."""
+        total = Moments.empty(self.blocks[0].n_features)
+        for j, block in enumerate(self.blocks):
+            if j != k and block.n_rows:
+                total = total.merge(block)
+        return total
+
+    def taken(self, chosen: Bools) -> tuple[Floats, Floats | None]:
+        return self.values[chosen], None if self.weights is None else self.weights[chosen]
+
+
+def _gathered(
+    model: Model, batches: Batches, n_rows: int, keep: Keep | None, weights: Floats | None, *, contiguous: bool
+) -> _Rows:
+    p = model.space.n_features
+    blocks = [Moments.empty(p) for _ in range(_FOLDS)]
+    most = max(min(_MOST_ROWS, _MOST_VALUES // p), _FEW_ENOUGH)
+    values, members, counted = [np.empty((0, p))], [np.empty(0, dtype=np.intp)], [np.empty(0)]
+    start = 0
+    for rows in batches():
+        positions = np.arange(start, start + len(rows))
+        whole = np.ones(len(rows), dtype=np.bool_) if keep is None else keep(rows, start)
+        if model.allows_gaps:
+            whole &= ~np.isnan(rows).any(axis=1)
+        if weights is not None:
+            whole &= weights[positions] > 0.0
+        start += len(rows)
+        spread = positions * _FOLDS / n_rows if contiguous else (positions * _GOLDEN % 1.0) * _FOLDS
+        block = spread.astype(np.intp)
+        for k in range(_FOLDS):
+            mine = whole & (block == k)
+            if mine.any():
+                blocks[k] = blocks[k].update(rows[mine], None if weights is None else weights[positions[mine]])
+        chosen = whole & (positions * _SILVER % 1.0 < most / n_rows)
+        values.append(np.asarray(rows[chosen], dtype=np.float64))
+        members.append(block[chosen])
+        if weights is not None:
+            counted.append(weights[positions[chosen]])
+    return _Rows(
+        tuple(blocks),
+        np.concatenate(values),
+        np.concatenate(members),
+        None if weights is None else np.concatenate(counted),
+    )
+
+
+# ---- rules without a block
+
+
+@dataclass(frozen=True, eq=False)
+class _Parts:
+    """What rows are measured by: rules and what lies outside of them, in a space; `memory` is their succession."""
+
+    space: ScaledSpace
+    table: RuleTable
+    metric: Metric
+    memory: float
+
+    @property
+    def rows(self) -> float:
+        """How many independent rows the covariance rests on."""
+        return float(effective_rows(self.space.fitted_to, self.memory))
+
+    def measured(self, rows: Floats) -> tuple[Floats, Floats]:
+        """Scores (k,) of rows (k, p), without what rules held exactly, and squared deviations over variances (k, m)."""
+        scaled = self.space.centred(rows)
+        deviations = np.clip(scaled @ self.table.loadings, -_LARGEST, _LARGEST)
+        weighted = deviations @ np.where(self.table.exact, 0.0, self.metric.weights)
+        beside = np.square(np.clip(scaled @ self.metric.outside, -_LARGEST, _LARGEST)).sum(axis=1)
+        usual, beyond = self.metric.outside_parts(beside)
+        variances = np.where(self.table.variances > 0.0, self.table.variances, 1.0)
+        squares = np.square(deviations / np.sqrt(variances))
+        return np.square(np.clip(weighted, -_LARGEST, _LARGEST)).sum(axis=1) + usual + beyond, squares
+
+    def limit(self, level: float) -> float:
+        """What the law lets expect of a score."""
+        law = ScoreLaw.of(self.metric, int(self.table.exact.sum()), self.rows, self.space.n_varying)
+        return law.quantile(level)
+
+    def widths(self) -> Floats:
+        """What the laws let expect of each rule's squared deviation (m,), over its variance."""
+        terms = (self.table.loadings != 0.0).sum(axis=0)
+        return np.array([few_rows_quantile(_LEVEL, self.rows, int(many)) for many in terms])
+
+
+def _held_out(parts: _Parts, settings: Settings, rows: _Rows) -> HeldOut:
+    level = settings.total[1]
+    scores, excess = np.zeros(len(rows.values)), np.zeros(len(rows.values))
+    expected = parts.limit(level)
+    for k in range(_FOLDS):
+        mine = rows.block == k
+        if not mine.any():
+            continue
+        other = _refitted(parts, settings, rows, k)
+        found, squares = other.measured(rows.values[mine])
+        law = other.limit(level)
+        scores[mine] = found * (expected / law if law > 0.0 else 1.0)
+        varying = ~other.table.exact
+        if varying.any():
+            known, weights = rows.taken(~mine)
+            units = tails_of(other.measured(known)[1], weights)
+            narrower = replace(parts, table=other.table).widths() / other.widths()
+            excess[mine] = (squares / units * narrower)[:, varying].max(axis=1)
+    tails = tails_of(parts.measured(rows.values)[1], rows.weights)
+    return HeldOut(scores, excess, tails, rows.weights, float(effective_rows(rows.values.shape[0], parts.memory)))
+
+
+def _refitted(parts: _Parts, settings: Settings, rows: _Rows, k: int) -> _Parts:
+    """As many rules as there are, of the rows without a block."""
+    moments = rows.without(k)
+    space = ScaledSpace.scaled(moments, parts.space.scale, parts.space.features, parts.space.succession)
+    many = len(parts.table)
+    if not many or space.fitted_to >= _SURE * space.n_varying:
+        table = _on_same_features(parts, space)
+    else:
+        table = readable_table(space, many)
+    # What does not vary without the block may vary in it: nothing is known of that.
+    return replace(
+        parts, space=space, table=table, metric=metric_of(settings.score, space, table, settings.total[1], still=False)
+    )
+
+
+def _on_same_features(parts: _Parts, space: ScaledSpace) -> RuleTable:
+    """Each rule as tight as other rows have it on its features: one step of inverse iteration from where it is."""
+    loadings = np.array(parts.table.loadings)
+    for k in np.flatnonzero(~parts.table.exact):
+        used = np.flatnonzero(loadings[:, k])
+        used = used[space.variances[used] > 0.0]
+        if used.size < 2:
+            continue
+        inner = np.ix_(used, used)
+        deviations = np.sqrt(space.variances[used])
+        # In units of the columns, so that a ridge of rounding is one for each of them.
+        now = space.covariance[inner] / deviations[:, None] / deviations
+        pull = (parts.space.covariance[inner] @ loadings[used, k]) / deviations
+        ridge = 4.0 * used.size * float(np.finfo(np.float64).eps)
+        moved = np.linalg.solve(now + ridge * np.eye(used.size), pull) / deviations
+        loadings[used, k] = moved * (np.linalg.norm(loadings[used, k]) / np.linalg.norm(moved))
+        loadings[:, k] /= np.linalg.norm(loadings[:, k])
+    return RuleTable.of(space, loadings, parts.table.sparsest)
