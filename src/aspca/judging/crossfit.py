@@ -21,16 +21,17 @@ from aspca.judging.metric import READABLE, Metric, metric_of
 from aspca.judging.model import Model
 from aspca.linalg.arrays import Bools, Floats, Ints
 from aspca.moments import Moments
-from aspca.moments.succession import effective_rows
-from aspca.rules.table import RuleTable, readable_table
+from aspca.rules.table import RuleTable, beyond_chance, readable_table
 from aspca.settings import Settings
 from aspca.subspace.space import ScaledSpace
 
 _FOLDS = 5
 # Rows to judge: more tell no more about a limit, and no more values than this are kept of them.
 _MOST_ROWS, _MOST_VALUES, _FEW_ENOUGH = 20_000, 2**22, 2_000
-# Fewer rows, or fewer than features and so many, are no basis for five fits.
-_LEAST_ROWS, _MORE_THAN_FEATURES = 20, 10
+# Fewer rows are no basis for five fits.
+_LEAST_ROWS = 20
+# Laws of more and of fewer rows are compared where both leave so many degrees of freedom: below, neither is known.
+_ENOUGH_FREEDOM = 10
 # From so many rows per feature on, rules that are found without a block are on the same features: they are refitted.
 _SURE = 50
 # A level at which laws of more and of fewer rows are compared, for rules.
@@ -62,11 +63,11 @@ def crossfitted(
     """
     if not (model.settings.auto and model.settings.score in READABLE):
         return model
-    memory = float(np.median(model.space.memory[model.space.variances > 0.0])) if model.space.variances.any() else 0.0
-    rows = _gathered(model, batches, n_rows, keep, weights, contiguous=memory > 0.0)
-    if not rows.enough(model.space.n_varying):
+    serial = model.space.worth < model.space.fitted_to
+    rows = _gathered(model, batches, n_rows, keep, weights, contiguous=serial)
+    if not rows.enough:
         return model
-    parts = _Parts(model.space, model.table, model.metric, memory)
+    parts = _Parts(model.space, model.table, model.metric)
     held = _held_out(parts, model.settings, rows)
     return replace(model, alarms=alarms_held_out(model.alarms, model.table, model.floors, held))
 
@@ -75,7 +76,7 @@ def calibrated_by(model: Model, X: Floats, weights: Floats | None = None) -> Mod
     """The same model, its automatic limits taken from rows (n, p) that it was not fitted to."""
     if model.settings.score not in READABLE:
         return model
-    parts = _Parts(model.space, model.table, model.metric, 0.0)
+    parts = _Parts(model.space, model.table, model.metric)
     rows = np.asarray(X, dtype=np.float64)
     whole = ~np.isnan(rows).any(axis=1)
     rows, weights = rows[whole], None if weights is None else weights[whole]
@@ -104,10 +105,11 @@ class _Rows:
     def weight(self) -> float:
         return sum(block.weight for block in self.blocks)
 
-    def enough(self, n_features: int) -> bool:
-        fewest = min(sum(one.n_rows for one in self.blocks) - one.n_rows for one in self.blocks)
-        count = sum(one.n_rows for one in self.blocks)
-        return count >= _LEAST_ROWS and fewest >= n_features + _MORE_THAN_FEATURES
+    @property
+    def enough(self) -> bool:
+        """Whether five fits can be made of them."""
+        counts = [block.n_rows for block in self.blocks]
+        return sum(counts) >= _LEAST_ROWS and 2 * max(counts) <= sum(counts)
 
     def without(self, k: int) -> Moments:
         """The moments of all rows but those of a block."""
@@ -161,17 +163,20 @@ def _gathered(
 
 @dataclass(frozen=True, eq=False)
 class _Parts:
-    """What rows are measured by: rules and what lies outside of them, in a space; `memory` is their succession."""
+    """What rows are measured by: rules and what lies outside of them, in a space."""
 
     space: ScaledSpace
     table: RuleTable
     metric: Metric
-    memory: float
 
     @property
     def rows(self) -> float:
-        """How many independent rows the covariance rests on."""
-        return float(effective_rows(self.space.fitted_to, self.memory))
+        """How many independent rows the covariance is as good as.
+
+        Between what successive rows are worth and as many as there are: neighbours of a block, even of a contiguous
+        one, tell a little about it.
+        """
+        return float(np.sqrt(self.space.fitted_to * self.space.worth))
 
     def measured(self, rows: Floats) -> tuple[Floats, Floats]:
         """Scores (k,) of rows (k, p), without what rules held exactly, and squared deviations over variances (k, m)."""
@@ -184,10 +189,10 @@ class _Parts:
         squares = np.square(deviations / np.sqrt(variances))
         return np.square(np.clip(weighted, -_LARGEST, _LARGEST)).sum(axis=1) + usual + beyond, squares
 
-    def limit(self, level: float) -> float:
-        """What the law lets expect of a score."""
+    def limit(self, level: float) -> float | None:
+        """What the law lets expect of a score; None where there are too few rows to tell."""
         law = ScoreLaw.of(self.metric, int(self.table.exact.sum()), self.rows, self.space.n_varying)
-        return law.quantile(level)
+        return law.quantile(level) if self.rows - law.fitted >= _ENOUGH_FREEDOM else None
 
     def widths(self) -> Floats:
         """What the laws let expect of each rule's squared deviation (m,), over its variance."""
@@ -206,7 +211,7 @@ def _held_out(parts: _Parts, settings: Settings, rows: _Rows) -> HeldOut:
         other = _refitted(parts, settings, rows, k)
         found, squares = other.measured(rows.values[mine])
         law = other.limit(level)
-        scores[mine] = found * (expected / law if law > 0.0 else 1.0)
+        scores[mine] = found * (expected / law) if expected and law else found
         varying = ~other.table.exact
         if varying.any():
             known, weights = rows.taken(~mine)
@@ -214,7 +219,8 @@ def _held_out(parts: _Parts, settings: Settings, rows: _Rows) -> HeldOut:
             narrower = replace(parts, table=other.table).widths() / other.widths()
             excess[mine] = (squares / units * narrower)[:, varying].max(axis=1)
     tails = tails_of(parts.measured(rows.values)[1], rows.weights)
-    return HeldOut(scores, excess, tails, rows.weights, float(effective_rows(rows.values.shape[0], parts.memory)))
+    worth = len(rows.values) * parts.space.worth / parts.space.fitted_to
+    return HeldOut(scores, excess, tails, rows.weights, worth)
 
 
 def _refitted(parts: _Parts, settings: Settings, rows: _Rows, k: int) -> _Parts:
@@ -226,10 +232,10 @@ def _refitted(parts: _Parts, settings: Settings, rows: _Rows, k: int) -> _Parts:
         table = _on_same_features(parts, space)
     else:
         table = readable_table(space, many)
-    # What does not vary without the block may vary in it: nothing is known of that.
-    return replace(
-        parts, space=space, table=table, metric=metric_of(settings.score, space, table, settings.total[1], still=False)
-    )
+        if parts.space.blur:
+            table = beyond_chance(table)
+    metric = metric_of(settings.score, space, table, settings.total[1], like=parts.space)
+    return _Parts(space, table, metric)
 
 
 def _on_same_features(parts: _Parts, space: ScaledSpace) -> RuleTable:

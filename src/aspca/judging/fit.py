@@ -45,11 +45,12 @@ def fit_model(
     subspace = _subspace(space, settings, warm_start, callback)
     if settings.score not in READABLE:
         table = component_table(space, subspace.loadings)
-    elif settings.n_components == "auto":
-        # A basis has a direction even where nothing is related; rules there are none then.
-        table = beyond_chance(readable_table(space, n_relations(space.covariance)))
     else:
-        table = readable_table(space, subspace.loadings.shape[1])
+        # A basis has a direction even where nothing is related; rules there are none then.
+        auto = settings.n_components == "auto"
+        table = readable_table(space, n_relations(space.covariance) if auto else subspace.loadings.shape[1])
+        # Few rows make rules of nothing: not even those asked for could be judged by.
+        table = beyond_chance(table) if auto or space.blur else table
     metric = metric_of(settings.score, space, table, settings.total[1])
     alarms = alarms_from_moments(settings, space, table, metric)
     return Model(settings, preparation, space, subspace, table, metric, alarms, moments, gaps=gaps, aside=aside)

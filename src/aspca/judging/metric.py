@@ -74,17 +74,19 @@ def tempered(squares: Floats, limit: float, share: float) -> Floats:
     return np.asarray(share * np.minimum(squares, limit) + np.maximum(squares - limit, 0.0))
 
 
-def metric_of(kind: str, space: ScaledSpace, table: RuleTable, level: float, still: bool | None = None) -> Metric:
+def metric_of(kind: str, space: ScaledSpace, table: RuleTable, level: float, like: ScaledSpace | None = None) -> Metric:
     """The metric of a score; `level` is the share of normal rows that are meant to lie within `outside_limit`.
 
-    `still`: whether directions without variance count; None: where there are rows enough to know that they have none.
+    `like`: the space of more rows, of which these are a part: what does not vary among these may vary among the others,
+    and few rows are met as they are there.
     """
     weights = score_weights(kind, table.covariance, table.variances, table.unresolved)
     p, m = table.loadings.shape
     if kind != "complete" or m >= p:
         return Metric(kind, frozen(weights), frozen(np.zeros((p, 0))), 0.0, 0.0)
-    still = not space.short_of_rows if still is None else still
-    outside = outside_directions(space.covariance, table.loadings, weights, table.exact, still=still)
+    still = like is None and not space.short_of_rows
+    blur = space.blur if like is None else like.blur
+    outside = outside_directions(space.covariance, table.loadings, weights, table.exact, still=still, blur=blur)
     limit = Hotelling(outside, space.fitted_to).limit(level).value
     return Metric(kind, frozen(weights), frozen(outside), limit, share_outside(outside, m))
 

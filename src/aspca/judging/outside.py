@@ -12,7 +12,9 @@ import numpy as np
 from aspca.linalg.arrays import Bools, Floats
 
 
-def outside_directions(covariance: Floats, loadings: Floats, weights: Floats, exact: Bools, *, still: bool) -> Floats:
+def outside_directions(
+    covariance: Floats, loadings: Floats, weights: Floats, exact: Bools, *, still: bool, blur: float = 0.0
+) -> Floats:
     """Directions N (p, r), uncorrelated with the rules and with each other, of variance one over the training rows.
 
     Parameters
@@ -26,6 +28,9 @@ def outside_directions(covariance: Floats, loadings: Floats, weights: Floats, ex
     still : bool
         Whether directions without variance count, in units of what float64 resolves; for few rows they are nothing but
         the lack of rows.
+    blur : float >= 0
+        How much of the features' own variances is mixed in, see `ScaledSpace.blur`; with it the variances over the
+        training rows are one on average only.
     """
     p, m = loadings.shape
     if m >= p:
@@ -35,6 +40,8 @@ def outside_directions(covariance: Floats, loadings: Floats, weights: Floats, ex
     expected = known.T @ (covariance @ basis)
     directions = basis - known @ expected
     within = basis.T @ (covariance @ basis) - expected.T @ expected
+    if blur:
+        within = (within + blur * (basis.T * np.diag(covariance)) @ basis) / (1.0 + blur)
     values, vectors = np.linalg.eigh(0.5 * (within + within.T))
     # Rounding of the covariance moves no unit vector's variance by more than this.
     unresolved = 4.0 * p * float(np.finfo(np.float64).eps) * float(np.abs(covariance).sum(axis=1).max(initial=0.0))

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from aspca.linalg.arrays import Bools, Floats, Ints, frozen
 from aspca.moments import Moments
+from aspca.moments.succession import effective_rows
 from aspca.preparation.feature import Feature
 from aspca.subspace.defaults import typical_variance
 from aspca.subspace.scaling import column_scale, scaled_covariance
@@ -19,6 +20,8 @@ _EPS = float(np.finfo(np.float64).eps)
 _ROUNDINGS = 8.0
 # Rows per direction from which on the lack of rows explains nothing.
 _MANY_ROWS = 5
+# With fewer rows per feature than this a covariance has directions that look tight for want of rows, whatever they are.
+_FEW_ROWS = 2
 
 NO_COVARIANCE = (
     "This model was saved with moments=False, so it does not hold the covariance of its features, which partial_fit, "
@@ -152,6 +155,21 @@ class ScaledSpace:
     def short_of_rows(self) -> bool:
         """Whether directions without variance may be due to too few rows; rows that repeat others count too."""
         return self.fitted_to < _MANY_ROWS * (self.rank + 1)
+
+    @cached_property
+    def worth(self) -> float:
+        """How many independent rows the rows are worth: fewer where a typical column follows itself."""
+        varying = self.memory[self.variances > 0.0]
+        return float(effective_rows(self.fitted_to, float(np.median(varying)) if varying.size else 0.0))
+
+    @cached_property
+    def blur(self) -> float:
+        """How much of the features' own variances is to be mixed into a covariance of few rows: features per row.
+
+        Zero from two rows per feature on. Below, the smallest of its variances are next to nothing for want of rows,
+        and in units of them every new row would be far out.
+        """
+        return self.n_varying / self.worth if self.worth < _FEW_ROWS * self.n_varying else 0.0
 
     @cached_property
     def carried(self) -> Floats:
