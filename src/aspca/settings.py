@@ -103,7 +103,8 @@ SETTINGS: tuple[Setting, ...] = (
         "n_components",
         "auto",
         '"auto" or an integer of at least 1',
-        'How many rules; "auto" counts the directions with at most 0.3 of a typical feature\'s variance.',
+        'How many rules; "auto" finds them among the directions with at most 0.3 of a typical feature\'s variance, and '
+        "leaves out what chance explains.",
         ("auto",),
         1,
         whole=True,

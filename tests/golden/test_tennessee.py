@@ -268,7 +268,8 @@ class TestCauses:
             assert used == features
         # Readable rules of loose directions hold more, but the cause is among them.
         assert used & NAMED[number]
-        assert f"It breaks the rule {why.rules[worst]}: " in why.text(row)
+        verb = "leaves the range" if why.rules[worst].kind == "range" else "breaks the rule"
+        assert f"It {verb} {why.rules[worst]}: " in why.text(row)
 
     def test_fault_1_is_seen_before_the_feeds_move(self) -> None:
         # Why no feed is named: the stripper's pressure is off before the controllers move any feed.

@@ -19,6 +19,7 @@ def rule_document(rule: Rule, number: int | None = None) -> dict[str, Any]:
     return {
         **({} if number is None else {"rule": number}),
         "text": str(rule),
+        "kind": rule.kind,
         "features": list(rule.features),
         "coefficients": rule.coefficients.tolist(),
         "centre": rule.centre,

@@ -13,6 +13,7 @@ from aspca.harmless import for_terminal, name_text
 from aspca.jobs.output_files import main_cause
 from aspca.judging.original import value_text
 from aspca.judging.proposals import Value
+from aspca.rules.headings import told_apart
 from aspca.rules.sentence import short_number
 
 if TYPE_CHECKING:
@@ -94,18 +95,20 @@ def show_rules(
     chosen: Collection[int] | None = None,
     more: str = "",
 ) -> None:
-    """The rules by number.
+    """The rules by number, relations first, then ranges and constants.
 
     `chosen` are the rules to show, if not all; `more` says where the others are.
     """
-    console.print(f"{count(len(rules), 'rule')} that normal rows obey")
-    table = grid(("", "right"), ("", "left"), ("", "left"))
-    table.show_header = False
-    for number, rule in enumerate(rules):
-        if chosen is None or number in chosen:
-            doubt = Text("may be chance" if rule.looks_like_chance else "", style="yellow")
-            table.add_row(str(number), text(rule), doubt)
-    console.print(table)
+    for heading, numbers in told_apart(rules):
+        console.print(heading)
+        table = grid(("", "right"), ("", "left"), ("", "left"))
+        table.show_header = False
+        for number in numbers:
+            if chosen is None or number in chosen:
+                doubt = Text("may be chance" if rules[number].looks_like_chance else "", style="yellow")
+                table.add_row(str(number), text(rules[number]), doubt)
+        if table.row_count:
+            console.print(table)
     if chosen is not None and len(chosen) < len(rules):
         console.print(text(f"  ... and {len(rules) - len(chosen)} more{more}."))
 

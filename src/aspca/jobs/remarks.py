@@ -1,4 +1,4 @@
-"""Sentences about a whole table, said once: what was missing, what was set aside."""
+"""Sentences about a whole table, said once: what was missing, what was set aside, what is in doubt."""
 
 from __future__ import annotations
 
@@ -12,7 +12,16 @@ _COLUMNS_TOLD, _ROWS_TOLD = 6, 10
 
 def remarks_on(outcomes: Mapping[str | None, Outcome]) -> tuple[str, ...]:
     """All there is to say about what was found, for each category or for all."""
-    return (*_gaps(outcomes), *_aside(outcomes))
+    return (*_gaps(outcomes), *_aside(outcomes), *_doubts(outcomes))
+
+
+def _doubts(outcomes: Mapping[str | None, Outcome]) -> list[str]:
+    """What the models cannot be trusted with, for each category or for all."""
+    return [
+        doubt if category is None else f"{category}: {doubt}"
+        for category, outcome in outcomes.items()
+        for doubt in outcome.model.doubts
+    ]
 
 
 def _aside(outcomes: Mapping[str | None, Outcome]) -> list[str]:

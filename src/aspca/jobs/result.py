@@ -12,6 +12,7 @@ from aspca.judging.explanation import Explanation
 from aspca.judging.frames import frame
 from aspca.judging.incidents import Incident
 from aspca.judging.model import Model
+from aspca.rules.headings import told_apart
 from aspca.rules.rule import Rule
 
 _SEVERAL = "There is one {what} for each category of {by!r}: see outcomes, a mapping from categories."
@@ -69,8 +70,8 @@ class Outcome:
     def text(self) -> str:
         """Rules, anomalies, incidents and evaluation, a sentence each."""
         lines = [f"{self.model.space.n_rows:,} rows learned from, {len(self.model.names):,} features"]
-        lines += [f"{len(self.rules):,} rules that normal rows obey"]
-        lines += [f"  {number}  {rule}" for number, rule in enumerate(self.rules)]
+        for heading, numbers in told_apart(self.rules):
+            lines += [heading, *(f"  {number}  {self.rules[number]}" for number in numbers)]
         lines += [self.headline, *(f"  {finding.text}" for finding in self.findings)]
         if self.incidents:
             lines += [f"{len(self.incidents):,} incidents", *(f"  {incident.text}" for incident in self.incidents)]

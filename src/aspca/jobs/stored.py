@@ -66,10 +66,10 @@ def markdown_of(model: Model) -> str:
     lines = [
         f"Rules of {len(model.names)} features, learned from {model.space.n_rows} rows.",
         "",
-        "| | rule | spread | limit |",
-        "|---:|---|---:|---:|",
+        "| | rule | kind | spread | limit |",
+        "|---:|---|---|---:|---:|",
     ]
     for number, rule in enumerate(model.rules):
         limit = "" if rule.limit is None else f"{rule.limit:.4g}"
-        lines.append(f"| {number} | {for_markdown(str(rule))} | {rule.spread:.4g} | {limit} |")
+        lines.append(f"| {number} | {for_markdown(str(rule))} | {rule.kind} | {rule.spread:.4g} | {limit} |")
     return "\n".join(lines) + "\n"

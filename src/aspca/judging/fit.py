@@ -16,7 +16,7 @@ from aspca.preparation import Preparation
 from aspca.robust import Aside
 from aspca.rules.table import beyond_chance, component_table, readable_table
 from aspca.settings import Settings
-from aspca.subspace.defaults import default_alpha, default_n_components, n_relations
+from aspca.subspace.defaults import default_alpha, n_relations
 from aspca.subspace.feature_cap import capped_subspace
 from aspca.subspace.result import SparseSubspace
 from aspca.subspace.space import ScaledSpace
@@ -42,36 +42,46 @@ def fit_model(
     if moments.n_rows < 2:
         raise ValueError(f"ASPCA needs at least 2 rows of positive weight, got n_samples = {moments.n_rows}; add rows.")
     space = ScaledSpace.of(moments, settings.scaling, preparation.features, succession)
-    subspace = _subspace(space, settings, warm_start, callback)
-    if settings.score not in READABLE:
-        table = component_table(space, subspace.loadings)
-    else:
-        # A basis has a direction even where nothing is related; rules there are none then.
+    d = _n_components(space, settings)
+    table = None
+    if settings.score in READABLE:
+        table = readable_table(space, d)
         auto = settings.n_components == "auto"
-        table = readable_table(space, n_relations(space.covariance) if auto else subspace.loadings.shape[1])
         # Few rows make rules of nothing: not even those asked for could be judged by.
         table = beyond_chance(table) if auto or space.blur else table
+        d = len(table) if auto else d
+    # A basis has a direction even where nothing is related.
+    subspace = _subspace(space, settings, max(d, 1), warm_start, callback)
+    if table is None:
+        table = component_table(space, subspace.loadings)
     metric = metric_of(settings.score, space, table, settings.total[1])
     alarms = alarms_from_moments(settings, space, table, metric)
     return Model(settings, preparation, space, subspace, table, metric, alarms, moments, gaps=gaps, aside=aside)
 
 
+def _n_components(space: ScaledSpace, settings: Settings) -> int:
+    """How many directions are asked for."""
+    if settings.n_components == "auto":
+        return n_relations(space.covariance)
+    p = space.n_features
+    if int(settings.n_components) > p:
+        raise ValueError(
+            f"n_components must lie between 1 and {p} (the number of features), got {settings.n_components}."
+        )
+    return int(settings.n_components)
+
+
 def _subspace(
     space: ScaledSpace,
     settings: Settings,
+    d: int,
     warm_start: SparseSubspace | None,
     callback: Callable[[int, int, float], None] | None,
 ) -> SparseSubspace:
     # Loads the solvers and most of scipy: a second that scoring by a stored model need not wait for.
     from aspca.subspace.extraction import sparse_subspace
 
-    p = space.n_features
-    if settings.n_components != "auto" and int(settings.n_components) > p:
-        raise ValueError(
-            f"n_components must lie between 1 and {p} (the number of features), got {settings.n_components}."
-        )
     covariance = np.asarray(space.covariance)
-    d = default_n_components(covariance) if settings.n_components == "auto" else int(settings.n_components)
 
     def solve(alpha: float, warm_start: SparseSubspace | None) -> SparseSubspace:
         return sparse_subspace(

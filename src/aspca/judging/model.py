@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from aspca.judging.alarms import Alarms, Floors, alarms_from_rows, floors_of
+from aspca.judging.doubts import doubts_of
 from aspca.judging.explanation import Explanation
 from aspca.judging.gaps import GappedScore, Gaps
 from aspca.judging.hotelling import Hotelling, hotelling
@@ -193,6 +194,11 @@ class Model:
             )
             for k in range(len(self.table))
         )
+
+    @property
+    def doubts(self) -> tuple[str, ...]:
+        """Sentences about what it cannot be trusted with; none where there were rows enough."""
+        return doubts_of(self.space)
 
     @property
     def _certificate(self) -> tuple[Certificate, ...]:

@@ -130,7 +130,8 @@ def _about(why: Explanation, row: int, rule: int) -> str:
     off = breach_of(told, deviation)
     if has_spread(told) and abs(deviation) < 1e6 * told.spread:
         off += f", {abs(deviation) / told.spread:.2g} times its spread"
-    sentence = f"It breaks the rule {told}: {off}, {100 * why.shares[row, rule]:.0f} % of the score."
+    verb = "leaves the range" if told.kind == "range" else "breaks the rule"
+    sentence = f"It {verb} {told}: {off}, {100 * why.shares[row, rule]:.0f} % of the score."
     shown = why.shown_features(rule)
     needed = why.needed(row, rule)
     columns = [(j, why.original.features[j].column) for j in shown.tolist()]

@@ -6,7 +6,8 @@ ones follows Beta((n - k)/2, (k - 1)/2), whatever those others are; the bound ad
 columns do otherwise makes rows count for fewer, or tightness for less:
 
 - *Tails*: where a few rows carry a column, their coinciding with another's few is no rare event. Rows count for fewer
-  by as much as the largest squared deviation exceeds 2 ln n, which is where that of Gaussian rows lies.
+  by as much as the largest squared deviation exceeds 2 ln n, which is where that of Gaussian rows lies; and a rule is
+  compared with what its columns vary without their largest value, since one row is no relation.
 - *Succession*: of columns that follow themselves with lag-one correlations r and s, n rows are worth
   n (1 - rs)/(1 + rs) (Bartlett): one column without a memory is enough. Slow columns share their slow motions by
   chance, but not their quick ones: a rule may instead be as tight as it takes beside the faster half of a column's
@@ -52,7 +53,8 @@ def _chance(space: ScaledSpace, loading: Floats, variance: float) -> float:
     if len({space.features[j].column for j in used}) <= 1:
         return 0.0
     k = used.size
-    shares = variance / (loading[used] ** 2 * space.variances[used])
+    beside = loading[used] ** 2 * space.variances[used] * space.without_largest[used]
+    shares = np.where(beside > 0.0, variance / np.where(beside > 0.0, beside, 1.0), 1.0)
     memory = space.memory[used]
     rows = space.fitted_to * space.carried[used]
     # The slowest of the others is the one that a column may follow by chance.

@@ -84,12 +84,17 @@ class Refit:
         return {}
 
     def inside(self, z: Floats) -> bool:
-        """Whether a vector leaves none of the subspaces by more than an angle of 0.1 (its sine)."""
+        """Whether a vector leaves none of the subspaces by an angle of more than 0.1 (its sine), or what few rows do:
+
+        of n rows a direction of variance v, among p others of about one, is off by v p / n (its sine squared), or twice
+        that.
+        """
         used = np.flatnonzero(z)
         w = z[used] / self.weights[used]
         length = float(w @ w)
+        off = 2.0 * self.variance(z) / float(z @ z) * len(self.R) / self.rows
         # What a sum of squares in float64 leaves open is no angle.
-        least = (1.0 - _LEAVES**2 - 1e-12) * length
+        least = (1.0 - _LEAVES**2 - off - 1e-12) * length
         return all(float(np.square(w @ basis[used]).sum()) >= least for basis in self.bases)
 
     def variance(self, z: Floats) -> float:

@@ -10,7 +10,7 @@ import numpy as np
 from aspca.linalg.arrays import Floats
 from aspca.preparation.feature import Feature
 from aspca.rules.coefficients import Equation, simplest_equation
-from aspca.rules.sentence import off_by, sentence_of
+from aspca.rules.sentence import off_by, sentence_of, shown_terms
 from aspca.subspace.result import Certificate
 
 # The numbers of a rule's text may be off by this share of its spread, wherever its features usually are.
@@ -71,6 +71,14 @@ class Rule:
     def constant(self) -> bool:
         """Whether it says that one feature never varies."""
         return len(self.features) == 1 and bool(self.deviations[0] ** 2 < np.finfo(np.float64).tiny)
+
+    @cached_property
+    def kind(self) -> str:
+        """What it says: "relation" between columns, "range" of the one column it shows, or "constant"."""
+        if self.constant:
+            return "constant"
+        columns = {self.origins[int(k)].column for k in shown_terms(self)}
+        return "relation" if len(columns) > 1 else "range"
 
     @property
     def looks_like_chance(self) -> bool:

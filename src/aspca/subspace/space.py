@@ -177,7 +177,14 @@ class ScaledSpace:
         if self.peaks is None:
             return np.ones(self.n_features)
         usual = 2.0 * np.log(max(self.fitted_to, 2.0))
-        return np.asarray(np.minimum(usual / np.maximum(self.peaks, usual), 1.0))
+        return np.asarray(usual / np.maximum(self.peaks, usual))
+
+    @cached_property
+    def without_largest(self) -> Floats:
+        """The share of each column's variance (p,) that is left without its largest value."""
+        if self.peaks is None:
+            return np.ones(self.n_features)
+        return np.asarray(np.clip(1.0 - self.peaks / max(self.fitted_to - 1.0, 1.0), 0.0, 1.0))
 
     @cached_property
     def memory(self) -> Floats:

@@ -186,7 +186,7 @@ def test_repairs_are_in_the_terms_of_the_table() -> None:
     assert set(frame[(frame.row == 1) & (frame.feature == "sent")].value) == {
         str(bad.sent[1].round("s")).replace("T", " ")
     }
-    assert "It breaks the rule kind is blue, green or red: it has another value" in why.text(0)
+    assert "It leaves the range kind is blue, green or red: it has another value" in why.text(0)
 
 
 @pytest.mark.parametrize("library", ["polars", "pyarrow"])

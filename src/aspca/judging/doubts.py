@@ -1,0 +1,26 @@
+"""What a model cannot be trusted with, in sentences: too few rows for its columns."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from aspca.moments.succession import effective_rows
+from aspca.subspace.space import ScaledSpace
+
+# Rows per column from which on limits hold and planted rules are found: measured by benchmarks/silence.py.
+_ENOUGH = 3.0
+
+
+def doubts_of(space: ScaledSpace) -> tuple[str, ...]:
+    """Sentences about what the rows learned from are too few for; none where they are enough."""
+    p = space.n_varying
+    worth = float(np.median(effective_rows(space.n_rows, space.memory)))
+    if worth >= _ENOUGH * p:
+        return ()
+    rows = f"{space.n_rows:,} rows"
+    if space.n_rows >= _ENOUGH * p:
+        rows += f" that follow each other are worth {worth:,.0f}, which"
+    return (
+        f"{rows} are few for {p:,} column{'s' * (p != 1)}: relations may be missed, and rows may be flagged far more "
+        f"or less often than the level says; learn from at least {_ENOUGH:.0f} rows a column.",
+    )
