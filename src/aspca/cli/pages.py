@@ -11,6 +11,7 @@ from rich.text import Text
 
 from aspca.harmless import for_terminal, name_text
 from aspca.jobs.output_files import main_cause
+from aspca.judging.change_text import moment_text
 from aspca.judging.original import value_text
 from aspca.judging.proposals import Value
 from aspca.rules.sentence import short_number
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from aspca.jobs.findings import Break, Finding, StandsOut
     from aspca.jobs.labels import Evaluation
     from aspca.jobs.result import Detection, Outcome
+    from aspca.judging.change_text import Change
     from aspca.judging.incidents import Incident
     from aspca.judging.model import Model
     from aspca.rules.rule import Rule
@@ -37,6 +39,8 @@ _RULES, _FEW = 25, 10
 _NAME = 20
 # Of the rules that a row breaks, those below this share of the score are left to the files.
 _TELLING = 0.1
+# Of changes, the longest, and so many rules that changed at once.
+_EVENTS, _CHANGES = 10, 3
 # Where there is room, what the columns most to blame would have to be, either of so many.
 _COLUMNS_TOLD = 2
 
@@ -116,18 +120,39 @@ def show_findings(console: Console, outcome: Outcome, more: str) -> None:
     `more` says where the others are.
     """
     console.print(outcome.headline)
-    findings = outcome.findings
+    show_changes(console, outcome.events)
+    findings = outcome.apart
+    if outcome.changes and findings:
+        console.print(f"Beyond {'it' if len(outcome.events) == 1 else 'them'}")
     breaking = [finding for finding in findings if finding.breaks_a_rule]
     keeping = [finding for finding in findings if not finding.breaks_a_rule]
     if breaking:
         _show_breaks(console, breaking)
     if keeping:
-        many = "All" if len(keeping) == outcome.n_anomalies else f"{len(keeping)}"
+        many = "All" if len(keeping) == outcome.n_beyond else f"{len(keeping)}"
         verb = ("keeps its rules, but is", "keep their rules, but are")[len(keeping) > 1]
-        console.print(f"{many} of them {verb} unusual" if outcome.n_anomalies > 1 else f"It {verb} unusual")
+        console.print(f"{many} of them {verb} unusual" if outcome.n_beyond > 1 else f"It {verb} unusual")
         _show_unusual(console, keeping)
-    if outcome.n_anomalies > len(findings) and more:
-        console.print(f"  ... and {outcome.n_anomalies - len(findings):,} more{more}.")
+    if outcome.n_beyond > len(findings) and more:
+        console.print(f"  ... and {outcome.n_beyond - len(findings):,} more{more}.")
+
+
+def show_changes(console: Console, events: Sequence[Sequence[Change]]) -> None:
+    """What changed for long, in time order, a line for each rule; of many events the longest."""
+    if not events:
+        return
+    longest = sorted(events, key=lambda event: -event[0].n_rows)[:_EVENTS]
+    table = grid(("from", "none"), ("to", "none"), ("rows", "right"), ("rule", "right"), ("what changed", "left"))
+    for event in (event for event in events if event in longest):
+        for change in event[:_CHANGES]:
+            rule = "" if change.rule is None else str(change.rule)
+            until = "the end" if change.to_end else moment_text(change.until)
+            table.add_row(moment_text(change.since), until, f"{change.n_rows:,}", rule, text(change.how))
+        if len(event) > _CHANGES:
+            table.add_row("", "", "", "", f"and {len(event) - _CHANGES} more at once")
+    console.print(table)
+    if len(events) > len(longest):
+        console.print(f"  ... and {len(events) - len(longest):,} shorter changes.")
 
 
 def _titles(findings: Sequence[Finding], wide: bool) -> list[tuple[str, str]]:
