@@ -11,7 +11,6 @@ from rich.text import Text
 
 from aspca.harmless import for_terminal, name_text
 from aspca.jobs.output_files import main_cause
-from aspca.judging.change_text import moment_text
 from aspca.judging.original import value_text
 from aspca.judging.proposals import Value
 from aspca.rules.sentence import short_number
@@ -123,7 +122,7 @@ def show_findings(console: Console, outcome: Outcome, more: str) -> None:
     show_changes(console, outcome.events)
     findings = outcome.apart
     if outcome.changes and findings:
-        console.print(f"Beyond {'it' if len(outcome.events) == 1 else 'them'}")
+        console.print(outcome.headline_beyond)
     breaking = [finding for finding in findings if finding.breaks_a_rule]
     keeping = [finding for finding in findings if not finding.breaks_a_rule]
     if breaking:
@@ -142,14 +141,12 @@ def show_changes(console: Console, events: Sequence[Sequence[Change]]) -> None:
     if not events:
         return
     longest = sorted(events, key=lambda event: -event[0].n_rows)[:_EVENTS]
-    table = grid(("from", "none"), ("to", "none"), ("rows", "right"), ("rule", "right"), ("what changed", "left"))
+    table = grid(("rule", "right"), ("what changed", "left"))
     for event in (event for event in events if event in longest):
         for change in event[:_CHANGES]:
-            rule = "" if change.rule is None else str(change.rule)
-            until = "the end" if change.to_end else moment_text(change.until)
-            table.add_row(moment_text(change.since), until, f"{change.n_rows:,}", rule, text(change.how))
+            table.add_row("" if change.rule is None else str(change.rule), text(change.text))
         if len(event) > _CHANGES:
-            table.add_row("", "", "", "", f"and {len(event) - _CHANGES} more at once")
+            table.add_row("", f"... and {len(event) - _CHANGES} more at once.")
     console.print(table)
     if len(events) > len(longest):
         console.print(f"  ... and {len(events) - len(longest):,} shorter changes.")
@@ -262,6 +259,7 @@ def show_incidents(console: Console, incidents: Sequence[Incident], model: Model
         rule, words, share = main_cause(incident, model)
         number = "" if rule is None else rule
         span = [value_text(time) if isinstance(time, float) else time for time in (incident.first, incident.last)]
+        words = f"change: {words}" if incident.changes else words
         rows.append([*span, incident.rows.size, number, words, f"{100 * share:.0f} %"])
     show_cut(console, [*titles, ("share", "right")], rows, 4)
 

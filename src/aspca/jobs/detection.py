@@ -15,11 +15,12 @@ import numpy as np
 from aspca.engines.errors import SourceError
 from aspca.files.model_file import write_model
 from aspca.jobs.column_advice import refuse_absent
-from aspca.jobs.drift import drift_of
+from aspca.jobs.drift import Shifts, drift_of
 from aspca.jobs.errors import JobError
 from aspca.jobs.findings import findings_of
 from aspca.jobs.fitting import fit_table
 from aspca.jobs.labels import Evaluation, evaluated, truth_of
+from aspca.jobs.many import remark_on_many
 from aspca.jobs.output_files import folder_files, write_categories, write_changes, write_incidents
 from aspca.jobs.preparing import plan_of, refuse_other_columns
 from aspca.jobs.progress import Silent, Watcher
@@ -197,7 +198,9 @@ def detected(request: Request, watcher: Watcher) -> Detection:
         else:
             outcomes.update(_by_category(learning, by, folder))
     library = learning.table.library if isinstance(learning.table, MemoryTable) else "pandas"
-    remarks = (*learning.remarks, *remarks_on(outcomes))
+    elsewhere = learning.source is not learning.table
+    too_many = remark_on_many(outcomes, learning.table, request.columns.ignore, elsewhere=elsewhere)
+    remarks = (*learning.remarks, *remarks_on(outcomes), *too_many)
     return Detection(learning.table.description, by, outcomes, remarks, place, library)
 
 
@@ -235,7 +238,7 @@ def judge_table(
 ) -> Outcome:
     """Judge all rows of a table; write scores, explanations, model.json, changes if any, and, with times, incidents."""
     roles, output = learning.roles, learning.request.output
-    worst, crossings = Worst(output.top), Crossings(model)
+    worst, crossings, shifts = Worst(output.top), Crossings(model), Shifts(model)
     timeline = None if roles.time is None else Timeline(table, roles.time)
     # Kept only where labels are to be compared with them: else no memory grows with the rows.
     kept: list[tuple[Floats, Bools]] = []
@@ -248,8 +251,9 @@ def judge_table(
             # Rows are written while the next ones are judged; each file has one writer.
             _wait_for(written)
             written = [pool.submit(write, judged) for write in writers]
-            worst.add(judged.take(judged.flagged))
+            worst.add(judged.take(judged.flagged), judged.scores[judged.flagged])
             crossings.add(judged.judgement, judged.values)
+            shifts.add(judged.values)
             if timeline is not None:
                 timeline.add(judged)
             if roles.label is not None:
@@ -283,6 +287,7 @@ def judge_table(
         explanation=shown.explained(model, named=True),
         evaluation=None if roles.label is None else _evaluation(table, roles.label, kept),
         incidents=incidents,
+        shifts=shifts.in_deviations,
     )
 
 

@@ -1,4 +1,7 @@
-"""Changes in a table, and the anomalies beyond them: two more passes over its rows, and only where rules changed."""
+"""What is no longer as it was in a table: changes, the anomalies beyond them, and means that moved.
+
+Where rules changed, two more passes over the rows tell which anomalies are nothing but rows of a change.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from aspca.judging.change_text import Change, changes_of
 from aspca.judging.changes import Course, Crossings
 from aspca.judging.levels import LevelsInParts, Pieces
 from aspca.judging.model import Model
-from aspca.linalg.arrays import Bools, Ints
+from aspca.linalg.arrays import Bools, Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +32,7 @@ class Drift:
     beyond : ndarray or None
         Positions of the anomalies that are more than rows of a change, ascending; None where nothing changed.
     worst : JudgedRows or None
-        Those of highest score.
+        Those that are furthest off the level of the rows around them, or, outside of changes, off what was learned.
     """
 
     course: Course
@@ -82,11 +85,32 @@ def drift_of(
     levels, worst, start = gathered.levels(), Worst(most), 0
     beyond = []
     for judged in judged_rows(model, table, name, watcher, "Telling rows apart"):
-        found = np.flatnonzero(levels.beyond(_ranks(course, start, judged), judged.values, judged.judgement))
-        worst.add(judged.take(found))
+        verdicts, scores = levels.judge(_ranks(course, start, judged), judged.values, judged.judgement)
+        found = np.flatnonzero(verdicts)
+        worst.add(judged.take(found), scores[found])
         beyond.append(start + found)
         start += len(judged)
     return Drift(course, changes, np.concatenate(beyond), worst.rows(model))
+
+
+class Shifts:
+    """How far the means of features are off those learned, over rows that come in parts."""
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+        self._sums, self._counts = np.zeros(len(model.names)), np.zeros(len(model.names))
+
+    def add(self, values: Floats) -> None:
+        """More rows (n, p)."""
+        scaled = self._model.space.centred(values)
+        self._sums += np.nansum(scaled, axis=0)
+        self._counts += np.count_nonzero(~np.isnan(scaled), axis=0)
+
+    @property
+    def in_deviations(self) -> Floats:
+        """By feature (p,); zero where nothing varies or is known."""
+        units = np.sqrt(self._model.space.variances) * self._counts
+        return np.divide(self._sums, units, out=np.zeros_like(units), where=units > 0.0)
 
 
 def _ranks(course: Course, start: int, judged: JudgedRows) -> Ints:

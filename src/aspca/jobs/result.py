@@ -14,6 +14,7 @@ from aspca.judging.explanation import Explanation
 from aspca.judging.frames import frame
 from aspca.judging.incidents import Incident
 from aspca.judging.model import Model
+from aspca.linalg.arrays import Floats
 from aspca.rules.rule import Rule
 
 _SEVERAL = "There is one {what} for each category of {by!r}: see outcomes, a mapping from categories."
@@ -34,13 +35,16 @@ class Outcome:
     changes : tuple of Change
         Rules and columns that are off by like amounts for long, in time order, or as rows are listed.
     findings : tuple of Finding
-        The anomalies of highest score, worst first; those beyond changes come before rows of changes.
+        The anomalies of highest score, worst first. Where something changed, first those beyond changes, by how far
+        they are off the level of the rows around them, and then, where there is room, rows of changes.
     explanation : Explanation
         Of the same rows, in the same order: every array behind the findings.
     evaluation : Evaluation or None
         How verdicts and labels agree, where labels were given.
     incidents : tuple of Incident, or None
         Changes, and runs of other anomalies, where times were given.
+    shifts : ndarray of shape (p,)
+        Means of the features in the rows judged, off those of the rows learned from, in deviations.
     """
 
     model: Model
@@ -53,6 +57,7 @@ class Outcome:
     explanation: Explanation
     evaluation: Evaluation | None
     incidents: tuple[Incident, ...] | None
+    shifts: Floats
 
     @property
     def rules(self) -> tuple[Rule, ...]:
@@ -70,13 +75,20 @@ class Outcome:
         what = f"score above {self.limit:.3g}{_lifted(self.model)}"
         if not self.n_anomalies:
             return f"No anomalies (no {what})"
-        told = f", the worst {len(self.apart):,}" if 0 < len(self.apart) < self.n_beyond else ""
         many = f"{self.n_anomalies:,} anomal{'y' if self.n_anomalies == 1 else 'ies'}"
-        if self.changes:
-            one = len(self.events) == 1
-            many += f": {self.n_anomalies - self.n_beyond:,} rows of {len(self.events):,} change{'s' * (not one)}"
-            many += f", {self.n_beyond:,} beyond {'it' if one else 'them'}"
-        return f"{many} ({what}){told}"
+        if not self.changes:
+            return f"{many} ({what}){self._worst}"
+        events = f"{len(self.events):,} change{'s' * (len(self.events) != 1)}"
+        return f"{many}: {self.n_anomalies - self.n_beyond:,} rows of {events}, {self.n_beyond:,} beyond ({what})"
+
+    @property
+    def headline_beyond(self) -> str:
+        """What the findings are, where something changed."""
+        return f"Beyond {'the change' if len(self.events) == 1 else 'the changes'}{self._worst}"
+
+    @property
+    def _worst(self) -> str:
+        return f", the worst {len(self.apart):,}" if 0 < len(self.apart) < self.n_beyond else ""
 
     @property
     def apart(self) -> tuple[Finding, ...]:
@@ -95,6 +107,7 @@ class Outcome:
         lines += [f"{len(self.rules):,} rules that normal rows obey"]
         lines += [f"  {number}  {rule}" for number, rule in enumerate(self.rules)]
         lines += [self.headline, *(f"  {event_text(event)}" for event in self.events)]
+        lines += [self.headline_beyond] if self.changes and self.apart else []
         lines += [f"  {finding.text}" for finding in self.apart]
         if self.incidents:
             lines += [f"{len(self.incidents):,} incidents", *(f"  {incident.text}" for incident in self.incidents)]

@@ -124,17 +124,20 @@ def _threads(n_rows: int, n_features: int) -> AbstractContextManager[None]:
 
 
 class Worst:
-    """The anomalies of highest score so far, at most so many, and no others."""
+    """The anomalies that are furthest out so far, at most so many, and no others."""
 
     def __init__(self, most: int) -> None:
         self._most = most
         self._kept: JudgedRows | None = None
+        self._keys = np.empty(0)
 
-    def add(self, flagged: JudgedRows) -> None:
-        """More of them."""
+    def add(self, flagged: JudgedRows, keys: Floats) -> None:
+        """More of them; `keys` (n,) say how far out each is."""
         together = flagged if self._kept is None else joined([self._kept, flagged])
+        keys = np.concatenate([self._keys, keys])
         # The stable order keeps the first of equals.
-        self._kept = together.take(np.argsort(-together.scores, kind="stable")[: self._most])
+        order = np.argsort(-keys, kind="stable")[: self._most]
+        self._kept, self._keys = together.take(order), keys[order]
 
     def rows(self, model: Model) -> JudgedRows:
         """The worst first."""

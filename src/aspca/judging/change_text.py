@@ -191,7 +191,7 @@ def _moved(rule: Rule, deviation: float) -> str:
     names_of: dict[str, list[str]] = {}
     for k in shown.tolist():
         move = deviation / float(rule.coefficients[k])
-        words = f"{abs(move):.3g} {'higher' if move > 0.0 else 'lower'}"
+        words = f"{short_number(abs(move), abs(move))} {'higher' if move > 0.0 else 'lower'}"
         names_of.setdefault(words, []).append(rule.origins[k].text)
     told = [f"{' or '.join(names)} were {words}" for words, names in names_of.items()]
     return f", as if {' or '.join(told)}"

@@ -1,11 +1,11 @@
 """Rules that are off by like amounts for long: since when, until when, by how much.
 
-A *change* of a rule is a stretch of rows, in time order or as they are listed, of which more than half break the rule
-at the same side, each by about as much as the one before. Where it starts and ends is found by a walk over the rows: a
-step up for each row that breaks the rule there, a step down for each that does not. A stretch begins where the walk
-leaves its lowest point and ends at its highest, before it falls by as much as the shortest change is long: so the
-median of a stretch is beyond the limit, and its ends are rows. Nothing but the rows that break a rule has to be kept
-for that, whatever the order.
+A *change* of a rule is a stretch of rows, in time order or as they are listed, of which many break the rule at the same
+side, each by about as much as the one before. Where it starts and ends is found by a walk over the rows (a cumulative
+sum of evidence): three steps up for each row that breaks the rule there, one step down for each that does not. It leads
+upwards where more than a quarter of the rows do. A stretch begins where the walk leaves its lowest point and ends at
+its highest; it is a change if that is as high as thirty rows in succession would lead, and it is over where the walk
+falls by as much. Nothing but the rows that break a rule has to be kept for that, whatever the order.
 
 Columns are treated alike where rows are unusual for long but keep their rules: then it is a column that is far from its
 mean at the same side.
@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import ndtri
 
 from aspca.judging.judgement import Judgement
 from aspca.linalg.arrays import Floats, Ints
@@ -28,8 +29,13 @@ from aspca.linalg.arrays import Floats, Ints
 if TYPE_CHECKING:
     from aspca.judging.model import Model
 
-# What is shorter is a burst: so many rows, and the root of all, so that the more there is to search, the more it takes.
+# A burst of fewer rows is no change: so many, and the root of all, so that the more there is to search, the more it
+# takes. Rows that follow each other as an AR(1) process of 0.9 stay below it.
 _SHORTEST = 30
+# Rows at the end that break nothing are still of a change if it has so many in a row with at least this chance.
+_BY_CHANCE = 1e-3
+# The walk's step for a row that breaks the rule: it is one step down for any other.
+_UP = 3
 # A column is far off its mean from so many deviations on.
 _FAR = 3.0
 # Amounts are alike if they differ by no more than so many times the rule's own spread, or this share of their median.
@@ -49,7 +55,7 @@ class Stretch:
     start, stop : int
         Half-open, in time order.
     n_off : int
-        How many of its rows are beyond the limit, more than half.
+        How many of its rows are beyond the limit, more than a quarter.
     median : float
         Of all its rows, signed, in spreads.
     at_first, at_last : float
@@ -179,11 +185,14 @@ def changed_stretches(crossings: Crossings, course: Course) -> list[Stretch]:
         for side in (1.0, -1.0):
             mine = off * side > 0.0
             at, sizes = ranks[mine], off[mine] * side
-            for start, stop in stretches(at, shortest):
+            for start, stop in stretches(at, _UP * shortest):
                 here = sizes[np.searchsorted(at, start) : np.searchsorted(at, stop)]
-                if stop - start >= shortest and _alike(here, median := _median(here, stop - start)):
+                if _alike(here, median := _median(here, stop - start)):
                     quarter = ceil(here.size / 4)
                     ends = [side * float(np.median(part)) for part in (here[:quarter], here[-quarter:])]
+                    # Whether the last rows keep the rule by chance.
+                    if (1.0 - here.size / (stop - start)) ** (course.n - stop) > _BY_CHANCE:
+                        stop = course.n
                     found.append(Stretch(number, start, stop, here.size, side * median, *ends))
     return sorted(found, key=lambda one: (one.start, -one.stop, one.number))
 
@@ -193,8 +202,8 @@ def shortest_change(n: int) -> int:
     return max(_SHORTEST, ceil(sqrt(n)))
 
 
-def stretches(at: Ints, drop: int) -> list[tuple[int, int]]:
-    """Where most rows are among those `at` (ascending): half-open, each ends before the walk falls by `drop`."""
+def stretches(at: Ints, high: int) -> list[tuple[int, int]]:
+    """Where many rows are among those `at` (ascending), half-open: the walk rises by `high`, before it falls by it."""
     if not at.size:
         return []
     # Neighbours are one step of the walk: a change of a million rows has few of them.
@@ -205,20 +214,27 @@ def stretches(at: Ints, drop: int) -> list[tuple[int, int]]:
     height = highest = 0
     for first, last in zip(firsts, lasts, strict=True):
         height -= first - walked
-        if height <= 0 or highest - height >= drop:
-            if highest:
-                found.append((start, stop))
+        if height <= 0 or highest - height >= high:
+            found.append((start, stop, highest))
             start, height, highest = first, 0, 0
         walked = last + 1
-        height += walked - first
+        height += _UP * (walked - first)
         if height > highest:
             stop, highest = walked, height
-    return [*found, (start, stop)]
+    return [(a, b) for a, b, reached in [*found, (start, stop, highest)] if reached >= high]
 
 
 def _median(sizes: Floats, n: int) -> float:
-    """Of n rows of which more than half are beyond the limit, by these sizes: so the upper half of them is known."""
-    return float(np.sort(sizes)[-(n // 2) - 1])
+    """Of n rows, of which those beyond the limit are of these sizes.
+
+    Where these are less than half, it is read off the Gaussian law through the least of them and their own median.
+    """
+    ascending = np.sort(sizes)
+    if 2 * sizes.size > n:
+        return float(ascending[-(n // 2) - 1])
+    least, middle = ndtri([1.0 - sizes.size / n, 1.0 - 0.5 * sizes.size / n]).tolist()
+    slope = (float(np.median(ascending)) - float(ascending[0])) / (middle - least)
+    return float(ascending[0] - slope * least)
 
 
 def _alike(sizes: Floats, median: float) -> bool:

@@ -112,7 +112,7 @@ def incidents_of(
 
 def _covered(ranks: Ints, event: Sequence[Change]) -> Bools:
     """Which rows lie within any of the changes."""
-    return np.any([(ranks >= change.start) & (ranks < change.stop) for change in event], axis=0)
+    return np.asarray(np.any([(ranks >= change.start) & (ranks < change.stop) for change in event], axis=0))
 
 
 def _change_incident(

@@ -123,11 +123,11 @@ class Levels:
     centres: Floats
     scales: Floats
 
-    def beyond(self, ranks: Ints, values: Floats, judgement: Judgement) -> Bools:
-        """Which rows (n, p) are anomalies, and by more than the change that they lie in (n,)."""
-        found = np.asarray(judgement.anomalies).copy()
+    def judge(self, ranks: Ints, values: Floats, judgement: Judgement) -> tuple[Bools, Floats]:
+        """Which rows (n, p) are anomalies, and by more than the change that they lie in; and their scores off it."""
+        beyond, scores = np.asarray(judgement.anomalies).copy(), judgement.scores.copy()
         pieces = self.pieces.of_ranks(ranks)
-        rows = np.flatnonzero(found & (pieces >= 0))
+        rows = np.flatnonzero(beyond & (pieces >= 0))
         if rows.size:
             model, m, pieces = self.model, len(self.model.table), pieces[rows]
             measured = _measured(model, values[rows], judgement.take(rows))
@@ -137,8 +137,9 @@ class Levels:
             weighted = row_products(np.nan_to_num(deviations), model.metric.weights)
             outside = model.metric.outside_parts(np.square(beside).sum(axis=1))
             split = model.metric.kind in READABLE and model.metric.floor == 0.0
-            found[rows] = judged(deviations, weighted, outside, model.alarms, split=split).anomalies
-        return found
+            anew = judged(deviations, weighted, outside, model.alarms, split=split)
+            beyond[rows], scores[rows] = anew.anomalies, anew.scores
+        return beyond, scores
 
 
 def told_apart(model: Model, changes: Sequence[Change], course: Course, values: Floats, judgement: Judgement) -> Bools:
@@ -146,7 +147,7 @@ def told_apart(model: Model, changes: Sequence[Change], course: Course, values: 
     ranks = course.ranks(np.arange(course.n))
     gathered = LevelsInParts(model, Pieces.of(changes, course.n))
     gathered.add(ranks, values, judgement)
-    return gathered.levels().beyond(ranks, values, judgement)
+    return gathered.levels().judge(ranks, values, judgement)[0]
 
 
 def _measured(model: Model, values: Floats, judgement: Judgement) -> Floats:
