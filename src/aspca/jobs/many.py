@@ -55,7 +55,8 @@ def remark_on_many(
     )
     rows = "rows" if everyone[0].evaluation is None else "normal rows"
     times = flagged / max(expected, 1.0)
-    return (f"{flagged:,} of {n:,} {rows} are flagged, {times:.2g} times what {asked} lets expect: {reason}",)
+    told = f"{times:,.0f}" if times >= 10.0 else f"{times:.2g}"
+    return (f"{flagged:,} of {n:,} {rows} are flagged, {told} times what {asked} lets expect: {reason}",)
 
 
 def _not_known(outcome: Outcome) -> tuple[int, int]:

@@ -13,7 +13,7 @@ mean at the same side.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from math import ceil, sqrt
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 _SHORTEST = 30
 # Rows at the end that break nothing are still of a change if it has so many in a row with at least this chance.
 _BY_CHANCE = 1e-3
+# A rule that this share of the rows breaks outside of its changes did not hold before.
+_STRAY = 0.1
 # The walk's step for a row that breaks the rule: it is one step down for any other.
 _UP = 3
 # A column is far off its mean from so many deviations on.
@@ -154,6 +156,12 @@ class Crossings:
                 (rows + self.n, numbers.astype(np.int32), np.clip(off, -largest, largest).astype(np.float32))
             )
 
+    def limit(self, number: int) -> float:
+        """Beyond how many spreads, or deviations, a row is off a rule or a column's mean."""
+        if number >= len(self._model.table):
+            return _FAR
+        return sqrt(float(self._model.alarms.the_rules()[number])) / float(units_of(self._model)[number])
+
     def by_number(self, course: Course) -> list[tuple[int, Ints, Floats]]:
         """For each rule or column that is ever off, the rows in time order, and how far off each is, in spreads."""
         if not self._parts:
@@ -179,22 +187,30 @@ def units_of(model: Model) -> Floats:
 
 def changed_stretches(crossings: Crossings, course: Course) -> list[Stretch]:
     """The changes among rows, in the order in which they begin."""
-    shortest = shortest_change(course.n)
     found = []
     for number, ranks, off in crossings.by_number(course):
-        for side in (1.0, -1.0):
-            mine = off * side > 0.0
-            at, sizes = ranks[mine], off[mine] * side
-            for start, stop in stretches(at, _UP * shortest):
-                here = sizes[np.searchsorted(at, start) : np.searchsorted(at, stop)]
-                if _alike(here, median := _median(here, stop - start)):
-                    quarter = ceil(here.size / 4)
-                    ends = [side * float(np.median(part)) for part in (here[:quarter], here[-quarter:])]
-                    # Whether the last rows keep the rule by chance.
-                    if (1.0 - here.size / (stop - start)) ** (course.n - stop) > _BY_CHANCE:
-                        stop = course.n
-                    found.append(Stretch(number, start, stop, here.size, side * median, *ends))
+        mine = [one for side in (1.0, -1.0) for one in _of_one_side(number, ranks, off, side, crossings, course)]
+        # What is off for much of the rest is no rule of these rows.
+        if off.size - sum(stretch.n_off for stretch in mine) <= _STRAY * course.n:
+            found += mine
     return sorted(found, key=lambda one: (one.start, -one.stop, one.number))
+
+
+def _of_one_side(
+    number: int, ranks: Ints, off: Floats, side: float, crossings: Crossings, course: Course
+) -> Iterator[Stretch]:
+    mine = off * side > 0.0
+    at, sizes = ranks[mine], off[mine] * side
+    for start, stop in stretches(at, _UP * shortest_change(course.n)):
+        here = sizes[np.searchsorted(at, start) : np.searchsorted(at, stop)]
+        median = _median(here, stop - start, crossings.limit(number))
+        if median is None:
+            continue
+        # The last rows of all may keep the rule by chance.
+        by_chance = (1.0 - here.size / (stop - start)) ** (course.n - stop)
+        quarter = ceil(here.size / 4)
+        ends = [side * float(np.median(part)) for part in (here[:quarter], here[-quarter:])]
+        yield Stretch(number, start, course.n if by_chance > _BY_CHANCE else stop, here.size, side * median, *ends)
 
 
 def shortest_change(n: int) -> int:
@@ -224,23 +240,21 @@ def stretches(at: Ints, high: int) -> list[tuple[int, int]]:
     return [(a, b) for a, b, reached in [*found, (start, stop, highest)] if reached >= high]
 
 
-def _median(sizes: Floats, n: int) -> float:
-    """Of n rows, of which those beyond the limit are of these sizes.
+def _median(sizes: Floats, n: int, limit: float) -> float | None:
+    """Of n rows, of which those beyond the limit are of these sizes; None: they are not alike.
 
-    Where these are less than half, it is read off the Gaussian law through the least of them and their own median.
+    Where these are less than half, it is read off the Gaussian law through the limit and their own median: a bulk of
+    rows that straddles the limit, and not a few that are far beyond it.
     """
     ascending = np.sort(sizes)
+    scatter = float(np.median(np.abs(np.diff(sizes)))) / _BETWEEN_TWO
     if 2 * sizes.size > n:
-        return float(ascending[-(n // 2) - 1])
-    least, middle = ndtri([1.0 - sizes.size / n, 1.0 - 0.5 * sizes.size / n]).tolist()
-    slope = (float(np.median(ascending)) - float(ascending[0])) / (middle - least)
-    return float(ascending[0] - slope * least)
-
-
-def _alike(sizes: Floats, median: float) -> bool:
-    """Whether amounts that follow each other are alike: one that grows slowly is, a burst of gross errors is not."""
-    typical = float(np.median(np.abs(np.diff(sizes)))) / _BETWEEN_TWO
-    return typical <= _tolerance(median)
+        median = float(ascending[-(n // 2) - 1])
+    else:
+        least, middle = ndtri([1.0 - sizes.size / n, 1.0 - 0.5 * sizes.size / n]).tolist()
+        slope = (float(np.median(ascending)) - limit) / (middle - least)
+        median, scatter = limit - slope * least, max(scatter, slope)
+    return median if scatter <= _tolerance(median) else None
 
 
 def _tolerance(median: float) -> float:
