@@ -17,11 +17,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from math import ceil, sqrt
+from statistics import NormalDist
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import ndtri
 
 from aspca.judging.judgement import Judgement
 from aspca.linalg.arrays import Floats, Ints
@@ -251,7 +251,7 @@ def _median(sizes: Floats, n: int, limit: float) -> float | None:
     if 2 * sizes.size > n:
         median = float(ascending[-(n // 2) - 1])
     else:
-        least, middle = ndtri([1.0 - sizes.size / n, 1.0 - 0.5 * sizes.size / n]).tolist()
+        least, middle = (NormalDist().inv_cdf(1.0 - share * sizes.size / n) for share in (1.0, 0.5))
         slope = (float(np.median(ascending)) - limit) / (middle - least)
         median, scatter = limit - slope * least, max(scatter, slope)
     return median if scatter <= _tolerance(median) else None

@@ -85,14 +85,16 @@ def test_means_that_moved() -> None:
 
 
 def test_several_kinds_and_tails() -> None:
-    values = drawn(3000, 7, "t3")
-    (remark,) = said(values, robust="off")
+    """A Gaussian limit, and rows that are not."""
+    values, gaussian = drawn(3000, 7, "t3"), {"limit": "pearson", "rule_limit": "pearson", "robust": "off"}
+    (remark,) = said(values, **gaussian)
     assert remark.endswith("--limit pot.")
-    (remark,) = said(values, kinds=True, robust="off")
+    (remark,) = said(values, kinds=True, **gaussian)
     assert "Rules for each of the 3 values of [some kind]: --by 'some kind'." in remark
     # Said once, and not again where it was done.
-    (remark,) = said(values, kinds=True, by="some kind", robust="off")
+    (remark,) = said(values, kinds=True, by="some kind", **gaussian)
     assert "--by" not in remark
+    # What the remark advises helps.
     assert said(values, limit="pot", rule_limit="pot", robust="off") == []
 
 

@@ -37,7 +37,7 @@ def drawn(n: int, seed: int, law: str = "gauss") -> np.ndarray:
 
 @pytest.fixture(scope="module")
 def model() -> ASPCA:
-    fitted = ASPCA(scaling="standard").fit(drawn(3000, 0))
+    fitted = ASPCA(scaling="standard", limit="pearson", rule_limit="pearson").fit(drawn(3000, 0))
     assert len(fitted.rules_) == 2
     return fitted
 
