@@ -190,7 +190,8 @@ def _moved(rule: Rule, deviation: float) -> str:
         return ""
     names_of: dict[str, list[str]] = {}
     for k in shown.tolist():
-        move = deviation / float(rule.coefficients[k])
+        # By the numbers that the reader sees.
+        move = deviation * rule.equation.unit / float(rule.equation.coefficients[k])
         words = f"{short_number(abs(move), abs(move))} {'higher' if move > 0.0 else 'lower'}"
         names_of.setdefault(words, []).append(rule.origins[k].text)
     told = [f"{' or '.join(names)} were {words}" for words, names in names_of.items()]

@@ -95,7 +95,7 @@ def test_several_kinds_and_tails() -> None:
     (remark,) = said(values, kinds=True, by="some kind", **gaussian)
     assert "--by" not in remark
     # What the remark advises helps.
-    assert said(values, limit="pot", rule_limit="pot", robust="off") == []
+    assert said(values, limit="pot", rule_limit="pearson", robust="off") == []
 
 
 def test_a_number_promises_nothing() -> None:
