@@ -61,9 +61,10 @@ def run(
 ) -> int:
     """Learn the rules of FILE and show the rows that break them.
 
-    Writes FILE.aspca/ with scores.csv, explanations.csv, model.json and, with
-    --time, incidents.csv; the folder is replaced as a whole. --csv prints what
-    explanations.csv holds. With --by it has a folder for each category.
+    Writes FILE.aspca/ with scores.csv, explanations.csv, model.json, with --time
+    incidents.csv, and changes.csv if rules changed for long; the folder is
+    replaced as a whole. --csv prints what explanations.csv holds. With --by it
+    has a folder for each category.
 
     Example:  aspca detect metrics.csv --id host --ignore comment
     """

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from aspca.jobs.comparison import Comparison, Pair
     from aspca.jobs.findings import Finding
     from aspca.jobs.result import Detection, Outcome
+    from aspca.judging.change_text import Change
     from aspca.judging.incidents import Incident
     from aspca.judging.model import Model
     from aspca.rules.rule import Rule
@@ -71,6 +72,8 @@ def _outcome(outcome: Outcome, detection: Detection) -> dict[str, Any]:
         "n_learned": rules["n_rows"],
         "n_anomalies": outcome.n_anomalies,
         "n_partly": outcome.n_partly,
+        "n_beyond": outcome.n_beyond,
+        "changes": [_change(change, number) for number, event in enumerate(outcome.events) for change in event],
         "anomalies": [finding_document(finding) for finding in outcome.findings],
         "evaluation": None
         if evaluation is None
@@ -102,10 +105,22 @@ def _pair(pair: Pair) -> dict[str, Any]:
     }
 
 
+def _change(change: Change, number: int) -> dict[str, Any]:
+    """`number` is the same for what changed at once."""
+    return {
+        "change": number,
+        **asdict(change),
+        "since": str(change.since),
+        "until": str(change.until),
+        "n_rows": change.n_rows,
+    }
+
+
 def _incident(incident: Incident) -> dict[str, Any]:
     return {
         "first": str(incident.first),
         "last": str(incident.last),
+        "kind": incident.kind,
         "rows": int(incident.rows.size),
         "shares": incident.shares.tolist(),
         "text": incident.text,

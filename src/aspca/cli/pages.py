@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from aspca.jobs.findings import Break, Finding, StandsOut
     from aspca.jobs.labels import Evaluation
     from aspca.jobs.result import Detection, Outcome
+    from aspca.judging.change_text import Change
     from aspca.judging.incidents import Incident
     from aspca.judging.model import Model
     from aspca.rules.rule import Rule
@@ -38,6 +39,8 @@ _RULES, _FEW = 25, 10
 _NAME = 20
 # Of the rules that a row breaks, those below this share of the score are left to the files.
 _TELLING = 0.1
+# Of changes, the longest, and so many rules that changed at once.
+_EVENTS, _CHANGES = 10, 3
 # Where there is room, what the columns most to blame would have to be, either of so many.
 _COLUMNS_TOLD = 2
 
@@ -119,18 +122,37 @@ def show_findings(console: Console, outcome: Outcome, more: str) -> None:
     `more` says where the others are.
     """
     console.print(outcome.headline)
-    findings = outcome.findings
+    show_changes(console, outcome.events)
+    findings = outcome.apart
+    if outcome.changes and findings:
+        console.print(outcome.headline_beyond)
     breaking = [finding for finding in findings if finding.breaks_a_rule]
     keeping = [finding for finding in findings if not finding.breaks_a_rule]
     if breaking:
         _show_breaks(console, breaking)
     if keeping:
-        many = "All" if len(keeping) == outcome.n_anomalies else f"{len(keeping)}"
+        many = "All" if len(keeping) == outcome.n_beyond else f"{len(keeping)}"
         verb = ("keeps its rules, but is", "keep their rules, but are")[len(keeping) > 1]
-        console.print(f"{many} of them {verb} unusual" if outcome.n_anomalies > 1 else f"It {verb} unusual")
+        console.print(f"{many} of them {verb} unusual" if outcome.n_beyond > 1 else f"It {verb} unusual")
         _show_unusual(console, keeping)
-    if outcome.n_anomalies > len(findings) and more:
-        console.print(f"  ... and {outcome.n_anomalies - len(findings):,} more{more}.")
+    if outcome.n_beyond > len(findings) and more:
+        console.print(f"  ... and {outcome.n_beyond - len(findings):,} more{more}.")
+
+
+def show_changes(console: Console, events: Sequence[Sequence[Change]]) -> None:
+    """What changed for long, in time order, a line for each rule; of many events the longest."""
+    if not events:
+        return
+    longest = sorted(events, key=lambda event: -event[0].n_rows)[:_EVENTS]
+    table = grid(("rule", "right"), ("what changed", "left"))
+    for event in (event for event in events if event in longest):
+        for change in event[:_CHANGES]:
+            table.add_row("" if change.rule is None else str(change.rule), text(change.text))
+        if len(event) > _CHANGES:
+            table.add_row("", f"... and {len(event) - _CHANGES} more at once.")
+    console.print(table)
+    if len(events) > len(longest):
+        console.print(f"  ... and {len(events) - len(longest):,} shorter changes.")
 
 
 def _titles(findings: Sequence[Finding], wide: bool) -> list[tuple[str, str]]:
@@ -240,6 +262,7 @@ def show_incidents(console: Console, incidents: Sequence[Incident], model: Model
         rule, words, share = main_cause(incident, model)
         number = "" if rule is None else rule
         span = [value_text(time) if isinstance(time, float) else time for time in (incident.first, incident.last)]
+        words = f"change: {words}" if incident.changes else words
         rows.append([*span, incident.rows.size, number, words, f"{100 * share:.0f} %"])
     show_cut(console, [*titles, ("share", "right")], rows, 4)
 

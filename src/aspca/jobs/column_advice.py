@@ -39,7 +39,7 @@ def refuse_odd(table: TableSource, odd: Sequence[Column]) -> None:
     dates = [column for column in odd if column.kind == "date"]
     texts = [column for column in odd if column.kind != "date"]
     found = examined(table, [column.name for column in texts])
-    advice = [f"--date {_word(column.name)} (or --ignore it)" for column in dates]
+    advice = [f"--date {word_of(column.name)} (or --ignore it)" for column in dates]
     advice += [_advice(text) for text in found]
     held = " and ".join(
         f"{columns_text([column.name for column in columns])} {'holds' if len(columns) == 1 else 'hold'} {kind}"
@@ -63,7 +63,7 @@ def _why(columns: Sequence[Column], texts: Sequence[TextColumn]) -> str:
 
 
 def _advice(text: TextColumn) -> str:
-    name = _word(text.name)
+    name = word_of(text.name)
     if text.decimal_comma:
         return f"--decimal , ({text.name!r} looks like numbers)"
     if text.mostly_numbers:
@@ -85,7 +85,7 @@ def _listed(names: Sequence[str]) -> str:
     return f"{shown} and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else shown
 
 
-def _word(name: str) -> str:
+def word_of(name: str) -> str:
     """A name as one word of a command line."""
     return name if re.fullmatch(r"[\w.%+,-]+", name) and not name.startswith("-") else repr(name)
 

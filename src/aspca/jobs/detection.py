@@ -15,11 +15,13 @@ import numpy as np
 from aspca.engines.errors import SourceError
 from aspca.files.model_file import write_model
 from aspca.jobs.column_advice import refuse_absent
+from aspca.jobs.drift import Shifts, drift_of
 from aspca.jobs.errors import JobError
 from aspca.jobs.findings import findings_of
 from aspca.jobs.fitting import fit_table
 from aspca.jobs.labels import Evaluation, evaluated, truth_of
-from aspca.jobs.output_files import folder_files, write_categories, write_incidents
+from aspca.jobs.many import remark_on_many
+from aspca.jobs.output_files import folder_files, write_categories, write_changes, write_incidents
 from aspca.jobs.preparing import plan_of, refuse_other_columns
 from aspca.jobs.progress import Silent, Watcher
 from aspca.jobs.remarks import remarks_on
@@ -27,7 +29,8 @@ from aspca.jobs.requests import OPTIONS, Request, in_python, request_of
 from aspca.jobs.result import Detection, Outcome
 from aspca.jobs.roles import Roles, roles_of
 from aspca.jobs.tables import MemoryTable, TableSource, cells_beside, opened, tables_by_category
-from aspca.jobs.verdicts import JudgedRows, Timeline, joined, judged_rows
+from aspca.jobs.verdicts import Timeline, Worst, judged_rows
+from aspca.judging.changes import Crossings
 from aspca.judging.model import Model
 from aspca.linalg.arrays import Bools, Floats
 from aspca.outputs.errors import OutputError
@@ -195,7 +198,9 @@ def detected(request: Request, watcher: Watcher) -> Detection:
         else:
             outcomes.update(_by_category(learning, by, folder))
     library = learning.table.library if isinstance(learning.table, MemoryTable) else "pandas"
-    remarks = (*learning.remarks, *remarks_on(outcomes))
+    elsewhere = learning.source is not learning.table
+    too_many = remark_on_many(outcomes, learning.table, request.columns.ignore, elsewhere=elsewhere)
+    remarks = (*learning.remarks, *remarks_on(outcomes), *too_many)
     return Detection(learning.table.description, by, outcomes, remarks, place, library)
 
 
@@ -231,9 +236,9 @@ def _by_category(learning: Learning, column: str, folder: Path | None) -> dict[s
 def judge_table(
     model: Model, table: TableSource, learning: Learning, folder: Path | None, category: str | None = None
 ) -> Outcome:
-    """Judge all rows of a table, and write scores, explanations, model.json and, with times, incidents.csv."""
+    """Judge all rows of a table; write scores, explanations, model.json, changes if any, and, with times, incidents."""
     roles, output = learning.roles, learning.request.output
-    worst = _Worst(output.top)
+    worst, crossings, shifts = Worst(output.top), Crossings(model), Shifts(model)
     timeline = None if roles.time is None else Timeline(table, roles.time)
     # Kept only where labels are to be compared with them: else no memory grows with the rows.
     kept: list[tuple[Floats, Bools]] = []
@@ -246,7 +251,9 @@ def judge_table(
             # Rows are written while the next ones are judged; each file has one writer.
             _wait_for(written)
             written = [pool.submit(write, judged) for write in writers]
-            worst.add(judged)
+            worst.add(judged.take(judged.flagged), judged.scores[judged.flagged])
+            crossings.add(judged.judgement, judged.values)
+            shifts.add(judged.values)
             if timeline is not None:
                 timeline.add(judged)
             if roles.label is not None:
@@ -257,23 +264,30 @@ def judge_table(
         _wait_for(written)
     if not n_rows:
         raise JobError(f"{table.description} has no rows to judge.")
+    when = None if timeline is None else timeline.when
+    drift = drift_of(model, table, roles.name, crossings, when, output.top, learning.watcher)
+    if folder is not None and drift.changes:
+        write_changes(folder / "changes.csv", drift.changes, timed=timeline is not None)
     incidents = None
     if timeline is not None:
-        incidents, rows = timeline.incidents(model, output.patience)
+        incidents, rows = timeline.incidents(model, output.patience, drift.course, drift.changes, drift.beyond)
         if folder is not None:
             write_incidents(folder / "incidents.csv", model, incidents, rows)
     if folder is not None:
         write_model(model, folder / "model.json", naming="table", private=output.private)
-    shown = worst.rows(model)
+    shown, beyond = drift.told_first(worst.rows(model), output.top)
     return Outcome(
         model=model,
         n_rows=n_rows,
         n_anomalies=n_anomalies,
         n_partly=n_partly,
-        findings=findings_of(model, shown, category),
+        n_beyond=n_anomalies if drift.beyond is None else int(drift.beyond.size),
+        changes=drift.changes,
+        findings=findings_of(model, shown, beyond, category),
         explanation=shown.explained(model, named=True),
         evaluation=None if roles.label is None else _evaluation(table, roles.label, kept),
         incidents=incidents,
+        shifts=shifts.in_deviations,
     )
 
 
@@ -287,23 +301,3 @@ def _evaluation(table: TableSource, label: str, kept: Sequence[tuple[Floats, Boo
     truth, meaning = truth_of(cells_beside(table, label), label)
     scores, anomalies = (np.concatenate(arrays) for arrays in zip(*kept, strict=True))
     return evaluated(truth, scores, anomalies, meaning)
-
-
-class _Worst:
-    """The anomalies of highest score so far, and no others."""
-
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self._kept: JudgedRows | None = None
-
-    def add(self, judged: JudgedRows) -> None:
-        flagged = judged.take(judged.flagged)
-        together = flagged if self._kept is None else joined([self._kept, flagged])
-        # The stable order keeps the first of equals.
-        self._kept = together.take(np.argsort(-together.scores, kind="stable")[: self._most])
-
-    def rows(self, model: Model) -> JudgedRows:
-        if self._kept is None:
-            nothing = np.empty((0, len(model.names)))
-            return JudgedRows(np.empty(0, dtype=np.intp), nothing, model.judge(nothing), None)
-        return self._kept

@@ -11,6 +11,7 @@ from aspca.judging.explanation import Explanation
 from aspca.judging.model import Model
 from aspca.judging.proposals import Value
 from aspca.judging.row_text import standing_out
+from aspca.linalg.arrays import Bools
 from aspca.rules.sentence import shown_terms
 
 # Of the rules that a row breaks, those that matter most to its score; of columns that stand out, as many.
@@ -93,6 +94,8 @@ class Finding:
         The columns that stand out, where a good part of the score lies outside the rules.
     text : str
         All of it in a few sentences.
+    beyond : bool
+        False if it is nothing but a row of a change: see `Outcome.changes`.
     """
 
     row: int
@@ -104,21 +107,22 @@ class Finding:
     outside: float
     unusual: tuple[StandsOut, ...]
     text: str
+    beyond: bool = True
 
     @property
     def breaks_a_rule(self) -> bool:
         return any(each.broken for each in self.breaks)
 
 
-def findings_of(model: Model, judged: JudgedRows, category: str | None = None) -> tuple[Finding, ...]:
-    """One finding for each of some judged rows, in their order."""
+def findings_of(model: Model, judged: JudgedRows, beyond: Bools, category: str | None = None) -> tuple[Finding, ...]:
+    """One finding for each of some judged rows, in their order; `beyond` (n,) says which are more than a change."""
     if not len(judged):
         return ()
     why = judged.explained(model, named=True)
-    return tuple(_finding(why, judged, i, category) for i in range(len(judged)))
+    return tuple(_finding(why, judged, i, bool(beyond[i]), category) for i in range(len(judged)))
 
 
-def _finding(why: Explanation, judged: JudgedRows, i: int, category: str | None) -> Finding:
+def _finding(why: Explanation, judged: JudgedRows, i: int, beyond: bool, category: str | None) -> Finding:
     order = np.argsort(-why.rule_contributions[i], kind="stable").tolist()
     score, limit = float(why.scores[i]), why.threshold
     outside = float(why.outside[i]) / score if score > 0.0 else 0.0
@@ -136,6 +140,7 @@ def _finding(why: Explanation, judged: JudgedRows, i: int, category: str | None)
         outside=outside,
         unusual=_unusual(why, i) if mostly_outside else (),
         text=why.text(i),
+        beyond=beyond,
     )
 
 

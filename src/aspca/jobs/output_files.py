@@ -1,4 +1,4 @@
-"""The files that a job writes, part by part: scores (CSV, JSON lines, Parquet), explanations, incidents, categories."""
+"""The files that a job writes: scores (CSV, JSON lines, Parquet), explanations, changes, incidents, categories."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from aspca.jobs.errors import RequestError
 from aspca.jobs.progress import Watcher
 from aspca.jobs.tables import TableSource
 from aspca.jobs.verdicts import JudgedRows, judged_rows
+from aspca.judging.change_text import Change, events_of
 from aspca.judging.incidents import Incident
 from aspca.judging.model import Model
 from aspca.linalg.arrays import Floats, Ints
@@ -202,17 +203,43 @@ def _explanations(path: Path, model: Model, name: str | None) -> Iterator[RowWri
 def write_incidents(path: Path, model: Model, incidents: Sequence[Incident], rows: Ints) -> None:
     """incidents.csv; `rows` are what positions of incidents stand for. No rule is named where most lies outside."""
     with _new_text(path) as stream:
-        writer = CsvWriter(stream, ["first", "last", "rows", "peak", "rule", "text", "share", "explanation"])
+        writer = CsvWriter(stream, ["first", "last", "kind", "rows", "peak", "rule", "text", "share", "explanation"])
         causes = [main_cause(incident, model) for incident in incidents]
         writer.columns(
             [_moment(incident.first) for incident in incidents],
             [_moment(incident.last) for incident in incidents],
+            [incident.kind for incident in incidents],
             [int(incident.rows.size) for incident in incidents],
             [int(rows[incident.peak]) for incident in incidents],
             [rule for rule, _, _ in causes],
             [text for _, text, _ in causes],
             [share for _, _, share in causes],
             [incident.text for incident in incidents],
+        )
+
+
+def write_changes(path: Path, changes: Sequence[Change], *, timed: bool) -> None:
+    """changes.csv: a line for each rule or column that changed; what changed at once has one number.
+
+    Rows `first` to `last` in time order, `since` and `until` their times if there are any; `rows` of which `off` are
+    beyond the rule's limit.
+    """
+    header = ["change", "first", "last", "since", "until", "to_end", "rows", "off", "rule", "column", "text"]
+    header += ["size", "at_first", "at_last", "spreads", "explanation"]
+    told = [(number, change) for number, event in enumerate(events_of(changes)) for change in event]
+    with _new_text(path) as stream, CsvWriter(stream, header) as writer:
+        writer.columns(
+            [number for number, _ in told],
+            *([getattr(change, end) for _, change in told] for end in ("first", "last")),
+            *([_moment(getattr(change, end)) if timed else None for _, change in told] for end in ("since", "until")),
+            [change.to_end for _, change in told],
+            [change.n_rows for _, change in told],
+            [change.n_off for _, change in told],
+            [change.rule for _, change in told],
+            [change.column for _, change in told],
+            [change.what for _, change in told],
+            *([getattr(change, each) for _, change in told] for each in ("size", "at_first", "at_last", "spreads")),
+            [change.text for _, change in told],
         )
 
 

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from aspca.jobs.findings import Finding
 from aspca.jobs.labels import Evaluation
+from aspca.judging.change_text import Change, event_text, events_of
 from aspca.judging.explanation import Explanation
 from aspca.judging.frames import frame
 from aspca.judging.incidents import Incident
 from aspca.judging.model import Model
+from aspca.linalg.arrays import Floats
 from aspca.rules.headings import told_apart
 from aspca.rules.rule import Rule
 
@@ -28,24 +31,34 @@ class Outcome:
     n_rows, n_anomalies : int
     n_partly : int
         Rows with gaps, that were judged by some of the rules only.
+    n_beyond : int
+        Anomalies that are more than rows of a change: outside of changes, or off the new level too.
+    changes : tuple of Change
+        Rules and columns that are off by like amounts for long, in time order, or as rows are listed.
     findings : tuple of Finding
-        The anomalies of highest score, worst first.
+        The anomalies of highest score, worst first. Where something changed, first those beyond changes, by how far
+        they are off the level of the rows around them, and then, where there is room, rows of changes.
     explanation : Explanation
         Of the same rows, in the same order: every array behind the findings.
     evaluation : Evaluation or None
         How verdicts and labels agree, where labels were given.
     incidents : tuple of Incident, or None
-        Runs of anomalies, where times were given.
+        Changes, and runs of other anomalies, where times were given.
+    shifts : ndarray of shape (p,)
+        Means of the features in the rows judged, off those of the rows learned from, in deviations.
     """
 
     model: Model
     n_rows: int
     n_anomalies: int
     n_partly: int
+    n_beyond: int
+    changes: tuple[Change, ...]
     findings: tuple[Finding, ...]
     explanation: Explanation
     evaluation: Evaluation | None
     incidents: tuple[Incident, ...] | None
+    shifts: Floats
 
     @property
     def rules(self) -> tuple[Rule, ...]:
@@ -63,16 +76,40 @@ class Outcome:
         what = f"score above {self.limit:.3g}{_lifted(self.model)}"
         if not self.n_anomalies:
             return f"No anomalies (no {what})"
-        worst = f", the worst {len(self.findings):,}" if 0 < len(self.findings) < self.n_anomalies else ""
-        return f"{self.n_anomalies:,} anomal{'y' if self.n_anomalies == 1 else 'ies'} ({what}){worst}"
+        many = f"{self.n_anomalies:,} anomal{'y' if self.n_anomalies == 1 else 'ies'}"
+        if not self.changes:
+            return f"{many} ({what}){self._worst}"
+        events = f"{len(self.events):,} change{'s' * (len(self.events) != 1)}"
+        return f"{many}: {self.n_anomalies - self.n_beyond:,} rows of {events}, {self.n_beyond:,} beyond ({what})"
+
+    @property
+    def headline_beyond(self) -> str:
+        """What the findings are, where something changed."""
+        return f"Beyond {'the change' if len(self.events) == 1 else 'the changes'}{self._worst}"
+
+    @property
+    def _worst(self) -> str:
+        return f", the worst {len(self.apart):,}" if 0 < len(self.apart) < self.n_beyond else ""
+
+    @property
+    def apart(self) -> tuple[Finding, ...]:
+        """The findings that are not told by a change."""
+        return tuple(finding for finding in self.findings if finding.beyond)
+
+    @cached_property
+    def events(self) -> tuple[tuple[Change, ...], ...]:
+        """Changes by what changed at once."""
+        return events_of(self.changes)
 
     @property
     def text(self) -> str:
-        """Rules, anomalies, incidents and evaluation, a sentence each."""
+        """Rules, anomalies, changes, incidents and evaluation, a sentence each."""
         lines = [f"{self.model.space.n_rows:,} rows learned from, {len(self.model.names):,} features"]
         for heading, numbers in told_apart(self.rules):
             lines += [heading, *(f"  {number}  {self.rules[number]}" for number in numbers)]
-        lines += [self.headline, *(f"  {finding.text}" for finding in self.findings)]
+        lines += [self.headline, *(f"  {event_text(event)}" for event in self.events)]
+        lines += [self.headline_beyond] if self.changes and self.apart else []
+        lines += [f"  {finding.text}" for finding in self.apart]
         if self.incidents:
             lines += [f"{len(self.incidents):,} incidents", *(f"  {incident.text}" for incident in self.incidents)]
         if self.evaluation is not None:
@@ -149,16 +186,24 @@ class Detection:
         return self._single("evaluation").evaluation
 
     @property
+    def changes(self) -> tuple[Change, ...]:
+        """Rules that are off by like amounts for long."""
+        return self._single("list of changes").changes
+
+    @property
     def incidents(self) -> tuple[Incident, ...] | None:
         return self._single("list of incidents").incidents
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """The worst anomalies, worst first: by score, or by multiples of their own limits where models are several."""
+        """The worst anomalies, worst first: by score, or by multiples of their own limits where models are several.
+
+        Those beyond changes come before rows of changes.
+        """
         if self.by is None:
             return self.outcomes[None].findings
         everything = [finding for outcome in self.outcomes.values() for finding in outcome.findings]
-        return tuple(sorted(everything, key=lambda finding: (-(finding.times or finding.score), finding.row)))
+        return tuple(sorted(everything, key=lambda one: (not one.beyond, -(one.times or one.score), one.row)))
 
     @property
     def text(self) -> str:

@@ -1,21 +1,25 @@
-"""Rows judged by a model, part by part, and each part once; and anomalies in time, gathered into incidents."""
+"""Rows judged by a model, part by part: the worst of them, and anomalies in time, gathered into incidents."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, fields
+from functools import cached_property
 from itertools import islice
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from aspca.jobs.errors import JobError, RequestError
 from aspca.jobs.preparing import refuse_values
 from aspca.jobs.progress import Watcher
 from aspca.jobs.tables import TableSource, cells_beside, column_of, prepared, row_numbers
+from aspca.judging.change_text import Change
+from aspca.judging.changes import Course
 from aspca.judging.explanation import Explanation
-from aspca.judging.incidents import Incident
+from aspca.judging.incidents import Incident, incidents_of
 from aspca.judging.judgement import Judgement
 from aspca.judging.model import Model
 from aspca.linalg.arrays import Bools, Floats, Ints
@@ -92,9 +96,11 @@ def joined(several: Sequence[JudgedRows]) -> JudgedRows:
     )
 
 
-def judged_rows(model: Model, table: TableSource, name: str | None, watcher: Watcher) -> Iterator[JudgedRows]:
+def judged_rows(
+    model: Model, table: TableSource, name: str | None, watcher: Watcher, stage: str = "Scoring"
+) -> Iterator[JudgedRows]:
     """The rows of a table judged by a model, in parts; `name` is the column that names rows, if any."""
-    watcher.stage("Scoring", table.count())
+    watcher.stage(stage, table.count())
     beside = None if name is None else cells_beside(table, name)
     with _threads(table.count(), len(model.names)):
         for batch in prepared(table, model.preparation).batches(model.names):
@@ -117,6 +123,30 @@ def _threads(n_rows: int, n_features: int) -> AbstractContextManager[None]:
     return blas_threads_for(n_features)
 
 
+class Worst:
+    """The anomalies that are furthest out so far, at most so many, and no others."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._kept: JudgedRows | None = None
+        self._keys = np.empty(0)
+
+    def add(self, flagged: JudgedRows, keys: Floats) -> None:
+        """More of them; `keys` (n,) say how far out each is."""
+        together = flagged if self._kept is None else joined([self._kept, flagged])
+        keys = np.concatenate([self._keys, keys])
+        # The stable order keeps the first of equals.
+        order = np.argsort(-keys, kind="stable")[: self._most]
+        self._kept, self._keys = together.take(order), keys[order]
+
+    def rows(self, model: Model) -> JudgedRows:
+        """The worst first."""
+        if self._kept is None:
+            nothing = np.empty((0, len(model.names)))
+            return JudgedRows(np.empty(0, dtype=np.intp), nothing, model.judge(nothing), None)
+        return self._kept
+
+
 class Timeline:
     """The times of all rows of a table, and the anomalies among them.
 
@@ -137,7 +167,8 @@ class Timeline:
         self._column = column
         self._moments = (moment for batch in table.batches([column]) for moment in batch.values[:, 0].tolist())
         self._times: list[Floats] = []
-        self._flagged: list[tuple[Floats, JudgedRows]] = []
+        self._flagged: list[tuple[Ints, JudgedRows]] = []
+        self._n = 0
 
     def add(self, judged: JudgedRows) -> None:
         """The next rows of the table."""
@@ -146,7 +177,8 @@ class Timeline:
             row = judged.rows[np.flatnonzero(~np.isfinite(times))[0]]
             raise JobError(f"--time: column {self._column!r} has no time in row {row}; every row needs one.")
         self._times.append(times)
-        self._flagged.append((times[judged.flagged], judged.take(judged.flagged)))
+        self._flagged.append((self._n + judged.flagged, judged.take(judged.flagged)))
+        self._n += len(judged)
 
     def usual_step(self) -> float:
         """The median step between rows that follow each other in time; 1 where there is none."""
@@ -154,17 +186,36 @@ class Timeline:
         steps = steps[steps > 0]
         return float(np.median(steps)) if steps.size else 1.0
 
-    def incidents(self, model: Model, patience: float | None) -> tuple[tuple[Incident, ...], Ints]:
-        """The anomalies gathered, and the rows of the table that an incident's positions stand for.
+    @cached_property
+    def when(self) -> npt.NDArray[np.generic]:
+        """The times of all rows (n,): dates to the second where none is finer, or numbers."""
+        times = np.concatenate(self._times) if self._times else np.empty(0)
+        if not self._dates:
+            return times
+        ticks = np.round(times * 1e6)
+        when = ticks.astype("datetime64[us]")
+        return when if (ticks % 1_000_000).any() else when.astype("datetime64[s]")
 
-        Those at most `patience` apart, or twice the usual step, are one incident.
+    def incidents(
+        self, model: Model, patience: float | None, course: Course, changes: Sequence[Change], beyond: Ints | None
+    ) -> tuple[tuple[Incident, ...], Ints]:
+        """Changes and runs of other anomalies, and the rows of the table that an incident's positions stand for.
+
+        Those at most `patience` apart, or twice the usual step, are one run.
+
+        Parameters
+        ----------
+        course : Course
+            Of all rows of the table, which `changes` speak of.
+        beyond : ndarray or None
+            Positions of the anomalies beyond them; None: all are.
         """
         if not self._flagged:
             return (), np.empty(0, dtype=np.intp)
-        times = np.concatenate([moments for moments, _ in self._flagged])
         flagged = joined([judged for _, judged in self._flagged])
-        when = np.round(times * 1e6).astype("datetime64[us]") if self._dates else times
-        if self._dates and not (np.round(times * 1e6) % 1_000_000).any():
-            when = when.astype("datetime64[s]")
+        positions = np.concatenate([positions for positions, _ in self._flagged])
         patience = _STEPS * self.usual_step() if patience is None else patience
-        return flagged.explained(model).incidents(when, patience), flagged.rows
+        apart = None if beyond is None else np.isin(positions, beyond)
+        mine = Course(len(flagged), self.when[positions])
+        why, ranks = flagged.explained(model), course.ranks(positions)
+        return incidents_of(why, mine, patience, changes, apart, ranks), flagged.rows

@@ -1,100 +1,81 @@
-"""Rules that are off by the same amount for long: since when, until when, by how much.
+"""Rules that are off by like amounts for long: since when, until when, by how much.
 
-A *change* of a rule is a stretch of rows, in time order or as they are listed, of which more than half break the rule
-at the same side, and by like amounts. Where it starts and ends is found by a walk over the rows: a step up for each row
-that breaks the rule there, a step down for each that does not. A stretch begins where the walk leaves its lowest point
-and ends at its highest, before it falls by as much as the shortest change is long: so the median of a stretch is beyond
-the limit, and its ends are rows. Nothing but the rows that break a rule has to be kept for that, whatever the order.
+A *change* of a rule is a stretch of rows, in time order or as they are listed, of which many break the rule at the same
+side, each by about as much as the one before. Where it starts and ends is found by a walk over the rows (a cumulative
+sum of evidence): three steps up for each row that breaks the rule there, one step down for each that does not. It leads
+upwards where more than a quarter of the rows do. A stretch begins where the walk leaves its lowest point and ends at
+its highest; it is a change if that is as high as thirty rows in succession would lead, and it is over where the walk
+falls by as much. Nothing but the rows that break a rule has to be kept for that, whatever the order.
 
 Columns are treated alike where rows are unusual for long but keep their rules: then it is a column that is far from its
-mean at the same side, by three deviations or more.
+mean at the same side.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from math import ceil, sqrt
+from statistics import NormalDist
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from aspca.harmless import name_text
 from aspca.judging.judgement import Judgement
 from aspca.linalg.arrays import Floats, Ints
-from aspca.rules.rule import Rule
-from aspca.rules.sentence import has_spread, short_number, shown_terms
 
 if TYPE_CHECKING:
     from aspca.judging.model import Model
 
-# What is shorter is a burst: so many rows, and the root of all, so that the more there is to search, the more it takes.
+# A burst of fewer rows is no change: so many, and the root of all, so that the more there is to search, the more it
+# takes. Rows that follow each other as an AR(1) process of 0.9 stay below it.
 _SHORTEST = 30
+# Rows at the end that break nothing are still of a change if it has so many in a row with at least this chance.
+_BY_CHANCE = 1e-3
+# A rule that this share of the rows breaks outside of its changes did not hold before.
+_STRAY = 0.1
+# The walk's step for a row that breaks the rule: it is one step down for any other.
+_UP = 3
 # A column is far off its mean from so many deviations on.
 _FAR = 3.0
-# Amounts are alike if they spread by no more than so many times the rule's own spread, or this share of the change.
+# Amounts are alike if they differ by no more than so many times the rule's own spread, or this share of their median.
 _ALIKE_SPREADS, _ALIKE_SHARE = 2.0, 0.5
-# Of a Gaussian, from its median to its upper quartile.
-_TO_QUARTILE = 0.6744897501960817
-# A sentence says what each column would have to have moved by, if there are no more than these.
-_COLUMNS_TOLD = 3
+# Of a Gaussian, the median difference of two draws in deviations.
+_BETWEEN_TWO = 0.9538725524
 
 
-@dataclass(frozen=True, eq=False)
-class Change:
-    """A rule, or a column that rules leave free, that is off by the same amount for long.
+@dataclass(frozen=True)
+class Stretch:
+    """Rows that are off a rule, or a column's mean, at the same side.
 
     Attributes
     ----------
-    rule : int or None
-        The rule's number, from 0; None for a change of a column.
-    column : str or None
-        The column; None for a change of a rule.
-    what : str
-        The rule's text, or the column's name.
+    number : int
+        The rule; columns are numbered from the last rule on.
     start, stop : int
-        Half-open, in time order or as rows are listed.
-    first, last : int
-        The first and the last row of it.
-    since, until : object
-        Their times, or the same numbers where no times were given.
-    to_end : bool
-        Whether it lasts to the last row.
+        Half-open, in time order.
     n_off : int
-        How many of its rows are beyond the rule's limit.
-    size : float
-        The median of what it is off by, in the numbers of the rule's text, signed like its `coefficients`; in the
-        column's own units.
-    spreads : float or None
-        The same in spreads of the rule, or deviations of the column; None for a rule that held exactly.
-    scatter : float
-        How much the rows of it spread around `size`, in its units: half of them lie within 0.67 of it.
-    text : str
-        All of it as a sentence.
+        How many of its rows are beyond the limit, more than a quarter.
+    median : float
+        Of all its rows, signed, in spreads.
+    at_first, at_last : float
+        Medians of the first and of the last quarter of those beyond the limit.
     """
 
-    rule: int | None
-    column: str | None
-    what: str
+    number: int
     start: int
     stop: int
-    first: int
-    last: int
-    since: object
-    until: object
-    to_end: bool
     n_off: int
-    size: float
-    spreads: float | None
-    scatter: float
-    text: str
+    median: float
+    at_first: float
+    at_last: float
 
     @property
-    def n_rows(self) -> int:
-        """How many rows it lasts."""
-        return self.stop - self.start
+    def steady(self) -> bool:
+        """Whether it is off by the same amount all along; if not, by more and more, or less and less."""
+        return abs(self.at_last - self.at_first) <= _tolerance(abs(self.median))
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,10 +137,7 @@ class Crossings:
         broken, anomalies = judgement.broken, judgement.anomalies
         if broken is not None and anomalies is not None:
             rows, rules = np.nonzero(broken)
-            spreads = np.sqrt(self._model.table.variances)
-            # A rule of a constant may have no spread at all; what it is off by is then counted as it is.
-            units = np.where(spreads > 0.0, spreads, 1.0)
-            self._keep(rows, rules, judgement.deviations[rows, rules] / units[rules])
+            self._keep(rows, rules, judgement.deviations[rows, rules] / units_of(self._model)[rules])
             self._columns(values, np.flatnonzero(anomalies & ~broken.any(axis=1)))
         self.n += len(judgement)
 
@@ -178,6 +156,12 @@ class Crossings:
                 (rows + self.n, numbers.astype(np.int32), np.clip(off, -largest, largest).astype(np.float32))
             )
 
+    def limit(self, number: int) -> float:
+        """Beyond how many spreads, or deviations, a row is off a rule or a column's mean."""
+        if number >= len(self._model.table):
+            return _FAR
+        return sqrt(float(self._model.alarms.the_rules()[number])) / float(units_of(self._model)[number])
+
     def by_number(self, course: Course) -> list[tuple[int, Ints, Floats]]:
         """For each rule or column that is ever off, the rows in time order, and how far off each is, in spreads."""
         if not self._parts:
@@ -193,20 +177,40 @@ class Crossings:
         ]
 
 
-def changes_of(model: Model, crossings: Crossings, course: Course) -> tuple[Change, ...]:
+def units_of(model: Model) -> Floats:
+    """What deviations from the rules are counted in (m,): their spreads; a rule without any, such as a constant, in
+    steps of the scaled space.
+    """
+    spreads = np.sqrt(model.table.variances)
+    return np.where(spreads > 0.0, spreads, 1.0)
+
+
+def changed_stretches(crossings: Crossings, course: Course) -> list[Stretch]:
     """The changes among rows, in the order in which they begin."""
-    shortest = shortest_change(course.n)
-    found: list[Change] = []
+    found = []
     for number, ranks, off in crossings.by_number(course):
-        for side in (1.0, -1.0):
-            mine = off * side > 0.0
-            at, sizes = ranks[mine], off[mine] * side
-            for start, stop in stretches(at, shortest):
-                here = sizes[np.searchsorted(at, start) : np.searchsorted(at, stop)]
-                if stop - start >= shortest and (level := _level(here, stop - start)) is not None:
-                    found.append(_change(model, course, number, (start, stop), here.size, side * level[0], level[1]))
-    found.sort(key=lambda change: (change.start, -change.stop, change.rule is None, change.rule or 0))
-    return tuple(found)
+        mine = [one for side in (1.0, -1.0) for one in _of_one_side(number, ranks, off, side, crossings, course)]
+        # What is off for much of the rest is no rule of these rows.
+        if off.size - sum(stretch.n_off for stretch in mine) <= _STRAY * course.n:
+            found += mine
+    return sorted(found, key=lambda one: (one.start, -one.stop, one.number))
+
+
+def _of_one_side(
+    number: int, ranks: Ints, off: Floats, side: float, crossings: Crossings, course: Course
+) -> Iterator[Stretch]:
+    mine = off * side > 0.0
+    at, sizes = ranks[mine], off[mine] * side
+    for start, stop in stretches(at, _UP * shortest_change(course.n)):
+        here = sizes[np.searchsorted(at, start) : np.searchsorted(at, stop)]
+        median = _median(here, stop - start, crossings.limit(number))
+        if median is None:
+            continue
+        # The last rows of all may keep the rule by chance.
+        by_chance = (1.0 - here.size / (stop - start)) ** (course.n - stop)
+        quarter = ceil(here.size / 4)
+        ends = [side * float(np.median(part)) for part in (here[:quarter], here[-quarter:])]
+        yield Stretch(number, start, course.n if by_chance > _BY_CHANCE else stop, here.size, side * median, *ends)
 
 
 def shortest_change(n: int) -> int:
@@ -214,8 +218,8 @@ def shortest_change(n: int) -> int:
     return max(_SHORTEST, ceil(sqrt(n)))
 
 
-def stretches(at: Ints, drop: int) -> list[tuple[int, int]]:
-    """Where most rows are among those `at` (ascending): half-open, each ends before the walk falls by `drop`."""
+def stretches(at: Ints, high: int) -> list[tuple[int, int]]:
+    """Where many rows are among those `at` (ascending), half-open: the walk rises by `high`, before it falls by it."""
     if not at.size:
         return []
     # Neighbours are one step of the walk: a change of a million rows has few of them.
@@ -226,122 +230,32 @@ def stretches(at: Ints, drop: int) -> list[tuple[int, int]]:
     height = highest = 0
     for first, last in zip(firsts, lasts, strict=True):
         height -= first - walked
-        if height <= 0 or highest - height >= drop:
-            if highest:
-                found.append((start, stop))
+        if height <= 0 or highest - height >= high:
+            found.append((start, stop, highest))
             start, height, highest = first, 0, 0
         walked = last + 1
-        height += walked - first
+        height += _UP * (walked - first)
         if height > highest:
             stop, highest = walked, height
-    return [*found, (start, stop)]
+    return [(a, b) for a, b, reached in [*found, (start, stop, highest)] if reached >= high]
 
 
-def _level(sizes: Floats, n: int) -> tuple[float, float] | None:
-    """Median and scatter of n rows, in spreads, of which those beyond the limit are of these sizes; None: not alike.
+def _median(sizes: Floats, n: int, limit: float) -> float | None:
+    """Of n rows, of which those beyond the limit are of these sizes; None: they are not alike.
 
-    More than half are beyond it, so the upper half of the rows is known.
+    Where these are less than half, it is read off the Gaussian law through the limit and their own median: a bulk of
+    rows that straddles the limit, and not a few that are far beyond it.
     """
     ascending = np.sort(sizes)
-    median, quartile = float(ascending[-(n // 2) - 1]), float(ascending[-(n // 4) - 1])
-    scatter = (quartile - median) / _TO_QUARTILE
-    return (median, scatter) if scatter <= max(_ALIKE_SPREADS, _ALIKE_SHARE * median) else None
-
-
-# ---- in words
-
-
-def _change(
-    model: Model, course: Course, number: int, span: tuple[int, int], n_off: int, spreads: float, scatter: float
-) -> Change:
-    start, stop = span
-    (first, since), (last, until) = course.at(start), course.at(stop - 1)
-    to_end = stop == course.n
-    m = len(model.table)
-    if number < m:
-        rule = model.rules[number]
-        deviation = spreads * (rule.spread if model.table.variances[number] > 0.0 else _plain_unit(model, number))
-        unit = deviation / spreads * abs(rule.equation.unit)
-        counted: float | None = spreads if has_spread(rule) else None
-        what = str(rule)
-        clause = f"{_off(rule, deviation)}{_in_spreads(counted, 'spread')}{_moved(rule, spreads * unit)}"
-        column = None
+    scatter = float(np.median(np.abs(np.diff(sizes)))) / _BETWEEN_TWO
+    if 2 * sizes.size > n:
+        median = float(ascending[-(n // 2) - 1])
     else:
-        feature = model.space.features[number - m]
-        unit, counted = float(model.space.deviations[number - m]), spreads
-        what = column = feature.column
-        off = short_number(abs(spreads) * unit, unit)
-        side = "higher" if spreads > 0.0 else "lower"
-        clause = f"is {off} {side} than usual{_in_spreads(counted, 'deviation')}, and no rule is broken"
-    return Change(
-        rule=number if number < m else None,
-        column=column,
-        what=what,
-        start=start,
-        stop=stop,
-        first=first,
-        last=last,
-        since=since,
-        until=until,
-        to_end=to_end,
-        n_off=n_off,
-        size=spreads * unit,
-        spreads=counted,
-        scatter=scatter * unit,
-        text=f"{_span(course, first, since, last, until, to_end)}: {what if column is None else name_text(column)} "
-        f"{clause}.",
-    )
+        least, middle = (NormalDist().inv_cdf(1.0 - share * sizes.size / n) for share in (1.0, 0.5))
+        slope = (float(np.median(ascending)) - limit) / (middle - least)
+        median, scatter = limit - slope * least, max(scatter, slope)
+    return median if scatter <= _tolerance(median) else None
 
 
-def _plain_unit(model: Model, number: int) -> float:
-    """What one step of the scaled space is in the numbers of a rule that has no spread."""
-    return float(1.0 / np.linalg.norm(model.table.loadings[:, number] / model.space.scale))
-
-
-def _span(course: Course, first: int, since: object, last: int, until: object, to_end: bool) -> str:
-    times = ("", "") if course.when is None else (f" ({_moment(since)})", f" ({_moment(until)})")
-    if to_end:
-        return f"Since row {first}{times[0]}"
-    return f"From row {first}{times[0]} to {last}{times[1]}"
-
-
-def _moment(time: object) -> str:
-    return str(time).replace("T", " ") if isinstance(time, np.datetime64) else f"{time:.10g}"
-
-
-def _in_spreads(spreads: float | None, what: str) -> str:
-    if spreads is None or abs(spreads) >= 1e6:
-        return ""
-    return f", {abs(spreads):.2g} {what}s"
-
-
-def _off(rule: Rule, deviation: float) -> str:
-    off = rule.off_by(deviation)
-    if all(feature.kind == "level" for feature in (rule.origins[k] for k in shown_terms(rule))):
-        return f"has {off}"
-    return f"is {off}" if shown_terms(rule).size == 1 else f"is off by {off}"
-
-
-def _moved(rule: Rule, size: float) -> str:
-    """What one column would have to have moved by: as in ``, as if load were 3 higher or users 1.5 lower``."""
-    shown = shown_terms(rule)
-    if not 2 <= shown.size <= _COLUMNS_TOLD or any(rule.origins[k].kind != "number" for k in shown):
-        return ""
-    steps = [(rule.origins[int(k)], size / float(rule.equation.coefficients[k])) for k in shown]
-    told = [f"{feature.text} had been {abs(step):.3g} {'higher' if step > 0.0 else 'lower'}" for feature, step in steps]
-    return f", as if {' or '.join(told)}"
-
-
-def groups_of_changes(changes: Sequence[Change]) -> list[list[Change]]:
-    """Changes that are one event, longest first: those that share more than half of the rows of either."""
-    groups: list[list[Change]] = []
-    for change in sorted(changes, key=lambda one: (-one.n_rows, one.start)):
-        for group in groups:
-            lead = group[0]
-            shared = min(lead.stop, change.stop) - max(lead.start, change.start)
-            if 2 * shared > max(lead.stop, change.stop) - min(lead.start, change.start):
-                group.append(change)
-                break
-        else:
-            groups.append([change])
-    return sorted(groups, key=lambda group: group[0].start)
+def _tolerance(median: float) -> float:
+    return max(_ALIKE_SPREADS, _ALIKE_SHARE * median)

@@ -15,7 +15,8 @@ import numpy.typing as npt
 
 from aspca.harmless import for_html
 from aspca.judging.blame import blamed
-from aspca.judging.changes import Change, Course, Crossings, changes_of
+from aspca.judging.change_text import Change, changes_of
+from aspca.judging.changes import Course, Crossings
 from aspca.judging.frames import frame
 from aspca.judging.groups import Groups, groups_of
 from aspca.judging.incidents import Incident, course_of, incidents_of
@@ -334,15 +335,16 @@ class Explanation:
     def incidents(self, time: npt.ArrayLike | None = None, patience: float = 1.0) -> tuple[Incident, ...]:
         """Changes, and runs of anomalies beyond them, in time order, each with an explanation of its own.
 
-        Two anomalies belong to one incident if they are at most `patience` apart: in units of `time` (n,; seconds for
-        dates), or in rows where no time is given (1: only neighbours). What changes at once is one incident.
+        Every anomaly is in one of them. Two belong to one incident if they are at most `patience` apart: in units of
+        `time` (n,; seconds for dates), or in rows where no time is given (1: only neighbours). What changes at once is
+        one incident.
         """
         course = course_of(self, time)
         changes = self._changes(course)
         return incidents_of(self, course, patience, changes, self._beyond(changes, course))
 
     def changes(self, time: npt.ArrayLike | None = None) -> tuple[Change, ...]:
-        """Rules, and columns that rules leave free, that are off by the same amount for long: see `judging.changes`.
+        """Rules, and columns that rules leave free, that are off by like amounts for long: see `judging.changes`.
 
         In the order of `time` (n,), or of the rows where no time is given.
         """
@@ -357,6 +359,8 @@ class Explanation:
         return told_apart(self.model, changes, course, self.values, self.judgement) if changes else self.anomalies
 
     def _changes(self, course: Course) -> tuple[Change, ...]:
+        if self.judgement.anomalies is None:
+            raise ValueError(_NO_THRESHOLD)
         crossings = Crossings(self.model)
         crossings.add(self.judgement, self.values)
         return changes_of(self.model, crossings, course)

@@ -9,15 +9,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from aspca.judging.changes import Change, Course, groups_of_changes
+from aspca.judging.change_text import Change, event_text, events_of
+from aspca.judging.changes import Course
 from aspca.judging.groups import shares_of
 from aspca.linalg.arrays import Bools, Floats, Ints
 
 if TYPE_CHECKING:
     from aspca.judging.explanation import Explanation
-
-# Of rules that change at once, those that the sentence names.
-_CHANGES_TOLD = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,10 +34,10 @@ class Incident:
         The rules' parts of the incident's score; what they leave to one lies outside of them.
     text : str
     kind : {"anomalies", "change"}
-        Rows that are off by themselves, or all flagged rows of a change. Rows that are off the new level too are in
-        incidents of both kinds.
+        Rows that are off by themselves, or rows of a change that are nothing but that: every flagged row is in one
+        incident.
     changes : tuple of Change
-        What changed.
+        What changed, the longest change first.
     """
 
     rows: Ints
@@ -94,12 +92,15 @@ def incidents_of(
     when: npt.NDArray[np.generic] = everyone if course.when is None else course.when
     standing = course.ranks(everyone) if ranks is None else ranks
     flagged = order[explanation.anomalies[order]]
-    found = [
-        (group[0].start, _change_incident(explanation, rows, when, group))
-        for group in groups_of_changes(changes)
-        if (rows := _covered(flagged, standing, group)).size
-    ]
-    apart = flagged if beyond is None else flagged[beyond[flagged]]
+    apart, rest = flagged, flagged[:0]
+    if beyond is not None:
+        apart, rest = flagged[beyond[flagged]], flagged[~beyond[flagged]]
+    found = []
+    for event in events_of(changes):
+        covered = _covered(standing[rest], event)
+        if covered.any():
+            found.append((event[0].start, _change_incident(explanation, rest[covered], when, event)))
+        rest = rest[~covered]
     if apart.size:
         step = np.diff(when[apart])
         gap = step.astype("timedelta64[ns]").astype(np.float64) * 1e-9 if step.dtype.kind == "m" else step
@@ -109,21 +110,16 @@ def incidents_of(
     return tuple(incident for _, incident in found)
 
 
-def _covered(flagged: Ints, standing: Ints, group: Sequence[Change]) -> Ints:
-    """Of the flagged rows those within any of the changes."""
-    ranks = standing[flagged]
-    inside = [(ranks >= change.start) & (ranks < change.stop) for change in group]
-    return flagged[np.logical_or.reduce(inside)]
+def _covered(ranks: Ints, event: Sequence[Change]) -> Bools:
+    """Which rows lie within any of the changes."""
+    return np.asarray(np.any([(ranks >= change.start) & (ranks < change.stop) for change in event], axis=0))
 
 
 def _change_incident(
-    explanation: Explanation, rows: Ints, when: npt.NDArray[np.generic], group: Sequence[Change]
+    explanation: Explanation, rows: Ints, when: npt.NDArray[np.generic], event: Sequence[Change]
 ) -> Incident:
-    told = " ".join(change.text for change in group[:_CHANGES_TOLD])
-    if len(group) > _CHANGES_TOLD:
-        told += f" So {'is' if len(group) == _CHANGES_TOLD + 1 else 'are'} {len(group) - _CHANGES_TOLD} more."
-    text = f"{_flagged_rows(rows)} of a change. {told}"
-    return Incident(*_extent(explanation, rows, when), text, "change", tuple(group))
+    text = f"{_flagged_rows(rows)} of a change. {event_text(event)}"
+    return Incident(*_extent(explanation, rows, when), text, "change", tuple(event))
 
 
 def _incident(explanation: Explanation, rows: Ints, when: npt.NDArray[np.generic]) -> Incident:
@@ -138,7 +134,7 @@ def _incident(explanation: Explanation, rows: Ints, when: npt.NDArray[np.generic
 
 
 def _flagged_rows(rows: Ints) -> str:
-    return f"{rows.size} flagged row{'s' if rows.size > 1 else ''}"
+    return f"{rows.size:,} flagged row{'s' if rows.size > 1 else ''}"
 
 
 def _extent(

@@ -1,0 +1,117 @@
+"""What is no longer as it was in a table: changes, the anomalies beyond them, and means that moved.
+
+Where rules changed, two more passes over the rows tell which anomalies are nothing but rows of a change.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from aspca.jobs.progress import Watcher
+from aspca.jobs.tables import TableSource, row_numbers
+from aspca.jobs.verdicts import JudgedRows, Worst, joined, judged_rows
+from aspca.judging.change_text import Change, changes_of
+from aspca.judging.changes import Course, Crossings
+from aspca.judging.levels import LevelsInParts, Pieces
+from aspca.judging.model import Model
+from aspca.linalg.arrays import Bools, Floats, Ints
+
+
+@dataclass(frozen=True, eq=False)
+class Drift:
+    """What changed in a table.
+
+    Attributes
+    ----------
+    course : Course
+        The order of its rows.
+    changes : tuple of Change
+    beyond : ndarray or None
+        Positions of the anomalies that are more than rows of a change, ascending; None where nothing changed.
+    worst : JudgedRows or None
+        Those that are furthest off the level of the rows around them, or, outside of changes, off what was learned.
+    """
+
+    course: Course
+    changes: tuple[Change, ...] = ()
+    beyond: Ints | None = None
+    worst: JudgedRows | None = None
+
+    def told_first(self, worst: JudgedRows, most: int) -> tuple[JudgedRows, Bools]:
+        """The anomalies to tell, and which of them are beyond changes: those first, and then the `worst` of all.
+
+        Else a list of the worst would be one change, row by row.
+        """
+        if self.worst is None:
+            return worst, np.ones(len(worst), dtype=np.bool_)
+        rest = worst.take(np.flatnonzero(~np.isin(worst.rows, self.worst.rows)))
+        told = joined([self.worst, rest]).take(np.arange(min(most, len(self.worst) + len(rest))))
+        return told, np.arange(len(told)) < len(self.worst)
+
+
+def drift_of(
+    model: Model,
+    table: TableSource,
+    name: str | None,
+    crossings: Crossings,
+    when: npt.NDArray[np.generic] | None,
+    most: int,
+    watcher: Watcher,
+) -> Drift:
+    """The changes among the rows of a table, which were all judged before.
+
+    Parameters
+    ----------
+    name : str or None
+        The column that names rows.
+    crossings : Crossings
+        Of all rows.
+    when : ndarray of shape (n,), or None
+        Their times; None: as they are listed.
+    most : int
+        How many of the worst anomalies beyond changes to keep.
+    """
+    course = Course(crossings.n, when, lambda position: int(row_numbers(table, position, 1)[0]))
+    changes = changes_of(model, crossings, course)
+    if not changes:
+        return Drift(course)
+    gathered, start = LevelsInParts(model, Pieces.of(changes, course.n)), 0
+    for judged in judged_rows(model, table, None, watcher, "Measuring changes"):
+        gathered.add(_ranks(course, start, judged), judged.values, judged.judgement)
+        start += len(judged)
+    levels, worst, start = gathered.levels(), Worst(most), 0
+    beyond = []
+    for judged in judged_rows(model, table, name, watcher, "Telling rows apart"):
+        verdicts, scores = levels.judge(_ranks(course, start, judged), judged.values, judged.judgement)
+        found = np.flatnonzero(verdicts)
+        worst.add(judged.take(found), scores[found])
+        beyond.append(start + found)
+        start += len(judged)
+    return Drift(course, changes, np.concatenate(beyond), worst.rows(model))
+
+
+class Shifts:
+    """How far the means of features are off those learned, over rows that come in parts."""
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+        self._sums, self._counts = np.zeros(len(model.names)), np.zeros(len(model.names))
+
+    def add(self, values: Floats) -> None:
+        """More rows (n, p)."""
+        scaled = self._model.space.centred(values)
+        self._sums += np.nansum(scaled, axis=0)
+        self._counts += np.count_nonzero(~np.isnan(scaled), axis=0)
+
+    @property
+    def in_deviations(self) -> Floats:
+        """By feature (p,); zero where nothing varies or is known."""
+        units = np.sqrt(self._model.space.variances) * self._counts
+        return np.divide(self._sums, units, out=np.zeros_like(units), where=units > 0.0)
+
+
+def _ranks(course: Course, start: int, judged: JudgedRows) -> Ints:
+    return course.ranks(np.arange(start, start + len(judged)))
