@@ -125,16 +125,17 @@ def robust_moments(batches: Batches, plain: Moments) -> RobustMoments:
     passes += more
     if kept is None:
         return RobustMoments(plain, replace(nothing, passes=passes))
-    before, distance = -1, Distance.of(kept, plain, fences.size, _TIGHTEST)
+    before, often, distance = -1, None, Distance.of(kept, plain, fences.size, _TIGHTEST)
     for _ in range(_MOST_ROUNDS):
-        found = _round(batches, Sieve(distance, _near(kept)))
+        found = _round(batches, Sieve(distance, _near(kept), often=often))
+        often = found.cells > _MOST_GROSS * plain.n_rows
         # What stands in for a cell blurs relations that hold exactly: rows without such cells, where they are enough.
         kept = found.near if found.near.n_rows >= _AMPLE_ROWS * p else found.moments
         passes += 1
         if found.many == before:
             break
         before, distance = found.many, Distance.of(kept, plain)
-    distance, often = Distance.of(kept, plain), found.cells > _MOST_GROSS * plain.n_rows
+    distance = Distance.of(kept, plain)
     if before == 0:
         return RobustMoments(plain, replace(nothing, passes=passes))
     near = _near(kept)

@@ -26,6 +26,8 @@ _HARM = 1.0
 _NO_CHANCE = 4.0
 # What comes back so often is lawful.
 _COMES_BACK = 10
+# Rows of another state are clearly out, not just beyond what is near; so many times.
+_CLEARLY = 4.0
 # A state is at least this share of the rows; shorter ones weigh too little to hide themselves.
 _LONG = 0.01
 
@@ -50,6 +52,7 @@ class Tail:
     runs: list[tuple[int, int]] = field(init=False, default_factory=list)
     _last: int = field(init=False, default=0)
     _seen: int = field(init=False, default=0)
+    _far: int = field(init=False, default=0)
     _since: int = field(init=False, default=-1)
 
     def __post_init__(self) -> None:
@@ -67,7 +70,7 @@ class Tail:
         self.squares += np.bincount(places, sizes, minlength=_OCTAVES)
         both = np.minimum(np.concatenate([[self._last], places[:-1]]), places)
         self.pairs += np.bincount(both, minlength=_OCTAVES)
-        self._follow(places >= _BELOW)
+        self._follow(sizes > _CLEARLY)
         self._last = int(places[-1])
 
     def _follow(self, far: np.typing.NDArray[np.bool_]) -> None:
@@ -80,6 +83,7 @@ class Tail:
             else:
                 self._since = turn
         self._seen += len(far)
+        self._far += int(far.sum())
 
     def _close(self, end: int) -> None:
         if end - self._since > _LONG * self.n_rows:
@@ -105,7 +109,7 @@ class Tail:
         """Numbers of the first row, and of the row after the last, of each long run of far rows."""
         if self._since >= 0:
             self._close(self._seen)
-        share = self.counts[_BELOW:].sum() / max(self.n_rows, 1)
+        share = self._far / max(self.n_rows, 1)
         # A run of heads so long comes once in a hundred files.
         chance = np.log(100.0 * self.n_rows) / -np.log(min(max(share, 1e-300), 1.0 - 1e-12))
         states = tuple((start, end) for start, end in self.runs if end - start > chance)
