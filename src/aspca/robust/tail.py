@@ -20,8 +20,10 @@ _BELOW = 2
 # What errors add to the variance, over the most that any power of two below them does. The tail of a law that barely
 # has a variance stays below: at most seven powers of two, each like the one before, hold what n rows show of it.
 _OUT_OF_PROPORTION = 10.0
+# The same once there are errors for certain; the tails of common laws (t with 3 degrees of freedom, log-normal) add 2.5.
+_AFTER_OTHERS = 4.0
 # Less than this, in variances of one direction, harms no relation.
-_HARM = 1.0
+_HARM = 0.25
 # Far rows that follow one another are no chance from so many deviations of their number on.
 _NO_CHANCE = 4.0
 # What comes back so often is lawful.
@@ -91,19 +93,27 @@ class Tail:
         self._since = -1
 
     def limits(self) -> Floats:
-        """Sizes, ascending, beyond which rows are errors: the first is where they begin."""
-        beyond, far, pairs = (np.cumsum(x[::-1])[::-1][1:] for x in (self.squares, self.counts, self.pairs))
-        below = np.maximum.accumulate(np.concatenate([[0.0], self.squares[1:-1]]))
-        errors = (beyond > _OUT_OF_PROPORTION * below) & (self.unit * beyond > _HARM * self.n_rows)
+        """Sizes, ascending, beyond which rows are errors: at the first all of them, at the others only larger ones.
+
+        From the largest on: what is out of proportion goes, down into the valley before it, and what is left is looked
+        at again; one enormous error does not make errors of a tail.
+        """
+        far, pairs = (np.cumsum(counts[::-1])[::-1] for counts in (self.counts, self.pairs))
         chance = np.square(far.astype(np.float64)) / self.n_rows
         lawful = (pairs > chance + _NO_CHANCE * np.sqrt(chance + 1.0)) & (far - pairs >= _COMES_BACK)
-        begin = np.flatnonzero(errors & ~lawful)
-        begin = begin[begin >= _BELOW - 1]
-        if not begin.size:
-            return np.zeros(0)
-        # A tail goes on beyond its last power of two by as much again.
-        first = begin[beyond[begin[0]] - beyond[begin] <= below[begin[0]]][-1]
-        return np.asarray(np.exp2(begin[begin >= first] + 1.0 - _BELOW))
+        below = np.concatenate([[0.0, 0.0], np.maximum.accumulate(self.squares[1:-1])])
+        harm = _HARM * self.n_rows / self.unit
+        found, top = list[int](), _OCTAVES
+        while True:
+            beyond = np.cumsum(self.squares[:top][::-1])[::-1]
+            least = np.maximum((_AFTER_OTHERS if found else _OUT_OF_PROPORTION) * below[:top], harm)
+            begin = np.flatnonzero((beyond > least) & ~lawful[:top])
+            if not begin.size or begin[-1] < _BELOW:
+                return np.asarray(np.exp2(np.array(found[::-1]) - float(_BELOW)))
+            top = int(begin[-1])
+            while top > _BELOW and 0.0 < self.squares[top - 1] <= self.squares[top] and not lawful[top - 1]:
+                top -= 1
+            found.append(top)
 
     def states(self) -> tuple[tuple[int, int], ...]:
         """Numbers of the first row, and of the row after the last, of each long run of far rows."""
