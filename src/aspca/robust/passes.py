@@ -224,6 +224,8 @@ def _inner_of_cells(batches: Batches, plain: Moments, fences: _Fences) -> tuple[
             those = squared <= edge
             kept = kept.update(distance.unscaled(filled[those]))
             left_open += distance.left_open(cells[those])
+        if not _many(kept, 1.0):
+            return kept, 2 * step + 1
         kept = _with_scatter(kept, left_open * distance.scale[:, None] * distance.scale)
     return kept, 2 * _EXPECTATIONS + 1
 
