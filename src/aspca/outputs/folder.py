@@ -18,7 +18,16 @@ from aspca.outputs.staging import Taken, force_to_disk, staged_beside
 
 # All that a folder of outputs may hold; a folder with anything else in it is somebody's own.
 OUTPUTS = frozenset(
-    {"categories.csv", "data.csv", "explanations.csv", "incidents.csv", "model.json", "scores.csv", "scores.parquet"}
+    {
+        "categories.csv",
+        "data.csv",
+        "explanations.csv",
+        "incidents.csv",
+        "model.json",
+        "scores.csv",
+        "scores.parquet",
+        "set_aside.csv",
+    }
 )
 SUFFIX = ".aspca"
 # Beside them one folder per category, see `by_category`.
