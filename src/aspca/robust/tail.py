@@ -20,7 +20,7 @@ _BELOW = 2
 # What errors add to the variance, over the most that any power of two below them does. The tail of a law that barely
 # has a variance stays below: at most seven powers of two, each like the one before, hold what n rows show of it.
 _OUT_OF_PROPORTION = 10.0
-# The same once there are errors for certain; the tails of common laws (t with 3 degrees of freedom, log-normal) add 2.5.
+# The same once there are errors for certain; tails of common laws (t with 3 degrees of freedom, log-normal) add 2.5.
 _AFTER_OTHERS = 4.0
 # Less than this, in variances of one direction, harms no relation.
 _HARM = 0.25
