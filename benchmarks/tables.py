@@ -3,6 +3,7 @@
     python benchmarks/tables.py                                # all tables whose packages are installed (extra `bench`)
     python benchmarks/tables.py --only midwest "US employment" --json result.json
     python benchmarks/tables.py --largest 1000                 # tables of at most so many rows
+    python benchmarks/tables.py --together 20                  # so many errors in one table, beside each of them alone
     python benchmarks/tables.py --list                         # the tables and their identities
 
 Tables and identities are in `real_tables`: declared, not found. Each identity is broken in one row at a time: its first
@@ -30,9 +31,10 @@ import argparse
 import sys
 from dataclasses import asdict
 
-from library.report import Report, add_json
+from library.report import Cell, Goal, Report, Row, add_json
 from real_tables import Table, catalogue
 from real_tables.report import lines, misses
+from real_tables.together import Together, together
 from real_tables.trial import trial
 
 
@@ -57,16 +59,51 @@ def chosen(only: list[str] | None, largest: int | None) -> list[Table]:
     return [one for one in tables if one.available and (largest is None or len(one.frame) <= largest)]
 
 
+def together_lines(results: list[Together]) -> list[Row]:
+    """Of the errors found alone, the share that is found together; in all over all errors."""
+
+    def row(name: str, several: list[Together]) -> Row:
+        cells: dict[str, Cell] = {"table": name, "rows x columns": ""}
+        if len(several) == 1:
+            cells["rows x columns"] = f"{several[0].n:,} x {several[0].p}"
+        for word, alone, among in (
+            ("first", "first_alone", "first_together"),
+            ("flagged", "flagged_alone", "flagged_together"),
+        ):
+            one = [found for result in several for found in getattr(result, alone)]
+            other = [found for result in several for found in getattr(result, among)]
+            both = sum(a and b for a, b in zip(one, other, strict=True))
+            cells["errors"] = len(one)
+            cells[f"{word} alone"], cells[f"{word} together"] = sum(one), sum(other)
+            share = both / max(sum(one), 1)
+            cells[f"{word}: of those alone"] = Goal(share, least=0.95) if len(several) > 1 else share
+        cells["aside"] = several[0].aside if len(several) == 1 else ""
+        return cells
+
+    return [*(row(result.table, [result]) for result in results), row("all", results)]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", nargs="+", metavar="NAME")
     parser.add_argument("--largest", type=int, metavar="ROWS")
     add_json(parser)
     parser.add_argument("--list", action="store_true", help="the tables and their identities, nothing else")
+    parser.add_argument("--together", type=int, metavar="ERRORS", help="so many errors in one table instead")
     arguments = parser.parse_args()
     tables = chosen(arguments.only, arguments.largest)
     if arguments.list:
         print(listing(tables))
+        return
+    if arguments.together:
+        results = []
+        for table in tables:
+            results.append(together(table, arguments.together))
+            print(f"{table.name}: {results[-1].seconds:.1f} s", file=sys.stderr)
+        with Report(arguments.json) as report:
+            report.table("", together_lines(results))
+            for result in results:
+                report.say("\n".join(f"found alone only: {case}" for case in result.missed))
         return
     outcomes = []
     for table in tables:

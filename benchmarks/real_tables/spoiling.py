@@ -63,8 +63,21 @@ def spoiled_table(table: Table, several: list[Case]) -> pd.DataFrame:
     return frame
 
 
-def _attempts(table: Table) -> Iterator[Case | Skipped]:
+def many_cases(table: Table, count: int) -> list[Case]:
+    """At least so many cases, each in a row of its own, where identities and rows allow."""
+    found: list[Case] = []
     used: set[int] = set()
+    while len(found) < count:
+        more = [case for case in _attempts(table, used) if isinstance(case, Case)]
+        if not more:
+            break
+        found += more
+    return found[:count]
+
+
+def _attempts(table: Table, used: set[int] | None = None) -> Iterator[Case | Skipped]:
+    """One case of each kind for each identity, in rows that are not `used`; they are, afterwards."""
+    used = set() if used is None else used
     for k, identity in enumerate(table.identities):
         order = np.random.default_rng(crc32(f"{table.name}/{k}".encode())).permutation(len(table.frame))
         present = table.frame[identity.target].to_numpy() != 0.0

@@ -24,7 +24,7 @@ from aspca.linalg.arrays import LARGEST_VALUE, Floats, frozen
 from aspca.moments import Moments
 from aspca.moments.decimals import CONTINUOUS
 from aspca.preparation import Preparation
-from aspca.robust import Aside
+from aspca.robust import Aside, GrossCells, Repeated
 from aspca.rules.table import RuleTable
 from aspca.settings import Settings
 from aspca.subspace.space import ScaledSpace
@@ -187,13 +187,29 @@ def _training(
 def _aside(at: Field, p: int) -> Aside | None:
     if at.absent:
         return None
-    part = at.members("rows", "cells", "numbers", "passes")
+    part = at.members("rows", "cells", "numbers", "passes", "shown", "repeated", "states")
     numbers = [entry.integer(0) for entry in part["numbers"].items(0, _MOST_NUMBERS)]
+    shown = [tuple(entry.items(4)) for entry in part["shown"].items(0, _MOST_NUMBERS)]
+    repeated = [tuple(entry.items(3)) for entry in part["repeated"].items(0, 2 * p)]
+    states = [tuple(entry.items(2)) for entry in part["states"].items(0, _MOST_NUMBERS)]
+    for start, end in states:
+        end.require(end.integer(0) > start.integer(0), "a number above that of the first row")
     return Aside(
         part["rows"].integer(0),
         np.array([entry.integer(0) for entry in part["cells"].items(p)], dtype=np.intp),
         np.array(numbers, dtype=np.intp),
         part["passes"].integer(0),
+        GrossCells(
+            np.array([row.integer(0) for row, _, _, _ in shown], dtype=np.intp),
+            np.array([column.integer(0, p - 1) for _, column, _, _ in shown], dtype=np.intp),
+            np.array([value.number(-LARGEST, LARGEST) for _, _, value, _ in shown]),
+            np.array([expected.number(-LARGEST, LARGEST) for _, _, _, expected in shown]),
+        ),
+        tuple(
+            Repeated(column.integer(0, p - 1), value.number(-LARGEST, LARGEST), times.integer(2))
+            for column, value, times in repeated
+        ),
+        tuple((start.integer(0), end.integer(0)) for start, end in states),
     )
 
 

@@ -12,6 +12,7 @@ from aspca.files.preprocessing import preprocessing_content
 from aspca.judging.limits import Limit
 from aspca.judging.model import Model
 from aspca.linalg.arrays import Bools, Floats
+from aspca.robust import GrossCells
 from aspca.settings import Settings
 from aspca.subspace.result import Certificate
 from aspca.subspace.space import ScaledSpace
@@ -166,7 +167,18 @@ def _aside(model: Model, private: bool) -> dict[str, Any] | None:
         "cells": [int(count) for count in aside.cells],
         "numbers": [] if private else [int(row) for row in aside.rows],
         "passes": int(aside.passes),
+        # Values of the user's: private.
+        "shown": [] if private else _gross_cells(aside.shown),
+        "repeated": [] if private else [[column, value, times] for column, value, times in aside.repeated],
+        "states": [[int(start), int(end)] for start, end in aside.states],
     }
+
+
+def _gross_cells(shown: GrossCells) -> list[list[float]]:
+    return [
+        [int(row), int(column), float(value), float(expected)]
+        for row, column, value, expected in zip(shown.rows, shown.columns, shown.values, shown.expected, strict=True)
+    ]
 
 
 def _limit(limit: Limit) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from aspca.jobs.findings import findings_of
 from aspca.jobs.fitting import fit_table
 from aspca.jobs.labels import Evaluation, evaluated, truth_of
 from aspca.jobs.many import remark_on_many
-from aspca.jobs.output_files import folder_files, write_categories, write_changes, write_incidents
+from aspca.jobs.output_files import folder_files, write_categories, write_changes, write_incidents, write_set_aside
 from aspca.jobs.preparing import plan_of, refuse_other_columns
 from aspca.jobs.progress import Silent, Watcher
 from aspca.jobs.remarks import remarks_on
@@ -275,6 +275,7 @@ def judge_table(
             write_incidents(folder / "incidents.csv", model, incidents, rows)
     if folder is not None:
         write_model(model, folder / "model.json", naming="table", private=output.private)
+        write_set_aside(folder / "set_aside.csv", model)
     shown, beyond = drift.told_first(worst.rows(model), output.top)
     return Outcome(
         model=model,

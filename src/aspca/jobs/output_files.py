@@ -21,6 +21,7 @@ from aspca.judging.model import Model
 from aspca.linalg.arrays import Floats, Ints
 from aspca.outputs.csv_text import CsvWriter
 from aspca.outputs.replaced_file import replaced_bytes, replaced_file
+from aspca.robust import MOST_SHOWN
 
 RowWriter = Callable[[JudgedRows], None]
 
@@ -240,6 +241,23 @@ def write_changes(path: Path, changes: Sequence[Change], *, timed: bool) -> None
             [change.what for _, change in told],
             *([getattr(change, each) for _, change in told] for each in ("size", "at_first", "at_last", "spreads")),
             [change.text for _, change in told],
+        )
+
+
+def write_set_aside(path: Path, model: Model) -> None:
+    """set_aside.csv: the first gross cells with what the others of their row let expect, and the first gross rows."""
+    aside = model.aside
+    if aside is None or aside.nothing:
+        return
+    shown = aside.shown
+    whole = np.setdiff1d(aside.rows, shown.rows) if shown.rows.size < MOST_SHOWN else np.zeros(0, dtype=np.intp)
+    nothing: list[object] = [None] * whole.size
+    with _new_text(path) as stream, CsvWriter(stream, ["row", "column", "value", "expected"]) as writer:
+        writer.columns(
+            [*shown.rows.tolist(), *whole.tolist()],
+            [*(model.names[column] for column in shown.columns.tolist()), *nothing],
+            [*shown.values.tolist(), *nothing],
+            [*shown.expected.tolist(), *nothing],
         )
 
 

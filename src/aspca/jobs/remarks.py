@@ -28,15 +28,13 @@ def _aside(outcomes: Mapping[str | None, Outcome]) -> list[str]:
     """Sentences about what was set aside as gross, for each category or for all."""
     remarks = []
     for category, outcome in outcomes.items():
-        aside = outcome.model.aside
+        aside, whose = outcome.model.aside, "" if category is None else f"{category}: "
+        if aside is None and outcome.model.settings.robust == "auto" and outcome.model.gaps is not None:
+            remarks.append(f"{whose}Nothing was set aside as gross, since rows with gaps are learned from as they are.")
         if aside is None or aside.nothing:
             continue
-        whose = "" if category is None else f"{category}: "
-        cells = {
-            feature.column: int(count)
-            for feature, count in zip(outcome.model.space.features, aside.cells, strict=True)
-            if count
-        }
+        columns = [feature.column for feature in outcome.model.space.features]
+        cells = {name: int(count) for name, count in zip(columns, aside.cells, strict=True) if count}
         where = ", ".join(f"{name} {count:,}" for name, count in list(cells.items())[:_COLUMNS_TOLD])
         where += f" and {len(cells) - _COLUMNS_TOLD} more columns" if len(cells) > _COLUMNS_TOLD else ""
         parts = [f"{sum(cells.values()):,} gross value{'s' * (sum(cells.values()) != 1)} ({where})"] if cells else []
@@ -47,6 +45,13 @@ def _aside(outcomes: Mapping[str | None, Outcome]) -> list[str]:
             f"{whose}Rules were learned without {' and '.join(parts)}, in row{'s' * (aside.rows.size != 1)} {shown}; "
             "they are judged like all others (--robust off learns from everything)."
         )
+        told = [f"{value:g} stands {times:,} times in {columns[column]}" for column, value, times in aside.repeated]
+        if told:
+            more = f" and {len(told) - _COLUMNS_TOLD} more columns" if len(told) > _COLUMNS_TOLD else ""
+            remarks.append(f"{whose}{', '.join(told[:_COLUMNS_TOLD])}{more}: that looks like a word for missing.")
+        if aside.states:
+            runs = ", ".join(f"{start} to {end - 1}" for start, end in aside.states)
+            remarks.append(f"{whose}Rows {runs} are unlike the others for long, so rules were learned without them.")
     return remarks
 
 

@@ -27,6 +27,7 @@ OUTPUTS = frozenset(
         "model.json",
         "scores.csv",
         "scores.parquet",
+        "set_aside.csv",
     }
 )
 SUFFIX = ".aspca"

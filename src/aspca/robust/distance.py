@@ -72,7 +72,9 @@ class Distance:
         largest = np.maximum(np.abs(moments.minimum), np.abs(moments.maximum))
         eps = float(np.finfo(np.float64).eps)
         scale = np.where(deviations > 0.0, deviations, np.maximum(64.0 * eps * largest, 1e-150))
-        correlation = (moments.scatter / moments.weight) / scale[:, None] / scale
+        with np.errstate(over="ignore"):
+            # One column may vary by far more than its own median size.
+            correlation = np.clip((moments.scatter / moments.weight) / scale[:, None] / scale, -_LARGEST, _LARGEST)
         correlation[still, still] = 1.0
         values, vectors = np.linalg.eigh(0.5 * (correlation + correlation.T))
         least = max(16.0 * len(scale) * eps * max(float(values[-1]), 1.0), floor)

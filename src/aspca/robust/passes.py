@@ -22,9 +22,10 @@ import numpy as np
 
 from aspca.linalg.arrays import Bools, Floats, Ints
 from aspca.moments import Moments
+from aspca.robust.aside import MOST_SHOWN, Aside, GrossCells, Repeated
 from aspca.robust.distance import Distance, Near
 from aspca.robust.order import Batches, median_sizes, medians, quantile
-from aspca.robust.sieve import Sieve
+from aspca.robust.sieve import Sentinels, Sieve
 from aspca.robust.tail import Tail
 
 # A cell further from the median than this many deviations is outside its fence.
@@ -47,35 +48,8 @@ _MOST_GROSS = 0.25
 _ENOUGH_ROWS, _AMPLE_ROWS = 3, 5
 # Where so many are far that they are no errors, what is further out is tried so many times.
 _MOST_LIMITS = 2
-# Errors are shown one by one up to this many.
-_MOST_SHOWN = 1000
-
-
-@dataclass(frozen=True, eq=False)
-class Aside:
-    """What was set aside as gross while the rules were learned; it is judged like all else.
-
-    Attributes
-    ----------
-    n_rows : int
-        Rows that are gross as a whole.
-    cells : ndarray of shape (p,)
-        Cells of each column that count as missing, in other rows.
-    rows : ndarray of shape (k,)
-        Numbers of the first such rows, in the order they came: gross ones and those with gross cells.
-    passes : int
-        Passes over the rows.
-    """
-
-    n_rows: int
-    cells: Ints
-    rows: Ints
-    passes: int
-
-    @property
-    def nothing(self) -> bool:
-        """Whether every row counts as it is."""
-        return self.n_rows == 0 and not self.cells.any()
+# A value that stands for "missing" is further from the others than these are from each other, so many times.
+_APART = 2.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,35 +93,39 @@ def robust_moments(batches: Batches, plain: Moments) -> RobustMoments:
     row leave open (the expectation step of maximum likelihood), so that spreads do not shrink.
     """
     p = plain.n_features
-    fences, passes = _fences(batches, p), 3
+    fences, passes = _fences(batches, p), 4
     nothing = Aside(0, np.zeros(p, dtype=np.intp), np.zeros(0, dtype=np.intp), passes)
+    sentinels = _sentinels(batches, plain, fences)
     kept, more = _inner(batches, plain, fences)
     passes += more
     if kept is None:
         return RobustMoments(plain, replace(nothing, passes=passes))
-    before, distance = -1, Distance.of(kept, plain, fences.size, _TIGHTEST)
+    before, often, distance = -1, None, Distance.of(kept, plain, fences.size, _TIGHTEST)
     for _ in range(_MOST_ROUNDS):
-        found = _round(batches, Sieve(distance, _near(kept)))
+        found = _round(batches, Sieve(distance, _near(kept), often=often))
+        often = found.cells > _MOST_GROSS * plain.n_rows
         # What stands in for a cell blurs relations that hold exactly: rows without such cells, where they are enough.
         kept = found.near if found.near.n_rows >= _AMPLE_ROWS * p else found.moments
         passes += 1
         if found.many == before:
             break
         before, distance = found.many, Distance.of(kept, plain)
-    distance, often = Distance.of(kept, plain), found.cells > _MOST_GROSS * plain.n_rows
-    if before == 0:
+    distance = Distance.of(kept, plain)
+    if before == 0 and not sentinels.any:
         return RobustMoments(plain, replace(nothing, passes=passes))
     near = _near(kept)
     tail = Tail(plain.n_rows, near.cell)
     for rows in batches():
-        tail.add(distance.sizes(distance.scaled(rows), near))
+        # Sentinels are errors, however often they come back.
+        sizes = distance.sizes(distance.scaled(rows), near)
+        tail.add(np.where(sentinels.in_rows(rows).any(axis=1), 0.0, sizes))
     passes += 1
     states = tail.states()
     for far in (*tail.limits()[:_MOST_LIMITS], np.inf):
-        if far == np.inf and not states:
+        if far == np.inf and not states and not sentinels.any:
             return RobustMoments(plain, replace(nothing, passes=passes))
-        sieve = Sieve(distance, near, float(far), often, states)
-        last = _round(batches, sieve)
+        sieve = Sieve(distance, near, float(far), often, states, sentinels)
+        last = _round(batches, sieve, np.stack([plain.minimum, plain.maximum]))
         passes += 1
         # More are no errors: there are several kinds of rows, or they drift. What is further out may be all the same.
         if last.n_rows <= _MOST_GROSS * plain.n_rows:
@@ -156,7 +134,7 @@ def robust_moments(batches: Batches, plain: Moments) -> RobustMoments:
         return RobustMoments(plain, replace(nothing, passes=passes))
     # Rows without gross cells alone, where they are enough: then a relation that holds exactly stays exact.
     whole = last.near if 2 * last.near.n_rows >= plain.n_rows and _many(last.near, 1.0) else last.moments
-    return RobustMoments(_within(whole, plain), Aside(last.n_rows, last.cells, last.rows, passes), sieve)
+    return RobustMoments(_within(whole, plain), last.aside(passes, plain, states), sieve)
 
 
 def _many(moments: Moments, share: float) -> bool:
@@ -223,6 +201,8 @@ def _inner_of_cells(batches: Batches, plain: Moments, fences: _Fences) -> tuple[
             those = squared <= edge
             kept = kept.update(distance.unscaled(filled[those]))
             left_open += distance.left_open(cells[those])
+        if not _many(kept, 1.0):
+            return kept, 2 * step + 1
         kept = _with_scatter(kept, left_open * distance.scale[:, None] * distance.scale)
     return kept, 2 * _EXPECTATIONS + 1
 
@@ -270,6 +250,23 @@ def _near(moments: Moments) -> Near:
     return Near(_NEAR * row, _NEAR * float(fdtri(1, freedom, 1.0 - (1.0 - _LEVEL) / p)))
 
 
+def _sentinels(batches: Batches, plain: Moments, fences: _Fences) -> Sentinels:
+    """Values at the edge of a column, met several times, outside its fence and far from all others."""
+    p = plain.n_features
+    edges = np.stack([plain.minimum, plain.maximum])
+    times, inner = np.zeros((2, p), dtype=np.intp), np.stack([np.full(p, np.inf), np.full(p, -np.inf)])
+    for rows in batches():
+        low, high = (rows == edge for edge in edges)
+        times += np.stack([low.sum(axis=0), high.sum(axis=0)])
+        rest = np.where(low | high, np.nan, rows)
+        inner[0] = np.fmin(inner[0], np.fmin.reduce(rest, axis=0, initial=np.inf))
+        inner[1] = np.fmax(inner[1], np.fmax.reduce(rest, axis=0, initial=-np.inf))
+    with np.errstate(invalid="ignore"):
+        apart = np.stack([inner[0] - edges[0], edges[1] - inner[1]]) > _APART * (inner[1] - inner[0])
+    there = apart & (times > 1) & (inner[1] > inner[0]) & np.stack([fences.outside(edge[None])[0] for edge in edges])
+    return Sentinels(np.where(there, edges, np.nan))
+
+
 @dataclass(frozen=True, eq=False)
 class _Round:
     """What one pass found: moments of the rows that are near, the same and of rows whose gross cells count as missing,
@@ -280,17 +277,30 @@ class _Round:
     n_rows: int
     cells: Ints
     rows: Ints
+    shown: GrossCells
+    at_edges: Ints
 
     @property
     def many(self) -> int:
         return self.n_rows + int(self.cells.sum())
 
+    def aside(self, passes: int, plain: Moments, states: tuple[tuple[int, int], ...]) -> Aside:
+        """What this round set aside; a value at a column's edge that only gross cells have, several times, is named."""
+        edges = np.stack([plain.minimum, plain.maximum])
+        kept = np.stack([self.near.minimum, self.near.maximum])
+        repeated = [
+            Repeated(int(column), float(edges[side, column]), int(self.at_edges[side, column]))
+            for side, column in zip(*np.nonzero((self.at_edges > 1) & (kept != edges)), strict=True)
+        ]
+        return Aside(self.n_rows, self.cells, self.rows, passes, self.shown, tuple(repeated), states)
 
-def _round(batches: Batches, sieve: Sieve) -> _Round:
-    """One pass over the rows."""
+
+def _round(batches: Batches, sieve: Sieve, edges: Floats | None = None) -> _Round:
+    """One pass over the rows; how often gross cells have the columns' extreme values (2, p) is counted where given."""
     p = len(sieve.distance.scale)
     near, mended, left_open = Moments.empty(p), Moments.empty(p), np.zeros((p, p))
     n_rows, cells, numbers, start = 0, np.zeros(p, dtype=np.intp), np.zeros(0, dtype=np.intp), 0
+    shown, at_edges = GrossCells.none(), np.zeros((2, p), dtype=np.intp)
     for rows in batches():
         found = sieve.sift(rows, start)
         near = near.update(np.delete(rows, found.bad, axis=0))
@@ -299,10 +309,14 @@ def _round(batches: Batches, sieve: Sieve) -> _Round:
         left_open += sieve.distance.left_open(gross)
         n_rows += int((~found.mended).sum())
         cells += gross.sum(axis=0)
-        numbers = np.concatenate([numbers, start + found.bad])[:_MOST_SHOWN]
+        if edges is not None:
+            bad = rows[found.bad]
+            numbers = np.concatenate([numbers, start + found.bad])[:MOST_SHOWN]
+            shown = shown.more(start + found.bad, bad, found.likeliest, found.cells & found.mended[:, None])
+            at_edges += (bad == edges[:, None, :]).sum(axis=1)
         start += len(rows)
     opened = left_open * sieve.distance.scale[:, None] * sieve.distance.scale
-    return _Round(near, _with_scatter(near.merge(mended), opened), n_rows, cells, numbers)
+    return _Round(near, _with_scatter(near.merge(mended), opened), n_rows, cells, numbers, shown, at_edges)
 
 
 def _within(kept: Moments, plain: Moments) -> Moments:

@@ -33,6 +33,21 @@ class Sifted:
 
 
 @dataclass(frozen=True, eq=False)
+class Sentinels:
+    """Numbers that stand for something else: `values` (2, p), low and high ones of each column; NaN: there is none."""
+
+    values: Floats
+
+    @property
+    def any(self) -> bool:
+        return not np.isnan(self.values).all()
+
+    def in_rows(self, rows: Floats) -> Bools:
+        """Which cells of rows (n, p) are such."""
+        return np.asarray((rows == self.values[0]) | (rows == self.values[1]))
+
+
+@dataclass(frozen=True, eq=False)
 class Sieve:
     """Distances, and from where on a row is gross.
 
@@ -47,6 +62,8 @@ class Sieve:
         Which columns have so many gross cells that they are no errors.
     states : tuple of (start, end)
         Numbers of rows, half-open, that are gross as a whole: there the table was in another state for long.
+    sentinels : Sentinels or None
+        No row counts as it is that has one.
     """
 
     distance: Distance
@@ -54,6 +71,7 @@ class Sieve:
     far: float = 1.0
     often: Bools | None = None
     states: tuple[tuple[int, int], ...] = ()
+    sentinels: Sentinels | None = None
 
     def sift(self, rows: Floats, start: int | None = None) -> Sifted:
         """What becomes of rows (n, p); the same for a row in any company.
@@ -63,6 +81,8 @@ class Sieve:
         distance = self.distance
         scaled = distance.scaled(rows)
         far = distance.sizes(scaled, self.near) > self.far
+        if self.sentinels is not None:
+            far |= self.sentinels.in_rows(rows).any(axis=1)
         other = self._in_states(len(rows), start)
         bad = np.flatnonzero(far | other)
         found, cells, mended = distance.repaired(scaled[bad], self.near)

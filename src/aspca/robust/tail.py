@@ -20,12 +20,16 @@ _BELOW = 2
 # What errors add to the variance, over the most that any power of two below them does. The tail of a law that barely
 # has a variance stays below: at most seven powers of two, each like the one before, hold what n rows show of it.
 _OUT_OF_PROPORTION = 10.0
+# The same once there are errors for certain; tails of common laws (t with 3 degrees of freedom, log-normal) add 2.5.
+_AFTER_OTHERS = 4.0
 # Less than this, in variances of one direction, harms no relation.
-_HARM = 1.0
+_HARM = 0.25
 # Far rows that follow one another are no chance from so many deviations of their number on.
 _NO_CHANCE = 4.0
 # What comes back so often is lawful.
 _COMES_BACK = 10
+# Rows of another state are clearly out, not just beyond what is near; so many times.
+_CLEARLY = 4.0
 # A state is at least this share of the rows; shorter ones weigh too little to hide themselves.
 _LONG = 0.01
 
@@ -50,6 +54,7 @@ class Tail:
     runs: list[tuple[int, int]] = field(init=False, default_factory=list)
     _last: int = field(init=False, default=0)
     _seen: int = field(init=False, default=0)
+    _far: int = field(init=False, default=0)
     _since: int = field(init=False, default=-1)
 
     def __post_init__(self) -> None:
@@ -67,7 +72,7 @@ class Tail:
         self.squares += np.bincount(places, sizes, minlength=_OCTAVES)
         both = np.minimum(np.concatenate([[self._last], places[:-1]]), places)
         self.pairs += np.bincount(both, minlength=_OCTAVES)
-        self._follow(places >= _BELOW)
+        self._follow(sizes > _CLEARLY)
         self._last = int(places[-1])
 
     def _follow(self, far: np.typing.NDArray[np.bool_]) -> None:
@@ -80,6 +85,7 @@ class Tail:
             else:
                 self._since = turn
         self._seen += len(far)
+        self._far += int(far.sum())
 
     def _close(self, end: int) -> None:
         if end - self._since > _LONG * self.n_rows:
@@ -87,25 +93,33 @@ class Tail:
         self._since = -1
 
     def limits(self) -> Floats:
-        """Sizes, ascending, beyond which rows are errors: the first is where they begin."""
-        beyond, far, pairs = (np.cumsum(x[::-1])[::-1][1:] for x in (self.squares, self.counts, self.pairs))
-        below = np.maximum.accumulate(np.concatenate([[0.0], self.squares[1:-1]]))
-        errors = (beyond > _OUT_OF_PROPORTION * below) & (self.unit * beyond > _HARM * self.n_rows)
+        """Sizes, ascending, beyond which rows are errors: at the first all of them, at the others only larger ones.
+
+        From the largest on: what is out of proportion goes, down into the valley before it, and what is left is looked
+        at again; one enormous error does not make errors of a tail.
+        """
+        far, pairs = (np.cumsum(counts[::-1])[::-1] for counts in (self.counts, self.pairs))
         chance = np.square(far.astype(np.float64)) / self.n_rows
         lawful = (pairs > chance + _NO_CHANCE * np.sqrt(chance + 1.0)) & (far - pairs >= _COMES_BACK)
-        begin = np.flatnonzero(errors & ~lawful)
-        begin = begin[begin >= _BELOW - 1]
-        if not begin.size:
-            return np.zeros(0)
-        # A tail goes on beyond its last power of two by as much again.
-        first = begin[beyond[begin[0]] - beyond[begin] <= below[begin[0]]][-1]
-        return np.asarray(np.exp2(begin[begin >= first] + 1.0 - _BELOW))
+        below = np.concatenate([[0.0, 0.0], np.maximum.accumulate(self.squares[1:-1])])
+        harm = _HARM * self.n_rows / self.unit
+        found, top = list[int](), _OCTAVES
+        while True:
+            beyond = np.cumsum(self.squares[:top][::-1])[::-1]
+            least = np.maximum((_AFTER_OTHERS if found else _OUT_OF_PROPORTION) * below[:top], harm)
+            begin = np.flatnonzero((beyond > least) & ~lawful[:top])
+            if not begin.size or begin[-1] < _BELOW:
+                return np.asarray(np.exp2(np.array(found[::-1]) - float(_BELOW)))
+            top = int(begin[-1])
+            while top > _BELOW and 0.0 < self.squares[top - 1] <= self.squares[top] and not lawful[top - 1]:
+                top -= 1
+            found.append(top)
 
     def states(self) -> tuple[tuple[int, int], ...]:
         """Numbers of the first row, and of the row after the last, of each long run of far rows."""
         if self._since >= 0:
             self._close(self._seen)
-        share = self.counts[_BELOW:].sum() / max(self.n_rows, 1)
+        share = self._far / max(self.n_rows, 1)
         # A run of heads so long comes once in a hundred files.
         chance = np.log(100.0 * self.n_rows) / -np.log(min(max(share, 1e-300), 1.0 - 1e-12))
         states = tuple((start, end) for start, end in self.runs if end - start > chance)

@@ -1,0 +1,88 @@
+"""What was set aside as gross while rules were learned."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from aspca.linalg.arrays import Bools, Floats, Ints
+
+# Errors are shown one by one up to this many.
+MOST_SHOWN = 1000
+
+
+class Repeated(NamedTuple):
+    """A value far outside its column that stands there several times: -9999 for what is missing."""
+
+    column: int
+    value: float
+    times: int
+
+
+@dataclass(frozen=True, eq=False)
+class GrossCells:
+    """The first gross cells, in the order of rows; four arrays of shape (k,).
+
+    Attributes
+    ----------
+    rows, columns : ndarray of int
+    values, expected : ndarray of float
+        What stands there, and what the other cells of the row let expect.
+    """
+
+    rows: Ints
+    columns: Ints
+    values: Floats
+    expected: Floats
+
+    @classmethod
+    def none(cls) -> GrossCells:
+        return cls(np.zeros(0, dtype=np.intp), np.zeros(0, dtype=np.intp), np.zeros(0), np.zeros(0))
+
+    def more(self, numbers: Ints, rows: Floats, expected: Floats, cells: Bools) -> GrossCells:
+        """With the cells of further rows (m, p), as long as there is room; `numbers` (m,) are those of the rows."""
+        at, columns = (found[: MOST_SHOWN - len(self.rows)] for found in np.nonzero(cells))
+        return GrossCells(
+            np.concatenate([self.rows, numbers[at]]),
+            np.concatenate([self.columns, columns]),
+            np.concatenate([self.values, rows[at, columns]]),
+            np.concatenate([self.expected, expected[at, columns]]),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Aside:
+    """What was set aside as gross while the rules were learned; it is judged like all else.
+
+    Attributes
+    ----------
+    n_rows : int
+        Rows that are gross as a whole.
+    cells : ndarray of shape (p,)
+        Cells of each column that count as missing, in other rows.
+    rows : ndarray of shape (k,)
+        Numbers of the first such rows, in the order they came: gross ones and those with gross cells.
+    passes : int
+        Passes over the rows.
+    shown : GrossCells
+        The first of these cells.
+    repeated : tuple of Repeated
+        Values that only gross cells have, several times, at the edge of a column.
+    states : tuple of (start, end)
+        Numbers of rows, half-open, that were gross for long: they count among `n_rows`.
+    """
+
+    n_rows: int
+    cells: Ints
+    rows: Ints
+    passes: int
+    shown: GrossCells = field(default_factory=GrossCells.none)
+    repeated: tuple[Repeated, ...] = ()
+    states: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def nothing(self) -> bool:
+        """Whether every row counts as it is."""
+        return self.n_rows == 0 and not self.cells.any()
