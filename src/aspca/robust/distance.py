@@ -60,7 +60,14 @@ class Distance:
     vectors: Floats
 
     @classmethod
-    def of(cls, moments: Moments, plain: Moments, scale: Floats | None = None, floor: float = 0.0) -> Distance:
+    def of(
+        cls,
+        moments: Moments,
+        plain: Moments,
+        scale: Floats | None = None,
+        floor: float = 0.0,
+        rounding: Floats | None = None,
+    ) -> Distance:
         """The distance by these moments, of some of the rows; `plain` are those of all of them.
 
         A column that does not vary among these rows tells nothing of how far it may: its unit is that of all rows. With
@@ -76,6 +83,8 @@ class Distance:
             # One column may vary by far more than its own median size.
             correlation = np.clip((moments.scatter / moments.weight) / scale[:, None] / scale, -_LARGEST, _LARGEST)
         correlation[still, still] = 1.0
+        if rounding is not None:
+            correlation[np.diag_indices_from(correlation)] += rounding / scale**2
         values, vectors = np.linalg.eigh(0.5 * (correlation + correlation.T))
         least = max(16.0 * len(scale) * eps * max(float(values[-1]), 1.0), floor)
         return cls(moments.centre, moments.residual, scale, np.maximum(values, least), vectors)

@@ -48,6 +48,8 @@ _MOST_GROSS = 0.25
 _ENOUGH_ROWS, _AMPLE_ROWS = 3, 5
 # Where so many are far that they are no errors, what is further out is tried so many times.
 _MOST_LIMITS = 2
+# Columns of at most so many decimals, in steps of at most this share of their deviation, are rounded numbers.
+_MOST_DECIMALS, _FINE = 4, 0.1
 # A value that stands for "missing" is further from the others than these are from each other, so many times.
 _APART = 2.0
 
@@ -109,8 +111,8 @@ def robust_moments(batches: Batches, plain: Moments) -> RobustMoments:
         passes += 1
         if found.many == before:
             break
-        before, distance = found.many, Distance.of(kept, plain)
-    distance = Distance.of(kept, plain)
+        before, distance = found.many, Distance.of(kept, plain, rounding=sentinels.rounding)
+    distance = Distance.of(kept, plain, rounding=sentinels.rounding)
     if before == 0 and not sentinels.any:
         return RobustMoments(plain, replace(nothing, passes=passes))
     near = _near(kept)
@@ -254,9 +256,14 @@ def _sentinels(batches: Batches, plain: Moments, fences: _Fences) -> Sentinels:
     """Values at the edge of a column, met several times, outside its fence and far from all others."""
     p = plain.n_features
     edges = np.stack([plain.minimum, plain.maximum])
+    decimals = np.zeros(p, dtype=np.intp)
     times, inner = np.zeros((2, p), dtype=np.intp), np.stack([np.full(p, np.inf), np.full(p, -np.inf)])
     for rows in batches():
         low, high = (rows == edge for edge in edges)
+        for places in range(_MOST_DECIMALS + 1):
+            steps = rows * 10.0**places
+            coarse = (np.abs(steps - np.round(steps)) > 1e-6 * np.maximum(np.abs(steps), 1.0)).any(axis=0)
+            decimals = np.where(coarse, np.maximum(decimals, places + 1), decimals)
         times += np.stack([low.sum(axis=0), high.sum(axis=0)])
         rest = np.where(low | high, np.nan, rows)
         inner[0] = np.fmin(inner[0], np.fmin.reduce(rest, axis=0, initial=np.inf))
@@ -264,7 +271,8 @@ def _sentinels(batches: Batches, plain: Moments, fences: _Fences) -> Sentinels:
     with np.errstate(invalid="ignore"):
         apart = np.stack([inner[0] - edges[0], edges[1] - inner[1]]) > _APART * (inner[1] - inner[0])
     there = apart & (times > 1) & (inner[1] > inner[0]) & np.stack([fences.outside(edge[None])[0] for edge in edges])
-    return Sentinels(np.where(there, edges, np.nan))
+    steps = np.where(decimals <= _MOST_DECIMALS, 10.0 ** -decimals.astype(np.float64), 0.0)
+    return Sentinels(np.where(there, edges, np.nan), np.where(steps <= _FINE * fences.size, steps**2 / 12.0, 0.0))
 
 
 @dataclass(frozen=True, eq=False)

@@ -34,9 +34,13 @@ class Sifted:
 
 @dataclass(frozen=True, eq=False)
 class Sentinels:
-    """Numbers that stand for something else: `values` (2, p), low and high ones of each column; NaN: there is none."""
+    """Numbers that stand for something else: `values` (2, p), low and high ones of each column; NaN: there is none.
+
+    `rounding` (p,) is the variance of what the columns' own steps hide: a relation is never known better than that.
+    """
 
     values: Floats
+    rounding: Floats
 
     @property
     def any(self) -> bool:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import tracemalloc
+from collections.abc import Iterator
+
 import numpy as np
 import pytest
 
 from aspca import ASPCA, Moments
 from aspca.robust import RobustMoments, robust_moments
+from aspca.robust.distance import Distance
 
 
 def table(n: int = 600, seed: int = 0) -> np.ndarray:
@@ -98,6 +102,70 @@ def test_rows_that_count_as_they_are_are_told_one_by_one() -> None:
     alone = np.concatenate([found.whole(clean[k : k + 1]) for k in range(len(clean))])
     assert np.array_equal(alone, found.whole(clean))
     assert np.array_equal(found.moments.centre, Moments.from_array(rows[found.whole(rows)]).centre)
+
+
+def test_sentinels_are_named_however_often_they_come_back() -> None:
+    rows = table(2000)
+    for start in range(0, 2000, 100):
+        rows[start : start + 4, 1] = -9999.0
+    aside = robust(rows).aside
+    assert [tuple(one) for one in aside.repeated] == [(1, -9999.0, 80)]
+    assert aside.cells.tolist() == [0, 80, 0, 0, 0]
+    assert np.array_equal(rows[aside.shown.rows, aside.shown.columns], aside.shown.values)
+    # The total tells what they would have been.
+    expected = rows[aside.shown.rows, 4] - rows[aside.shown.rows, 0] - rows[aside.shown.rows, 2]
+    np.testing.assert_allclose(aside.shown.expected, expected, atol=1e-4)
+
+
+def test_hardly_a_row_without_a_gross_cell() -> None:
+    rng = np.random.default_rng(5)
+    free = rng.gamma(4.0, size=(1200, 40))
+    rows = np.hstack([free, free.reshape(1200, 20, 2).sum(axis=2) + 0.01 * rng.normal(size=(1200, 20))])
+    clean = rows.copy()
+    spoiled = rng.random(rows.shape) < 0.05
+    rows[spoiled] *= 10.0
+    assert (~spoiled.any(axis=1)).mean() < 0.1
+    found = robust(rows).moments.covariance
+    relation = np.zeros(60)
+    relation[[0, 1, 40]] = 1.0, 1.0, -1.0
+    assert relation @ found @ relation < 4.0 * (relation @ Moments.from_array(clean).covariance @ relation)
+
+
+def test_filled_cells_are_what_regression_would_put_there() -> None:
+    rng = np.random.default_rng(6)
+    rows = rng.normal(size=(300, 6)) @ rng.normal(size=(6, 6))
+    moments = Moments.from_array(rows)
+    distance = Distance.of(moments, moments)
+    scaled = distance.scaled(rows[:20])
+    cells = rng.random(scaled.shape) < 0.3
+    filled = distance.filled(scaled, cells)
+    covariance = np.linalg.inv(distance.inverse)
+    for row, mask, found in zip(scaled, cells, filled, strict=True):
+        known = ~mask
+        slopes = covariance[np.ix_(mask, known)] @ np.linalg.inv(covariance[np.ix_(known, known)])
+        np.testing.assert_allclose(found[mask], slopes @ row[known], atol=1e-8)
+        assert np.array_equal(found[known], row[known])
+
+
+def test_memory_does_not_grow_with_the_rows() -> None:
+    peaks = []
+    for many in (4, 32):
+
+        def batches(many: int = many) -> Iterator[np.ndarray]:
+            for k in range(many):
+                rows = table(1000, seed=k)
+                rows[::20, k % 5] *= 100.0
+                yield rows
+
+        moments = Moments.empty(5)
+        for rows in batches():
+            moments = moments.update(rows)
+        tracemalloc.start()
+        found = robust_moments(batches, moments)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+        assert not found.aside.nothing
+    assert peaks[1] < 1.2 * peaks[0]
 
 
 def test_several_kinds_of_rows_are_no_errors() -> None:
