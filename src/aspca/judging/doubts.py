@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from aspca.moments.succession import effective_rows
 from aspca.subspace.space import ScaledSpace
 
 # Rows per column from which on limits hold and planted rules are found: measured by benchmarks/silence.py.
@@ -14,7 +11,7 @@ _ENOUGH = 3.0
 def doubts_of(space: ScaledSpace) -> tuple[str, ...]:
     """Sentences about what the rows learned from are too few for; none where they are enough."""
     p = space.n_varying
-    worth = float(np.median(effective_rows(space.n_rows, space.memory)))
+    worth = space.worth
     if worth >= _ENOUGH * p:
         return ()
     rows = f"{space.n_rows:,} rows"

@@ -82,8 +82,8 @@ def alarms_held_out(alarms: Alarms, table: RuleTable, floors: Floors, held: Held
         share = 1.0 - (0.5 * left if settings.alarm == "any" else left)
         most = upper_quantile(held.excess, held.weights, share, held.worth)
         squares = np.maximum(most * held.tails * table.variances * ABOVE_ROUNDING, floors.squares)
-        # What held exactly has no tail: only rounding is no break.
-        squares = np.where(table.exact, floors.squares, squares)
+        # What held exactly has no tail: only what float64 resolves is no break.
+        squares = np.where(table.exact, alarms.the_rules(), squares)
         rules = tuple(Limit(HELD_OUT, share, float(value), ASSUMES) for value in squares)
         if settings.alarm == "any":
             broken = held.excess > most

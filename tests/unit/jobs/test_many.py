@@ -88,7 +88,7 @@ def test_several_kinds_and_tails() -> None:
     """A Gaussian limit, and rows that are not."""
     values, gaussian = drawn(3000, 7, "t3"), {"limit": "pearson", "rule_limit": "pearson", "robust": "off"}
     (remark,) = said(values, **gaussian)
-    assert remark.endswith("--limit pot.")
+    assert remark.endswith("--limit auto.")
     (remark,) = said(values, kinds=True, **gaussian)
     assert "Rules for each of the 3 values of [some kind]: --by 'some kind'." in remark
     # Said once, and not again where it was done.
