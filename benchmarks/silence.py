@@ -65,7 +65,7 @@ def claimed(rows: Floats) -> RuleTable:
     moments = Moments.from_array(rows)
     features = Preparation.identity([f"x{j}" for j in range(rows.shape[1])]).features
     space = ScaledSpace.of(moments, "maxabs", features, succession([rows], moments))
-    return beyond_chance(readable_table(space, n_relations(space.covariance)))
+    return beyond_chance(readable_table(space, n_relations(space.covariance)), space)
 
 
 def _supports(table: RuleTable) -> set[frozenset[int]]:

@@ -203,7 +203,8 @@ class _Parts:
 def _held_out(parts: _Parts, settings: Settings, rows: _Rows) -> HeldOut:
     level = settings.total[1]
     scores, excess = np.zeros(len(rows.values)), np.zeros(len(rows.values))
-    expected = parts.limit(level)
+    # A blurred covariance has no such law.
+    expected = None if parts.space.blur else parts.limit(level)
     for k in range(_FOLDS):
         mine = rows.block == k
         if not mine.any():
@@ -228,12 +229,13 @@ def _refitted(parts: _Parts, settings: Settings, rows: _Rows, k: int) -> _Parts:
     moments = rows.without(k)
     space = ScaledSpace.scaled(moments, parts.space.scale, parts.space.features, parts.space.succession)
     many = len(parts.table)
-    if not many or space.fitted_to >= _SURE * space.n_varying:
-        table = _on_same_features(parts, space)
-    else:
+    table = None
+    if many and space.fitted_to < _SURE * space.n_varying:
         table = readable_table(space, many)
-        if parts.space.blur:
-            table = beyond_chance(table)
+        table = beyond_chance(table, space) if parts.space.blur else table
+    # Rules that fewer rows do not show are taken as they are.
+    if table is None or len(table) < many:
+        table = _on_same_features(parts, space)
     metric = metric_of(settings.score, space, table, settings.total[1], like=parts.space)
     return _Parts(space, table, metric)
 

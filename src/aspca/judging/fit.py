@@ -48,7 +48,7 @@ def fit_model(
         table = readable_table(space, d)
         auto = settings.n_components == "auto"
         # Few rows make rules of nothing: not even those asked for could be judged by.
-        table = beyond_chance(table) if auto or space.blur else table
+        table = beyond_chance(table, space) if auto or space.blur else table
         d = len(table) if auto else d
     # A basis has a direction even where nothing is related.
     subspace = _subspace(space, settings, max(d, 1), warm_start, callback)

@@ -12,6 +12,7 @@ from aspca.rules.chance import EXCLUDED, chances
 from aspca.rules.coefficients import simplest_equation
 from aspca.rules.rule import Rule
 from aspca.rules.widening import expected_widening
+from aspca.subspace.defaults import little_variance
 from aspca.subspace.result import Certificate
 from aspca.subspace.space import ScaledSpace, unresolved_variances
 
@@ -146,11 +147,17 @@ def readable_table(space: ScaledSpace, many: int) -> RuleTable:
     return RuleTable.of(space, loadings, np.concatenate([exact.sparsest, others.sparsest]))
 
 
-def beyond_chance(table: RuleTable) -> RuleTable:
-    """The rules of a table that chance does not explain; what the others are about lies outside the rules then."""
-    if table.chances is None or not (table.chances > EXCLUDED).any():
+def beyond_chance(table: RuleTable, space: ScaledSpace) -> RuleTable:
+    """The rules of a table that chance does not explain; what the others are about lies outside the rules then.
+
+    Of few rows all terms of a rule but one may be nothing but chance: a column by itself keeps to a range only if it
+    varies as little as a rule does.
+    """
+    if table.chances is None or not len(table):
         return table
-    return table.only(np.flatnonzero(table.chances <= EXCLUDED))
+    alone = (table.loadings != 0.0).sum(axis=0) == 1
+    kept = (table.chances <= EXCLUDED) & ~(alone & (table.variances > little_variance(space.covariance)))
+    return table if kept.all() else table.only(np.flatnonzero(kept))
 
 
 def _readable(space: ScaledSpace, directions: Floats) -> tuple[RuleTable, Bools]:

@@ -31,13 +31,18 @@ def finest_variance(covariance: Floats) -> float:
     return SHARE_OF_TYPICAL * typical_variance(np.diag(covariance))
 
 
+def little_variance(covariance: Floats) -> float:
+    """Up to where a direction's variance counts as little."""
+    return _SHARE_OF_VARIANCE * typical_variance(np.diag(covariance))
+
+
 def n_relations(covariance: Floats) -> int:
     """Number of directions with little variance, constant features included.
 
     Of few rows some have little variance by chance: the rules found among them are asked, each by itself.
     """
     values = np.linalg.eigvalsh(covariance)
-    return int((values <= _SHARE_OF_VARIANCE * typical_variance(np.diag(covariance))).sum())
+    return int((values <= little_variance(covariance)).sum())
 
 
 def default_n_components(covariance: Floats) -> int:

@@ -26,7 +26,7 @@ def space_of(rows: np.ndarray) -> ScaledSpace:
 
 def claimed(rows: np.ndarray) -> RuleTable:
     space = space_of(rows)
-    return beyond_chance(readable_table(space, n_relations(space.covariance)))
+    return beyond_chance(readable_table(space, n_relations(space.covariance)), space)
 
 
 def relations(table: RuleTable) -> list[tuple[int, ...]]:
@@ -74,7 +74,7 @@ def test_what_the_test_without_its_care_would_claim() -> None:
     slow = np.cumsum(rng.normal(size=(200, 10)), axis=0)
     space = space_of(slow)
     careless = ScaledSpace.of(Moments.from_array(slow), "maxabs", space.features)
-    assert relations(beyond_chance(readable_table(careless, n_relations(space.covariance))))
+    assert relations(beyond_chance(readable_table(careless, n_relations(space.covariance)), careless))
     assert not relations(claimed(slow))
 
 
