@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from aspca.judging.held_out import HeldOut, alarms_held_out, tails_of
+from aspca.judging.held_out import HeldOut, alarms_held_out, not_errors, tails_of
 from aspca.judging.law import ScoreLaw, few_rows_quantile
 from aspca.judging.metric import READABLE, Metric, metric_of
 from aspca.judging.model import Model
@@ -201,27 +201,30 @@ class _Parts:
 
 
 def _held_out(parts: _Parts, settings: Settings, rows: _Rows) -> HeldOut:
-    level = settings.total[1]
-    scores, excess = np.zeros(len(rows.values)), np.zeros(len(rows.values))
+    level, many = settings.total[1], len(rows.values)
+    worth = many * parts.space.worth / parts.space.fitted_to
+    scores, excess = np.zeros(many), np.zeros(many)
     # A blurred covariance has no such law.
     expected = None if parts.space.blur else parts.limit(level)
-    for k in range(_FOLDS):
+    others = [_refitted(parts, settings, rows, k) for k in range(_FOLDS)]
+    squares = []
+    for k, other in enumerate(others):
         mine = rows.block == k
-        if not mine.any():
-            continue
-        other = _refitted(parts, settings, rows, k)
-        found, squares = other.measured(rows.values[mine])
         law = other.limit(level)
+        found, deviations = other.measured(rows.values[mine])
         scores[mine] = found * (expected / law) if expected and law else found
-        varying = ~other.table.exact
-        if varying.any():
-            known, weights = rows.taken(~mine)
+        squares.append(deviations)
+    normal = not_errors(scores, worth)
+    for k, other in enumerate(others):
+        mine, varying = rows.block == k, ~other.table.exact
+        if varying.any() and mine.any():
+            known, weights = rows.taken(~mine & normal)
             units = tails_of(other.measured(known)[1], weights)
             narrower = replace(parts, table=other.table).widths() / other.widths()
-            excess[mine] = (squares / units * narrower)[:, varying].max(axis=1)
-    tails = tails_of(parts.measured(rows.values)[1], rows.weights)
-    worth = len(rows.values) * parts.space.worth / parts.space.fitted_to
-    return HeldOut(scores, excess, tails, rows.weights, worth)
+            excess[mine] = (squares[k] / units * narrower)[:, varying].max(axis=1)
+    known, weights = rows.taken(normal)
+    tails = tails_of(parts.measured(known)[1], weights)
+    return HeldOut(scores[normal], excess[normal], tails, weights, worth * float(normal.mean()))
 
 
 def _refitted(parts: _Parts, settings: Settings, rows: _Rows, k: int) -> _Parts:

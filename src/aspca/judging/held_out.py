@@ -29,6 +29,8 @@ ASSUMES = (
 _TAIL_ROWS, _TAIL_SHARE = 5, 0.01
 # A rule that hardly ever moves has hardly any tail; its unit is no less than this share of a Gaussian's.
 _LEAST_TAIL = 0.25
+# One gap in ten thousand is as wide; and no more than this share of the rows lies beyond.
+_NO_TAIL, _MOST_ERRORS = float(np.log(1e4)), 0.2
 # Fewer independent rows than this meet hardly any extreme, and rows that follow each other the same one again.
 _FEW = 50.0
 # Beyond the largest value its tail is that of so many of the largest, at least.
@@ -62,6 +64,25 @@ class HeldOut:
     def count(self) -> float:
         """How many rows there are."""
         return float(self.scores.size if self.weights is None else self.weights.sum())
+
+
+def not_errors(scores: Floats, worth: float) -> Bools:
+    """Which of k scores (k,) are normal rows: none beyond a gap that no tail would leave.
+
+    In a tail as heavy as one with a mean can be (an exponent of 1), the score of the j-th largest is exceeded by the
+    next larger one by a factor of g with a probability of g^-j. So one row may stand apart by any factor, and three by
+    twenty; but fifteen that are twice as far out as all others are errors, and tell nothing of what normal rows reach.
+    """
+    order = np.argsort(scores, kind="stable")
+    ascending = np.maximum(scores[order], 1e-300)
+    normal = np.ones(scores.size, dtype=np.bool_)
+    beyond = np.arange(scores.size - 1, 0, -1) * min(worth / scores.size, 1.0)
+    unlikely = beyond * np.diff(np.log(ascending)) > _NO_TAIL
+    # Below, it is no tail.
+    unlikely[: int((1.0 - _MOST_ERRORS) * scores.size)] = False
+    if unlikely.any():
+        normal[order[int(np.flatnonzero(unlikely)[0]) + 1 :]] = False
+    return normal
 
 
 def tails_of(squares: Floats, weights: Floats | None) -> Floats:
