@@ -7,7 +7,7 @@
 
 **Laws** (`library.laws`). Columns are unrelated, so that every rule asked for is made of nothing: the hardest case for
 a limit that rests on the fitted covariance. Per cent of fresh rows flagged at a nominal 2.5 and 1 %, the mean over
-draws. *Auto* is the default, *moments* the same model with ``limit="pearson"``, what `fit_moments` gives; *quantile* and
+draws. *Auto* is the default, *moments* the same model with ``limit="pearson"``, as after `fit_moments`; *quantile* and
 *pot* take training scores as they are; *split* fits to four fifths of the rows, with conformal limits from the rest;
 *chi2* is the textbook's: the Mahalanobis distance beside the chi-square quantile. `rules` are those asked for: chosen,
 5, or p. Where there are fewer than three independent rows per feature (`worth`) the fit says so: ``told``.
@@ -79,7 +79,7 @@ def cell_of(draws: Sequence[dict[str, float]], name: str) -> float:
 
 
 def law_rows(law: str, sizes: Sequence[tuple[int, int]], many: int, peers: bool) -> tuple[list[Row], list[list[float]]]:
-    """The lines of one law, and for each of its figures the ratio to the level, rows per feature, and if it was told."""
+    """The lines of one law, and for each of its figures the ratio to the level and rows per feature."""
     lines: list[Row] = []
     ratios: list[list[float]] = []
     for n, p in sizes:
