@@ -28,8 +28,8 @@ from aspca.subspace.space import ScaledSpace
 _FOLDS = 5
 # Rows to judge: more tell no more about a limit, and no more values than this are kept of them.
 _MOST_ROWS, _MOST_VALUES, _FEW_ENOUGH = 20_000, 2**22, 2_000
-# Fewer rows are no basis for five fits.
-_LEAST_ROWS = 20
+# Fewer rows than ten to a block are no basis for five fits.
+_LEAST_ROWS = 50
 # Laws of more and of fewer rows are compared where both leave so many degrees of freedom: below, neither is known.
 _ENOUGH_FREEDOM = 10
 # From so many rows per feature on, rules that are found without a block are on the same features: they are refitted.

@@ -9,6 +9,8 @@ import numpy as np
 
 from aspca.linalg.arrays import Bools, Floats, Ints
 
+# No measurement is as large, but some words for none are: 1e20, the largest of float32.
+_ENORMOUS = 1e20
 # Errors are shown one by one up to this many.
 MOST_SHOWN = 1000
 
@@ -86,3 +88,15 @@ class Aside:
     def nothing(self) -> bool:
         """Whether every row counts as it is."""
         return self.n_rows == 0 and not self.cells.any()
+
+
+def like_a_word(values: Floats, least: Floats) -> Bools:
+    """Which values look like those that stand for "missing", where the others are no less than `least`.
+
+    Three nines or more, the largest integers, anything enormous; and any negative one where nothing else is negative. A
+    price of 99 or a bonus of 1,000 is none, however few others are near.
+    """
+    sizes = np.abs(values)
+    nines = np.isin(sizes, [10.0**k - 1.0 for k in range(3, 16)])
+    largest = np.isin(sizes, [2.0**k - one for k in (15, 16, 31, 32, 63) for one in (0.0, 1.0)])
+    return np.asarray(nines | largest | (sizes >= _ENORMOUS) | ((values < 0.0) & (least >= 0.0)))

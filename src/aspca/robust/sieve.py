@@ -9,6 +9,9 @@ import numpy as np
 from aspca.linalg.arrays import Bools, Floats, Ints
 from aspca.robust.distance import Distance, Near
 
+# A direction with no more of a column's variance is a relation, as where rules are learned (`subspace.defaults`).
+_RELATION = 0.3
+
 
 @dataclass(frozen=True, eq=False)
 class Sifted:
@@ -68,6 +71,8 @@ class Sieve:
         Numbers of rows, half-open, that are gross as a whole: there the table was in another state for long.
     sentinels : Sentinels or None
         No row counts as it is that has one.
+    lawful : float
+        So many times further may rows be that keep every relation: they spoil none.
     """
 
     distance: Distance
@@ -76,6 +81,17 @@ class Sieve:
     often: Bools | None = None
     states: tuple[tuple[int, int], ...] = ()
     sentinels: Sentinels | None = None
+    lawful: float = 1.0
+
+    def _sizes(self, scaled: Floats) -> Floats:
+        """How far scaled rows (n, p) are (n,); those up to 1 are near."""
+        sizes = self.distance.sizes(scaled, self.near)
+        if self.lawful == 1.0:
+            return sizes
+        # Columns have variance one here.
+        tight = self.distance.values <= _RELATION
+        keeps = self.distance.along(scaled)[:, tight].sum(axis=1) <= self.near.row
+        return np.asarray(np.where(keeps, sizes / self.lawful, sizes))
 
     def sift(self, rows: Floats, start: int | None = None) -> Sifted:
         """What becomes of rows (n, p); the same for a row in any company.
@@ -84,7 +100,7 @@ class Sieve:
         """
         distance = self.distance
         scaled = distance.scaled(rows)
-        far = distance.sizes(scaled, self.near) > self.far
+        far = self._sizes(scaled) > self.far
         if self.sentinels is not None:
             far |= self.sentinels.in_rows(rows).any(axis=1)
         other = self._in_states(len(rows), start)
