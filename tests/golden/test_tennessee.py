@@ -91,7 +91,8 @@ def fault(number: int) -> pd.DataFrame:
 
 @cache
 def fitted(score: str) -> Fit:
-    return _made_anew(ASPCA(n_components=39, alpha=0.02, score=score, level=LEVEL, alarm="total"))
+    options = {"n_components": 39, "alpha": 0.02, "score": score, "level": LEVEL, "alarm": "total"}
+    return _made_anew(ASPCA(**options, limit="pearson", rule_limit="pearson"))
 
 
 @cache

@@ -197,10 +197,11 @@ def detected(request: Request, watcher: Watcher) -> Detection:
             outcomes[None] = judge_table(learning.model(), learning.table, learning, folder)
         else:
             outcomes.update(_by_category(learning, by, folder))
+        elsewhere = learning.source is not learning.table
+        # It may look into columns that were left out, so the table is still open.
+        too_many = remark_on_many(outcomes, learning.table, request.columns.ignore, elsewhere=elsewhere)
+        remarks = (*learning.remarks, *remarks_on(outcomes), *too_many)
     library = learning.table.library if isinstance(learning.table, MemoryTable) else "pandas"
-    elsewhere = learning.source is not learning.table
-    too_many = remark_on_many(outcomes, learning.table, request.columns.ignore, elsewhere=elsewhere)
-    remarks = (*learning.remarks, *remarks_on(outcomes), *too_many)
     return Detection(learning.table.description, by, outcomes, remarks, place, library)
 
 

@@ -85,7 +85,7 @@ def calibrated_by(model: Model, X: Floats, weights: Floats | None = None) -> Mod
     scores, squares = parts.measured(rows)
     tails = tails_of(squares, weights)
     excess = (squares / tails)[:, ~model.table.exact].max(axis=1, initial=0.0)
-    held = HeldOut(scores, excess, tails, weights, float(len(rows)))
+    held = HeldOut(scores, excess, tails, weights, float(len(rows)), scores, excess)
     return replace(model, alarms=alarms_held_out(model.alarms, model.table, model.floors, held))
 
 
@@ -215,6 +215,8 @@ def _held_out(parts: _Parts, settings: Settings, rows: _Rows) -> HeldOut:
         scores[mine] = found * (expected / law) if expected and law else found
         squares.append(deviations)
     normal = not_errors(scores, worth)
+    if _of_one_kind(rows.values, normal):
+        normal[:] = True
     for k, other in enumerate(others):
         mine, varying = rows.block == k, ~other.table.exact
         if varying.any() and mine.any():
@@ -223,8 +225,24 @@ def _held_out(parts: _Parts, settings: Settings, rows: _Rows) -> HeldOut:
             narrower = replace(parts, table=other.table).widths() / other.widths()
             excess[mine] = (squares[k] / units * narrower)[:, varying].max(axis=1)
     known, weights = rows.taken(normal)
-    tails = tails_of(parts.measured(known)[1], weights)
-    return HeldOut(scores[normal], excess[normal], tails, weights, worth * float(normal.mean()))
+    own_scores, deviations = parts.measured(known)
+    tails = tails_of(deviations, weights)
+    own_excess = (deviations / tails)[:, ~parts.table.exact].max(axis=1, initial=0.0)
+    share = float(normal.mean())
+    return HeldOut(scores[normal], excess[normal], tails, weights, worth * share, own_scores, own_excess)
+
+
+def _of_one_kind(values: Floats, normal: Bools) -> bool:
+    """Whether most rows (k, p) that are not normal have a value in common which normal ones have not: a flag, a code.
+
+    Errors are each of their own kind; these are few, but as they should be.
+    """
+    for column in values.T if not normal.all() else ():
+        found, counts = np.unique(column[~normal], return_counts=True)
+        top = int(counts.argmax())
+        if 2 * counts[top] > (~normal).sum() > 1 and 2.0 * (column[normal] == found[top]).mean() < 1.0:
+            return True
+    return False
 
 
 def _refitted(parts: _Parts, settings: Settings, rows: _Rows, k: int) -> _Parts:

@@ -31,6 +31,7 @@ _TAIL_ROWS, _TAIL_SHARE = 5, 0.01
 _LEAST_TAIL = 0.25
 # One gap in ten thousand is as wide; and no more than this share of the rows lies beyond.
 _NO_TAIL, _MOST_ERRORS = float(np.log(1e4)), 0.2
+_WIDE_GAP = float(np.log(2.0))
 # Fewer independent rows than this meet hardly any extreme, and rows that follow each other the same one again.
 _FEW = 50.0
 # Beyond the largest value its tail is that of so many of the largest, at least.
@@ -52,6 +53,9 @@ class HeldOut:
         How many rows each counts for.
     worth : float
         How many independent rows they are worth, of `count`.
+    own_scores, own_excess : ndarray of shape (k,)
+        The same by the model itself. Rows that it was fitted to look more normal, so this adds nothing, but where many
+        rows are off by the very same amount (a rounded number, a flag): then a limit may not fall short by a hair.
     """
 
     scores: Floats
@@ -59,6 +63,8 @@ class HeldOut:
     tails: Floats
     weights: Floats | None
     worth: float
+    own_scores: Floats
+    own_excess: Floats
 
     @property
     def count(self) -> float:
@@ -71,13 +77,16 @@ def not_errors(scores: Floats, worth: float) -> Bools:
 
     In a tail as heavy as one with a mean can be (an exponent of 1), the score of the j-th largest is exceeded by the
     next larger one by a factor of g with a probability of g^-j. So one row may stand apart by any factor, and three by
-    twenty; but fifteen that are twice as far out as all others are errors, and tell nothing of what normal rows reach.
+    twenty; but fifteen that score more than twice as much as all others are errors, and tell nothing of what normal rows
+    reach.
     """
     order = np.argsort(scores, kind="stable")
     ascending = np.maximum(scores[order], 1e-300)
     normal = np.ones(scores.size, dtype=np.bool_)
     beyond = np.arange(scores.size - 1, 0, -1) * min(worth / scores.size, 1.0)
-    unlikely = beyond * np.diff(np.log(ascending)) > _NO_TAIL
+    gaps = np.diff(np.log(ascending))
+    # Rounded numbers leave gaps everywhere, but small ones.
+    unlikely = (beyond * gaps > _NO_TAIL) & (gaps > _WIDE_GAP)
     # Below, it is no tail.
     unlikely[: int((1.0 - _MOST_ERRORS) * scores.size)] = False
     if unlikely.any():
@@ -102,6 +111,7 @@ def alarms_held_out(alarms: Alarms, table: RuleTable, floors: Floors, held: Held
     if settings.rule_limit == AUTO and len(table):
         share = 1.0 - (0.5 * left if settings.alarm == "any" else left)
         most = upper_quantile(held.excess, held.weights, share, held.worth)
+        most = max(most, inverted_cdf_quantile(held.own_excess, held.weights, share))
         squares = np.maximum(most * held.tails * table.variances * ABOVE_ROUNDING, floors.squares)
         # What held exactly has no tail: only what float64 resolves is no break.
         squares = np.where(table.exact, alarms.the_rules(), squares)
@@ -110,7 +120,8 @@ def alarms_held_out(alarms: Alarms, table: RuleTable, floors: Floors, held: Held
             broken = held.excess > most
     if asked != AUTO:
         return replace(alarms, rules=rules)
-    value = max(_threshold(held, broken, left) * ABOVE_ROUNDING, floors.total)
+    value = max(_threshold(held, broken, left), inverted_cdf_quantile(held.own_scores, held.weights, level))
+    value = max(value * ABOVE_ROUNDING, floors.total)
     total = Limit(HELD_OUT, level, value, ASSUMES)
     return replace(alarms, total=total, rules=rules, lift=None if alarms.lift is None else value)
 

@@ -13,6 +13,8 @@ from aspca import ASPCA, Moments
 from aspca.judging.law import ScoreLaw
 from zoo import plant as table
 
+# Limits that need no rows, so that every road leads to the same.
+BY_LAW = {"limit": "pearson", "rule_limit": "pearson"}
 VARIANTS = ("F", "B", "FG", "BG", "G")
 NAMES = ["inlet", "outlet", "pump", "total", "free"]  # of zoo.plant
 
@@ -39,19 +41,31 @@ def scaled(model: ASPCA, X: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("scaling", ["maxabs", "standard", "none"])
 def test_moments_alone_give_the_model_of_the_rows(variant: str, scaling: str) -> None:
     X = table()
-    rows = ASPCA(variant=variant, scaling=scaling).fit(X)
-    moments = ASPCA(variant=variant, scaling=scaling).fit_moments(Moments.from_array(X))
+    rows = ASPCA(variant=variant, scaling=scaling, **BY_LAW).fit(X)
+    moments = ASPCA(variant=variant, scaling=scaling, **BY_LAW).fit_moments(Moments.from_array(X))
     assert rows.components_.tolist() == moments.components_.tolist()
     assert rows.score_samples(X).tolist() == moments.score_samples(X).tolist()
     assert rows.threshold_ == moments.threshold_
+    assert rows.rule_limits_.tolist() == moments.rule_limits_.tolist()
     assert (rows.n_components_, rows.alpha_) == (moments.n_components_, moments.alpha_)
     assert rows.subspace_.witness.seal == moments.subspace_.witness.seal
+    # Automatic limits are all that rows add.
+    auto = ASPCA(variant=variant, scaling=scaling).fit(X)
+    alone = ASPCA(variant=variant, scaling=scaling).fit_moments(Moments.from_array(X))
+    assert auto.components_.tolist() == alone.components_.tolist() == rows.components_.tolist()
+    assert auto.subspace_.witness.seal == rows.subspace_.witness.seal
+    assert auto.threshold_limit_.name == "held-out"
+    assert alone.threshold_limit_ == rows.threshold_limit_
+    assert alone.rule_limits_.tolist() == rows.rule_limits_.tolist()
+    assert alone.score_samples(X).tolist() == rows.score_samples(X).tolist()
 
 
 @pytest.mark.parametrize("sizes", [(120, 120), (2, 1, 37, 200), (239, 1)])
 def test_batches_give_the_model_of_all_rows(sizes: tuple[int, ...]) -> None:
     X = table()
-    whole, parts = ASPCA(n_components=2, alpha=0.005).fit(X), ASPCA(n_components=2, alpha=0.005)
+    options = {"n_components": 2, "alpha": 0.005}
+    # No rows are kept between batches, so automatic limits are by law.
+    whole, parts = ASPCA(**options, **BY_LAW).fit(X), ASPCA(**options)
     start = 0
     for size in sizes:
         parts.partial_fit(X[start : start + size])
@@ -78,7 +92,7 @@ def test_fit_starts_anew_and_partial_fit_goes_on() -> None:
 def test_whole_weights_are_repetitions(scaling: str) -> None:
     X = table(80)
     weights = np.random.default_rng(2).integers(0, 4, size=80)
-    options = {"n_components": 2, "alpha": 0.005, "scaling": scaling}
+    options = {"n_components": 2, "alpha": 0.005, "scaling": scaling} | BY_LAW
     weighted = ASPCA(**options).fit(X, sample_weight=weights)
     repeated = ASPCA(**options).fit(np.repeat(X, weights, axis=0))
     assert np.abs(weighted.components_ - repeated.components_).max() <= 1e-9
@@ -93,8 +107,8 @@ def test_whole_weights_are_repetitions(scaling: str) -> None:
 def test_weights_in_batches_and_in_calibration_are_repetitions() -> None:
     X = table(80)
     weights = np.random.default_rng(3).integers(0, 4, size=80)
-    repeated = ASPCA(n_components=2, contamination=0.2).fit(np.repeat(X, weights, axis=0))
-    model = ASPCA(n_components=2, contamination=0.2)
+    repeated = ASPCA(n_components=2, contamination=0.2, **BY_LAW).fit(np.repeat(X, weights, axis=0))
+    model = ASPCA(n_components=2, contamination=0.2, **BY_LAW)
     for rows in (slice(0, 30), slice(30, 80)):
         model.partial_fit(X[rows], sample_weight=weights[rows])
     model.calibrate(X, sample_weight=weights)
@@ -110,13 +124,13 @@ def law(n: float) -> float:
 def test_a_common_factor_of_the_weights_does_not_matter() -> None:
     X = table()
     ones = np.ones(240)
-    plain, joint = ASPCA(score="spe").fit(X, sample_weight=ones), ASPCA().fit(X, sample_weight=ones)
+    plain, joint = ASPCA(score="spe").fit(X, sample_weight=ones), ASPCA(**BY_LAW).fit(X, sample_weight=ones)
     for factor in (0.25, 1024.0):
         model = ASPCA(score="spe").fit(X, sample_weight=np.full(240, factor))
         assert model.components_.tolist() == plain.components_.tolist()
         assert model.threshold_ == plain.threshold_
         # A weight counts rows, and the whitened score's threshold is the nearer to its law the more rows there are.
-        more = ASPCA().fit(X, sample_weight=np.full(240, factor))
+        more = ASPCA(**BY_LAW).fit(X, sample_weight=np.full(240, factor))
         assert more.components_.tolist() == joint.components_.tolist()
         if factor < 1:
             assert more.threshold_ == joint.threshold_
@@ -125,6 +139,18 @@ def test_a_common_factor_of_the_weights_does_not_matter() -> None:
             assert more.threshold_ < joint.threshold_
             ratio = law(240 * factor) / law(240)
             assert more.threshold_ / joint.threshold_ == pytest.approx(ratio, rel=1e-9)
+
+
+@pytest.mark.parametrize("factor", [0.25, 0.5])
+def test_a_common_factor_below_one_moves_no_limit_from_rows(factor: float) -> None:
+    """There are as many rows as there are: no fewer for what weighs less."""
+    X = table()
+    plain, ones = ASPCA().fit(X), ASPCA().fit(X, sample_weight=np.ones(240))
+    lighter = ASPCA().fit(X, sample_weight=np.full(240, factor))
+    assert {model.threshold_limit_.name for model in (plain, ones, lighter)} == {"held-out"}
+    for model in (ones, lighter):
+        assert model.threshold_ == pytest.approx(plain.threshold_, rel=1e-9)
+        assert model.rule_limits_ == pytest.approx(plain.rule_limits_, rel=1e-9)
 
 
 def test_what_auto_means_depends_on_moments_alone() -> None:

@@ -304,10 +304,25 @@ def test_a_refit_forgets_the_calibration() -> None:
 
 
 def test_there_is_nothing_to_calibrate_when_the_threshold_comes_from_moments() -> None:
-    sentence = message(ValueError, ASPCA().fit(table()).calibrate, table())
-    assert sentence.startswith(
-        "limit='pearson' needs no rows for its threshold; to calibrate on rows, set contamination"
-    )
+    model = ASPCA(limit="pearson", rule_limit="pearson")
+    for fitted in (model.fit(table()), model.fit_moments(Moments.from_array(table()))):
+        sentence = message(ValueError, fitted.calibrate, table())
+        assert sentence.startswith(
+            "limit='pearson' needs no rows for its threshold; to calibrate on rows, set contamination to a number or "
+            "limit to auto, "
+        )
+
+
+@pytest.mark.parametrize("options", [{}, {"rule_limit": "pearson"}, {"limit": "pearson"}])
+def test_automatic_limits_take_rows_that_were_not_fitted(options: dict[str, object]) -> None:
+    model = ASPCA(n_components=2, **options).fit_moments(Moments.from_array(table()))
+    # Until then they are by law.
+    by_law = ASPCA(n_components=2, limit="pearson", rule_limit="pearson").fit(table())
+    assert model.threshold_limit_ == by_law.threshold_limit_
+    assert model.rule_limits_.tolist() == by_law.rule_limits_.tolist()
+    model.calibrate(table(400)[60:])
+    assert model.threshold_limit_.name == options.get("limit", "held-out")
+    assert (model.rule_limits_.tolist() == by_law.rule_limits_.tolist()) == ("rule_limit" in options)
 
 
 @pytest.mark.parametrize(
@@ -315,7 +330,7 @@ def test_there_is_nothing_to_calibrate_when_the_threshold_comes_from_moments() -
     [
         (
             {"limit": "3 sigma"},
-            "limit must be one of pearson, box, jackson-mudholkar, quantile, conformal, pot, or a finite number",
+            "limit must be one of auto, pearson, box, jackson-mudholkar, quantile, conformal, pot, or a finite number",
         ),
         ({"limit": -1.0}, "limit must be one of"),
         ({"level": 1.5}, "level must be a number between 0 and 1"),

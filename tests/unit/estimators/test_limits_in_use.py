@@ -148,8 +148,8 @@ def test_limits_of_rules_that_wait_for_rows_say_so() -> None:
 @pytest.mark.parametrize("score", SCORES)
 def test_a_rule_carries_its_limit_in_its_own_units(score: str) -> None:
     X = gaussian(2000, 11)
-    model = ASPCA(n_components=2, scaling="standard", score=score, level=0.98, alarm="total").fit(X)
-    explained = model.explain(X)
+    model = ASPCA(n_components=2, scaling="standard", score=score, rule_limit="pearson", level=0.98, alarm="total")
+    explained = model.fit(X).explain(X)
     for i, rule in enumerate(model.rules_):
         columns = [int(name[1:]) for name in rule.features]
         deviation = X[:, columns] @ rule.coefficients - rule.centre
@@ -190,11 +190,21 @@ def test_rules_are_checked_on_rows_kept_out() -> None:
 def test_limits_survive_moments_names_and_libraries() -> None:
     X = gaussian(400, 13)
     names = ["load", "load_copy", "in", "out", "noise"]
-    frame = ASPCA(n_components=2).fit(pd.DataFrame(X, columns=names))
-    alone = ASPCA(n_components=2).fit_moments(Moments.from_array(X), feature_names=names)
+    by_law = {"limit": "pearson", "rule_limit": "pearson"}
+    frame = ASPCA(n_components=2, **by_law).fit(pd.DataFrame(X, columns=names))
+    alone = ASPCA(n_components=2, **by_law).fit_moments(Moments.from_array(X), feature_names=names)
     assert frame.threshold_ == alone.threshold_
     assert [str(rule) for rule in frame.rules_] == [str(rule) for rule in alone.rules_]
     assert (frame.rule_limits_ == alone.rule_limits_).all()
+    # Automatic limits of rows are those of the same rows without names; of moments alone they are by law.
+    held_out = ASPCA(n_components=2).fit(pd.DataFrame(X, columns=names))
+    nameless = ASPCA(n_components=2).fit(X)
+    assert held_out.threshold_limit_ == nameless.threshold_limit_
+    assert held_out.threshold_limit_.name == "held-out"
+    assert held_out.rule_limits_.tolist() == nameless.rule_limits_.tolist()
+    moments = ASPCA(n_components=2).fit_moments(Moments.from_array(X), feature_names=names)
+    assert moments.threshold_limit_ == alone.threshold_limit_
+    assert moments.rule_limits_.tolist() == alone.rule_limits_.tolist()
 
 
 @pytest.mark.parametrize(("n", "d"), [(60, 10), (200, 10), (200, 30)])
@@ -203,7 +213,8 @@ def test_the_whitened_limit_allows_for_a_covariance_from_few_rows(n: int, d: int
     flagged = []
     for seed in range(40):
         rng = np.random.default_rng(seed)
-        model = ASPCA(n_components=d, alpha=1.0, scaling="none", score="whitened", level=0.99, alarm="total")
+        options = {"n_components": d, "alpha": 1.0, "scaling": "none", "score": "whitened"}
+        model = ASPCA(**options, limit="pearson", level=0.99, alarm="total")
         model.fit(rng.normal(size=(n, d)))
         new = rng.normal(size=(500, d))
         flagged.append((model.predict(new) == -1).mean())

@@ -88,7 +88,7 @@ def refusal(path: Path) -> str:
         (("settings", "alarm"), "total", "limits.lift is a number, but must be null where the alarm is not"),
         (("limits", "lift"), -1.0, "limits.lift is -1.0, but must be a number from 0 to inf"),
         (("limits", "total"), None, "limits.calibration is a list of 50, but must be a list where"),
-        (("limits", "rules"), None, "limits.rules is null, but must be there, as the limit 'pearson' needs no rows"),
+        (("limits", "rules"), None, "limits.rules is null, but must be there, as the limit 'auto' needs no rows"),
         (("limits", "total", "value"), "NaN", "limits.total.value is 'NaN', but must be a number from 0"),
         (("limits", "calibration", 0), 1e9, "limits.calibration is a list in another order"),
         (("features", "names", 0), "\ud800", "must be a text without lone surrogates"),
@@ -103,6 +103,15 @@ def test_one_wrong_field(
     for key in path[:-1]:
         holder = holder[key]
     holder[path[-1]] = value
+    assert expected in refusal(write(content))
+
+
+@pytest.mark.parametrize("asked", ["auto", "pearson", "box", 3.0])
+def test_limits_that_do_not_wait_for_rows_are_there(
+    asked: str | float, content: dict[str, Any], write: Callable[..., Path]
+) -> None:
+    content["settings"]["rule_limit"], content["limits"]["rules"] = asked, None
+    expected = f"limits.rules is null, but must be there, as the limit {asked!r} needs no rows"
     assert expected in refusal(write(content))
 
 

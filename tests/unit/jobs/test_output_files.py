@@ -107,6 +107,7 @@ def test_detect_writes_the_same_as_parquet(table: MemoryTable, tmp_path: Path) -
         "explanations.csv",
         "incidents.csv",
         "model.json",
+        "set_aside.csv",
     }
     with (tmp_path / "csv" / "scores.csv").open(newline="") as file:
         lines = list(csv.DictReader(file))
@@ -114,6 +115,26 @@ def test_detect_writes_the_same_as_parquet(table: MemoryTable, tmp_path: Path) -
     assert [(str(row["row"]), repr(row["score"]), str(int(row["anomaly"]))) for row in rows] == [
         (line["row"], line["score"], line["anomaly"]) for line in lines
     ]
+
+
+def test_what_was_set_aside_is_a_file_of_its_own(table: MemoryTable, values: np.ndarray, tmp_path: Path) -> None:
+    given = {"id": "host", "time": "when", "label": "kind", "output": tmp_path / "out"}
+    detected(request_of(table, **given), Silent())
+    with (tmp_path / "out" / "set_aside.csv").open(newline="") as file:
+        lines = list(csv.DictReader(file))
+    # The rows that break b = 2 a, and none that was not made wrong; c = 5 is no relation that row 200 could spoil.
+    rows = [int(line["row"]) for line in lines]
+    assert rows == sorted(set(rows))
+    assert {100, 101} <= set(rows) <= {100, 101, 200}
+    for line in lines:
+        assert float(line["value"]) == values[int(line["row"]), NAMES.index(line["column"])]
+        a, b, c = (values[int(line["row"]), NAMES.index(name)] for name in "abc")
+        expected = {"a": b / 2, "b": 2 * a, "c": 5.0}[line["column"]]
+        assert (line["column"] == "c") == (abs(c - 5.0) > 0.25)
+        assert float(line["expected"]) == pytest.approx(expected, abs=0.05)
+    # Where nothing is, there is none.
+    detected(request_of(table, robust="off", **given), Silent())
+    assert "set_aside.csv" not in {file.name for file in (tmp_path / "out").iterdir()}
 
 
 class Breaking(MemoryTable):
@@ -204,7 +225,12 @@ def test_by_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys:
     assert int(np.argmax(scored["score"].to_numpy())) == 77
     # The folder is one of outputs, so the next run may replace it.
     assert main(["detect", "t.csv", "--quiet"]) == 0
-    assert {file.name for file in Path("t.csv.aspca").iterdir()} == {"scores.csv", "explanations.csv", "model.json"}
+    assert {file.name for file in Path("t.csv.aspca").iterdir()} == {
+        "scores.csv",
+        "explanations.csv",
+        "model.json",
+        "set_aside.csv",
+    }
     capsys.readouterr()
     assert main(["detect", "t.csv", "--scores", "xml"]) == 2
     assert "--scores must be csv or parquet, not 'xml'" in capsys.readouterr().err

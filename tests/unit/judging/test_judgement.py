@@ -92,7 +92,7 @@ def test_rules_share_by_what_stands_out(score: str) -> None:
 def test_deviations_and_limits_are_those_of_the_rules() -> None:
     rows = some_rows()
     for alarm, spent in (("total", 0.025), ("any", 0.0125)):
-        model = fitted(alarm=alarm)
+        model = fitted(alarm=alarm, rule_limit="pearson")
         judgement, why = model.model_.judge(rows), model.explain(rows)
         for number, rule in enumerate(model.rules_):
             used = [int(name[1:]) for name in rule.features]

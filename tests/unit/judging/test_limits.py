@@ -27,7 +27,7 @@ from aspca.judging.limits import (
     score_limit,
 )
 from aspca.judging.metric import score_variances, score_weights
-from aspca.settings import FROM_MOMENTS, LIMITS, SCORES
+from aspca.settings import AUTO, FROM_MOMENTS, LIMITS, SCORES
 
 
 @pytest.mark.parametrize("d", [1, 2, 5, 20])
@@ -190,8 +190,9 @@ def test_every_limit_says_what_it_is() -> None:
         "conformal": conformal_limit(scores, 0.95),
         "pot": pot_limit(scores, None, 0.95),
     }
-    assert set(values) == set(LIMITS)
-    assert LIMITS[: len(FROM_MOMENTS)] == FROM_MOMENTS
+    # An automatic limit is no law of its own: which one it is, is settled before.
+    assert set(values) == set(LIMITS) - {AUTO}
+    assert LIMITS[: 1 + len(FROM_MOMENTS)] == (AUTO, *FROM_MOMENTS)
     for name, value in values.items():
         limit = score_limit(name, 0.95, variances=variances, scores=scores)
         assert limit == Limit(name, 0.95, value, ASSUMES[name])
@@ -218,6 +219,7 @@ def test_rules_have_limits_of_their_own() -> None:
 SCORED, TWO = np.arange(5.0), np.ones(2)
 REFUSED = {
     r"limit must be one of pearson, .*, or a finite number >= 0, got 'boxy'": lambda: score_limit("boxy", 0.9),
+    "got 'auto'": lambda: rule_limits(AUTO, 0.9, variances=TWO),
     "got -1.0": lambda: score_limit(-1.0, 0.9),
     "got nan": lambda: score_limit(float("nan"), 0.9),
     "got inf": lambda: rule_limits(float("inf"), 0.9, variances=TWO),

@@ -59,7 +59,9 @@ def test_small_integers_are_recovered_from_coefficients_that_err_within_the_nois
     deviations = rng.uniform(0.5, 2.0, size=planted.size)
     # A tolerance below which no other integers of one digit are a multiple of these.
     tolerance = 0.01 * float((np.abs(planted) * deviations).min())
-    c = planted * (1 + 1e-4 * rng.uniform(-1, 1, size=planted.size))
+    # Within two deviations, and with an error of the pivot's own, they then err by no more than that tolerance.
+    error = min(1e-4, 0.2 * tolerance / float(np.abs(planted) @ deviations))
+    c = planted * (1 + error * rng.uniform(-1, 1, size=planted.size))
     found = simplest_equation(c / scale, rng.normal(size=planted.size), deviations, tolerance / scale)
     assert found.coefficients.tolist() == planted.tolist()
     assert abs(found.unit / scale - 1) <= 2e-4

@@ -14,6 +14,7 @@ import pytest
 
 from aspca import ASPCA
 from aspca.settings import (
+    AUTO,
     BY_NAME,
     DEFAULTS,
     FROM_MOMENTS,
@@ -113,15 +114,25 @@ def test_the_paper_and_what_needs_rows() -> None:
     assert (PAPER["score"], PAPER["alarm"]) == ("spe", "total")
     for name, value in PAPER.items():
         assert BY_NAME[name].allows(value)
-    assert [name for name in LIMITS if not needs_rows(name)] == list(FROM_MOMENTS)
+    # An automatic limit takes rows where there are some, and never waits for them.
+    assert [name for name in LIMITS if not needs_rows(name)] == [AUTO, *FROM_MOMENTS]
     assert not needs_rows(0.5)
     given = Settings.of(DEFAULTS)
-    assert given.total == ("pearson", 0.975)
+    assert (given.total, given.rule_limit) == ((AUTO, 0.975), AUTO)
+    assert given.auto
     assert given.from_rows == ()
     share = Settings.of({**DEFAULTS, "contamination": 0.1, "rule_limit": "pot"})
     assert share.total == ("quantile", 0.9)
     assert share.from_rows == ("quantile", "pot")
-    assert (given.words, share.words) == ("limit='pearson'", "contamination=0.1")
+    assert not share.auto
+    for one in ({"limit": "pearson"}, {"rule_limit": "pearson"}, {"contamination": 0.1}):
+        assert Settings.of({**DEFAULTS, **one}).auto
+    by_law = Settings.of({**DEFAULTS, "limit": "pearson", "rule_limit": "pearson"})
+    assert by_law.total == ("pearson", 0.975)
+    assert by_law.from_rows == ()
+    assert not by_law.auto
+    words = [one.words for one in (given, share, by_law)]
+    assert words == ["limit='auto'", "contamination=0.1", "limit='pearson'"]
 
 
 def test_two_settings_that_contradict_each_other() -> None:
