@@ -77,8 +77,8 @@ def not_errors(scores: Floats, worth: float) -> Bools:
 
     In a tail as heavy as one with a mean can be (an exponent of 1), the score of the j-th largest is exceeded by the
     next larger one by a factor of g with a probability of g^-j. So one row may stand apart by any factor, and three by
-    twenty; but fifteen that score more than twice as much as all others are errors, and tell nothing of what normal rows
-    reach.
+    twenty; but fifteen that score more than twice as much as all others are errors, and tell nothing of what normal
+    rows reach.
     """
     order = np.argsort(scores, kind="stable")
     ascending = np.maximum(scores[order], 1e-300)
