@@ -1,6 +1,6 @@
 """The five lines of Python in the README do what the command does: the same rules, scores, rows and reasons.
 
-But for one thing: the command sets what is gross aside while it learns from the file that it judges, unless told not to.
+Only one thing differs: while it learns from the file that it judges, the command sets aside what is gross; not so here.
 """
 
 from __future__ import annotations

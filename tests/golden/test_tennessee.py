@@ -100,6 +100,12 @@ def fitted_by_default() -> Fit:
     return _made_anew(ASPCA(level=LEVEL))
 
 
+@cache
+def fitted_by_law() -> Fit:
+    """As many rules as directions of little variance there are, chance or not, and limits by law."""
+    return _made_anew(ASPCA(n_components=12, level=LEVEL, limit="pearson", rule_limit="pearson"))
+
+
 def _made_anew(model: ASPCA) -> Fit:
     train = run("train")
     model.fit(train)
@@ -302,6 +308,23 @@ class TestCauses:
         assert why.anomalies.all()
         pair = standardized(run("train")).eval("XMEAS17 + XMV11").std(ddof=0)
         assert (z.eval("XMEAS17 + XMV11") / pair).mean() > 60
+
+
+class TestTwelveRulesByLaw:
+    @pytest.mark.parametrize("number", NAMED)
+    def test_top_three_from_the_alarm_to_ten_rows_later(self, number: int) -> None:
+        fit = fitted_by_law()
+        assert fit.loadings.shape == (52, 12)
+        why = fit.model.explain(fault(number))
+        alarm = first_alarm(why.anomalies)
+        contributions = why.feature_contributions[alarm : alarm + 11]
+        assert top_three(contributions) & NAMED[number] == IN_TOP_3_OF_DEFAULTS[number]
+
+    def test_few_normal_rows_are_flagged(self) -> None:
+        fit = fitted_by_law()
+        assert (fit.model.predict(run("train")) == -1).mean() <= 0.01
+        before = np.concatenate([fit.model.predict(fault(number))[:ENTERS] for number in NAMED])
+        assert (before == -1).mean() <= 0.03
 
 
 class TestDefaults:

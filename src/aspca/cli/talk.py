@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import shutil
 import sys
+import textwrap
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -22,9 +24,15 @@ class Talk:
         self._quiet = quiet
 
     def say(self, sentence: str) -> None:
-        """One remark, on a line of its own."""
-        if not self._quiet:
-            print(for_terminal(sentence), file=sys.stderr)
+        """One remark: on a line of its own, or on a terminal on as many as it takes."""
+        if self._quiet:
+            return
+        text = for_terminal(sentence)
+        if sys.stderr.isatty():
+            # Words stay whole: a command is there to be pasted.
+            width = shutil.get_terminal_size().columns
+            text = textwrap.fill(text, width, break_long_words=False, break_on_hyphens=False)
+        print(text, file=sys.stderr)
 
     @contextlib.contextmanager
     def progress(self) -> Iterator[Watcher]:

@@ -26,7 +26,7 @@ from aspca.moments.validation import weights_of
 from aspca.preparation import Preparation
 from aspca.robust import Aside, RobustMoments, robust_moments
 from aspca.rules.rule import Rule
-from aspca.settings import DEFAULTS, PAPER, Settings, check_parameters, parameters_text
+from aspca.settings import AUTO, DEFAULTS, PAPER, Settings, check_parameters, parameters_text
 from aspca.solvers.threads import blas_threads_for
 from aspca.subspace.result import Certificate, SparseSubspace
 
@@ -168,7 +168,7 @@ class ASPCA(TableInput, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Outli
                 moments = robust.moments
             follows = succession(batches(), moments)
             self._fit(moments, gaps, aside=None if robust is None else robust.aside, follows=follows)
-            self._take(crossfitted(self.model_, batches, len(X), None if robust is None else robust.whole, weights))
+            self._take(crossfitted(self.model_, batches, len(X), None if robust is None else robust.normal, weights))
             rest_on_rows = self.model_.settings.from_rows
             if rest_on_rows and "conformal" not in rest_on_rows:
                 self._take(self.model_.calibrated(X, weights))
@@ -245,14 +245,15 @@ class ASPCA(TableInput, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Outli
         """
         check_is_fitted(self, "components_")
         settings = self.model_.settings
-        if not (settings.from_rows or settings.auto):
+        if not (settings.from_rows or settings.total[0] == AUTO):
             raise ValueError(
                 f"limit={self.limit!r} needs no rows for its threshold; to calibrate on rows, set contamination to a "
                 "number or limit to auto, quantile, conformal or pot."
             )
         X = self._rows(X, reset=False, least=1)
         weights = None if sample_weight is None else weights_of(sample_weight, len(X))
-        model = calibrated_by(self.model_, X, weights) if settings.auto else self.model_
+        # Rows that another limit is taken from are not spent on those of the rules as well.
+        model = calibrated_by(self.model_, X, weights) if settings.total[0] == AUTO else self.model_
         self._take(model.calibrated(X, weights) if settings.from_rows else model)
         return self
 

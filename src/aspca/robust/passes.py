@@ -47,6 +47,8 @@ _MOST_GROSS = 0.22
 # A row that keeps every relation spoils none, and may be so many times further out before it counts as an error: a
 # bonus that a tenth of the people get, a day ten times as busy.
 _LAWFUL = 100.0
+# From this share of cells on that are gross, others are wrong by less.
+_SPOILED = 5e-3
 # Rows per column that a start must have; with fewer, nothing is set aside. And that need no cells put in their place.
 _ENOUGH_ROWS, _AMPLE_ROWS = 3, 5
 # Where so many are far that they are no errors, what is further out is tried so many times.
@@ -67,11 +69,25 @@ class RobustMoments:
     aside : Aside
     sieve : Sieve or None
         What told one from the other; None where nothing was set aside.
+    spoiled : bool
+        Whether many cells are gross.
     """
 
     moments: Moments
     aside: Aside
     sieve: Sieve | None = None
+    spoiled: bool = False
+
+    def normal(self, rows: Floats, start: int | None = None) -> Bools:
+        """Which of the rows (m, p) show what normal rows reach (m,): whole ones, and near ones where cells are spoiled.
+
+        Where many cells are gross, others are wrong by less: too little to harm a relation, but more than normal rows.
+        """
+        whole = self.whole(rows, start)
+        if self.sieve is not None and self.spoiled:
+            distance = self.sieve.distance
+            whole &= distance.sizes(distance.scaled(rows), self.sieve.near) <= 1.0
+        return whole
 
     def whole(self, rows: Floats, start: int | None = None) -> Bools:
         """Which of the rows (m, p) count as they are, nothing of them being gross (m,); the same in any company.
@@ -140,7 +156,8 @@ def robust_moments(batches: Batches, plain: Moments) -> RobustMoments:
         return RobustMoments(plain, replace(nothing, passes=passes))
     # Rows without gross cells alone, where they are enough: then a relation that holds exactly stays exact.
     whole = last.near if 2 * last.near.n_rows >= plain.n_rows and _many(last.near, 1.0) else last.moments
-    return RobustMoments(_within(whole, plain), last.aside(passes, plain, states), sieve)
+    spoiled = float(last.cells.sum()) > _SPOILED * plain.n_rows * p
+    return RobustMoments(_within(whole, plain), last.aside(passes, plain, states), sieve, spoiled)
 
 
 def _of_kinds(batches: Batches, sieve: Sieve, fences: _Fences, levels: Levels) -> bool:
