@@ -37,23 +37,27 @@ IN_TOP_3 = {
     "spe": {4: {"XMEAS9", "XMV10"}, 5: {"XMEAS22"}, 6: {"XMEAS1", "XMV3"}, 7: {"XMEAS4", "XMV4"}, 1: set()},
     "standardized": {4: {"XMEAS9", "XMEAS21", "XMV10"}, 5: {"XMV11"}, 6: {"XMEAS1", "XMV3"}, 7: {"XMEAS4"}, 1: set()},
     "whitened": {4: {"XMEAS9", "XMV10"}, 5: {"XMV11"}, 6: {"XMEAS1", "XMV3"}, 7: {"XMEAS4"}, 1: set()},
-    "complete": {4: {"XMEAS9", "XMEAS21", "XMV10"}, 5: {"XMV11"}, 6: {"XMEAS1", "XMV3"}, 7: {"XMEAS4"}, 1: set()},
+    "complete": {4: {"XMEAS9", "XMV10"}, 5: {"XMV11"}, 6: {"XMEAS1", "XMV3"}, 7: {"XMEAS4"}, 1: set()},
 }
 # And from the alarm to the end of the run, when controllers have moved much else.
 IN_TOP_3_TO_THE_END = {
     "spe": {4: {"XMEAS9", "XMV10"}, 5: set(), 6: set(), 7: {"XMV4"}, 1: {"XMEAS4"}},
     "standardized": {4: {"XMEAS9", "XMV10"}, 5: {"XMV11"}, 6: {"XMV3"}, 7: {"XMV4"}, 1: {"XMEAS4"}},
-    "whitened": {4: {"XMEAS9", "XMV10"}, 5: {"XMV11"}, 6: set(), 7: {"XMV4"}, 1: set()},
+    "whitened": {4: {"XMEAS9", "XMV10"}, 5: {"XMEAS22", "XMV11"}, 6: set(), 7: {"XMV4"}, 1: {"XMEAS4"}},
     "complete": {4: {"XMEAS9", "XMV10"}, 5: {"XMEAS22", "XMV11"}, 6: set(), 7: {"XMV4"}, 1: {"XMEAS4"}},
 }
-# With the defaults, 12 rules and what lies outside of them, at the alarm.
-IN_TOP_3_OF_DEFAULTS = {
+# With twelve rules and what lies outside of them, at the alarm.
+IN_TOP_3_OF_TWELVE = {
     4: {"XMEAS9", "XMEAS21", "XMV10"},
     5: {"XMV11"},
     6: {"XMEAS1", "XMV3"},
     7: {"XMEAS4"},
     1: set(),
 }
+# With the defaults: of those twelve, eight are more than what chance makes of columns that follow themselves as closely.
+IN_TOP_3_OF_DEFAULTS = {**IN_TOP_3_OF_TWELVE, 4: {"XMEAS9", "XMV10"}}
+# A loss, known as such: of 39 rules, most of them loose, one that is not about the cause is broken most at the alarm.
+NOT_THE_CAUSE = {("complete", 4): {"XMEAS34", "XMV5"}}
 
 
 @dataclass(frozen=True)
@@ -273,6 +277,9 @@ class TestCauses:
         used = {fault(number).columns[j] for j in np.flatnonzero(np.abs(fit.loadings[:, worst]) > 0.1)}
         if score in COMPONENTS:
             assert used == features
+        if (score, number) in NOT_THE_CAUSE:
+            assert used == NOT_THE_CAUSE[score, number]
+            return
         # Readable rules of loose directions hold more, but the cause is among them.
         assert used & NAMED[number]
         verb = "leaves the range" if why.rules[worst].kind == "range" else "breaks the rule"
@@ -318,7 +325,7 @@ class TestTwelveRulesByLaw:
         why = fit.model.explain(fault(number))
         alarm = first_alarm(why.anomalies)
         contributions = why.feature_contributions[alarm : alarm + 11]
-        assert top_three(contributions) & NAMED[number] == IN_TOP_3_OF_DEFAULTS[number]
+        assert top_three(contributions) & NAMED[number] == IN_TOP_3_OF_TWELVE[number]
 
     def test_few_normal_rows_are_flagged(self) -> None:
         fit = fitted_by_law()
@@ -331,14 +338,14 @@ class TestDefaults:
     @pytest.mark.parametrize("number", NAMED)
     def test_top_three_from_the_alarm_to_ten_rows_later(self, number: int) -> None:
         fit = fitted_by_default()
-        assert fit.loadings.shape == (52, 12)
+        assert fit.loadings.shape == (52, 8)
         why = fit.model.explain(fault(number))
         alarm = first_alarm(why.anomalies)
         contributions = why.feature_contributions[alarm : alarm + 11]
         assert top_three(contributions) & NAMED[number] == IN_TOP_3_OF_DEFAULTS[number]
 
     def test_fault_7_is_seen_outside_of_the_tight_rules(self) -> None:
-        # Twelve tight rules say little of the C feed and its valve: what lies outside of them is judged too.
+        # Eight tight rules say little of the C feed and its valve: what lies outside of them is judged too.
         fit = fitted_by_default()
         why = fit.model.explain(fault(7))
         assert why.anomalies[ENTERS:].all()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -166,7 +166,7 @@ class ASPCA(TableInput, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Outli
             if Settings.of(self.get_params()).sets_aside:
                 robust = self._without_gross(batches, moments, weights)
                 moments = robust.moments
-            follows = succession(batches(), moments)
+            follows = succession(_weighty(batches(), weights), moments) if moments.n_rows else None
             self._fit(moments, gaps, aside=None if robust is None else robust.aside, follows=follows)
             self._take(crossfitted(self.model_, batches, len(X), None if robust is None else robust.normal, weights))
             rest_on_rows = self.model_.settings.from_rows
@@ -381,6 +381,14 @@ class ASPCA(TableInput, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Outli
     @property
     def _n_features_out(self) -> int:
         return int(self.components_.shape[0])
+
+
+def _weighty(batches: Iterable[Floats], weights: Floats | None) -> Iterator[Floats]:
+    """The rows of batches that count."""
+    start = 0
+    for rows in batches:
+        yield rows if weights is None else rows[weights[start : start + len(rows)] > 0.0]
+        start += len(rows)
 
 
 def _batches(X: Any) -> Batches:

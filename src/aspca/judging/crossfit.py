@@ -63,6 +63,9 @@ def crossfitted(
     """
     if not (model.settings.auto and model.settings.score in READABLE):
         return model
+    if weights is not None:
+        # Rows that count for less than one each are as many as they are.
+        weights = weights * max(1.0, float((weights > 0.0).sum() / weights.sum()))
     serial = model.space.worth < model.space.fitted_to
     rows = _gathered(model, batches, n_rows, keep, weights, contiguous=serial)
     if not rows.enough:

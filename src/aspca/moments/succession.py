@@ -46,8 +46,10 @@ def succession(batches: Iterable[Floats], moments: Moments) -> Floats:
             continue
         # In units of the farthest value, so that no square overflows.
         rows = np.vstack([last, np.clip(np.asarray(batch, dtype=np.float64) - mean, low, high) / reach])
-        last, product = rows[-1:], rows[1:] * rows[:-1]
-        squares += np.nansum(rows[1:] ** 2, axis=0)
+        # A row that repeats the one before counts for several, and follows nothing.
+        new = (rows[1:] != rows[:-1]).any(axis=1)
+        last, product = rows[-1:], rows[1:][new] * rows[:-1][new]
+        squares += np.nansum(rows[1:][new] ** 2, axis=0)
         products += np.nansum(product, axis=0)
         pairs += (~np.isnan(product)).sum(axis=0)
     many = np.maximum(pairs, 1.0)

@@ -303,8 +303,9 @@ def test_a_refit_forgets_the_calibration() -> None:
     assert "calibrate(X)" in message(ValueError, model.predict, X)
 
 
-def test_there_is_nothing_to_calibrate_when_the_threshold_comes_from_moments() -> None:
-    model = ASPCA(limit="pearson", rule_limit="pearson")
+@pytest.mark.parametrize("rule_limit", ["auto", "pearson"])
+def test_there_is_nothing_to_calibrate_when_the_threshold_comes_from_moments(rule_limit: str) -> None:
+    model = ASPCA(limit="pearson", rule_limit=rule_limit)
     for fitted in (model.fit(table()), model.fit_moments(Moments.from_array(table()))):
         sentence = message(ValueError, fitted.calibrate, table())
         assert sentence.startswith(
@@ -313,7 +314,7 @@ def test_there_is_nothing_to_calibrate_when_the_threshold_comes_from_moments() -
         )
 
 
-@pytest.mark.parametrize("options", [{}, {"rule_limit": "pearson"}, {"limit": "pearson"}])
+@pytest.mark.parametrize("options", [{}, {"rule_limit": "pearson"}])
 def test_automatic_limits_take_rows_that_were_not_fitted(options: dict[str, object]) -> None:
     model = ASPCA(n_components=2, **options).fit_moments(Moments.from_array(table()))
     # Until then they are by law.
@@ -321,7 +322,7 @@ def test_automatic_limits_take_rows_that_were_not_fitted(options: dict[str, obje
     assert model.threshold_limit_ == by_law.threshold_limit_
     assert model.rule_limits_.tolist() == by_law.rule_limits_.tolist()
     model.calibrate(table(400)[60:])
-    assert model.threshold_limit_.name == options.get("limit", "held-out")
+    assert model.threshold_limit_.name == "held-out"
     assert (model.rule_limits_.tolist() == by_law.rule_limits_.tolist()) == ("rule_limit" in options)
 
 
