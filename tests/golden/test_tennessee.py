@@ -54,7 +54,7 @@ IN_TOP_3_OF_TWELVE = {
     7: {"XMEAS4"},
     1: set(),
 }
-# With the defaults: of those twelve, eight are more than what chance makes of columns that follow themselves as closely.
+# With the defaults: of those twelve, eight are more than chance makes of columns that follow themselves as closely.
 IN_TOP_3_OF_DEFAULTS = {**IN_TOP_3_OF_TWELVE, 4: {"XMEAS9", "XMV10"}}
 # A loss, known as such: of 39 rules, most of them loose, one that is not about the cause is broken most at the alarm.
 NOT_THE_CAUSE = {("complete", 4): {"XMEAS34", "XMV5"}}
