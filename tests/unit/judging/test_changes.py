@@ -158,15 +158,16 @@ def test_an_exact_rule_changes_too() -> None:
 # ---- and nothing else
 
 
+@pytest.mark.parametrize("draws", [40, pytest.param(200, marks=pytest.mark.long)])
 @pytest.mark.parametrize("law", ["gauss", "t3", "0.9"])
-def test_no_change_is_claimed_where_nothing_changed(law: str) -> None:
-    """Rows to learn from and rows to judge of one law, from 60 rows on: at most 5 % of 200 draws."""
+def test_no_change_is_claimed_where_nothing_changed(law: str, draws: int) -> None:
+    """Rows to learn from and rows to judge of one law, from 60 rows on: at most 5 % of the draws."""
     claimed = 0
-    for seed in range(200):
+    for seed in range(draws):
         n = (60, 100, 300, 1000)[seed % 4]
         fitted = ASPCA().fit(drawn(n, 2 * seed, law))
         claimed += bool(fitted.explain(drawn((1000, 4000)[seed // 4 % 2], 2 * seed + 1, law)).changes())
-    assert claimed <= 10
+    assert claimed <= 0.05 * draws
 
 
 def test_few_rows_have_no_changes(model: ASPCA) -> None:
