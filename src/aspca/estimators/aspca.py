@@ -209,7 +209,6 @@ class ASPCA(TableInput, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Outli
         return completed(self._incomplete)
 
     def _without_gross(self, batches: Batches, moments: Moments, weights: Floats | None) -> RobustMoments:
-        """Moments of rows without what is gross, and that."""
         if weights is not None or self._allows_gaps:
             raise ValueError(
                 'robust="on" takes rows of equal weight without gaps: leave out sample_weight, or missing="allow" in '

@@ -33,7 +33,9 @@ _LEAST_ROWS = 50
 # Laws of more and of fewer rows are compared where both leave so many degrees of freedom: below, neither is known.
 _ENOUGH_FREEDOM = 10
 # From so many rows per feature on, rules that are found without a block are on the same features: they are refitted.
-_SURE = 50
+_SURE = 25
+# And of more features than this a search takes too long to be made five times more.
+_SEARCHED = 200
 # A level at which laws of more and of fewer rows are compared, for rules.
 _LEVEL = 0.99
 _LARGEST = 1e150
@@ -103,10 +105,6 @@ class _Rows:
     values: Floats
     block: Ints
     weights: Floats | None
-
-    @property
-    def weight(self) -> float:
-        return sum(block.weight for block in self.blocks)
 
     @property
     def enough(self) -> bool:
@@ -254,7 +252,7 @@ def _refitted(parts: _Parts, settings: Settings, rows: _Rows, k: int) -> _Parts:
     space = ScaledSpace.scaled(moments, parts.space.scale, parts.space.features, parts.space.succession)
     many = len(parts.table)
     table = None
-    if many and space.fitted_to < _SURE * space.n_varying:
+    if many and space.fitted_to < _SURE * space.n_varying <= _SURE * _SEARCHED:
         table = readable_table(space, many)
         table = beyond_chance(table, space) if parts.space.blur else table
     # Rules that fewer rows do not show are taken as they are.

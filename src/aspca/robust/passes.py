@@ -9,7 +9,7 @@
    cells are missing.
 4. *Tails are not errors*: rows are counted by powers of two of their distance (`tail`). Errors begin where the variance
    rises again beyond a valley; where it does not, every row counts as it is. Rows that keep every relation count as
-   they are up to a hundred times further out, and so do rows that are far for a value that many rows have (`levels`).
+   they are up to a hundred times further out, and so do rows that are far for a value that many rows have (`kinds`).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from aspca.linalg.arrays import Bools, Floats, Ints
 from aspca.moments import Moments
 from aspca.robust.aside import MOST_SHOWN, Aside, GrossCells, Repeated, like_a_word
 from aspca.robust.distance import Distance, Near
-from aspca.robust.levels import Levels
+from aspca.robust.kinds import Kinds
 from aspca.robust.order import Batches, median_sizes, medians, quantile
 from aspca.robust.sieve import Sentinels, Sieve
 from aspca.robust.tail import Tail
@@ -114,8 +114,10 @@ def robust_moments(batches: Batches, plain: Moments) -> RobustMoments:
     row leave open (the expectation step of maximum likelihood), so that spreads do not shrink.
     """
     p = plain.n_features
+    nothing = Aside(0, np.zeros(p, dtype=np.intp), np.zeros(0, dtype=np.intp), 0)
+    if not _many(plain, 1.0):
+        return RobustMoments(plain, nothing)
     fences, passes = _fences(batches, p), 4
-    nothing = Aside(0, np.zeros(p, dtype=np.intp), np.zeros(0, dtype=np.intp), passes)
     sentinels = _sentinels(batches, plain, fences)
     kept, more = _inner(batches, plain, fences)
     passes += more
@@ -135,12 +137,12 @@ def robust_moments(batches: Batches, plain: Moments) -> RobustMoments:
     if before == 0 and not sentinels.any:
         return RobustMoments(plain, replace(nothing, passes=passes))
     near = _near(kept)
-    tail, levels = Tail(plain.n_rows, near.cell), Levels(p)
+    tail, kinds = Tail(plain.n_rows, near.cell), Kinds(p)
     for rows in batches():
         # Sentinels are errors, however often they come back.
         sizes = distance.sizes(distance.scaled(rows), near)
         tail.add(np.where(sentinels.in_rows(rows).any(axis=1), 0.0, sizes))
-        levels.add(rows)
+        kinds.add(rows)
     passes += 1
     states = tail.states()
     for far in (*tail.limits()[:_MOST_LIMITS], np.inf):
@@ -150,7 +152,7 @@ def robust_moments(batches: Batches, plain: Moments) -> RobustMoments:
         last = _round(batches, sieve, np.stack([plain.minimum, plain.maximum]))
         passes += 1
         # More are no errors: there are several kinds of rows, or they drift. What is further out may be all the same.
-        if last.n_rows <= _MOST_GROSS * plain.n_rows and not _of_kinds(batches, sieve, fences, levels):
+        if last.n_rows <= _MOST_GROSS * plain.n_rows and not _of_kinds(batches, sieve, fences, kinds):
             break
     else:
         return RobustMoments(plain, replace(nothing, passes=passes))
@@ -160,14 +162,14 @@ def robust_moments(batches: Batches, plain: Moments) -> RobustMoments:
     return RobustMoments(_within(whole, plain), last.aside(passes, plain, states), sieve, spoiled)
 
 
-def _of_kinds(batches: Batches, sieve: Sieve, fences: _Fences, levels: Levels) -> bool:
+def _of_kinds(batches: Batches, sieve: Sieve, fences: _Fences, kinds: Kinds) -> bool:
     """Whether most of the gross rows are far out by a value that many rows have: kinds of rows, no errors."""
-    if not levels.any:
+    if not kinds.any:
         return False
     common = total = start = 0
     for rows in batches():
         bad = rows[sieve.sift(rows, start).bad]
-        common += int((levels.common(bad) & fences.outside(bad)).any(axis=1).sum())
+        common += int((kinds.common(bad) & fences.outside(bad)).any(axis=1).sum())
         total += len(bad)
         start += len(rows)
     return 2 * common > total

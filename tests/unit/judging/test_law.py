@@ -65,7 +65,9 @@ def test_both_parts_together_against_draws_of_their_laws(inside: int, outside: i
 @pytest.mark.parametrize("level", [0.9, 0.99])
 def test_gaussian_rows_of_a_known_covariance_exceed_it_as_often_as_it_says(p: int, tight: int, level: float) -> None:
     X = zoo.well_conditioned(60_000, p, p, tight=tight)
-    model = ASPCA(n_components=max(tight, 1), level=level, alarm="total", scaling="standard").fit(X[:30_000])
+    model = ASPCA(n_components=max(tight, 1), level=level, alarm="total", scaling="standard", limit="pearson").fit(
+        X[:30_000]
+    )
     rate = (-model.score_samples(X[30_000:]) > model.threshold_).mean()
     # Four standard errors, twice: of the rows drawn and of those fitted.
     assert abs(rate - (1 - level)) <= 4 * np.sqrt(2 * level * (1 - level) / 30_000)
@@ -77,7 +79,8 @@ def test_few_rows_flag_hardly_more_new_ones_than_asked_for(n: int, p: int, tight
     rates = []
     for seed in range(25):
         X = zoo.well_conditioned(n + 1000, p, seed, tight=tight)
-        model = ASPCA(n_components=tight, level=0.95, scaling="standard", alpha=0.0).fit(X[:n])
+        by_law = {"limit": "pearson", "rule_limit": "pearson"}
+        model = ASPCA(n_components=tight, level=0.95, scaling="standard", alpha=0.0, **by_law).fit(X[:n])
         rates.append((model.predict(X[n:]) == -1).mean())
     assert np.mean(rates) <= 0.0625 + 3 * np.std(rates) / np.sqrt(25)
     assert np.mean(rates) >= 0.025 - 3 * np.std(rates) / np.sqrt(25)

@@ -12,7 +12,7 @@ _MOST_VALUES = 50
 _COMMON = 0.05
 
 
-class Levels:
+class Kinds:
     """Counts the values of columns (p of them) as long as they are few."""
 
     def __init__(self, p: int) -> None:
