@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from aspca.subspace.space import ScaledSpace
 
-# Rows per column from which on limits hold and planted rules are found: measured by benchmarks/silence.py.
+# Rows per column from which on planted rules are found (benchmarks/silence.py) and limits are mostly right (limits.py).
 _ENOUGH = 3.0
 
 
