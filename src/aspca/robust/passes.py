@@ -14,7 +14,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -23,22 +22,12 @@ from aspca.linalg.arrays import Bools, Floats, Ints
 from aspca.moments import Moments
 from aspca.robust.aside import MOST_SHOWN, Aside, GrossCells, Repeated, like_a_word
 from aspca.robust.distance import Distance, Near
+from aspca.robust.inner import TIGHTEST, Fences, enough, fences_of, inner_half, with_scatter
 from aspca.robust.kinds import Kinds
-from aspca.robust.order import Batches, median_sizes, medians, quantile
+from aspca.robust.order import Batches
 from aspca.robust.sieve import Sentinels, Sieve
 from aspca.robust.tail import Tail
 
-# A cell further from the median than this many deviations is outside its fence.
-_FENCE = 6.0
-_DEVIATIONS_PER_MEDIAN = 1.4826
-# Before rows have come back, no relation counts as tighter than this share of its columns' variances: half of the rows
-# may look alike in much.
-_TIGHTEST = 1e-3
-# The share of rows that relations are learned from before the others come back.
-_INNER = 0.5
-_CONCENTRATIONS = 2
-# Steps in which what stands in for missing cells tightens: each leaves a fifth or less of what was too loose.
-_EXPECTATIONS = 6
 # Rows come back up to this many times the limit that one in a hundred normal rows exceeds.
 _NEAR, _LEVEL = 2.0, 0.99
 _MOST_ROUNDS = 4
@@ -49,8 +38,11 @@ _MOST_GROSS = 0.22
 _LAWFUL = 100.0
 # From this share of cells on that are gross, others are wrong by less.
 _SPOILED = 5e-3
-# Rows per column that a start must have; with fewer, nothing is set aside. And that need no cells put in their place.
-_ENOUGH_ROWS, _AMPLE_ROWS = 3, 5
+# Rows per column that need no cells put in their place.
+_AMPLE_ROWS = 5
+# Of rows that are far, so many show which columns are often so; more are as many times slower.
+_LOOKED_AT = 20_000
+_GOLDEN = 0.6180339887498949
 # Where so many are far that they are no errors, what is further out is tried so many times.
 _MOST_LIMITS = 2
 # Columns of at most so many decimals, in steps of at most this share of their deviation, are rounded numbers.
@@ -115,24 +107,21 @@ def robust_moments(batches: Batches, plain: Moments) -> RobustMoments:
     """
     p = plain.n_features
     nothing = Aside(0, np.zeros(p, dtype=np.intp), np.zeros(0, dtype=np.intp), 0)
-    if not _many(plain, 1.0):
+    if not enough(plain, 1.0):
         return RobustMoments(plain, nothing)
-    fences, passes = _fences(batches, p), 4
+    fences, passes = fences_of(batches, p), 4
     sentinels = _sentinels(batches, plain, fences)
-    kept, more = _inner(batches, plain, fences)
+    kept, more = inner_half(batches, plain, fences)
     passes += more
     if kept is None:
         return RobustMoments(plain, replace(nothing, passes=passes))
-    before, often, distance = -1, None, Distance.of(kept, plain, fences.size, _TIGHTEST)
+    before, often, distance = -1, None, Distance.of(kept, plain, fences.size, TIGHTEST)
     for _ in range(_MOST_ROUNDS):
-        found = _round(batches, Sieve(distance, _near(kept), often=often))
-        often = found.cells > _MOST_GROSS * plain.n_rows
-        # What stands in for a cell blurs relations that hold exactly: rows without such cells, where they are enough.
-        kept = found.near if found.near.n_rows >= _AMPLE_ROWS * p else found.moments
-        passes += 1
-        if found.many == before:
+        kept, often, many, more = _coming_back(batches, Sieve(distance, _near(kept), often=often), plain.n_rows)
+        passes += more
+        if many == before:
             break
-        before, distance = found.many, Distance.of(kept, plain, rounding=sentinels.rounding)
+        before, distance = many, Distance.of(kept, plain, rounding=sentinels.rounding)
     distance = Distance.of(kept, plain, rounding=sentinels.rounding)
     if before == 0 and not sentinels.any:
         return RobustMoments(plain, replace(nothing, passes=passes))
@@ -157,12 +146,44 @@ def robust_moments(batches: Batches, plain: Moments) -> RobustMoments:
     else:
         return RobustMoments(plain, replace(nothing, passes=passes))
     # Rows without gross cells alone, where they are enough: then a relation that holds exactly stays exact.
-    whole = last.near if 2 * last.near.n_rows >= plain.n_rows and _many(last.near, 1.0) else last.moments
+    whole = last.near if 2 * last.near.n_rows >= plain.n_rows and enough(last.near, 1.0) else last.moments
     spoiled = float(last.cells.sum()) > _SPOILED * plain.n_rows * p
     return RobustMoments(_within(whole, plain), last.aside(passes, plain, states), sieve, spoiled)
 
 
-def _of_kinds(batches: Batches, sieve: Sieve, fences: _Fences, kinds: Kinds) -> bool:
+def _coming_back(batches: Batches, sieve: Sieve, n_rows: int) -> tuple[Moments, Bools | None, int, int]:
+    """Moments of the rows that come back, columns too often gross to be so, how many rows do not, and the passes taken.
+
+    What stands in for a cell blurs relations that hold exactly: rows without such cells, where they are enough. Then
+    all there is to know of the others is whether a column has too many gross cells, for which some of them will do:
+    which, hangs on their number alone.
+    """
+    p = len(sieve.distance.scale)
+    near, many, start = Moments.empty(p), 0, 0
+    cells, looked_at = np.zeros(p, dtype=np.intp), 0
+    if sieve.often is None:
+        for rows in batches():
+            far = sieve.far_rows(rows, start)
+            near = near.update(np.delete(rows, far, axis=0))
+            those = far[_scattered(start + far) * n_rows < _LOOKED_AT]
+            gross = sieve.distance.repaired(sieve.distance.scaled(rows[those]), sieve.near)
+            cells += gross[1][gross[2]].sum(axis=0)
+            many, looked_at, start = many + len(far), looked_at + len(those), start + len(rows)
+        often = cells * many > _MOST_GROSS * n_rows * looked_at
+        if near.n_rows >= _AMPLE_ROWS * p and not often.any():
+            return near, None, many, 1
+    found = _round(batches, sieve)
+    often = found.cells > _MOST_GROSS * n_rows
+    kept = found.near if found.near.n_rows >= _AMPLE_ROWS * p else found.moments
+    return kept, often if often.any() else None, found.many, 2
+
+
+def _scattered(numbers: Ints) -> Floats:
+    """A share between 0 and 1 for each number, those of any run of numbers scattered evenly."""
+    return np.asarray(np.mod(numbers * _GOLDEN, 1.0))
+
+
+def _of_kinds(batches: Batches, sieve: Sieve, fences: Fences, kinds: Kinds) -> bool:
     """Whether most of the gross rows are far out by a value that many rows have: kinds of rows, no errors."""
     if not kinds.any:
         return False
@@ -173,108 +194,6 @@ def _of_kinds(batches: Batches, sieve: Sieve, fences: _Fences, kinds: Kinds) -> 
         total += len(bad)
         start += len(rows)
     return 2 * common > total
-
-
-def _many(moments: Moments, share: float) -> bool:
-    """Whether this share of the rows is enough to learn relations from."""
-    return share * moments.n_rows >= _ENOUGH_ROWS * moments.n_features + 2
-
-
-@dataclass(frozen=True, eq=False)
-class _Fences:
-    """The columns' medians (p,), and their deviations (p,) by the median distance from them."""
-
-    middle: Floats
-    size: Floats
-
-    def outside(self, rows: Floats) -> Bools:
-        """Which cells of rows (m, p) are beyond their fences."""
-        fence = np.where(self.size > 0.0, _FENCE * self.size, np.inf)
-        return np.asarray(np.abs(rows - self.middle) > fence)
-
-
-def _fences(batches: Batches, p: int) -> _Fences:
-    middle = medians(batches, p)
-    size = _DEVIATIONS_PER_MEDIAN * median_sizes(lambda: (rows - middle for rows in batches()), p)
-    if (size > 0.0).all():
-        return _Fences(middle, size)
-    # Of a column of which more than half the values are equal, what the others are off by; a few of them are errors.
-    beside = _DEVIATIONS_PER_MEDIAN * median_sizes(lambda: (_unequal(rows - middle) for rows in batches()), p)
-    return _Fences(middle, np.where(size > 0.0, size, beside))
-
-
-def _inner(batches: Batches, plain: Moments, fences: _Fences) -> tuple[Moments | None, int]:
-    """Moments of the inner half of the rows, as if of all of them, and the passes it took; None of too few rows."""
-    p = plain.n_features
-
-    def inside() -> Iterator[Floats]:
-        return (rows[~fences.outside(rows).any(axis=1)] for rows in batches())
-
-    kept, passes = _moments(inside(), p), 1
-    if _many(kept, _INNER):
-        for _ in range(_CONCENTRATIONS):
-            distance = Distance.of(kept, plain, fences.size, _TIGHTEST)
-            edge = quantile((distance.squared(rows) for rows in inside()), _INNER)
-            kept = _moments((rows[distance.squared(rows) <= edge] for rows in inside()), p)
-            passes += 2
-    elif _many(plain, _INNER):
-        kept, more = _inner_of_cells(batches, plain, fences)
-        passes += more
-    if not _many(kept, 1.0):
-        return None, passes
-    return _with_scatter(kept, (_shrunk(p) - 1.0) * kept.scatter), passes
-
-
-def _inner_of_cells(batches: Batches, plain: Moments, fences: _Fences) -> tuple[Moments, int]:
-    """The same where hardly any row is inside all fences: cells outside of them count as missing."""
-    p = plain.n_features
-    kept, distance, edge = Moments.empty(p), Distance.of_columns(fences.middle, fences.size), np.inf
-    for step in range(_EXPECTATIONS + 1):
-        if step:
-            distance = Distance.of(kept, plain, fences.size, _TIGHTEST)
-            edge = quantile((_fitted(distance, rows, fences)[2] for rows in batches()), _INNER)
-        kept, left_open = Moments.empty(p), np.zeros((p, p))
-        for rows in batches():
-            filled, cells, squared = _fitted(distance, rows, fences)
-            those = squared <= edge
-            kept = kept.update(distance.unscaled(filled[those]))
-            left_open += distance.left_open(cells[those])
-        if not _many(kept, 1.0):
-            return kept, 2 * step + 1
-        kept = _with_scatter(kept, left_open * distance.scale[:, None] * distance.scale)
-    return kept, 2 * _EXPECTATIONS + 1
-
-
-def _fitted(distance: Distance, rows: Floats, fences: _Fences) -> tuple[Floats, Bools, Floats]:
-    """Scaled rows with what the others let expect in cells outside of fences, these cells, and squared distances.
-
-    Rows with too many such cells are left out.
-    """
-    cells = fences.outside(rows)
-    some = cells.sum(axis=1) <= distance.most_cells(rows.shape[1])
-    cells = cells[some]
-    filled = distance.filled(distance.scaled(rows[some]), cells)
-    # A cell that is missing is as far as is to be expected.
-    return filled, cells, distance.along(filled).sum(axis=1) + cells.sum(axis=1)
-
-
-def _unequal(distances: Floats) -> Floats:
-    """Distances with NaN for zero."""
-    return np.where(distances == 0.0, np.nan, distances)
-
-
-def _shrunk(p: int) -> float:
-    """How much smaller the inner rows of a Gaussian make its covariance (Croux and Haesbroeck 1999)."""
-    from scipy.special import chdtr, chdtri
-
-    return _INNER / float(chdtr(p + 2, chdtri(p, 1.0 - _INNER)))
-
-
-def _moments(parts: Iterable[Floats], p: int) -> Moments:
-    total = Moments.empty(p)
-    for part in parts:
-        total = total.update(part)
-    return total
 
 
 def _near(moments: Moments) -> Near:
@@ -288,7 +207,7 @@ def _near(moments: Moments) -> Near:
     return Near(_NEAR * row, _NEAR * float(fdtri(1, freedom, 1.0 - (1.0 - _LEVEL) / p)))
 
 
-def _sentinels(batches: Batches, plain: Moments, fences: _Fences) -> Sentinels:
+def _sentinels(batches: Batches, plain: Moments, fences: Fences) -> Sentinels:
     """Values at the edge of a column, met several times, outside its fence and far from all others."""
     p = plain.n_features
     edges = np.stack([plain.minimum, plain.maximum])
@@ -363,7 +282,7 @@ def _round(batches: Batches, sieve: Sieve, edges: Floats | None = None) -> _Roun
             at_edges += (bad == edges[:, None, :]).sum(axis=1)
         start += len(rows)
     opened = left_open * sieve.distance.scale[:, None] * sieve.distance.scale
-    return _Round(near, _with_scatter(near.merge(mended), opened), n_rows, cells, numbers, shown, at_edges)
+    return _Round(near, with_scatter(near.merge(mended), opened), n_rows, cells, numbers, shown, at_edges)
 
 
 def _within(kept: Moments, plain: Moments) -> Moments:
@@ -377,19 +296,4 @@ def _within(kept: Moments, plain: Moments) -> Moments:
         np.maximum(kept.minimum, plain.minimum),
         np.minimum(kept.maximum, plain.maximum),
         plain.decimals,
-    )
-
-
-def _with_scatter(moments: Moments, added: Floats) -> Moments:
-    """Moments with something added to their scatter."""
-    scatter = moments.scatter + 0.5 * (added + added.T)
-    return Moments(
-        moments.weight,
-        moments.n_rows,
-        moments.centre,
-        moments.residual,
-        scatter,
-        moments.minimum,
-        moments.maximum,
-        moments.decimals,
     )

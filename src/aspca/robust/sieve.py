@@ -99,14 +99,10 @@ class Sieve:
         `start` is the number of the first of them where they are the rows that the states were found in.
         """
         distance = self.distance
-        scaled = distance.scaled(rows)
-        far = self._sizes(scaled) > self.far
-        if self.sentinels is not None:
-            far |= self.sentinels.in_rows(rows).any(axis=1)
-        other = self._in_states(len(rows), start)
-        bad = np.flatnonzero(far | other)
-        found, cells, mended = distance.repaired(scaled[bad], self.near)
-        cells[other[bad]], mended[other[bad]] = False, False
+        bad = self.far_rows(rows, start)
+        found, cells, mended = distance.repaired(distance.scaled(rows[bad]), self.near)
+        other = self._in_states(len(rows), start)[bad]
+        cells[other], mended[other] = False, False
         if self.often is not None:
             # Cells that are so often like that are as they should be: their rows come back whole.
             unusual = ~mended | (cells & ~self.often).any(axis=1)
@@ -114,10 +110,17 @@ class Sieve:
         likeliest = np.where(cells, distance.unscaled(found), rows[bad])
         return Sifted(bad, likeliest, cells, mended)
 
+    def far_rows(self, rows: Floats, start: int | None = None) -> Ints:
+        """Which of the rows (n, p) do not count as they are (k,), but for those that `often` brings back."""
+        far = self._sizes(self.distance.scaled(rows)) > self.far
+        if self.sentinels is not None:
+            far |= self.sentinels.in_rows(rows).any(axis=1)
+        return np.flatnonzero(far | self._in_states(len(rows), start))
+
     def whole(self, rows: Floats, start: int | None = None) -> Bools:
         """Which of the rows (n, p) count as they are (n,); `start` as in `sift`."""
         whole = np.ones(len(rows), dtype=np.bool_)
-        whole[self.sift(rows, start).bad] = False
+        whole[self.far_rows(rows, start) if self.often is None else self.sift(rows, start).bad] = False
         return whole
 
     def _in_states(self, n: int, start: int | None) -> Bools:
