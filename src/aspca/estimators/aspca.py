@@ -168,7 +168,7 @@ class ASPCA(TableInput, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Outli
                 moments = robust.moments
             follows = succession(_weighty(batches(), weights), moments) if moments.n_rows else None
             self._fit(moments, gaps, aside=None if robust is None else robust.aside, follows=follows)
-            self._take(crossfitted(self.model_, batches, len(X), None if robust is None else robust.normal, weights))
+            self._take(crossfitted(self.model_, batches, len(X), robust, weights))
             rest_on_rows = self.model_.settings.from_rows
             if rest_on_rows and "conformal" not in rest_on_rows:
                 self._take(self.model_.calibrated(X, weights))

@@ -130,7 +130,7 @@ def fit_table(
             raise JobError(str(error)) from error
         if settings.auto:
             watcher.stage("Setting limits", table.count())
-            model = crossfitted(model, batches, table.count(), None if robust is None else robust.normal)
+            model = crossfitted(model, batches, table.count(), robust)
         if settings.from_rows:
             model = _calibrated(model, table if kept_out is None else kept_out, watcher)
     return model

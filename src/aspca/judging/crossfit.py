@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -19,8 +20,10 @@ from aspca.judging.held_out import HeldOut, alarms_held_out, not_errors, tails_o
 from aspca.judging.law import ScoreLaw, few_rows_quantile
 from aspca.judging.metric import READABLE, Metric, metric_of
 from aspca.judging.model import Model
+from aspca.judging.small_errors import weights_of_rules, weights_of_scores
 from aspca.linalg.arrays import Bools, Floats, Ints
 from aspca.moments import Moments
+from aspca.robust.passes import RobustMoments
 from aspca.rules.table import RuleTable, beyond_chance, readable_table
 from aspca.settings import Settings
 from aspca.subspace.space import ScaledSpace
@@ -48,7 +51,11 @@ Keep = Callable[[Floats, int], Bools]
 
 
 def crossfitted(
-    model: Model, batches: Batches, n_rows: int, keep: Keep | None = None, weights: Floats | None = None
+    model: Model,
+    batches: Batches,
+    n_rows: int,
+    robust: RobustMoments | None = None,
+    weights: Floats | None = None,
 ) -> Model:
     """The same model, its automatic limits taken from its own rows; as it was where there are too few of them.
 
@@ -58,8 +65,8 @@ def crossfitted(
         Gives the rows the model was fitted to, in batches (m, p).
     n_rows : int
         How many they are.
-    keep : callable or None
-        Which of them count as normal rows: none of their cells was set aside. Rows with gaps never do.
+    robust : RobustMoments or None
+        What tells which of them count as normal rows, where some were set aside. Rows with gaps never do.
     weights : ndarray of shape (n_rows,), or None
         How many rows each counts for.
     """
@@ -69,11 +76,11 @@ def crossfitted(
         # Rows that count for less than one each are as many as they are.
         weights = weights * max(1.0, float((weights > 0.0).sum() / weights.sum()))
     serial = model.space.worth < model.space.fitted_to
-    rows = _gathered(model, batches, n_rows, keep, weights, contiguous=serial)
+    rows = _gathered(model, batches, n_rows, None if robust is None else robust.normal, weights, contiguous=serial)
     if not rows.enough:
         return model
     parts = _Parts(model.space, model.table, model.metric)
-    held = _held_out(parts, model.settings, rows)
+    held = _held_out(parts, model.settings, rows, 0.0 if robust is None else robust.spoiled)
     return replace(model, alarms=alarms_held_out(model.alarms, model.table, model.floors, held))
 
 
@@ -192,8 +199,12 @@ class _Parts:
 
     def limit(self, level: float) -> float | None:
         """What the law lets expect of a score; None where there are too few rows to tell."""
-        law = ScoreLaw.of(self.metric, int(self.table.exact.sum()), self.rows, self.space.n_varying)
-        return law.quantile(level) if self.rows - law.fitted >= _ENOUGH_FREEDOM else None
+        return self.law.quantile(level) if self.rows - self.law.fitted >= _ENOUGH_FREEDOM else None
+
+    @cached_property
+    def law(self) -> ScoreLaw:
+        """The law of normal rows' scores."""
+        return ScoreLaw.of(self.metric, int(self.table.exact.sum()), self.rows, self.space.n_varying)
 
     def widths(self) -> Floats:
         """What the laws let expect of each rule's squared deviation (m,), over its variance."""
@@ -201,7 +212,7 @@ class _Parts:
         return np.array([few_rows_quantile(_LEVEL, self.rows, int(many)) for many in terms])
 
 
-def _held_out(parts: _Parts, settings: Settings, rows: _Rows) -> HeldOut:
+def _held_out(parts: _Parts, settings: Settings, rows: _Rows, spoiled: float) -> HeldOut:
     level, many = settings.total[1], len(rows.values)
     worth = many * parts.space.worth / parts.space.fitted_to
     scores, excess = np.zeros(many), np.zeros(many)
@@ -218,6 +229,8 @@ def _held_out(parts: _Parts, settings: Settings, rows: _Rows) -> HeldOut:
     normal = not_errors(scores, worth)
     if _of_one_kind(rows.values, normal):
         normal[:] = True
+    if spoiled:
+        rows = replace(rows, weights=_certain(parts, rows, scores, squares, normal, spoiled))
     for k, other in enumerate(others):
         mine, varying = rows.block == k, ~other.table.exact
         if varying.any() and mine.any():
@@ -231,6 +244,22 @@ def _held_out(parts: _Parts, settings: Settings, rows: _Rows) -> HeldOut:
     own_excess = (deviations / tails)[:, ~parts.table.exact].max(axis=1, initial=0.0)
     share = float(normal.mean())
     return HeldOut(scores[normal], excess[normal], tails, weights, worth * share, own_scores, own_excess)
+
+
+def _certain(
+    parts: _Parts, rows: _Rows, scores: Floats, squares: list[Floats], normal: Bools, spoiled: float
+) -> Floats:
+    """How many rows each (k,) counts for where others have gross cells."""
+    weights = np.ones(scores.size) if rows.weights is None else rows.weights.copy()
+    deviations = np.empty((scores.size, len(parts.table)))
+    for k, found in enumerate(squares):
+        deviations[rows.block == k] = found
+    varying = ~parts.table.exact
+    if varying.any():
+        weights[normal] *= weights_of_rules(deviations[normal][:, varying], spoiled)
+    else:
+        weights[normal] *= weights_of_scores(scores[normal], parts.law.quantile, spoiled)
+    return weights
 
 
 def _of_one_kind(values: Floats, normal: Bools) -> bool:

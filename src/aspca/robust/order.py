@@ -12,11 +12,14 @@ from collections.abc import Callable, Iterable
 import numpy as np
 import numpy.typing as npt
 
-from aspca.linalg.arrays import Floats
+from aspca.linalg.arrays import Floats, Ints
 
+_GOLDEN = 0.6180339887498949
 _BITS = 16
 _BINS = 1 << _BITS
 _SIGN = np.uint64(1 << 63)
+# The first sixteen bits of zero's key.
+_ZERO = 0x8000
 # The first sixteen bits of infinity, plus one.
 _NAN = 0xFFF1
 
@@ -40,8 +43,9 @@ def median_sizes(batches: Batches, p: int) -> Floats:
     counts = _Counts(p)
     for batch in batches():
         counts.add(_keys(np.abs(batch)))
-    found = counts.within(0.5)
-    return _numbers(found.prefix, np.full(p, _BINS // 2, dtype=np.int64))
+    found = counts.within(0.5).prefix
+    # The least bin holds zero, and what is as good as that.
+    return np.where(found == _ZERO, 0.0, _numbers(found, np.full(p, _BINS // 2, dtype=np.int64)))
 
 
 def quantile(values: Iterable[Floats], share: float) -> float:
@@ -50,6 +54,11 @@ def quantile(values: Iterable[Floats], share: float) -> float:
     for batch in values:
         counts.add(_keys(batch[:, None]))
     return float(_numbers(counts.within(share).prefix, np.array([_BINS - 1]))[0])
+
+
+def scattered(numbers: Ints) -> Floats:
+    """A share between 0 and 1 for each number, those of any run of numbers scattered evenly."""
+    return np.asarray(np.mod(numbers * _GOLDEN, 1.0))
 
 
 class _Within:

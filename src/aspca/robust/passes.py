@@ -22,9 +22,10 @@ from aspca.linalg.arrays import Bools, Floats, Ints
 from aspca.moments import Moments
 from aspca.robust.aside import MOST_SHOWN, Aside, GrossCells, Repeated, like_a_word
 from aspca.robust.distance import Distance, Near
-from aspca.robust.inner import TIGHTEST, Fences, enough, fences_of, inner_half, with_scatter
+from aspca.robust.inner import STARTS, Fences, Start, enough, fences_of, inner_part, with_scatter
 from aspca.robust.kinds import Kinds
-from aspca.robust.order import Batches
+from aspca.robust.order import Batches, scattered
+from aspca.robust.rare import rare_rows
 from aspca.robust.sieve import Sentinels, Sieve
 from aspca.robust.tail import Tail
 
@@ -42,7 +43,6 @@ _SPOILED = 5e-3
 _AMPLE_ROWS = 5
 # Of rows that are far, so many show which columns are often so; more are as many times slower.
 _LOOKED_AT = 20_000
-_GOLDEN = 0.6180339887498949
 # Where so many are far that they are no errors, what is further out is tried so many times.
 _MOST_LIMITS = 2
 # Columns of at most so many decimals, in steps of at most this share of their deviation, are rounded numbers.
@@ -61,14 +61,14 @@ class RobustMoments:
     aside : Aside
     sieve : Sieve or None
         What told one from the other; None where nothing was set aside.
-    spoiled : bool
-        Whether many cells are gross.
+    spoiled : float
+        The share of rows of which some cells are gross.
     """
 
     moments: Moments
     aside: Aside
     sieve: Sieve | None = None
-    spoiled: bool = False
+    spoiled: float = 0.0
 
     def normal(self, rows: Floats, start: int | None = None) -> Bools:
         """Which of the rows (m, p) show what normal rows reach (m,): whole ones, and near ones where cells are spoiled.
@@ -76,7 +76,7 @@ class RobustMoments:
         Where many cells are gross, others are wrong by less: too little to harm a relation, but more than normal rows.
         """
         whole = self.whole(rows, start)
-        if self.sieve is not None and self.spoiled:
+        if self.sieve is not None and self.spoiled > _SPOILED:
             distance = self.sieve.distance
             whole &= distance.sizes(distance.scaled(rows), self.sieve.near) <= 1.0
         return whole
@@ -111,20 +111,40 @@ def robust_moments(batches: Batches, plain: Moments) -> RobustMoments:
         return RobustMoments(plain, nothing)
     fences, passes = fences_of(batches, p), 4
     sentinels = _sentinels(batches, plain, fences)
-    kept, more = inner_half(batches, plain, fences)
-    passes += more
+    for start in STARTS:
+        found, more = _learned(batches, plain, fences, sentinels, start)
+        passes += more
+        if found is not None:
+            return replace(found, aside=replace(found.aside, passes=passes))
+    return RobustMoments(plain, replace(nothing, passes=passes))
+
+
+def _learned(
+    batches: Batches, plain: Moments, fences: Fences, sentinels: Sentinels, start: Start
+) -> tuple[RobustMoments | None, int]:
+    """What is not gross, by relations that some rows begin with, and the passes it took.
+
+    None if more are far than there can be errors: what the inner rows have in common is then no law of the others.
+    """
+    p = plain.n_features
+    nothing = Aside(0, np.zeros(p, dtype=np.intp), np.zeros(0, dtype=np.intp), 0)
+    kept, distance, passes = inner_part(batches, plain, fences, start)
     if kept is None:
-        return RobustMoments(plain, replace(nothing, passes=passes))
-    before, often, distance = -1, None, Distance.of(kept, plain, fences.size, TIGHTEST)
+        return None, passes
+    before, often, rare = -1, None, True
     for _ in range(_MOST_ROUNDS):
         kept, often, many, more = _coming_back(batches, Sieve(distance, _near(kept), often=often), plain.n_rows)
         passes += more
-        if many == before:
+        if rare and many:
+            distance = Distance.of(kept, plain, rounding=sentinels.rounding)
+            more_rows, more = rare_rows(batches, Sieve(distance, _near(kept)), fences, plain.n_rows)
+            kept, passes, rare = kept.merge(more_rows), passes + more, more_rows.n_rows > 0
+        elif many == before:
             break
         before, distance = many, Distance.of(kept, plain, rounding=sentinels.rounding)
     distance = Distance.of(kept, plain, rounding=sentinels.rounding)
     if before == 0 and not sentinels.any:
-        return RobustMoments(plain, replace(nothing, passes=passes))
+        return RobustMoments(plain, nothing), passes
     near = _near(kept)
     tail, kinds = Tail(plain.n_rows, near.cell), Kinds(p)
     for rows in batches():
@@ -136,7 +156,7 @@ def robust_moments(batches: Batches, plain: Moments) -> RobustMoments:
     states = tail.states()
     for far in (*tail.limits()[:_MOST_LIMITS], np.inf):
         if far == np.inf and not states and not sentinels.any:
-            return RobustMoments(plain, replace(nothing, passes=passes))
+            return (None if 2 * before > plain.n_rows * _MOST_GROSS else RobustMoments(plain, nothing)), passes
         sieve = Sieve(distance, near, float(far), often, states, sentinels, _LAWFUL)
         last = _round(batches, sieve, np.stack([plain.minimum, plain.maximum]))
         passes += 1
@@ -144,11 +164,11 @@ def robust_moments(batches: Batches, plain: Moments) -> RobustMoments:
         if last.n_rows <= _MOST_GROSS * plain.n_rows and not _of_kinds(batches, sieve, fences, kinds):
             break
     else:
-        return RobustMoments(plain, replace(nothing, passes=passes))
+        return None, passes
     # Rows without gross cells alone, where they are enough: then a relation that holds exactly stays exact.
     whole = last.near if 2 * last.near.n_rows >= plain.n_rows and enough(last.near, 1.0) else last.moments
-    spoiled = float(last.cells.sum()) > _SPOILED * plain.n_rows * p
-    return RobustMoments(_within(whole, plain), last.aside(passes, plain, states), sieve, spoiled)
+    spoiled = (last.moments.n_rows - last.near.n_rows) / plain.n_rows
+    return RobustMoments(_within(whole, plain), last.aside(passes, plain, states), sieve, spoiled), passes
 
 
 def _coming_back(batches: Batches, sieve: Sieve, n_rows: int) -> tuple[Moments, Bools | None, int, int]:
@@ -165,7 +185,7 @@ def _coming_back(batches: Batches, sieve: Sieve, n_rows: int) -> tuple[Moments, 
         for rows in batches():
             far = sieve.far_rows(rows, start)
             near = near.update(np.delete(rows, far, axis=0))
-            those = far[_scattered(start + far) * n_rows < _LOOKED_AT]
+            those = far[scattered(start + far) * n_rows < _LOOKED_AT]
             gross = sieve.distance.repaired(sieve.distance.scaled(rows[those]), sieve.near)
             cells += gross[1][gross[2]].sum(axis=0)
             many, looked_at, start = many + len(far), looked_at + len(those), start + len(rows)
@@ -178,19 +198,17 @@ def _coming_back(batches: Batches, sieve: Sieve, n_rows: int) -> tuple[Moments, 
     return kept, often if often.any() else None, found.many, 2
 
 
-def _scattered(numbers: Ints) -> Floats:
-    """A share between 0 and 1 for each number, those of any run of numbers scattered evenly."""
-    return np.asarray(np.mod(numbers * _GOLDEN, 1.0))
-
-
 def _of_kinds(batches: Batches, sieve: Sieve, fences: Fences, kinds: Kinds) -> bool:
     """Whether most of the gross rows are far out by a value that many rows have: kinds of rows, no errors."""
     if not kinds.any:
         return False
     common = total = start = 0
     for rows in batches():
-        bad = rows[sieve.sift(rows, start).bad]
-        common += int((kinds.common(bad) & fences.outside(bad)).any(axis=1).sum())
+        found = sieve.sift(rows, start)
+        bad = rows[found.bad]
+        # A row of an uncommon kind may hold an error elsewhere.
+        guilty = found.cells | ~found.mended[:, None]
+        common += int((kinds.common(bad) & fences.outside(bad) & guilty).any(axis=1).sum())
         total += len(bad)
         start += len(rows)
     return 2 * common > total

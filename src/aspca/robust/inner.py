@@ -1,0 +1,182 @@
+"""The inner half of the rows: a start without gross cells or broken relations, whatever the other half holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from aspca.linalg.arrays import Bools, Floats, Ints
+from aspca.moments import Moments
+from aspca.robust.distance import Distance
+from aspca.robust.order import Batches, median_sizes, medians, quantile
+
+# A cell further from the median than this many deviations is outside its fence.
+_FENCE = 6.0
+_DEVIATIONS_PER_MEDIAN = 1.4826
+# Before rows have come back, no relation counts as tighter than this share of its columns' variances: half of the rows
+# may look alike in much.
+_TIGHTEST = 1e-3
+_CONCENTRATIONS = 2
+# Medians are known to one part in 2^20.
+_EQUAL = 2.0**-19
+# Steps in which what stands in for missing cells tightens: each leaves a fifth or less of what was too loose.
+_EXPECTATIONS = 6
+# Rows per column that a start must have; with fewer, nothing is set aside.
+_ENOUGH_ROWS = 3
+
+
+@dataclass(frozen=True)
+class Start:
+    """A part of the rows to begin with: the inner `share` of those within fences `wider` times as wide."""
+
+    share: float
+    wider: float
+
+
+# The inner half is safe from as many errors. But where there are several kinds of rows it may be one of them alone, to
+# which all others seem to be errors: then nine tenths, among them errors that are in range.
+STARTS = (Start(0.5, 1.0), Start(0.9, 10.0))
+
+
+@dataclass(frozen=True, eq=False)
+class Fences:
+    """What columns keep to.
+
+    Attributes
+    ----------
+    middle : ndarray of shape (p,)
+        Medians.
+    size : ndarray of shape (p,)
+        Deviations, by the median distance from them.
+    beside : ndarray of shape (p,)
+        Of columns of which more than half the values are equal, the number of others; -1 of other columns.
+    """
+
+    middle: Floats
+    size: Floats
+    beside: Ints
+
+    def unlike(self, rows: Floats) -> Bools:
+        """Which cells of rows (m, p) are not the median."""
+        return np.asarray(np.abs(rows - self.middle) > _EQUAL * np.abs(self.middle))
+
+    def outside(self, rows: Floats, wider: float = 1.0) -> Bools:
+        """Which cells of rows (m, p) are beyond their fences, or beyond fences so many times wider."""
+        fence = np.where(self.size > 0.0, wider * _FENCE * self.size, np.inf)
+        return np.asarray(np.abs(rows - self.middle) > fence)
+
+
+def fences_of(batches: Batches, p: int) -> Fences:
+    """The fences of p columns."""
+    middle = medians(batches, p)
+
+    def off() -> Iterator[Floats]:
+        for rows in batches():
+            distances = rows - middle
+            yield np.where(np.abs(distances) <= _EQUAL * np.abs(middle), 0.0, distances)
+
+    size = _DEVIATIONS_PER_MEDIAN * median_sizes(off, p)
+    beside = np.full(p, -1, dtype=np.intp)
+    if (size > 0.0).all():
+        return Fences(middle, size, beside)
+    # Of a column of which more than half the values are equal, what the others are off by; a few of them are errors.
+    others = _DEVIATIONS_PER_MEDIAN * median_sizes(lambda: (np.where(one == 0.0, np.nan, one) for one in off()), p)
+    counts = sum(((one != 0.0).sum(axis=0) for one in off()), np.zeros(p, dtype=np.intp))
+    return Fences(middle, np.where(size > 0.0, size, others), np.where(size > 0.0, beside, counts))
+
+
+def inner_part(batches: Batches, plain: Moments, fences: Fences, start: Start) -> tuple[Moments | None, Distance, int]:
+    """Moments of the inner rows, as if of all of them; the distance by these; the passes it took.
+
+    None, and a distance by columns alone, if they are too few.
+    """
+    p, share = plain.n_features, start.share
+    # The few values beside one that most rows have tell little of how far the others may be.
+    units = fences.size if start.wider == 1.0 else None
+
+    def inside() -> Iterator[Floats]:
+        return (rows[~fences.outside(rows, start.wider).any(axis=1)] for rows in batches())
+
+    kept, passes = _moments(inside(), p), 1
+    if enough(kept, share):
+        for _ in range(_CONCENTRATIONS):
+            distance = Distance.of(kept, plain, units, _TIGHTEST)
+            edge = quantile((distance.squared(rows) for rows in inside()), share)
+            kept = _moments((rows[distance.squared(rows) <= edge] for rows in inside()), p)
+            passes += 2
+    elif enough(plain, share):
+        kept, more = _inner_of_cells(batches, plain, fences, share)
+        passes += more
+    if not enough(kept, 1.0):
+        return None, Distance.of_columns(fences.middle, fences.size), passes
+    whole = with_scatter(kept, (_shrunk(p, share) - 1.0) * kept.scatter)
+    return whole, Distance.of(whole, plain, units, _TIGHTEST), passes
+
+
+def _inner_of_cells(batches: Batches, plain: Moments, fences: Fences, share: float) -> tuple[Moments, int]:
+    """The same where hardly any row is inside all fences: cells outside of them count as missing."""
+    p = plain.n_features
+    kept, distance, edge = Moments.empty(p), Distance.of_columns(fences.middle, fences.size), np.inf
+    for step in range(_EXPECTATIONS + 1):
+        if step:
+            distance = Distance.of(kept, plain, fences.size, _TIGHTEST)
+            edge = quantile((_fitted(distance, rows, fences)[2] for rows in batches()), share)
+        kept, left_open = Moments.empty(p), np.zeros((p, p))
+        for rows in batches():
+            filled, cells, squared = _fitted(distance, rows, fences)
+            those = squared <= edge
+            kept = kept.update(distance.unscaled(filled[those]))
+            left_open += distance.left_open(cells[those])
+        if not enough(kept, 1.0):
+            return kept, 2 * step + 1
+        kept = with_scatter(kept, left_open * distance.scale[:, None] * distance.scale)
+    return kept, 2 * _EXPECTATIONS + 1
+
+
+def _fitted(distance: Distance, rows: Floats, fences: Fences) -> tuple[Floats, Bools, Floats]:
+    """Scaled rows with what the others let expect in cells outside of fences, these cells, and squared distances.
+
+    Rows with too many such cells are left out.
+    """
+    cells = fences.outside(rows)
+    some = cells.sum(axis=1) <= distance.most_cells(rows.shape[1])
+    cells = cells[some]
+    filled = distance.filled(distance.scaled(rows[some]), cells)
+    # A cell that is missing is as far as is to be expected.
+    return filled, cells, distance.along(filled).sum(axis=1) + cells.sum(axis=1)
+
+
+def _shrunk(p: int, share: float) -> float:
+    """How much smaller the inner rows of a Gaussian make its covariance (Croux and Haesbroeck 1999)."""
+    from scipy.special import chdtr, chdtri
+
+    return share / float(chdtr(p + 2, chdtri(p, 1.0 - share)))
+
+
+def _moments(parts: Iterable[Floats], p: int) -> Moments:
+    total = Moments.empty(p)
+    for part in parts:
+        total = total.update(part)
+    return total
+
+
+def enough(moments: Moments, share: float) -> bool:
+    """Whether this share of the rows is enough to learn relations from."""
+    return share * moments.n_rows >= _ENOUGH_ROWS * moments.n_features + 2
+
+
+def with_scatter(moments: Moments, added: Floats) -> Moments:
+    """Moments with something added to their scatter."""
+    scatter = moments.scatter + 0.5 * (added + added.T)
+    return Moments(
+        moments.weight,
+        moments.n_rows,
+        moments.centre,
+        moments.residual,
+        scatter,
+        moments.minimum,
+        moments.maximum,
+        moments.decimals,
+    )

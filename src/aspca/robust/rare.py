@@ -1,0 +1,111 @@
+"""Rows that are far for a value that hardly any row has, and keep every relation once it counts in it.
+
+Hardly any order has a surcharge, hardly any house a pool. Among the inner rows such a column does not vary, so nothing
+is known of its part in any relation, and all rows in which it does look gross. But they look gross alike: by as much
+as their value is off, in each direction. One number per direction says how much, the median over such rows, and rows
+that are near with that taken into account are no errors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from aspca.linalg.arrays import Bools, Floats, Ints
+from aspca.linalg.steady import row_products
+from aspca.moments import Moments
+from aspca.robust.inner import Fences
+from aspca.robust.order import Batches, scattered
+from aspca.robust.sieve import Sieve
+
+# Fewer such rows may well be errors; more than this are no better known.
+_LEAST, _MOST = 10, 4_000
+# A direction is off by a value where most rows are this many deviations off, and with it no more than half as much.
+_OFF, _EXPLAINED = 2.0, 0.5
+
+
+def rare_rows(batches: Batches, sieve: Sieve, fences: Fences, n_rows: int) -> tuple[Moments, int]:
+    """Moments of the far rows that are so for rare values alone, and the passes it took."""
+    p = len(sieve.distance.scale)
+    columns = np.flatnonzero((fences.beside >= _LEAST) & (2 * fences.beside < n_rows))
+    found = Moments.empty(p)
+    if not columns.size:
+        return found, 0
+    parts, counts = [np.empty((0, p))], np.zeros(columns.size, dtype=np.intp)
+    for rows, numbers in _far(batches, sieve, fences, columns):
+        parts.append(rows[scattered(numbers) * n_rows < _MOST])
+        counts += fences.unlike(rows)[:, columns].sum(axis=0)
+    # The others vary among the near rows, too.
+    columns = columns[2 * counts > fences.beside[columns]]
+    effects = _Effects.of(sieve, fences, columns, np.concatenate(parts))
+    if not columns.size or not effects.known.any():
+        return found, 1
+    for rows, _ in _far(batches, sieve, fences, columns):
+        found = found.update(rows[effects.near(rows)])
+    return found, 2
+
+
+def _far(batches: Batches, sieve: Sieve, fences: Fences, columns: Ints) -> Iterator[tuple[Floats, Ints]]:
+    """Far rows with a rare value, and their numbers."""
+    start = 0
+    for rows in batches():
+        far = sieve.far_rows(rows, start)
+        far = far[fences.unlike(rows[far])[:, columns].any(axis=1)]
+        yield rows[far], start + far
+        start += len(rows)
+
+
+@dataclass(frozen=True, eq=False)
+class _Effects:
+    """How far each rare column moves rows (c, p), per unit, in deviations along the distance's vectors.
+
+    `known` (c,) are those for which it moves most of them alike.
+    """
+
+    sieve: Sieve
+    fences: Fences
+    columns: Ints
+    along: Floats
+    known: Bools
+
+    @classmethod
+    def of(cls, sieve: Sieve, fences: Fences, columns: Ints, rows: Floats) -> _Effects:
+        along, known = np.zeros((columns.size, rows.shape[1])), np.zeros(columns.size, dtype=np.bool_)
+        effects = cls(sieve, fences, columns, along, known)
+        off, moved = effects._off(rows), effects._moved(rows)
+        for k in np.argsort(-(off != 0.0).sum(axis=0), kind="stable"):
+            # Those with no other rare value tell it best; then those of which the others are known by now.
+            those = (off[:, k] != 0.0) & ((off != 0.0)[:, ~known].sum(axis=1) == 1)
+            if those.sum() < _LEAST:
+                continue
+            left = (moved - off @ along)[those]
+            effect = np.median(left / off[those, k, None], axis=0)
+            before, after = (np.median(np.abs(one), axis=0) for one in (left, left - off[those, k, None] * effect))
+            along[k] = np.where((before > _OFF) & (after < _EXPLAINED * before), effect, 0.0)
+            known[k] = 2 * effects._is_near((moved - off @ along)[those]).sum() > those.sum()
+            if not known[k]:
+                along[k] = 0.0
+        return effects
+
+    def near(self, rows: Floats) -> Bools:
+        """Which of rows (n, p) are near with their rare values taken into account."""
+        off = self._off(rows)
+        unknown = (off != 0.0)[:, ~self.known].any(axis=1)
+        return np.asarray(~unknown & self._is_near(self._moved(rows) - off @ self.along))
+
+    def _off(self, rows: Floats) -> Floats:
+        """How far rare columns are off what most rows have (n, c), in units of their scale."""
+        off = np.where(self.fences.unlike(rows), rows - self.fences.middle, 0.0) / self.sieve.distance.scale
+        return np.asarray(off[:, self.columns])
+
+    def _moved(self, rows: Floats) -> Floats:
+        distance = self.sieve.distance
+        return np.asarray(row_products(distance.scaled(rows), distance.vectors) / np.sqrt(distance.values))
+
+    def _is_near(self, moved: Floats) -> Bools:
+        distance, near = self.sieve.distance, self.sieve.near
+        pulls = row_products(moved / np.sqrt(distance.values), np.ascontiguousarray(distance.vectors.T))
+        cells = (np.square(pulls) / np.diag(distance.inverse)).max(axis=1, initial=0.0)
+        return np.asarray((np.square(moved).sum(axis=1) <= near.row) & (cells <= near.cell))
