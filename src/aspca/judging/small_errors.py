@@ -52,8 +52,9 @@ def _discounted(values: Floats, lawful: Floats, most: float) -> Floats:
     """Weights (k,) such that beyond each of values (k,) lies no larger a share than `lawful` (k,), if possible."""
     order = np.argsort(-values, kind="stable")
     seen = np.arange(1, values.size + 1) / values.size
-    counted = np.maximum(np.minimum(seen, lawful[order]), seen - most)
-    counted = np.maximum.accumulate(np.where(seen < _BODY, counted, np.maximum(counted, seen - most)))
+    # One standard error more is still lawful.
+    surplus = seen - lawful[order] - np.sqrt(lawful[order] / values.size)
+    surplus = np.where(seen < _BODY, np.clip(surplus, 0.0, most), 0.0)
     weights = np.empty(values.size)
-    weights[order] = np.clip(np.diff(counted, prepend=0.0) * values.size, 0.0, 1.0)
+    weights[order] = 1.0 - np.clip(np.diff(np.maximum.accumulate(surplus), prepend=0.0) * values.size, 0.0, 1.0)
     return weights

@@ -18,12 +18,14 @@ from aspca.linalg.steady import row_products
 from aspca.moments import Moments
 from aspca.robust.inner import Fences
 from aspca.robust.order import Batches, scattered
-from aspca.robust.sieve import Sieve
+from aspca.robust.sieve import RELATION, Sieve
 
 # Fewer such rows may well be errors; more than this are no better known.
 _LEAST, _MOST = 10, 4_000
 # A direction is off by a value where most rows are this many deviations off, and with it no more than half as much.
 _OFF, _EXPLAINED = 2.0, 0.5
+# The least part of a relation that is one.
+_COUNTS = 1e-3
 
 
 def rare_rows(batches: Batches, sieve: Sieve, fences: Fences, n_rows: int) -> tuple[Moments, int]:
@@ -84,7 +86,7 @@ class _Effects:
             effect = np.median(left / off[those, k, None], axis=0)
             before, after = (np.median(np.abs(one), axis=0) for one in (left, left - off[those, k, None] * effect))
             along[k] = np.where((before > _OFF) & (after < _EXPLAINED * before), effect, 0.0)
-            known[k] = 2 * effects._is_near((moved - off @ along)[those]).sum() > those.sum()
+            known[k] = effects._counts(k) and 2 * effects._is_near((moved - off @ along)[those]).sum() > those.sum()
             if not known[k]:
                 along[k] = 0.0
         return effects
@@ -94,6 +96,12 @@ class _Effects:
         off = self._off(rows)
         unknown = (off != 0.0)[:, ~self.known].any(axis=1)
         return np.asarray(~unknown & self._is_near(self._moved(rows) - off @ self.along))
+
+    def _counts(self, k: int) -> bool:
+        """Whether a column counts in some relation, by its effect or to begin with; if not, it may as well be wrong."""
+        tight = self.sieve.distance.values <= RELATION
+        loadings = np.abs(self.sieve.distance.vectors[self.columns[k], tight])
+        return bool((self.along[k, tight] != 0.0).any() or (loadings > _COUNTS).any())
 
     def _off(self, rows: Floats) -> Floats:
         """How far rare columns are off what most rows have (n, c), in units of their scale."""

@@ -10,7 +10,7 @@ from aspca.linalg.arrays import Bools, Floats, Ints
 from aspca.robust.distance import Distance, Near
 
 # A direction with no more of a column's variance is a relation, as where rules are learned (`subspace.defaults`).
-_RELATION = 0.3
+RELATION = 0.3
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +89,7 @@ class Sieve:
         if self.lawful == 1.0:
             return sizes
         # Columns have variance one here.
-        tight = self.distance.values <= _RELATION
+        tight = self.distance.values <= RELATION
         keeps = self.distance.along(scaled)[:, tight].sum(axis=1) <= self.near.row
         return np.asarray(np.where(keeps, sizes / self.lawful, sizes))
 
