@@ -16,7 +16,7 @@ from aspca.estimators.tables import in_order, library_of, refuse_nameless, row_l
 from aspca.judging.crossfit import Batches, calibrated_by, crossfitted
 from aspca.judging.explanation import Explanation
 from aspca.judging.fit import fit_model
-from aspca.judging.gaps import Gaps, completed
+from aspca.judging.gaps import Gaps, completed, without_gross
 from aspca.judging.model import Model
 from aspca.linalg.arrays import Floats
 from aspca.moments import IncompleteMoments, Moments
@@ -24,7 +24,7 @@ from aspca.moments.blocks import row_slices
 from aspca.moments.succession import succession
 from aspca.moments.validation import weights_of
 from aspca.preparation import Preparation
-from aspca.robust import Aside, RobustMoments, robust_moments
+from aspca.robust import Aside
 from aspca.rules.rule import Rule
 from aspca.settings import AUTO, DEFAULTS, PAPER, Settings, check_parameters, parameters_text
 from aspca.solvers.threads import blas_threads_for
@@ -164,8 +164,10 @@ class ASPCA(TableInput, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Outli
             batches = _batches(X)
             robust = None
             if Settings.of(self.get_params()).sets_aside:
-                robust = self._without_gross(batches, moments, weights)
-                moments = robust.moments
+                if weights is not None:
+                    raise ValueError('robust="on" takes rows of equal weight: leave out sample_weight.')
+                robust, moments, gaps, rows = without_gross(batches, moments, gaps)
+                self._incomplete = rows if rows is not None else self._incomplete
             follows = succession(_weighty(batches(), weights), moments) if moments.n_rows else None
             self._fit(moments, gaps, aside=None if robust is None else robust.aside, follows=follows)
             self._take(crossfitted(self.model_, batches, len(X), robust, weights))
@@ -207,14 +209,6 @@ class ASPCA(TableInput, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Outli
         batch = IncompleteMoments.from_array(X, weights, names=self._feature_names())
         self._incomplete = batch if fresh or self._incomplete is None else self._incomplete.merge(batch)
         return completed(self._incomplete)
-
-    def _without_gross(self, batches: Batches, moments: Moments, weights: Floats | None) -> RobustMoments:
-        if weights is not None or self._allows_gaps:
-            raise ValueError(
-                'robust="on" takes rows of equal weight without gaps: leave out sample_weight, or missing="allow" in '
-                "the preprocessor."
-            )
-        return robust_moments(batches, moments)
 
     def fit_moments(self, moments: Moments, feature_names: Any = None) -> Self:
         """Fit from moments alone: any source of data that yields the same `Moments` gives the same model."""

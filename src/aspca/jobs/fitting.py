@@ -15,14 +15,13 @@ from aspca.jobs.tables import TableSource, prepared
 from aspca.judging.alarms import alarms_from_rows
 from aspca.judging.crossfit import Batches, crossfitted
 from aspca.judging.fit import fit_model
-from aspca.judging.gaps import completed
+from aspca.judging.gaps import completed, without_gross
 from aspca.judging.judgement import Judgement
 from aspca.judging.model import Model
 from aspca.linalg.arrays import Floats
 from aspca.moments import IncompleteMoments, Moments
 from aspca.moments.succession import succession
 from aspca.preparation import Preparation
-from aspca.robust import RobustMoments, robust_moments
 from aspca.settings import Settings, needs_rows
 from aspca.solvers.threads import blas_threads_for
 
@@ -89,9 +88,7 @@ def fit_table(
         Fewer than two rows, far more features than rows, a value that is missing, or what `fit_model` refuses.
     """
     gaps = aside = robust = None
-    sets_aside = settings.sets_aside or (settings.robust == "auto" and judges_itself and plan.missing == "error")
-    if settings.sets_aside and plan.missing == "allow":
-        raise JobError("--robust on takes rows without gaps; leave out --allow-missing, or give --robust off.")
+    sets_aside = settings.sets_aside or (settings.robust == "auto" and judges_itself)
     features = prepared(table, plan)
     _refuse_too_wide(table, len(plan.names), settings)
     # The solver loads it later, when its threads could not be held back any more.
@@ -107,9 +104,9 @@ def fit_table(
                 raise JobError(f"{table.description}: {error}") from None
         else:
             moments = moments_of(features, plan.names, watcher)
-            if sets_aside and moments.n_rows:
-                robust = _without_gross(features, plan.names, moments, watcher)
-                moments, aside = robust.moments, robust.aside
+        if sets_aside and moments.n_rows:
+            robust, moments, gaps, _ = without_gross(_passes(features, plan.names, watcher), moments, gaps)
+            aside = robust.aside
         if moments.n_rows < 2:
             few = "no rows" if moments.n_rows == 0 else "1 row"
             raise JobError(f"{table.description} has {few}, but at least 2 are needed to learn rules from; add rows.")
@@ -148,15 +145,15 @@ def _batches(table: TableSource, names: Sequence[str], watcher: Watcher) -> Batc
     return batches
 
 
-def _without_gross(table: TableSource, names: Sequence[str], moments: Moments, watcher: Watcher) -> RobustMoments:
-    """Moments of what is not gross, and what is; each pass reads the table once more."""
+def _passes(table: TableSource, names: Sequence[str], watcher: Watcher) -> Batches:
+    """The same, told pass by pass."""
     watcher.stage("Setting gross values aside", unit="passes")
 
     def batches() -> Iterator[Floats]:
         watcher.advance(1)
         return (batch.values for batch in table.batches(names) if len(batch.values))
 
-    return robust_moments(batches, moments)
+    return batches
 
 
 def _refuse_too_wide(table: TableSource, p: int, settings: Settings) -> None:

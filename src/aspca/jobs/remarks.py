@@ -29,8 +29,8 @@ def _aside(outcomes: Mapping[str | None, Outcome]) -> list[str]:
     remarks = []
     for category, outcome in outcomes.items():
         aside, whose = outcome.model.aside, "" if category is None else f"{category}: "
-        if aside is None and outcome.model.settings.robust == "auto" and outcome.model.gaps is not None:
-            remarks.append(f"{whose}Nothing was set aside as gross, since rows with gaps are learned from as they are.")
+        if aside is not None and aside.passes == 0 and outcome.model.gaps is not None:
+            remarks.append(f"{whose}Nothing was set aside as gross: too few rows are without gaps to tell what is.")
         if aside is None or aside.nothing:
             continue
         columns = [feature.column for feature in outcome.model.space.features]
