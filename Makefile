@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-.PHONY: demo test test-long clean
+.PHONY: demo test test-long bench clean
 
 demo: $(VENV)/.core
 	$(BIN)/python -m aspca demo
@@ -14,6 +14,11 @@ test: $(VENV)/.test
 
 test-long: $(VENV)/.test
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile -m long
+
+# What benchmarks/ compare with. robpy pins older versions of its dependencies than the others need, and works with these.
+bench: $(VENV)/.test
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[bench]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps robpy==0.0.6 seaborn tqdm
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
