@@ -86,7 +86,7 @@ def _read(
     if kind == "parquet":
         return parquet_table(path, label, connection)
     if kind == "arrow":
-        return arrow_table(path, label, connection)
+        return arrow_table(path, label, connection, folder)
     text = plain_text(path, label, options.encoding, folder)
     begins_as_object = text.head.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b'{"')
     if kind == "jsonl" or (kind is None and begins_as_object):
