@@ -6,7 +6,6 @@ import shutil
 import sys
 from contextlib import ExitStack
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -73,6 +72,7 @@ def run(
     from aspca.jobs.detection import detected
     from aspca.jobs.requests import request_of
     from aspca.outputs.folder import place_of
+    from aspca.outputs.scratch import Scratch
 
     talk = Talk(quiet)
     refuse_together({"--json": json, "--csv": csv})
@@ -82,7 +82,7 @@ def run(
         place = None if no_output else given["output"] or place_of(files)
         given["output"] = place
         if csv and no_output:
-            given["output"] = f"{stack.enter_context(TemporaryDirectory(prefix='aspca-'))}/output"
+            given["output"] = str(stack.enter_context(Scratch()) / "output")
         request = request_of(files, **o.with_numbers(given))
         with talk.progress() as watcher:
             detection = detected(request, watcher)

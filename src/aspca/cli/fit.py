@@ -28,7 +28,7 @@ def run(files: o.Files, model: o.StoredModel, json: bool, quiet: bool, **given: 
     talk = Talk(quiet)
     request = request_of(files, **o.with_numbers(given))
     if model != "-":
-        refuse_special(model, request.files)
+        refuse_special(model, request.inputs)
     with talk.progress() as watcher, ExitStack() as stack:
         learning = Learning.of(request, stack, watcher)
         fitted = learning.model()

@@ -1,6 +1,6 @@
 """Pages of Parquet files, compared with the checksums that stand in their headers: DuckDB does not look at them.
 
-A header is a struct of Thrift's compact protocol: https://parquet.apache.org/docs/file-format/data-pages/checksumming/.
+What no checksum covers cannot be noticed: headers themselves, but for sizes and numbers of values, and the footer. A header is a struct of Thrift's compact protocol: https://parquet.apache.org/docs/file-format/data-pages/checksumming/.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ from collections.abc import Iterable, Iterator
 from typing import BinaryIO, NamedTuple
 
 # Numbers of the fields of a PageHeader, and of Thrift's types.
-_SIZE, _CHECKSUM = 3, 4
+_SIZE, _CHECKSUM, _DATA, _DATA_V2 = 3, 4, 5, 8
+_COUNT = 1
 _TRUE, _FALSE, _BYTE, _DOUBLE, _BINARY, _LIST, _SET, _MAP, _STRUCT = 1, 2, 3, 7, 8, 9, 10, 11, 12
 _NUMBERS = (4, 5, 6)
 # Headers hold statistics, which may be texts of any length; more than this is none.
@@ -24,24 +25,29 @@ class Damaged(ValueError):
 
 
 class Page(NamedTuple):
-    """Where a page's content begins, how long it is, and its checksum, if it has one."""
+    """Where a page's content begins, how long it is, its checksum, if it has one, and how many values it holds."""
 
     start: int
     size: int
     checksum: int | None
+    n_values: int
 
 
-def refuse_damaged_pages(file: BinaryIO, chunks: Iterable[tuple[int, int]]) -> None:
+def refuse_damaged_pages(file: BinaryIO, chunks: Iterable[tuple[int, int, int]]) -> None:
     """Raise `Damaged` if a page is not what its checksum says, or if there is none where one should be.
 
     Parameters
     ----------
-    chunks : where each column's pages begin, and how many bytes they take with their headers
+    chunks : where each column's pages begin, how many bytes they take with their headers, and how many values they hold
     """
-    for start, size in chunks:
+    for start, size, n_values in chunks:
+        found = 0
         for page in pages(file, start, size):
+            found += page.n_values
             if page.checksum is not None and _checksum(file, page) != page.checksum & 0xFFFFFFFF:
                 raise Damaged("a checksum does not fit")
+        if found != n_values:
+            raise Damaged("not as many values as there should be")
 
 
 def pages(file: BinaryIO, start: int, size: int) -> Iterator[Page]:
@@ -53,10 +59,12 @@ def pages(file: BinaryIO, start: int, size: int) -> Iterator[Page]:
     while place < start + size:
         header = _Header(file, place)
         fields = header.struct()
-        length, checksum = fields.get(_SIZE), fields.get(_CHECKSUM)
-        if length is None or length < 0:
+        length = fields.get((_SIZE,), -1)
+        if length < 0:
             raise Damaged("a page without a size")
-        yield Page(header.place, length, checksum)
+        # A dictionary holds none of the column's own values.
+        n_values = fields.get((_DATA, _COUNT), 0) + fields.get((_DATA_V2, _COUNT), 0)
+        yield Page(header.place, length, fields.get((_CHECKSUM,)), n_values)
         place = header.place + length
 
 
@@ -78,17 +86,19 @@ class _Header:
         self._file, self._end, self.place = file, place + _LONGEST_HEADER, place
         file.seek(place)
 
-    def struct(self, depth: int = 0) -> dict[int, int]:
-        """The fields that are whole numbers, by number; all others are passed over."""
+    def struct(self, depth: int = 0) -> dict[tuple[int, ...], int]:
+        """The fields that are whole numbers, by their numbers from the outside in; all others are passed over."""
         if depth > _DEEPEST:
             raise Damaged("a header too deep")
-        found: dict[int, int] = {}
+        found: dict[tuple[int, ...], int] = {}
         number = 0
         while head := self._byte():
             number = number + (head >> 4) if head >> 4 else self._signed()
             kind = head & 15
             if kind in _NUMBERS:
-                found[number] = self._signed()
+                found[(number,)] = self._signed()
+            elif kind == _STRUCT:
+                found.update({(number, *inner): value for inner, value in self.struct(depth + 1).items()})
             elif kind not in (_TRUE, _FALSE):
                 self._pass(kind, depth)
         return found

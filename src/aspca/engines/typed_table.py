@@ -64,7 +64,8 @@ def _refuse_damaged(chunks: FileTable, path: Path, connection: duckdb.DuckDBPyCo
     """Raise SourceError if a page of a Parquet file does not fit its checksum."""
     # Where there is a dictionary it comes first; 0, where the file itself begins, stands for none.
     begin = "least(nullif(data_page_offset, 0), nullif(dictionary_page_offset, 0))"
-    found = chunks.rows(connection, [begin, "total_compressed_size"], 4096, f"WHERE {begin} IS NOT NULL")
+    wanted = [begin, "total_compressed_size", "num_values"]
+    found = chunks.rows(connection, wanted, 4096, f"WHERE {begin} IS NOT NULL")
     places = [place for places in found for place in places]
     with path.open("rb") as file:
         try:

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import BinaryIO, TextIO
 
 from aspca.outputs.errors import OutputError
-from aspca.outputs.staging import force_to_disk, staged_beside
+from aspca.outputs.inputs import refuse_inputs
+from aspca.outputs.staging import force_to_disk, staged_beside, take_after
 
 
 def replace_file(path: str | os.PathLike[str], data: bytes) -> None:
@@ -72,15 +73,17 @@ def replaced_bytes(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     with staged_beside(target, make, os.unlink) as temporary:
         try:
             with open(descriptor, "wb") as stream:
-                with contextlib.suppress(FileNotFoundError):
-                    os.chmod(temporary, os.stat(target).st_mode & 0o7777)
+                take_after(temporary, target)
                 yield stream
                 stream.flush()
                 os.fsync(stream.fileno())
             os.replace(temporary, target)
-        except BaseException:
+        except BaseException as error:
             with contextlib.suppress(OSError):
                 os.unlink(temporary)
+            if isinstance(error, OSError) and error.filename is None and error.errno is not None:
+                # A full disk does not say whose.
+                raise OSError(error.errno, error.strerror, str(path)) from error
             raise
     # The new file is whole and in place by now: some file systems refuse this, and there is nothing to undo.
     with contextlib.suppress(OSError):
@@ -89,10 +92,8 @@ def replaced_bytes(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
 def refuse_special(path: str | os.PathLike[str], inputs: Sequence[str] = ()) -> None:
     """Raise OutputError for a folder, a device, a pipe or one of the inputs, whose place no output should take."""
+    refuse_inputs(path, inputs)
     target = Path(os.path.realpath(path))
-    # A NUL would be refused here with other words than the reader has for it.
-    if any(os.path.realpath(one) == str(target) for one in inputs if "\0" not in one):
-        raise OutputError(f"{str(path)!r} is read from, so it cannot be written to as well; name another file.")
     if not target.parent.is_dir():
         raise OutputError(f"There is no folder {str(target.parent)!r} to write {target.name!r} in; create it first.")
     if target.exists() and not target.is_file():
