@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import sys
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -73,6 +72,7 @@ def run(
     from aspca.jobs.requests import request_of
     from aspca.outputs.folder import place_of
     from aspca.outputs.scratch import Scratch
+    from aspca.outputs.standard import data_output
 
     talk = Talk(quiet)
     refuse_together({"--json": json, "--csv": csv})
@@ -91,7 +91,7 @@ def run(
             talk.say(remark)
         if csv:
             with open(Path(given["output"]) / "explanations.csv", encoding="utf-8", newline="") as stream:
-                shutil.copyfileobj(stream, sys.stdout)
+                shutil.copyfileobj(stream, data_output())
         else:
             _show(detection, json, request.output.top)
     wrote = "" if place is None else f" Wrote {place}/."

@@ -1,6 +1,7 @@
 """Pages of Parquet files, compared with the checksums that stand in their headers: DuckDB does not look at them.
 
-What no checksum covers cannot be noticed: headers themselves, but for sizes and numbers of values, and the footer. A header is a struct of Thrift's compact protocol: https://parquet.apache.org/docs/file-format/data-pages/checksumming/.
+What no checksum covers cannot be noticed: the footer, and headers themselves but for sizes and numbers of values.
+A header is a struct of Thrift's compact protocol: https://parquet.apache.org/docs/file-format/data-pages/checksumming/.
 """
 
 from __future__ import annotations

@@ -80,7 +80,11 @@ class Desk:
                 cursor.register("part", {f"c{index}": column for index, column in enumerate(columns)})
             interruptible(cursor, cursor.execute, query)
         except cursor_errors() as error:
-            raise OSError(f"Writing by way of the temporary folder failed ({first_line(error)}).") from error
+            why = "there may be no room in it" if type(error).__name__ == "IOException" else first_line(error)
+            raise OSError(
+                f"Writing by way of the temporary folder {str(self._scratch.path.parent)!r} failed, {why}; TMPDIR can "
+                "name another."
+            ) from error
         finally:
             cursor.close()
 

@@ -16,7 +16,7 @@ from typing import Any
 from aspca.outputs.errors import OutputError
 from aspca.outputs.inputs import refuse_inputs, refuse_links_to_inputs
 from aspca.outputs.mark import foreign_in, is_marked, write_mark
-from aspca.outputs.staging import Taken, force_to_disk, locked, staged_beside, take_after
+from aspca.outputs.staging import Taken, errors_named, force_to_disk, locked, staged_beside, take_after
 
 SUFFIX = ".aspca"
 
@@ -57,7 +57,7 @@ def replaced_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
             shutil.rmtree(place, ignore_errors=True)
             raise
 
-    with staged_beside(str(target), make, _remove) as place:
+    with errors_named(path), staged_beside(str(target), make, _remove) as place:
         staged = Path(place)
         try:
             yield staged

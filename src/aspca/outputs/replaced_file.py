@@ -12,7 +12,7 @@ from typing import BinaryIO, TextIO
 
 from aspca.outputs.errors import OutputError
 from aspca.outputs.inputs import refuse_inputs
-from aspca.outputs.staging import force_to_disk, staged_beside, take_after
+from aspca.outputs.staging import errors_named, force_to_disk, staged_beside, take_after
 
 
 def replace_file(path: str | os.PathLike[str], data: bytes) -> None:
@@ -57,7 +57,7 @@ def replaced_bytes(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         take.
     """
     target = os.path.realpath(path)
-    if os.path.exists(target) and not os.path.isfile(target):
+    if os.path.lexists(target) and not os.path.isfile(target):
         raise OSError(errno.EINVAL, "no regular file, so it cannot be replaced; name another", str(path))
     descriptor = -1
 
@@ -70,7 +70,7 @@ def replaced_bytes(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         # A second one keeps the lock until the file has its name; Windows renames no file that is open.
         return None if os.name == "nt" else os.dup(descriptor)
 
-    with staged_beside(target, make, os.unlink) as temporary:
+    with errors_named(path), staged_beside(target, make, os.unlink) as temporary:
         try:
             with open(descriptor, "wb") as stream:
                 take_after(temporary, target)
@@ -78,12 +78,9 @@ def replaced_bytes(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
                 stream.flush()
                 os.fsync(stream.fileno())
             os.replace(temporary, target)
-        except BaseException as error:
+        except BaseException:
             with contextlib.suppress(OSError):
                 os.unlink(temporary)
-            if isinstance(error, OSError) and error.filename is None and error.errno is not None:
-                # A full disk does not say whose.
-                raise OSError(error.errno, error.strerror, str(path)) from error
             raise
     # The new file is whole and in place by now: some file systems refuse this, and there is nothing to undo.
     with contextlib.suppress(OSError):
@@ -96,5 +93,5 @@ def refuse_special(path: str | os.PathLike[str], inputs: Sequence[str] = ()) -> 
     target = Path(os.path.realpath(path))
     if not target.parent.is_dir():
         raise OutputError(f"There is no folder {str(target.parent)!r} to write {target.name!r} in; create it first.")
-    if target.exists() and not target.is_file():
+    if os.path.lexists(target) and not target.is_file():
         raise OutputError(f"{str(path)!r} is no regular file, so it cannot be replaced; name another, or - for stdout.")

@@ -105,6 +105,19 @@ def take_after(new: str | os.PathLike[str], old: str | os.PathLike[str]) -> None
     os.chmod(new, stat.S_IMODE(was.st_mode))
 
 
+@contextlib.contextmanager
+def errors_named(path: str | os.PathLike[str]) -> Iterator[None]:
+    """What goes wrong in writing says where: a full disk does not, and a hidden name is none that anybody gave."""
+    try:
+        yield
+    except OSError as error:
+        hidden = _hidden(os.path.basename(os.path.realpath(path)))
+        where = "" if error.filename is None else str(error.filename)
+        if error.errno is None or (where and not any(map(hidden.fullmatch, where.split(os.sep)))):
+            raise
+        raise OSError(error.errno, error.strerror, os.fspath(path)) from error
+
+
 def may_be_left_of(target: str, path: str) -> bool:
     """Whether a path is called as what a dead process leaves beside a target, and so would be removed."""
     directory, name = os.path.split(target)

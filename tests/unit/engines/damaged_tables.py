@@ -121,7 +121,9 @@ def offset(data: bytearray, chance: random.Random) -> None:
     """One of a row of growing numbers is out of line, wherever there is one."""
     numbers = np.frombuffer(bytes(data[: len(data) // 4 * 4]), dtype="<i4")
     steps = np.diff(numbers.astype(np.int64))
-    rows = np.flatnonzero((steps[:-2] >= 0) & (steps[1:-1] >= 0) & (steps[2:] > 0) & (numbers[:-3] >= 0) & (steps[2:] < 99))
+    rows = np.flatnonzero(
+        (steps[:-2] >= 0) & (steps[1:-1] >= 0) & (steps[2:] > 0) & (numbers[:-3] >= 0) & (steps[2:] < 99)
+    )
     if not rows.size:
         return flipped(data, chance)
     place = int(rows[chance.randrange(rows.size)]) + chance.randrange(4)
