@@ -1,8 +1,8 @@
 """Runs commands in forks of itself, each with an output that is full, closed, read-only, vanished or no file at all.
 
-Arguments: the folder with the inputs, and "all", or else each kind is tried with one command only. Prints one JSON object
-per run: the command, how it ended (negative for a signal), what it said, what was lost of what was there, and what was
-left that should not be.
+Arguments: the folder with the inputs, and "all", or else each kind is tried with one command only. Prints one JSON
+object per run: the command, how it ended (negative for a signal), what it said, what was lost of what was there, and
+what was left that should not be.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import resource
 import shutil
 import signal
 import socket
+import stat
 import struct
 import sys
 import tempfile
@@ -83,7 +84,7 @@ def smallest_files() -> None:
 
 def read_only() -> None:
     """Root gives up what lets it write anywhere."""
-    os.chmod(".", 0o555)
+    os.chmod(".", stat.S_IRUSR | stat.S_IXUSR)
     header = struct.pack("<Ii", 0x20080522, 0)
     ctypes.CDLL(None).capset(header, bytes(24))
 
@@ -150,19 +151,10 @@ KINDS: dict[str, tuple[Callable[[], object], list[list[str]]]] = {
     "stderr a broken pipe": (lambda: broken_pipe(2), printing()),
     "stderr a vanished terminal": (lambda: vanished_terminal(2), printing()),
     "all closed": (lambda: [closed(number) for number in (0, 1, 2)], printing()),
-    "stdin closed": (
-        lambda: closed(0),
-        [["detect", "-", "--no-output"], ["rules", "-"], ["score", "-", "-m", "old.json"]],
-    ),
-    "no room for files": (
-        smallest_files,
-        [*in_folder("new"), *in_folder("old.out"), [*COMMANDS["score"], "-o", "new.parquet"]],
-    ),
+    "stdin closed": (lambda: closed(0), [["detect", "-"], ["rules", "-"], ["score", "-", "-m", "old.json"]]),
+    "no room for files": (smallest_files, [*in_folder("new"), *in_folder("old.out"), *in_folder("new.parquet")]),
     "a folder that may not be written": (read_only, in_folder("new")),
-    "a folder that is gone": (
-        vanished_folder,
-        [["detect", "../in.csv", "-o", "out"], ["fit", "../in.csv", "--ignore", "host", "-m", "out"]],
-    ),
+    "a folder that is gone": (vanished_folder, in_folder("out")),
     "a folder that goes meanwhile": (vanishing("open"), in_folder("soon/new")),
     "a folder that goes at the end": (vanishing("os.rename"), in_folder("soon/new")),
     "no such folder": (lambda: None, in_folder("not/there")),
@@ -198,7 +190,7 @@ def run(kind: str, command: list[str], place: Path) -> tuple[int, str]:
             # Those of the parent think that they are what they were.
             for number, name in ((1, "stdout"), (2, "stderr")):
                 if getattr(sys, name) is not None:
-                    setattr(sys, name, open(number, "w", closefd=False))
+                    setattr(sys, name, open(number, "w", closefd=False))  # noqa: SIM115  # until the end
             code = main(command)
             # What Python does at its end, and says where it fails.
             for stream in (sys.stdout, sys.stderr):
@@ -217,19 +209,15 @@ def run(kind: str, command: list[str], place: Path) -> tuple[int, str]:
 if __name__ == "__main__":
     source, everything = Path(sys.argv[1]), sys.argv[2:] == ["all"]
     for number, (kind, (_, commands)) in enumerate(KINDS.items()):
-        for command in commands if everything else [commands[number % len(commands)]]:
+        for command in commands if everything else [commands[-1 - number % 2]]:
             with tempfile.TemporaryDirectory(dir=source.parent) as made:
                 here = Path(made, "here")
                 shutil.copytree(source, here)
-                os.chmod(made, 0o755)
                 before = {path: path.read_bytes() for path in here.rglob("*") if path.is_file()}
                 code, said = run(kind, command, here)
-                os.chmod(here, 0o755)
-                lost = [
-                    path.name for path, content in before.items() if not path.is_file() or path.read_bytes() != content
-                ]
+                os.chmod(here, stat.S_IRWXU)
+                now = {path: path.read_bytes() for path in here.rglob("*") if path.is_file()}
+                lost = [path.name for path, content in before.items() if now.get(path) != content]
                 left = [path.name for path in here.rglob(".*.tmp")]
-            print(
-                json.dumps({"kind": kind, "command": command, "code": code, "said": said, "lost": lost, "left": left}),
-                flush=True,
-            )
+            ended = {"kind": kind, "command": command, "code": code, "said": said, "lost": lost, "left": left}
+            print(json.dumps(ended), flush=True)
