@@ -127,6 +127,7 @@ class Source:
                     )
                 yield Batch(start, values)
                 start += len(values)
+            table.refuse_changed()
 
     def cells(self, names: Sequence[str], size: int = 65536) -> Iterator[list[tuple[object, ...]]]:
         """The columns `names` as Python values, None where missing, at most `size` rows at a time.
@@ -146,6 +147,7 @@ class Source:
         for table in self._tables:
             expressions = [table.columns[table.positions[name]].cell for name in names]
             yield from table.rows(self._connection, expressions, size)
+            table.refuse_changed()
 
     def _check(self, names: Sequence[str], size: int) -> None:
         if not self._finalizer.alive:

@@ -1,8 +1,8 @@
 """Damaged Arrow and Parquet files from fixed seeds, read one after the other by a process that is meant to survive it.
 
-Run as a script: arguments are a folder to write in, the first number and how many. Before each file its number is
-printed, so that whoever waits knows which one ended the process; after it one line: what was said, or "read", or
-"misread" where other values came out than were written though a checksum stands beside them.
+Run as a script: arguments are a folder to write in, the first number, how many, and the step. Before each file its
+number is printed, so that whoever waits knows which one ended the process; after it, what was said, or "read", or
+"misread" where other values came out than were written though only bytes under a checksum were changed.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import pyarrow.ipc
 import pyarrow.parquet as pq
 
 from aspca.engines import SourceError, open_source
+from aspca.engines.parquet_pages import pages
 from aspca.jobs.errors import JobError
 from aspca.jobs.fitting import moments_of
 from aspca.jobs.progress import Silent
@@ -142,11 +143,27 @@ WHOLE = whole_files()
 
 
 def damaged(number: int) -> tuple[str, bytes, bool]:
+    """The name, the content, and whether a checksum tells it from the whole file."""
     name, content, checked = WHOLE[number % len(WHOLE)]
     chance = random.Random(number)  # noqa: S311
     data = bytearray(content)
     DAMAGES[number // len(WHOLE) % len(DAMAGES)](data, chance)
-    return name, bytes(data), checked
+    return name, bytes(data), checked and only_under_checksums(content, bytes(data))
+
+
+def only_under_checksums(whole: bytes, data: bytes) -> bool:
+    """Whether a Parquet file differs from the whole one in the contents of pages alone, or not at all."""
+    if len(data) != len(whole):
+        return False
+    file = pq.ParquetFile(io.BytesIO(whole)).metadata
+    chunks = (file.row_group(i).column(j) for i in range(file.num_row_groups) for j in range(file.num_columns))
+    covered = np.zeros(len(whole), dtype=bool)
+    for chunk in chunks:
+        start = min(place for place in (chunk.dictionary_page_offset, chunk.data_page_offset) if place)
+        for page in pages(io.BytesIO(whole), start, chunk.total_compressed_size):
+            covered[page.start : page.start + page.size] = True
+    differ = np.frombuffer(whole, dtype=np.uint8) != np.frombuffer(data, dtype=np.uint8)
+    return bool(covered[differ].all())
 
 
 def values_of(path: Path) -> tuple[Any, ...]:
@@ -173,12 +190,12 @@ def reading(path: Path, whole: tuple[Any, ...], checked: bool) -> str:
     return "misread" if checked and values != whole else "read"
 
 
-def main(folder: Path, first: int, count: int) -> None:
+def main(folder: Path, first: int, count: int, step: int) -> None:
     whole = {}
     for name, content, _ in WHOLE:
         (folder / name).write_bytes(content)
         whole[name] = values_of(folder / name)
-    for number in range(first, first + count):
+    for number in range(first, first + count * step, step):
         name, content, checked = damaged(number)
         print(number, name, end=" ", flush=True)
         (folder / name).write_bytes(content)
@@ -186,4 +203,4 @@ def main(folder: Path, first: int, count: int) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]))
+    main(Path(sys.argv[1]), *map(int, sys.argv[2:]))
