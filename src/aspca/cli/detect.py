@@ -61,7 +61,7 @@ def run(
 
     Writes FILE.aspca/ with scores.csv, explanations.csv, model.json, with --time
     incidents.csv, and changes.csv if rules changed for long; the folder is
-    replaced as a whole. --csv prints what explanations.csv holds. With --by it
+    replaced as a whole, if aspca wrote all that is in it. --csv prints what explanations.csv holds. With --by it
     has a folder for each category.
 
     Example:  aspca detect metrics.csv --id host --ignore comment
