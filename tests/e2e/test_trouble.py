@@ -16,7 +16,7 @@ import pytest
 from aspca.cli.main import main
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs fork, /dev/full and /proc")
-N_KINDS = 27
+N_KINDS = 28
 # Where the command has nobody to talk to, or its reader has seen enough.
 QUIET = ("stderr", "all closed", "stdout a broken pipe")
 # Where nothing is wrong with what is printed or written.

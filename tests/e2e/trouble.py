@@ -82,9 +82,10 @@ def smallest_files() -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (2000, resource.RLIM_INFINITY))
 
 
-def read_only() -> None:
+def read_only(*names: str) -> None:
     """Root gives up what lets it write anywhere."""
-    os.chmod(".", stat.S_IRUSR | stat.S_IXUSR)
+    for name in names:
+        os.chmod(name, stat.S_IRUSR | stat.S_IXUSR)
     header = struct.pack("<Ii", 0x20080522, 0)
     ctypes.CDLL(None).capset(header, bytes(24))
 
@@ -153,7 +154,15 @@ KINDS: dict[str, tuple[Callable[[], object], list[list[str]]]] = {
     "all closed": (lambda: [closed(number) for number in (0, 1, 2)], printing()),
     "stdin closed": (lambda: closed(0), [["detect", "-"], ["rules", "-"], ["score", "-", "-m", "old.json"]]),
     "no room for files": (smallest_files, [*in_folder("new"), *in_folder("old.out"), *in_folder("new.parquet")]),
-    "a folder that may not be written": (read_only, in_folder("new")),
+    "a folder that may not be written": (lambda: read_only("."), in_folder("new")),
+    "outputs to be read only": (
+        lambda: read_only("old.json", "old.out", "old.out/scores.csv"),
+        [
+            [*COMMANDS["detect"], "--output", "old.out"],
+            [*COMMANDS["score"], "-o", "old.out/scores.csv"],
+            [*COMMANDS["fit"][:-1], "old.json"],
+        ],
+    ),
     "a folder that is gone": (vanished_folder, in_folder("out")),
     "a folder that goes meanwhile": (vanishing("open"), in_folder("soon/new")),
     "a folder that goes at the end": (vanishing("os.rename"), in_folder("soon/new")),
@@ -215,7 +224,8 @@ if __name__ == "__main__":
                 shutil.copytree(source, here)
                 before = {path: path.read_bytes() for path in here.rglob("*") if path.is_file()}
                 code, said = run(kind, command, here)
-                os.chmod(here, stat.S_IRWXU)
+                for path in (here, here / "old.out"):
+                    os.chmod(path, stat.S_IRWXU)
                 now = {path: path.read_bytes() for path in here.rglob("*") if path.is_file()}
                 lost = [path.name for path, content in before.items() if now.get(path) != content]
                 left = [path.name for path in here.rglob(".*.tmp")]

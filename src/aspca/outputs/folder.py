@@ -48,7 +48,8 @@ def replaced_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
         os.mkdir(place)
         try:
             usual = stat.S_IMODE(os.stat(place).st_mode)
-            os.chmod(place, stat.S_IRWXU)
+            # The bit that hands on the group stays, or files would get another one.
+            os.chmod(place, stat.S_IRWXU | (usual & stat.S_ISGID))
             write_mark(Path(place))
             return None if sys.platform == "win32" else os.open(place, os.O_RDONLY)
         except FileNotFoundError:
@@ -90,6 +91,10 @@ def refuse_foreign(path: str | os.PathLike[str], inputs: Sequence[str] = ()) -> 
     if folder.is_dir():
         if folder == folder.parent or os.path.ismount(folder):
             raise OutputError(f"{str(folder)!r} cannot be replaced as a whole; name a folder in it with --output.")
+        if not os.access(folder, os.W_OK):
+            raise OutputError(
+                f"{str(folder)!r} is read-only, so it cannot be replaced; name another, or change its mode."
+            )
         # Ours may be replaced by another process while we look.
         with locked(folder) if is_marked(folder) else contextlib.nullcontext():
             _refuse_loss(folder, folder)

@@ -59,6 +59,8 @@ def replaced_bytes(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     target = os.path.realpath(path)
     if os.path.lexists(target) and not os.path.isfile(target):
         raise OSError(errno.EINVAL, "no regular file, so it cannot be replaced; name another", str(path))
+    if os.path.exists(target) and not os.access(target, os.W_OK):
+        raise PermissionError(errno.EACCES, "read-only, so it cannot be replaced; name another", str(path))
     descriptor = -1
 
     def make(new: str) -> int | None:
@@ -95,3 +97,5 @@ def refuse_special(path: str | os.PathLike[str], inputs: Sequence[str] = ()) -> 
         raise OutputError(f"There is no folder {str(target.parent)!r} to write {target.name!r} in; create it first.")
     if os.path.lexists(target) and not target.is_file():
         raise OutputError(f"{str(path)!r} is no regular file, so it cannot be replaced; name another, or - for stdout.")
+    if target.exists() and not os.access(target, os.W_OK):
+        raise OutputError(f"{str(path)!r} is read-only, so it cannot be replaced; name another, or change its mode.")
