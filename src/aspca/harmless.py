@@ -6,14 +6,19 @@ One function per place. Nothing is lost: each shows what the text is, and none c
 from __future__ import annotations
 
 import html
+import json
 import re
 
-# What a spreadsheet takes for the beginning of a formula.
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+# What a spreadsheet takes for the beginning of a formula, also in the wide signs of East Asian keyboards.
+_FORMULA = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+# What no cell should begin with, whatever follows.
+_BREAKS = ("\t", "\r", "\n")
 # Begins as a formula does, and is none.
 _NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 # Whatever Markdown, or HTML inside it, would act on.
 _ACTIVE = re.compile(r"([\\`*_{}\[\]<>()#+!|~&$-])")
+# Whatever might not be printable; ASCII has one such sign that JSON leaves as it is.
+_UNSEEN = re.compile(r"[\x7f-\U0010ffff]")
 _PLAIN_NAME = re.compile(r"[^\W\d][\w.]*")
 # A date with its time of day is plain too.
 _PLAIN_LEVEL = re.compile(r"[\w.+-]+|[\d-]+ \d\d:\d\d:\d\d")
@@ -36,7 +41,26 @@ def for_csv(cell: object) -> str:
     if isinstance(cell, int | float):
         return repr(cell)
     text = str(cell)
-    return f"'{text}" if text.startswith(_FORMULA) and not _NUMBER.fullmatch(text) else text
+    return f"'{text}" if _may_be_formula(text) else text
+
+
+def _may_be_formula(text: str) -> bool:
+    if text[:1].isalnum():
+        return False
+    if text.startswith(_BREAKS):
+        return True
+    # Blanks of any kind, marks of byte order, and other signs that are not seen.
+    seen = next((place for place, sign in enumerate(text) if sign.isprintable() and sign != " "), len(text))
+    return text.startswith(_FORMULA, seen) and not _NUMBER.fullmatch(text.strip())
+
+
+def for_json(text: str) -> str:
+    """JSON that says the same, in which nothing acts on a terminal: all but letters and signs is escaped."""
+    return "\n".join(line if line.isprintable() else _UNSEEN.sub(_escaped, line) for line in text.split("\n"))
+
+
+def _escaped(match: re.Match[str]) -> str:
+    return match[0] if match[0].isprintable() else json.dumps(match[0])[1:-1]
 
 
 def for_markdown(text: str) -> str:

@@ -3,7 +3,8 @@
 Arguments: two command lines as JSON, what they write, how many runs, a seed. Half of the moments are chosen from the
 time a whole run takes; the others are one of the first operations on the hidden place where the output is made, so that
 the moments that matter are among them on any machine. The last line on stderr is JSON: digests of the whole outputs and
-of those found after each kill, how many runs were killed, and how many of them with something half written.
+of those found after each kill, how many runs were killed, how many of them with something half written, and how many
+scratch folders stood in the temporary folder at most.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import os
 import random
 import signal
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -73,7 +75,7 @@ for command in commands:
     took = time.perf_counter() - begun
     whole.append(digest())
 
-found, killed, amid = [], 0, 0
+found, killed, amid, scratch = [], 0, 0, 0
 for number in range(runs):
     before = left()
     if number % 4 < 2:
@@ -86,4 +88,6 @@ for number in range(runs):
     killed += dead
     amid += dead and bool(left() - before)
     found.append(digest())
-print(json.dumps({"whole": whole, "found": found, "killed": killed, "amid": amid}), file=sys.stderr)
+    scratch = max(scratch, len(list(Path(tempfile.gettempdir()).glob("aspca-*"))))
+seen = {"whole": whole, "found": found, "killed": killed, "amid": amid, "scratch": scratch}
+print(json.dumps(seen), file=sys.stderr)

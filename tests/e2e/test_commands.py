@@ -80,6 +80,7 @@ def test_detect_writes_what_the_estimator_says(here: Path) -> None:
     model = ASPCA(robust="on").fit(rows)
     folder = here / "january.csv.aspca"
     assert {path.name for path in folder.iterdir()} == {
+        ".aspca-output",
         "explanations.csv",
         "incidents.csv",
         "model.json",

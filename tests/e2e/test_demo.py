@@ -46,7 +46,13 @@ def test_demo_prints_rules_and_explains_fifteen_anomalies(tmp_path: Path) -> Non
     assert "15 of 15 planted anomalies are explained by the rule they break." in done.stdout
 
     folder = tmp_path / "aspca-demo"
-    assert {path.name for path in folder.iterdir()} == {"data.csv", "explanations.csv", "model.json", "scores.csv"}
+    assert {path.name for path in folder.iterdir()} == {
+        ".aspca-output",
+        "data.csv",
+        "explanations.csv",
+        "model.json",
+        "scores.csv",
+    }
     with open(folder / "scores.csv", newline="", encoding="utf-8") as stream:
         rows = list(csv.DictReader(stream))
     np.testing.assert_allclose([float(row["score"]) for row in rows], -model.score_samples(data.data), rtol=1e-9)

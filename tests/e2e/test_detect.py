@@ -208,9 +208,7 @@ def test_all_or_nothing(here: Path) -> None:
     assert contents(here) == before | {"odd.csv": (here / "odd.csv").read_bytes()}
     (here / "mine").mkdir()
     (here / "mine" / "thesis.txt").write_text("years")
-    with pytest.raises(
-        JobError, match=r"'thesis\.txt', which is no output of aspca: name another folder with output\."
-    ):
+    with pytest.raises(JobError, match=r"'thesis\.txt' and not the mark .*: name another folder with output\."):
         aspca.detect("january.csv", ignore="site", output=here / "mine", **ROLES)
     assert (here / "mine" / "thesis.txt").read_text() == "years"
 

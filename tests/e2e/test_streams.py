@@ -190,3 +190,42 @@ def test_a_process_of_its_own_with_pipes(here: Path) -> None:
         assert "rows/s" not in done.stderr
         if done.stdout:
             strict_json(done.stdout)
+
+
+HOSTILE = ["\x1b]0;title\x1b\\\x1b[31mred", "\x9b31mred", "\u202egnihton", "\x7fback"]
+ACTIVE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+
+
+@pytest.fixture
+def hostile(here: Path) -> Path:
+    """A file whose ids would act on a terminal, and a model for it, all rows of which are anomalies."""
+    rows = [f'{i},{2 * i + i % 3},"{HOSTILE[i % len(HOSTILE)]}"' for i in range(30)]
+    (here / "hostile.csv").write_text("\n".join(["a,b,who", *rows]), newline="")
+    command = "fit hostile.csv --ignore who --model hostile.json --quiet --limit 1e-9 --rule-limit 1e-9"
+    assert main(command.split()) == 0
+    return here
+
+
+def test_cells_do_not_act_on_a_terminal(hostile: Path) -> None:
+    for words in (
+        "score hostile.csv --model hostile.json --id who",
+        "score hostile.csv --model hostile.json --id who --json",
+        "detect hostile.csv --id who --no-output --csv --limit 1e-9 --rule-limit 1e-9 --quiet",
+        "explain hostile.csv --model hostile.json --id who --row 0 --row 2 --json",
+    ):
+        shown = on_terminal(hostile, words, 200)
+        # What is typed in a row of progress is ours.
+        assert not ACTIVE.search(COLOURS.sub("", shown.replace("\r\n", "\n")).replace("\r", "")), words
+        assert "gnihton" in shown or "--row" in words
+        assert "]0;title" in shown
+        assert "\x1b]" not in shown
+
+
+def test_cells_are_exact_in_a_pipe(hostile: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out, _ = said(capsys, "score hostile.csv --model hostile.json --id who")
+    lines = list(csv.reader(io.StringIO(out, newline="")))[1:]
+    assert [line[1] for line in lines] == [HOSTILE[i % len(HOSTILE)] for i in range(30)]
+    out, _ = said(capsys, "score hostile.csv --model hostile.json --id who --json")
+    assert [json.loads(line)["who"] for line in out.splitlines()] == [HOSTILE[i % len(HOSTILE)] for i in range(30)]
+    # JSON escapes them everywhere: it says the same.
+    assert not ACTIVE.search(out)

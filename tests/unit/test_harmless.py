@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import json
 import re
 from html.parser import HTMLParser
 
@@ -10,7 +11,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aspca.harmless import for_csv, for_html, for_markdown, for_picture, for_terminal, level_text, name_text, quoted
+from aspca.harmless import (
+    for_csv,
+    for_html,
+    for_json,
+    for_markdown,
+    for_picture,
+    for_terminal,
+    level_text,
+    name_text,
+    quoted,
+)
 
 ANY = st.text(st.characters())
 
@@ -32,8 +43,35 @@ def test_what_would_act_is_spelled_out(text: str) -> None:
 def test_no_cell_begins_as_a_formula(text: str) -> None:
     cell = for_csv(text)
     assert cell in (text, f"'{text}")
-    if cell.startswith(("=", "+", "-", "@", "\t", "\r", "\n")):
-        assert re.fullmatch(r"[+-][0-9.eE+-]+", cell)
+    # Whatever a spreadsheet may drop before it looks.
+    seen = re.sub(r"^[\s\x00-\x20\x7f-\xa0\u200b-\u200f\u2060\ufeff]+", "", cell)
+    if seen.startswith(("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")):
+        assert re.fullmatch(r"[+-][0-9.eE+-]+\s*", seen)
+
+
+@pytest.mark.parametrize(
+    "before", ["", " ", "   ", "\t", "\r\n", "\xa0", "\u3000", "\ufeff", "\u200b", "\x00", "\x1b", " \t "]
+)
+@pytest.mark.parametrize("sign", ["=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20"])
+def test_whatever_stands_before_a_formula(before: str, sign: str) -> None:
+    assert for_csv(f"{before}{sign}cmd|' /C calc'!A0") == f"'{before}{sign}cmd|' /C calc'!A0"
+
+
+@pytest.mark.parametrize(
+    "cell", ["-5", " -5", "+3.25 ", "1e5", " 7", "a = b", " x", "\xa0word", "'=1", "", " ", "_=", '"']
+)
+def test_numbers_and_words_stay(cell: str) -> None:
+    assert for_csv(cell) == cell
+
+
+@given(ANY)
+def test_json_says_the_same_and_is_printable(text: str) -> None:
+    document = {"text": text, text: [text, 1.5, None]}
+    made = for_json(json.dumps(document, ensure_ascii=False, indent=1))
+    assert json.loads(made) == document
+    assert all(line.isprintable() for line in made.split("\n"))
+    if text.isprintable():
+        assert text.replace("\\", "\\\\").replace('"', '\\"') in made
 
 
 @pytest.mark.parametrize(

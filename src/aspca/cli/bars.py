@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable
 from types import TracebackType
@@ -10,6 +11,9 @@ from typing import Self
 from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, Task, TextColumn
 from rich.text import Text
+
+# A terminal may vanish; what is computed goes on.
+_unless_gone = contextlib.suppress(OSError)
 
 
 class Bars:
@@ -38,20 +42,24 @@ class Bars:
         self._task = self._progress.add_task("", visible=False)
 
     def __enter__(self) -> Self:
-        self._progress.start()
+        with _unless_gone:
+            self._progress.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._progress.stop()
+        with _unless_gone:
+            self._progress.stop()
 
     def stage(self, what: str, total: int | None = None, unit: str = "rows") -> None:
-        self._progress.remove_task(self._task)
-        self._task = self._progress.add_task(what, total=total, unit=unit)
+        with _unless_gone:
+            self._progress.remove_task(self._task)
+            self._task = self._progress.add_task(what, total=total, unit=unit)
 
     def advance(self, amount: int) -> None:
-        self._progress.advance(self._task, amount)
+        with _unless_gone:
+            self._progress.advance(self._task, amount)
 
 
 class _Far(ProgressColumn):

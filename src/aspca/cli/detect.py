@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import shutil
-import sys
 from contextlib import ExitStack
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -63,7 +61,7 @@ def run(
 
     Writes FILE.aspca/ with scores.csv, explanations.csv, model.json, with --time
     incidents.csv, and changes.csv if rules changed for long; the folder is
-    replaced as a whole. --csv prints what explanations.csv holds. With --by it
+    replaced as a whole, if aspca wrote all that is in it. --csv prints what explanations.csv holds. With --by it
     has a folder for each category.
 
     Example:  aspca detect metrics.csv --id host --ignore comment
@@ -73,6 +71,8 @@ def run(
     from aspca.jobs.detection import detected
     from aspca.jobs.requests import request_of
     from aspca.outputs.folder import place_of
+    from aspca.outputs.scratch import Scratch
+    from aspca.outputs.standard import data_output
 
     talk = Talk(quiet)
     refuse_together({"--json": json, "--csv": csv})
@@ -82,7 +82,7 @@ def run(
         place = None if no_output else given["output"] or place_of(files)
         given["output"] = place
         if csv and no_output:
-            given["output"] = f"{stack.enter_context(TemporaryDirectory(prefix='aspca-'))}/output"
+            given["output"] = str(stack.enter_context(Scratch()) / "output")
         request = request_of(files, **o.with_numbers(given))
         with talk.progress() as watcher:
             detection = detected(request, watcher)
@@ -91,7 +91,7 @@ def run(
             talk.say(remark)
         if csv:
             with open(Path(given["output"]) / "explanations.csv", encoding="utf-8", newline="") as stream:
-                shutil.copyfileobj(stream, sys.stdout)
+                shutil.copyfileobj(stream, data_output())
         else:
             _show(detection, json, request.output.top)
     wrote = "" if place is None else f" Wrote {place}/."

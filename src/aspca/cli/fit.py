@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from contextlib import ExitStack
 from typing import Any
 
@@ -24,11 +23,12 @@ def run(files: o.Files, model: o.StoredModel, json: bool, quiet: bool, **given: 
     from aspca.jobs.requests import request_of
     from aspca.jobs.stored import model_text
     from aspca.outputs.replaced_file import refuse_special
+    from aspca.outputs.standard import data_output
 
     talk = Talk(quiet)
     request = request_of(files, **o.with_numbers(given))
     if model != "-":
-        refuse_special(model, request.files)
+        refuse_special(model, request.inputs)
     with talk.progress() as watcher, ExitStack() as stack:
         learning = Learning.of(request, stack, watcher)
         fitted = learning.model()
@@ -36,7 +36,7 @@ def run(files: o.Files, model: o.StoredModel, json: bool, quiet: bool, **given: 
         talk.say(remark)
     private = request.output.private
     if model == "-":
-        sys.stdout.write(model_text(fitted, private=private))
+        data_output().write(model_text(fitted, private=private))
         return
     write_model(fitted, model, naming="table", private=private)
     if json:

@@ -1,6 +1,8 @@
 """The command `aspca`: from arguments to an exit code, with one sentence for whatever goes wrong.
 
 Exit codes: 0 fine, 1 failure, 2 wrong usage, 3 anomalies found (if `--fail-on-anomaly` asks for it), 130 interrupted.
+A reader of stdout that has seen enough (`| head`) is no failure; a closed or full stdout is one, after all files were
+written. Nobody reads a stderr that is closed, full or gone, so that changes nothing.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from types import FrameType
 from typing import NoReturn
 
 from aspca.harmless import for_terminal
+from aspca.outputs.standard import forsake, open_standard_streams, tell
 
 FINE, FAILURE, USAGE, ANOMALIES, INTERRUPTED = 0, 1, 2, 3, 130
 
@@ -37,8 +40,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if _received:
                 return _ended(_received[0])
             raise
-        # The reader (`| head`) has seen enough; Python must not try to flush what is left.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.__stdout__.fileno() if sys.__stdout__ else 1)
+        # The reader (`| head`) has seen enough.
+        forsake(sys.stdout)
         return FINE
     except wrong_usage as error:
         where = error.ctx.command_path if error.ctx is not None else "aspca"
@@ -49,6 +52,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return _ended(_received[0])
         if "ASPCA_TRACEBACK" in os.environ:
             raise
+        if isinstance(error, OSError):
+            forsake(sys.stdout)
         return _failed(*_sentence(error))
     if code == INTERRUPTED:
         return _ended(signal.SIGINT)
@@ -57,11 +62,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _prepare() -> None:
     """Streams that can print any name, warnings as sentences, and a termination that cleans up as Ctrl-C does."""
+    open_standard_streams()
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding=None if stream.isatty() else "utf-8", errors="backslashreplace")
     if not sys.warnoptions:
-        warnings.showwarning = lambda message, *_: print(f"aspca: {_one_line(str(message))}", file=sys.stderr)
+        warnings.showwarning = lambda message, *_: tell(f"aspca: {_one_line(str(message))}")
     _received.clear()
     for name, usual in (
         ("SIGINT", signal.default_int_handler),
@@ -101,8 +107,13 @@ def _sentence(error: Exception) -> tuple[str, int]:
     if isinstance(error, ModuleNotFoundError):
         return str(error) if error.name is None else f"This needs {error.name}: pip install 'aspca[cli]'.", FAILURE
     if isinstance(error, OSError) and error.strerror:
-        where = f"{error.filename}: " if error.filename is not None else ""
-        return f"{where}{error.strerror}.", FAILURE
+        if error.filename is None and isinstance(error, FileNotFoundError):
+            return "The folder that the command was started in is gone; change to another.", FAILURE
+        # Files are named; what has no name is what is printed.
+        where = "Standard output cannot be written" if error.filename is None else str(error.filename)
+        return f"{where}: {error.strerror}.", FAILURE
+    if isinstance(error, OSError) and str(error):
+        return str(error), FAILURE
     if isinstance(error, MemoryError):
         return "There is not enough memory for this; give fewer columns (--ignore) or a machine with more.", FAILURE
     if isinstance(error, ValueError):
@@ -115,7 +126,7 @@ def _sentence(error: Exception) -> tuple[str, int]:
 
 
 def _failed(sentence: str, code: int = FAILURE) -> int:
-    print(f"aspca: {_one_line(sentence)}", file=sys.stderr)
+    tell(f"aspca: {_one_line(sentence)}")
     return code
 
 

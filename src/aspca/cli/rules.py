@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Annotated
 
 import typer
@@ -25,12 +24,13 @@ def run(
     """
     from aspca.jobs.errors import RequestError
     from aspca.jobs.stored import markdown_of, model_from
+    from aspca.outputs.standard import data_output
 
     if format not in FORMATS:
         raise RequestError(f"--format must be text, json or markdown, got {format!r}.")
     stored = model_from(model)
     if format == "markdown":
-        sys.stdout.write(markdown_of(stored))
+        data_output().write(markdown_of(stored))
     elif format == "json":
         from aspca.cli.documents import rules_document
         from aspca.cli.talk import write_json

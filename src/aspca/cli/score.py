@@ -35,7 +35,7 @@ def run(
     from aspca.cli.main import ANOMALIES, FINE
     from aspca.cli.talk import Talk
     from aspca.jobs.output_files import score_file, score_format, write_scores
-    from aspca.jobs.requests import reading_of
+    from aspca.jobs.requests import files_named, reading_of
     from aspca.jobs.stored import model_from, refuse_both, refuse_gaps_in, refuse_unfit
     from aspca.jobs.tables import opened
     from aspca.outputs.replaced_file import refuse_special
@@ -44,7 +44,7 @@ def run(
     options = reading_of(**reading)
     kind = score_format(output, lines=json)
     if output != "-":
-        refuse_special(output, [*files, model])
+        refuse_special(output, [*files_named(files), model])
     refuse_both(model, files)
     stored = model_from(model)
     with talk.progress() as watcher, opened(files, options, "") as table:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from contextlib import ExitStack
 from dataclasses import asdict
 from typing import Annotated, Any
@@ -44,6 +43,7 @@ def run(files: o.Files, resamples: int, json: bool, csv: bool, quiet: bool, **gi
     from aspca.jobs.requests import request_of
     from aspca.jobs.selecting import curves_of, selected
     from aspca.outputs.csv_text import CsvWriter
+    from aspca.outputs.standard import data_output
 
     talk = Talk(quiet)
     refuse_together({"--json": json, "--csv": csv})
@@ -57,6 +57,6 @@ def run(files: o.Files, resamples: int, json: bool, csv: bool, quiet: bool, **gi
     if json:
         write_json(curves)
     elif csv:
-        CsvWriter(sys.stdout, curves[0]).columns(*([line[name] for line in curves] for name in curves[0]))
+        CsvWriter(data_output(), curves[0]).columns(*([line[name] for line in curves] for name in curves[0]))
     else:
         print(selection.text)

@@ -9,7 +9,8 @@ import textwrap
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from aspca.harmless import for_terminal
+from aspca.harmless import for_json, for_terminal
+from aspca.outputs.standard import tell
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -32,7 +33,7 @@ class Talk:
             # Words stay whole: a command is there to be pasted.
             width = shutil.get_terminal_size().columns
             text = textwrap.fill(text, width, break_long_words=False, break_on_hyphens=False)
-        print(text, file=sys.stderr)
+        tell(text)
 
     @contextlib.contextmanager
     def progress(self) -> Iterator[Watcher]:
@@ -59,8 +60,7 @@ def write_json(document: Any) -> None:
     """A document on stdout: valid JSON, one space of indent, letters of all languages as they are."""
     import json
 
-    json.dump(document, sys.stdout, indent=1, ensure_ascii=False, allow_nan=False)
-    sys.stdout.write("\n")
+    sys.stdout.write(for_json(json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False)) + "\n")
 
 
 def refuse_together(options: Mapping[str, object]) -> None:

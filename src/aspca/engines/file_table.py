@@ -87,7 +87,8 @@ class NumberFile:
 class FileTable:
     """One file: `relation` stands after FROM, with `parameters`; `explain` turns DuckDB's errors into sentences.
 
-    `line_of` gives the line of the file (from 1) in which a row (from 0) begins; `kept` holds its numbers, if anything.
+    `line_of` gives the line of the file (from 1) in which a row (from 0) begins; `kept` holds its numbers, if anything;
+    `refuse_changed` raises SourceError if the file is not what it was when it was opened.
     No text of the user's stands in the SQL: columns are called c0, c1, ... there, and paths are parameters.
     """
 
@@ -101,6 +102,7 @@ class FileTable:
     decimal: str | None = None
     line_of: Callable[[int], int | None] = lambda row: None
     kept: NumberFile | None = None
+    refuse_changed: Callable[[], None] = lambda: None
 
     @cached_property
     def positions(self) -> dict[str, int]:

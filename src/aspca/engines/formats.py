@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -50,6 +52,7 @@ def table_of(given: Given, options: ReadOptions, connection: duckdb.DuckDBPyConn
         The file cannot be read, or holds no table.
     """
     try:
+        refuse_changed = _watched(given)
         folder = Path(tempfile.mkdtemp(dir=scratch))
         path = saved_stream(given, folder) if given.is_stream or given.path is None else given.path
         name = str(given.path or "")
@@ -64,10 +67,36 @@ def table_of(given: Given, options: ReadOptions, connection: duckdb.DuckDBPyConn
             raise SourceError(
                 f"{given.label}: this is not a Parquet file, for it does not begin with PAR1; check its format."
             )
-        return _read(path, given.label, kind, options, connection, folder)
+        table = _read(path, given.label, kind, options, connection, folder)
+        refuse_changed()
+        return replace(table, refuse_changed=refuse_changed)
     except OSError as error:
         why = error.strerror or type(error).__name__
         raise SourceError(f"{given.label}: reading failed ({why}); check the disk and the temporary folder.") from None
+
+
+def _watched(given: Given) -> Callable[[], None]:
+    """A function that raises SourceError if the file is not what it is now: it is read several times."""
+    path = given.path
+    if path is None or given.is_stream:
+        return lambda: None
+    then = _state(path)
+
+    def refuse_changed() -> None:
+        if _state(path) != then:
+            raise SourceError(
+                f"{given.label}: this file was changed while it was read; wait until nobody writes to it, or copy it."
+            )
+
+    return refuse_changed
+
+
+def _state(path: Path) -> tuple[int, ...] | None:
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return None
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 
 
 def _head(path: Path) -> bytes:
@@ -86,7 +115,7 @@ def _read(
     if kind == "parquet":
         return parquet_table(path, label, connection)
     if kind == "arrow":
-        return arrow_table(path, label, connection)
+        return arrow_table(path, label, connection, folder)
     text = plain_text(path, label, options.encoding, folder)
     begins_as_object = text.head.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b'{"')
     if kind == "jsonl" or (kind is None and begins_as_object):

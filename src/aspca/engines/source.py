@@ -5,12 +5,9 @@ Several files make one table if they have the same columns, each of one kind.
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 import weakref
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
@@ -24,6 +21,7 @@ from aspca.engines.kinds import why_not_numbers
 from aspca.engines.request import ReadOptions, expand
 from aspca.harmless import quoted
 from aspca.linalg.arrays import Floats
+from aspca.outputs.scratch import Scratch
 
 if TYPE_CHECKING:
     import duckdb
@@ -69,7 +67,7 @@ class Source:
     description : the file's name, or "3 files"
     """
 
-    def __init__(self, tables: list[FileTable], connection: duckdb.DuckDBPyConnection, scratch: Path) -> None:
+    def __init__(self, tables: list[FileTable], connection: duckdb.DuckDBPyConnection, scratch: Scratch) -> None:
         self._tables, self._connection = tables, connection
         self._finalizer = weakref.finalize(self, _clean, connection, scratch)
         self.columns: tuple[Column, ...] = _merged_columns(tables)
@@ -129,6 +127,7 @@ class Source:
                     )
                 yield Batch(start, values)
                 start += len(values)
+            table.refuse_changed()
 
     def cells(self, names: Sequence[str], size: int = 65536) -> Iterator[list[tuple[object, ...]]]:
         """The columns `names` as Python values, None where missing, at most `size` rows at a time.
@@ -148,6 +147,7 @@ class Source:
         for table in self._tables:
             expressions = [table.columns[table.positions[name]].cell for name in names]
             yield from table.rows(self._connection, expressions, size)
+            table.refuse_changed()
 
     def _check(self, names: Sequence[str], size: int) -> None:
         if not self._finalizer.alive:
@@ -177,37 +177,32 @@ def open_source(paths: Sequence[str], options: ReadOptions | None = None) -> Sou
         In one sentence: which file, which column or row, what is wrong, what to do.
     """
     given = expand(paths)
-    scratch = Path(tempfile.mkdtemp(prefix="aspca-"))
+    scratch = Scratch()
     connection = None
     try:
         connection = _connected(scratch)
-        tables = [table_of(one, options or ReadOptions(), connection, scratch) for one in given]
+        tables = [table_of(one, options or ReadOptions(), connection, scratch.path) for one in given]
         return Source(tables, connection, scratch)
     except BaseException:
         _clean(connection, scratch)
         raise
 
 
-def _connected(scratch: Path) -> duckdb.DuckDBPyConnection:
+def _connected(scratch: Scratch) -> duckdb.DuckDBPyConnection:
     try:
-        return connect(scratch)
+        return connect(scratch.path)
     except ImportError:
         raise SourceError(
             "Reading files needs DuckDB, which is not installed; run: pip install 'aspca[cli]'."
         ) from None
 
 
-def _clean(connection: duckdb.DuckDBPyConnection | None, scratch: Path) -> None:
+def _clean(connection: duckdb.DuckDBPyConnection | None, scratch: Scratch) -> None:
     try:
         if connection is not None:
             connection.close()
     finally:
-        try:
-            shutil.rmtree(scratch, ignore_errors=True)
-        except BaseException:
-            # A signal, just now: it can wait until all is gone.
-            shutil.rmtree(scratch, ignore_errors=True)
-            raise
+        scratch.close()
 
 
 def _merged_columns(tables: list[FileTable]) -> tuple[Column, ...]:

@@ -1,12 +1,14 @@
 """Parquet and Arrow files (Feather is one) as tables: kinds come from the types that they state.
 
-DuckDB reads Parquet; Arrow files and streams are read by pyarrow, one record batch in memory at a time.
+DuckDB reads Parquet, after every page that has a checksum was compared with it. Arrow files and streams are read by
+pyarrow, one record batch at a time, each checked in full before DuckDB sees it: a damaged offset would lead it out of
+the batch's memory.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+import shutil
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
@@ -15,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from aspca.database import plain_path
 from aspca.engines.errors import SourceError
 from aspca.engines.file_table import COLUMNS_AT_ONCE, NO_VALUE, FileColumn, FileTable, refuse_repeated, unreadable
+from aspca.engines.parquet_pages import Damaged, refuse_damaged_pages
 from aspca.harmless import quoted
 
 if TYPE_CHECKING:
@@ -49,6 +52,7 @@ def parquet_table(path: Path, label: str, connection: duckdb.DuckDBPyConnection)
     for name, children in entries:
         if children:
             raise nested_error(label, name)
+    _refuse_damaged(replace(schema, relation="parquet_metadata(?)"), path, connection)
     return typed_table(
         FileTable(label, "read_parquet(?, hive_partitioning = false)", (where,), (), 0, explain),
         [str(name) for name, _ in entries],
@@ -56,8 +60,22 @@ def parquet_table(path: Path, label: str, connection: duckdb.DuckDBPyConnection)
     )
 
 
-def arrow_table(path: Path, label: str, connection: duckdb.DuckDBPyConnection) -> FileTable:
-    """The table in an Arrow file or stream.
+def _refuse_damaged(chunks: FileTable, path: Path, connection: duckdb.DuckDBPyConnection) -> None:
+    """Raise SourceError if a page of a Parquet file does not fit its checksum."""
+    # Where there is a dictionary it comes first; 0, where the file itself begins, stands for none.
+    begin = "least(nullif(data_page_offset, 0), nullif(dictionary_page_offset, 0))"
+    wanted = [begin, "total_compressed_size", "num_values"]
+    found = chunks.rows(connection, wanted, 4096, f"WHERE {begin} IS NOT NULL")
+    places = [place for places in found for place in places]
+    with path.open("rb") as file:
+        try:
+            refuse_damaged_pages(file, places)
+        except Damaged as error:
+            raise chunks.explain(error) from None
+
+
+def arrow_table(path: Path, label: str, connection: duckdb.DuckDBPyConnection, folder: Path) -> FileTable:
+    """The table in an Arrow file or stream, copied into `folder` unless it is there.
 
     Raises
     ------
@@ -69,21 +87,31 @@ def arrow_table(path: Path, label: str, connection: duckdb.DuckDBPyConnection) -
         head = file.read(8)
     if head.startswith(OLD_FEATHER_MAGIC):
         raise SourceError(f"{label}: this is a Feather file of version 1; write it anew as version 2 or as Parquet.")
+    if folder not in path.parents:
+        # It is mapped into memory: whoever cut the file short meanwhile would end the process with a signal.
+        path = Path(shutil.copyfile(path, folder / "arrow"))
     is_file = head.startswith(ARROW_MAGIC)
     explain = unreadable(label, "an Arrow file")
 
+    def reader() -> Any:
+        try:
+            return _reader(pa, path, is_file)
+        except (pa.ArrowException, OSError, ValueError) as error:
+            raise explain(error) from None
+
     def attach(cursor: duckdb.DuckDBPyConnection) -> None:
         # A reader is spent after one query, so that every query gets its own.
-        cursor.register("arrow_cells", _reader(pa, path, is_file))
+        cursor.register("arrow_cells", reader())
 
+    schema = reader().schema
     try:
-        schema = _reader(pa, path, is_file).schema
-    except (pa.ArrowException, OSError) as error:
+        names = list(schema.names)
+    except UnicodeDecodeError as error:
         raise explain(error) from None
-    for field in schema:
+    for name, field in zip(names, schema, strict=True):
         if pa.types.is_nested(field.type):
-            raise nested_error(label, field.name)
-    return typed_table(FileTable(label, "arrow_cells", (), (), 0, explain, attach), list(schema.names), connection)
+            raise nested_error(label, name)
+    return typed_table(FileTable(label, "arrow_cells", (), (), 0, explain, attach), names, connection)
 
 
 def typed_table(table: FileTable, names: list[str], connection: duckdb.DuckDBPyConnection) -> FileTable:
@@ -162,12 +190,15 @@ def _pyarrow(label: str) -> Any:
 def _reader(pa: Any, path: Path, is_file: bool) -> Any:
     # Mapped, not read: pages come and go as they are needed.
     mapped = pa.memory_map(str(path))
-    if not is_file:
-        return pa.ipc.open_stream(mapped)
-    file = pa.ipc.open_file(mapped)
+    if is_file:
+        file = pa.ipc.open_file(mapped)
+        schema, batches = file.schema, (file.get_batch(index) for index in range(file.num_record_batches))
+    else:
+        stream = pa.ipc.open_stream(mapped)
+        schema, batches = stream.schema, iter(stream)
+    return pa.RecordBatchReader.from_batches(schema, map(_validated, batches))
 
-    def batches() -> Iterator[Any]:
-        for index in range(file.num_record_batches):
-            yield file.get_batch(index)
 
-    return pa.RecordBatchReader.from_batches(file.schema, batches())
+def _validated(batch: Any) -> Any:
+    batch.validate(full=True)
+    return batch

@@ -188,7 +188,7 @@ def detected(request: Request, watcher: Watcher) -> Detection:
     """What is found, and written where a folder is named: all of it, or nothing."""
     place, by = request.output.output, request.columns.by
     if place is not None:
-        refuse_foreign(place)
+        refuse_foreign(place, request.inputs)
     with ExitStack() as stack:
         learning = Learning.of(request, stack, watcher, judges_itself=True)
         folder = None if place is None else stack.enter_context(replaced_folder(place))

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import json
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO, TextIO
 
 import numpy as np
 
+from aspca.harmless import for_json
 from aspca.jobs.errors import RequestError
 from aspca.jobs.progress import Watcher
 from aspca.jobs.tables import TableSource
@@ -21,6 +21,7 @@ from aspca.judging.model import Model
 from aspca.linalg.arrays import Floats, Ints
 from aspca.outputs.csv_text import CsvWriter
 from aspca.outputs.replaced_file import replaced_bytes, replaced_file
+from aspca.outputs.standard import data_output
 from aspca.robust import MOST_SHOWN
 
 RowWriter = Callable[[JudgedRows], None]
@@ -78,7 +79,7 @@ def score_file(path: str, kind: str, name: str | None, gaps: bool) -> Iterator[R
         if kind == "parquet":
             yield stack.enter_context(parquet_scores(stack.enter_context(replaced_bytes(path)), name, gaps))
         else:
-            stream = sys.stdout if path == "-" else stack.enter_context(replaced_file(path))
+            stream = data_output() if path == "-" else stack.enter_context(replaced_file(path))
             yield stack.enter_context((json_scores if kind == "jsonl" else csv_scores)(stream, name, gaps))
 
 
@@ -116,7 +117,8 @@ def json_scores(stream: TextIO, name: str | None, gaps: bool) -> Iterator[RowWri
         names = [] if judged.names is None else [judged.names]
         shares = [column.tolist() for column in _shares(judged, gaps)]
         for values in zip(judged.rows.tolist(), *names, judged.scores.tolist(), verdicts, *shares, strict=True):
-            stream.write(json.dumps(dict(zip(header, values, strict=True)), ensure_ascii=False, default=str) + "\n")
+            line = json.dumps(dict(zip(header, values, strict=True)), ensure_ascii=False, default=str)
+            stream.write(for_json(line) + "\n")
 
     yield write
 

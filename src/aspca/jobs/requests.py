@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
 from typing import Any
 
 from aspca.engines.errors import SourceError
-from aspca.engines.source import ReadOptions
+from aspca.engines.request import STANDARD_INPUT, ReadOptions, expand
 from aspca.jobs.errors import RequestError
 from aspca.preparation import CATEGORIES
 from aspca.preparation.transforms import TRANSFORMS
@@ -129,10 +129,10 @@ class Request:
     output: Output = field(default_factory=Output)
 
     @property
-    def files(self) -> list[str]:
-        """All files and globs that are to be read."""
+    def inputs(self) -> list[str]:
+        """All files that are to be read; see `files_named`."""
         given = (self.source, self.train, self.calibrate)
-        return [path for group in given if isinstance(group, list) for path in group]
+        return [path for group in given if _are_files(group) for path in files_named(group)]
 
 
 # Every option and what it is if it is not given.
@@ -185,6 +185,21 @@ def request_of(source: Any, train: Any = None, **options: Any) -> Request:
         reading=reading_of(**{name: given.get(name) for name in _READING}),
         output=output,
     )
+
+
+def files_named(paths: Sequence[str]) -> list[str]:
+    """The files that some paths and patterns name, none of which may be written to; "-" is standard input.
+
+    Raises
+    ------
+    SourceError
+        There is no such file, or it cannot be read.
+    """
+    return [STANDARD_INPUT if given.path is None else str(given.path) for given in expand(paths)]
+
+
+def _are_files(source: Any) -> bool:
+    return isinstance(source, list) and bool(source) and all(isinstance(path, str) for path in source)
 
 
 def named_files(source: Any) -> Any:

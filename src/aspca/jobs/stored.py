@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import sys
-import tempfile
 from collections.abc import Sequence
-from pathlib import Path
 
 from aspca.files.errors import ModelFileError
 from aspca.files.model_file import read_model, write_model
@@ -15,14 +13,15 @@ from aspca.jobs.errors import RequestError
 from aspca.jobs.preparing import columns_needed, refuse_gaps, refuse_other_columns
 from aspca.jobs.tables import TableSource
 from aspca.judging.model import Model
+from aspca.outputs.scratch import Scratch
 
 _STDIN = "standard input"
 
 
 def model_text(model: Model, *, private: bool = False) -> str:
     """What `write_model` writes."""
-    with tempfile.TemporaryDirectory(prefix="aspca-") as folder:
-        path = Path(folder) / "model.json"
+    with Scratch() as folder:
+        path = folder / "model.json"
         write_model(model, path, naming="table", private=private)
         return path.read_text(encoding="utf-8")
 
@@ -39,8 +38,10 @@ def model_from(path: str) -> Model:
     """The model in a file, or on standard input where the path is ``-``; see `read_model` for what is raised."""
     if path != "-":
         return read_model(path)
-    with tempfile.TemporaryDirectory(prefix="aspca-") as folder:
-        copy = Path(folder) / "model.json"
+    if sys.stdin is None or sys.stdin.closed:
+        raise RequestError("Standard input is closed; send a model to it, or name a file.")
+    with Scratch() as folder:
+        copy = folder / "model.json"
         copy.write_bytes(sys.stdin.buffer.read())
         try:
             return read_model(copy)

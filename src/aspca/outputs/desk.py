@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import shutil
-import tempfile
-import weakref
 from collections.abc import Sequence
-from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy.typing as npt
 
 from aspca.database import connect, cursor_errors, first_line, interruptible
+from aspca.outputs.scratch import Scratch
 
 if TYPE_CHECKING:
     import duckdb
@@ -25,10 +23,9 @@ class Desk:
     """A database for writing, with a scratch folder: close it, or use it in a `with` statement."""
 
     def __init__(self) -> None:
-        folder = Path(tempfile.mkdtemp(prefix="aspca-"))
-        self._remove = weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
-        self._connection: duckdb.DuckDBPyConnection = connect(folder, MEMORY_LIMIT)
-        self._file = folder / "written"
+        self._scratch = Scratch()
+        self._connection: duckdb.DuckDBPyConnection = connect(self._scratch.path, MEMORY_LIMIT)
+        self._file = self._scratch.path / "written"
 
     def __enter__(self) -> Desk:
         return self
@@ -43,7 +40,7 @@ class Desk:
         try:
             self._connection.close()
         finally:
-            self._remove()
+            self._scratch.close()
 
     def csv(self, columns: Sequence[Column]) -> str:
         """The lines of some columns: arrays of float64 without NaN, of integers, or of texts as they are to stand.
@@ -83,7 +80,11 @@ class Desk:
                 cursor.register("part", {f"c{index}": column for index, column in enumerate(columns)})
             interruptible(cursor, cursor.execute, query)
         except cursor_errors() as error:
-            raise OSError(f"Writing by way of the temporary folder failed ({first_line(error)}).") from error
+            why = "there may be no room in it" if type(error).__name__ == "IOException" else first_line(error)
+            raise OSError(
+                f"Writing by way of the temporary folder {str(self._scratch.path.parent)!r} failed, {why}; TMPDIR can "
+                "name another."
+            ) from error
         finally:
             cursor.close()
 

@@ -6,33 +6,19 @@ import contextlib
 import ctypes
 import errno
 import os
-import re
 import shutil
+import stat
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from aspca.outputs.errors import OutputError
-from aspca.outputs.staging import Taken, force_to_disk, staged_beside
+from aspca.outputs.inputs import refuse_inputs, refuse_links_to_inputs
+from aspca.outputs.mark import foreign_in, is_marked, write_mark
+from aspca.outputs.staging import Taken, errors_named, force_to_disk, locked, staged_beside, take_after
 
-# All that a folder of outputs may hold; a folder with anything else in it is somebody's own.
-OUTPUTS = frozenset(
-    {
-        "categories.csv",
-        "changes.csv",
-        "data.csv",
-        "explanations.csv",
-        "incidents.csv",
-        "model.json",
-        "scores.csv",
-        "scores.parquet",
-        "set_aside.csv",
-    }
-)
 SUFFIX = ".aspca"
-# Beside them one folder per category, see `by_category`.
-_CATEGORY = re.compile(r"category-[0-9]{3}")
 
 _SWAP = 2  # RENAME_EXCHANGE of Linux, RENAME_SWAP of macOS
 _HERE = -100  # AT_FDCWD
@@ -42,26 +28,48 @@ _HERE = -100  # AT_FDCWD
 def replaced_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
     """An empty folder to write into, which takes the place of the one at `path` once all is written.
 
-    It stands beside its place under a hidden name. Whatever is raised meanwhile, Ctrl-C included, removes it and leaves
-    the old folder as it was. Where a process was killed, the next one removes what it left.
+    It stands beside its place under a hidden name, for nobody else to look into. Whatever is raised meanwhile, Ctrl-C
+    included, removes it and leaves the old folder as it was. Where a process was killed, the next one removes what it
+    left. The mode and the owner of the old folder and of its files are kept.
 
     Raises
     ------
     OutputError
-        Something that is no folder of outputs is in the way.
+        Something that is no folder of outputs, or more than that, is in the way.
     OSError
         It cannot be written.
     """
     target = Path(os.path.realpath(path))
     refuse_foreign(target)
-    with staged_beside(str(target), _make, _remove) as path:
-        staged = Path(path)
+    usual = 0
+
+    def make(place: str) -> int | None:
+        nonlocal usual
+        os.mkdir(place)
+        try:
+            usual = stat.S_IMODE(os.stat(place).st_mode)
+            # The bit that hands on the group stays, or files would get another one.
+            os.chmod(place, stat.S_IRWXU | (usual & stat.S_ISGID))
+            write_mark(Path(place))
+            return None if sys.platform == "win32" else os.open(place, os.O_RDONLY)
+        except FileNotFoundError:
+            raise Taken from None
+        except OSError:
+            shutil.rmtree(place, ignore_errors=True)
+            raise
+
+    with errors_named(path), staged_beside(str(target), make, _remove) as place:
+        staged = Path(place)
         try:
             yield staged
+            write_mark(staged)
             for file in staged.rglob("*"):
+                take_after(file, target / file.relative_to(staged))
                 force_to_disk(file)
-            # It may have been filled by others in the meantime.
-            refuse_foreign(target)
+            if target.exists():
+                take_after(staged, target)
+            else:
+                os.chmod(staged, usual)
             _put_in_place(staged, target)
         finally:
             # Still the new one if something was raised, by now the old one if not.
@@ -74,61 +82,78 @@ def place_of(files: Sequence[str]) -> str:
     return f"{files[0]}{SUFFIX}" if alone else f"output{SUFFIX}"
 
 
-def refuse_foreign(path: str | os.PathLike[str]) -> None:
-    """Raise OutputError if replacing this folder would destroy what is not ours."""
+def refuse_foreign(path: str | os.PathLike[str], inputs: Sequence[str] = ()) -> None:
+    """Raise OutputError if replacing this folder would destroy what is not ours, or one of the inputs."""
+    refuse_inputs(path, inputs)
     folder = Path(os.path.realpath(path))
     if not folder.parent.is_dir():
         raise OutputError(f"--output: there is no folder {str(folder.parent)!r} to write in; create it first.")
     if folder.is_dir():
-        strange = _strange(folder)
-        if strange is not None:
+        if folder == folder.parent or os.path.ismount(folder):
+            raise OutputError(f"{str(folder)!r} cannot be replaced as a whole; name a folder in it with --output.")
+        if not os.access(folder, os.W_OK):
             raise OutputError(
-                f"{str(folder)!r} would be replaced as a whole, but holds {strange!r}, which is no output of aspca: "
-                "name another folder with --output."
+                f"{str(folder)!r} is read-only, so it cannot be replaced; name another, or change its mode."
             )
+        # Ours may be replaced by another process while we look.
+        with locked(folder) if is_marked(folder) else contextlib.nullcontext():
+            _refuse_loss(folder, folder)
+            refuse_links_to_inputs(folder, inputs)
     elif os.path.lexists(folder):
         raise OutputError(f"{str(folder)!r} is no folder, so outputs cannot be written there; name another.")
 
 
-def _strange(folder: Path) -> str | None:
-    """The first thing in a folder that is no output; outputs of an output may stand beside it."""
-    for entry in sorted(folder.iterdir()):
-        ours = entry.name.removesuffix(SUFFIX) in OUTPUTS or _CATEGORY.fullmatch(entry.name)
-        inner = entry.is_dir() and not entry.is_symlink() and ours
-        if (inner and _strange(entry) is not None) or (not inner and entry.name not in OUTPUTS):
-            return entry.name
-    return None
-
-
-def _make(path: str) -> int | None:
-    os.mkdir(path)
-    if sys.platform == "win32":
-        return None
-    try:
-        return os.open(path, os.O_RDONLY)
-    except FileNotFoundError:
-        raise Taken from None
+def _refuse_loss(folder: Path, called: Path) -> None:
+    foreign = foreign_in(folder)
+    if foreign is not None:
+        raise OutputError(
+            f"{str(called)!r} would be replaced as a whole, but {foreign}: name another folder with --output."
+        )
 
 
 def _remove(path: str) -> None:
-    shutil.rmtree(path, ignore_errors=True)
+    if is_marked(Path(path)) or not os.listdir(path):
+        shutil.rmtree(path, ignore_errors=True)
 
 
 def _put_in_place(staged: Path, target: Path) -> None:
-    if not target.exists():
-        os.rename(staged, target)
-    elif not _swapped(staged, target):
-        # Two steps, where the system cannot swap: between them the old folder has only its hidden name.
-        aside = staged.with_suffix(".old")
-        os.rename(target, aside)
-        try:
-            os.rename(staged, target)
-        except BaseException:
-            os.rename(aside, target)
-            raise
-        os.rename(aside, staged)
+    if not _renamed(staged, target):
+        # Locked, or others would take the old folder for one that was left as soon as it has the hidden name.
+        with locked(target):
+            _exchange(staged, target)
+            try:
+                # It may have been filled by others in the meantime; from here on nobody finds it by its name.
+                _refuse_loss(staged, target)
+            except BaseException:
+                _exchange(staged, target)
+                raise
     with contextlib.suppress(OSError):
         force_to_disk(target.parent)
+
+
+def _renamed(staged: Path, target: Path) -> bool:
+    """Whether the place was free, or had nothing but an empty folder in it."""
+    try:
+        os.rename(staged, target)
+    except OSError:
+        if not target.is_dir():
+            raise
+        return False
+    return True
+
+
+def _exchange(staged: Path, target: Path) -> None:
+    if _swapped(staged, target):
+        return
+    # Two steps, where the system cannot swap: between them the old folder has only its hidden name.
+    aside = staged.with_suffix(".old")
+    os.rename(target, aside)
+    try:
+        os.rename(staged, target)
+    except BaseException:
+        os.rename(aside, target)
+        raise
+    os.rename(aside, staged)
 
 
 def _swapped(one: Path, other: Path) -> bool:

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import BinaryIO, TextIO
 
 from aspca.outputs.errors import OutputError
-from aspca.outputs.staging import force_to_disk, staged_beside
+from aspca.outputs.inputs import refuse_inputs
+from aspca.outputs.staging import errors_named, force_to_disk, staged_beside, take_after
 
 
 def replace_file(path: str | os.PathLike[str], data: bytes) -> None:
@@ -56,8 +57,10 @@ def replaced_bytes(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         take.
     """
     target = os.path.realpath(path)
-    if os.path.exists(target) and not os.path.isfile(target):
+    if os.path.lexists(target) and not os.path.isfile(target):
         raise OSError(errno.EINVAL, "no regular file, so it cannot be replaced; name another", str(path))
+    if os.path.exists(target) and not os.access(target, os.W_OK):
+        raise PermissionError(errno.EACCES, "read-only, so it cannot be replaced; name another", str(path))
     descriptor = -1
 
     def make(new: str) -> int | None:
@@ -69,11 +72,10 @@ def replaced_bytes(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         # A second one keeps the lock until the file has its name; Windows renames no file that is open.
         return None if os.name == "nt" else os.dup(descriptor)
 
-    with staged_beside(target, make, os.unlink) as temporary:
+    with errors_named(path), staged_beside(target, make, os.unlink) as temporary:
         try:
             with open(descriptor, "wb") as stream:
-                with contextlib.suppress(FileNotFoundError):
-                    os.chmod(temporary, os.stat(target).st_mode & 0o7777)
+                take_after(temporary, target)
                 yield stream
                 stream.flush()
                 os.fsync(stream.fileno())
@@ -89,11 +91,11 @@ def replaced_bytes(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
 def refuse_special(path: str | os.PathLike[str], inputs: Sequence[str] = ()) -> None:
     """Raise OutputError for a folder, a device, a pipe or one of the inputs, whose place no output should take."""
+    refuse_inputs(path, inputs)
     target = Path(os.path.realpath(path))
-    # A NUL would be refused here with other words than the reader has for it.
-    if any(os.path.realpath(one) == str(target) for one in inputs if "\0" not in one):
-        raise OutputError(f"{str(path)!r} is read from, so it cannot be written to as well; name another file.")
     if not target.parent.is_dir():
         raise OutputError(f"There is no folder {str(target.parent)!r} to write {target.name!r} in; create it first.")
-    if target.exists() and not target.is_file():
+    if os.path.lexists(target) and not target.is_file():
         raise OutputError(f"{str(path)!r} is no regular file, so it cannot be replaced; name another, or - for stdout.")
+    if target.exists() and not os.access(target, os.W_OK):
+        raise OutputError(f"{str(path)!r} is read-only, so it cannot be replaced; name another, or change its mode.")

@@ -11,6 +11,7 @@ import contextlib
 import os
 import re
 import secrets
+import stat
 import sys
 from collections.abc import Callable, Iterator
 
@@ -52,8 +53,27 @@ def staged_beside(target: str, make: Callable[[str], int | None], remove: Callab
             yield path
             return
         try:
-            if _held(descriptor, path):
+            if held(descriptor, path):
                 yield path
+                return
+        finally:
+            os.close(descriptor)
+
+
+@contextlib.contextmanager
+def locked(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Wait until nobody else has locked what stands at `path`, and hold the lock meanwhile."""
+    if sys.platform == "win32":
+        yield
+        return
+    while True:
+        descriptor = os.open(path, os.O_RDONLY)
+        try:
+            # Where nothing can be locked, nobody removes anything either.
+            with contextlib.suppress(OSError):
+                fcntl.flock(descriptor, fcntl.LOCK_EX)
+            if os.path.samestat(os.fstat(descriptor), os.stat(path)):
+                yield
                 return
         finally:
             os.close(descriptor)
@@ -70,11 +90,49 @@ def force_to_disk(path: str | os.PathLike[str]) -> None:
         os.close(descriptor)
 
 
+def take_after(new: str | os.PathLike[str], old: str | os.PathLike[str]) -> None:
+    """Give a successor the owner and the mode of what it replaces, if there is such a thing."""
+    try:
+        was, now = os.lstat(old), os.lstat(new)
+    except FileNotFoundError:
+        return
+    if stat.S_IFMT(was.st_mode) != stat.S_IFMT(now.st_mode):
+        return
+    if sys.platform != "win32" and (was.st_uid, was.st_gid) != (now.st_uid, now.st_gid):
+        # Only root may give files away; others keep what they write.
+        with contextlib.suppress(PermissionError):
+            os.chown(new, was.st_uid, was.st_gid)
+    os.chmod(new, stat.S_IMODE(was.st_mode))
+
+
+@contextlib.contextmanager
+def errors_named(path: str | os.PathLike[str]) -> Iterator[None]:
+    """What goes wrong in writing says where: a full disk does not, and a hidden name is none that anybody gave."""
+    try:
+        yield
+    except OSError as error:
+        hidden = _hidden(os.path.basename(os.path.realpath(path)))
+        where = "" if error.filename is None else str(error.filename)
+        if error.errno is None or (where and not any(map(hidden.fullmatch, where.split(os.sep)))):
+            raise
+        raise OSError(error.errno, error.strerror, os.fspath(path)) from error
+
+
+def may_be_left_of(target: str, path: str) -> bool:
+    """Whether a path is called as what a dead process leaves beside a target, and so would be removed."""
+    directory, name = os.path.split(target)
+    return os.path.dirname(path) == directory and _hidden(name).fullmatch(os.path.basename(path)) is not None
+
+
+def _hidden(name: str) -> re.Pattern[str]:
+    return re.compile(re.escape(_beginning(name)) + "[0-9a-f]{16}" + re.escape(_ENDING))
+
+
 def _beginning(name: str) -> str:
     return f".{os.fsencode(name)[:_MOST_BYTES].decode('utf-8', 'ignore')}."
 
 
-def _held(descriptor: int, path: str) -> bool:
+def held(descriptor: int, path: str) -> bool:
     """Lock it; whether it is ours, for another process may have taken it until now, as `Taken` says."""
     if sys.platform == "win32":
         return True
@@ -90,7 +148,7 @@ def _held(descriptor: int, path: str) -> bool:
 
 def _remove_left(target: str, remove: Callable[[str], None]) -> None:
     directory, name = os.path.split(target)
-    hidden = re.compile(re.escape(_beginning(name)) + "[0-9a-f]{16}" + re.escape(_ENDING))
+    hidden = _hidden(name)
     # What cannot be removed does no harm.
     with contextlib.suppress(OSError):
         for entry in os.listdir(directory):

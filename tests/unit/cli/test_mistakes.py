@@ -55,7 +55,7 @@ MISTAKES = [
     ("detect good.csv --limit conformal", 2, "conformal"),
     ("detect good.csv --preset poster", 2, "--preset must be one of paper"),
     ("detect good.csv --json --csv", 2, "exclude each other"),
-    ("detect good.csv --output mine", 2, "'thesis.txt', which is no output of aspca"),
+    ("detect good.csv --output mine", 2, "'thesis.txt' and not the mark"),
     ("detect good.csv --output no/where", 2, "there is no folder"),
     ("detect good.csv --train other.csv", 2, "has no columns 'x', 'y', which the rules learned need"),
     ("detect text.csv --id host --time host", 2, "--time: column 'host' of text.csv holds no times"),

@@ -103,6 +103,7 @@ def test_detect_writes_the_same_as_parquet(table: MemoryTable, tmp_path: Path) -
         options = {"id": "host", "time": "when", "label": "kind", "scores": kind, "output": tmp_path / kind}
         detected(request_of(table, **options), Silent())
     assert {file.name for file in (tmp_path / "parquet").iterdir()} == {
+        ".aspca-output",
         "scores.parquet",
         "explanations.csv",
         "incidents.csv",
@@ -226,6 +227,7 @@ def test_by_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys:
     # The folder is one of outputs, so the next run may replace it.
     assert main(["detect", "t.csv", "--quiet"]) == 0
     assert {file.name for file in Path("t.csv.aspca").iterdir()} == {
+        ".aspca-output",
         "scores.csv",
         "explanations.csv",
         "model.json",

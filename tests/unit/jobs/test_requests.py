@@ -59,7 +59,7 @@ def test_columns_however_they_are_named() -> None:
     )
     kinds = {"y": "log", "hue": "one-hot", "kind": "codes", "x": "sqrt"}
     for request in (by_lists, by_mappings):
-        assert request.source == request.files == ["t.csv"]
+        assert request.source == ["t.csv"]
         assert request.columns.ignore == ("a",)
         assert request.columns.kinds == kinds
 

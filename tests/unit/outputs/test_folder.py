@@ -7,13 +7,23 @@ from pathlib import Path
 import pytest
 
 from aspca.outputs import folder as module
+from aspca.outputs import mark
 from aspca.outputs.errors import OutputError
 from aspca.outputs.folder import place_of, replaced_folder
 from aspca.outputs.replaced_file import replaced_file
 
 
 def contents(path: Path) -> dict[str, str]:
-    return {file.name: file.read_text() for file in path.iterdir()}
+    """What stands in the files of a folder, the mark left out."""
+    return {file.name: file.read_text() for file in path.iterdir() if file.name != mark.NAME}
+
+
+def written(path: Path, **files: str) -> Path:
+    """A folder of outputs."""
+    with replaced_folder(path) as folder:
+        for name, text in files.items():
+            (folder / f"{name}.csv").write_text(text)
+    return path
 
 
 @pytest.fixture(params=["swap", "two steps"])
@@ -77,7 +87,7 @@ def test_a_swap_that_fails_puts_the_old_one_back(tmp_path: Path, monkeypatch: py
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
-@pytest.mark.parametrize("strange", ["thesis.txt", "data.csv.aspca/thesis.txt", "sub/scores.csv"])
+@pytest.mark.parametrize("strange", ["thesis.txt", "data.csv.aspca/thesis.txt", "sub/scores.csv", "scores.csv"])
 def test_nobody_elses_folder_is_replaced(tmp_path: Path, strange: str) -> None:
     path = tmp_path / "mine" / strange
     path.parent.mkdir(parents=True)
@@ -88,9 +98,9 @@ def test_nobody_elses_folder_is_replaced(tmp_path: Path, strange: str) -> None:
 
 
 def test_outputs_of_an_output_may_be_replaced(tmp_path: Path) -> None:
-    inner = tmp_path / "demo" / "data.csv.aspca"
-    inner.mkdir(parents=True)
-    (inner / "scores.csv").write_text("1")
+    written(tmp_path / "demo", data="1")
+    inner = written(tmp_path / "demo" / "data.csv.aspca", scores="1")
+    assert inner.is_dir()
     with replaced_folder(tmp_path / "demo") as folder:
         (folder / "data.csv").write_text("2")
     assert contents(tmp_path / "demo") == {"data.csv": "2"}

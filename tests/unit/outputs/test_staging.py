@@ -13,6 +13,7 @@ import pytest
 
 from aspca.outputs import staging
 from aspca.outputs.folder import replaced_folder
+from aspca.outputs.mark import write_mark
 from aspca.outputs.replaced_file import replace_file, replaced_bytes
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows locks no folders")
@@ -154,6 +155,7 @@ def test_the_longest_names(tmp_path: Path, name: str) -> None:
 def test_a_folder_that_was_left_goes_and_one_in_work_stays(tmp_path: Path) -> None:
     left = tmp_path / ".out.0123456789abcdef.tmp"
     left.mkdir()
+    write_mark(left)
     (left / "scores.csv").write_text("half")
     # Killed while it wrote a file into its folder.
     (left / ".model.json.0123456789abcdef.tmp").write_text("half")
@@ -189,6 +191,7 @@ CROWD = """
 import sys
 from aspca.outputs.replaced_file import replace_file
 from aspca.outputs.folder import replaced_folder
+from aspca.outputs.mark import write_mark
 for number in range(25):
     mark = sys.argv[1] + str(number)
     replace_file("file", mark.encode())
@@ -208,4 +211,4 @@ def test_several_processes_do_not_remove_what_is_each_others(tmp_path: Path) -> 
         assert process.returncode == 0, errors
     assert sorted(os.listdir(tmp_path)) == ["file", "out"]
     assert (tmp_path / "file").read_text()[1:] == "24"
-    assert len({path.read_text() for path in (tmp_path / "out").iterdir()}) == 1
+    assert len({path.read_text() for path in (tmp_path / "out").glob("*.csv")}) == 1
