@@ -131,8 +131,8 @@ class SparseSubspace:
         """Check every claim from A, the vectors and the witness alone, by code that shares nothing with the solver.
 
         Feasibility and orthonormality, Q'Q = I, that the rotation did not raise the l1 norm, and both bounds of
-        every step, whether it is rank one, and its status. The result is truthy if all hold; its `problems` are sentences
-        otherwise: nothing raises, whatever was made of A or of the result. A result read from a model file holds no
+        every step, whether it is rank one, and its status. The result is truthy if all hold; else its `problems` are
+        sentences: nothing raises, whatever was made of A or of the result. A result read from a model file holds no
         proof, and so is not verified.
         """
         if self.witness is None:

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from aspca.linalg.arrays import Bools, Floats, Ints, frozen
+from aspca.linalg.arrays import FARTHEST, SMALL_SCALE, Bools, Floats, Ints, frozen
 from aspca.moments import Moments
 from aspca.moments.succession import effective_rows
 from aspca.preparation.feature import Feature
@@ -209,6 +209,8 @@ class ScaledSpace:
         scaled: Floats = np.subtract(X, self.centre, dtype=np.float64, casting="unsafe")
         scaled -= self.residual
         scaled /= self.scale
+        if (self.scale < SMALL_SCALE).any():
+            np.clip(scaled, -FARTHEST, FARTHEST, out=scaled)
         return scaled
 
 

@@ -56,7 +56,7 @@ class Claims:
     """A sequence, its rotation and its bounds.
 
     `bounds` (steps, 5): lower, upper, primal, gap, sdp_gap of each step, about the minimised objective
-    v'Cv + alpha ||v||_1^2, with C = A (backward) or -A (forward). Where nothing is `rotated` the rotation is the identity.
+    v'Cv + alpha ||v||_1^2, with C = A (backward) or -A (forward). The rotation is the identity unless `rotated`.
     `statuses` are the sentences on how each step ended.
     """
 
