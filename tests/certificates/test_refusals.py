@@ -534,7 +534,8 @@ def alterations(draw, claims: Claims) -> Claims:
         choice = draw(st.integers(0, len(places) + 4))
         if choice < len(places):
             array, told = places[choice]
-            if array.size == 0:
+            if array.size == 0 or array.dtype not in (np.float64, np.intp):
+                # Nothing to alter, or altered to another kind already.
                 continue
             other = array.copy()
             index = draw(st.integers(0, array.size - 1))
@@ -604,7 +605,7 @@ def an_alteration_is_true_or_refused(data) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:overflow encountered:RuntimeWarning")
-@settings(max_examples=120)
+@settings(max_examples=120, derandomize=True)
 @given(st.data())
 def test_an_alteration_is_true_or_refused(data):
     an_alteration_is_true_or_refused(data)
