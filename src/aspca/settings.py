@@ -207,11 +207,11 @@ SETTINGS: tuple[Setting, ...] = (
     Setting(
         "tol",
         1e-6,
-        "a number between 0 and 1",
+        "a number above 0 and at most 0.01",
         "The relative gap at which a component counts as solved.",
         (),
         _ABOVE_ZERO,
-        _BELOW_ONE,
+        0.01,
     ),
     Setting(
         "max_iter",

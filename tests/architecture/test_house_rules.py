@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "src" / "aspca"
@@ -70,3 +71,7 @@ def test_verifier_shares_nothing_with_the_solver() -> None:
 
 def test_every_public_name_loads() -> None:
     run("-c", "import aspca; [getattr(aspca, name) for name in aspca.__all__]")
+
+
+def test_no_property_fails_for_a_slow_machine() -> None:
+    assert settings.default.deadline is None

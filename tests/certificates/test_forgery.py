@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from aspca import Certificate, SparseSubspace, sparse_subspace
 from aspca.verify.claims import Multiplier, Witness, probe_vector, seal
+from aspca.verify.status import Status
 
 
 def scatter(seed: int, p: int, n: int | None = None) -> np.ndarray:
@@ -34,7 +35,8 @@ def forged(A: np.ndarray, alpha: float, v: np.ndarray, lower: float, blocks, pac
         factors=(None,),
         fingerprint=A @ probe_vector(A.shape[0]),
     )
-    certificate = Certificate(lower, upper, gap, upper, gap, gap <= 1e-6, False, 0, "made up")
+    status = Status.CERTIFIED if gap <= 1e-6 else Status.PRECISION
+    certificate = Certificate(lower, upper, gap, upper, gap, gap <= 1e-6, False, 0, status.value)
     column = v[:, None]
     made_up = SparseSubspace(1, alpha, "B", "sparse", 1e-6, column, np.eye(1), column, (certificate,), witness)
     return resealed(made_up)

@@ -135,7 +135,9 @@ def test_the_verifier_loads_nothing_of_the_solver():
         "aspca.verify",
         "aspca.verify.check",
         "aspca.verify.claims",
+        "aspca.verify.form",
         "aspca.verify.report",
+        "aspca.verify.status",
     }
 
 

@@ -6,8 +6,11 @@ The paper's lambda belongs to D'D, the public alpha to D'D / n.
 
 from __future__ import annotations
 
+import runpy
+import sys
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -221,3 +224,14 @@ class TestSynthetic:
         np.testing.assert_allclose(np.abs(supports[A, B])[[A, B]], [0.71, 0.71], atol=0.02)
         four = supports[A, B, C, D] * -np.sign(supports[A, B, C, D][D])
         np.testing.assert_allclose(four[:4], [0.31, 0.31, 0.64, -0.64], atol=0.02)
+
+
+def test_the_papers_threshold_separates_other_draws_too(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """benchmarks/synthetic_seeds.py compares the paper's 0.25 with the paper's score."""
+    folder = Path(__file__).parents[2] / "benchmarks"
+    monkeypatch.syspath_prepend(folder)
+    monkeypatch.setattr(sys, "argv", ["synthetic_seeds.py", "--seeds", "3"])
+    runpy.run_path(str(folder / "synthetic_seeds.py"), run_name="__main__")
+    assert "3 of 3" in capsys.readouterr().out

@@ -155,7 +155,9 @@ def _training(
         part[name].require(part[name].absent == private, "null in a private file, and a list in any other")
     for name, wrong in (("scatter", private), ("covariance", not private)):
         part[name].require(part[name].absent or not wrong, f"null in a {'' if private else 'not '}private file")
-    extremes = None if private else tuple(part[name].vector(p, -_VALUE, _VALUE) for name in ("minimum", "maximum"))
+    extremes = (
+        None if private else (part["minimum"].vector(p, -_VALUE, _VALUE), part["maximum"].vector(p, -_VALUE, _VALUE))
+    )
     scatter = _symmetric(part["scatter"], p)
     covariance = _symmetric(part["covariance"], p)
     check_moments(part, weight, centre + residual, scale, extremes, scatter, estimated)
@@ -180,6 +182,7 @@ def _training(
         largest,
         nonnegative,
         decimals,
+        extremes=extremes,
     )
     return space, None
 

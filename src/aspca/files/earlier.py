@@ -89,7 +89,9 @@ def _training(
         part["scale"].require((scale == 1.0).all(), 'a list of ones, as scaling is "none"', "a list of other numbers")
     for name in ("minimum", "maximum"):
         part[name].require(part[name].absent == private, "null in a private file, and a list in any other")
-    extremes = None if private else tuple(part[name].vector(p, -_VALUE, _VALUE) for name in ("minimum", "maximum"))
+    extremes = None
+    if not private:
+        extremes = part["minimum"].vector(p, -_VALUE, _VALUE), part["maximum"].vector(p, -_VALUE, _VALUE)
     scatter = None
     if not part["scatter"].absent:
         scatter = unpacked(part["scatter"].vector(packed_size(p), -LARGEST, LARGEST), p)
@@ -99,7 +101,8 @@ def _training(
         # Where extremes are missing, those of a column are no nearer than its mean and scale.
         minimum, maximum = extremes or (mean - scale, mean + scale)
         moments = Moments(weight, rows, centre, residual, scatter, minimum, maximum)
-        return ScaledSpace.scaled(moments, scale, preparation.features), moments if extremes else None
+        space = ScaledSpace.scaled(moments, scale, preparation.features)
+        return replace(space, extremes=extremes), moments if extremes else None
     minimum, maximum = extremes or (mean - scale, mean + scale)
     space = ScaledSpace(
         preparation.features,
@@ -113,6 +116,7 @@ def _training(
         np.maximum(np.abs(minimum), np.abs(maximum)),
         np.zeros(p, dtype=np.bool_) if extremes is None else minimum >= 0.0,
         np.full(p, CONTINUOUS, dtype=np.intp),
+        extremes=extremes,
     )
     return space, None
 

@@ -33,7 +33,7 @@ def content_of(model: Model, *, naming: str, private: bool, moments: bool, packa
         The version that writes.
     """
     table, metric, alarms = model.table, model.metric, model.alarms
-    private = private or model.moments is None
+    private = private or model.space.extremes is None
     if not moments and model.allows_gaps and metric.kind == "complete":
         raise ValueError(
             "Rows with gaps are judged by the covariance of the features, so this model cannot be saved with "
@@ -107,9 +107,10 @@ def _plain(value: Any) -> Any:
 
 
 def _training(model: Model, private: bool, moments: bool) -> dict[str, Any]:
-    space, kept = model.space, None if private else model.moments
+    space, extremes = model.space, None if private else model.space.extremes
     triangle = upper_triangle(space.n_features)
-    covariance = space.known_covariance if moments and kept is None else None
+    covariance = space.known_covariance if moments and private else None
+    scatter = model.moments.scatter if moments and not private and model.moments is not None else None
     return {
         "rows": int(space.n_rows),
         "weight": float(space.weight),
@@ -117,12 +118,12 @@ def _training(model: Model, private: bool, moments: bool) -> dict[str, Any]:
         "residual": space.residual.tolist(),
         "scale": space.scale.tolist(),
         "variances": space.variances.tolist(),
-        "largest": _largest(space, kept is None),
+        "largest": _largest(space, private),
         "nonnegative": space.nonnegative.tolist(),
         "decimals": [int(count) for count in space.decimals],
-        "minimum": None if kept is None else kept.minimum.tolist(),
-        "maximum": None if kept is None else kept.maximum.tolist(),
-        "scatter": kept.scatter[triangle].tolist() if moments and kept is not None else None,
+        "minimum": None if extremes is None else extremes[0].tolist(),
+        "maximum": None if extremes is None else extremes[1].tolist(),
+        "scatter": None if scatter is None else scatter[triangle].tolist(),
         # A private file has no moments to fit further; this is what T2 and rows with gaps need of it.
         "covariance": None if covariance is None else covariance[triangle].tolist(),
     }

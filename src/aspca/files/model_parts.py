@@ -24,6 +24,8 @@ LARGEST_MATRIX = 2**25
 LARGEST = float(np.finfo(np.float64).max)
 # An alarm by rules alone was given up with the first format; its models go on.
 _EARLIER_ALARM = "rule"
+# So were tolerances from here on, at which "solved" means nothing.
+_EARLIER_TOL = 0.01
 
 
 def features_of(at: Field) -> tuple[tuple[str, ...], str]:
@@ -44,13 +46,19 @@ def settings_of(at: Field, d: int) -> Settings:
     for setting in SETTINGS:
         field = part[setting.name]
         value = words_of_infinity(field.value) if setting.most == math.inf else field.value
-        known = setting.allows(value) or (setting.name == "alarm" and value == _EARLIER_ALARM)
+        known = setting.allows(value) or _once_allowed(setting.name, value)
         huge = isinstance(value, int) and abs(value) > LARGEST_INTEGER
         field.require(known and not huge, setting.allowed)
         found[setting.name] = value
     part["n_components"].require(found["n_components"] in ("auto", d), f'"auto" or {d}')
     part["max_features"].require(found["max_features"] is None or found["variant"] != "G", 'null where variant is "G"')
     return Settings(**found)
+
+
+def _once_allowed(name: str, value: Any) -> bool:
+    if name == "tol":
+        return isinstance(value, float) and _EARLIER_TOL < value < 1.0
+    return bool(name == "alarm" and value == _EARLIER_ALARM)
 
 
 def subspace_of(at: dict[str, Field], settings: Settings, p: int, d: int) -> SparseSubspace:

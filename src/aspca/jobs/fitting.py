@@ -16,7 +16,7 @@ from aspca.judging.alarms import alarms_from_rows
 from aspca.judging.crossfit import Batches, crossfitted
 from aspca.judging.fit import fit_model
 from aspca.judging.gaps import completed, without_gross
-from aspca.judging.judgement import Judgement
+from aspca.judging.judgement import Judgement, squared
 from aspca.judging.model import Model
 from aspca.linalg.arrays import Floats
 from aspca.moments import IncompleteMoments, Moments
@@ -178,7 +178,7 @@ def _calibrated(model: Model, table: TableSource, watcher: Watcher) -> Model:
     Eight bytes are kept per row, and as many per rule where the rules' own limits rest on rows.
     """
     if needs_rows(model.settings.rule_limit):
-        squares = [np.nan_to_num(judgement.deviations**2) for judgement in _judgements(model, table, watcher)]
+        squares = [np.nan_to_num(squared(judgement.deviations)) for judgement in _judgements(model, table, watcher)]
         alarms = alarms_from_rows(model.alarms, model.floors, None, np.concatenate(squares), None)
         model = replace(model, alarms=alarms)
     if needs_rows(model.settings.total[0]):

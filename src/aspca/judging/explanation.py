@@ -20,7 +20,7 @@ from aspca.judging.changes import Course, Crossings
 from aspca.judging.frames import frame
 from aspca.judging.groups import Groups, groups_of
 from aspca.judging.incidents import Incident, course_of, incidents_of
-from aspca.judging.judgement import Judgement
+from aspca.judging.judgement import Judgement, multiples_of, squared
 from aspca.judging.levels import told_apart
 from aspca.judging.metric import READABLE
 from aspca.judging.original import Original
@@ -139,8 +139,7 @@ class Explanation:
     @cached_property
     def multiples(self) -> Floats:
         """Each rule's squared deviation in multiples of its limit (n, m)."""
-        limits = np.maximum(self.model.alarms.the_rules(), 1e-300)
-        return np.asarray(self.judgement.deviations**2 / limits, dtype=np.float64)
+        return multiples_of(squared(self.judgement.deviations), self.model.alarms.the_rules())
 
     @cached_property
     def deviations(self) -> Floats:

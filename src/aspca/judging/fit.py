@@ -19,6 +19,7 @@ from aspca.settings import Settings
 from aspca.subspace.defaults import default_alpha, n_relations
 from aspca.subspace.feature_cap import capped_subspace
 from aspca.subspace.result import SparseSubspace
+from aspca.subspace.scaling import refuse_vanishing
 from aspca.subspace.space import ScaledSpace
 
 
@@ -41,6 +42,7 @@ def fit_model(
         raise ValueError("The weight of every row is zero, so there is nothing to fit; give some rows a weight.")
     if moments.n_rows < 2:
         raise ValueError(f"ASPCA needs at least 2 rows of positive weight, got n_samples = {moments.n_rows}; add rows.")
+    refuse_vanishing(moments, [feature.name for feature in preparation.features])
     space = ScaledSpace.of(moments, settings.scaling, preparation.features, succession)
     d = _n_components(space, settings)
     table = None

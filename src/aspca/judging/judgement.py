@@ -72,7 +72,7 @@ def judged(deviations: Floats, weighted: Floats, outside: Outside, alarms: Alarm
     `split`: whether what chance alone makes of many rules is counted with those that stand out; the paper's scores, and
     models of the first file format, are split by plain squares.
     """
-    contributions = np.square(np.clip(weighted, -_LARGEST, _LARGEST))
+    contributions = squared(weighted)
     usual, beyond = (np.minimum(part, _LARGEST**2) for part in outside)
     apart = usual + beyond
     total = contributions.sum(axis=1)
@@ -80,7 +80,7 @@ def judged(deviations: Floats, weighted: Floats, outside: Outside, alarms: Alarm
     broken = None
     if alarms.rules is not None:
         # A deviation that is not known breaks nothing.
-        squares = np.square(np.clip(np.nan_to_num(deviations, nan=0.0), -_LARGEST, _LARGEST))
+        squares = squared(np.nan_to_num(deviations, nan=0.0))
         limits = alarms.the_rules()
         broken = squares > limits
         rows = np.flatnonzero(broken.any(axis=1)) if split else np.empty(0, dtype=np.intp)
@@ -90,9 +90,20 @@ def judged(deviations: Floats, weighted: Floats, outside: Outside, alarms: Alarm
     if split:
         contributions = _beyond_chance(contributions, total)
     if broken is not None and alarms.lift is not None:
-        excess = np.where(broken, squares / np.maximum(limits, 1e-300), 0.0)
+        excess = np.where(broken, multiples_of(squares, limits), 0.0)
         scores = _lifted(contributions, scores, apart, excess, alarms.lift)
     return Judgement(scores, contributions, apart, deviations, weighted, broken, verdicts(scores, broken, alarms))
+
+
+def squared(deviations: Floats) -> Floats:
+    """Squares that are finite, and whose sums are."""
+    return np.asarray(np.square(np.clip(deviations, -_LARGEST, _LARGEST)))
+
+
+def multiples_of(squares: Floats, limits: Floats) -> Floats:
+    """Squared deviations (n, m) in multiples of their limits (m,), as large as such a square at most."""
+    with np.errstate(over="ignore"):
+        return np.asarray(np.minimum(squares / np.maximum(limits, 1e-300), _LARGEST**2))
 
 
 def _beyond_chance(squares: Floats, total: Floats) -> Floats:
@@ -128,8 +139,8 @@ def decisions(judgement: Judgement, alarms: Alarms) -> Floats:
         alarms.the_rules()
     if not alarms.apart:
         return np.asarray(alarms.the_total() - judgement.scores)
-    squares = np.nan_to_num(judgement.deviations**2, nan=0.0)
-    excess = (squares / np.maximum(alarms.the_rules(), 1e-300)).max(axis=1)
+    squares = squared(np.nan_to_num(judgement.deviations, nan=0.0))
+    excess = multiples_of(squares, alarms.the_rules()).max(axis=1)
     unit = 1.0 if alarms.total is None else alarms.total.value
     if alarms.settings.alarm == "any":
         excess = np.maximum(excess, judgement.scores / max(alarms.the_total(), 1e-300))

@@ -13,7 +13,7 @@ from aspca.judging.doubts import doubts_of
 from aspca.judging.explanation import Explanation
 from aspca.judging.gaps import GappedScore, Gaps
 from aspca.judging.hotelling import Hotelling, hotelling
-from aspca.judging.judgement import Judgement, decisions, judged
+from aspca.judging.judgement import Judgement, decisions, judged, squared
 from aspca.judging.metric import READABLE, Metric
 from aspca.judging.projector import Projector, Rows
 from aspca.linalg.arrays import Bools, Floats
@@ -167,7 +167,7 @@ class Model:
         """The same model, its limits that rest on rows taken from these (n, p); see `judging.crossfit` for others."""
         squares = None
         if needs_rows(self.settings.rule_limit):
-            squares = np.nan_to_num(self.judge(X).deviations ** 2)
+            squares = np.nan_to_num(squared(self.judge(X).deviations))
         # Rules first: where they lift scores, the threshold is that of lifted ones.
         found = replace(self, alarms=alarms_from_rows(self.alarms, self.floors, None, squares, weights))
         scores = found.score(X) if needs_rows(self.settings.total[0]) else None

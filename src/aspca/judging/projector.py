@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from aspca.linalg.arrays import Floats, Ints
+from aspca.linalg.arrays import FARTHEST, SMALL_SCALE, Floats, Ints
 
 Rows = npt.NDArray[np.generic]
 
@@ -56,6 +56,8 @@ class Projector:
         used, scaled, shift = self._prepared
         everything = used.size == X.shape[1]
         centre = self.centre[used]
+        small = bool((self.scale[used] < SMALL_SCALE).any())
+        farthest = np.minimum(self.scale[used], 1.0) * FARTHEST
         step = max(_TILE, _BLOCK_VALUES // max(used.size, 1) // _TILE * _TILE)
         block = np.zeros((step, used.size))
         projections = np.empty((step, scaled.shape[1]))
@@ -66,6 +68,8 @@ class Projector:
                 rows if everything else rows[:, used], centre, out=block[:n], casting="unsafe", dtype=np.float64
             )
             block[n:] = 0.0
+            if small:
+                np.clip(block, -farthest, farthest, out=block)
             np.matmul(block, scaled, out=projections)
             projections[:n] -= shift
             yield slice(start, start + n), projections[:n]

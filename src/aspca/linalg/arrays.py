@@ -11,6 +11,13 @@ Bools = npt.NDArray[np.bool_]
 
 # No value of a table is larger: twice this, squared, times 10^7 rows is still below the largest float64 (1.8e308).
 LARGEST_VALUE = np.float64(1e150)
+# And none that varies has a smaller standard deviation: its square is still so far above the smallest float64 (5e-324)
+# that sums of squares keep all of their digits.
+SMALLEST_DEVIATION = np.float64(1e-152)
+# A value further than this from its mean, in units of its column's scale, counts as being there: beyond, weights of 1e8
+# and sums over features leave the range of float64. Only columns of a scale below SMALL_SCALE have such values.
+FARTHEST = np.float64(1e250)
+SMALL_SCALE = 2.0 * LARGEST_VALUE / FARTHEST
 
 
 def frozen(array: Floats) -> Floats:

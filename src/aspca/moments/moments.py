@@ -51,8 +51,8 @@ class Moments:
     -----
     Guarantee: entry (i, j) of `scatter` errs by at most 1e-12 sqrt(S_ii S_jj), at offsets up to 1e10, however
     the rows are split into parts and in whatever order these are merged. A column of one value has exactly
-    zero scatter and exactly that mean. Values lie within +-1e150; differences below about 1e-150 square to
-    nothing, so rescale such columns.
+    zero scatter and exactly that mean. Values lie within +-1e150; a column whose standard deviation is
+    below 1e-152 cannot be fitted, since its squares lose their digits: rescale it.
     """
 
     weight: float

@@ -12,7 +12,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from enum import Enum
 
 import numpy as np
 
@@ -23,6 +22,7 @@ from aspca.solvers.active_set import Candidate, trimmed
 from aspca.solvers.admm import Iterate
 from aspca.solvers.incumbent import Incumbent
 from aspca.solvers.starts import largest_entries, pair_starts, prefix_starts, reweighted, unit_starts, warm_starts
+from aspca.verify.status import Status
 
 # Steps of the first-order method on a block that is small enough for the second-order one.
 _FEW = 10
@@ -32,16 +32,6 @@ _NEAR = 1e-2
 _RANK_ONE = 0.8
 # So few features that trying all pairs costs nothing.
 _TINY = 12
-
-
-class Status(Enum):
-    """How a component's solve ended; the value is the sentence a user reads."""
-
-    CERTIFIED = "the vector attains the optimum of the convex problem, within the tolerance or within rounding"
-    RELAXED = "the convex problem is solved, but its optimum is not rank one: the best vector may be better by the gap"
-    ITERATIONS = "the iteration limit ended the convex solver early: the bounds are valid but apart"
-    PRECISION = "float64 precision ended the convex solver early: the bounds are valid but apart"
-    BUDGET = "the time budget ended the convex solver early: the bounds are valid but apart"
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,9 @@ import numpy as np
 
 from aspca.linalg.arrays import Floats, Ints
 from aspca.problems.component import ComponentProblem
-from aspca.solvers.component import ComponentSolution, Effort, GivenUp, Status, Warmth, solve_component
+from aspca.solvers.component import ComponentSolution, Effort, GivenUp, Warmth, solve_component
 from aspca.solvers.eigenvectors import Eigenbasis, eigenbasis
+from aspca.verify.status import Status
 
 # What a neighbouring result offers to a block, given by its features.
 WarmthFor = Callable[[Ints], Warmth | None]

@@ -11,9 +11,10 @@ import numpy as np
 from aspca.linalg.arrays import Floats, Ints
 from aspca.linalg.orientation import sign_of
 from aspca.solvers.blocks import split
-from aspca.solvers.component import Effort, Status, Warmth
+from aspca.solvers.component import Effort, Warmth
 from aspca.solvers.merge import Block, Merge, Taken
 from aspca.solvers.threads import blas_threads_for
+from aspca.verify.status import Status
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ from aspca.subspace.matrix import ScaledMatrix, scaled_matrix
 from aspca.subspace.result import Certificate, SparseSubspace
 from aspca.subspace.witness import warmth_from, witness_of
 from aspca.verify.claims import seal
+from aspca.verify.form import LARGEST_TOL
 
 
 class TiedSubspaceWarning(UserWarning):
@@ -65,7 +66,7 @@ def sparse_subspace(
         Which directions a trailing G rotates together: all of them, as in the paper, or those of one level of
         tightness, so that no tight rule is mixed with a loose one. A level ends where the next larger variance v'Av is
         more than tenfold (`subspace.levels`). The span is the same, and so are its sum of squares and whitened score.
-    tol : float
+    tol : float in (0, 0.01]
         Relative gap at which a step counts as solved.
     max_iter : int
         Limit of the first-order iterations per step.
@@ -149,11 +150,11 @@ def _solve(
         rotation, loadings = np.eye(n_components), kept
     witness = witness_of(sequence, A, unit)
     result = SparseSubspace(
-        n_components=n_components,
+        n_components=int(n_components),
         alpha=alpha,
         variant=variant,
         rounding=rounding,
-        tol=effort.tol,
+        tol=float(effort.tol),
         sequence=sequence.vectors,
         rotation=frozen(rotation),
         loadings=frozen(loadings + 0.0),
@@ -185,8 +186,8 @@ def _check_options(
         raise ValueError(f"rounding must be one of {', '.join(ROUNDINGS)}, got {rounding!r}.")
     if rotation not in ROTATIONS:
         raise ValueError(f"rotation must be one of {', '.join(ROTATIONS)}, got {rotation!r}.")
-    if not 0 < tol < 1:
-        raise ValueError(f"tol must lie between 0 and 1, got {tol!r}.")
+    if not 0 < tol <= LARGEST_TOL:
+        raise ValueError(f"tol must be above 0 and at most {LARGEST_TOL}, got {tol!r}.")
     if max_iter < 1:
         raise ValueError(f"max_iter must be at least 1, got {max_iter!r}.")
     if budget is not None and not budget >= 0:

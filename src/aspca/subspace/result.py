@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from aspca.linalg.arrays import Floats
 from aspca.verify.check import check
@@ -107,6 +108,7 @@ class SparseSubspace:
         c = self.certificates
         return Claims(
             forward=self.variant in ("F", "FG"),
+            rotated=self.variant in ("FG", "BG", "G"),
             alpha=0.0 if self.variant == "G" else self.alpha,
             n_components=self.n_components,
             tol=self.tol,
@@ -115,22 +117,29 @@ class SparseSubspace:
             loadings=self.loadings,
             bounds=np.array([[x.lower, x.upper, x.primal, x.gap, x.sdp_gap] for x in c]),
             rank_one=tuple(x.rank_one for x in c),
+            statuses=tuple(x.status for x in c),
             witness=self.witness,
             remarks=(
                 self.variant,
                 self.rounding,
                 float(self.alpha).hex(),
-                *(f"{x.tie} {x.iterations} {x.status}" for x in c),
+                *(f"{x.tie} {x.iterations}" for x in c),
             ),
         )
 
-    def verify(self, A: Floats) -> Verification:
+    def verify(self, A: npt.ArrayLike) -> Verification:
         """Check every claim from A, the vectors and the witness alone, by code that shares nothing with the solver.
 
         Feasibility and orthonormality, Q'Q = I, that the rotation did not raise the l1 norm, and both bounds of
-        every step. The result is truthy if all hold; its `problems` are sentences otherwise. A result read from a model
-        file holds no proof, and so is not verified.
+        every step, whether it is rank one, and its status. The result is truthy if all hold; else its `problems` are
+        sentences: nothing raises, whatever was made of A or of the result. A result read from a model file holds no
+        proof, and so is not verified.
         """
         if self.witness is None:
             return Verification((_NO_PROOF,))
-        return check(A, self.claims)
+        try:
+            claims = self.claims
+        # A field may have been replaced by anything, and that may raise anything.
+        except Exception:
+            return Verification(("The result cannot be read: one of its fields is of another kind than was made.",))
+        return check(A, claims)

@@ -2,11 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from aspca.linalg.arrays import Floats
+from aspca.linalg.arrays import SMALLEST_DEVIATION, Floats
 from aspca.moments import Moments
 from aspca.moments.blocks import cached_slices
+from aspca.moments.validation import column_name
+
+
+def refuse_vanishing(moments: Moments, names: Sequence[str]) -> None:
+    """Raise for columns that vary by so little that the squares of what they vary by leave the range of float64.
+
+    Between this and the largest value allowed, a table scaled by any power of two gives the same model.
+    """
+    scatter = np.diag(moments.scatter)
+    least = np.minimum(scatter, scatter / moments.weight)
+    bad = np.flatnonzero((moments.minimum < moments.maximum) & (least < SMALLEST_DEVIATION**2))
+    if bad.size:
+        others = f" (and {bad.size - 1} more)" if bad.size > 1 else ""
+        raise ValueError(
+            f"{column_name(int(bad[0]), names)}{others} varies by less than {SMALLEST_DEVIATION:g}, whose square "
+            "float64 cannot hold; multiply the column (or the weights) by a constant, or leave it out."
+        )
 
 
 def column_scale(moments: Moments, scaling: str) -> Floats:

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from aspca.linalg.arrays import Bools, Floats, Ints, frozen
+from aspca.linalg.arrays import FARTHEST, SMALL_SCALE, Bools, Floats, Ints, frozen
 from aspca.moments import Moments
 from aspca.moments.succession import effective_rows
 from aspca.preparation.feature import Feature
@@ -55,6 +55,8 @@ class ScaledSpace:
         In which each column is given, see `Moments`.
     peaks : ndarray of shape (p,) or None
         The largest squared deviation of each column in units of its variance; None where a model file left it out.
+    extremes : pair of ndarray of shape (p,), or None
+        The least and the largest value of each column, in its own units; None where a private model file left them out.
     succession : ndarray of shape (p,) or None
         How closely each row's value follows the one before, see `moments.succession`; None where nobody looked.
     """
@@ -71,6 +73,7 @@ class ScaledSpace:
     nonnegative: Bools
     decimals: Ints
     peaks: Floats | None = None
+    extremes: tuple[Floats, Floats] | None = None
     succession: Floats | None = None
 
     @classmethod
@@ -100,6 +103,7 @@ class ScaledSpace:
             nonnegative=moments.minimum >= 0.0,
             decimals=moments.decimals,
             peaks=_peaks(moments, scale, np.diag(covariance)),
+            extremes=(moments.minimum, moments.maximum),
             succession=succession,
         )
 
@@ -209,6 +213,8 @@ class ScaledSpace:
         scaled: Floats = np.subtract(X, self.centre, dtype=np.float64, casting="unsafe")
         scaled -= self.residual
         scaled /= self.scale
+        if (self.scale < SMALL_SCALE).any():
+            np.clip(scaled, -FARTHEST, FARTHEST, out=scaled)
         return scaled
 
 

@@ -12,55 +12,63 @@ Nothing here is shared with the code that solved the problem: only numpy, and th
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
-from aspca.verify.claims import Claims, Floats, Ints, Multiplier, probe_vector, seal
+from aspca.verify.claims import Claims, Floats, probe_vector, seal
+from aspca.verify.form import form_problems
 from aspca.verify.report import Verification
+from aspca.verify.status import sentences
 
 _ORTHONORMAL = 1e-12
 _EPS = float(np.finfo(np.float64).eps)
 
 
-def check(A: Floats, claims: Claims) -> Verification:
-    """Every claim, recomputed; never raises for a claim that is merely false."""
-    A = np.asarray(A, dtype=np.float64)
-    problems = _shapes(A, claims)
+def check(A: npt.ArrayLike, claims: Claims) -> Verification:
+    """Every claim, recomputed. Never raises: what is false, or is not even a claim, is refused in sentences."""
+    matrix = _matrix(A)
+    if isinstance(matrix, str):
+        return Verification((matrix,))
+    problems = form_problems(claims)
     if problems:
         return Verification(tuple(problems))
-    # Powers of two scale exactly, and keep norms of huge or tiny matrices in range.
-    largest = max(float(np.abs(A).max(initial=0.0)), claims.alpha)
-    unit = 2.0 ** -float(np.clip(np.frexp(largest)[1], -1000, 1000)) if largest > 0 else 1.0
-    if float(np.abs(A - A.T).max(initial=0.0)) * unit > 1e-8:
-        return Verification(("The matrix is not symmetric.",))
-    A = 0.5 * A + 0.5 * A.T
-    problems += _same_matrix(A * unit, claims.witness.fingerprint * unit)
-    problems += _orthonormal(claims)
-    problems += _partition(A.shape[0], claims.witness.blocks)
-    if not problems:
-        problems += _bounds(A * unit, claims, unit)
+    p = claims.sequence.shape[0]
+    if matrix.shape != (p, p):
+        return Verification((f"The matrix has shape {matrix.shape}, the vectors need ({p}, {p}).",))
+    # What overflows is not finite, and so no comparison holds for it.
+    with np.errstate(all="ignore"):
+        problems = _problems(matrix, claims)
     if claims.witness.seal != seal(claims):
         problems.append("The seal does not match: the result or its witness was altered after it was made.")
     return Verification(tuple(problems))
 
 
-def _shapes(A: Floats, claims: Claims) -> list[str]:
-    p = claims.sequence.shape[0] if claims.sequence.ndim == 2 else -1
-    if A.shape != (p, p):
-        return [f"The matrix has shape {A.shape}, the vectors need ({p}, {p})."]
-    if not np.isfinite(A).all():
-        return ["The matrix holds values that are not finite."]
-    d, steps = claims.n_components, claims.sequence.shape[1]
-    wanted = {
-        "sequence": (claims.sequence.shape[1], p if claims.forward else d),
-        "rotation": (claims.rotation.shape, (d, d)),
-        "loadings": (claims.loadings.shape, (p, d)),
-        "bounds": (claims.bounds.shape, (steps, 5)),
-        "rank_one": (len(claims.rank_one), steps),
-        "factors": (len(claims.witness.factors), steps),
-        "fingerprint": (claims.witness.fingerprint.shape, (p,)),
-    }
-    if not np.isfinite(claims.bounds).all():
-        return ["A bound is not a finite number."]
-    return [f"`{name}` has size {is_}, not {should}." for name, (is_, should) in wanted.items() if is_ != should]
+def _matrix(A: npt.ArrayLike) -> Floats | str:
+    """A as finite float64, or a sentence."""
+    # Not by isinstance, which asks an object what it is.
+    if issubclass(type(A), np.ma.MaskedArray):
+        return "The matrix is a masked array, which hides entries; pass a plain array."
+    try:
+        raw = np.asarray(A)
+    # Anything may be handed over, and its conversion may raise anything.
+    except Exception:
+        return "The matrix cannot be made an array of numbers."
+    if raw.dtype.kind not in "biuf" or raw.ndim != 2:
+        return f"The matrix must hold real numbers in two dimensions, not {raw.dtype} in {raw.ndim}."
+    with np.errstate(all="ignore"):
+        matrix = raw.astype(np.float64)
+    return matrix if np.isfinite(matrix).all() else "The matrix holds values that are not finite."
+
+
+def _problems(A: Floats, claims: Claims) -> list[str]:
+    # Powers of two scale exactly, and keep norms of huge or tiny matrices in range.
+    largest = max(float(np.abs(A).max(initial=0.0)), claims.alpha)
+    unit = 2.0 ** -float(np.clip(np.frexp(largest)[1], -1000, 1000)) if largest > 0 else 1.0
+    A = A * unit
+    if not float(np.abs(A - A.T).max(initial=0.0)) <= 1e-8 * float(np.abs(A).max(initial=0.0)):
+        return ["The matrix is not symmetric."]
+    A = 0.5 * (A + A.T)
+    problems = _same_matrix(A, claims.witness.fingerprint * unit) + _orthonormal(claims)
+    return problems or _bounds(A, claims, unit)
 
 
 def _same_matrix(A: Floats, fingerprint: Floats) -> list[str]:
@@ -82,6 +90,8 @@ def _orthonormal(claims: Claims) -> list[str]:
         off = float(np.abs(matrix.T @ matrix - np.eye(matrix.shape[1])).max(initial=0.0))
         if not off <= _ORTHONORMAL:
             problems.append(f"The columns of `{name}` are orthonormal only to {off:.1e}.")
+    if not claims.rotated and not np.array_equal(claims.rotation, np.eye(claims.n_components)):
+        problems.append("The rotation is not the identity, though nothing is said to be rotated.")
     off = float(np.abs(kept @ claims.rotation - claims.loadings).max(initial=0.0))
     if not off <= _ORTHONORMAL:
         problems.append(f"`loadings` differ from the rotated sequence by {off:.1e}.")
@@ -89,13 +99,6 @@ def _orthonormal(claims: Claims) -> list[str]:
     if not after <= before * (1 + 1e-12):
         problems.append(f"The rotation raised the l1 norm from {before:.12g} to {after:.12g}.")
     return problems
-
-
-def _partition(p: int, blocks: tuple[Ints, ...]) -> list[str]:
-    members = np.concatenate([np.asarray(block).ravel() for block in blocks]) if blocks else np.zeros(0)
-    if members.size != p or not np.array_equal(np.sort(members), np.arange(p)):
-        return ["The witness's blocks do not divide the features."]
-    return []
 
 
 def _bounds(A: Floats, claims: Claims, unit: float) -> list[str]:
@@ -121,9 +124,9 @@ def _bounds(A: Floats, claims: Claims, unit: float) -> list[str]:
     for step in range(claims.sequence.shape[1]):
         while waiting and waiting[0].since <= step:
             multiplier = waiting.pop(0)
-            problem = _open(multiplier, blocks, alpha, unit, current)
-            if problem:
-                return [*problems, problem]
+            if not (np.abs(multiplier.packed * unit) <= alpha).all():
+                return [*problems, f"The multiplier of block {multiplier.block} from step {step} leaves the box."]
+            current[multiplier.block] = _unpacked(multiplier.packed * unit, alpha, blocks[multiplier.block].size)
             values.pop(multiplier.block, None)
         v = claims.sequence[:, step]
         touched = np.unique(home[v != 0])
@@ -163,34 +166,21 @@ def _bounds(A: Floats, claims: Claims, unit: float) -> list[str]:
             )
         problems += _primal(step, C, alpha, claims, primal, upper, rounding)
         # Rounding cannot be asked to do better; without a penalty, eigenvalues that agree to 1e-10 count as one.
-        allowed = claims.tol * max(abs(upper), alpha, floor) + 2.0 * rounding
-        allowed += 1e-10 * float(np.linalg.norm(C)) if alpha == 0.0 else 0.0
-        if claims.rank_one[step] and not upper - lower <= allowed:
-            problems.append(f"Step {step}: called rank one with a gap of {gap:.1e}, above {claims.tol:.1e}.")
+        blurred = 2.0 * rounding + (1e-10 * float(np.linalg.norm(C)) if alpha == 0.0 else 0.0)
+        problems += _kind(step, claims, (lower, upper, primal), (alpha, floor), blurred)
         index = int(touched[0])
         found[index].append(v[blocks[index]])
         values.pop(index, None)
     return problems
 
 
-def _open(
-    multiplier: Multiplier, blocks: tuple[Ints, ...], alpha: float, unit: float, current: dict[int, Floats]
-) -> str:
-    """Unpack a multiplier into `current`; a sentence if it is not feasible."""
-    if not 0 <= multiplier.block < len(blocks):
-        return f"A multiplier names block {multiplier.block}, which does not exist."
-    m = blocks[multiplier.block].size
-    packed = multiplier.packed * unit
-    if packed.shape != (m * (m - 1) // 2,):
-        return f"A multiplier of block {multiplier.block} has {packed.size} entries, not {m * (m - 1) // 2}."
-    if not (np.abs(packed) <= alpha).all():
-        return f"The multiplier of block {multiplier.block} from step {multiplier.since} leaves the box."
+def _unpacked(packed: Floats, alpha: float, m: int) -> Floats:
+    """The multiplier U (m, m)."""
     U = np.zeros((m, m))
     U[np.triu_indices(m, 1)] = packed
     U = U + U.T
     np.fill_diagonal(U, alpha)
-    current[multiplier.block] = U
-    return ""
+    return U
 
 
 def _smallest(C: Floats, U: Floats, found: list[Floats]) -> tuple[float, float]:
@@ -212,6 +202,27 @@ def _relative(difference: float, value: float, alpha: float, floor: float) -> fl
     return max(difference, 0.0) / size if size > 0 else 0.0
 
 
+def _kind(
+    step: int, claims: Claims, values: tuple[float, float, float], sizes: tuple[float, float], blurred: float
+) -> list[str]:
+    """Whether the step is of the kind that it is called: both follow from the bounds, within what rounding blurs."""
+    lower, upper, primal = values
+
+    def closed(value: float) -> set[bool]:
+        allowed = claims.tol * max(abs(value), *sizes)
+        return {value - lower <= allowed} | {value - lower <= allowed + blurred}
+
+    problems = []
+    attained = bool(claims.rank_one[step])
+    if attained not in closed(upper):
+        word = "called" if attained else "not called"
+        problems.append(f"Step {step}: {word} rank one with a distance of {upper - lower:.1e} at tol {claims.tol:.1e}.")
+    may = {said for solved in closed(primal) for said in sentences(attained=attained, solved=solved)}
+    if claims.statuses[step] not in may:
+        problems.append(f"Step {step}: its status is not what its bounds say, which is: {' | '.join(sorted(may))}.")
+    return problems
+
+
 def _primal(
     step: int, C: Floats, alpha: float, claims: Claims, primal: float, upper: float, rounding: float
 ) -> list[str]:
@@ -219,10 +230,12 @@ def _primal(
     factor = claims.witness.factors[step]
     if factor is None:
         return [] if primal == upper else [f"Step {step}: `primal` {primal:.12g} has no factor to prove it."]
-    earlier = claims.sequence[:, :step]
-    if factor.shape[0] != C.shape[0] or abs(float(np.vdot(factor, factor)) - 1.0) > 1e-12:
+    if not primal <= upper:
+        return [f"Step {step}: `primal` {primal:.12g} is worse than the vector's own {upper:.12g}."]
+    if not abs(float(np.vdot(factor, factor)) - 1.0) <= 1e-12:
         return [f"Step {step}: the factor of X does not have trace one."]
-    if float(np.abs(earlier.T @ factor).max(initial=0.0)) > 1e-11:
+    earlier = claims.sequence[:, :step]
+    if not float(np.abs(earlier.T @ factor).max(initial=0.0)) <= 1e-11:
         return [f"Step {step}: X is not orthogonal to the earlier components."]
     X = factor @ factor.T
     value = float(np.vdot(C, X)) + alpha * float(np.abs(X).sum())

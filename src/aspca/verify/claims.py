@@ -56,10 +56,12 @@ class Claims:
     """A sequence, its rotation and its bounds.
 
     `bounds` (steps, 5): lower, upper, primal, gap, sdp_gap of each step, about the minimised objective
-    v'Cv + alpha ||v||_1^2, with C = A (backward) or -A (forward).
+    v'Cv + alpha ||v||_1^2, with C = A (backward) or -A (forward). The rotation is the identity unless `rotated`.
+    `statuses` are the sentences on how each step ended.
     """
 
     forward: bool
+    rotated: bool
     alpha: float
     n_components: int
     tol: float
@@ -68,9 +70,10 @@ class Claims:
     loadings: Floats
     bounds: Floats
     rank_one: tuple[bool, ...]
+    statuses: tuple[str, ...]
     witness: Witness
     remarks: tuple[str, ...] = ()
-    """What is said besides and cannot be checked (variant, how a solve ended): under the seal like the rest."""
+    """What is said besides and cannot be checked (ties, iterations): under the seal like the rest."""
 
 
 def probe_vector(p: int) -> Floats:
@@ -83,10 +86,12 @@ def seal(claims: Claims) -> str:
     digest = hashlib.sha256()
     head = (
         claims.forward,
+        claims.rotated,
         float(claims.alpha).hex(),
         claims.n_components,
         float(claims.tol).hex(),
-        claims.rank_one,
+        tuple(map(bool, claims.rank_one)),
+        claims.statuses,
         claims.remarks,
     )
     digest.update(repr(head).encode())

@@ -37,7 +37,7 @@ def refusal(path: Path) -> str:
         (("version",), 1, "in the file is not known, but only format, version, package"),
         (("version",), "1", "field version is '1', but must be a whole number"),
         (("preprocessing",), {"steps": []}, "the key 'steps' in the field preprocessing is not known"),
-        (("settings", "tol"), 1.0, "settings.tol is 1.0, but must be a number between 0 and 1"),
+        (("settings", "tol"), 1.0, "settings.tol is 1.0, but must be a number above 0 and at most 0.01"),
         (("settings", "variant"), "H", "settings.variant is 'H', but must be one of F, B, FG, BG, G"),
         (("settings", "rotation"), "none", "settings.rotation is 'none', but must be one of levels, all"),
         (("settings", "n_components"), 3, 'settings.n_components is 3, but must be "auto" or 4'),

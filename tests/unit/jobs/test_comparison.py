@@ -85,3 +85,37 @@ def test_nothing_in_common() -> None:
     other = {name.upper(): values for name, values in columns(0).items()}
     with pytest.raises(JobError, match="no feature in common"):
         compared(model_of(columns(0)), model_of(other))
+
+
+@pytest.mark.parametrize("factor", [1 / 1.6, 1 / 1.4, 1.4, 1.6])
+def test_a_rule_is_wider_or_tighter_from_half_as_much_again_on(factor: float) -> None:
+    before, after = columns(0), columns(0)
+    after["d"] = after["c"] + factor * (after["d"] - after["c"])
+    found = compared(model_of(before), model_of(after))
+    pairs = {pair.before.features: pair.changes for pair in (*found.stayed, *found.moved)}
+    assert pairs["a", "b"] == ()
+    far = not 1 / 1.5 <= factor <= 1.5
+    word = "wider" if factor > 1 else "tighter"
+    assert pairs["c", "d"] == ((f"it is 1.6 times {word}",) if far else ())
+
+
+@pytest.mark.parametrize(
+    ("shift", "factor", "moved"),
+    [
+        (0.9, 1.0, False),
+        (1.1, 1.0, True),
+        (1.3, 1.4, False),
+        (1.5, 1.4, True),
+        (0.9, 1 / 1.4, False),
+        (1.1, 1 / 1.4, True),
+    ],
+)
+def test_a_level_moved_if_it_did_by_more_than_either_spread(shift: float, factor: float, moved: bool) -> None:
+    """The wider of the two: what is within the one or the other is no change of level."""
+    before, after = columns(0), columns(0)
+    noise = after["d"] - after["c"]
+    noise, before["d"] = noise - noise.mean(), before["d"] - noise.mean()
+    after["d"] = after["c"] + factor * noise + shift * noise.std()
+    found = compared(model_of(before), model_of(after))
+    pair = next(pair for pair in (*found.stayed, *found.moved) if pair.before.features == ("c", "d"))
+    assert pair.changes == ((f"its level moved by {shift:.2g} spreads",) if moved else ())

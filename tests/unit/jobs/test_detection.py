@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import aspca
 from aspca import ASPCA, load
 from aspca.engines.source import Batch
 from aspca.jobs.detection import detected
@@ -146,3 +147,15 @@ def test_all_outputs_name_the_same_anomalies(table: MemoryTable, tmp_path: Path)
         assert found.evaluation.hits + found.evaluation.false_alarms == found.n_anomalies == len(flagged)
         assert f"{len(flagged)} anomalies (score above" in found.text
         assert all(finding.text in found.text for finding in found.findings)
+
+
+def test_rows_of_one_incident_may_miss_a_beat() -> None:
+    """Two steps apart is one incident, three are two: the usual step is found, not given."""
+    rng = np.random.default_rng(0)
+    a = rng.normal(size=300)
+    b = a + 0.01 * rng.normal(size=300)
+    rows = [50, 52, 54, 100, 103, 200]
+    b[rows] += np.array([3.0, -4.0, 5.0, -3.0, 6.0, 4.0])
+    found = aspca.detect(pd.DataFrame({"t": 10.0 * np.arange(300), "a": a, "b": b}), time="t", level=0.9999)
+    spans = [(one.first, one.last) for one in found.incidents]
+    assert spans == [(500.0, 540.0), (1000.0, 1000.0), (1030.0, 1030.0), (2000.0, 2000.0)]

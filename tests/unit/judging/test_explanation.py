@@ -200,3 +200,25 @@ def test_a_broken_rule_is_an_anomaly_by_default(score: str) -> None:
         assert ("It breaks the rule " in text or "It leaves the range " in text) == why.broken[row].any()
         for number, rule in enumerate(why.rules):
             assert (str(rule) in text) <= bool(why.broken[row, number] or not why.broken[row].any())
+
+
+@pytest.mark.parametrize("score", ["complete", "spe"])
+def test_lines_come_row_by_row_the_worst_rule_first(score: str) -> None:
+    """Which rules are listed, and in which order, told by hand; rules of equal part as they are numbered."""
+    X = DATA.data[[0, 505, 510, 3]].copy()
+    # Far off several rules at once, and on all of them.
+    X[0] += [9.0, 0.0, 0.0, 0.0, 0.0, 5.0, 1.0][: X.shape[1]]
+    X = np.vstack([X, fitted(score).model_.space.mean[None]])
+    why = fitted(score).explain(pd.DataFrame(X, columns=DATA.feature_names))
+    lines = why.lines()
+    expected = []
+    for row in range(len(X)):
+        broken = np.flatnonzero(why.broken[row]).tolist() or [int(why.rule_contributions[row].argmax())]
+        worst_first = sorted(broken, key=lambda rule: (-why.rule_contributions[row, rule], rule))
+        expected += [(row, rule) for rule in worst_first]
+    found = list(dict.fromkeys(zip(lines["row"], lines["rule"].tolist(), strict=True)))
+    assert found == expected
+    per_row = [[rule for at, rule in found if at == row] for row in range(len(X))]
+    # The order is not that of the numbers somewhere, or nothing would have been seen.
+    assert any(rules != sorted(rules) for rules in per_row)
+    assert any(len(rules) > 2 for rules in per_row)

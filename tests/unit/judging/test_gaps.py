@@ -14,9 +14,13 @@ from hypothesis import strategies as st
 import aspca
 import twins
 from aspca import ASPCA, Preprocessor
+from aspca.judging.gaps import GappedScore
 from aspca.judging.law import ScoreLaw
 from aspca.judging.limits import score_limit
-from zoo import with_gaps
+from aspca.judging.metric import metric_of
+from aspca.preparation.feature import Feature
+from aspca.rules.table import component_table
+from zoo import space_of, with_gaps
 
 NAMES = list("abcdefg")
 SCORES = ["complete", "whitened", "standardized", "spe"]
@@ -270,3 +274,29 @@ def test_choosing_with_gaps() -> None:
     model.fit(X)
     assert found.chosen.l1 == pytest.approx(np.abs(model.components_).sum(), rel=1e-9)
     assert found.chosen.stability is not None
+
+
+def gapped(loadings: np.ndarray, covariance: np.ndarray) -> GappedScore:
+    """The score of rules (p, m) whose features have this covariance."""
+    p = len(covariance)
+    space = space_of(np.zeros(p), np.ones(p), covariance, tuple(Feature(name) for name in NAMES[:p]))
+    table = component_table(space, loadings)
+    settings = usual().model_.settings
+    return GappedScore(settings, space, table, metric_of("whitened", space, table, 0.975))
+
+
+@pytest.mark.parametrize(("share", "matters"), [(0.09, False), (0.0999, False), (0.1001, True), (0.2, True)])
+def test_a_value_matters_to_a_rule_from_a_tenth_of_its_spread_on(share: float, matters: bool) -> None:
+    """b moves the rule b' a' by so much of its spread, which is one here but for b itself."""
+    size = share / np.sqrt(1.0 - share**2)
+    loading = np.array([[1.0], [size]]) / np.hypot(1.0, size)
+    found = gapped(loading, np.eye(2))
+    assert found.matters.tolist() == [[True], [matters]]
+    assert found.used(np.array([[False, True], [True, False]])).tolist() == [[not matters], [False]]
+
+
+def test_a_value_that_never_varied_is_missed_where_a_rule_names_it() -> None:
+    """At its mean it would not move the rule: but nobody knows what it would be now."""
+    loadings = np.array([[0.0, 1.0, 0.6], [1.0, 0.0, 0.8], [0.0, 0.0, 0.0]])
+    found = gapped(loadings, np.diag([0.0, 1.0, 0.0]))
+    assert found.matters.tolist() == [[False, True, True], [True, False, True], [False, False, False]]

@@ -1,0 +1,247 @@
+"""How many small faults, planted one at a time, do the tests of a room notice?
+
+    python benchmarks/mutation.py verify [judging moments files] [--sample 60] [--seed 0] [--only check.py:120]
+
+Each mutant changes one place of one file: a comparison (`<` for `<=`), an operator (`+` for `-`), `and` for `or`, a
+`not` or a minus left out, a number plus one, True for False, `min` for `max`, `any` for `all`. It is killed if a test
+of the room fails or does not end; what survives is printed. Texts, annotations and what is raised are left alone.
+
+A mutant lives in the memory of a forked process only: no file is ever changed. Tests that start an interpreter of their
+own do not see it. Needs fork, so not Windows.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import copy
+import importlib
+import importlib.abc
+import importlib.util
+import os
+import random
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from library.report import Report, Row, add_json
+
+HERE = Path(__file__).resolve().parent.parent
+SOURCE = HERE / "src"
+# The tests of a room that are quick and closest to it, the quickest first: a mutant ends at the first that fails.
+TESTS = {
+    "verify": ["tests/certificates/test_refusals.py", "tests/certificates/test_forgery.py"],
+    "judging": ["tests/unit/judging"],
+    "moments": ["tests/unit/moments"],
+    "files": ["tests/unit/files"],
+}
+# A test that hangs has noticed.
+SECONDS = 300
+
+SWAPS: dict[type[ast.AST], type[ast.AST]] = {
+    ast.Lt: ast.LtE,
+    ast.LtE: ast.Lt,
+    ast.Gt: ast.GtE,
+    ast.GtE: ast.Gt,
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
+    ast.Is: ast.IsNot,
+    ast.IsNot: ast.Is,
+    ast.In: ast.NotIn,
+    ast.NotIn: ast.In,
+    ast.Add: ast.Sub,
+    ast.Sub: ast.Add,
+    ast.Mult: ast.Div,
+    ast.Div: ast.Mult,
+    ast.FloorDiv: ast.Mult,
+    ast.Mod: ast.Mult,
+    ast.Pow: ast.Mult,
+    ast.MatMult: ast.Mult,
+    ast.And: ast.Or,
+    ast.Or: ast.And,
+    ast.BitAnd: ast.BitOr,
+    ast.BitOr: ast.BitAnd,
+}
+NAMES = {"min": "max", "max": "min", "minimum": "maximum", "maximum": "minimum", "any": "all", "all": "any"}
+
+
+class Mutant:
+    """One changed place: the module's file, the line, what it was, and the tree with the change."""
+
+    def __init__(self, path: Path, line: int, told: str, tree: ast.Module) -> None:
+        self.path, self.line, self.told, self.tree = path, line, told, tree
+
+    @property
+    def module(self) -> str:
+        return ".".join(self.path.relative_to(SOURCE).with_suffix("").parts)
+
+    def __str__(self) -> str:
+        return f"{self.path.relative_to(SOURCE / 'aspca')}:{self.line}  {self.told}"
+
+
+def mutants(path: Path) -> Iterator[Mutant]:
+    """All of a file, in the order of its text."""
+    tree = ast.parse(path.read_text())
+    nodes = list(_judged(tree))
+    for number, node in enumerate(nodes):
+        for change in range(_changes(node)):
+            twin = copy.deepcopy(tree)
+            changed = list(_judged(twin))[number]
+            before = ast.unparse(changed)
+            _change(changed, change)
+            yield Mutant(path, node.lineno, f"{before}  ->  {ast.unparse(changed)}", ast.fix_missing_locations(twin))
+
+
+def _judged(node: ast.AST) -> Iterator[ast.expr | ast.AugAssign]:
+    """Expressions that compute something: no annotation, no docstring, no text of an error."""
+    for name, value in ast.iter_fields(node):
+        if name in ("annotation", "returns", "decorator_list", "bases") or isinstance(node, ast.JoinedStr):
+            continue
+        for child in value if isinstance(value, list) else [value]:
+            if not isinstance(child, ast.AST) or isinstance(child, ast.Raise):
+                continue
+            if isinstance(child, ast.expr | ast.AugAssign) and _changes(child):
+                yield child
+            yield from _judged(child)
+
+
+def _changes(node: ast.AST) -> int:
+    """In how many ways a node can be changed."""
+    if isinstance(node, ast.Compare):
+        return len(node.ops)
+    if isinstance(node, ast.BinOp | ast.AugAssign | ast.BoolOp):
+        # Types are joined by | as well.
+        return int(type(node.op) in SWAPS)
+    if isinstance(node, ast.UnaryOp):
+        return int(isinstance(node.op, ast.Not | ast.USub | ast.Invert))
+    if isinstance(node, ast.Constant):
+        return int(isinstance(node.value, bool | int | float))
+    if isinstance(node, ast.Call):
+        return int(_called(node.func) in NAMES)
+    return 0
+
+
+def _change(node: ast.AST, change: int) -> None:
+    if isinstance(node, ast.Compare):
+        node.ops[change] = SWAPS[type(node.ops[change])]()  # type: ignore[assignment]
+    elif isinstance(node, ast.BinOp | ast.AugAssign | ast.BoolOp):
+        node.op = SWAPS[type(node.op)]()  # type: ignore[assignment]
+    elif isinstance(node, ast.UnaryOp):
+        # Left out: plus changes nothing, and twice not is a truth value.
+        inner = node.operand
+        if isinstance(node.op, ast.Not):
+            node.operand = ast.UnaryOp(ast.Not(), inner)
+        else:
+            node.op = ast.UAdd()
+    elif isinstance(node, ast.Constant):
+        node.value = not node.value if isinstance(node.value, bool) else node.value + 1
+    elif isinstance(node, ast.Call):
+        if isinstance(node.func, ast.Name):
+            node.func.id = NAMES[node.func.id]
+        elif isinstance(node.func, ast.Attribute):
+            node.func.attr = NAMES[node.func.attr]
+
+
+def _called(function: ast.expr) -> str:
+    return (
+        function.id if isinstance(function, ast.Name) else function.attr if isinstance(function, ast.Attribute) else ""
+    )
+
+
+class Planted(importlib.abc.MetaPathFinder, importlib.abc.SourceLoader):
+    """Imports one module with a fault in it, and leaves the others to those who import them else."""
+
+    def __init__(self, mutant: Mutant) -> None:
+        self.mutant = mutant
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> object:
+        if name != self.mutant.module:
+            return None
+        return importlib.util.spec_from_loader(name, self, origin=str(self.mutant.path))
+
+    def get_filename(self, name: str) -> str:
+        return str(self.mutant.path)
+
+    def get_data(self, path: str) -> bytes:
+        return ast.unparse(self.mutant.tree).encode()
+
+    def path_stats(self, path: str) -> dict[str, float]:
+        raise OSError("never from a cache")
+
+
+def killed(mutant: Mutant | None, tests: list[str], timeout: float = SECONDS) -> bool:
+    """Whether a test fails, or does not end, with the mutant in place; None: with nothing changed."""
+    child = os.fork()
+    if child == 0:
+        os.setsid()
+        os.chdir(HERE)
+        nowhere = os.open(os.devnull, os.O_RDWR)
+        for stream in (0, 1, 2):
+            os.dup2(nowhere, stream)
+        code = 1
+        try:
+            import pytest
+
+            if mutant is not None:
+                sys.meta_path.insert(0, Planted(mutant))
+            code = int(pytest.main(["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", *tests]))
+        finally:
+            os._exit(code)
+    end = time.monotonic() + timeout
+    while time.monotonic() < end:
+        done, status = os.waitpid(child, os.WNOHANG)
+        if done:
+            return os.waitstatus_to_exitcode(status) != 0
+        time.sleep(0.02)
+    os.killpg(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    return True
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("rooms", nargs="+", choices=list(TESTS))
+    parser.add_argument("--sample", type=int, default=None, help="so many mutants of each room, drawn by the seed")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--only", default="", help="only mutants whose place contains this text")
+    add_json(parser)
+    options = parser.parse_args()
+    # Loaded once, here: each forked process starts with them. Not hypothesis, which pytest wants to load itself.
+    for name in ("numpy", "pandas", "scipy.linalg", "scipy.stats", "scipy.optimize", "sklearn.base"):
+        importlib.import_module(name)
+    if any(name == "aspca" or name.startswith("aspca.") for name in sys.modules):
+        sys.exit("aspca is loaded already, so that no fault could be planted.")
+    lines: list[Row] = []
+    with Report(options.json) as report:
+        for room in options.rooms:
+            found = [m for path in sorted((SOURCE / "aspca" / room).rglob("*.py")) for m in mutants(path)]
+            found = [m for m in found if options.only in str(m)]
+            many = len(found)
+            if options.sample is not None and options.sample < many:
+                found = sorted(random.Random(options.seed).sample(found, options.sample), key=str)  # noqa: S311
+            if killed(None, TESTS[room]):
+                sys.exit(f"The tests of {room} fail as they are.")
+            survivors = []
+            for number, mutant in enumerate(found, 1):
+                if not killed(mutant, TESTS[room]):
+                    survivors.append(mutant)
+                    print(f"{room} {number} of {len(found)} survived: {mutant}", file=sys.stderr, flush=True)
+                elif number % 20 == 0:
+                    print(f"{room} {number} of {len(found)} tried", file=sys.stderr, flush=True)
+            dead = len(found) - len(survivors)
+            lines.append(
+                {
+                    "room": room,
+                    "mutants": many,
+                    "tried": len(found),
+                    "killed": dead,
+                    "share": f"{100.0 * dead / max(len(found), 1):.1f} %",
+                }
+            )
+        report.table("Mutants", lines)
+
+
+if __name__ == "__main__":
+    main()
