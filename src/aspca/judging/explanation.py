@@ -5,18 +5,19 @@ An explanation reads a `Judgement`, and computes no verdict of its own.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from aspca.harmless import for_html
+from aspca.harmless import for_html, for_terminal
 from aspca.judging.blame import blamed
 from aspca.judging.change_text import Change, changes_of
 from aspca.judging.changes import Course, Crossings
+from aspca.judging.explained_row import ExplainedRow, position_in, position_of, positions_in
 from aspca.judging.frames import frame
 from aspca.judging.groups import Groups, groups_of
 from aspca.judging.incidents import Incident, course_of, incidents_of
@@ -33,6 +34,9 @@ from aspca.rules.sentence import shown_terms
 if TYPE_CHECKING:
     from aspca.judging.model import Model
 
+# So many rows and rules are named where an explanation is printed, each with at most so many signs.
+_SHOWN, _SHOWN_IN_HTML = 5, 10
+_LONGEST = 60
 _NO_THRESHOLD = "This model has no threshold yet, so no row is an anomaly: call calibrate(X) first."
 
 
@@ -48,7 +52,9 @@ class Explanation:
     judgement : Judgement
         The verdict on them.
     index : sequence of n
-        What each row is called.
+        What each row is called; a range from 0 where rows have no labels.
+    filled : ndarray of shape (n, p) or None
+        Which values were missing in the table, and filled in before the model saw them.
     scores : ndarray of shape (n,)
     rule_contributions : ndarray of shape (n, m)
         Non-negative; with `outside` they sum to the score.
@@ -72,13 +78,41 @@ class Explanation:
     judgement: Judgement
     index: Sequence[object]
     library: str = "pandas"
+    filled: Bools | None = None
 
     def __len__(self) -> int:
         return len(self.values)
 
+    def __getitem__(self, key: Any) -> Any:
+        """A row by its position, from 0, as an `ExplainedRow`; for a slice, a mask (n,) or positions an Explanation."""
+        if isinstance(key, slice | list | tuple) or np.ndim(key):
+            rows = positions_in(len(self), key)
+            index = [self.index[row] for row in rows.tolist()]
+            filled = None if self.filled is None else self.filled[rows]
+            return replace(
+                self, values=self.values[rows], judgement=self.judgement.take(rows), index=index, filled=filled
+            )
+        try:
+            return ExplainedRow(self, position_in(len(self), key))
+        except ValueError as error:
+            raise IndexError(str(error)) from None
+
+    def __iter__(self) -> Iterator[ExplainedRow]:
+        return (ExplainedRow(self, position) for position in range(len(self)))
+
     def __repr__(self) -> str:
-        flagged = "" if self.judgement.anomalies is None else f", {int(self.anomalies.sum()):,} anomalies"
-        return f"Explanation({len(self):,} rows by {len(self.rules)} rules{flagged})"
+        flagged = "" if self.judgement.anomalies is None else f", {_counted(int(self.anomalies.sum()), 'anomaly')}"
+        lines = [f"Explanation of {_counted(len(self), 'row')} by {_counted(len(self.rules), 'rule')}{flagged}"]
+        worst = ", ".join(f"{_short(self.index[row])} ({self.scores[row]:.3g})" for row in self._worst(_SHOWN).tolist())
+        rules = [_short(rule) for rule in self.rules[:_SHOWN]]
+        more = [f"{len(self.rules) - _SHOWN} more"] if len(self.rules) > _SHOWN else []
+        lines += [f"  highest scores: {worst}"] if worst else []
+        lines += [f"  rules: {'; '.join([*rules, *more])}"] if rules else []
+        return "\n".join(lines)
+
+    def _worst(self, most: int) -> Ints:
+        """Positions of the rows of highest score, at most so many."""
+        return np.asarray(np.argsort(-self.scores, kind="stable")[:most])
 
     # ---- the verdict
 
@@ -150,7 +184,7 @@ class Explanation:
     @cached_property
     def original(self) -> Original:
         """The rows in the terms of the table's columns."""
-        return Original(self.model.space.features, self.values)
+        return Original(self.model.space.features, self.values, self.filled)
 
     # ---- what would be normal
 
@@ -169,13 +203,16 @@ class Explanation:
         limits = None if alarms.rules is None else np.sqrt(alarms.the_rules())
         return Proposals(self.model.space, self.model.table, limits)
 
-    def needed(self, row: int, rule: int) -> dict[str, Value]:
+    def needed(self, row: Any, rule: int) -> dict[str, Value]:
         """For one rule, what each of its columns would need to be, the others as they are, for it to hold.
 
-        In the terms of the table: numbers in the steps of their column, dates as text, and None for a category, of
-        which another might do as well, or where no value that the column can have would do.
+        The row is named as in `text`. In the terms of the table: numbers in the steps of their column, dates as text,
+        and None for a category, of which another might do as well, or where no value that the column can have would do.
         """
-        row = self._row(row)
+        return self.needed_at(position_of(self.index, row), rule)
+
+    def needed_at(self, row: int, rule: int) -> dict[str, Value]:
+        """The same for a row by its position."""
         if not 0 <= rule < len(self.rules):
             raise ValueError(f"There is no rule {rule}: the model has {len(self.rules)}, numbered from 0.")
         chosen = self.original.distinct(np.flatnonzero(self.model.table.loadings[:, rule]))
@@ -190,15 +227,13 @@ class Explanation:
 
     # ---- in words
 
-    def text(self, row: int) -> str:
-        """A few sentences about a row (its position, from 0)."""
-        return row_text(self, self._row(row))
+    def text(self, row: Any) -> str:
+        """A few sentences about a row.
 
-    def _row(self, row: int) -> int:
-        n = len(self.values)
-        if not -n <= row < n:
-            raise ValueError(f"There is no row {row}: {n} rows were explained, numbered from 0.")
-        return int(row) % n
+        Rows are named as by ``loc`` in pandas: a table with an index by its labels, also where these are numbers in
+        another order; arrays and other tables by position, from 0. By position it is ``explanation[position].text``.
+        """
+        return row_text(self, position_of(self.index, row))
 
     def shown_features(self, rule: int) -> Ints:
         """Positions of the features in a rule's text, one per column: what is too small for it needs no repair."""
@@ -285,8 +320,8 @@ class Explanation:
 
     def _repr_html_(self) -> str:
         """The worst rows, in notebooks; names are hostile text here."""
-        worst = np.argsort(-self.scores, kind="stable")[:10]
-        items = "".join(f"<li>{for_html(self.text(int(row)))}</li>" for row in worst)
+        worst = self._worst(_SHOWN_IN_HTML)
+        items = "".join(f"<li>{for_html(row_text(self, row))}</li>" for row in worst.tolist())
         more = f"<p>{len(self.values)} rows explained; the {worst.size} of highest score:</p>"
         return f"<div>{more}<ol>{items}</ol></div>"
 
@@ -364,3 +399,13 @@ class Explanation:
         crossings = Crossings(self.model)
         crossings.add(self.judgement, self.values)
         return changes_of(self.model, crossings, course)
+
+
+def _counted(number: int, word: str) -> str:
+    plural = word.removesuffix("y") + ("ies" if word.endswith("y") else "s")
+    return f"{number:,} {word if number == 1 else plural}"
+
+
+def _short(text: object) -> str:
+    shown = for_terminal(text)
+    return shown if len(shown) <= _LONGEST else shown[: _LONGEST - 3] + "..."

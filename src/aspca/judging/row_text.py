@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from aspca.harmless import name_text
+from aspca.harmless import for_terminal, name_text
 from aspca.judging.original import value_text
 from aspca.linalg.arrays import Ints
 from aspca.rules.sentence import breach_of, has_spread, short_number
@@ -28,7 +28,7 @@ _WORTH_TELLING = 0.2
 def row_text(why: Explanation, row: int) -> str:
     """A few sentences about a row."""
     score, threshold = float(why.scores[row]), why.threshold
-    name = f"Row {why.index[row]}"
+    name = f"Row {for_terminal(why.index[row])}"
     broken = _broken(why, row)
     flagged = why.judgement.anomalies is not None and bool(why.judgement.anomalies[row])
     if why.judgement.anomalies is None or threshold is None:
@@ -133,7 +133,7 @@ def _about(why: Explanation, row: int, rule: int) -> str:
     verb = "leaves the range" if told.kind == "range" else "breaks the rule"
     sentence = f"It {verb} {told}: {off}, {100 * why.shares[row, rule]:.0f} % of the score."
     shown = why.shown_features(rule)
-    needed = why.needed(row, rule)
+    needed = why.needed_at(row, rule)
     columns = [(j, why.original.features[j].column) for j in shown.tolist()]
     options = [
         f"{name_text(column)} {value_text(wanted)} (not {value_text(why.original.value(row, j), wanted)})"

@@ -15,7 +15,7 @@ from aspca.plots.canvas import entitle, own_or_given, percent_axis, room_for_lab
 from aspca.plots.cells import MOST_IN_LINES, CellStyle, draw_cells, figure_size, label_inches
 from aspca.plots.colours import ANOMALY, sequential
 from aspca.plots.labels import OUTSIDE_THE_RULES, number, short_names, shortened, wrapped
-from aspca.plots.sources import check_count, explanation_of, only
+from aspca.plots.sources import check_count, explanation_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -110,7 +110,8 @@ class HeatmapDisplay:
         first = np.zeros(len(explanation), dtype=np.bool_) if known is None else known
         order = np.lexsort((-explanation.scores, ~first))
         most = (min(int(first.sum()), _MOST) or _FEW) if n_rows is None else check_count(n_rows, "n_rows")
-        why = only(explanation, order[:most])
+        # Of many rows only those that are drawn are split over features.
+        why = explanation[order[:most]]
         parts, names, outside = why.feature_contributions, list(why.names), None
         if by == "rules":
             parts = why.rule_contributions

@@ -8,7 +8,7 @@ import numpy as np
 
 from aspca.estimators.aspca import ASPCA
 from aspca.judging.explanation import Explanation
-from aspca.linalg.arrays import Bools, Ints
+from aspca.linalg.arrays import Bools
 
 
 def explanation_of(source: Any, X: Any, plot: str) -> Explanation:
@@ -22,13 +22,6 @@ def explanation_of(source: Any, X: Any, plot: str) -> Explanation:
             raise ValueError(f"{plot} got a model without rows to explain; pass them as X, or pass model.explain(X).")
         return source.explain(X)
     raise TypeError(f"{plot} takes a fitted ASPCA and rows, or an aspca.Explanation, got {type(source).__name__}.")
-
-
-def only(explanation: Explanation, rows: Ints) -> Explanation:
-    """The explanation of some of its rows: of many rows only those that are drawn are split over features."""
-    index = [explanation.index[int(row)] for row in rows]
-    judgement = explanation.judgement.take(rows)
-    return Explanation(explanation.model, explanation.values[rows], judgement, index, explanation.library)
 
 
 def model_of(source: Any, plot: str) -> ASPCA:
