@@ -18,6 +18,7 @@ from aspca.judging.blame import blamed
 from aspca.judging.change_text import Change, changes_of
 from aspca.judging.changes import Course, Crossings
 from aspca.judging.explained_row import ExplainedRow, position_in, position_of, positions_in
+from aspca.judging.explanation_lines import lines_of
 from aspca.judging.frames import frame
 from aspca.judging.groups import Groups, groups_of
 from aspca.judging.incidents import Incident, course_of, incidents_of
@@ -29,7 +30,7 @@ from aspca.judging.proposals import Proposals, Value
 from aspca.judging.row_text import row_text
 from aspca.linalg.arrays import Bools, Floats, Ints
 from aspca.rules.rule import Rule
-from aspca.rules.sentence import shown_terms
+from aspca.rules.sentence import counted, shown_terms
 
 if TYPE_CHECKING:
     from aspca.judging.model import Model
@@ -101,8 +102,8 @@ class Explanation:
         return (ExplainedRow(self, position) for position in range(len(self)))
 
     def __repr__(self) -> str:
-        flagged = "" if self.judgement.anomalies is None else f", {_counted(int(self.anomalies.sum()), 'anomaly')}"
-        lines = [f"Explanation of {_counted(len(self), 'row')} by {_counted(len(self.rules), 'rule')}{flagged}"]
+        flagged = "" if self.judgement.anomalies is None else f", {counted(int(self.anomalies.sum()), 'anomaly')}"
+        lines = [f"Explanation of {counted(len(self), 'row')} by {counted(len(self.rules), 'rule')}{flagged}"]
         worst = ", ".join(f"{_short(self.index[row])} ({self.scores[row]:.3g})" for row in self._worst(_SHOWN).tolist())
         rules = [_short(rule) for rule in self.rules[:_SHOWN]]
         more = [f"{len(self.rules) - _SHOWN} more"] if len(self.rules) > _SHOWN else []
@@ -216,9 +217,10 @@ class Explanation:
         if not 0 <= rule < len(self.rules):
             raise ValueError(f"There is no rule {rule}: the model has {len(self.rules)}, numbered from 0.")
         chosen = self.original.distinct(np.flatnonzero(self.model.table.loadings[:, rule]))
-        return {self.original.features[j].column: self._needed(row, rule, j) for j in chosen.tolist()}
+        return {self.original.features[j].column: self.needed_value(row, rule, j) for j in chosen.tolist()}
 
-    def _needed(self, row: int, rule: int, feature: int) -> Value:
+    def needed_value(self, row: int, rule: int, feature: int) -> Value:
+        """The same for one feature of the rule."""
         deviation = float(self.judgement.deviations[row, rule])
         if np.isnan(deviation):
             return None
@@ -254,69 +256,7 @@ class Explanation:
 
     def lines(self) -> dict[str, Any]:
         """The columns of `to_frame`, without a data-frame library."""
-        if not self.rules:
-            return self._lines_without_rules()
-        listed = self.broken.copy()
-        if self.rules:
-            silent = np.flatnonzero(~listed.any(axis=1))
-            listed[silent, self.rule_contributions[silent].argmax(axis=1)] = True
-        rows, rules = np.nonzero(listed)
-        # Within a row the worst rule first; ties as they are numbered.
-        order = np.lexsort((rules, -self.rule_contributions[rows, rules], rows))
-        rows, rules = rows[order], rules[order]
-        used = [self.shown_features(rule) for rule in range(len(self.rules))]
-        sizes = np.array([features.size for features in used], dtype=np.intp)[rules]
-        features = np.concatenate([used[rule] for rule in rules]) if rules.size else np.empty(0, dtype=np.intp)
-        rows, rules = np.repeat(rows, sizes), np.repeat(rules, sizes)
-        cells = list(zip(rows.tolist(), rules.tolist(), features.tolist(), strict=True))
-        texts = [str(rule) for rule in self.rules]
-        columns = [feature.column for feature in self.original.features]
-        partly = {"share_of_rules": self.share_of_rules[rows]} if self.model.allows_gaps else {}
-        outside = np.divide(self.outside, self.scores, out=np.zeros(len(self)), where=self.scores > 0)
-        return {
-            "row": [self.index[int(row)] for row in rows],
-            "score": self.scores[rows],
-            "anomaly": [None] * rows.size if self.judgement.anomalies is None else self.anomalies[rows],
-            **partly,
-            "outside": outside[rows],
-            "rule": rules,
-            "text": [texts[rule] for rule in rules],
-            "broken": self.broken[rows, rules],
-            "share": self.shares[rows, rules],
-            "deviation": self.deviations[rows, rules],
-            "multiple": self.multiples[rows, rules],
-            "feature": [columns[feature] for feature in features],
-            "value": self._column([self.original.value(row, j) for row, _, j in cells]),
-            "needed": self._column([self._needed(row, rule, j) for row, rule, j in cells]),
-        }
-
-    def _lines_without_rules(self) -> dict[str, Any]:
-        """The same where there are no rules: a line for each row, and the column that stands out most."""
-        features = [int(self.feature_contributions[row].argmax()) for row in range(len(self))]
-        nothing = np.full(len(self), np.nan)
-        partly = {"share_of_rules": self.share_of_rules} if self.model.allows_gaps else {}
-        cells = list(enumerate(features))
-        return {
-            "row": [self.index[row] for row in range(len(self))],
-            "score": self.scores,
-            "anomaly": [None] * len(self) if self.judgement.anomalies is None else self.anomalies,
-            **partly,
-            "outside": np.where(self.scores > 0.0, 1.0, 0.0),
-            "rule": np.full(len(self), -1),
-            "text": ["outside the rules"] * len(self),
-            "broken": np.zeros(len(self), dtype=np.bool_),
-            "share": np.zeros(len(self)),
-            "deviation": nothing,
-            "multiple": nothing,
-            "feature": [self.original.features[j].column for j in features],
-            "value": self._column([self.original.value(row, j) for row, j in cells]),
-            "needed": self._column([None] * len(self)),
-        }
-
-    def _column(self, values: list[Value]) -> Any:
-        if not self.original.plain:
-            return values
-        return np.array([np.nan if value is None else value for value in values], dtype=np.float64)
+        return lines_of(self)
 
     def _repr_html_(self) -> str:
         """The worst rows, in notebooks; names are hostile text here."""
@@ -399,11 +339,6 @@ class Explanation:
         crossings = Crossings(self.model)
         crossings.add(self.judgement, self.values)
         return changes_of(self.model, crossings, course)
-
-
-def _counted(number: int, word: str) -> str:
-    plural = word.removesuffix("y") + ("ies" if word.endswith("y") else "s")
-    return f"{number:,} {word if number == 1 else plural}"
 
 
 def _short(text: object) -> str:

@@ -25,6 +25,7 @@ from aspca.plots.canvas import (
 from aspca.plots.colours import ANOMALY, BLUE, OUTSIDE
 from aspca.plots.labels import OUTSIDE_THE_RULES, beside, minus, number, share, short_names, shortened, wrapped
 from aspca.plots.sources import check_count, explanation_of
+from aspca.rules.sentence import counted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -166,7 +167,9 @@ class ExplanationDisplay:
         if why.judgement.anomalies is None or why.threshold is None:
             return f"{name}: why its score is {score}", ""
         broken = 0 if why.judgement.broken is None else int(why.judgement.broken[0].sum())
-        rules = f"it breaks {broken} of {len(why.rules)} rules by their own limits"
+        rules = f"it breaks {broken} of {counted(len(why.rules), 'rule')} by their own limits"
+        if not why.rules:
+            rules = "there are no rules to break"
         detail = f"Score {score}, threshold {number(why.threshold)}; {rules}"
         if why.anomalies[0]:
             unusual = not broken and why.outside[0] > 0.5 * why.scores[0]
