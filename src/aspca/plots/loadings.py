@@ -65,9 +65,7 @@ class LoadingsDisplay:
         from matplotlib.colors import Normalize
 
         if not self.loadings.shape[1]:
-            raise ValueError(
-                f"There are no {self.of} to draw; of='components' draws the directions they are sought in."
-            )
+            raise ValueError(f"There are no {self.of} to draw; of='components' draws what they are sought in.")
         weight = np.square(self.loadings).sum(axis=1)
         most = np.argsort(-weight, kind="stable")[: check_count(n_features, "n_features")]
         self.features_ = np.sort(most)
