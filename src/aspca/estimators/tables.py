@@ -169,6 +169,8 @@ def _doubled(names: list[str]) -> ValueError:
 def refuse_nameless(X: Any, names: tuple[str, ...] | None) -> None:
     """Raise for rows without column names where the columns have names."""
     if names is not None and frame_of(X) is None:
+        # A series, or what is no table at all, gets its own sentence.
+        array_of(X)
         raise ValueError(
             f"These rows have no column names, but the model was fitted to columns with names, the first being "
             f"{names[0]!r}, so their order cannot be checked; pass a data frame with the columns of the fit."
@@ -204,9 +206,10 @@ def _refuse_cells(column: Any, name: str) -> None:
         if isinstance(cell, datetime.date):
             raise _dates_error(name)
         if isinstance(cell, list | tuple | dict | set | np.ndarray):
-            raise ValueError(
-                f"Column {name} has a {type(cell).__name__} in row {row}, but each cell must be one number; give its "
-                "parts columns of their own, or leave the column out."
+            # scikit-learn's checks want a TypeError, and some of these words.
+            raise TypeError(
+                f"Column {name} has a {type(cell).__name__} in row {row}, but each argument must be neither string, "
+                "list nor dict but one number; give its parts columns of their own, or leave the column out."
             )
         if isinstance(cell, str | bytes):
             raise ValueError(

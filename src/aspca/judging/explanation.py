@@ -214,8 +214,9 @@ class Explanation:
 
     def needed_at(self, row: int, rule: int) -> dict[str, Value]:
         """The same for a row by its position."""
-        if not 0 <= rule < len(self.rules):
+        if rule not in range(len(self.rules)):
             raise ValueError(f"There is no rule {rule}: the model has {len(self.rules)}, numbered from 0.")
+        rule = int(rule)
         chosen = self.original.distinct(np.flatnonzero(self.model.table.loadings[:, rule]))
         return {self.original.features[j].column: self.needed_value(row, rule, j) for j in chosen.tolist()}
 

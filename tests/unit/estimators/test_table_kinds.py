@@ -150,3 +150,10 @@ def test_lazy_tables_of_the_whole_job() -> None:
         aspca.detect(IN_POLARS.lazy())
     with pytest.raises(TypeError, match="A lazy table of polars was passed"):
         aspca.select(IN_POLARS.lazy())
+
+
+def test_a_series_is_told_apart_from_rows_without_names() -> None:
+    model, _ = FITTED["ASPCA"]
+    with pytest.raises(ValueError, match=r"X\.to_frame\(\)\.T for one row"):
+        model.explain(TABLE.iloc[0])
+    assert len(model.explain(TABLE.iloc[0].to_frame().T)) == 1

@@ -163,3 +163,15 @@ def test_an_anomaly_without_a_broken_rule_is_told_by_how_far_it_is_off() -> None
         else:
             assert "It keeps its rules, but is unusual: " in row.text
     assert told >= 3
+
+
+def test_groups_print_in_short() -> None:
+    lines = repr(plain().groups()).split("\n")
+    assert lines[0] == f"{len(plain().groups())} groups of 27 anomalies"
+    assert lines[1].strip() == plain().groups()[0].text
+
+
+@pytest.mark.parametrize("rule", [3, -1, 0.5, "D", None])
+def test_what_is_no_rule_gets_a_sentence(rule: Any) -> None:
+    with pytest.raises(ValueError, match=r"There is no rule .*: the model has 3, numbered from 0"):
+        plain()[3].needed(rule)
