@@ -74,7 +74,7 @@ def verdict(table: Table, case: Case, model: ASPCA, others: Floats) -> Verdict:
         any_rule=any(_says(table, why.rules[k], identity) for k in broken),
         column=blamed in case.changes,
         value=_value(table, case, why, list(told)) if len(case.changes) == 1 else None,
-        text=str(why.text(0)),
+        text=str(why[0].text),
     )
 
 
@@ -83,7 +83,7 @@ def _value(table: Table, case: Case, why: Any, rules: list[int]) -> bool:
     (column,) = case.changes
     original = float(table.frame[column].iloc[case.row])
     allowed = table.resolution(table.identities[case.identity], column, original)
-    proposals = [why.needed(0, rule).get(column) for rule in rules]
+    proposals = [why[0].needed(rule).get(column) for rule in rules]
     return any(proposal is not None and abs(float(proposal) - original) <= allowed for proposal in proposals)
 
 

@@ -13,6 +13,7 @@ __version__ = "0.1.0.dev0"
 if TYPE_CHECKING:
     from aspca.estimators.aspca import ASPCA
     from aspca.estimators.per_category import PerCategory
+    from aspca.estimators.pipelines import explain
     from aspca.estimators.preprocessor import Preprocessor
     from aspca.estimators.selection import Selection, select
     from aspca.estimators.stored import load, save
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from aspca.jobs.errors import JobError
     from aspca.jobs.findings import Finding
     from aspca.jobs.result import Detection
+    from aspca.judging.explained_row import ExplainedRow
     from aspca.judging.explanation import Explanation
     from aspca.judging.groups import Group, Groups
     from aspca.judging.incidents import Incident
@@ -35,6 +37,7 @@ _HOME = {
     "ASPCA": "aspca.estimators.aspca",
     "Certificate": "aspca.subspace.result",
     "Detection": "aspca.jobs.result",
+    "ExplainedRow": "aspca.judging.explained_row",
     "Explanation": "aspca.judging.explanation",
     "Finding": "aspca.jobs.findings",
     "Group": "aspca.judging.groups",
@@ -52,6 +55,7 @@ _HOME = {
     "TiedSubspaceWarning": "aspca.subspace.extraction",
     "benjamini_hochberg": "aspca.judging.limits",
     "detect": "aspca.jobs.detection",
+    "explain": "aspca.estimators.pipelines",
     "load": "aspca.estimators.stored",
     "save": "aspca.estimators.stored",
     "select": "aspca.estimators.selection",
@@ -63,6 +67,7 @@ __all__ = [
     "ASPCA",
     "Certificate",
     "Detection",
+    "ExplainedRow",
     "Explanation",
     "Finding",
     "Group",
@@ -80,6 +85,7 @@ __all__ = [
     "TiedSubspaceWarning",
     "benjamini_hochberg",
     "detect",
+    "explain",
     "load",
     "save",
     "select",

@@ -43,6 +43,7 @@ def test_python_blocks_run_as_one_session(page: str, tmp_path: Path, monkeypatch
         "aspca.estimators.aspca",
         "aspca.estimators.preprocessor",
         "aspca.estimators.per_category",
+        "aspca.estimators.pipelines",
         "aspca.baselines.pca",
         "aspca.baselines.jspca",
         "aspca.baselines.surrogate",

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from aspca.estimators.inputs import TableInput
 from aspca.estimators.parameters import ParameterOnly
 from aspca.estimators.preprocessor import Preprocessor
-from aspca.estimators.tables import in_order, library_of, refuse_nameless, row_labels
+from aspca.estimators.tables import library_of, refuse_nameless, row_labels
 from aspca.judging.crossfit import Batches, calibrated_by, crossfitted
 from aspca.judging.explanation import Explanation
 from aspca.judging.fit import fit_model
@@ -329,14 +329,12 @@ class ASPCA(TableInput, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Outli
     def explain(self, X: Any) -> Explanation:
         """Why rows (n, p), seen or new, score what they score, and what would be normal.
 
-        A table with the columns of the fit in another order is put in order by its names. Rows without names are
-        refused where the fit had them: an explanation must not call a column by another's name.
+        Rows without names are refused where the fit had them: an explanation must not call a column by another's name.
         """
         check_is_fitted(self, "components_")
         if not self._named_by_hand:
             refuse_nameless(X, self._names())
-        ordered = in_order(X, self._names())
-        rows = self._rows(ordered, reset=False, least=1)
+        rows = self._rows(X, reset=False, least=1)
         return self.model_.explain(rows, row_labels(X, rows.shape[0]), library_of(X))
 
     def p_values(self, X: Any) -> Floats:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from aspca.estimators.tables import LARGEST_INTEGER, dimensions_error, frame_of
+from aspca.estimators.tables import LARGEST_INTEGER, array_of, frame_of, no_columns_error
 from aspca.linalg.arrays import Floats
 from aspca.preparation.columns import cell_text
 
@@ -51,7 +51,7 @@ def raw_columns(X: Any) -> list[RawColumn]:
     """
     columns = _columns(X)
     if not columns:
-        raise ValueError(f"Found array with 0 feature(s) (shape={np.shape(X)}) while a minimum of 1 is required.")
+        raise no_columns_error(np.shape(X))
     if not len(columns[0].cells):
         raise ValueError("Found array with 0 sample(s), while a minimum of 1 is required.")
     return columns
@@ -61,10 +61,7 @@ def _columns(X: Any) -> list[RawColumn]:
     frame = frame_of(X)
     if frame is not None:
         return [_raw(str(column.name), column.to_native()) for column in frame.iter_columns()]
-    table = np.asarray(X)
-    if table.ndim != 2:
-        raise dimensions_error(table)
-    return [_raw(f"x{j}", column) for j, column in enumerate(table.T)]
+    return [_raw(f"x{j}", column) for j, column in enumerate(array_of(X).T)]
 
 
 def _raw(name: str, column: Any) -> RawColumn:
@@ -73,6 +70,11 @@ def _raw(name: str, column: Any) -> RawColumn:
         raise ValueError(f"Complex data not supported: column {name!r} must hold real numbers; take real parts first.")
     if values.dtype.kind == "m":
         raise ValueError(f"Column {name!r} holds durations; turn them into numbers, such as seconds.")
+    if values.ndim != 1:
+        raise ValueError(
+            f"Column {name!r} has several values in a cell, but each must be one; give them columns of their own, or "
+            "leave the column out."
+        )
     if values.dtype.kind in "biuf":
         return RawColumn(name, "boolean" if values.dtype.kind == "b" else "number", values.astype(np.float64), values)
     if values.dtype.kind == "M":

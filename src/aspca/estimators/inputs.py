@@ -9,7 +9,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_array, validate_data
 
 from aspca.estimators.preprocessor import Preprocessor
-from aspca.estimators.tables import frame_of, refuse_odd_tables
+from aspca.estimators.tables import frame_of, refuse_odd_tables, told_columns_apart
 from aspca.moments.validation import value_error, values_allowed
 from aspca.preparation import Preparation
 
@@ -24,6 +24,10 @@ class TableInput:
     def _rows(self, X: Any, *, reset: bool, least: int) -> Any:
         if reset:
             self._named_by_hand = False
+        with told_columns_apart(X):
+            return self._checked(X, reset, least)
+
+    def _checked(self, X: Any, reset: bool, least: int) -> Any:
         if self.preprocessor is not None:
             return self._prepared(X, reset, least)
         refuse_odd_tables(X)

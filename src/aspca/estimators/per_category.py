@@ -8,10 +8,17 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, OutlierMixin, clone
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from aspca.estimators.aspca import ASPCA
-from aspca.estimators.tables import column_names, dimensions_error, frame_of, refuse_odd_shapes, row_labels
+from aspca.estimators.tables import (
+    array_of,
+    column_names,
+    frame_of,
+    refuse_odd_shapes,
+    row_labels,
+    told_columns_apart,
+)
 from aspca.judging.explanation import Explanation
 from aspca.linalg.arrays import Floats, Ints
 from aspca.preparation.columns import cell_text
@@ -62,7 +69,7 @@ class PerCategory(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-
         if not isinstance(template, ASPCA):
             raise TypeError(f"estimator must be None or an ASPCA, got {type(template).__name__}.")
         models = {}
-        for category, rows, part in self._parts(X):
+        for category, rows, part in self._parts(X, reset=True):
             if rows.size < 2:
                 raise ValueError(
                     f"Category {category!r} of column {self.by!r} has 1 row (row {rows[0]}), but a model needs at "
@@ -121,10 +128,14 @@ class PerCategory(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-
             )
         return self.models_[category]
 
-    def _parts(self, X: Any) -> Iterator[tuple[str, Ints, Any]]:
+    def _parts(self, X: Any, *, reset: bool = False) -> Iterator[tuple[str, Ints, Any]]:
         """Categories in sorted order, the rows of each, and these rows without the column of categories."""
         refuse_odd_shapes(X)
         cells = [cell_text(cell) for cell in _column(X, self.by)]
+        if not cells:
+            raise ValueError("Found array with 0 sample(s), while a minimum of 1 is required.")
+        with told_columns_apart(X):
+            validate_data(self, X, reset=reset, skip_check_array=True)
         if None in cells:
             raise ValueError(
                 f"Column {self.by!r} has no category in row {cells.index(None)} ({cells.count(None)} rows lack one); "
@@ -143,9 +154,7 @@ def _column(X: Any, by: str | int) -> list[object]:
             names = ", ".join(column_names(frame)[:20])
             raise ValueError(f"by: there is no column {by!r}; the columns are {names}.")
         return list(np.asarray(frame.get_column(by).to_native()).tolist())
-    table = np.asarray(X)
-    if table.ndim != 2:
-        raise dimensions_error(table)
+    table = array_of(X)
     if not isinstance(by, int | np.integer) or not -table.shape[1] <= by < table.shape[1]:
         raise ValueError(f"by must be a position from 0 to {table.shape[1] - 1} for an array, got {by!r}.")
     return list(table[:, by].tolist())

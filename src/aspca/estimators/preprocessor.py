@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from aspca.estimators.cells import RawColumn, raw_columns
-from aspca.estimators.tables import refuse_odd_shapes
+from aspca.estimators.tables import refuse_odd_shapes, refuse_rounding, told_columns_apart
 from aspca.linalg.arrays import Floats
 from aspca.preparation import CATEGORIES, MISSING, ColumnPlan, Preparation
 from aspca.preparation.columns import cell_text, plan_categories
@@ -88,7 +88,8 @@ class Preprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # sc
         check_is_fitted(self, "plan_")
         refuse_odd_shapes(X)
         columns = raw_columns(X)
-        validate_data(self, X, reset=False, skip_check_array=True)
+        with told_columns_apart(X):
+            validate_data(self, X, reset=False, skip_check_array=True)
         return self._encoded(columns)
 
     def _encoded(self, columns: list[RawColumn]) -> Floats:
@@ -170,6 +171,8 @@ def fitted_preprocessor(plan: Preparation) -> Preprocessor:
 def _cells(column: RawColumn, plan: ColumnPlan) -> Any:
     if plan.categorical:
         return column.cells
+    if isinstance(column.cells, np.ndarray) and column.cells.dtype.kind in "iu":
+        refuse_rounding(column.cells, repr(column.name))
     nothing = column.numbers is not None and bool(np.isnan(column.numbers).all())
     if not nothing and (column.numbers is None or (column.kind == "date") != (plan.kind == "date")):
         raise ValueError(

@@ -62,7 +62,7 @@ class Choice:
     auc: float | None
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Selection:
     """Curves over the number of rules and over alpha, and the choice that `"auto"` makes.
 
@@ -98,6 +98,9 @@ class Selection:
             parts.append(f"{title}\n{_header(names)}")
             parts += [_line(one, names, one == self.chosen) for one in curve]
         return "\n".join(parts)
+
+    def __repr__(self) -> str:
+        return self.text
 
 
 def select(

@@ -3,7 +3,9 @@ row labels and the library a table comes from."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import datetime
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -13,8 +15,24 @@ from scipy.sparse import issparse
 
 # As `moments` allows, but as an integer: 10**400 cannot be compared with a float.
 LARGEST_INTEGER = 10**150
+# How scikit-learn's message begins; its own checks want it word for word.
+_OTHER_COLUMNS = "The feature names should match those that were passed during fit."
+# For tables of pandas, for others, and where columns are missing.
+_CURES = (
+    "X[model.feature_names_in_] takes those of the fit, in their order.",
+    "X.select(list(model.feature_names_in_)) takes those of the fit, in their order.",
+    "A model needs all columns that it was fitted to, by the same names: add or rename them, or fit again.",
+)
+# Integers up to here are all numbers of 64 bits too.
+_EXACT_INTEGERS = 2**53
 # How lazy tables are made into data frames.
-_COLLECTED = {"polars": "X.collect()", "dask": "X.compute()", "duckdb": "X.df()", "pyspark": "X.toPandas()"}
+_COLLECTED = {
+    "polars": "X.collect()",
+    "dask": "X.compute()",
+    "duckdb": "X.df()",
+    "ibis": "X.execute()",
+    "pyspark": "X.toPandas()",
+}
 
 
 def frame_of(X: Any) -> nw.DataFrame[Any] | None:
@@ -48,35 +66,37 @@ def column_names(frame: nw.DataFrame[Any]) -> list[str]:
 
 
 def refuse_odd_tables(X: Any) -> None:
-    """Raise for sparse matrices, complex numbers, dates, other numbers of dimensions, and cells that are no numbers.
+    """Raise for sparse matrices, complex numbers, dates, no columns, what is no table, and cells that are no numbers.
 
     What is fine, or strange in other ways, is left to scikit-learn's own validation.
     """
     refuse_odd_shapes(X)
     frame = frame_of(X)
     if frame is not None:
+        if not frame.columns:
+            raise no_columns_error((len(frame), 0))
         for column in frame.iter_columns():
             _refuse_cells(column.to_native(), repr(str(column.name)))
         return
-    if not hasattr(X, "__len__"):
-        return
-    try:
-        table = np.asarray(X)
-    except (ValueError, TypeError):
-        return
+    table = array_of(X)
     if table.dtype.kind == "c":
         raise ValueError("Complex data not supported: the table must hold real numbers; take real parts first.")
-    if table.ndim != 2:
-        raise dimensions_error(table)
     if table.dtype.kind in "OUSMm":
         for index, column in enumerate(table.T):
             _refuse_cells(column, str(index))
 
 
 def refuse_odd_shapes(X: Any) -> None:
-    """Raise for sparse matrices, lazy tables, and names of columns that occur twice."""
+    """Raise for sparse matrices, lazy tables, masked cells, and names of columns that occur twice."""
     if issparse(X):
         raise TypeError("Sparse data was passed, but dense data is required; use X.toarray() if it fits in memory.")
+    if isinstance(X, np.ma.MaskedArray) and np.ma.getmaskarray(X).any():
+        raise ValueError(
+            f"The array has {int(np.ma.getmaskarray(X).sum())} masked cells, whose values must not be used; pass "
+            "X.astype(float).filled(np.nan), which makes them missing values."
+        )
+    if type(X).__name__ == "RecordBatch":
+        raise TypeError("A batch of records has no names here; make it a table, by pyarrow.Table.from_batches([X]).")
     frame = frame_of(X)
     if frame is not None:
         names = column_names(frame)
@@ -84,23 +104,58 @@ def refuse_odd_shapes(X: Any) -> None:
             raise _doubled(names)
 
 
-def dimensions_error(table: np.ndarray[Any, Any]) -> ValueError:
-    """The sentence for an array that is no table."""
-    return ValueError(
+def array_of(X: Any) -> np.ndarray[Any, Any]:
+    """What is no data frame as an array of rows and columns.
+
+    Raises
+    ------
+    ValueError
+        It is none.
+    """
+    if isinstance(X, list | tuple) and len(lengths := [len(row) for row in X if isinstance(row, list | tuple)]) > 1:
+        odd = next((row for row, length in enumerate(lengths) if length != lengths[0]), None)
+        if odd is not None:
+            raise ValueError(
+                f"Row 0 has {lengths[0]} cells, but row {odd} has {lengths[odd]}: rows of a table are of one length."
+            )
+    table = np.asarray(X)
+    if table.ndim == 2:
+        return table
+    if not table.ndim:
+        cures = {"dict": "pandas.DataFrame(X) makes it one", "str": "aspca.detect reads files, or pandas.read_csv"}
+        cure = cures.get(type(X).__name__)
+        raise ValueError(
+            "Expected 2D array: a table of rows and columns is needed, such as a data frame, but it is of type "
+            f"{type(X).__name__}{'' if cure is None else f'; {cure}'}."
+        )
+    if hasattr(X, "to_frame"):
+        raise ValueError(
+            "Reshape your data: a table of rows and columns is needed, but it is a series; use X.to_frame() for one "
+            "column, or X.to_frame().T for one row of a pandas table."
+        )
+    raise ValueError(
         f"Reshape your data: a table of rows and columns is needed, but it has {table.ndim} dimension(s); use "
         "reshape(-1, 1) for one column or reshape(1, -1) for one row."
     )
 
 
-def in_order(X: Any, names: tuple[str, ...] | None) -> Any:
-    """A table with the columns `names` in that order, if it has just these in another; else as it is."""
-    frame = None if names is None else frame_of(X)
-    if names is None or frame is None:
-        return X
-    given = column_names(frame)
-    if given == list(names) or len(set(given)) != len(given) or set(given) != set(names):
-        return X
-    return frame[:, [given.index(name) for name in names]].to_native()
+def no_columns_error(shape: tuple[int, ...]) -> ValueError:
+    """The sentence for a table without columns."""
+    return ValueError(f"Found array with 0 feature(s) (shape={shape}) while a minimum of 1 is required.")
+
+
+@contextmanager
+def told_columns_apart(X: Any) -> Iterator[None]:
+    """Where scikit-learn refuses columns, in another order or others than those of the fit, what to do is added."""
+    try:
+        yield
+    except ValueError as error:
+        if not str(error).startswith(_OTHER_COLUMNS) or str(error).endswith(_CURES):
+            raise
+        frame = frame_of(X)
+        pandas = frame is None or frame.implementation.is_pandas_like()
+        cure = _CURES[2] if "yet now missing" in str(error) else _CURES[0] if pandas else _CURES[1]
+        raise ValueError(f"{str(error).rstrip()}\n{cure}") from None
 
 
 def _doubled(names: list[str]) -> ValueError:
@@ -114,6 +169,8 @@ def _doubled(names: list[str]) -> ValueError:
 def refuse_nameless(X: Any, names: tuple[str, ...] | None) -> None:
     """Raise for rows without column names where the columns have names."""
     if names is not None and frame_of(X) is None:
+        # A series, or what is no table at all, gets its own sentence.
+        array_of(X)
         raise ValueError(
             f"These rows have no column names, but the model was fitted to columns with names, the first being "
             f"{names[0]!r}, so their order cannot be checked; pass a data frame with the columns of the fit."
@@ -124,7 +181,8 @@ def row_labels(X: Any, n: int) -> Sequence[object]:
     """What a table calls its rows: a pandas index, or positions."""
     frame = frame_of(X)
     index = None if frame is None else nw.maybe_get_index(frame)
-    return range(n) if index is None else list(index)
+    labels: Sequence[object] = range(n) if index is None else list(index)
+    return range(n) if labels == list(range(n)) else labels
 
 
 def library_of(X: Any) -> str:
@@ -139,14 +197,21 @@ def _refuse_cells(column: Any, name: str) -> None:
     if values.dtype.kind == "c":
         raise ValueError(f"Complex data not supported: column {name} must hold real numbers; take real parts first.")
     if values.dtype.kind in "Mm":
-        raise ValueError(
-            f"Column {name} holds dates or durations, but all values must be numbers; turn them into numbers, leave "
-            "the column out, or see aspca.Preprocessor."
-        )
+        raise _dates_error(name)
+    if values.dtype.kind in "iu":
+        refuse_rounding(values, name)
     if values.dtype.kind not in "OUS":
         return
     for row, cell in enumerate(values):
-        if isinstance(cell, str):
+        if isinstance(cell, datetime.date):
+            raise _dates_error(name)
+        if isinstance(cell, list | tuple | dict | set | np.ndarray):
+            # scikit-learn's checks want a TypeError, and some of these words.
+            raise TypeError(
+                f"Column {name} has a {type(cell).__name__} in row {row}, but each argument must be neither string, "
+                "list nor dict but one number; give its parts columns of their own, or leave the column out."
+            )
+        if isinstance(cell, str | bytes):
             raise ValueError(
                 f"Column {name} holds text ({cell[:40]!r} in row {row}), but all values must be numbers; convert the "
                 "column, leave it out, or see aspca.Preprocessor."
@@ -156,3 +221,24 @@ def _refuse_cells(column: Any, name: str) -> None:
                 f"Column {name} has an integer too large in size in row {row}; values must lie within +-1e150, so "
                 "rescale the column."
             )
+
+
+def refuse_rounding(values: np.ndarray[Any, Any], name: str) -> None:
+    """Raise for integers (n,) that are no numbers of 64 bits: they would be taken for others, and ids be alike."""
+    if not values.size or -_EXACT_INTEGERS <= int(values.min()) <= int(values.max()) <= _EXACT_INTEGERS:
+        return
+    # Through Python's integers: that of 2^63 as a number of 64 bits has no place in int64.
+    odd = next((row for row, cell in enumerate(values.tolist()) if int(float(cell)) != cell), None)
+    if odd is not None:
+        raise ValueError(
+            f"Column {name} has the integer {values[odd]} in row {odd}, of more digits than a number of 64 bits holds; "
+            f"leave the column out if it names rows, or pass it as X[{name}].astype(float) if its last digits do not "
+            "matter."
+        )
+
+
+def _dates_error(name: str) -> ValueError:
+    return ValueError(
+        f"Column {name} holds dates or durations, but all values must be numbers; turn them into numbers, leave the "
+        "column out, or see aspca.Preprocessor."
+    )

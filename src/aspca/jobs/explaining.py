@@ -113,7 +113,7 @@ def _reason(model: Model, values: Floats, row: int, name: str | None) -> Reason:
     return Reason(
         row=row,
         name=name,
-        text=why.text(0),
+        text=why[0].text,
         score=float(why.scores[0]),
         limit=why.threshold,
         outside=float(why.outside[0]),

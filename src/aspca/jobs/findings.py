@@ -139,7 +139,7 @@ def _finding(why: Explanation, judged: JudgedRows, i: int, beyond: bool, categor
         breaks=tuple(_break(why, i, rule) for rule in told[:_MOST]),
         outside=outside,
         unusual=_unusual(why, i) if mostly_outside else (),
-        text=why.text(i),
+        text=why[i].text,
         beyond=beyond,
     )
 
@@ -151,7 +151,7 @@ def _break(why: Explanation, i: int, number: int) -> Break:
     side = None
     if shown.size == 1:
         side = "high" if deviation * rule.coefficients[shown[0]] > 0 else "low"
-    wanted = why.needed(i, number)
+    wanted = why[i].needed(number)
     blame = why.feature_contributions[i]
     features = sorted(why.shown_features(number).tolist(), key=lambda j: -blame[j])
     columns = {why.original.features[j].column: j for j in features}

@@ -5,18 +5,20 @@ An explanation reads a `Judgement`, and computes no verdict of its own.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from aspca.harmless import for_html
+from aspca.harmless import for_html, for_terminal
 from aspca.judging.blame import blamed
 from aspca.judging.change_text import Change, changes_of
 from aspca.judging.changes import Course, Crossings
+from aspca.judging.explained_row import ExplainedRow, position_in, position_of, positions_in
+from aspca.judging.explanation_lines import lines_of
 from aspca.judging.frames import frame
 from aspca.judging.groups import Groups, groups_of
 from aspca.judging.incidents import Incident, course_of, incidents_of
@@ -28,11 +30,14 @@ from aspca.judging.proposals import Proposals, Value
 from aspca.judging.row_text import row_text
 from aspca.linalg.arrays import Bools, Floats, Ints
 from aspca.rules.rule import Rule
-from aspca.rules.sentence import shown_terms
+from aspca.rules.sentence import counted, shown_terms
 
 if TYPE_CHECKING:
     from aspca.judging.model import Model
 
+# So many rows and rules are named where an explanation is printed, each with at most so many signs.
+_SHOWN, _SHOWN_IN_HTML = 5, 10
+_LONGEST = 60
 _NO_THRESHOLD = "This model has no threshold yet, so no row is an anomaly: call calibrate(X) first."
 
 
@@ -48,7 +53,9 @@ class Explanation:
     judgement : Judgement
         The verdict on them.
     index : sequence of n
-        What each row is called.
+        What each row is called; a range from 0 where rows have no labels.
+    filled : ndarray of shape (n, p) or None
+        Which values were missing in the table, and filled in before the model saw them.
     scores : ndarray of shape (n,)
     rule_contributions : ndarray of shape (n, m)
         Non-negative; with `outside` they sum to the score.
@@ -72,13 +79,41 @@ class Explanation:
     judgement: Judgement
     index: Sequence[object]
     library: str = "pandas"
+    filled: Bools | None = None
 
     def __len__(self) -> int:
         return len(self.values)
 
+    def __getitem__(self, key: Any) -> Any:
+        """A row by its position, from 0, as an `ExplainedRow`; for a slice, a mask (n,) or positions an Explanation."""
+        if isinstance(key, slice | list | tuple) or np.ndim(key):
+            rows = positions_in(len(self), key)
+            index = [self.index[row] for row in rows.tolist()]
+            filled = None if self.filled is None else self.filled[rows]
+            return replace(
+                self, values=self.values[rows], judgement=self.judgement.take(rows), index=index, filled=filled
+            )
+        try:
+            return ExplainedRow(self, position_in(len(self), key))
+        except ValueError as error:
+            raise IndexError(str(error)) from None
+
+    def __iter__(self) -> Iterator[ExplainedRow]:
+        return (ExplainedRow(self, position) for position in range(len(self)))
+
     def __repr__(self) -> str:
-        flagged = "" if self.judgement.anomalies is None else f", {int(self.anomalies.sum()):,} anomalies"
-        return f"Explanation({len(self):,} rows by {len(self.rules)} rules{flagged})"
+        flagged = "" if self.judgement.anomalies is None else f", {counted(int(self.anomalies.sum()), 'anomaly')}"
+        lines = [f"Explanation of {counted(len(self), 'row')} by {counted(len(self.rules), 'rule')}{flagged}"]
+        worst = ", ".join(f"{_short(self.index[row])} ({self.scores[row]:.3g})" for row in self._worst(_SHOWN).tolist())
+        rules = [_short(rule) for rule in self.rules[:_SHOWN]]
+        more = [f"{len(self.rules) - _SHOWN} more"] if len(self.rules) > _SHOWN else []
+        lines += [f"  highest scores: {worst}"] if worst else []
+        lines += [f"  rules: {'; '.join([*rules, *more])}"] if rules else []
+        return "\n".join(lines)
+
+    def _worst(self, most: int) -> Ints:
+        """Positions of the rows of highest score, at most so many."""
+        return np.asarray(np.argsort(-self.scores, kind="stable")[:most])
 
     # ---- the verdict
 
@@ -149,7 +184,7 @@ class Explanation:
     @cached_property
     def original(self) -> Original:
         """The rows in the terms of the table's columns."""
-        return Original(self.model.space.features, self.values)
+        return Original(self.model.space.features, self.values, self.filled)
 
     # ---- what would be normal
 
@@ -168,19 +203,24 @@ class Explanation:
         limits = None if alarms.rules is None else np.sqrt(alarms.the_rules())
         return Proposals(self.model.space, self.model.table, limits)
 
-    def needed(self, row: int, rule: int) -> dict[str, Value]:
+    def needed(self, row: Any, rule: int) -> dict[str, Value]:
         """For one rule, what each of its columns would need to be, the others as they are, for it to hold.
 
-        In the terms of the table: numbers in the steps of their column, dates as text, and None for a category, of
-        which another might do as well, or where no value that the column can have would do.
+        The row is named as in `text`. In the terms of the table: numbers in the steps of their column, dates as text,
+        and None for a category, of which another might do as well, or where no value that the column can have would do.
         """
-        row = self._row(row)
-        if not 0 <= rule < len(self.rules):
-            raise ValueError(f"There is no rule {rule}: the model has {len(self.rules)}, numbered from 0.")
-        chosen = self.original.distinct(np.flatnonzero(self.model.table.loadings[:, rule]))
-        return {self.original.features[j].column: self._needed(row, rule, j) for j in chosen.tolist()}
+        return self.needed_at(position_of(self.index, row), rule)
 
-    def _needed(self, row: int, rule: int, feature: int) -> Value:
+    def needed_at(self, row: int, rule: int) -> dict[str, Value]:
+        """The same for a row by its position."""
+        if rule not in range(len(self.rules)):
+            raise ValueError(f"There is no rule {rule}: the model has {len(self.rules)}, numbered from 0.")
+        rule = int(rule)
+        chosen = self.original.distinct(np.flatnonzero(self.model.table.loadings[:, rule]))
+        return {self.original.features[j].column: self.needed_value(row, rule, j) for j in chosen.tolist()}
+
+    def needed_value(self, row: int, rule: int, feature: int) -> Value:
+        """The same for one feature of the rule."""
         deviation = float(self.judgement.deviations[row, rule])
         if np.isnan(deviation):
             return None
@@ -189,15 +229,13 @@ class Explanation:
 
     # ---- in words
 
-    def text(self, row: int) -> str:
-        """A few sentences about a row (its position, from 0)."""
-        return row_text(self, self._row(row))
+    def text(self, row: Any) -> str:
+        """A few sentences about a row.
 
-    def _row(self, row: int) -> int:
-        n = len(self.values)
-        if not -n <= row < n:
-            raise ValueError(f"There is no row {row}: {n} rows were explained, numbered from 0.")
-        return int(row) % n
+        Rows are named as by ``loc`` in pandas: a table with an index by its labels, also where these are numbers in
+        another order; arrays and other tables by position, from 0. By position it is ``explanation[position].text``.
+        """
+        return row_text(self, position_of(self.index, row))
 
     def shown_features(self, rule: int) -> Ints:
         """Positions of the features in a rule's text, one per column: what is too small for it needs no repair."""
@@ -218,74 +256,12 @@ class Explanation:
 
     def lines(self) -> dict[str, Any]:
         """The columns of `to_frame`, without a data-frame library."""
-        if not self.rules:
-            return self._lines_without_rules()
-        listed = self.broken.copy()
-        if self.rules:
-            silent = np.flatnonzero(~listed.any(axis=1))
-            listed[silent, self.rule_contributions[silent].argmax(axis=1)] = True
-        rows, rules = np.nonzero(listed)
-        # Within a row the worst rule first; ties as they are numbered.
-        order = np.lexsort((rules, -self.rule_contributions[rows, rules], rows))
-        rows, rules = rows[order], rules[order]
-        used = [self.shown_features(rule) for rule in range(len(self.rules))]
-        sizes = np.array([features.size for features in used], dtype=np.intp)[rules]
-        features = np.concatenate([used[rule] for rule in rules]) if rules.size else np.empty(0, dtype=np.intp)
-        rows, rules = np.repeat(rows, sizes), np.repeat(rules, sizes)
-        cells = list(zip(rows.tolist(), rules.tolist(), features.tolist(), strict=True))
-        texts = [str(rule) for rule in self.rules]
-        columns = [feature.column for feature in self.original.features]
-        partly = {"share_of_rules": self.share_of_rules[rows]} if self.model.allows_gaps else {}
-        outside = np.divide(self.outside, self.scores, out=np.zeros(len(self)), where=self.scores > 0)
-        return {
-            "row": [self.index[int(row)] for row in rows],
-            "score": self.scores[rows],
-            "anomaly": [None] * rows.size if self.judgement.anomalies is None else self.anomalies[rows],
-            **partly,
-            "outside": outside[rows],
-            "rule": rules,
-            "text": [texts[rule] for rule in rules],
-            "broken": self.broken[rows, rules],
-            "share": self.shares[rows, rules],
-            "deviation": self.deviations[rows, rules],
-            "multiple": self.multiples[rows, rules],
-            "feature": [columns[feature] for feature in features],
-            "value": self._column([self.original.value(row, j) for row, _, j in cells]),
-            "needed": self._column([self._needed(row, rule, j) for row, rule, j in cells]),
-        }
-
-    def _lines_without_rules(self) -> dict[str, Any]:
-        """The same where there are no rules: a line for each row, and the column that stands out most."""
-        features = [int(self.feature_contributions[row].argmax()) for row in range(len(self))]
-        nothing = np.full(len(self), np.nan)
-        partly = {"share_of_rules": self.share_of_rules} if self.model.allows_gaps else {}
-        cells = list(enumerate(features))
-        return {
-            "row": [self.index[row] for row in range(len(self))],
-            "score": self.scores,
-            "anomaly": [None] * len(self) if self.judgement.anomalies is None else self.anomalies,
-            **partly,
-            "outside": np.where(self.scores > 0.0, 1.0, 0.0),
-            "rule": np.full(len(self), -1),
-            "text": ["outside the rules"] * len(self),
-            "broken": np.zeros(len(self), dtype=np.bool_),
-            "share": np.zeros(len(self)),
-            "deviation": nothing,
-            "multiple": nothing,
-            "feature": [self.original.features[j].column for j in features],
-            "value": self._column([self.original.value(row, j) for row, j in cells]),
-            "needed": self._column([None] * len(self)),
-        }
-
-    def _column(self, values: list[Value]) -> Any:
-        if not self.original.plain:
-            return values
-        return np.array([np.nan if value is None else value for value in values], dtype=np.float64)
+        return lines_of(self)
 
     def _repr_html_(self) -> str:
         """The worst rows, in notebooks; names are hostile text here."""
-        worst = np.argsort(-self.scores, kind="stable")[:10]
-        items = "".join(f"<li>{for_html(self.text(int(row)))}</li>" for row in worst)
+        worst = self._worst(_SHOWN_IN_HTML)
+        items = "".join(f"<li>{for_html(row_text(self, row))}</li>" for row in worst.tolist())
         more = f"<p>{len(self.values)} rows explained; the {worst.size} of highest score:</p>"
         return f"<div>{more}<ol>{items}</ol></div>"
 
@@ -363,3 +339,8 @@ class Explanation:
         crossings = Crossings(self.model)
         crossings.add(self.judgement, self.values)
         return changes_of(self.model, crossings, course)
+
+
+def _short(text: object) -> str:
+    shown = for_terminal(text)
+    return shown if len(shown) <= _LONGEST else shown[: _LONGEST - 3] + "..."

@@ -17,9 +17,13 @@ import numpy as np
 
 from aspca.judging.frames import frame
 from aspca.linalg.arrays import Floats, Ints
+from aspca.rules.sentence import counted
 
 if TYPE_CHECKING:
     from aspca.judging.explanation import Explanation
+
+# So many groups are told where they are printed.
+_SHOWN = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +58,7 @@ class Group:
         return int(self.rows.size)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Groups(Sequence[Group]):
     """Groups of anomalies, largest first.
 
@@ -73,6 +77,12 @@ class Groups(Sequence[Group]):
 
     def __len__(self) -> int:
         return len(self.groups)
+
+    def __repr__(self) -> str:
+        found = sum(group.count for group in self.groups)
+        return f"{counted(len(self), 'group')} of {counted(found, 'anomaly')}" + "".join(
+            f"\n  {group.text}" for group in self.groups[:_SHOWN]
+        )
 
     @overload
     def __getitem__(self, position: int) -> Group: ...

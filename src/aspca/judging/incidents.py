@@ -129,7 +129,7 @@ def _incident(explanation: Explanation, rows: Ints, when: npt.NDArray[np.generic
     if shares.sum() >= 0.5:
         top = int(np.argmax(shares))
         most = f"mostly the rule {explanation.rules[top]}, {100 * shares[top]:.0f} % of the score"
-    text = f"{_flagged_rows(rows)}, {span}: {most}. At its peak: {explanation.text(peak)}"
+    text = f"{_flagged_rows(rows)}, {span}: {most}. At its peak: {explanation[peak].text}"
     return Incident(rows, first, last, peak, shares, text)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from aspca.harmless import level_text
 from aspca.judging.proposals import Value
-from aspca.linalg.arrays import Floats, Ints
+from aspca.linalg.arrays import Bools, Floats, Ints
 from aspca.preparation.feature import Feature
 from aspca.rules.sentence import number_text, short_float
 
@@ -28,10 +28,13 @@ class Original:
     features : tuple of p Feature
     values : ndarray of shape (n, p)
         Of the features; NaN where missing.
+    filled : ndarray of shape (n, p) or None
+        Which values are missing in the table all the same: they were filled in for the model.
     """
 
     features: tuple[Feature, ...]
     values: Floats
+    filled: Bools | None = None
 
     @cached_property
     def plain(self) -> bool:
@@ -50,6 +53,8 @@ class Original:
     def value(self, row: int, feature: int) -> Value:
         """The cell of the feature's column; None where it is missing, `UNKNOWN` for a category nobody knew."""
         origin = self.features[feature]
+        if self.filled is not None and self.filled[row, feature]:
+            return None
         if origin.kind != "level":
             return origin.original(float(self.values[row, feature]))
         levels = self._levels[origin.column]

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from aspca.harmless import name_text
+from aspca.harmless import for_terminal, name_text
+from aspca.judging.metric import READABLE
 from aspca.judging.original import value_text
 from aspca.linalg.arrays import Ints
 from aspca.rules.sentence import breach_of, has_spread, short_number
@@ -23,12 +24,14 @@ _FEATURES_TOLD = 4
 _BEYOND = 2.0
 # What lies outside the rules is told beside broken rules from this share of the score on.
 _WORTH_TELLING = 0.2
+# A rule's part of the score is due to others from so many times its own deviation on, both in spreads.
+_MORE_THAN_OFF = 2.0
 
 
 def row_text(why: Explanation, row: int) -> str:
     """A few sentences about a row."""
     score, threshold = float(why.scores[row]), why.threshold
-    name = f"Row {why.index[row]}"
+    name = f"Row {for_terminal(why.index[row])}"
     broken = _broken(why, row)
     flagged = why.judgement.anomalies is not None and bool(why.judgement.anomalies[row])
     if why.judgement.anomalies is None or threshold is None:
@@ -44,9 +47,12 @@ def row_text(why: Explanation, row: int) -> str:
     sentences = [opening + _by_fewer_rules(why, row)]
     sentences += [_about(why, row, int(rule)) for rule in broken]
     sentences += _also(why, row, broken)
+    if not broken.size and (not why.rules or why.outside[row] >= 0.5 * score > 0.0):
+        keeps = "It keeps its rules, but is unusual" if why.rules else "It is unusual"
+        return " ".join([*sentences, f"{keeps}: {_unusual(why, row)}."])
     if not broken.size:
-        sentences += _no_rule_broken(why, row)
-    elif why.outside[row] > _WORTH_TELLING * score:
+        sentences.append(_no_rule_broken(why, row, flagged))
+    if why.outside[row] > _WORTH_TELLING * score:
         share = 100 * why.outside[row] / score
         sentences.append(f"Outside its rules it is unusual too, {share:.0f} % of the score: {_unusual(why, row)}.")
     return " ".join(sentences)
@@ -78,14 +84,21 @@ def _joined(words: list[str]) -> str:
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
-def _no_rule_broken(why: Explanation, row: int) -> list[str]:
-    score = float(why.scores[row])
-    if not why.rules or why.outside[row] >= 0.5 * score > 0.0:
-        opening = "It keeps its rules, but is unusual" if why.rules else "It is unusual"
-        return [f"{opening}: {_unusual(why, row)}."]
-    order = np.argsort(-why.rule_contributions[row], kind="stable")[:2]
-    most = " and ".join(f"{why.rules[k]} ({100 * why.shares[row, k]:.0f} %)" for k in order)
-    return [f"No rule is broken by itself, but small deviations add up, most of them from {most}."]
+def _no_rule_broken(why: Explanation, row: int, flagged: bool) -> str:
+    """What an anomaly is that keeps each of its rules; of a row without a verdict what it is off most."""
+    # Deviations and not shares: where normal rows that are off one rule are off another too, a row that is not off the
+    # other has a large part of its score from there.
+    spreads = np.abs(why.judgement.deviations[row]) / np.sqrt(why.model.table.variances)
+    shares = np.where(np.isnan(spreads), 0.0, why.shares[row])
+    most = np.argsort(-shares, kind="stable")[:2].tolist()
+    most = [k for k in most if k == most[0] or shares[k] >= 0.5 * _WORTH_TELLING]
+    off = _joined([f"off {why.rules[k]} by {spreads[k]:.2g} times its spread" for k in most])
+    if not flagged:
+        return f"It is {off}."
+    together = why.model.metric.kind in READABLE and len(most) > 1
+    if together and (np.abs(why.judgement.weighted[row, most]) > _MORE_THAN_OFF * spreads[most]).any():
+        return f"No rule is broken by itself, but normal rows are not off by such amounts at once: it is {off}."
+    return f"No rule is broken by itself, but {'small deviations add up' if len(most) > 1 else 'nearly'}: it is {off}."
 
 
 def standing_out(why: Explanation, row: int) -> Ints:
@@ -133,7 +146,7 @@ def _about(why: Explanation, row: int, rule: int) -> str:
     verb = "leaves the range" if told.kind == "range" else "breaks the rule"
     sentence = f"It {verb} {told}: {off}, {100 * why.shares[row, rule]:.0f} % of the score."
     shown = why.shown_features(rule)
-    needed = why.needed(row, rule)
+    needed = why.needed_at(row, rule)
     columns = [(j, why.original.features[j].column) for j in shown.tolist()]
     options = [
         f"{name_text(column)} {value_text(wanted)} (not {value_text(why.original.value(row, j), wanted)})"

@@ -86,7 +86,7 @@ def entitle(ax: Axes, headline: str, detail: str = "", left: float = 0.0) -> Non
     """
     inches = root_of(ax).get_size_inches()[0] * min(1.0, ax.get_position().width + 0.1) - left
     lines = _title_lines((headline, detail), inches)
-    pad = 6.0 + len(lines[1]) * _SIZES[1] * 1.25
+    pad = 6.0 + len(lines[1]) * _SIZES[1] * 1.4
     ax.set_title("\n".join(lines[0]), loc="left", fontsize=_SIZES[0], fontweight="bold", pad=pad)
     _write(ax, lines[1], 4.0, va="bottom", fontsize=_SIZES[1], color="0.3")
 

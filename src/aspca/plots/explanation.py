@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from aspca.harmless import for_picture
+from aspca.judging.explained_row import position_in
 from aspca.judging.explanation import Explanation
 from aspca.linalg.arrays import Floats, Ints
 from aspca.plots.canvas import (
@@ -23,7 +24,8 @@ from aspca.plots.canvas import (
 )
 from aspca.plots.colours import ANOMALY, BLUE, OUTSIDE
 from aspca.plots.labels import OUTSIDE_THE_RULES, beside, minus, number, share, short_names, shortened, wrapped
-from aspca.plots.sources import check_count, explanation_of, only
+from aspca.plots.sources import check_count, explanation_of
+from aspca.rules.sentence import counted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -80,14 +82,11 @@ class ExplanationDisplay:
         cls, explanation: Explanation, row: int = 0, *, n_rules: int = 6, n_features: int = 12, ax: Axes | None = None
     ) -> Self:
         """Draw the row at position `row`."""
-        n = len(explanation.values)
-        if not -n <= row < n:
-            raise ValueError(f"There is no row {row}: {n} rows were explained, numbered from 0.")
-        return cls(explanation, int(row) % n).plot(ax, n_rules=n_rules, n_features=n_features)
+        return cls(explanation, position_in(len(explanation), row)).plot(ax, n_rules=n_rules, n_features=n_features)
 
     def plot(self, ax: Axes | None = None, *, n_rules: int = 6, n_features: int = 12) -> Self:
         """Draw at most so many rules and features, and the sums of the others."""
-        why = self._why = only(self.explanation, np.array([self.row]))
+        why = self._why = self.explanation[[self.row]]
         score = float(why.scores[0])
         shares = why.feature_contributions[0] / score if score > 0 else np.zeros(len(why.names))
         self.rules_, by_rule = _largest(why.shares[0], check_count(n_rules, "n_rules"))
@@ -168,7 +167,9 @@ class ExplanationDisplay:
         if why.judgement.anomalies is None or why.threshold is None:
             return f"{name}: why its score is {score}", ""
         broken = 0 if why.judgement.broken is None else int(why.judgement.broken[0].sum())
-        rules = f"it breaks {broken} of {len(why.rules)} rules by their own limits"
+        rules = f"it breaks {broken} of {counted(len(why.rules), 'rule')} by their own limits"
+        if not why.rules:
+            rules = "there are no rules to break"
         detail = f"Score {score}, threshold {number(why.threshold)}; {rules}"
         if why.anomalies[0]:
             unusual = not broken and why.outside[0] > 0.5 * why.scores[0]

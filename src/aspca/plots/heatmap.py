@@ -14,8 +14,9 @@ from aspca.linalg.arrays import Bools, Floats
 from aspca.plots.canvas import entitle, own_or_given, percent_axis, room_for_labels, root_of
 from aspca.plots.cells import MOST_IN_LINES, CellStyle, draw_cells, figure_size, label_inches
 from aspca.plots.colours import ANOMALY, sequential
-from aspca.plots.labels import OUTSIDE_THE_RULES, number, short_names, shortened, wrapped
-from aspca.plots.sources import check_count, explanation_of, only
+from aspca.plots.labels import ELLIPSIS, OUTSIDE_THE_RULES, number, short_names, shortened, wrapped
+from aspca.plots.sources import check_count, explanation_of
+from aspca.rules.sentence import counted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -110,7 +111,8 @@ class HeatmapDisplay:
         first = np.zeros(len(explanation), dtype=np.bool_) if known is None else known
         order = np.lexsort((-explanation.scores, ~first))
         most = (min(int(first.sum()), _MOST) or _FEW) if n_rows is None else check_count(n_rows, "n_rows")
-        why = only(explanation, order[:most])
+        # Of many rows only those that are drawn are split over features.
+        why = explanation[order[:most]]
         parts, names, outside = why.feature_contributions, list(why.names), None
         if by == "rules":
             parts = why.rule_contributions
@@ -179,12 +181,16 @@ class HeatmapDisplay:
             return [names[j] for j in self.columns_]
         width, lines = room_for_labels(ax, _RULE_WIDTH, 0.25), _RULE_LINES
         if ax is None and len(self.columns) < MOST_IN_LINES:
-            width, lines = _FEW_WIDTH, _FEW_LINES
+            lines = _FEW_LINES
+            few = [wrapped(self.columns[j], _FEW_WIDTH, lines, self.names) for j in self.columns_]
+            # Long names do not fit from left to right; they are written upright, in as many lines.
+            if not any(ELLIPSIS in label for label in few):
+                return few
         return [wrapped(self.columns[j], width, lines, self.names) for j in self.columns_]
 
     def _title(self) -> tuple[str, str]:
         n, by = len(self.rows), f"by {self.by[:-1]}"
-        total = f"{self.n_explained:,} rows explained"
+        total = f"{counted(self.n_explained, 'row')} explained"
         limit = "" if self.threshold is None else f"; the threshold of the score is {number(self.threshold)}"
         if self.anomalies is None:
             of = f"the {n} highest scores come" if n > 1 else "the highest score comes"

@@ -17,7 +17,7 @@ from aspca.harmless import for_picture, for_terminal, name_text
 
 # What is written beside the part of a score that no rule accounts for.
 OUTSIDE_THE_RULES = "outside the rules"
-_ELLIPSIS = "…"
+ELLIPSIS = "…"
 _HARD = "\u00a0"
 # A name inside a rule that is no plain word; brackets in it are doubled.
 _BRACKETED = r"\[(?:[^\]]|\]\])*\]"
@@ -79,8 +79,8 @@ def _around(name: str, place: int, width: int) -> str:
         start -= 1
     head = width // 3
     if start > head + 1:
-        name = name[:head] + _ELLIPSIS + name[start:]
-    return name if len(name) <= width else name[: width - 1] + _ELLIPSIS
+        name = name[:head] + ELLIPSIS + name[start:]
+    return name if len(name) <= width else name[: width - 1] + ELLIPSIS
 
 
 def wrapped(text: str, width: int, lines: int, names: Sequence[str] = ()) -> str:
@@ -127,7 +127,7 @@ def _in_little_room(text: str, width: int, lines: int, names: Sequence[str]) -> 
     # At worst how it begins, that something follows, and how tight it is.
     remark = re.search(r" (\([^()]*\))$", text)
     where = next((k for k, term in enumerate(shorter[0]) if term.startswith("=")), 0)
-    rest = [_ELLIPSIS] * (where > 1) + [f"= {_ELLIPSIS}"] + [found[1] for found in (remark,) if found]
+    rest = [ELLIPSIS] * (where > 1) + [f"= {ELLIPSIS}"] + [found[1] for found in (remark,) if found]
     barest = [[terms[0], *rest] for terms in shorter] if where else []
     for terms in shorter + barest:
         found = _fewer_terms(terms, width, lines)
@@ -159,7 +159,7 @@ def _with_gaps(terms: list[str], kept: list[int]) -> list[str]:
     told: list[str] = []
     for before, k in zip([-1, *kept], kept, strict=False):
         if k > before + 1:
-            told.append(_ELLIPSIS)
+            told.append(ELLIPSIS)
         told.append(terms[k])
     return told
 
@@ -174,7 +174,7 @@ def _cut(text: str, width: int) -> str:
     if len(text) <= width:
         return text
     head = width // 2
-    return text[:head] + _ELLIPSIS + text[len(text) - (width - 1 - head) :]
+    return text[:head] + ELLIPSIS + text[len(text) - (width - 1 - head) :]
 
 
 def number(value: float, digits: int = 4) -> str:

@@ -14,6 +14,7 @@ from aspca.plots.cells import CellStyle, draw_cells, figure_size, label_inches
 from aspca.plots.colours import diverging
 from aspca.plots.labels import short_names
 from aspca.plots.sources import check_count, model_of
+from aspca.rules.sentence import counted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -63,6 +64,8 @@ class LoadingsDisplay:
         """Draw the features in their own order; where they are more than `n_features`, those that weigh most."""
         from matplotlib.colors import Normalize
 
+        if not self.loadings.shape[1]:
+            raise ValueError(f"There are no {self.of} to draw; of='components' draws what they are sought in.")
         weight = np.square(self.loadings).sum(axis=1)
         most = np.argsort(-weight, kind="stable")[: check_count(n_features, "n_features")]
         self.features_ = np.sort(most)
@@ -79,7 +82,7 @@ class LoadingsDisplay:
         detail = f"{used} of {p * d} loadings are not zero"
         if len(rows) < p:
             detail += f"; {len(rows)} of {p} features are drawn, those of the largest loadings"
-        entitle(ax, f"Loadings: which of {p} features {self._each()}", detail, left=label_inches(rows))
+        entitle(ax, f"Loadings: which of {counted(p, 'feature')} {self._each()}", detail, left=label_inches(rows))
         return self
 
     def _each(self) -> str:

@@ -25,6 +25,7 @@ from aspca.plots.colours import ANOMALY, BLUE, OUTSIDE
 from aspca.plots.labels import OUTSIDE_THE_RULES, share, wrapped
 from aspca.plots.sources import check_count, explanation_of, model_of
 from aspca.rules.rule import Rule
+from aspca.rules.sentence import counted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -104,6 +105,8 @@ class RulesDisplay:
         texts = [wrapped(f"{i}:  {self.rules[i]}", width, _LINES, self.names) for i in order]
         if self.outside is not None:
             texts.append(OUTSIDE_THE_RULES)
+        # Axes without a line in them still need a place.
+        texts = texts or [""]
         lines = np.array([text.count("\n") + 1 for text in texts])
         # One line of text is one unit of height, and some of it lies between rules.
         tops = np.concatenate([[0.0], np.cumsum(lines + 0.4)])
@@ -137,10 +140,11 @@ class RulesDisplay:
     def _draw_spreads(self, axes: Axes, middles: Floats) -> None:
         exact = np.array([self.rules[i].exact for i in self.order_])
         spreads = self.spreads[self.order_]
+        exact = exact.astype(np.bool_)
         least = float(spreads[~exact].min()) if not exact.all() else _TIGHTEST
         log_scale(axes, "x")
         left = least / (4.0 if exact.any() else 2.0)
-        axes.set_xlim(left, 2.0 * max(1.0, float(spreads.max())))
+        axes.set_xlim(left, 2.0 * max(1.0, float(spreads.max(initial=0.0))))
         # What float64 resolves of an exact rule is no spread.
         seen = np.where(exact, left, spreads)
         axes.hlines(middles, left, seen, color="0.8", lw=0.8)
@@ -155,7 +159,7 @@ class RulesDisplay:
     def _draw_shares(self, axes: Axes, middles: Floats, shares: Floats) -> None:
         self.shares_ = axes.barh(middles[: shares.size], shares, height=0.8, color=ANOMALY)
         axes.bar_label(self.shares_, [share(value) for value in shares], fontsize=7.5, padding=3)
-        largest = float(shares.max())
+        largest = float(shares.max(initial=0.0))
         if self.outside is not None:
             self.outside_ = axes.barh(middles[-1:], [self.outside], height=0.8, color=OUTSIDE)
             axes.bar_label(self.outside_, [share(self.outside)], fontsize=7.5, padding=3)
@@ -168,16 +172,22 @@ class RulesDisplay:
         bare(axes, keep=("bottom",))
 
     def _title(self, order: Ints) -> tuple[str, str]:
+        if not self.rules:
+            return "No rules: nothing relates these columns that chance does not explain", self._flagged()
         count = f"{len(self.rules)} rules" if len(self.rules) != 1 else "The only rule"
         if len(order) < len(self.rules):
             count = f"{len(order)} of {len(self.rules)} rules"
+        detail = self._flagged()
         if self.shares is None:
-            detail = f"None of the {self.n_rows:,} rows given is an anomaly" if self.n_rows else ""
             return f"{count}: what normal rows obey, and how tightly", detail
-        detail = f"Shares are of the {self.n_flagged:,} flagged of {self.n_rows:,} rows"
         if len(order) < len(self.rules):
             detail += f"; the rules shown have {share(float(self.shares[order].sum()))} of their score"
         return f"{count}: how tight they are, and what the anomalies break", detail
+
+    def _flagged(self) -> str:
+        if self.shares is None:
+            return f"None of the {self.n_rows:,} rows given is an anomaly" if self.n_rows else ""
+        return f"Shares are of the {self.n_flagged:,} flagged of {counted(self.n_rows, 'row')}"
 
 
 def plot_rules(

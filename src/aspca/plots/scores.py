@@ -14,6 +14,7 @@ from aspca.plots.colours import ANOMALY, BLACK, NORMAL
 from aspca.plots.labels import number, share
 from aspca.plots.sources import last_step, verdicts
 from aspca.plots.thinning import one_per_spot
+from aspca.rules.sentence import counted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -157,13 +158,16 @@ class ScoresDisplay:
             ax.set_xlabel("row, in order")
             ax.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
             ax.xaxis.set_major_locator(MaxNLocator(8, integer=True, steps=[1, 2, 5, 10]))
+            if self.scores.size == 1:
+                # Around a single row matplotlib would find fractions of it.
+                ax.set_xticks([0])
         else:
             ax.set_xlabel("time")
             if self.time.dtype.kind == "M":
                 _write_dates(ax)
         ax.margins(x=0.01)
         bare(ax, keep=("left", "bottom"))
-        title = f"Scores of {self.scores.size:,} rows" + (f" by {for_picture(self.name)}" if self.name else "")
+        title = f"Scores of {counted(self.scores.size, 'row')}" + (f" by {for_picture(self.name)}" if self.name else "")
         entitle(ax, title, self._detail(below, floor))
         legend_below(ax, 38.0, columns=3)
 
@@ -171,7 +175,8 @@ class ScoresDisplay:
         parts = []
         if self.anomalies is not None:
             count = int(self.anomalies.sum())
-            parts.append(f"{count:,} of them ({share(count / self.scores.size)}) are anomalies")
+            verb = "is an anomaly" if count == 1 else "are anomalies"
+            parts.append(f"{count:,} of them ({share(count / self.scores.size)}) {verb}")
         if below:
             parts.append(f"{below:,} scores below {number(floor)} are drawn there")
         return "; ".join(parts)

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from aspca.estimators.aspca import ASPCA
+from aspca.estimators.pipelines import explain
 from aspca.judging.explanation import Explanation
-from aspca.linalg.arrays import Bools, Ints
+from aspca.linalg.arrays import Bools
 
 
 def explanation_of(source: Any, X: Any, plot: str) -> Explanation:
@@ -17,18 +18,11 @@ def explanation_of(source: Any, X: Any, plot: str) -> Explanation:
         if X is not None:
             raise ValueError(f"{plot} got an explanation and rows; an explanation has its own rows, so leave X out.")
         return source
-    if isinstance(source, ASPCA):
+    if isinstance(last_step(source), ASPCA):
         if X is None:
             raise ValueError(f"{plot} got a model without rows to explain; pass them as X, or pass model.explain(X).")
-        return source.explain(X)
+        return explain(source, X)
     raise TypeError(f"{plot} takes a fitted ASPCA and rows, or an aspca.Explanation, got {type(source).__name__}.")
-
-
-def only(explanation: Explanation, rows: Ints) -> Explanation:
-    """The explanation of some of its rows: of many rows only those that are drawn are split over features."""
-    index = [explanation.index[int(row)] for row in rows]
-    judgement = explanation.judgement.take(rows)
-    return Explanation(explanation.model, explanation.values[rows], judgement, index, explanation.library)
 
 
 def model_of(source: Any, plot: str) -> ASPCA:

@@ -6,6 +6,7 @@ it is imported only when something is drawn.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 
 # Points that a label takes along its axis.
 _ROOM = {"x": 34.0, "y": 14.0}
+_SIGN = 5.5
+# What of mathematics is not seen; a sign for multiplication stays.
+_MARKUP = re.compile(r"[${}^]|(?<=\\)times")
 # So many powers of ten need nothing between them; where there are fewer, these do, the finest first.
 _ENOUGH = 3
 _MANTISSAS = ((1.0, 2.0, 5.0), (1.0, 3.0))
@@ -72,9 +76,16 @@ class _LogTicks(Locator):
                 continue
             places = (transform.transform(grid) - ends[0]) * length / max(float(ends[1] - ends[0]), 1e-300)
             best = grid
-            if float(np.diff(places).min()) >= _ROOM[self.which]:
+            if float(np.diff(places).min()) >= self._room(grid):
                 break
         return best
+
+    def _room(self, grid: Floats) -> float:
+        """Points between labels that do not touch: along the x axis long ones take more."""
+        if self.which == "y":
+            return _ROOM["y"]
+        signs = max(len(_MARKUP.sub("", power(float(value)))) for value in grid)
+        return max(_ROOM["x"], _SIGN * signs)
 
 
 def _grids(low: float, high: float, linear: float) -> Iterator[Floats]:

@@ -341,6 +341,12 @@ def _shortened(value: float, digits: int) -> str:
     return number_text(float(f"{value:.{digits}g}"))
 
 
+def counted(number: int, word: str) -> str:
+    """As in ``1 row`` or ``1,200 anomalies``."""
+    plural = f"{word.removesuffix('y')}ies" if word.endswith("y") else f"{word}s"
+    return f"{number:,} {word if number == 1 else plural}"
+
+
 def short_number(value: float, unit: float) -> str:
     """A number to two digits of `unit`."""
     if not (unit > 0.0 and np.isfinite(unit)):

@@ -169,15 +169,19 @@ def _readable(space: ScaledSpace, directions: Floats) -> tuple[RuleTable, Bools]
         nothing = np.zeros(0, dtype=np.bool_)
         return RuleTable.of(space, directions, nothing), nothing
     found = readable_basis(directions, space.covariance, space.fitted_to)
-    loadings, sparsest = np.array(found.loadings), found.sparsest
-    table = RuleTable.of(space, loadings, sparsest)
+    return in_short_numbers(RuleTable.of(space, np.array(found.loadings), found.sparsest), space)
+
+
+def in_short_numbers(table: RuleTable, space: ScaledSpace) -> tuple[RuleTable, Bools]:
+    """The table with its exact rules in the numbers they are read in, and for which rules (m,) these are short."""
+    loadings = np.array(table.loadings)
     plain = np.zeros(len(table), dtype=np.bool_)
     for k in np.flatnonzero(table.exact):
         rule = table.rule(int(k), space)
         found_numbers = _in_simplest_numbers(rule, loadings[:, k], space)
         if found_numbers is not None:
             loadings[:, k], plain[k] = found_numbers
-    return RuleTable.of(space, loadings, sparsest), plain
+    return RuleTable.of(space, loadings, table.sparsest), plain
 
 
 def component_table(space: ScaledSpace, components: Floats) -> RuleTable:

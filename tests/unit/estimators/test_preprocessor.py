@@ -288,9 +288,14 @@ def test_columns_in_another_order(library: str) -> None:
     table = orders()[["price", "amount", "cost"]]
     make: Any = {"pandas": lambda t: t, "polars": pl.from_pandas, "pyarrow": pa.Table.from_pandas}[library]
     model = ASPCA(n_components=1).fit(make(table))
-    turned = model.explain(make(table[["cost", "price", "amount"]]))
-    np.testing.assert_array_equal(turned.scores, model.explain(make(table)).scores)
-    assert type(turned.to_frame()).__module__.partition(".")[0] == library
+    turned = make(table[["cost", "price", "amount"]])
+    for judge in (model.predict, model.score_samples, model.decision_function, model.transform, model.explain):
+        with pytest.raises(ValueError, match=r"must be in the same order.*\nX.*model\.feature_names_in_"):
+            judge(turned)
+    # What the sentence says to do.
+    names = model.feature_names_in_
+    put_right = turned[names] if library == "pandas" else turned.select(list(names))
+    np.testing.assert_array_equal(model.explain(put_right).scores, model.explain(make(table)).scores)
 
 
 @pytest.mark.parametrize("library", ["pandas", "pyarrow"])

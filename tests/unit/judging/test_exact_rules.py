@@ -45,12 +45,12 @@ def test_one_step_off_is_an_anomaly_and_named(score: str, scaling: str, column: 
     row[column] = np.round(row[column] + by, 2)
     why = model.explain(row)
     assert model.predict(row).tolist() == [-1]
-    assert why.text(0).startswith("Row 17 is an anomaly: score ")
-    assert said in why.text(0)
+    assert why[0].text.startswith("Row 17 is an anomaly: score ")
+    assert said in why[0].text
     # The rule that is broken holds the column, and what would do is what was there.
     (broken,) = np.flatnonzero(why.broken[0])
     assert why.shares[0, broken] >= 0.99
-    assert why.needed(0, int(broken))[column] == table[column][17]
+    assert why[0].needed(int(broken))[column] == table[column][17]
     assert set(why.feature_contributions[0].nonzero()[0]) != set()
     top = why.names[int(why.feature_contributions[0].argmax())]
     assert top in why.rules[int(broken)].features
@@ -99,7 +99,7 @@ def test_columns_decades_apart(decades: int, off: float) -> None:
     why = model.explain(row)
     assert why.anomalies.tolist() == [True]
     assert why.broken[0, number]
-    assert why.needed(0, number)["all"] == table["all"][3]
+    assert why[0].needed(number)["all"] == table["all"][3]
     assert not model.explain(table).broken[:, number].any()
 
 
@@ -116,7 +116,7 @@ def test_a_constant_that_moves(value: float, step: float) -> None:
     why = model.explain(rows)
     assert why.anomalies.tolist() == [True, False]
     assert why.broken[:, number].tolist() == [True, False]
-    assert why.needed(0, number) == {"x3": value}
+    assert why[0].needed(number) == {"x3": value}
 
 
 @pytest.mark.parametrize(("n", "p"), [(20, 20), (20, 40), (40, 60), (10, 12)])
@@ -141,4 +141,4 @@ def test_short_identities_are_kept_even_with_few_rows() -> None:
     row[0, 2], row[0, 5] = row[0, 0] + row[0, 1] + 1.0, 2.0 * row[0, 4]
     why = model.explain(row)
     assert why.anomalies[0]
-    assert "It breaks the rule x2 = x0 + x1 (exactly): its sides differ by 1," in why.text(0)
+    assert "It breaks the rule x2 = x0 + x1 (exactly): its sides differ by 1," in why[0].text

@@ -40,7 +40,7 @@ def changed(row: int, **cells: float) -> pd.DataFrame:
 def test_steps_are_kept(model: ASPCA) -> None:
     table = invoices()
     total = rule_with(model, "small", "medium", "large", "total")
-    needed = model.explain(changed(5, total=table.total[5] + 40.0)).needed(0, total)
+    needed = model.explain(changed(5, total=table.total[5] + 40.0))[0].needed(total)
     assert needed == {
         "small": table.small[5] + 40.0,
         "medium": table.medium[5] + 40.0,
@@ -48,7 +48,7 @@ def test_steps_are_kept(model: ASPCA) -> None:
         "total": table.total[5],
     }
     double = rule_with(model, "price", "twice")
-    needed = model.explain(changed(5, twice=round(table.twice[5] + 0.5, 2))).needed(0, double)
+    needed = model.explain(changed(5, twice=round(table.twice[5] + 0.5, 2)))[0].needed(double)
     assert needed == {"price": round(table.price[5] + 0.25, 2), "twice": table.twice[5]}
 
 
@@ -57,8 +57,8 @@ def test_where_no_step_would_do_nothing_is_proposed(model: ASPCA) -> None:
     table = invoices()
     double = rule_with(model, "price", "twice")
     why = model.explain(changed(5, twice=round(table.twice[5] + 0.01, 2)))
-    assert why.needed(0, double) == {"price": None, "twice": table.twice[5]}
-    assert f"It would hold with twice {table.twice[5]:g} (not {table.twice[5] + 0.01:g})." in why.text(0)
+    assert why[0].needed(double) == {"price": None, "twice": table.twice[5]}
+    assert f"It would hold with twice {table.twice[5]:g} (not {table.twice[5] + 0.01:g})." in why[0].text
     cells = why.to_frame().set_index("feature").needed
     assert np.isnan(cells["price"])
     assert cells["twice"] == table.twice[5]
@@ -67,10 +67,10 @@ def test_where_no_step_would_do_nothing_is_proposed(model: ASPCA) -> None:
 def test_a_count_is_never_proposed_to_be_negative(model: ASPCA) -> None:
     total = rule_with(model, "small", "medium", "large", "total")
     row = changed(5, small=3.0, medium=40.0, large=300.0, total=280.0)
-    needed = model.explain(row).needed(0, total)
+    needed = model.explain(row)[0].needed(total)
     # 63 too many: only the largest can be that much less.
     assert needed == {"small": None, "medium": None, "large": 237.0, "total": 343.0}
-    assert "small" not in model.explain(row).text(0).partition("It would hold with")[2]
+    assert "small" not in model.explain(row)[0].text.partition("It would hold with")[2]
 
 
 def test_zero_is_proposed_where_it_is_near_enough() -> None:
@@ -83,11 +83,11 @@ def test_zero_is_proposed_where_it_is_near_enough() -> None:
     limit = model.rules_[rule].limit
     assert limit is not None
     low = model.rules_[rule].centre / model.rules_[rule].coefficients[0]
-    needed = model.explain(np.array([[max(low, 0.0), 9.0, 0.0]])).needed(0, rule)
+    needed = model.explain(np.array([[max(low, 0.0), 9.0, 0.0]]))[0].needed(rule)
     assert needed["x1"] is not None
     assert needed["x1"] >= 0.0
     # The centred rule asks for a little below zero where the other is at zero.
-    near = model.explain(np.array([[0.0, 9.0, 0.0]])).needed(0, rule)["x1"]
+    near = model.explain(np.array([[0.0, 9.0, 0.0]]))[0].needed(rule)["x1"]
     assert near is not None
     assert near >= 0.0
 
@@ -103,7 +103,7 @@ def test_whatever_is_proposed_makes_the_rule_hold(seed: int, size: float, column
     row.iloc[0, column] += round(by, 0 if whole else 2)
     why = model.explain(row)
     for rule in range(len(why.rules)):
-        for name, value in why.needed(0, rule).items():
+        for name, value in why[0].needed(rule).items():
             if value is None:
                 continue
             assert isinstance(value, float)
@@ -150,7 +150,7 @@ def test_logarithms_are_taken_back_and_rounded_and_categories_have_no_proposal()
     row = table.iloc[[4]].assign(cost=3.0 * table.cost[4], fee=9.0)
     why = model.explain(row)
     for number in range(len(why.rules)):
-        needed = why.needed(0, number)
+        needed = why[0].needed(number)
         if set(needed) == {"price", "cost"}:
             assert needed["cost"] == pytest.approx(1.2 * table.price[4], rel=0.005)
             assert needed["price"] == pytest.approx(3.0 * table.cost[4] / 1.2, rel=0.005)
@@ -170,10 +170,10 @@ def test_a_gap_asks_for_nothing() -> None:
     lost = np.flatnonzero(np.isnan(why.deviations[0]))
     assert lost.size == 2
     for rule in lost:
-        assert set(why.needed(0, int(rule)).values()) == {None}
+        assert set(why[0].needed(int(rule)).values()) == {None}
 
 
 def test_limits_that_wait_for_rows_stop_no_proposal() -> None:
     model = ASPCA(rule_limit="conformal").fit(invoices())
     double = rule_with(model, "price", "twice")
-    assert model.explain(changed(5, twice=1.0)).needed(0, double) == {"price": 0.5, "twice": 2.0 * invoices().price[5]}
+    assert model.explain(changed(5, twice=1.0))[0].needed(double) == {"price": 0.5, "twice": 2.0 * invoices().price[5]}

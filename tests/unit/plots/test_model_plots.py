@@ -4,13 +4,24 @@ from __future__ import annotations
 
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 import pytest
 from matplotlib.text import Text
 
 import aspca
-from aspca.plots import RulesDisplay, SelectionDisplay, plot_loadings, plot_rules, plot_selection
+from aspca import ASPCA
+from aspca.plots import (
+    RulesDisplay,
+    SelectionDisplay,
+    plot_explanation,
+    plot_heatmap,
+    plot_loadings,
+    plot_rules,
+    plot_selection,
+)
+from aspca.plots.canvas import log_scale
 
-from .conftest import Fitted, cut_off, overlapping
+from .conftest import Fitted, cut_off, fitted, overlapping
 
 
 def test_shares_of_rules_are_those_of_the_flagged_rows(plain: Fitted) -> None:
@@ -195,3 +206,39 @@ def test_other_things_are_refused() -> None:
         plot_selection(3)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="fitted ASPCA"):
         plot_rules(object())
+
+
+def test_a_model_without_rules_is_drawn_as_one() -> None:
+    frame = pd.DataFrame({"only": np.random.default_rng(0).normal(size=100)})
+    model = ASPCA().fit(frame)
+    assert not model.rules_
+    for display in (plot_rules(model, frame), plot_rules(model)):
+        assert any("No rules" in text.get_text() for text in display.figure_.findobj(Text))
+        assert not cut_off(display.figure_)
+    with pytest.raises(ValueError, match="There are no rules to draw"):
+        plot_loadings(model, of="rules")
+    assert len(plot_explanation(model, frame, row=3).rules_) == 0
+    assert plot_heatmap(model, frame, by="rules").columns_.size == 0
+
+
+def test_few_rules_with_long_names_are_written_upright_rather_than_cut_to_pieces() -> None:
+    names = tuple(f"measured_value_of_the_very_long_sensor_name_in_building_{j:02d}" for j in range(6))
+    long = fitted(names)
+    display = plot_heatmap(long.model, long.frame, by="rules")
+    labels = display.ax_.get_xticklabels()
+    assert labels[0].get_rotation() == 90
+    for label, rule in zip(labels, (long.model.rules_[k] for k in display.columns_), strict=False):
+        assert "=" in label.get_text()
+        for name in rule.features:
+            assert name[-11:] in label.get_text()
+    assert not overlapping(display.ax_, "x")
+    assert not cut_off(display.figure_)
+
+
+def test_long_labels_of_a_short_logarithmic_axis_do_not_touch() -> None:
+    _, axes = plt.subplots(figsize=(2.8, 2.8), layout="constrained")
+    axes.set_xlim(1.3965e-07, 2.0881e-07)
+    log_scale(axes, "x")
+    axes.tick_params(labelsize=8)
+    assert not overlapping(axes, "x")
+    assert len(axes.get_xticks()) >= 2

@@ -125,3 +125,9 @@ def test_a_model_of_earlier_releases_marks_what_breaks_a_rule_below_the_threshol
 def test_times_that_cannot_be(plain: Fitted, time: object, sentence: str) -> None:
     with pytest.raises(ValueError, match=sentence):
         plot_scores(plain.model, plain.frame, time=time)
+
+
+def test_a_single_row_has_one_tick(plain: Fitted) -> None:
+    display = plot_scores(plain.model, plain.frame[5:6])
+    assert display.ax_.get_xticks().tolist() == [0]
+    assert display.ax_.get_title(loc="left") == "Scores of 1 row by ASPCA"

@@ -1,0 +1,309 @@
+"""Explanations of pipelines that end in a model, in the columns and units of what goes in."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from sklearn.compose import ColumnTransformer
+from sklearn.feature_selection import SelectorMixin
+from sklearn.impute import KNNImputer, SimpleImputer
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
+from sklearn.utils.validation import check_is_fitted
+
+from aspca.estimators.aspca import ASPCA
+from aspca.estimators.cells import raw_columns
+from aspca.estimators.preprocessor import Preprocessor
+from aspca.estimators.tables import library_of, refuse_nameless, refuse_odd_shapes, row_labels, told_columns_apart
+from aspca.harmless import quoted
+from aspca.judging.explanation import Explanation
+from aspca.linalg.arrays import Bools, Floats, frozen
+from aspca.preparation.feature import Feature
+from aspca.rules.table import in_short_numbers
+from aspca.subspace.space import ScaledSpace
+
+# Functions of scikit-learn's FunctionTransformer that rules are written in.
+_FUNCTIONS = {np.log: "log", np.log1p: "log1p", np.sqrt: "sqrt", np.arcsinh: "asinh"}
+# Features of whole numbers, whatever the way there and back makes of them.
+_WHOLE = ("boolean", "code", "level")
+# A value that the steps change by more than this, relatively, was not there: an imputer put it in.
+_SAME = 1e-6
+_NAMES_TOLD = 3
+# Decimals of a column of no known steps, see `Moments`.
+_CONTINUOUS = 16
+
+
+@dataclass(frozen=True)
+class _Told:
+    """A column on its way to the model: ``slope`` (above zero) times `feature`, plus `offset`.
+
+    `source` is the position of the table's column that `feature` is as it stands, or None; `made_by` is the step whose
+    own units it is in, or None.
+    """
+
+    feature: Feature
+    source: int | None = None
+    made_by: str | None = None
+    slope: float = 1.0
+    offset: float = 0.0
+
+    @property
+    def untouched(self) -> bool:
+        return self.source is not None and self.slope == 1.0 and self.offset == 0.0
+
+
+def explain(estimator: Any, X: Any) -> Explanation:
+    """Why rows (n, p) score what they score by a fitted ASPCA, or by a pipeline of scikit-learn that ends in one.
+
+    Rules, values and what would be normal are told in the columns and units of X, as far as the steps before the model
+    only scale, impute or choose columns, also inside a ColumnTransformer. What another step makes, such as the
+    directions of a PCA, is called by its `get_feature_names_out`, and a warning says so. A value that an imputer filled
+    in is told as missing.
+
+    Parameters
+    ----------
+    estimator : fitted ASPCA or Pipeline
+    X : (n, p) rows
+        What goes into the pipeline.
+
+    Returns
+    -------
+    Explanation
+        Its scores are those of ``estimator.score_samples(X)``.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd
+    >>> import aspca
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> rng = np.random.default_rng(0)
+    >>> table = pd.DataFrame({"flow": rng.normal(50.0, 5.0, size=300)})
+    >>> table["power"] = 3.0 * table.flow + rng.normal(size=300)
+    >>> pipeline = make_pipeline(StandardScaler(), aspca.ASPCA()).fit(table)
+    >>> print(*aspca.explain(pipeline, table).rules)
+    power = 3 flow (± 1)
+    """
+    if isinstance(estimator, ASPCA):
+        return estimator.explain(X)
+    if not isinstance(estimator, Pipeline) or not isinstance(estimator.steps[-1][1], ASPCA):
+        raise TypeError(
+            f"explain takes a fitted ASPCA, or a pipeline that ends in one, got {type(estimator).__name__}; "
+            "PerCategory has its own explain(X)."
+        )
+    *steps, (_, model) = estimator.steps
+    check_is_fitted(model, "components_")
+    refuse_odd_shapes(X)
+    names = getattr(estimator, "feature_names_in_", None)
+    refuse_nameless(X, None if names is None else tuple(map(str, names)))
+    given = {column.name: column.numbers for column in raw_columns(X)}
+    told = [_Told(Feature(name), j) for j, name in enumerate(given if names is None else map(str, names))]
+    columns = [given.get(one.feature.column) for one in told]
+    rows = X
+    for label, step in steps:
+        if step is not None and step != "passthrough":
+            with told_columns_apart(X):
+                rows = step.transform(rows)
+            found = _through(label, step, told)
+            told = _made(label, step, told, rows.shape[1]) if found is None else found
+    _warn_of_made(told)
+    return _in_terms_of(told, model, rows, columns, row_labels(X, len(rows)), library_of(X))
+
+
+def _through(label: str, step: Any, told: list[_Told]) -> list[_Told] | None:
+    """The columns that a step makes of others; None where it does more than scale, impute or choose them."""
+    if step is None or (isinstance(step, str) and step == "passthrough"):
+        return told
+    if isinstance(step, Pipeline):
+        found: list[_Told] | None = told
+        for name, inner in step.steps:
+            found = None if found is None else _through(name, inner, found)
+        return found
+    if isinstance(step, SelectorMixin):
+        return [told[j] for j in step.get_support(indices=True)]
+    if isinstance(step, ColumnTransformer):
+        return _by_columns(label, step, told)
+    if type(step) in (SimpleImputer, KNNImputer):
+        return _imputed(step, told)
+    if isinstance(step, Preprocessor) and all(one.untouched for one in told):
+        return [_source_of(feature, told) for feature in step.plan_.features]
+    if type(step) is FunctionTransformer:
+        kind = "number" if step.func is None else _FUNCTIONS.get(step.func)
+        if kind == "number" or kind is None:
+            return told if kind else None
+        return [_Told(Feature(one.feature.column, kind)) for one in told] if all(t.untouched for t in told) else None
+    line = _line(step, len(told))
+    if line is None:
+        return None
+    return [
+        replace(one, slope=one.slope * slope, offset=one.offset * slope + offset)
+        for one, slope, offset in zip(told, *line, strict=True)
+    ]
+
+
+def _line(step: Any, p: int) -> tuple[list[float], list[float]] | None:
+    """What a step multiplies p columns by, and then adds; None where it does something else."""
+    ones, zeros = np.ones(p), np.zeros(p)
+    if type(step) is MinMaxScaler and not step.clip:
+        return step.scale_.tolist(), step.min_.tolist()
+    if type(step) is MaxAbsScaler:
+        return (ones / step.scale_).tolist(), zeros.tolist()
+    centres = {StandardScaler: "mean_", RobustScaler: "center_"}
+    if type(step) not in centres:
+        return None
+    centre, scale = getattr(step, centres[type(step)]), step.scale_
+    if isinstance(step, StandardScaler) and not step.with_mean:
+        centre = None
+    slopes = ones if scale is None else ones / scale
+    offsets = zeros if centre is None else -centre * slopes
+    return slopes.tolist(), offsets.tolist()
+
+
+def _by_columns(label: str, step: ColumnTransformer, told: list[_Told]) -> list[_Told]:
+    width = max(place.stop for place in step.output_indices_.values())
+    names = _names_out(label, step, width)
+    found = [_Told(Feature(name), made_by=label) for name in names]
+    known = list(map(str, getattr(step, "feature_names_in_", ())))
+    for name, inner, chosen in step.transformers_:
+        place = step.output_indices_[name]
+        if place.stop == place.start:
+            continue
+        parts = _through(name, inner, [told[j] for j in _positions(chosen, known, len(told))])
+        if parts is not None:
+            found[place] = parts
+    # A column that goes two ways is told once; the other keeps the name that the step gives it.
+    seen: set[int] = set()
+    for k, one in enumerate(found):
+        if one.source in seen:
+            found[k] = _Told(Feature(names[k]), made_by=label)
+        elif one.source is not None:
+            seen.add(one.source)
+    return found
+
+
+def _positions(chosen: Any, names: list[str], p: int) -> list[int]:
+    """Positions of columns as a ColumnTransformer has them: names, positions, a mask or a slice of either."""
+    if isinstance(chosen, slice) and isinstance(chosen.start or chosen.stop, str):
+        first = 0 if chosen.start is None else names.index(chosen.start)
+        last = p if chosen.stop is None else names.index(chosen.stop) + 1
+        return list(range(first, last))
+    if isinstance(chosen, slice):
+        return list(range(p))[chosen]
+    several: list[Any] = [chosen] if isinstance(chosen, str | int) else list(chosen)
+    if all(isinstance(one, str) for one in several):
+        return [names.index(one) for one in several]
+    return [int(j) for j in np.arange(p)[np.asarray(several)]]
+
+
+def _imputed(step: Any, told: list[_Told]) -> list[_Told]:
+    """What is filled in has its column's units; columns without any value go, and such that mark gaps may be added."""
+    tokens = [str(name) for name in getattr(step, "feature_names_in_", [f"x{j}" for j in range(len(told))])]
+    known = dict(zip(tokens, told, strict=True))
+    names = [str(name) for name in step.get_feature_names_out(None if hasattr(step, "feature_names_in_") else tokens)]
+    return [known.get(name) or _Told(Feature(_renamed(name, tokens, told))) for name in names]
+
+
+def _renamed(name: str, tokens: Sequence[str], told: Sequence[_Told]) -> str:
+    """A name that ends in one of the columns', by what that column is called here."""
+    for token, one in zip(tokens, told, strict=True):
+        if name.endswith(f"_{token}"):
+            return name.removesuffix(token) + one.feature.name
+    return name
+
+
+def _source_of(feature: Feature, told: Sequence[_Told]) -> _Told:
+    plain = feature.kind == "number"
+    source = next((one.source for one in told if plain and one.feature.column == feature.column), None)
+    return _Told(feature, source)
+
+
+def _made(label: str, step: Any, told: list[_Told], width: int) -> list[_Told]:
+    """Features that a step makes in its own units, by the names it gives them."""
+    taken = {one.feature.name for one in told}
+    inputs = None if hasattr(step, "feature_names_in_") else [one.feature.name for one in told]
+    names = _names_out(label, step, width, inputs)
+    return [_Told(Feature(f"{label}({name})" if name in taken else name), made_by=label) for name in names]
+
+
+def _names_out(label: str, step: Any, width: int, inputs: list[str] | None = None) -> list[str]:
+    try:
+        names = [str(name) for name in step.get_feature_names_out(inputs)]
+    except (AttributeError, ValueError):
+        names = []
+    return names if len(names) == width and len(set(names)) == width else [f"{label}{k}" for k in range(width)]
+
+
+def _warn_of_made(told: Sequence[_Told]) -> None:
+    made = [one for one in told if one.made_by is not None]
+    if made:
+        shown = ", ".join(quoted(one.feature.name) for one in made[:_NAMES_TOLD])
+        more = f" and {len(made) - _NAMES_TOLD} more" if len(made) > _NAMES_TOLD else ""
+        warnings.warn(
+            f"The step {made[0].made_by!r} does more than scale, impute or choose columns: {shown}{more} are told as "
+            "that step makes them, not in the columns and units of X.",
+            UserWarning,
+            stacklevel=3,
+        )
+
+
+def _in_terms_of(
+    told: list[_Told], model: ASPCA, rows: Any, columns: list[Floats | None], index: Sequence[object], library: str
+) -> Explanation:
+    """The explanation of rows that went through the steps, in other terms: what judges is as it was."""
+    own = model.model_
+    if any(feature.kind != "number" for feature in own.space.features) or len(own.space.features) != len(told):
+        raise ValueError(
+            "The model at the end of the pipeline prepares columns itself; put its Preprocessor first in the pipeline, "
+            "as a step of its own, so that rules can be told in the columns of X."
+        )
+    seen = np.asarray(model._rows(rows, reset=False, least=1), dtype=np.float64)
+    slopes, offsets = np.array([one.slope for one in told]), np.array([one.offset for one in told])
+    space = _moved(own.space, slopes, offsets, _unique(told), None if own.moments is None else own.moments.minimum)
+    values = (seen - offsets) / slopes
+    filled: Bools = np.zeros(values.shape, dtype=np.bool_)
+    for k, one in enumerate(told):
+        given = None if one.source is None else columns[one.source]
+        if given is not None:
+            filled[:, k] = ~np.isclose(given, values[:, k], rtol=_SAME, atol=_SAME * space.scale[k], equal_nan=True)
+            # As it stands in the table, without the rounding of the way there and back.
+            values[:, k] = np.where(filled[:, k], values[:, k], given)
+        if one.feature.kind in _WHOLE:
+            values[:, k] = np.rint(values[:, k])
+    table = own.table
+    if table.exact.any() and space.known_covariance is not None:
+        # A total of scaled columns has long numbers, which are short again in its own units.
+        table, _ = in_short_numbers(table, space)
+    told_by = replace(own, space=space, table=table, moments=None)
+    return Explanation(told_by, values, own.judge(seen), index, library, filled if filled.any() else None)
+
+
+def _moved(
+    space: ScaledSpace, slopes: Floats, offsets: Floats, features: tuple[Feature, ...], minimum: Floats | None
+) -> ScaledSpace:
+    """The space of features t of which its own are ``slopes * t + offsets``: scaled rows are the same in both."""
+    largest = (space.largest + np.abs(offsets)) / slopes
+    same = (slopes == 1.0) & (offsets == 0.0)
+    positive = False if minimum is None else (minimum - offsets) / slopes >= -_SAME * _SAME * largest
+    return replace(
+        space,
+        features=features,
+        centre=frozen((space.centre - offsets) / slopes),
+        residual=frozen(space.residual / slopes),
+        scale=frozen(space.scale / slopes),
+        largest=largest,
+        nonnegative=np.where(same, space.nonnegative, positive),
+        decimals=np.where(same, space.decimals, _CONTINUOUS),
+    )
+
+
+def _unique(told: Sequence[_Told]) -> tuple[Feature, ...]:
+    """What the features are told as, each by a name of its own."""
+    names = [one.feature.name for one in told]
+    return tuple(
+        feature if names.count(feature.name) == 1 else replace(feature, column=f"{feature.column} [{k}]")
+        for k, feature in enumerate(one.feature for one in told)
+    )

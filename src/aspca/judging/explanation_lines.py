@@ -1,0 +1,81 @@
+"""An explanation as the columns of a table: one line per row, rule and feature of the rule."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from aspca.judging.proposals import Value
+
+if TYPE_CHECKING:
+    from aspca.judging.explanation import Explanation
+
+
+def lines_of(why: Explanation) -> dict[str, Any]:
+    """The columns of `to_frame`, without a data-frame library."""
+    if not why.rules:
+        return _without_rules(why)
+    listed = why.broken.copy()
+    if why.rules:
+        silent = np.flatnonzero(~listed.any(axis=1))
+        listed[silent, why.rule_contributions[silent].argmax(axis=1)] = True
+    rows, rules = np.nonzero(listed)
+    # Within a row the worst rule first; ties as they are numbered.
+    order = np.lexsort((rules, -why.rule_contributions[rows, rules], rows))
+    rows, rules = rows[order], rules[order]
+    used = [why.shown_features(rule) for rule in range(len(why.rules))]
+    sizes = np.array([features.size for features in used], dtype=np.intp)[rules]
+    features = np.concatenate([used[rule] for rule in rules]) if rules.size else np.empty(0, dtype=np.intp)
+    rows, rules = np.repeat(rows, sizes), np.repeat(rules, sizes)
+    cells = list(zip(rows.tolist(), rules.tolist(), features.tolist(), strict=True))
+    texts = [str(rule) for rule in why.rules]
+    columns = [feature.column for feature in why.original.features]
+    partly = {"share_of_rules": why.share_of_rules[rows]} if why.model.allows_gaps else {}
+    outside = np.divide(why.outside, why.scores, out=np.zeros(len(why)), where=why.scores > 0)
+    return {
+        "row": [why.index[int(row)] for row in rows],
+        "score": why.scores[rows],
+        "anomaly": [None] * rows.size if why.judgement.anomalies is None else why.anomalies[rows],
+        **partly,
+        "outside": outside[rows],
+        "rule": rules,
+        "text": [texts[rule] for rule in rules],
+        "broken": why.broken[rows, rules],
+        "share": why.shares[rows, rules],
+        "deviation": why.deviations[rows, rules],
+        "multiple": why.multiples[rows, rules],
+        "feature": [columns[feature] for feature in features],
+        "value": _column(why, [why.original.value(row, j) for row, _, j in cells]),
+        "needed": _column(why, [why.needed_value(row, rule, j) for row, rule, j in cells]),
+    }
+
+
+def _without_rules(why: Explanation) -> dict[str, Any]:
+    """The same where there are no rules: a line for each row, and the column that stands out most."""
+    features = [int(why.feature_contributions[row].argmax()) for row in range(len(why))]
+    nothing = np.full(len(why), np.nan)
+    partly = {"share_of_rules": why.share_of_rules} if why.model.allows_gaps else {}
+    cells = list(enumerate(features))
+    return {
+        "row": [why.index[row] for row in range(len(why))],
+        "score": why.scores,
+        "anomaly": [None] * len(why) if why.judgement.anomalies is None else why.anomalies,
+        **partly,
+        "outside": np.where(why.scores > 0.0, 1.0, 0.0),
+        "rule": np.full(len(why), -1),
+        "text": ["outside the rules"] * len(why),
+        "broken": np.zeros(len(why), dtype=np.bool_),
+        "share": np.zeros(len(why)),
+        "deviation": nothing,
+        "multiple": nothing,
+        "feature": [why.original.features[j].column for j in features],
+        "value": _column(why, [why.original.value(row, j) for row, j in cells]),
+        "needed": _column(why, [None] * len(why)),
+    }
+
+
+def _column(why: Explanation, values: list[Value]) -> Any:
+    if not why.original.plain:
+        return values
+    return np.array([np.nan if value is None else value for value in values], dtype=np.float64)
