@@ -15,6 +15,7 @@ from aspca.judging.alarms import Alarms
 from aspca.judging.held_out import HELD_OUT
 from aspca.judging.limits import Limit
 from aspca.linalg.arrays import frozen
+from aspca.rules.equation_text import LONGEST as LONGEST_RULE
 from aspca.settings import AUTO, SETTINGS, Settings, needs_rows
 from aspca.subspace.result import Certificate, SparseSubspace
 
@@ -39,7 +40,8 @@ def features_of(at: Field) -> tuple[tuple[str, ...], str]:
 
 def settings_of(at: Field, d: int) -> Settings:
     """What was asked for; `d` is the number of components."""
-    part = at.members(*(setting.name for setting in SETTINGS))
+    # Files from before rules could be given have none.
+    part = at.completed(rules=None).members(*(setting.name for setting in SETTINGS))
     found: dict[str, Any] = {}
     for setting in SETTINGS:
         field = part[setting.name]
@@ -50,7 +52,9 @@ def settings_of(at: Field, d: int) -> Settings:
         found[setting.name] = value
     part["n_components"].require(found["n_components"] in ("auto", d), f'"auto" or {d}')
     part["max_features"].require(found["max_features"] is None or found["variant"] != "G", 'null where variant is "G"')
-    return Settings(**found)
+    for text in () if part["rules"].absent else part["rules"].items(0, LARGEST_MATRIX):
+        text.text(LONGEST_RULE)
+    return Settings.of(found)
 
 
 def subspace_of(at: dict[str, Field], settings: Settings, p: int, d: int) -> SparseSubspace:

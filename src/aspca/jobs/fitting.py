@@ -8,10 +8,11 @@ from typing import TypeVar
 
 import numpy as np
 
-from aspca.jobs.errors import JobError
-from aspca.jobs.preparing import refuse_values
+from aspca.jobs.column_advice import PLURALS
+from aspca.jobs.errors import JobError, RequestError
+from aspca.jobs.preparing import NUMBERS, refuse_values
 from aspca.jobs.progress import Watcher
-from aspca.jobs.tables import TableSource, prepared
+from aspca.jobs.tables import TableSource, column_of, prepared
 from aspca.judging.alarms import alarms_from_rows
 from aspca.judging.crossfit import Batches, crossfitted
 from aspca.judging.fit import fit_model
@@ -23,6 +24,8 @@ from aspca.moments import IncompleteMoments, Moments
 from aspca.moments.succession import succession
 from aspca.preparation import Preparation
 from aspca.robust import RobustMoments, robust_moments
+from aspca.rules.equation_text import NO_COLUMN, RuleError
+from aspca.rules.given import given_rules
 from aspca.settings import Settings, needs_rows
 from aspca.solvers.threads import blas_threads_for
 
@@ -92,6 +95,7 @@ def fit_table(
     sets_aside = settings.sets_aside or (settings.robust == "auto" and judges_itself and plan.missing == "error")
     if settings.sets_aside and plan.missing == "allow":
         raise JobError("--robust on takes rows without gaps; leave out --allow-missing, or give --robust off.")
+    _refuse_rules(table, plan, settings)
     features = prepared(table, plan)
     _refuse_too_wide(table, len(plan.names), settings)
     # The solver loads it later, when its threads could not be held back any more.
@@ -133,6 +137,9 @@ def fit_table(
             model = crossfitted(model, batches, table.count(), None if robust is None else robust.normal)
         if settings.from_rows:
             model = _calibrated(model, table if kept_out is None else kept_out, watcher)
+        if model.table.given:
+            watcher.stage("Checking the rules given", table.count())
+            model = model.checked_against(batches())
     return model
 
 
@@ -157,6 +164,23 @@ def _without_gross(table: TableSource, names: Sequence[str], moments: Moments, w
         return (batch.values for batch in table.batches(names) if len(batch.values))
 
     return robust_moments(batches, moments)
+
+
+def _refuse_rules(table: TableSource, plan: Preparation, settings: Settings) -> None:
+    """Raise RequestError for rules that cannot be used, before anything is read."""
+    try:
+        given_rules(settings.rules, plan.features)
+    except RuleError as error:
+        column = None if error.column is None else column_of(table, error.column)
+        if column is None:
+            raise RequestError(str(error)) from None
+        used = (
+            "--number makes it one" if column.kind in NUMBERS else f"it holds {PLURALS.get(column.kind, column.kind)}"
+        )
+        raise RequestError(
+            f"{str(error).partition(NO_COLUMN)[0]}column {column.name!r} of {table.description} is not used as a "
+            f"feature, and rules are made of these; {used}, or leave the rule out."
+        ) from None
 
 
 def _refuse_too_wide(table: TableSource, p: int, settings: Settings) -> None:

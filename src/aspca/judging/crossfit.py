@@ -21,7 +21,8 @@ from aspca.judging.metric import READABLE, Metric, metric_of
 from aspca.judging.model import Model
 from aspca.linalg.arrays import Bools, Floats, Ints
 from aspca.moments import Moments
-from aspca.rules.table import RuleTable, beyond_chance, readable_table
+from aspca.rules.given import moved_onto
+from aspca.rules.table import RuleTable, beyond_chance, readable_table, with_given
 from aspca.settings import Settings
 from aspca.subspace.space import ScaledSpace
 
@@ -250,11 +251,13 @@ def _refitted(parts: _Parts, settings: Settings, rows: _Rows, k: int) -> _Parts:
     """As many rules as there are, of the rows without a block."""
     moments = rows.without(k)
     space = ScaledSpace.scaled(moments, parts.space.scale, parts.space.features, parts.space.succession)
-    many = len(parts.table)
+    many, given = len(parts.table), parts.table.given
+    space = moved_onto(given, space)
     table = None
     if many and space.fitted_to < _SURE * space.n_varying <= _SURE * _SEARCHED:
         table = readable_table(space, many)
         table = beyond_chance(table, space) if parts.space.blur else table
+        table = with_given(table, space, given, many)
     # Rules that fewer rows do not show are taken as they are.
     if table is None or len(table) < many:
         table = _on_same_features(parts, space)
@@ -263,9 +266,13 @@ def _refitted(parts: _Parts, settings: Settings, rows: _Rows, k: int) -> _Parts:
 
 
 def _on_same_features(parts: _Parts, space: ScaledSpace) -> RuleTable:
-    """Each rule as tight as other rows have it on its features: one step of inverse iteration from where it is."""
+    """Each rule as tight as other rows have it on its features: one step of inverse iteration from where it is.
+
+    Those that were given are what they are.
+    """
     loadings = np.array(parts.table.loadings)
-    for k in np.flatnonzero(~parts.table.exact):
+    fixed = len(parts.table.given)
+    for k in fixed + np.flatnonzero(~parts.table.exact[fixed:]):
         used = np.flatnonzero(loadings[:, k])
         used = used[space.variances[used] > 0.0]
         if used.size < 2:
@@ -279,4 +286,4 @@ def _on_same_features(parts: _Parts, space: ScaledSpace) -> RuleTable:
         moved = np.linalg.solve(now + ridge * np.eye(used.size), pull) / deviations
         loadings[used, k] = moved * (np.linalg.norm(loadings[used, k]) / np.linalg.norm(moved))
         loadings[:, k] /= np.linalg.norm(loadings[:, k])
-    return RuleTable.of(space, loadings, parts.table.sparsest)
+    return RuleTable.of(space, loadings, parts.table.sparsest, parts.table.given)
