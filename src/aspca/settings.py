@@ -340,7 +340,5 @@ def check_parameters(given: Mapping[str, Any]) -> None:
     if given["max_features"] is not None and given["variant"] == "G":
         raise ValueError("max_features raises alpha, which variant G does not use; take another variant.")
     if given["rules"] and given["score"] not in SCORES[:2]:
-        raise ValueError(
-            f'score="{given["score"]}" judges by the components alone, so rules cannot be given; take '
-            f"{' or '.join(SCORES[:2])}."
-        )
+        allowed = " or ".join(SCORES[:2])
+        raise ValueError(f"score must be {allowed} where rules are given, got {given['score']!r}.")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any, Self
 
@@ -15,23 +14,25 @@ from aspca.estimators.inputs import TableInput
 from aspca.estimators.parameters import ParameterOnly
 from aspca.estimators.preprocessor import Preprocessor
 from aspca.estimators.tables import in_order, library_of, refuse_nameless, row_labels
-from aspca.judging.crossfit import Batches, calibrated_by, crossfitted
+from aspca.judging.crossfit import calibrated_by, crossfitted
 from aspca.judging.explanation import Explanation
 from aspca.judging.fit import fit_model
 from aspca.judging.gaps import Gaps, completed
-from aspca.judging.given_text import doubts_on_given
+from aspca.judging.given_text import warn_of_given
+from aspca.judging.learned_from import without_gross
 from aspca.judging.model import Model
 from aspca.linalg.arrays import Floats
 from aspca.moments import IncompleteMoments, Moments
 from aspca.moments.succession import succession
 from aspca.moments.validation import weights_of
 from aspca.preparation import Preparation
-from aspca.robust import Aside, RobustMoments, robust_moments
+from aspca.robust import Aside
 from aspca.rules.given import given_rules
 from aspca.rules.rule import Rule
 from aspca.settings import AUTO, DEFAULTS, PAPER, Settings, check_parameters, parameters_text
 from aspca.solvers.threads import blas_threads_for
 from aspca.subspace.result import Certificate, SparseSubspace
+from aspca.subspace.space import ScaledSpace
 
 
 class ASPCA(TableInput, ClassNamePrefixFeaturesOutMixin, TransformerMixin, OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
@@ -163,23 +164,24 @@ class ASPCA(TableInput, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Outli
         """Fit to rows (n, p), n >= 2; `y` is ignored, `sample_weight` (n,) counts rows."""
         check_parameters(self.get_params())
         X = self._rows(X, reset=True, least=2)
-        given_rules(self.rules or (), self._preparation.features)
+        given = given_rules(self.rules or (), self._preparation.features)
         weights = None if sample_weight is None else weights_of(sample_weight, X.shape[0])
         with blas_threads_for(X.shape[1]):
             moments, gaps = self._moments(X, weights, fresh=True)
             batches = batches_of(X)
-            robust = None
+            aside = keep = None
             if Settings.of(self.get_params()).sets_aside:
-                robust = self._without_gross(batches, moments, weights)
-                moments = robust.moments
+                self._refuse_robust(weights)
+                space = ScaledSpace.of(moments, self.scaling, self._preparation.features)
+                moments, aside, keep = without_gross(batches, moments, given, space)
             follows = succession(weighty(batches(), weights), moments) if moments.n_rows else None
-            self._fit(moments, gaps, aside=None if robust is None else robust.aside, follows=follows)
-            self._take(crossfitted(self.model_, batches, len(X), None if robust is None else robust.normal, weights))
+            self._fit(moments, gaps, aside=aside, follows=follows)
+            self._take(crossfitted(self.model_, batches, len(X), keep, weights))
             rest_on_rows = self.model_.settings.from_rows
             if rest_on_rows and "conformal" not in rest_on_rows:
                 self._take(self.model_.calibrated(X, weights))
             self._take(self.model_.checked_against(batches(), weights))
-        self._warn()
+        warn_of_given(self.model_)
         return self
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -206,7 +208,7 @@ class ASPCA(TableInput, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Outli
             if not first and gaps is None:
                 moments = self.moments_.merge(moments)
             self._fit(moments, gaps, warm_start=None if first else self.subspace_)
-        self._warn()
+        warn_of_given(self.model_)
         return self
 
     def _moments(self, X: Any, weights: Floats | None, *, fresh: bool) -> tuple[Moments, Gaps | None]:
@@ -217,13 +219,12 @@ class ASPCA(TableInput, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Outli
         self._incomplete = batch if fresh or self._incomplete is None else self._incomplete.merge(batch)
         return completed(self._incomplete)
 
-    def _without_gross(self, batches: Batches, moments: Moments, weights: Floats | None) -> RobustMoments:
+    def _refuse_robust(self, weights: Floats | None) -> None:
         if weights is not None or self._allows_gaps:
             raise ValueError(
                 'robust="on" takes rows of equal weight without gaps: leave out sample_weight, or missing="allow" in '
                 "the preprocessor."
             )
-        return robust_moments(batches, moments)
 
     def fit_moments(self, moments: Moments, feature_names: Any = None) -> Self:
         """Fit from moments alone: any source of data that yields the same `Moments` gives the same model."""
@@ -243,7 +244,7 @@ class ASPCA(TableInput, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Outli
             self.feature_names_in_ = names
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
-        self._warn()
+        warn_of_given(self.model_)
         return self
 
     def calibrate(self, X: Any, sample_weight: Any = None) -> Self:
@@ -288,10 +289,6 @@ class ASPCA(TableInput, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Outli
         settings = Settings.of(self.get_params())
         preparation = self._preparation if names is None else Preparation.identity(names)
         self._take(fit_model(moments, settings, preparation, warm_start, gaps=gaps, aside=aside, succession=follows))
-
-    def _warn(self) -> None:
-        for sentence in doubts_on_given(self.model_):
-            warnings.warn(sentence, UserWarning, stacklevel=3)
 
     def _take(self, model: Model) -> None:
         """The model in use from now on: every fitted attribute is a view of it."""

@@ -18,16 +18,17 @@ from aspca.judging.crossfit import Batches, crossfitted
 from aspca.judging.fit import fit_model
 from aspca.judging.gaps import completed
 from aspca.judging.judgement import Judgement
+from aspca.judging.learned_from import without_gross
 from aspca.judging.model import Model
 from aspca.linalg.arrays import Floats
 from aspca.moments import IncompleteMoments, Moments
 from aspca.moments.succession import succession
 from aspca.preparation import Preparation
-from aspca.robust import RobustMoments, robust_moments
 from aspca.rules.equation_text import NO_COLUMN, RuleError
-from aspca.rules.given import given_rules
+from aspca.rules.given import GivenRule, given_rules
 from aspca.settings import Settings, needs_rows
 from aspca.solvers.threads import blas_threads_for
+from aspca.subspace.space import ScaledSpace
 
 # With fewer rows than features there are rules that hold by chance alone, as many as rows are missing; beyond so many
 # features they take minutes to find and nobody reads them.
@@ -91,11 +92,11 @@ def fit_table(
     JobError
         Fewer than two rows, far more features than rows, a value that is missing, or what `fit_model` refuses.
     """
-    gaps = aside = robust = None
+    gaps = aside = keep = None
     sets_aside = settings.sets_aside or (settings.robust == "auto" and judges_itself and plan.missing == "error")
     if settings.sets_aside and plan.missing == "allow":
         raise JobError("--robust on takes rows without gaps; leave out --allow-missing, or give --robust off.")
-    _refuse_rules(table, plan, settings)
+    given = _given(table, plan, settings)
     features = prepared(table, plan)
     _refuse_too_wide(table, len(plan.names), settings)
     # The solver loads it later, when its threads could not be held back any more.
@@ -112,8 +113,9 @@ def fit_table(
         else:
             moments = moments_of(features, plan.names, watcher)
             if sets_aside and moments.n_rows:
-                robust = _without_gross(features, plan.names, moments, watcher)
-                moments, aside = robust.moments, robust.aside
+                space = ScaledSpace.of(moments, settings.scaling, plan.features)
+                watcher.stage("Setting gross values aside", unit="passes")
+                moments, aside, keep = without_gross(_passes(features, plan.names, watcher), moments, given, space)
         if moments.n_rows < 2:
             few = "no rows" if moments.n_rows == 0 else "1 row"
             raise JobError(f"{table.description} has {few}, but at least 2 are needed to learn rules from; add rows.")
@@ -134,7 +136,7 @@ def fit_table(
             raise JobError(str(error)) from error
         if settings.auto:
             watcher.stage("Setting limits", table.count())
-            model = crossfitted(model, batches, table.count(), None if robust is None else robust.normal)
+            model = crossfitted(model, batches, table.count(), keep)
         if settings.from_rows:
             model = _calibrated(model, table if kept_out is None else kept_out, watcher)
         if model.table.given:
@@ -155,21 +157,20 @@ def _batches(table: TableSource, names: Sequence[str], watcher: Watcher) -> Batc
     return batches
 
 
-def _without_gross(table: TableSource, names: Sequence[str], moments: Moments, watcher: Watcher) -> RobustMoments:
-    """Moments of what is not gross, and what is; each pass reads the table once more."""
-    watcher.stage("Setting gross values aside", unit="passes")
+def _passes(table: TableSource, names: Sequence[str], watcher: Watcher) -> Batches:
+    """The same, each pass a step."""
 
     def batches() -> Iterator[Floats]:
         watcher.advance(1)
         return (batch.values for batch in table.batches(names) if len(batch.values))
 
-    return robust_moments(batches, moments)
+    return batches
 
 
-def _refuse_rules(table: TableSource, plan: Preparation, settings: Settings) -> None:
-    """Raise RequestError for rules that cannot be used, before anything is read."""
+def _given(table: TableSource, plan: Preparation, settings: Settings) -> tuple[GivenRule, ...]:
+    """The rules that were given; RequestError for those that cannot be used, before anything is read."""
     try:
-        given_rules(settings.rules, plan.features)
+        return given_rules(settings.rules, plan.features)
     except RuleError as error:
         column = None if error.column is None else column_of(table, error.column)
         if column is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from math import sqrt
 from typing import TYPE_CHECKING
 
@@ -24,10 +25,11 @@ def remarks_on_given(model: Model) -> tuple[str, ...]:
     return tuple(sentence for sentence in told if sentence)
 
 
-def doubts_on_given(model: Model) -> tuple[str, ...]:
-    """Only of those that do not hold, or say nothing."""
-    told = (_doubt(model, rule) for rule in model.rules if rule.given)
-    return tuple(sentence for sentence in told if sentence)
+def warn_of_given(model: Model) -> None:
+    """Warn of each that does not hold, or says nothing; for methods of estimators, whose callers are warned."""
+    for rule in model.rules if model.table.given else ():
+        if doubt := _doubt(model, rule):
+            warnings.warn(doubt, UserWarning, stacklevel=3)
 
 
 def _doubt(model: Model, rule: Rule) -> str:
@@ -37,13 +39,15 @@ def _doubt(model: Model, rule: Rule) -> str:
     text = for_terminal(standing.text.strip())
     if not standing.holds:
         off = off_by(rule, standing.offset / rule.equation.unit)
+        # Of one column it says at which side.
+        off = off if len(rule.features) == 1 else f"off by {off}"
         share = "" if standing.kept is None else f", {_per_cent(1.0 - standing.kept)} of them by more than its limit"
         return (
-            f"The rule you gave, {text}, does not hold in the rows learned from: they are off by {off} on "
-            f"average{share}. So rows are judged by the level that they have, {rule}; correct the rule, or the rows."
+            f"The rule you gave, {text}, does not hold in the rows learned from: they are {off} on average{share}. So "
+            f"rows are judged by the level that they have, {rule}; correct the rule, or the rows."
         )
     related = len(rule.features) > 1 and int((rule.deviations > 0.0).sum()) > 1
-    if related and standing.share >= 1.0 - _DEVIATIONS * sqrt(2.0 / max(model.space.worth, 2.0)):
+    if related and standing.share >= max(1.0 - _DEVIATIONS * sqrt(2.0 / max(model.space.worth, 2.0)), 0.5):
         return (
             f"The rule you gave, {text}, says nothing of the rows learned from: its sides differ by as much as those "
             f"of unrelated columns would ({rule})."

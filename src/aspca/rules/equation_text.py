@@ -180,9 +180,7 @@ class _Reader:
         feature = self.features[own[0]]
         if not any_kind and feature.kind not in ("number", "boolean", "date", "log"):
             if feature.kind == "level":
-                raise self._refused(
-                    token, "the column is taken as categories, and rules are given about numbers."
-                )
+                raise self._refused(token, "the column is taken as categories, and rules are given about numbers.")
             raise self._refused(token, f"the column is taken as {feature.text}, so write that.")
         return own[0]
 
