@@ -114,7 +114,9 @@ def _metavar(setting: Setting) -> str:
 
 def _setting(setting: Setting) -> tuple[Any, None]:
     if setting.texts:
-        return _texts(f"--{setting.name.removesuffix('s')}", "EQUATION", setting.meaning.rstrip("."))
+        name = f"--{setting.name.removesuffix('s')}"
+        option = typer.Option(name, metavar="EQUATION", help=f"{setting.meaning} Repeatable.")
+        return Annotated[list[str] | None, option], None
     name = f"--{setting.name.replace('_', '-')}"
     default = "" if setting.default is None else f" Default: {setting.default}."
     return _text(name, _metavar(setting), f"{setting.meaning}{default}", *setting.words)

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from aspca.jobs.column_advice import PLURALS
+from aspca.jobs.column_advice import PLURALS, word_of
 from aspca.jobs.errors import JobError, RequestError
 from aspca.jobs.preparing import NUMBERS, refuse_values
 from aspca.jobs.progress import Watcher
@@ -175,12 +175,11 @@ def _given(table: TableSource, plan: Preparation, settings: Settings) -> tuple[G
         column = None if error.column is None else column_of(table, error.column)
         if column is None:
             raise RequestError(str(error)) from None
-        used = (
-            "--number makes it one" if column.kind in NUMBERS else f"it holds {PLURALS.get(column.kind, column.kind)}"
-        )
+        numbers = f"give --number {word_of(column.name)} and do not ignore it, or leave the rule out"
+        held = f"it holds {PLURALS.get(column.kind, column.kind)}, so leave the rule out"
         raise RequestError(
             f"{str(error).partition(NO_COLUMN)[0]}column {column.name!r} of {table.description} is not used as a "
-            f"feature, and rules are made of these; {used}, or leave the rule out."
+            f"feature, and rules are made of these; {numbers if column.kind in NUMBERS else held}."
         ) from None
 
 
