@@ -14,6 +14,7 @@ from aspca.files.json_text import shown
 from aspca.judging.alarms import Alarms
 from aspca.judging.held_out import HELD_OUT
 from aspca.judging.limits import Limit
+from aspca.judging.metric import READABLE
 from aspca.linalg.arrays import frozen
 from aspca.rules.equation_text import LONGEST as LONGEST_RULE
 from aspca.settings import AUTO, SETTINGS, Settings, needs_rows
@@ -52,6 +53,7 @@ def settings_of(at: Field, d: int) -> Settings:
         found[setting.name] = value
     part["n_components"].require(found["n_components"] in ("auto", d), f'"auto" or {d}')
     part["max_features"].require(found["max_features"] is None or found["variant"] != "G", 'null where variant is "G"')
+    part["rules"].require(not found["rules"] or found["score"] in READABLE, "null, as the score has no readable rules")
     for text in () if part["rules"].absent else part["rules"].items(0, LARGEST_MATRIX):
         text.text(LONGEST_RULE)
     return Settings.of(found)

@@ -24,7 +24,8 @@ from aspca.preparation.feature import Feature
 from aspca.preparation.transforms import TRANSFORMS
 
 LONGEST, _DEEPEST = 20_000, 40
-_LARGEST, _SMALLEST, _DIGITS = 1e100, 1e-100, 400
+# Of numbers; of coefficients the root, so that they may be multiplied by values.
+_LARGEST, _SMALLEST, _DIGITS = 1e300, 1e-300, 400
 _TOKEN = re.compile(
     r"\s*(?:(?P<date>[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[ T][0-9]{2}:[0-9]{2}:[0-9]{2})?)(?![0-9.])"
     r"|(?P<number>(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)"
@@ -36,7 +37,7 @@ _NUMBER = re.compile(r"\s*(?P<number>[0-9]+)")
 _SIGNS = {"\u2212": "-", "\u00b7": "*", "\u00d7": "*"}
 # What a printed rule says of itself, from its bracket to the end.
 _REMARK = re.compile(
-    r"\s*\(\s*(?:±|\+-|\+/-|within a factor of\s|(?:exactly|constant|given)\s*[;)]).*\)\s*$", re.DOTALL
+    r"\s*\(\s*(?:±|\+-|\+/-|within a factor of\s|(?:exactly|constant|given)\s*(?=[;)])).*\)\s*$", re.DOTALL
 )
 _ALLOWED = (
     "a rule is one equation of columns and numbers with +, - and *, as in total = a + 1.19 b; names that are no plain "
@@ -207,8 +208,8 @@ class _Reader:
         why = ""
         if not terms:
             why = "says nothing of rows, since its columns cancel" if left.terms or right.terms else "names no column"
-        elif not all(map(_moderate, [*terms.values(), left.constant, right.constant])):
-            why = f"has numbers beyond {_LARGEST:g} or within {_SMALLEST:g}"
+        elif not all(map(_moderate, [*(a * a for a in terms.values()), left.constant, right.constant])):
+            why = f"has coefficients beyond {_LARGEST**0.5:g} or below {_SMALLEST**0.5:g}"
         if why:
             raise RuleError(f"The rule {quoted(self.text, 80)} {why}; {_ALLOWED}.")
         if self.products:
