@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -264,7 +265,8 @@ class ASPCA(TableInput, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Outli
         weights = None if sample_weight is None else weights_of(sample_weight, len(X))
         # Rows that another limit is taken from are not spent on those of the rules as well.
         model = calibrated_by(self.model_, X, weights) if settings.total[0] == AUTO else self.model_
-        self._take(model.calibrated(X, weights) if settings.from_rows else model)
+        # Who keeps a rule was counted by other limits.
+        self._take(replace(model.calibrated(X, weights) if settings.from_rows else model, kept=None))
         return self
 
     def check_rules(self, X: Any) -> tuple[Rule, ...]:

@@ -59,7 +59,8 @@ def _kept(rule: Rule) -> str:
     standing = rule.standing
     if standing is None or standing.kept is None:
         return ""
-    return f"The rule you gave, {for_terminal(standing.text.strip())}, holds in {_per_cent(standing.kept)} of the rows."
+    text, share = for_terminal(standing.text.strip()), _per_cent(standing.kept)
+    return f"The rule you gave, {text}, holds in {share} of the rows learned from."
 
 
 def _per_cent(share: float) -> str:

@@ -97,6 +97,10 @@ class _Reader:
         if len(text) > LONGEST:
             raise RuleError(f"The rule {quoted(text, 60)} is longer than {LONGEST:,} characters; {_ALLOWED}.")
         self.by_text = {feature.text: j for j, feature in enumerate(features) if feature.kind != "level"}
+        self.by_column: dict[str, list[int]] = {}
+        for j, feature in enumerate(features):
+            for called in {feature.column, name_text(feature.column)}:
+                self.by_column.setdefault(called, []).append(j)
         self.dates = any(feature.kind == "date" for feature in features)
         self.tokens = self._resolved(self._tokens())
         self.products = any(map(self._multiplies, self.tokens))
@@ -167,13 +171,12 @@ class _Reader:
 
     def _column(self, token: _Token, *, any_kind: bool = False) -> int:
         """The feature of a column that is called by its name."""
-        own = [j for j, one in enumerate(self.features) if token.text in (name_text(one.column), one.column)]
+        own = self.by_column.get(token.text, [])
         if token.text.startswith("["):
-            inner = token.text[1:-1].replace("]]", "]")
-            own = own or [j for j, one in enumerate(self.features) if inner == one.column]
+            own = own or self.by_column.get(_unquoted(token.text), [])
         if not own:
             columns = list(dict.fromkeys(feature.column for feature in self.features))
-            name = token.text[1:-1].replace("]]", "]") if token.text.startswith("[") else token.text
+            name = _unquoted(token.text) if token.text.startswith("[") else token.text
             raise self._refused(token, f"{NO_COLUMN}; {_hint(name, columns)}", name)
         columns_meant = {self.features[j].column for j in own}
         if len(columns_meant) > 1:
@@ -309,6 +312,10 @@ class _Reader:
         if self.products and value == 0:
             raise self._refused(token, 'a product of columns that are prepared as "log" is never 0.')
         return value
+
+
+def _unquoted(name: str) -> str:
+    return name[1:-1].replace("]]", "]")
 
 
 def _is_function(tokens: Sequence[_Token]) -> bool:

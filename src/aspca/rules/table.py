@@ -163,7 +163,7 @@ def with_given(found: RuleTable, space: ScaledSpace, given: tuple[GivenRule, ...
     deviations = np.sqrt(space.variances)
     # A column that never varies is as good a direction as any.
     units = np.where(deviations > 0.0, deviations, deviations.mean() or 1.0)[:, None]
-    known = list(np.linalg.qr(loadings * units)[0].T)
+    known = np.linalg.qr(loadings * units)[0]
     directions = found.loadings * units
     directions = directions / np.linalg.norm(directions, axis=0)
     terms = (found.loadings != 0.0).sum(axis=0)
@@ -172,10 +172,10 @@ def with_given(found: RuleTable, space: ScaledSpace, given: tuple[GivenRule, ...
         rest = directions[:, k]
         # Twice: what rounding left along the others.
         for _ in range(2):
-            rest = rest - np.sum([(one @ rest) * one for one in known], axis=0)
+            rest = rest - known @ (known.T @ rest)
         size = float(np.linalg.norm(rest))
         if size > _NEW:
-            known.append(rest / size)
+            known = np.column_stack([known, rest / size])
             new.append(int(k))
     # They come tightest first.
     new = sorted(new)[: None if most is None else max(most - len(given), 0)]
