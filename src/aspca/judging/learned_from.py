@@ -81,6 +81,8 @@ def _limits(batches: Batches, plain: Moments, given: tuple[GivenRule, ...], spac
     # Most rows may keep a rule to the last digit: then what rounding of their columns hides is no error.
     steps = np.hypot(space.steps / np.sqrt(12.0), space.rounding) * space.scale
     spreads = np.hypot(spreads, [np.linalg.norm(rule.coefficients * steps) for rule in given])
+    # A column of zeros keeps to zero in any unit.
+    spreads = np.where(spreads > 0.0, spreads, 1.0)
     tails = [Tail(plain.n_rows, _NEAR) for _ in given]
     for deviations in off():
         for tail, sizes in zip(tails, np.square(deviations / spreads).T / _NEAR, strict=True):

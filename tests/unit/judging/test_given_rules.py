@@ -220,6 +220,16 @@ def test_exact_rules_constants_and_large_offsets() -> None:
     assert abs(model.rules_[0].standing.offset) < 0.05
 
 
+def test_a_column_of_zeros_may_be_given() -> None:
+    rows = table(n=100).assign(z=0.0)
+    model = aspca.detect(rows, rules=["z = 0", "total = a + b + 7 z"]).outcomes[None].model
+    assert str(model.rules[0]) == "z = 0 (constant; given)"
+    assert model.rules[1].given
+    wrong = model.judge(rows[:1].assign(z=1.0).to_numpy())
+    assert wrong.broken is not None
+    assert wrong.broken[0, 0]
+
+
 def test_sums_of_rounded_columns_are_no_errors() -> None:
     """Of columns rounded each by itself a third of the sums is off by a step: that is rounding, not many errors."""
     rng = np.random.default_rng(0)
