@@ -51,6 +51,8 @@ class Setting:
         Whether it may be None.
     switch : bool
         Whether it may be True or False.
+    texts : bool
+        Whether it is a list of texts.
     """
 
     name: str
@@ -63,6 +65,7 @@ class Setting:
     whole: bool = False
     optional: bool = False
     switch: bool = False
+    texts: bool = False
 
     def allows(self, value: object) -> bool:
         """Whether it may be this."""
@@ -70,6 +73,8 @@ class Setting:
             return self.optional
         if isinstance(value, str):
             return value in self.words
+        if isinstance(value, list | tuple):
+            return self.texts and all(isinstance(text, str) for text in value)
         # Truth values are numbers to Python, but not to anybody else.
         if type(value) is bool:
             return self.switch
@@ -145,6 +150,15 @@ SETTINGS: tuple[Setting, ...] = (
         '"auto" does so in detect where a file is judged by rules learned from itself, and not in fit.',
         ("auto", "on", "off"),
         switch=True,
+    ),
+    Setting(
+        "rules",
+        None,
+        "None or a list of equations",
+        "Rules that are known, as in total = a + b or 2 a - b = 5: they come first, judge like those that are found, "
+        "and are never left out.",
+        optional=True,
+        texts=True,
     ),
     Setting(
         "contamination",
@@ -258,6 +272,7 @@ class Settings:
     scaling: str
     score: str
     robust: str | bool
+    rules: tuple[str, ...]
     contamination: float | str
     limit: str | float
     rule_limit: str | float
@@ -272,7 +287,8 @@ class Settings:
     @classmethod
     def of(cls, parameters: Mapping[str, Any]) -> Settings:
         """From the parameters of `ASPCA`, checked by their caller."""
-        return cls(**{field.name: parameters[field.name] for field in fields(cls)})
+        made = {field.name: parameters[field.name] for field in fields(cls)}
+        return cls(**{**made, "rules": tuple(made["rules"] or ())})
 
     @property
     def total(self) -> tuple[str | float, float]:
@@ -323,3 +339,6 @@ def check_parameters(given: Mapping[str, Any]) -> None:
         setting.check(given[setting.name])
     if given["max_features"] is not None and given["variant"] == "G":
         raise ValueError("max_features raises alpha, which variant G does not use; take another variant.")
+    if given["rules"] and given["score"] not in SCORES[:2]:
+        allowed = " or ".join(SCORES[:2])
+        raise ValueError(f"score must be {allowed} where rules are given, got {given['score']!r}.")

@@ -30,6 +30,10 @@ def rule_document(rule: Rule, number: int | None = None) -> dict[str, Any]:
         "sparsest": rule.sparsest,
         "widening": rule.widening,
         "looks_like_chance": rule.looks_like_chance,
+        "given": rule.given,
+        "standing": None
+        if rule.standing is None
+        else {name: getattr(rule.standing, name) for name in ("text", "holds", "offset", "kept")},
     }
 
 

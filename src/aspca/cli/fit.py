@@ -22,6 +22,7 @@ def run(files: o.Files, model: o.StoredModel, json: bool, quiet: bool, **given: 
     from aspca.jobs.detection import Learning
     from aspca.jobs.requests import request_of
     from aspca.jobs.stored import model_text
+    from aspca.judging.given_text import remarks_on_given
     from aspca.outputs.replaced_file import refuse_special
     from aspca.outputs.standard import data_output
 
@@ -32,7 +33,7 @@ def run(files: o.Files, model: o.StoredModel, json: bool, quiet: bool, **given: 
     with talk.progress() as watcher, ExitStack() as stack:
         learning = Learning.of(request, stack, watcher)
         fitted = learning.model()
-    for remark in learning.remarks:
+    for remark in (*learning.remarks, *remarks_on_given(fitted)):
         talk.say(remark)
     private = request.output.private
     if model == "-":

@@ -113,6 +113,10 @@ def _metavar(setting: Setting) -> str:
 
 
 def _setting(setting: Setting) -> tuple[Any, None]:
+    if setting.texts:
+        name = f"--{setting.name.removesuffix('s')}"
+        option = typer.Option(name, metavar="EQUATION", help=f"{setting.meaning} Repeatable.")
+        return Annotated[list[str] | None, option], None
     name = f"--{setting.name.replace('_', '-')}"
     default = "" if setting.default is None else f" Default: {setting.default}."
     return _text(name, _metavar(setting), f"{setting.meaning}{default}", *setting.words)
@@ -145,5 +149,6 @@ def number_or_word(text: str) -> int | float | str:
 def with_numbers(given: Mapping[str, Any]) -> dict[str, Any]:
     """The options of a command as Python would give them: settings that are numbers as numbers."""
     return {
-        name: number_or_word(value) if name in BY_NAME and value is not None else value for name, value in given.items()
+        name: number_or_word(value) if name in BY_NAME and isinstance(value, str) else value
+        for name, value in given.items()
     }

@@ -2,33 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, OutlierMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from aspca.estimators.batches import batches_of, weighty
 from aspca.estimators.inputs import TableInput
 from aspca.estimators.parameters import ParameterOnly
 from aspca.estimators.preprocessor import Preprocessor
 from aspca.estimators.tables import library_of, refuse_nameless, row_labels
-from aspca.judging.crossfit import Batches, calibrated_by, crossfitted
+from aspca.judging.crossfit import calibrated_by, crossfitted
 from aspca.judging.explanation import Explanation
 from aspca.judging.fit import fit_model
-from aspca.judging.gaps import Gaps, completed, without_gross
+from aspca.judging.gaps import Gaps, completed
+from aspca.judging.given_text import warn_of_given
+from aspca.judging.learned_from import without_gross
 from aspca.judging.model import Model
 from aspca.linalg.arrays import Floats
 from aspca.moments import IncompleteMoments, Moments
-from aspca.moments.blocks import row_slices
 from aspca.moments.succession import succession
 from aspca.moments.validation import weights_of
 from aspca.preparation import Preparation
 from aspca.robust import Aside
+from aspca.rules.given import given_rules
 from aspca.rules.rule import Rule
 from aspca.settings import AUTO, DEFAULTS, PAPER, Settings, check_parameters, parameters_text
 from aspca.solvers.threads import blas_threads_for
 from aspca.subspace.result import Certificate, SparseSubspace
+from aspca.subspace.space import ScaledSpace
 
 
 class ASPCA(TableInput, ClassNamePrefixFeaturesOutMixin, TransformerMixin, OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
@@ -64,8 +69,8 @@ class ASPCA(TableInput, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Outli
     offset_ : float
         ``-threshold_``: ``decision_function = score_samples - offset_``.
     rules_ : tuple of Rule
-        The readable rules that judge, tightest first, in the original names and units; for the paper's scores the
-        components.
+        The readable rules that judge, those given first, then the tightest, in the original names and units; for the
+        paper's scores the components.
     moments_ : Moments
         All that was kept of the data.
     subspace_ : SparseSubspace
@@ -107,6 +112,7 @@ class ASPCA(TableInput, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Outli
         scaling: str = DEFAULTS["scaling"],
         score: str = DEFAULTS["score"],
         robust: str | bool = DEFAULTS["robust"],
+        rules: Sequence[str] | None = DEFAULTS["rules"],
         contamination: float | str = DEFAULTS["contamination"],
         limit: str | float = DEFAULTS["limit"],
         rule_limit: str | float = DEFAULTS["rule_limit"],
@@ -126,6 +132,7 @@ class ASPCA(TableInput, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Outli
         self.scaling = scaling
         self.score = score
         self.robust = robust
+        self.rules = rules
         self.contamination = contamination
         self.limit = limit
         self.rule_limit = rule_limit
@@ -158,22 +165,27 @@ class ASPCA(TableInput, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Outli
         """Fit to rows (n, p), n >= 2; `y` is ignored, `sample_weight` (n,) counts rows."""
         check_parameters(self.get_params())
         X = self._rows(X, reset=True, least=2)
+        given = given_rules(self.rules or (), self._preparation.features)
         weights = None if sample_weight is None else weights_of(sample_weight, X.shape[0])
         with blas_threads_for(X.shape[1]):
             moments, gaps = self._moments(X, weights, fresh=True)
-            batches = _batches(X)
-            robust = None
+            batches = batches_of(X)
+            learned = None
             if Settings.of(self.get_params()).sets_aside:
                 if weights is not None:
                     raise ValueError('robust="on" takes rows of equal weight: leave out sample_weight.')
-                robust, moments, gaps, rows = without_gross(batches, moments, gaps)
-                self._incomplete = rows if rows is not None else self._incomplete
-            follows = succession(_weighty(batches(), weights), moments) if moments.n_rows else None
-            self._fit(moments, gaps, aside=None if robust is None else robust.aside, follows=follows)
-            self._take(crossfitted(self.model_, batches, len(X), robust, weights))
+                space = ScaledSpace.of(moments, self.scaling, self._preparation.features)
+                learned = without_gross(batches, moments, gaps, given, space)
+                moments, gaps = learned.moments, learned.gaps
+                self._incomplete = learned.incomplete or self._incomplete
+            follows = succession(weighty(batches(), weights), moments) if moments.n_rows else None
+            self._fit(moments, gaps, aside=None if learned is None else learned.aside, follows=follows)
+            self._take(crossfitted(self.model_, batches, len(X), learned, weights))
             rest_on_rows = self.model_.settings.from_rows
             if rest_on_rows and "conformal" not in rest_on_rows:
                 self._take(self.model_.calibrated(X, weights))
+            self._take(self.model_.checked_against(batches(), weights))
+        warn_of_given(self.model_)
         return self
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -200,6 +212,7 @@ class ASPCA(TableInput, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Outli
             if not first and gaps is None:
                 moments = self.moments_.merge(moments)
             self._fit(moments, gaps, warm_start=None if first else self.subspace_)
+        warn_of_given(self.model_)
         return self
 
     def _moments(self, X: Any, weights: Floats | None, *, fresh: bool) -> tuple[Moments, Gaps | None]:
@@ -228,6 +241,7 @@ class ASPCA(TableInput, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Outli
             self.feature_names_in_ = names
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
+        warn_of_given(self.model_)
         return self
 
     def calibrate(self, X: Any, sample_weight: Any = None) -> Self:
@@ -247,7 +261,8 @@ class ASPCA(TableInput, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Outli
         weights = None if sample_weight is None else weights_of(sample_weight, len(X))
         # Rows that another limit is taken from are not spent on those of the rules as well.
         model = calibrated_by(self.model_, X, weights) if settings.total[0] == AUTO else self.model_
-        self._take(model.calibrated(X, weights) if settings.from_rows else model)
+        # Who keeps a rule was counted by other limits.
+        self._take(replace(model.calibrated(X, weights) if settings.from_rows else model, kept=None))
         return self
 
     def check_rules(self, X: Any) -> tuple[Rule, ...]:
@@ -276,7 +291,7 @@ class ASPCA(TableInput, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Outli
     def _take(self, model: Model) -> None:
         """The model in use from now on: every fitted attribute is a view of it."""
         self.model_ = model
-        self.mean_ = model.space.mean
+        self.mean_ = model.space.plain.mean
         self.scale_ = model.space.scale
         self.subspace_ = model.subspace
         self.n_components_ = int(model.loadings.shape[1])
@@ -298,7 +313,7 @@ class ASPCA(TableInput, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Outli
 
     @property
     def covariance_(self) -> Floats:
-        return np.asarray(self.model_.space.covariance)
+        return np.asarray(self.model_.space.plain.covariance)
 
     @property
     def explained_variance_(self) -> Floats:
@@ -372,20 +387,6 @@ class ASPCA(TableInput, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Outli
     @property
     def _n_features_out(self) -> int:
         return int(self.components_.shape[0])
-
-
-def _weighty(batches: Iterable[Floats], weights: Floats | None) -> Iterator[Floats]:
-    """The rows of batches that count."""
-    start = 0
-    for rows in batches:
-        yield rows if weights is None else rows[weights[start : start + len(rows)] > 0.0]
-        start += len(rows)
-
-
-def _batches(X: Any) -> Batches:
-    """Rows (n, p) in parts, each time anew."""
-    slices = list(row_slices(*X.shape))
-    return lambda: (np.asarray(X[rows], dtype=np.float64) for rows in slices)
 
 
 # The parameters are said once, in `aspca.settings`.

@@ -91,9 +91,12 @@ def load(path: PathLike) -> ASPCA:
 
 def _parameters(settings: Settings) -> dict[str, Any]:
     """The constructor's parameters that settings were made from."""
-    return {field.name: getattr(settings, field.name) for field in fields(Settings)}
+    given = {field.name: getattr(settings, field.name) for field in fields(Settings)}
+    return {**given, "rules": list(settings.rules) or None}
 
 
 def _same(one: Any, other: Any) -> bool:
+    if isinstance(one, list | tuple) or isinstance(other, list | tuple):
+        return list(one or ()) == list(other or ())
     # numpy does not compare numbers with texts without a word.
     return isinstance(one, str) == isinstance(other, str) and bool(one == other)

@@ -7,7 +7,11 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from aspca.files.fields import Field
+from aspca.harmless import quoted
 from aspca.linalg.arrays import Floats
+from aspca.rules.given import given_loadings
+from aspca.rules.table import RuleTable
+from aspca.subspace.space import ScaledSpace
 
 # Ten times what the verifier asks of a result.
 _ORTHONORMAL = 1e-11
@@ -101,6 +105,18 @@ def check_rules(at: Mapping[str, Field], loadings: Floats, covariance: Floats, u
     # Roots first: products of squares near 1e-240 are nothing.
     most = np.outer(roots, roots) - 2.0 * least
     at["covariance"].require((np.abs(covariance) <= most).all(), "of correlations up to 1", "one with a larger one")
+
+
+def check_given(at: Field, table: RuleTable, space: ScaledSpace) -> None:
+    """The first rules those that were given, and the point that rows are judged from on those that hold."""
+    expected = given_loadings(table.given, space)
+    off = float(np.abs(table.loadings[:, : len(table.given)] - expected).max(initial=0.0))
+    at.require(off <= _ORTHONORMAL, "those of the rules given first", f"off them by {off:.1e}")
+    for k, rule in enumerate(table.given):
+        unit = rule.loading(space)[1]
+        near = float(np.sqrt(table.variances[k])) + float(np.abs(expected[:, k]) @ space.rounding)
+        right = not rule.holds or abs(rule.off(space)) / unit <= near
+        at.require(right, "seen from a point within the spread of the rules that hold", f"off {quoted(rule.text)}")
 
 
 def check_weights(at: Field, weights: Floats, score: str) -> None:

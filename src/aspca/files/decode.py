@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from aspca.files.consistency import check_covariance, check_moments, check_rules, check_weights
+from aspca.files.consistency import check_covariance, check_given, check_moments, check_rules, check_weights
 from aspca.files.earlier import FIELDS as EARLIER_FIELDS
 from aspca.files.earlier import earlier_model
 from aspca.files.encode import FORMAT, VERSION, packed_size, unpacked
@@ -25,6 +25,8 @@ from aspca.moments import Moments
 from aspca.moments.decimals import CONTINUOUS
 from aspca.preparation import Preparation
 from aspca.robust import Aside, GrossCells, Repeated
+from aspca.rules.equation_text import RuleError
+from aspca.rules.given import GivenRule, given_rules
 from aspca.rules.table import RuleTable
 from aspca.settings import Settings
 from aspca.subspace.space import ScaledSpace
@@ -61,12 +63,15 @@ _TRAINING = (
     "scatter",
     "covariance",
 )
+_RULES = ("loadings", "covariance", "unresolved", "sparsest", "chances", "holds", "kept", "shift")
 _RELEASE = re.compile(r"[0-9][0-9A-Za-z.+]{0,39}")
 _VALUE = float(LARGEST_VALUE)
 # A column's deviation is no smaller than the root of the smallest normal float64, or it counts as constant.
 SMALLEST_SCALE, LARGEST_SCALE = 1e-154, 4.0 * _VALUE
 LARGEST_WEIGHT = 1e162
 _MOST_NUMBERS = 1000
+# In the scaled space, where values are about one.
+LARGEST_SHIFT = 1e6
 
 
 @dataclass(frozen=True)
@@ -120,8 +125,11 @@ def contents_of(top: Field) -> Contents:
     settings = settings_of(at["settings"], d)
     subspace = subspace_of(subspace_at, settings, p, d)
     space, moments = _training(at["training"], settings, preparation, private, estimated=gaps is not None)
-    table = _rules(at["rules"], p)
+    rules = at["rules"].completed(holds=[], kept=None, shift=None).members(*_RULES)
+    given, kept, space = _given(at["settings"], rules, settings, space)
+    table = _rules(rules, p, given)
     m = len(table)
+    check_given(rules["loadings"], table, space)
     metric = _metric(at["metric"], settings, p, m)
     limits = at["limits"].members("total", "rules", "lift", "calibration")
     lift = None if limits["lift"].absent else float(limits["lift"].number(0.0, math.inf, infinite=True))
@@ -135,7 +143,18 @@ def contents_of(top: Field) -> Contents:
         "without",
     )
     model = Model(
-        settings, preparation, space, subspace, table, metric, alarms, moments, widenings, gaps, _aside(at["aside"], p)
+        settings,
+        preparation,
+        space,
+        subspace,
+        table,
+        metric,
+        alarms,
+        moments,
+        widenings,
+        gaps,
+        _aside(at["aside"], p),
+        kept,
     )
     return Contents(model, naming, package)
 
@@ -220,10 +239,26 @@ def _symmetric(at: Field, p: int) -> Floats | None:
     return None if at.absent else unpacked(at.vector(packed_size(p), -LARGEST, LARGEST), p)
 
 
-def _rules(at: Field, p: int) -> RuleTable:
-    part = at.members("loadings", "covariance", "unresolved", "sparsest", "chances")
+def _given(
+    asked: Field, part: dict[str, Field], settings: Settings, space: ScaledSpace
+) -> tuple[tuple[GivenRule, ...], Floats | None, ScaledSpace]:
+    """The rules that were given, the share of rows that keep each, and the space as they are judged from."""
+    asked.require(len(settings.rules) <= len(part["loadings"]), "with no more rules than there are", "with more")
+    try:
+        given = given_rules(settings.rules, space.features)
+    except RuleError as error:
+        raise asked.refused("with rules that can be read", f"with one that cannot ({error})") from None
+    holds = [entry.flag() for entry in part["holds"].items(len(given))]
+    kept = None if part["kept"].absent else part["kept"].vector(len(given), 0.0, 1.0)
+    part["shift"].require(part["shift"].absent or any(holds), "null where no rule that was given holds", "a list")
+    if not part["shift"].absent:
+        space = space.moved(part["shift"].vector(space.n_features, -LARGEST_SHIFT, LARGEST_SHIFT))
+    return tuple(replace(rule, holds=flag) for rule, flag in zip(given, holds, strict=True)), kept, space
+
+
+def _rules(part: dict[str, Field], p: int, given: tuple[GivenRule, ...]) -> RuleTable:
     m = len(part["loadings"])
-    part["loadings"].require(m <= p, f"a list of at most {p}")
+    part["loadings"].require(len(given) <= m <= p, f"a list of {len(given)} to {p}")
     part["loadings"].require(p * m <= LARGEST_MATRIX, f"of at most {LARGEST_MATRIX} loadings")
     loadings = part["loadings"].sparse_columns(p, m, 1.0 + 1e-9)
     covariance = unpacked(part["covariance"].vector(packed_size(m), -LARGEST, LARGEST), m)
@@ -235,6 +270,7 @@ def _rules(at: Field, p: int) -> RuleTable:
         frozen(unresolved),
         np.array([entry.flag() for entry in part["sparsest"].items(m)], dtype=np.bool_),
         None if part["chances"].absent else frozen(part["chances"].vector(m, 0.0, 1.0)),
+        given,
     )
 
 

@@ -54,6 +54,7 @@ def earlier_model(at: dict[str, Field], preparation: Preparation, gaps: Gaps | N
     if isinstance(asked.value, dict):
         asked = Field(asked.file, asked.path, _BEFORE | asked.value, asked.cure)
     settings = settings_of(asked, d)
+    at["settings"].require(not settings.rules, "without rules, which could not be given then", "with some")
     subspace = subspace_of(subspace_at, settings, p, d)
     at["settings"].require(settings.score != "complete", "of a score of its time", "of a later one")
     space, moments = _training(at["training"], settings, preparation, private, gaps is not None)

@@ -56,6 +56,9 @@ def content_of(model: Model, *, naming: str, private: bool, moments: bool, packa
             "unresolved": table.unresolved.tolist(),
             "sparsest": table.sparsest.tolist(),
             "chances": None if table.chances is None else table.chances.tolist(),
+            "holds": [rule.holds for rule in table.given],
+            "kept": None if model.kept is None else model.kept.tolist(),
+            "shift": None if model.space.shift is None else model.space.shift.tolist(),
         },
         "metric": {
             "weights": sparse_columns_of(metric.weights),
@@ -101,13 +104,15 @@ def _settings(settings: Settings) -> dict[str, Any]:
 
 def _plain(value: Any) -> Any:
     """A parameter without numpy: an int stays one, a float that is none gets a word."""
+    if isinstance(value, tuple):
+        return list(value) or None
     if value is None or isinstance(value, str | bool):
         return value
     return int(value) if isinstance(value, int | np.integer) else finite_or_word(value)
 
 
 def _training(model: Model, private: bool, moments: bool) -> dict[str, Any]:
-    space, extremes = model.space, None if private else model.space.extremes
+    space, extremes = model.space.plain, None if private else model.space.extremes
     triangle = upper_triangle(space.n_features)
     covariance = space.known_covariance if moments and private else None
     scatter = model.moments.scatter if moments and not private and model.moments is not None else None

@@ -14,7 +14,9 @@ from aspca.files.json_text import shown
 from aspca.judging.alarms import Alarms
 from aspca.judging.held_out import HELD_OUT
 from aspca.judging.limits import Limit
+from aspca.judging.metric import READABLE
 from aspca.linalg.arrays import frozen
+from aspca.rules.equation_text import LONGEST as LONGEST_RULE
 from aspca.settings import AUTO, SETTINGS, Settings, needs_rows
 from aspca.subspace.result import Certificate, SparseSubspace
 
@@ -41,7 +43,8 @@ def features_of(at: Field) -> tuple[tuple[str, ...], str]:
 
 def settings_of(at: Field, d: int) -> Settings:
     """What was asked for; `d` is the number of components."""
-    part = at.members(*(setting.name for setting in SETTINGS))
+    # Files from before rules could be given have none.
+    part = at.completed(rules=None).members(*(setting.name for setting in SETTINGS))
     found: dict[str, Any] = {}
     for setting in SETTINGS:
         field = part[setting.name]
@@ -52,7 +55,10 @@ def settings_of(at: Field, d: int) -> Settings:
         found[setting.name] = value
     part["n_components"].require(found["n_components"] in ("auto", d), f'"auto" or {d}')
     part["max_features"].require(found["max_features"] is None or found["variant"] != "G", 'null where variant is "G"')
-    return Settings(**found)
+    part["rules"].require(not found["rules"] or found["score"] in READABLE, "null, as the score has no readable rules")
+    for text in () if part["rules"].absent else part["rules"].items(0, LARGEST_MATRIX):
+        text.text(LONGEST_RULE)
+    return Settings.of(found)
 
 
 def _once_allowed(name: str, value: Any) -> bool:

@@ -8,22 +8,28 @@ from typing import TypeVar
 
 import numpy as np
 
-from aspca.jobs.errors import JobError
-from aspca.jobs.preparing import refuse_values
+from aspca.jobs.column_advice import PLURALS, word_of
+from aspca.jobs.errors import JobError, RequestError
+from aspca.jobs.preparing import NUMBERS, refuse_values
 from aspca.jobs.progress import Watcher
-from aspca.jobs.tables import TableSource, prepared
+from aspca.jobs.tables import TableSource, column_of, prepared
 from aspca.judging.alarms import alarms_from_rows
-from aspca.judging.crossfit import Batches, crossfitted
+from aspca.judging.crossfit import crossfitted
 from aspca.judging.fit import fit_model
-from aspca.judging.gaps import completed, without_gross
+from aspca.judging.gaps import completed
 from aspca.judging.judgement import Judgement, squared
+from aspca.judging.learned_from import without_gross
 from aspca.judging.model import Model
 from aspca.linalg.arrays import Floats
 from aspca.moments import IncompleteMoments, Moments
 from aspca.moments.succession import succession
 from aspca.preparation import Preparation
+from aspca.robust.order import Batches
+from aspca.rules.equation_text import NO_COLUMN, RuleError
+from aspca.rules.given import GivenRule, given_rules
 from aspca.settings import Settings, needs_rows
 from aspca.solvers.threads import blas_threads_for
+from aspca.subspace.space import ScaledSpace
 
 # With fewer rows than features there are rules that hold by chance alone, as many as rows are missing; beyond so many
 # features they take minutes to find and nobody reads them.
@@ -87,8 +93,9 @@ def fit_table(
     JobError
         Fewer than two rows, far more features than rows, a value that is missing, or what `fit_model` refuses.
     """
-    gaps = aside = robust = None
+    gaps = learned = None
     sets_aside = settings.sets_aside or (settings.robust == "auto" and judges_itself)
+    given = _given(table, plan, settings)
     features = prepared(table, plan)
     _refuse_too_wide(table, len(plan.names), settings)
     # The solver loads it later, when its threads could not be held back any more.
@@ -105,11 +112,14 @@ def fit_table(
         else:
             moments = moments_of(features, plan.names, watcher)
         if sets_aside and moments.n_rows:
-            robust, moments, gaps, _ = without_gross(_passes(features, plan.names, watcher), moments, gaps)
-            aside = robust.aside
+            space = ScaledSpace.of(moments, settings.scaling, plan.features)
+            watcher.stage("Setting gross values aside", unit="passes")
+            learned = without_gross(_passes(features, plan.names, watcher), moments, gaps, given, space)
+            moments, gaps = learned.moments, learned.gaps
         if moments.n_rows < 2:
             few = "no rows" if moments.n_rows == 0 else "1 row"
             raise JobError(f"{table.description} has {few}, but at least 2 are needed to learn rules from; add rows.")
+        aside = None if learned is None else learned.aside
         batches = _batches(features, plan.names, watcher)
         watcher.stage("Looking for succession", table.count())
         follows = succession(batches(), moments)
@@ -122,14 +132,25 @@ def fit_table(
             watcher.advance(1)
 
         try:
-            model = fit_model(moments, settings, plan, callback=solved, gaps=gaps, aside=aside, succession=follows)
+            model = fit_model(
+                moments,
+                settings,
+                plan,
+                callback=solved,
+                gaps=gaps,
+                aside=None if learned is None else learned.aside,
+                succession=follows,
+            )
         except ValueError as error:
             raise JobError(str(error)) from error
         if settings.auto:
             watcher.stage("Setting limits", table.count())
-            model = crossfitted(model, batches, table.count(), robust)
+            model = crossfitted(model, batches, table.count(), learned)
         if settings.from_rows:
             model = _calibrated(model, table if kept_out is None else kept_out, watcher)
+        if model.table.given:
+            watcher.stage("Checking the rules given", table.count())
+            model = model.checked_against(batches())
     return model
 
 
@@ -146,14 +167,29 @@ def _batches(table: TableSource, names: Sequence[str], watcher: Watcher) -> Batc
 
 
 def _passes(table: TableSource, names: Sequence[str], watcher: Watcher) -> Batches:
-    """The same, told pass by pass."""
-    watcher.stage("Setting gross values aside", unit="passes")
+    """The same, each pass a step."""
 
     def batches() -> Iterator[Floats]:
         watcher.advance(1)
         return (batch.values for batch in table.batches(names) if len(batch.values))
 
     return batches
+
+
+def _given(table: TableSource, plan: Preparation, settings: Settings) -> tuple[GivenRule, ...]:
+    """The rules that were given; RequestError for those that cannot be used, before anything is read."""
+    try:
+        return given_rules(settings.rules, plan.features)
+    except RuleError as error:
+        column = None if error.column is None else column_of(table, error.column)
+        if column is None:
+            raise RequestError(str(error)) from None
+        numbers = f"give --number {word_of(column.name)} and do not ignore it, or leave the rule out"
+        held = f"it holds {PLURALS.get(column.kind, column.kind)}, so leave the rule out"
+        raise RequestError(
+            f"{str(error).partition(NO_COLUMN)[0]}column {column.name!r} of {table.description} is not used as a "
+            f"feature, and rules are made of these; {numbers if column.kind in NUMBERS else held}."
+        ) from None
 
 
 def _refuse_too_wide(table: TableSource, p: int, settings: Settings) -> None:

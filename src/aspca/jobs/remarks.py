@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from aspca.jobs.result import Outcome
+from aspca.judging.given_text import remarks_on_given
 
 # Columns and rows named in a remark.
 _COLUMNS_TOLD, _ROWS_TOLD = 6, 10
@@ -12,7 +13,16 @@ _COLUMNS_TOLD, _ROWS_TOLD = 6, 10
 
 def remarks_on(outcomes: Mapping[str | None, Outcome]) -> tuple[str, ...]:
     """All there is to say about what was found, for each category or for all."""
-    return (*_gaps(outcomes), *_aside(outcomes), *_doubts(outcomes))
+    return (*_given(outcomes), *_gaps(outcomes), *_aside(outcomes), *_doubts(outcomes))
+
+
+def _given(outcomes: Mapping[str | None, Outcome]) -> list[str]:
+    """How the rules that were given stand, for each category or for all."""
+    return [
+        remark if category is None else f"{category}: {remark}"
+        for category, outcome in outcomes.items()
+        for remark in remarks_on_given(outcome.model)
+    ]
 
 
 def _doubts(outcomes: Mapping[str | None, Outcome]) -> list[str]:

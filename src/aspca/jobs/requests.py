@@ -158,6 +158,8 @@ def request_of(source: Any, train: Any = None, **options: Any) -> Request:
             hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(OPTIONS)}."
             raise RequestError(f"There is no option {name!r}; {hint}")
     given = {name: value for name, value in options.items() if value is not None}
+    if isinstance(given.get("rules"), str):
+        given["rules"] = [given["rules"]]
     if "output" in given:
         given["output"] = os.fspath(given["output"])
     calibrate = given.get("calibrate")

@@ -10,7 +10,6 @@ of the laws (`judging.law`) of both, which is exact for Gaussian rows. What is n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -18,13 +17,15 @@ import numpy as np
 
 from aspca.judging.held_out import HeldOut, alarms_held_out, not_errors, tails_of
 from aspca.judging.law import ScoreLaw, few_rows_quantile
+from aspca.judging.learned_from import Keep, LearnedFrom
 from aspca.judging.metric import READABLE, Metric, metric_of
 from aspca.judging.model import Model
 from aspca.judging.small_errors import weights_of_rules, weights_of_scores
 from aspca.linalg.arrays import Bools, Floats, Ints
 from aspca.moments import Moments
-from aspca.robust.passes import RobustMoments
-from aspca.rules.table import RuleTable, beyond_chance, readable_table
+from aspca.robust.order import Batches
+from aspca.rules.given import moved_onto
+from aspca.rules.table import RuleTable, beyond_chance, readable_table, with_given
 from aspca.settings import Settings
 from aspca.subspace.space import ScaledSpace
 
@@ -45,16 +46,12 @@ _LARGEST = 1e150
 # Irrational steps: positions times these, modulo one, are evenly spread, and no period of the rows meets theirs.
 _GOLDEN, _SILVER = 0.6180339887498949, 0.4142135623730951
 
-Batches = Callable[[], Iterable[Floats]]
-# Which rows (m, p), of which the first is number `start`, count as they are (m,).
-Keep = Callable[[Floats, int], Bools]
-
 
 def crossfitted(
     model: Model,
     batches: Batches,
     n_rows: int,
-    robust: RobustMoments | None = None,
+    learned: LearnedFrom | None = None,
     weights: Floats | None = None,
 ) -> Model:
     """The same model, its automatic limits taken from its own rows; as it was where there are too few of them.
@@ -65,7 +62,7 @@ def crossfitted(
         Gives the rows the model was fitted to, in batches (m, p).
     n_rows : int
         How many they are.
-    robust : RobustMoments or None
+    learned : LearnedFrom or None
         What tells which of them count as normal rows, where some were set aside. Rows with gaps never do.
     weights : ndarray of shape (n_rows,), or None
         How many rows each counts for.
@@ -76,11 +73,11 @@ def crossfitted(
         # Rows that count for less than one each are as many as they are.
         weights = weights * max(1.0, float((weights > 0.0).sum() / weights.sum()))
     serial = model.space.worth < model.space.fitted_to
-    rows = _gathered(model, batches, n_rows, None if robust is None else robust.normal, weights, contiguous=serial)
+    rows = _gathered(model, batches, n_rows, None if learned is None else learned.normal, weights, contiguous=serial)
     if not rows.enough:
         return model
     parts = _Parts(model.space, model.table, model.metric)
-    held = _held_out(parts, model.settings, rows, 0.0 if robust is None else robust.spoiled)
+    held = _held_out(parts, model.settings, rows, 0.0 if learned is None else learned.spoiled)
     return replace(model, alarms=alarms_held_out(model.alarms, model.table, model.floors, held))
 
 
@@ -279,11 +276,13 @@ def _refitted(parts: _Parts, settings: Settings, rows: _Rows, k: int) -> _Parts:
     """As many rules as there are, of the rows without a block."""
     moments = rows.without(k)
     space = ScaledSpace.scaled(moments, parts.space.scale, parts.space.features, parts.space.succession)
-    many = len(parts.table)
+    many, given = len(parts.table), parts.table.given
+    space = moved_onto(given, space)
     table = None
     if many and space.fitted_to < _SURE * space.n_varying <= _SURE * _SEARCHED:
         table = readable_table(space, many)
         table = beyond_chance(table, space) if parts.space.blur else table
+        table = with_given(table, space, given, many)
     # Rules that fewer rows do not show are taken as they are.
     if table is None or len(table) < many:
         table = _on_same_features(parts, space)
@@ -292,9 +291,13 @@ def _refitted(parts: _Parts, settings: Settings, rows: _Rows, k: int) -> _Parts:
 
 
 def _on_same_features(parts: _Parts, space: ScaledSpace) -> RuleTable:
-    """Each rule as tight as other rows have it on its features: one step of inverse iteration from where it is."""
+    """Each rule as tight as other rows have it on its features: one step of inverse iteration from where it is.
+
+    Those that were given are what they are.
+    """
     loadings = np.array(parts.table.loadings)
-    for k in np.flatnonzero(~parts.table.exact):
+    fixed = len(parts.table.given)
+    for k in fixed + np.flatnonzero(~parts.table.exact[fixed:]):
         used = np.flatnonzero(loadings[:, k])
         used = used[space.variances[used] > 0.0]
         if used.size < 2:
@@ -308,4 +311,4 @@ def _on_same_features(parts: _Parts, space: ScaledSpace) -> RuleTable:
         moved = np.linalg.solve(now + ridge * np.eye(used.size), pull) / deviations
         loadings[used, k] = moved * (np.linalg.norm(loadings[used, k]) / np.linalg.norm(moved))
         loadings[:, k] /= np.linalg.norm(loadings[:, k])
-    return RuleTable.of(space, loadings, parts.table.sparsest)
+    return RuleTable.of(space, loadings, parts.table.sparsest, parts.table.given)

@@ -14,7 +14,8 @@ from aspca.linalg.arrays import Floats
 from aspca.moments import Moments
 from aspca.preparation import Preparation
 from aspca.robust import Aside
-from aspca.rules.table import beyond_chance, component_table, readable_table
+from aspca.rules.given import given_rules, placed
+from aspca.rules.table import beyond_chance, component_table, readable_table, with_given
 from aspca.settings import Settings
 from aspca.subspace.defaults import default_alpha, n_relations
 from aspca.subspace.feature_cap import capped_subspace
@@ -35,6 +36,8 @@ def fit_model(
 ) -> Model:
     """The model of a table, from its moments alone; limits that rest on rows wait for `Model.calibrated`.
 
+    Raises RuleError, a ValueError, for rules that were given and cannot be used.
+
     `callback` is called as in `sparse_subspace`, after each step of a solve. `succession` (p,) says how closely rows
     follow each other, see `moments.succession`; None: they are independent.
     """
@@ -44,16 +47,18 @@ def fit_model(
         raise ValueError(f"ASPCA needs at least 2 rows of positive weight, got n_samples = {moments.n_rows}; add rows.")
     refuse_vanishing(moments, [feature.name for feature in preparation.features])
     space = ScaledSpace.of(moments, settings.scaling, preparation.features, succession)
-    d = _n_components(space, settings)
+    given, space = placed(given_rules(settings.rules, preparation.features), space)
+    d = _n_components(space.plain, settings)
     table = None
     if settings.score in READABLE:
         table = readable_table(space, d)
         auto = settings.n_components == "auto"
         # Few rows make rules of nothing: not even those asked for could be judged by.
         table = beyond_chance(table, space) if auto or space.blur else table
-        d = len(table) if auto else d
+        table = with_given(table, space, given, None if auto else d)
+        d = min(len(table), d) if auto else d
     # A basis has a direction even where nothing is related.
-    subspace = _subspace(space, settings, max(d, 1), warm_start, callback)
+    subspace = _subspace(space.plain, settings, max(d, 1), warm_start, callback)
     if table is None:
         table = component_table(space, subspace.loadings)
     metric = metric_of(settings.score, space, table, settings.total[1])

@@ -25,8 +25,7 @@ from aspca.judging.outside import outside_directions
 from aspca.linalg.arrays import Bools, Floats, Ints
 from aspca.linalg.steady import row_products
 from aspca.moments import IncompleteMoments, Moments
-from aspca.robust import Aside, RobustMoments, robust_gaps, robust_moments
-from aspca.robust.order import Batches
+from aspca.robust import Aside
 from aspca.rules.table import RuleTable
 from aspca.settings import FROM_MOMENTS, Settings
 from aspca.subspace.space import ScaledSpace
@@ -63,17 +62,6 @@ def completed(rows: IncompleteMoments, aside: Aside | None = None) -> tuple[Mome
     found = rows.completed()
     missing = rows.n_missing if aside is None else rows.n_missing - aside.cells
     return found.moments, Gaps(missing, found.iterations, found.converged, found.n_rows_left_out)
-
-
-def without_gross(
-    batches: Batches, moments: Moments, gaps: Gaps | None
-) -> tuple[RobustMoments, Moments, Gaps | None, IncompleteMoments | None]:
-    """What is gross, and the moments and gaps of the rest; of rows with gaps also what these come from, if changed."""
-    if gaps is None:
-        found = robust_moments(batches, moments)
-        return found, found.moments, None, None
-    rows, found = robust_gaps(batches, moments.n_features)
-    return found, *((moments, gaps) if rows is None else completed(rows, found.aside)), rows
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -59,6 +59,8 @@ class Model:
         What was missing in the training rows.
     aside : Aside or None
         What was set aside of them as gross; None where nobody looked.
+    kept : ndarray of shape (g,) or None
+        Of the rules that were given, the share of the training rows that keep each; None where nobody looked.
     """
 
     settings: Settings
@@ -72,6 +74,7 @@ class Model:
     widenings: Floats | None = None
     gaps: Gaps | None = None
     aside: Aside | None = None
+    kept: Floats | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -140,11 +143,12 @@ class Model:
 
     def project(self, X: Rows) -> Floats:
         """Projections (n, d) of rows (n, p) on the components; NaN for those of which a value is missing."""
-        projector = self._projector(self.loadings)
+        plain = self.space.plain
+        projector = Projector(plain.centre, plain.residual, plain.scale, self.loadings)
         if not self.allows_gaps:
             return projector.project(X)
         missing = np.isnan(X)
-        projections = projector.project(np.where(missing, self.space.mean, X))
+        projections = projector.project(np.where(missing, plain.mean, X))
         projections[missing.astype(np.float64) @ (self.loadings != 0.0) > 0.0] = np.nan
         return projections
 
@@ -178,6 +182,23 @@ class Model:
         spreads = np.sqrt(self.table.variances)
         return replace(self, widenings=held_out_widening(self.judge(X).deviations, spreads))
 
+    def checked_against(self, batches: Iterable[Rows], weights: Floats | None = None) -> Model:
+        """The same model, with the share of rows, in batches (m, p), that keep each rule that was given."""
+        given = self.table.given
+        if not given or self.alarms.rules is None:
+            return self
+        limits = np.sqrt(self.alarms.the_rules()[: len(given)])
+        # How far a row is off what was written, where that is not what it is judged by.
+        off = [0.0 if rule.holds else rule.off(self.space.plain) / rule.loading(self.space)[1] for rule in given]
+        kept, known, start = np.zeros(len(given)), np.zeros(len(given)), 0
+        for rows in batches:
+            deviations = self.judge(rows).deviations[:, : len(given)] + off
+            counts = np.ones(len(rows)) if weights is None else weights[start : start + len(rows)]
+            kept += counts @ (np.abs(deviations) <= limits)
+            known += counts @ ~np.isnan(deviations)
+            start += len(rows)
+        return replace(self, kept=kept / np.where(known > 0.0, known, 1.0))
+
     # ---- what it says
 
     @cached_property
@@ -191,6 +212,7 @@ class Model:
                 limit=None if limits is None else float(limits[k]),
                 widening=None if self.widenings is None else float(self.widenings[k]),
                 certificate=self._certificate,
+                kept=float(self.kept[k]) if self.kept is not None and k < self.kept.size else None,
             )
             for k in range(len(self.table))
         )

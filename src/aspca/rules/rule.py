@@ -20,6 +20,35 @@ _WIDE = 2.0
 
 
 @dataclass(frozen=True, eq=False)
+class Standing:
+    """How a rule that the user gave stands in the rows learned from.
+
+    Attributes
+    ----------
+    text : str
+        As it was written.
+    equation : Equation
+        In the numbers it was written in; with the constant that rows are judged by.
+    holds : bool
+        Whether that is the constant that was given. If not, most rows are off at the same side: then they are judged by
+        the level that they have.
+    offset : float
+        How far the average row was off what was given, in its numbers.
+    kept : float or None
+        The share of the rows that keep what was given, within the rule's limit; None where no rows were at hand.
+    share : float
+        Its variance beside what that of unrelated columns would be.
+    """
+
+    text: str
+    equation: Equation
+    holds: bool
+    offset: float
+    kept: float | None
+    share: float
+
+
+@dataclass(frozen=True, eq=False)
 class Rule:
     """A linear relation that normal rows obey: coefficients . x = centre, give or take `spread`.
 
@@ -44,6 +73,8 @@ class Rule:
         otherwise estimated by `expected_widening`; None if nobody asked.
     sparsest : bool
         False where no sparser rule was found for its part of the subspace: then it is one of the components.
+    standing : Standing or None
+        For a rule that the user gave, how it stands in the table; None for one that was found.
     """
 
     origins: tuple[Feature, ...]
@@ -56,6 +87,12 @@ class Rule:
     certificate: tuple[Certificate, ...] = ()
     widening: float | None = None
     sparsest: bool = True
+    standing: Standing | None = None
+
+    @property
+    def given(self) -> bool:
+        """Whether the user gave it, and it was not found."""
+        return self.standing is not None
 
     @property
     def features(self) -> tuple[str, ...]:
@@ -64,7 +101,7 @@ class Rule:
 
     @property
     def centre(self) -> float:
-        """Mean of coefficients . x over the training rows."""
+        """Mean of coefficients . x over the training rows; of a rule that was given, what was given."""
         return float(self.coefficients @ self.means)
 
     @property
@@ -87,7 +124,11 @@ class Rule:
 
     @cached_property
     def equation(self) -> Equation:
-        """The rule in the simplest numbers that move it by at most half its spread, where its features usually are."""
+        """The rule in the simplest numbers that move it by at most half its spread, where its features usually are; one
+        that was given in the numbers it was written in.
+        """
+        if self.standing is not None:
+            return self.standing.equation
         # A category that is rare hardly varies, but is there or not: it moves by one.
         level = np.array([feature.kind == "level" for feature in self.origins])
         deviations = np.maximum(self.deviations, 0.5 * level)

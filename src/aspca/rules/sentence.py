@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from aspca.harmless import level_text, name_text
+from aspca.harmless import for_terminal, level_text, name_text
 from aspca.linalg.arrays import Floats, Ints
 from aspca.preparation.feature import Feature, date_text
 from aspca.rules.coefficients import USUAL
@@ -112,9 +112,10 @@ def _said(rule: Rule) -> _Sum:
 
 
 def _remark(rule: Rule, *, logarithms: bool = False, unit: str = "") -> str:
+    given = _as_given(rule)
     if rule.constant:
-        return "constant"
-    dense = "" if rule.sparsest else "; no shorter rule found"
+        return f"constant{given}"
+    dense = given if rule.sparsest else f"; no shorter rule found{given}"
     if rule.exact:
         return f"exactly{dense}"
     spread = rule.spread * rule.equation.unit
@@ -122,6 +123,12 @@ def _remark(rule: Rule, *, logarithms: bool = False, unit: str = "") -> str:
         return f"± {_shortened(spread, 2)}{unit}{dense}"
     small = spread < _SMALL_LOG
     return f"{f'± {_shortened(100 * spread, 2)} %' if small else f'within a factor of {np.exp(spread):.2g}'}{dense}"
+
+
+def _as_given(rule: Rule) -> str:
+    if rule.standing is None:
+        return ""
+    return "; given" if rule.standing.holds else f"; given as {for_terminal(rule.standing.text.strip())}"
 
 
 # ---- sums
@@ -217,10 +224,12 @@ def _power(exponent: float, feature: Feature) -> str:
 def _factor(rule: Rule, sign: float) -> str:
     """The constant of a product, as short as the rule's rounding allows."""
     a, equation = rule.equation.coefficients, rule.equation
-    exact = sign * float(a @ rule.means)
+    exact = sign * (equation.intercept if rule.given else float(a @ rule.means))
     # What the sum may be off by in all, less what its coefficients use up.
     reach = 2.0 * rule.deviations
     room = rule.rounding * equation.unit - float(np.abs(a - equation.unit * rule.coefficients) @ reach)
+    # What was given is written as it was.
+    room = 0.0 if rule.given else room
     room = max(room, 8.0 * np.finfo(np.float64).eps * float(np.abs(a) @ np.abs(rule.means)))
     value = float(np.exp(np.clip(exact, -700.0, 700.0)))
     for digits in range(1, 17):

@@ -9,8 +9,10 @@ import numpy as np
 
 from aspca.linalg.arrays import Bools, Floats, Ints, frozen
 from aspca.rules.chance import EXCLUDED, chances
-from aspca.rules.coefficients import simplest_equation
-from aspca.rules.rule import Rule
+from aspca.rules.coefficients import Equation, simplest_equation
+from aspca.rules.given import GivenRule, given_loadings
+from aspca.rules.rule import Rule, Standing
+from aspca.rules.sentence import short_float
 from aspca.rules.widening import expected_widening
 from aspca.subspace.defaults import little_variance
 from aspca.subspace.result import Certificate
@@ -20,6 +22,8 @@ from aspca.subspace.space import ScaledSpace, unresolved_variances
 _SHORT = 4
 # How far a term may be moved, as a share of the widest one's spread, where rounder numbers are tried.
 _ROUNDER = (1e-2, 1e-4, 1e-6)
+# A found rule says something new if this much of it (a sine) is not made up of those before it, as in `rules.choice`.
+_NEW = 0.25
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +42,8 @@ class RuleTable:
         False where no sparser basis was found, so that an orthonormal component stands as a rule.
     chances : ndarray of shape (m,) or None
         How likely unrelated columns hold a rule as tight as each; None where a model file does not say.
+    given : tuple of g GivenRule
+        What the user said; these are the first g of the rules.
     """
 
     loadings: Floats
@@ -45,15 +51,18 @@ class RuleTable:
     unresolved: Floats
     sparsest: Bools
     chances: Floats | None = None
+    given: tuple[GivenRule, ...] = ()
 
     @classmethod
-    def of(cls, space: ScaledSpace, loadings: Floats, sparsest: Bools) -> RuleTable:
-        """The table of these directions (p, m)."""
+    def of(cls, space: ScaledSpace, loadings: Floats, sparsest: Bools, given: tuple[GivenRule, ...] = ()) -> RuleTable:
+        """The table of these directions (p, m), the first of them those of the rules given."""
         inside = loadings.T @ (space.covariance @ loadings)
         inside = 0.5 * (inside + inside.T)
         unresolved = unresolved_variances(loadings, space.covariance)
         likely = chances(space, loadings, np.maximum(np.diag(inside), unresolved))
-        return cls(frozen(loadings), frozen(inside), frozen(unresolved), sparsest, frozen(likely))
+        # What somebody knows was not found by chance.
+        likely[: len(given)] = 0.0
+        return cls(frozen(loadings), frozen(inside), frozen(unresolved), sparsest, frozen(likely), given)
 
     def only(self, rules: Ints) -> RuleTable:
         """The table of some of the rules."""
@@ -63,6 +72,7 @@ class RuleTable:
             self.unresolved[rules],
             self.sparsest[rules],
             None if self.chances is None else self.chances[rules],
+            tuple(self.given[k] for k in rules if k < len(self.given)),
         )
 
     def __len__(self) -> int:
@@ -86,11 +96,12 @@ class RuleTable:
         limit: float | None = None,
         widening: float | None = None,
         certificate: tuple[Certificate, ...] = (),
+        kept: float | None = None,
     ) -> Rule:
         """Rule k in the original names and units.
 
         `limit` is the size of the deviation, in the scaled space, above which a row breaks it; `widening` as measured,
-        None: as expected.
+        None: as expected; `kept`, for a rule that was given, the share of rows that keep it.
         """
         used = np.flatnonzero(self.loadings[:, k])
         column = self.loadings[used, k]
@@ -100,6 +111,12 @@ class RuleTable:
         raw = raw / largest
         length = float(np.linalg.norm(raw))
         variance = float(self.variances[k])
+        spread = float(np.sqrt(variance)) / length / largest
+        standing = None
+        if k < len(self.given):
+            # Nothing was fitted to chance.
+            widening = 1.0 if widening is None else widening
+            standing = self._standing(k, space, used, 1.0 / length / largest, spread, kept)
         if widening is None:
             parts = column**2 * space.variances[used]
             likely = None if self.chances is None else float(self.chances[k])
@@ -109,13 +126,61 @@ class RuleTable:
             coefficients=frozen(raw / length),
             means=frozen(space.mean[used]),
             deviations=frozen(space.deviations[used]),
-            spread=float(np.sqrt(variance)) / length / largest,
+            spread=spread,
             limit=None if limit is None else limit / length / largest,
             exact=bool(self.exact[k]),
             certificate=certificate,
             widening=widening,
             sparsest=bool(self.sparsest[k]),
+            standing=standing,
         )
+
+    def _standing(
+        self, k: int, space: ScaledSpace, used: Ints, unit: float, spread: float, kept: float | None
+    ) -> Standing:
+        """What became of a rule that was given; `unit` is one of the scaled space, in those of the rule."""
+        given = self.given[k]
+        # From the rule's own length to the numbers that it was written in.
+        times = given.loading(space)[1] / unit
+        off = given.off(space.plain)
+        constant = given.constant
+        if not given.holds:
+            constant = constant + off if self.exact[k] else short_float(constant + off, constant + off + spread * times)
+            constant = float(f"{constant:.12g}")
+        equation = Equation(frozen(given.coefficients[used]), constant, times, 0.0)
+        beside = float(np.square(self.loadings[:, k]) @ space.variances)
+        return Standing(given.text, equation, given.holds, off, kept, float(self.variances[k]) / (beside or 1.0))
+
+
+def with_given(found: RuleTable, space: ScaledSpace, given: tuple[GivenRule, ...], most: int | None) -> RuleTable:
+    """The rules given, and those found that say more than these; of the latter the tightest, `most` rules in all.
+
+    Simple ones are asked first: beside ``D = B + C``, what is new in ``A = B`` and ``D = A + C`` is ``A = B``.
+    """
+    if not given:
+        return found
+    loadings = given_loadings(given, space)
+    deviations = np.sqrt(space.variances)
+    # A column that never varies is as good a direction as any.
+    units = np.where(deviations > 0.0, deviations, deviations.mean() or 1.0)[:, None]
+    known = np.linalg.qr(loadings * units)[0]
+    directions = found.loadings * units
+    directions = directions / np.linalg.norm(directions, axis=0)
+    terms = (found.loadings != 0.0).sum(axis=0)
+    new: list[int] = []
+    for k in np.lexsort((found.variances, terms)):
+        rest = directions[:, k]
+        # Twice: what rounding left along the others.
+        for _ in range(2):
+            rest = rest - known @ (known.T @ rest)
+        size = float(np.linalg.norm(rest))
+        if size > _NEW:
+            known = np.column_stack([known, rest / size])
+            new.append(int(k))
+    # They come tightest first.
+    new = sorted(new)[: None if most is None else max(most - len(given), 0)]
+    sparsest = np.concatenate([np.ones(len(given), dtype=np.bool_), found.sparsest[new]])
+    return RuleTable.of(space, np.hstack([loadings, found.loadings[:, new]]), sparsest, given)
 
 
 def readable_table(space: ScaledSpace, many: int) -> RuleTable:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -59,6 +59,10 @@ class ScaledSpace:
         The least and the largest value of each column, in its own units; None where a private model file left them out.
     succession : ndarray of shape (p,) or None
         How closely each row's value follows the one before, see `moments.succession`; None where nobody looked.
+    shift : ndarray of shape (p,) or None
+        Where rows are not seen from their mean: how far each scaled value lies from what it would be seen from there.
+    seen_from_mean : ScaledSpace or None
+        The same space as it would be then; None where it is.
     """
 
     features: tuple[Feature, ...]
@@ -75,6 +79,8 @@ class ScaledSpace:
     peaks: Floats | None = None
     extremes: tuple[Floats, Floats] | None = None
     succession: Floats | None = None
+    shift: Floats | None = None
+    seen_from_mean: ScaledSpace | None = None
 
     @classmethod
     def of(
@@ -122,8 +128,27 @@ class ScaledSpace:
             raise ValueError(NO_COVARIANCE)
         return self.known_covariance
 
+    def moved(self, shift: Floats) -> ScaledSpace:
+        """The same rows, seen from another point than their mean: their scaled values are larger by `shift` (p,)."""
+        plain = self.plain
+        covariance = plain.known_covariance
+        return replace(
+            plain,
+            residual=frozen(plain.residual - shift * plain.scale),
+            variances=frozen(plain.variances + shift**2),
+            known_covariance=None if covariance is None else frozen(covariance + np.outer(shift, shift)),
+            shift=frozen(shift),
+            seen_from_mean=plain,
+        )
+
+    @property
+    def plain(self) -> ScaledSpace:
+        """Seen from the mean of the rows."""
+        return self if self.seen_from_mean is None else self.seen_from_mean
+
     @property
     def mean(self) -> Floats:
+        """The point that rows are seen from: their mean, unless it was moved."""
         return self.centre + self.residual
 
     @property

@@ -46,6 +46,7 @@ def test_parameters_and_clones() -> None:
         "max_features": None,
         "rotation": "all",
         "robust": "off",
+        "rules": [],
         "tol": 1e-5,
         "max_iter": 77,
         "time_budget": 60.0,

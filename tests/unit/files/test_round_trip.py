@@ -289,16 +289,18 @@ def test_no_field_is_forgotten() -> None:
     """A new field of these must find its place in the file, and then here."""
     assert {field.name for field in fields(Model)} == {
         *("settings", "preparation", "space", "subspace", "table", "metric", "alarms", "moments", "widenings", "gaps"),
-        "aside",
+        *("aside", "kept"),
     }
     assert {field.name for field in fields(ScaledSpace)} == {
         *("features", "centre", "residual", "scale", "variances", "known_covariance", "n_rows", "weight"),
         *("largest", "nonnegative", "decimals", "extremes"),
         # Only the fit asks for these: what they say of the rules is in RuleTable.chances.
         *("peaks", "succession"),
+        # Where rules were given: the space is read as it is seen from the mean, and moved.
+        *("shift", "seen_from_mean"),
     }
     assert {field.name for field in fields(RuleTable)} == {
-        *("loadings", "covariance", "unresolved", "sparsest", "chances"),
+        *("loadings", "covariance", "unresolved", "sparsest", "chances", "given"),
     }
     assert {field.name for field in fields(Metric)} == {
         *("kind", "weights", "outside", "outside_limit", "outside_share", "floor"),

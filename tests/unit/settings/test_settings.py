@@ -68,7 +68,8 @@ def test_the_readme_has_a_line_for_each() -> None:
 
 
 def wrong_values(setting: Setting) -> list[Any]:
-    values: list[Any] = ["", "Auto", [], {}, object(), float("nan"), complex(1, 0), b"auto"]
+    values: list[Any] = ["", "Auto", {}, object(), float("nan"), complex(1, 0), b"auto"]
+    values += [["a = b", 3], ("a = b", None), [["a = b"]]] if setting.texts else [[], ["auto"]]
     values += [] if setting.switch else [True, False]
     values += [] if setting.optional else [None]
     if setting.least is None:
@@ -103,6 +104,7 @@ def test_what_may_be_is_allowed(setting: Setting) -> None:
     values = [round(value) if setting.whole and not isinstance(value, str) else value for value in values]
     values += [None] if setting.optional else []
     values += [True, False] if setting.switch else []
+    values += [[], (), ["x0 = x1"], ("x0 = 0", "x1 = 0")] if setting.texts else []
     for value in values:
         assert setting.allows(value), value
         check_parameters({**DEFAULTS, setting.name: value})
