@@ -138,7 +138,7 @@ def fit_table(
                 plan,
                 callback=solved,
                 gaps=gaps,
-                aside=None if learned is None else learned.aside,
+                aside=aside,
                 succession=follows,
             )
         except ValueError as error:

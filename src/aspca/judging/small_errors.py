@@ -43,9 +43,9 @@ def weights_of_rules(squares: Floats, most: float) -> Floats:
     middle = np.median(squares, axis=0)
     largest = (squares / np.where(middle > 0.0, middle, np.inf)).max(axis=1, initial=0.0) * float(chdtri(1, _BODY))
     # As many independent rules as have this median.
-    one = float(chdtrc(1, np.median(largest)))
-    many = np.log(_BODY) / np.log1p(-min(max(one, 1e-12), 1.0 - 1e-12))
-    return _discounted(largest, -np.expm1(many * np.log1p(-chdtrc(1, largest))), most)
+    beyond = np.clip(chdtrc(1, np.append(largest, np.median(largest))), 1e-12, 1.0 - 1e-12)
+    below = np.log1p(-beyond)
+    return _discounted(largest, -np.expm1(np.log(_BODY) * below[:-1] / below[-1]), most)
 
 
 def _discounted(values: Floats, lawful: Floats, most: float) -> Floats:

@@ -31,6 +31,13 @@ def test_what_the_law_has_no_room_for_is_discounted_up_to_the_share_of_errors(mo
     assert (weights[scores < np.median(scores)] == 1.0).all()
 
 
+def test_rows_that_keep_every_rule_exactly_are_no_fault() -> None:
+    squares = np.zeros((200, 2))
+    squares[:5, 0] = 3.0
+    assert (weights_of_rules(squares, 0.1) <= 1.0).all()
+    assert (weights_of_rules(np.zeros((200, 2)), 0.1) == 1.0).all()
+
+
 def test_largest_deviations_of_several_rules() -> None:
     squares = np.random.default_rng(0).normal(size=(5000, 6)) ** 2
     clean = weights_of_rules(squares, 0.2)
