@@ -1,7 +1,7 @@
 """Robust estimators of others, each on a budget of seconds: what is slower is told so, not left out in silence.
 
-robpy asks for versions of scikit-learn and statsmodels that lack what the others need; it works with later ones: `make bench`
-installs it.
+robpy asks for versions of scikit-learn and statsmodels that lack what the others need; it works with later ones:
+`make bench` installs it.
 """
 
 from __future__ import annotations
