@@ -100,7 +100,6 @@ class FileTable:
     n_rows: int
     explain: Callable[[Exception], SourceError]
     attach: Callable[[duckdb.DuckDBPyConnection], Any] = lambda connection: None
-    decimal: str | None = None
     line_of: Callable[[int], int | None] = lambda row: None
     kept: NumberFile | None = None
     remarks: tuple[str, ...] = ()

@@ -90,7 +90,7 @@ def _read(
     text = plain_text(path, label, options.encoding, folder)
     begins_as_object = text.head.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b'{"')
     if kind == "jsonl" or (kind is None and begins_as_object):
-        return json_lines_table(text.path, label, connection, folder)
+        return json_lines_table(text.path, label, options, connection, folder)
     return csv_table(text, label, options, connection, folder)
 
 
