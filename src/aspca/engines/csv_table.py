@@ -21,7 +21,7 @@ from aspca.engines.column_counts import counted
 from aspca.engines.csv_dialect import LONGEST_CELL, Dialect, dialect_of, long_cells
 from aspca.engines.errors import SourceError
 from aspca.engines.file_table import FileTable, NumberFile
-from aspca.engines.kinds import SAFE_INTEGER, assumed_column, decide, strict_test
+from aspca.engines.kinds import SAFE_INTEGER, assumed_column, decide, rounded_sql, strict_test
 from aspca.engines.missing_words import EVERYWHERE
 from aspca.engines.plain_files import LONGEST_LINE, PlainText
 from aspca.engines.request import ReadOptions
@@ -146,9 +146,12 @@ def in_one_pass(
     numeric = tuple(index for index, kind in enumerate(kinds) if kind != "text")
     try:
         pieces = blunt.numbers(connection, [test.format(c=f"c{index}") for index, test in enumerate(tests)])
-        vast = np.array([kind == "number" for kind in kinds], dtype=np.bool_)
-        written = _written(_all_safe(pieces, vast), numeric, len(names), target)
-    except (SourceError, _Unsafe):
+        vast = np.zeros(len(names), dtype=np.bool_)
+        written = _written(_watched(pieces, vast), numeric, len(names), target)
+        vast &= [kind == "number" for kind in kinds]
+        if written is not None and _rounded(blunt, np.flatnonzero(vast), decimal, connection):
+            written = None
+    except SourceError:
         target.unlink(missing_ok=True)
         return None
     if written is None:
@@ -185,16 +188,17 @@ def _assumed(guess: str, decimal: str | None) -> str:
     return "number" if guess == "unknown" or (guess == "styled" and decimal == ",") else guess
 
 
-class _Unsafe(Exception):
-    """A number so large that not every integer of its size is a float64."""
-
-
-def _all_safe(pieces: Iterator[tuple[Floats, Ints]], numbers: Bools) -> Iterator[tuple[Floats, Ints]]:
+def _watched(pieces: Iterator[tuple[Floats, Ints]], vast: Bools) -> Iterator[tuple[Floats, Ints]]:
+    """The pieces as they are; `vast` becomes true for columns with numbers of which not every integer is a float64."""
     for values, missing in pieces:
-        # Comparisons with NaN are false. Infinite ones are refused with their row, further on.
-        if (np.abs(values[:, numbers]) >= SAFE_INTEGER).any():
-            raise _Unsafe
+        vast |= (np.abs(values) >= SAFE_INTEGER).any(axis=0)
         yield values, missing
+
+
+def _rounded(table: FileTable, columns: Ints, decimal: str | None, connection: duckdb.DuckDBPyConnection) -> bool:
+    """Whether integers in these columns have lost digits."""
+    tests = [rounded_sql(f"c{index}", decimal or ".") for index in columns]
+    return bool(tests) and any(next(table.rows(connection, tests, 1))[0])
 
 
 def _written(

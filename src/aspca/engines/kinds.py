@@ -12,6 +12,7 @@ from aspca.engines.doubts import Examples, date_doubt, doubt_about
 from aspca.engines.errors import SourceError
 from aspca.engines.file_table import NO_VALUE, FileColumn, FileTable
 from aspca.engines.local_dates import ORDERS, date_sql
+from aspca.engines.missing_words import numbers_named
 from aspca.engines.number_columns import Against, Style, is_evidence, judged, numbers_among
 from aspca.engines.number_shapes import digits_sql, number_sql, shape_of
 from aspca.engines.number_signs import Signs, proves, signs_of
@@ -140,6 +141,15 @@ def why_not_numbers(table: FileTable, index: int, connection: duckdb.DuckDBPyCon
     )
 
 
+def rounded_sql(cell: str, decimal: str) -> str:
+    """The SQL that counts the integers among numbers that are not what float64 makes of them."""
+    digits = digits_sql(cell, decimal)
+    size = f"TRY_CAST({digits} AS DOUBLE)"
+    exact = f"coalesce(TRY_CAST({size} AS HUGEINT) = TRY_CAST({digits} AS HUGEINT), false)"
+    whole = f"regexp_full_match({digits}, '[0-9]+')"
+    return f"count(CASE WHEN {whole} AND {size} >= {SAFE_INTEGER} AND NOT {exact} THEN 1 END)"
+
+
 def strict_test(kind: str, decimal: str | None, underscores: bool) -> str:
     """The SQL that makes a DOUBLE of a cell {c} of a kind and fails for any other; `underscores`: there may be some."""
     if kind == "number":
@@ -195,7 +205,7 @@ def _without_missing(
     named: str,
 ) -> FileTable:
     """`table` with NULL for every cell that is a word for missing, or a number that was named as one."""
-    numbers = ", ".join(f"{number!r}::DOUBLE" for number in _named_numbers(options))
+    numbers = ", ".join(f"{number!r}::DOUBLE" for number in numbers_named(options.missing))
     cells, changed = [], bool(named)
     for index, one in found.items():
         missing = missing_sql(f"c{index}", one.is_text, named)
@@ -209,16 +219,6 @@ def _without_missing(
     return table
 
 
-def _named_numbers(options: ReadOptions) -> list[float]:
-    numbers = []
-    for word in options.missing:
-        try:
-            numbers.append(float(word.replace(",", ".")))
-        except ValueError:
-            continue
-    return [number for number in numbers if number == number and abs(number) != float("inf")]
-
-
 def _missing_cells(
     table: FileTable,
     found: Mapping[int, _Found],
@@ -227,7 +227,7 @@ def _missing_cells(
     options: ReadOptions,
     connection: duckdb.DuckDBPyConnection,
 ) -> dict[int, int]:
-    if not _named_numbers(options):
+    if not numbers_named(options.missing):
         return {index: n_rows - counts[index].given for index in found}
     given = next(table.rows(connection, [f"count(c{index})" for index in found], 1))[0]
     return {index: n_rows - int(count) for index, count in zip(found, given, strict=True)}
@@ -248,15 +248,7 @@ def _without_rounding(
     ]
     if not long:
         return found
-    tests = []
-    for index in long:
-        digits = digits_sql(f"c{index}", signs.decimal)
-        size = f"TRY_CAST({digits} AS DOUBLE)"
-        exact = f"coalesce(TRY_CAST({size} AS HUGEINT) = TRY_CAST({digits} AS HUGEINT), false)"
-        tests.append(
-            f"count(CASE WHEN regexp_full_match({digits}, '[0-9]+') AND {size} >= {SAFE_INTEGER} AND NOT {exact} "
-            "THEN 1 END)"
-        )
+    tests = [rounded_sql(f"c{index}", signs.decimal) for index in long]
     rounded = next(table.rows(connection, tests, 1))[0]
     return found | {index: _Found("text", beyond=True) for index, count in zip(long, rounded, strict=True) if count}
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+
 # Taken for missing in columns of every kind (those of pandas, and the ? of the UCI collection).
 EVERYWHERE = ("", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NAN", "-nan", "-NaN", "null", "NULL", "None", "?")
 # In capitals or not, where all other cells are numbers, dates or truth values; among texts they may be categories.
@@ -17,3 +20,14 @@ BLANKS = " \t\u00a0\u2007\u2009\u202f"  # spaces as programs write them
 def stands_for_nothing(cell: str) -> bool:
     """Whether a cell among values is missing."""
     return cell in EVERYWHERE or cell.strip(BLANKS).lower() in AMONG_VALUES or not cell.strip(BLANKS)
+
+
+def numbers_named(words: Sequence[str]) -> list[float]:
+    """The finite numbers among words that stand for no value: in columns of numbers they do so however written."""
+    numbers = []
+    for word in words:
+        try:
+            numbers.append(float(word.replace(",", ".")))
+        except ValueError:
+            continue
+    return [number for number in numbers if math.isfinite(number)]

@@ -21,7 +21,7 @@ _BODY = rf"(?:[.,]D+|D+(?:[{_SEPARATORS}]D+)*[.,]?)(?:[eE][+-]?D+)?"
 _BODY_OF_KEYS = _BODY.replace("D", "1")
 _BODY_SQL = _BODY.replace("D", "[0-9]").replace("'", "''")
 _DIGITS = str.maketrans("0123456789", "1111111111")
-LONGEST = 48
+LONGEST = 120
 SAFE_DIGITS = 16
 ODD, INFINITE, ZERO_FIRST, OTHER_FIRST = "odd", "infinite", "z", "n"
 
@@ -33,7 +33,7 @@ _NUMBER = re.compile(
     rf"(?P<inner>\()?(?P<second>[+{_MINUSES}])?[{BLANKS}]*(?P<body>{_BODY_OF_KEYS})(?P<close>\))?"
     rf"(?P<trailing>[{_MINUSES}])?(?P<blank>[{BLANKS}]*)(?P<suffix>{_BEHIND})?(?P<last>[{_MINUSES}])?(?P<end>\))?"
 )
-_INFINITE = re.compile(r"[+-]?inf(inity)?", re.IGNORECASE)
+_INFINITE = re.compile(r"[+-]?(inf(inity)?|nan)", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -124,19 +124,24 @@ def shape_of(key: str) -> Shape | None:
 def shape_sql(cell: str) -> str:
     """The SQL that gives the key of a cell; the usual shapes at once, since there are many cells of these."""
     text = f"trim({cell}, '{BLANKS}')"
-    minus = f"CASE WHEN starts_with({cell}, '-') THEN '{OTHER_FIRST}-' ELSE '{OTHER_FIRST}' END"
+    minus = f"CASE WHEN starts_with({cell}, '-') THEN '-' ELSE '' END"
     usual = (
-        ("-?[1-9][0-9]{0,14}", "1"),
-        (r"-?[1-9][0-9]{0,14}[.](?:[0-9]{1,2}|[0-9]{4,30})", "1.1"),
-        ("-?[1-9][0-9]{0,14}[,](?:[0-9]{1,2}|[0-9]{4,30})", "1,1"),
-        (r"-?[1-9][0-9]{0,2}[.][0-9]{3}", "1.111"),
-        ("-?[1-9][0-9]{0,2}[,][0-9]{3}", "1,111"),
+        ("-?[1-9][0-9]{0,14}", OTHER_FIRST, "1"),
+        (r"-?[1-9][0-9]{0,14}[.](?:[0-9]{1,2}|[0-9]{4,30})", OTHER_FIRST, "1.1"),
+        ("-?[1-9][0-9]{0,14}[,](?:[0-9]{1,2}|[0-9]{4,30})", OTHER_FIRST, "1,1"),
+        (r"-?[1-9][0-9]{0,2}[.][0-9]{3}", OTHER_FIRST, "1.111"),
+        ("-?[1-9][0-9]{0,2}[,][0-9]{3}", OTHER_FIRST, "1,111"),
+        ("-?0[.][0-9]{1,30}", ZERO_FIRST, "1.1"),
+        ("-?0[,][0-9]{1,30}", ZERO_FIRST, "1,1"),
     )
-    cases = " ".join(f"WHEN regexp_full_match({cell}, '{pattern}') THEN {minus} || '{key}'" for pattern, key in usual)
+    cases = " ".join(
+        f"WHEN regexp_full_match({cell}, '{pattern}') THEN '{first}' || {minus} || '{key}'"
+        for pattern, first, key in usual
+    )
     zero = f"regexp_matches({text}, '^[^0-9.,]*0')"
     first = f"CASE WHEN {zero} THEN '{ZERO_FIRST}' ELSE '{OTHER_FIRST}' END"
     return (
-        f"CASE {cases} WHEN regexp_full_match({text}, '[+-]?(?i:inf|infinity)') THEN '{INFINITE}' "
+        f"CASE {cases} WHEN regexp_full_match({text}, '[+-]?(?i:inf|infinity|nan)') THEN '{INFINITE}' "
         f"WHEN length({text}) > {LONGEST} OR NOT regexp_matches({text}, '[0-9]') THEN '{ODD}' "
         f"ELSE {first} || translate({text}, '0123456789', '1111111111') END"
     )

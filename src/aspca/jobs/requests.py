@@ -233,7 +233,7 @@ def reading_of(
             decimal=decimal,
             header=header,
             thousands=" " if thousands == "space" else thousands,
-            missing=tuple(str(token) for token in tokens),
+            missing=tuple(word for token in tokens for word in str(token).split(",") if word),
             date_order=date_order,
         )
     except SourceError as error:
