@@ -109,5 +109,6 @@ def _expressions(question: str, cell: str) -> list[tuple[str, str]]:
 
 def _as_counted(answer: Mapping[str, Any]) -> Counted:
     kinds = {name: int(value) for name, value in answer.items() if isinstance(value, int) and name != "given"}
-    words, shapes = answer.get("words") or {}, answer.get("shape") or {}
+    # Sorted, so that the same is said of the same file.
+    words, shapes = (dict(sorted((answer.get(name) or {}).items())) for name in ("words", "shape"))
     return Counted(int(answer["given"]), words, shapes, kinds)
