@@ -175,7 +175,7 @@ def _fits(count: Counted) -> bool:
     if not count.given:
         return True
     numbers = sum(count.shapes[key] for key in count.shapes if key == "infinite" or shape_of(key) is not None)
-    return numbers == count.given or any(number == count.given for number in count.kinds.values())
+    return numbers == count.given or any(count.kinds.get(kind) == count.given for kind in ("boolean", "date", "local"))
 
 
 def _kind(count: Counted, index: int, signs: Signs, options: ReadOptions) -> _Found:
