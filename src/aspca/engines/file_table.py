@@ -47,6 +47,7 @@ class FileColumn:
     number: str
     cell: str
     remark: str = ""
+    remedy: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -88,7 +89,8 @@ class FileTable:
     """One file: `relation` stands after FROM, with `parameters`; `explain` turns DuckDB's errors into sentences.
 
     `line_of` gives the line of the file (from 1) in which a row (from 0) begins; `kept` holds its numbers, if anything;
-    `refuse_changed` raises SourceError if the file is not what it was when it was opened.
+    `refuse_changed` raises SourceError if the file is not what it was when it was opened; `remarks` are sentences on
+    what was guessed about its numbers.
     No text of the user's stands in the SQL: columns are called c0, c1, ... there, and paths are parameters.
     """
 
@@ -99,10 +101,10 @@ class FileTable:
     n_rows: int
     explain: Callable[[Exception], SourceError]
     attach: Callable[[duckdb.DuckDBPyConnection], Any] = lambda connection: None
-    decimal: str | None = None
     line_of: Callable[[int], int | None] = lambda row: None
     kept: NumberFile | None = None
     refuse_changed: Callable[[], None] = lambda: None
+    remarks: tuple[str, ...] = ()
 
     @cached_property
     def positions(self) -> dict[str, int]:
@@ -209,7 +211,9 @@ class FileTable:
     def first(self, connection: duckdb.DuckDBPyConnection, expression: str, where: str) -> tuple[int, Any] | None:
         """Number of the first row (from 0, without the header) for which `where` holds, and its `expression`."""
         numbered = f"(SELECT row_number() OVER () AS n, * FROM {self.relation}) AS numbered"  # noqa: S608  # as above
-        for rows in replace(self, relation=numbered).rows(connection, ["n", expression], 1, f"WHERE {where} LIMIT 1"):
+        # Without an order, another thread may come first.
+        after = f"WHERE {where} ORDER BY n LIMIT 1"
+        for rows in replace(self, relation=numbered).rows(connection, ["n", expression], 1, after):
             return int(rows[0][0]) - 1, rows[0][1]
         return None
 

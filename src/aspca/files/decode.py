@@ -46,8 +46,11 @@ _FIELDS = (
     "limits",
     "aside",
     "widenings",
+    "reading",
     "checksum",
 )
+# What files of this version lacked at first, and is then as here.
+_ADDED: dict[str, Any] = {"reading": []}
 _TRAINING = (
     "rows",
     "weight",
@@ -72,6 +75,7 @@ LARGEST_WEIGHT = 1e162
 _MOST_NUMBERS = 1000
 # In the scaled space, where values are about one.
 LARGEST_SHIFT = 1e6
+LONGEST_REMARK = 4000
 
 
 @dataclass(frozen=True)
@@ -98,7 +102,7 @@ def check_header(content: object, file: str) -> dict[str, Any]:
             f"{file}: the field version is {shown(version.value)}, but must be {VERSION} at most for this aspca; "
             f"install {f'aspca {package}, which wrote it, or a later one' if known else 'a newer aspca'}."
         )
-    Field(file, "", content).members(*(_FIELDS if version.value == VERSION else EARLIER_FIELDS))
+    Field(file, "", _whole(content)).members(*(_FIELDS if version.value == VERSION else EARLIER_FIELDS))
     check_sum(content, file)
     return content
 
@@ -106,6 +110,7 @@ def check_header(content: object, file: str) -> dict[str, Any]:
 def contents_of(top: Field) -> Contents:
     """The model of a checked header's content."""
     version = top.value["version"] if isinstance(top.value, dict) else VERSION
+    top = Field(top.file, top.path, _whole(top.value), top.cure)
     at = top.members(*(_FIELDS if version == VERSION else EARLIER_FIELDS))
     package = at["package"].text(100)
     private = at["private"].flag()
@@ -155,8 +160,16 @@ def contents_of(top: Field) -> Contents:
         gaps,
         _aside(at["aside"], p),
         kept,
+        tuple(entry.text(LONGEST_REMARK) for entry in at["reading"].items(0, _MOST_NUMBERS)),
     )
     return Contents(model, naming, package)
+
+
+def _whole(content: object) -> object:
+    """The content with the fields that its version got later."""
+    if isinstance(content, dict) and content.get("version") == VERSION:
+        return {**_ADDED, **content}
+    return content
 
 
 def _training(

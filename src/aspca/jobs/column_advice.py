@@ -40,7 +40,7 @@ def refuse_odd(table: TableSource, odd: Sequence[Column]) -> None:
     texts = [column for column in odd if column.kind != "date"]
     found = examined(table, [column.name for column in texts])
     advice = [f"--date {word_of(column.name)} (or --ignore it)" for column in dates]
-    advice += [_advice(text) for text in found]
+    advice += [_advice(text, column.remedy) for text, column in zip(found, texts, strict=True)]
     held = " and ".join(
         f"{columns_text([column.name for column in columns])} {'holds' if len(columns) == 1 else 'hold'} {kind}"
         for kind, columns in (("dates", dates), ("text" + _why(texts, found), texts))
@@ -62,10 +62,10 @@ def _why(columns: Sequence[Column], texts: Sequence[TextColumn]) -> str:
     return f" ({'; '.join(parts)})" if parts else ""
 
 
-def _advice(text: TextColumn) -> str:
+def _advice(text: TextColumn, remedy: Sequence[str]) -> str:
     name = word_of(text.name)
-    if text.decimal_comma:
-        return f"--decimal , ({text.name!r} looks like numbers)"
+    if remedy and remedy[0] != "--ignore":
+        return f"{' '.join(word_of(word) for word in remedy)} (for {text.name!r})"
     if text.mostly_numbers:
         return f"--ignore {name} (or correct what is no number there)"
     if text.like_labels:
@@ -87,7 +87,7 @@ def _listed(names: Sequence[str]) -> str:
 
 def word_of(name: str) -> str:
     """A name as one word of a command line."""
-    return name if re.fullmatch(r"[\w.%+,-]+", name) and not name.startswith("-") else repr(name)
+    return name if re.fullmatch(r"[\w.%+,-]+", name) else repr(name)
 
 
 # ---- what a column of text seems to be
@@ -106,8 +106,6 @@ class TextColumn:
         Whether every cell differs, as names of rows do.
     mostly_numbers : bool
         Whether more than half of its cells are numbers.
-    decimal_comma : bool
-        Whether all are numbers, once a comma is read as a decimal point.
     like_labels : bool
         Whether its name or its few values are those of labels.
     n_values : int
@@ -120,7 +118,6 @@ class TextColumn:
     example: str
     distinct: bool
     mostly_numbers: bool
-    decimal_comma: bool
     like_labels: bool
     n_values: int
     few: bool
@@ -143,15 +140,12 @@ def _examined(name: str, cells: list[object]) -> TextColumn:
         example = f" ({(cell if len(cell) <= _SHOWN else cell[:_SHOWN] + '...')!r} in row {row})"
     values = {cell for _, cell in filled}
     mostly_numbers = 2 * len(odd) < len(filled)
-    commas = any("," in cell for _, cell in filled)
-    decimal_comma = commas and all(_is_number(cell.replace(",", ".")) for _, cell in filled)
     all_differ = len(filled) > 2 and len(values) == len(filled) == len(cells)
     return TextColumn(
         name=name,
         example=example,
-        distinct=all_differ and not mostly_numbers and not decimal_comma,
+        distinct=all_differ and not mostly_numbers,
         mostly_numbers=mostly_numbers,
-        decimal_comma=decimal_comma,
         like_labels=_like_labels(name, values),
         n_values=len(values),
         few=1 < len(values) <= min(_CATEGORIES, len(filled) // 2),

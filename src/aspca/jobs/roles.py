@@ -152,7 +152,7 @@ class _Chosen:
         found, why = _counting(source, free) or (None, "")
         remedy = "--number makes it one"
         if found is None and self.name is None:
-            texts = examined(source, [column.name for column in free if column.kind == "text"])
+            texts = examined(source, [column.name for column in free if column.kind == "text" and not column.remedy])
             found = next((text.name for text in texts if text.distinct), None)
             why, remedy = "differs from row to row", "--ignore it if it does not name them"
         if found is None:

@@ -61,6 +61,8 @@ class Model:
         What was set aside of them as gross; None where nobody looked.
     kept : ndarray of shape (g,) or None
         Of the rules that were given, the share of the training rows that keep each; None where nobody looked.
+    reading : tuple of str
+        What was guessed when their numbers were read, in sentences.
     """
 
     settings: Settings
@@ -75,6 +77,7 @@ class Model:
     gaps: Gaps | None = None
     aside: Aside | None = None
     kept: Floats | None = None
+    reading: tuple[str, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -38,7 +38,6 @@ def test_numbers_are_features() -> None:
         ({"note": ["x", "x", "y", "z"]}, r"give --ignore note;"),
         ({"cpu": ["1.5", "2", "n/a", "3"]}, r"holds text \('n/a' in row 2\).*or correct what is no number"),
         ({"label": ["x", "x", "y", "y"]}, r"--label label"),
-        ({"cost": ["1,5", "2,5", "3", "3"]}, r"--decimal ,"),
         ({"kind": ["normal", "normal", "y", "y"]}, r"--label kind"),
         ({"kind": ["x", "x", "y", "y"]}, r"--categorical kind"),
         ({"my note": ["x", "x", "y", "z"]}, r"--ignore 'my note'"),
