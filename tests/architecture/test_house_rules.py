@@ -65,7 +65,9 @@ def test_verifier_shares_nothing_with_the_solver() -> None:
         "aspca.verify",
         "aspca.verify.check",
         "aspca.verify.claims",
+        "aspca.verify.form",
         "aspca.verify.report",
+        "aspca.verify.status",
     }
 
 

@@ -9,13 +9,14 @@ import copy
 import dataclasses
 import functools
 import itertools
+import warnings
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aspca import ASPCA, Certificate, SparseSubspace, sparse_subspace
+from aspca import ASPCA, Certificate, SparseSubspace, TiedSubspaceWarning, sparse_subspace
 from aspca.settings import BY_NAME
 from aspca.verify.check import check
 from aspca.verify.claims import Claims, Multiplier, Witness, probe_vector, seal
@@ -196,6 +197,23 @@ def test_a_primal_worse_than_the_vector_is_not_the_best_known():
     gap = (2.1 - c.lower) / 2.1
     lie = replace(found, witness=witness, certificates=(replace(c, primal=2.1, sdp_gap=gap),))
     assert "worse than the vector's own" in refusal(A, lie.claims)
+
+
+@pytest.mark.parametrize("variant", ["G", "B", "F"])
+@pytest.mark.parametrize("size", [1.0, 3.0, 2.0**-800])
+def test_gaps_where_nothing_is_left_are_in_units_of_the_typical_variance(variant, size):
+    """Directions without variance and without penalty: only the trace says what a large gap would be."""
+    D = np.random.default_rng(0).normal(size=(3, 6))
+    A = size * D.T @ D
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", TiedSubspaceWarning)
+        found = sparse_subspace(A, 3, 0.0, variant)
+    assert found.verify(A), str(found.verify(A))
+    least = min(range(len(found.certificates)), key=lambda k: abs(found.certificates[k].upper))
+    c = found.certificates[least]
+    floor = 1e-9 * np.trace(A) / 6
+    assert abs(c.upper) < floor
+    assert c.gap == pytest.approx((c.upper - c.lower) / floor, rel=1e-6)
 
 
 # ---- what is no claim

@@ -86,7 +86,7 @@ def explain(estimator: Any, X: Any) -> Explanation:
     >>> table["power"] = 3.0 * table.flow + rng.normal(size=300)
     >>> pipeline = make_pipeline(StandardScaler(), aspca.ASPCA()).fit(table)
     >>> print(*aspca.explain(pipeline, table).rules)
-    power = 3 flow (± 1)
+    power = 3 flow (± 0.97)
     """
     if isinstance(estimator, ASPCA):
         return estimator.explain(X)

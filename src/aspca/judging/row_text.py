@@ -88,11 +88,13 @@ def _no_rule_broken(why: Explanation, row: int, flagged: bool) -> str:
     """What an anomaly is that keeps each of its rules; of a row without a verdict what it is off most."""
     # Deviations and not shares: where normal rows that are off one rule are off another too, a row that is not off the
     # other has a large part of its score from there.
-    spreads = np.abs(why.judgement.deviations[row]) / np.sqrt(why.model.table.variances)
+    # Models of earlier releases have rules without any spread.
+    spreads = np.abs(why.judgement.deviations[row]) / np.sqrt(np.maximum(why.model.table.variances, 1e-300))
     shares = np.where(np.isnan(spreads), 0.0, why.shares[row])
     most = np.argsort(-shares, kind="stable")[:2].tolist()
     most = [k for k in most if k == most[0] or shares[k] >= 0.5 * _WORTH_TELLING]
-    off = _joined([f"off {why.rules[k]} by {spreads[k]:.2g} times its spread" for k in most])
+    times = [f" by {spreads[k]:.2g} times its spread" if has_spread(why.rules[k]) else "" for k in most]
+    off = _joined([f"off {why.rules[k]}{by}" for k, by in zip(most, times, strict=True)])
     if not flagged:
         return f"It is {off}."
     together = why.model.metric.kind in READABLE and len(most) > 1
