@@ -49,7 +49,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return _ended(_received[0])
         if "ASPCA_TRACEBACK" in os.environ:
             raise
-        return _failed(*_sentence(error))
+        sentence, code = _sentence(error)
+        return _refused(error, sys.argv[1:] if arguments is None else arguments) or _failed(sentence, code)
     if code == INTERRUPTED:
         return _ended(signal.SIGINT)
     return code if isinstance(code, int) else FINE
@@ -112,6 +113,22 @@ def _sentence(error: Exception) -> tuple[str, int]:
         "please report it.",
         FAILURE,
     )
+
+
+def _refused(error: Exception, arguments: Sequence[str]) -> int | None:
+    """Says all that a table or a request needs, and the command that gives it; None where no command would help."""
+    from aspca.cli.pasting import corrected
+    from aspca.engines.errors import SourceError
+    from aspca.jobs.errors import JobError, TableError
+
+    if not isinstance(error, JobError | SourceError):
+        return None
+    sentences, instead = (error.sentences, error.instead) if isinstance(error, TableError) else ((str(error),), ())
+    for sentence in sentences if error.remedy or instead or len(sentences) > 1 else ():
+        _failed(sentence)
+    if error.remedy or instead:
+        print(f"To go on, paste:\n{corrected(arguments, error.remedy, instead)}", file=sys.stderr)
+    return USAGE if error.remedy or instead or len(sentences) > 1 else None
 
 
 def _failed(sentence: str, code: int = FAILURE) -> int:

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 
 class SourceError(ValueError):
-    """A table that cannot be read, in one sentence: the file, the column or row, what is wrong and what to do."""
+    """A table that cannot be read, in one sentence: the file, the column or row, what is wrong and what to do.
+
+    Attributes
+    ----------
+    remedy : tuple of str
+        Words of a command line that settle the matter, such as ``("--decimal", ",")``; empty where there are none.
+    """
+
+    def __init__(self, message: str, remedy: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.remedy = remedy
 
 
 def enumerated(items: list[str], most: int = 5) -> str:

@@ -44,12 +44,14 @@ class Column:
     kind : "number", "boolean", "date" or "text"
     n_missing : number of cells without a value
     remark : why a column is text though most of its cells are not, or that it has no values; otherwise empty.
+    remedy : words of a command line that settle how it is to be read, such as ("--decimal", ","); otherwise empty.
     """
 
     name: str
     kind: str
     n_missing: int | None
     remark: str = ""
+    remedy: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
