@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import signal
 import sys
+import textwrap
 import warnings
 from collections.abc import Sequence
 from types import FrameType
@@ -132,7 +134,12 @@ def _refused(error: Exception, arguments: Sequence[str]) -> int | None:
 
 
 def _failed(sentence: str, code: int = FAILURE) -> int:
-    print(f"aspca: {_one_line(sentence)}", file=sys.stderr)
+    line = f"aspca: {_one_line(sentence)}"
+    if sys.stderr.isatty():
+        # Words stay whole: options are there to be typed.
+        width = shutil.get_terminal_size().columns
+        line = textwrap.fill(line, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+    print(line, file=sys.stderr)
     return code
 
 

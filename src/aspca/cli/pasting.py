@@ -24,6 +24,8 @@ def corrected(arguments: Sequence[str], remedy: Sequence[str], instead: Sequence
 
 def _replaced(words: Sequence[str], change: Instead) -> list[str]:
     """The words without an option's value, or with another one."""
+    if not change.given:
+        return [word for word in words if word != change.option]
     kept, position = [], 0
     while position < len(words):
         word = words[position]
@@ -51,7 +53,9 @@ def _added(remedy: Sequence[str]) -> list[str]:
     ignored = [value for option, value in pairs if option == "--ignore" and value is not None]
     # A comma parts names, unless one holds a comma itself.
     plain = not any("," in name or name != name.strip() for name in ignored)
-    words = [word for name in ([",".join(ignored)] if plain and ignored else ignored) for word in _option("--ignore", name)]
+    words = [
+        word for name in ([",".join(ignored)] if plain and ignored else ignored) for word in _option("--ignore", name)
+    ]
     for option, value in pairs:
         if option != "--ignore":
             words += [option] if value is None else _option(option, value)
@@ -67,9 +71,7 @@ def _word(word: str) -> str:
     if word.isprintable():
         return shlex.quote(word)
     spelled = (
-        sign
-        if sign.isprintable() and sign not in "'\\"
-        else "".join(f"\\x{byte:02x}" for byte in os.fsencode(sign))
+        sign if sign.isprintable() and sign not in "'\\" else "".join(f"\\x{byte:02x}" for byte in os.fsencode(sign))
         for sign in word
     )
     return f"$'{''.join(spelled)}'"

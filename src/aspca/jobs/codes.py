@@ -34,8 +34,8 @@ _THINGS = (
 )
 # The whole of a name, its words joined by blanks: these are codes whatever they are codes of ...
 _SURELY = re.compile(
-    rf"(.* )?(id|ids|uuid|guid|pid|ssn|zip|zip ?codes?|post ?codes?|postal ?codes?|plz|phone|telephone|fax|fips|isbn|ean"
-    rf"|upc|sku|({_THINGS}) ?id|({_THINGS}) (no|nr|num|number))"
+    r"(.* )?(id|ids|uuid|guid|pid|ssn|zip|zip ?codes?|post ?codes?|postal ?codes?|plz|phone|telephone|fax|fips|isbn|"
+    rf"ean|upc|sku|({_THINGS}) ?id|({_THINGS}) (no|nr|num|number))"
 )
 # ... and these may be, or may be sizes, ranks or counts.
 _MAYBE = re.compile(

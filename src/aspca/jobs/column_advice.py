@@ -23,9 +23,9 @@ _ROWS_OF_A_MODEL = 50
 # Other names of labels may as well be those of categories.
 SURELY_LABELS = {"label", "labels", "anomaly", "is_anomaly", "isanomaly", "outlier", "is_outlier"}
 _SURELY_VALUES = {"normal", "normal.", "anomaly", "outlier", "benign"}
-# A number as people write it: grouped, with a sign, a currency, a unit or a percent sign.
+# A number as people write it: grouped, with a sign, a currency or a percent sign.
 _LIKE_NUMBER = re.compile(
-    r"[(<>~]?\s*[-+]?\s*[^\w\s(]?\s*(\d+|\d{1,3}([.,' ]\d{3})+)?([.,]\d+)?([eE][-+]?\d+)?\s*[^\W\d]{0,3}[%*)]?"
+    r"[(<>~]?\s*[-+]?\s*[^\w\s(]?\s*(\d+|\d{1,3}([.,' ]\d{3})+)?([.,]\d+)?([eE][-+]?\d+)?\s*[^\w\s]?"
 )
 _CODE = re.compile(r"(?=.*\d)(?=.*[^\W\d]).+")
 # So many cells of letters and digits beside plain integers are no slips.
@@ -86,7 +86,8 @@ def text_obstacle(table: TableSource, column: Column, text: TextColumn, settled:
     if not (column.remedy or text.mostly_numbers):
         return None
     option, value = (column.remedy[0], " ".join(column.remedy[1:])) if column.remedy else ("", "")
-    advice, remedy = f"leave it out with --ignore {word_of(column.name)}", ("--ignore", column.name)
+    remedy: tuple[str, ...] = ("--ignore", column.name)
+    advice = f"leave it out with --ignore {word_of(column.name)}"
     if column.remedy and settled.setdefault(option, value) == value:
         advice, remedy = f"give {' '.join(map(word_of, column.remedy))}", column.remedy
     parts = [part for part in (text.example.strip(" ()"), column.remark) if part]
@@ -96,19 +97,24 @@ def text_obstacle(table: TableSource, column: Column, text: TextColumn, settled:
 
 
 def left_out_remarks(texts: Sequence[TextColumn], n_rows: int) -> list[str]:
-    """One sentence about all text that is left out, with what could be made of it, and one about labels."""
+    """One sentence about all text that is left out, with what could be made of it, and one about labels.
+
+    `n_rows` is how many could have models of their own.
+    """
+    labels = [label_remark(text.name, "") for text in texts if text.like_labels]
+    texts = [text for text in texts if not text.like_labels]
     if not texts:
-        return []
+        return labels
     told = [f"{text.name!r}{f' ({text.n_values} values)' if text.few else ''}" for text in texts]
     more = f" and {len(told) - _MOST_NAMES} more" if len(told) > _MOST_NAMES else ""
-    few = sorted((text for text in texts if text.few and not text.like_labels), key=lambda text: text.n_values)
+    few = sorted((text for text in texts if text.few), key=lambda text: text.n_values)
     offers = [f"--categorical {word_of(few[0].name)} takes values as categories"] if few else []
     if few and n_rows >= _ROWS_OF_A_MODEL * few[0].n_values:
         offers.append(f"--by {word_of(few[0].name)} makes rules for each")
     one = len(texts) == 1
     said = f"Column{'' if one else 's'} {', '.join(told[:_MOST_NAMES])}{more} hold{'s' if one else ''} text and "
     said += f"{'is' if one else 'are'} left out" + (f"; {', '.join(offers)}." if offers else ".")
-    return [said, *(label_remark(text.name, "") for text in texts if text.like_labels)]
+    return [said, *labels]
 
 
 def label_remark(name: str, back: str) -> str:
@@ -225,5 +231,3 @@ def _like_labels(name: str, values: set[str]) -> bool:
     name = name.strip().lower()
     well = any(value.strip().lower() in NORMAL for value in values)
     return name in SURELY_LABELS or (name in LABELLIKE and well) or not values.isdisjoint(_SURELY_VALUES)
-
-

@@ -14,6 +14,7 @@ import numpy as np
 
 from aspca.engines.errors import SourceError
 from aspca.files.model_file import write_model
+from aspca.jobs.clock import clock_remarks
 from aspca.jobs.drift import Shifts, drift_of
 from aspca.jobs.errors import JobError
 from aspca.jobs.findings import findings_of
@@ -27,7 +28,8 @@ from aspca.jobs.remarks import remarks_on
 from aspca.jobs.requests import OPTIONS, Request, in_python, request_of
 from aspca.jobs.result import Detection, Outcome
 from aspca.jobs.roles import Roles, roles_of
-from aspca.jobs.tables import MemoryTable, TableSource, cells_beside, opened, tables_by_category
+from aspca.jobs.stuck import Runs, stuck_remarks
+from aspca.jobs.tables import MemoryTable, TableSource, cells_beside, opened, row_numbers, tables_by_category
 from aspca.jobs.verdicts import Timeline, Worst, judged_rows
 from aspca.judging.changes import Crossings
 from aspca.judging.model import Model
@@ -151,7 +153,7 @@ class Learning:
             kinds=columns.kinds,
             learned=train,
             calibrate=calibrate,
-            compared=judges_itself,
+            judged=judges_itself,
             no_gaps=columns.allow_missing is False,
         )
         return cls(request, table, table if train is None else train, calibrate, roles, watcher, judges_itself)
@@ -248,7 +250,7 @@ def judge_table(
 ) -> Outcome:
     """Judge all rows of a table; write scores, explanations, model.json, changes if any, and, with times, incidents."""
     roles, output = learning.roles, learning.request.output
-    worst, crossings, shifts = Worst(output.top), Crossings(model), Shifts(model)
+    worst, crossings, shifts, runs = Worst(output.top), Crossings(model), Shifts(model), Runs(model.names)
     timeline = None if roles.time is None else Timeline(table, roles.time)
     # Kept only where labels are to be compared with them: else no memory grows with the rows.
     kept: list[tuple[Floats, Bools]] = []
@@ -264,6 +266,7 @@ def judge_table(
             worst.add(judged.take(judged.flagged), judged.scores[judged.flagged])
             crossings.add(judged.judgement, judged.values)
             shifts.add(judged.values)
+            runs.add(judged.values)
             if timeline is not None:
                 timeline.add(judged)
             if roles.label is not None:
@@ -274,7 +277,7 @@ def judge_table(
         _wait_for(written)
     if not n_rows:
         raise JobError(f"{table.description} has no rows to judge.")
-    when = None if timeline is None else timeline.when
+    when, numbers = None if timeline is None else timeline.when, row_numbers(table, 0, n_rows)
     drift = drift_of(model, table, roles.name, crossings, when, output.top, learning.watcher)
     if folder is not None and drift.changes:
         write_changes(folder / "changes.csv", drift.changes, timed=timeline is not None)
@@ -299,6 +302,10 @@ def judge_table(
         evaluation=None if roles.label is None else _evaluation(table, roles.label, kept),
         incidents=incidents,
         shifts=shifts.in_deviations,
+        remarks=(
+            *([] if roles.time is None or when is None else clock_remarks(roles.time, when, numbers)),
+            *stuck_remarks(runs, numbers, timed=roles.time is not None),
+        ),
     )
 
 

@@ -26,7 +26,7 @@ class RequestError(JobError):
 
 @dataclass(frozen=True)
 class Instead:
-    """What is to be typed instead of an option's value: another value, or, where that is None, nothing."""
+    """What is to be typed instead of an option's value (empty for a flag): another value, or, where None, nothing."""
 
     option: str
     given: str

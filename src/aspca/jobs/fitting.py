@@ -12,10 +12,11 @@ from aspca.jobs.errors import JobError
 from aspca.jobs.preparing import refuse_values
 from aspca.jobs.progress import Watcher
 from aspca.jobs.tables import TableSource, prepared
+from aspca.jobs.whole_rows import WholeRows, whole_rows
 from aspca.judging.alarms import alarms_from_rows
 from aspca.judging.crossfit import Batches, crossfitted
 from aspca.judging.fit import fit_model
-from aspca.judging.gaps import completed
+from aspca.judging.gaps import Gaps, completed
 from aspca.judging.judgement import Judgement
 from aspca.judging.model import Model
 from aspca.linalg.arrays import Floats
@@ -88,10 +89,8 @@ def fit_table(
     JobError
         Fewer than two rows, far more features than rows, a value that is missing, or what `fit_model` refuses.
     """
-    gaps = aside = robust = None
-    sets_aside = settings.sets_aside or (settings.robust == "auto" and judges_itself and plan.missing == "error")
-    if settings.sets_aside and plan.missing == "allow":
-        raise JobError("--robust on takes rows without gaps; leave out --allow-missing, or give --robust off.")
+    gaps = aside = normal = None
+    sets_aside = settings.sets_aside or (settings.robust == "auto" and judges_itself)
     features = prepared(table, plan)
     _refuse_too_wide(table, len(plan.names), settings)
     # The solver loads it later, when its threads could not be held back any more.
@@ -100,16 +99,28 @@ def fit_table(
     with blas_threads_for(len(plan.names)):
         if plan.missing == "allow":
             rows = _gathered(IncompleteMoments.empty(len(plan.names)), features, plan.names, watcher, gaps=True)
-            watcher.stage("Estimating what is missing", unit="steps")
-            try:
-                moments, gaps = completed(rows)
-            except ValueError as error:
-                raise JobError(f"{table.description}: {error}") from None
+            whole = _whole_without_gross(features, plan.names, rows, watcher) if sets_aside else None
+            aside = None if whole is None else whole.robust.aside
+            if whole is None and settings.sets_aside:
+                raise JobError(
+                    f"{table.description}: --robust on looks at rows without gaps, and fewer than half have none; give "
+                    "--robust off.",
+                    ("--robust", "off"),
+                )
+            if whole is not None and not whole.robust.aside.nothing:
+                moments, normal = whole.robust.moments, whole.normal
+                gaps = Gaps(rows.n_missing, 0, True, rows.n_rows - whole.n_rows)
+            else:
+                watcher.stage("Estimating what is missing", unit="steps")
+                try:
+                    moments, gaps = completed(rows)
+                except ValueError as error:
+                    raise JobError(f"{table.description}: {error}") from None
         else:
             moments = moments_of(features, plan.names, watcher)
             if sets_aside and moments.n_rows:
                 robust = _without_gross(features, plan.names, moments, watcher)
-                moments, aside = robust.moments, robust.aside
+                moments, aside, normal = robust.moments, robust.aside, robust.normal
         if moments.n_rows < 2:
             few = "no rows" if moments.n_rows == 0 else "1 row"
             raise JobError(f"{table.description} has {few}, but at least 2 are needed to learn rules from; add rows.")
@@ -130,7 +141,7 @@ def fit_table(
             raise JobError(str(error)) from error
         if settings.auto:
             watcher.stage("Setting limits", table.count())
-            model = crossfitted(model, batches, table.count(), None if robust is None else robust.normal)
+            model = crossfitted(model, batches, table.count(), normal)
         if settings.from_rows:
             model = _calibrated(model, table if kept_out is None else kept_out, watcher)
     return model
@@ -150,13 +161,24 @@ def _batches(table: TableSource, names: Sequence[str], watcher: Watcher) -> Batc
 
 def _without_gross(table: TableSource, names: Sequence[str], moments: Moments, watcher: Watcher) -> RobustMoments:
     """Moments of what is not gross, and what is; each pass reads the table once more."""
+    return robust_moments(_passes(table, names, watcher), moments)
+
+
+def _whole_without_gross(
+    table: TableSource, names: Sequence[str], moments: IncompleteMoments, watcher: Watcher
+) -> WholeRows | None:
+    """The same among rows without gaps; None where they are too few."""
+    return whole_rows(_passes(table, names, watcher), moments)
+
+
+def _passes(table: TableSource, names: Sequence[str], watcher: Watcher) -> Batches:
     watcher.stage("Setting gross values aside", unit="passes")
 
     def batches() -> Iterator[Floats]:
         watcher.advance(1)
         return (batch.values for batch in table.batches(names) if len(batch.values))
 
-    return robust_moments(batches, moments)
+    return batches
 
 
 def _refuse_too_wide(table: TableSource, p: int, settings: Settings) -> None:

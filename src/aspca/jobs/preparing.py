@@ -8,7 +8,7 @@ import numpy as np
 
 from aspca.engines.source import Batch
 from aspca.jobs.column_advice import PLURALS, columns_text, examined
-from aspca.jobs.errors import JobError, Obstacle, TableError
+from aspca.jobs.errors import Instead, JobError, Obstacle, TableError
 from aspca.jobs.tables import TableSource, column_of
 from aspca.linalg.arrays import LARGEST_VALUE
 from aspca.moments.validation import values_allowed
@@ -66,7 +66,8 @@ def gaps_in(table: TableSource, names: Sequence[str], cure: str = "leave out --n
     if not any(counts.values()):
         return []
     sentence = missing_sentence(counts, cure=cure)
-    return [Obstacle(f"{table.description}: {sentence[0].lower()}{sentence[1:]}", ("--allow-missing",))]
+    withdrawn = Instead("--no-allow-missing", "")
+    return [Obstacle(f"{table.description}: {sentence[0].lower()}{sentence[1:]}", instead=withdrawn)]
 
 
 def _own_kind(table: TableSource, name: str) -> str:

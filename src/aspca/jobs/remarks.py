@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from aspca.jobs.result import Outcome
+from aspca.judging.gaps import Gaps
+from aspca.judging.model import Model
+from aspca.robust import Aside
 
 # Columns and rows named in a remark.
 _COLUMNS_TOLD, _ROWS_TOLD = 6, 10
@@ -12,7 +15,16 @@ _COLUMNS_TOLD, _ROWS_TOLD = 6, 10
 
 def remarks_on(outcomes: Mapping[str | None, Outcome]) -> tuple[str, ...]:
     """All there is to say about what was found, for each category or for all."""
-    return (*_gaps(outcomes), *_aside(outcomes), *_doubts(outcomes))
+    return (*_gaps(outcomes), *_aside(outcomes), *_found(outcomes), *_doubts(outcomes))
+
+
+def _found(outcomes: Mapping[str | None, Outcome]) -> list[str]:
+    """What was noticed while rows were judged, for each category or for all."""
+    return [
+        remark if category is None else f"{category}: {remark}"
+        for category, outcome in outcomes.items()
+        for remark in outcome.remarks
+    ]
 
 
 def _doubts(outcomes: Mapping[str | None, Outcome]) -> list[str]:
@@ -30,7 +42,7 @@ def _aside(outcomes: Mapping[str | None, Outcome]) -> list[str]:
     for category, outcome in outcomes.items():
         aside, whose = outcome.model.aside, "" if category is None else f"{category}: "
         if aside is None and outcome.model.settings.robust == "auto" and outcome.model.gaps is not None:
-            remarks.append(f"{whose}Nothing was set aside as gross, since rows with gaps are learned from as they are.")
+            remarks.append(f"{whose}Nothing was set aside as gross, since fewer than half of the rows have no gaps.")
         if aside is None or aside.nothing:
             continue
         columns = [feature.column for feature in outcome.model.space.features]
@@ -55,23 +67,38 @@ def _aside(outcomes: Mapping[str | None, Outcome]) -> list[str]:
     return remarks
 
 
+def gaps_remark(model: Model) -> str:
+    """How many values were missing in what a model was learned from, and what was done about it; else nothing."""
+    gaps = model.gaps
+    if gaps is None or not gaps.missing.any():
+        return ""
+    cells = {
+        feature.column: lacking for feature, lacking in zip(model.space.features, gaps.missing.tolist(), strict=True)
+    }
+    where = [name for name, lacking in cells.items() if lacking]
+    told = ", ".join(repr(name) for name in where[:_COLUMNS_TOLD])
+    more = f" and {len(where) - _COLUMNS_TOLD} more" if len(where) > _COLUMNS_TOLD else ""
+    one = sum(cells.values()) == 1
+    missing = f"{sum(cells.values()):,} value{'' if one else 's'} {'is' if one else 'are'} missing"
+    return f"{missing} (column{'s' * (len(where) != 1)} {told}{more}){_estimated(gaps, model.aside)}"
+
+
+def _estimated(gaps: Gaps, aside: Aside | None) -> str:
+    """How rules were learned in spite of gaps."""
+    if aside is not None and not aside.nothing:
+        return f"; {gaps.left_out:,} rows with gaps were not learned from, since gross values had to be set aside."
+    steps = f"{gaps.iterations} steps" + ("" if gaps.converged else ", not converged")
+    left_out = f" {gaps.left_out:,} rows could not be used for that." if gaps.left_out else ""
+    return f"; mean and covariance are the likeliest given the others ({steps}).{left_out}"
+
+
 def _gaps(outcomes: Mapping[str | None, Outcome]) -> list[str]:
     """Sentences about values that were missing, for each category or for all."""
     remarks = []
     for category, outcome in outcomes.items():
-        gaps = outcome.model.gaps
-        if gaps is None or not (gaps.missing.any() or outcome.n_partly):
-            continue
-        cells: dict[str, int] = {}
-        for feature, lacking in zip(outcome.model.space.features, gaps.missing.tolist(), strict=True):
-            cells[feature.column] = lacking
-        where = sum(lacking > 0 for lacking in cells.values())
-        missing = f"{sum(cells.values()):,} values are missing in {where} column{'s' * (where != 1)} of the rows"
-        steps = f"{gaps.iterations} steps" + ("" if gaps.converged else ", not converged")
-        left_out = f" {gaps.left_out:,} rows could not be used for that." if gaps.left_out else ""
+        told = gaps_remark(outcome.model)
         whose = "" if category is None else f"{category}: "
-        remarks.append(
-            f"{whose}{missing} learned from; mean and covariance are the likeliest given the others ({steps})."
-            f"{left_out} {outcome.n_partly:,} rows were judged by some of the rules only."
-        )
+        partly = f"{outcome.n_partly:,} rows were judged by some of the rules only." if outcome.n_partly else ""
+        if told or partly:
+            remarks.append(f"{whose}{' '.join(part for part in (told, partly) if part)}")
     return remarks

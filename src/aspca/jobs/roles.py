@@ -69,7 +69,7 @@ def roles_of(
     kinds: Mapping[str, str] | None = None,
     learned: TableSource | None = None,
     calibrate: TableSource | None = None,
-    compared: bool = False,
+    judged: bool = True,
     no_gaps: bool = False,
 ) -> Roles:
     """The roles of a table's columns, features being all numbers and yes/no columns that have no other role.
@@ -91,8 +91,8 @@ def roles_of(
         The table that rules are learned from, if that is another one: its columns are the features.
     calibrate : TableSource or None
         The table that limits are taken from, if that is another one.
-    compared : bool
-        Whether what is found is to be compared with the labels.
+    judged : bool
+        Whether rows are judged, not only learned from: labels are compared with then, and `by` is there.
     no_gaps : bool
         Whether no value of a feature may be missing.
 
@@ -107,7 +107,7 @@ def roles_of(
     source = table if learned is None else learned
     obstacles = _misnamed(table, {"--id": name, "--time": time, "--label": label, "--by": by})
     obstacles += _unfit_time(table, time)
-    if compared and label is not None and column_of(table, label) is not None:
+    if judged and label is not None and column_of(table, label) is not None:
         obstacles += _unfit_labels(table, label)
     ignored = []
     for given, typed in [*named_columns(source, ignore)]:
@@ -121,7 +121,7 @@ def roles_of(
         obstacles += _wrong_kind(source, given, kind, taken)
     left = [column for column in source.columns if column.name not in taken]
     chosen = _Chosen(table, source, left, name, time, kinds)
-    obstacles += chosen.decided(ignore_text)
+    obstacles += chosen.decided(ignore_text, judged)
     features = tuple(column.name for column in chosen.left)
     if not features and not obstacles:
         obstacles.append(_nothing_left(source, chosen))
@@ -238,7 +238,7 @@ class _Chosen:
         self.remarks: list[str] = []
         self.dates: list[str] = []
 
-    def decided(self, ignore_text: bool) -> list[Obstacle]:
+    def decided(self, ignore_text: bool, judged: bool) -> list[Obstacle]:
         """Everything, and what cannot be decided."""
         self._leave_out_empty()
         self._leave_out_alike()
@@ -246,7 +246,9 @@ class _Chosen:
         self._take_name()
         obstacles = [] if ignore_text else self._numbers_as_text()
         self._leave_out_dates()
-        self._leave_out_texts(told=not ignore_text)
+        n_rows = self._source.count() if judged else 0
+        self.remarks += [] if ignore_text else left_out_remarks(self.texts, n_rows)
+        self._drop(*self._texts)
         self._leave_out_labels()
         self._leave_out_codes()
         return obstacles
@@ -257,7 +259,9 @@ class _Chosen:
 
     def _free(self, *kinds: str) -> list[Column]:
         """Columns still without a role, of these kinds, of which the user said nothing."""
-        return [column for column in self.left if column.name not in self._kinds and (column.kind in kinds or not kinds)]
+        return [
+            column for column in self.left if column.name not in self._kinds and (column.kind in kinds or not kinds)
+        ]
 
     def _drop(self, *names: str) -> None:
         self.left = [column for column in self.left if column.name not in names]
@@ -318,11 +322,6 @@ class _Chosen:
             told = f"{held[0].upper()}{held[1:]} hold{'s' if one else ''} dates and {'is' if one else 'are'} left out"
             self.remarks.append(f"{told}; --date {word_of(self.dates[0])} takes days since 1970.")
             self._drop(*self.dates)
-
-    def _leave_out_texts(self, *, told: bool) -> None:
-        self._drop(*self._texts)
-        if told:
-            self.remarks += left_out_remarks(self.texts, self._source.count())
 
     def _leave_out_labels(self) -> None:
         found = numeric_labels(self._source, self._free())
