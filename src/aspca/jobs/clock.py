@@ -41,8 +41,8 @@ def _doubled(column: str, times: Floats, when: npt.NDArray[np.generic], rows: In
     if not again.size:
         return []
     at = again[0]
-    told = f"Column {column!r}: {_rows(again.size)} the time of an earlier row, the first is row {rows[at]}"
-    return [f"{told} ({_time(when[at])})."]
+    many = "1 row has" if again.size == 1 else f"{again.size:,} rows have"
+    return [f"Column {column!r}: {many} the time of an earlier row{_first(again.size, rows[at], when[at])}."]
 
 
 def _disordered(column: str, steps: Floats, when: npt.NDArray[np.generic], rows: Ints) -> list[str]:
@@ -52,8 +52,8 @@ def _disordered(column: str, steps: Floats, when: npt.NDArray[np.generic], rows:
     if back.size > _DISORDER * len(when):
         return [f"Column {column!r}: the rows are in no order of time ({back.size:,} times the next one is earlier)."]
     many = f"{back.size:,} row{'s' * (back.size != 1)} {'come' if back.size > 1 else 'comes'}"
-    told = f"Column {column!r}: {many} out of the order of time, the first is row {rows[back[0]]}"
-    return [f"{told} ({_time(when[back[0]])})."]
+    at = back[0]
+    return [f"Column {column!r}: {many} out of the order of time{_first(back.size, rows[at], when[at])}."]
 
 
 def _missing(column: str, times: Floats, when: npt.NDArray[np.generic], rows: Ints) -> list[str]:
@@ -75,8 +75,9 @@ def _missing(column: str, times: Floats, when: npt.NDArray[np.generic], rows: In
     return [f"Column {column!r}: {gaps}{where}, the first after row {rows[at]} ({_time(when[at])})."]
 
 
-def _rows(count: int) -> str:
-    return "1 row has" if count == 1 else f"{count:,} rows have"
+def _first(count: int, row: Any, when: Any) -> str:
+    """Where, of so many rows."""
+    return f"{', the first is' if count > 1 else ':'} row {row} ({_time(when)})"
 
 
 def _time(when: Any) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
+from aspca.engines.errors import SourceError
 from aspca.engines.source import Column
 from aspca.jobs.errors import Instead, Obstacle, TableError
 from aspca.jobs.labels import LABELLIKE, NORMAL
@@ -29,7 +30,7 @@ _LIKE_NUMBER = re.compile(
 )
 _CODE = re.compile(r"(?=.*\d)(?=.*[^\W\d]).+")
 # So many cells of letters and digits beside plain integers are no slips.
-_CODES = 0.05
+_CODES, _FEWEST_CODES = 0.05, 5
 
 
 def absent(table: TableSource, name: str, option: str, given: str | None = None) -> Obstacle | None:
@@ -77,6 +78,15 @@ def _names_in(typed: str, known: set[str]) -> list[str]:
 # ---- what stands in the way, and what is said instead
 
 
+def gathered(obstacles: Sequence[Obstacle]) -> list[Obstacle]:
+    """The same, but of many columns alike only the first are told one by one."""
+    if len(obstacles) <= _MOST_NAMES:
+        return list(obstacles)
+    told, rest = list(obstacles[: _MOST_NAMES - 1]), obstacles[_MOST_NAMES - 1 :]
+    remedy = tuple(word for one in rest for word in one.remedy)
+    return [*told, Obstacle(f"So it is with {len(rest):,} more columns.", remedy)]
+
+
 def text_obstacle(table: TableSource, column: Column, text: TextColumn, settled: dict[str, str]) -> Obstacle | None:
     """What to say of a column that should be numbers and cannot be read as such; None for other text.
 
@@ -85,15 +95,28 @@ def text_obstacle(table: TableSource, column: Column, text: TextColumn, settled:
     """
     if not (column.remedy or text.mostly_numbers):
         return None
-    option, value = (column.remedy[0], " ".join(column.remedy[1:])) if column.remedy else ("", "")
-    remedy: tuple[str, ...] = ("--ignore", column.name)
-    advice = f"leave it out with --ignore {word_of(column.name)}"
-    if column.remedy and settled.setdefault(option, value) == value:
-        advice, remedy = f"give {' '.join(map(word_of, column.remedy))}", column.remedy
+    sentence, remedy = _why_no_numbers(table, column, text)
+    if remedy and settled.setdefault(remedy[0], " ".join(remedy[1:])) == " ".join(remedy[1:]):
+        return Obstacle(sentence, remedy)
+    return Obstacle(sentence, ignoring([column.name]))
+
+
+def _why_no_numbers(table: TableSource, column: Column, text: TextColumn) -> tuple[str, tuple[str, ...]]:
+    """The sentence of who read the table, who knows the line and the cell; and what would settle the matter."""
+    try:
+        # A table in memory says nothing before it is read.
+        table.batches([column.name])
+    except SourceError as error:
+        return str(error), column.remedy or error.remedy
     parts = [part for part in (text.example.strip(" ()"), column.remark) if part]
     why = f" ({'; '.join(parts)})" if parts else ""
-    correct = "" if column.remedy else "correct what is no number there, or "
-    return Obstacle(f"Column {column.name!r} of {table.description} holds text{why}: {correct}{advice}.", remedy)
+    told = f"Column {column.name!r} of {table.description} holds text{why}, though most of it is numbers"
+    return f"{told}: correct what is none, or leave it out with --ignore {word_of(column.name)}.", column.remedy
+
+
+def ignoring(names: Sequence[str]) -> tuple[str, ...]:
+    """The words that leave columns out."""
+    return tuple(word for name in names for word in ("--ignore", name))
 
 
 def left_out_remarks(texts: Sequence[TextColumn], n_rows: int) -> list[str]:
@@ -209,7 +232,7 @@ def _mostly_numbers(cells: Sequence[str]) -> bool:
     others = [cell for cell in cells if not _like_number(cell)]
     coded = sum(bool(_CODE.fullmatch(cell)) for cell in others)
     whole = all(cell.strip().isdecimal() for cell in cells if _like_number(cell))
-    return not (whole and 2 * coded > len(others) and len(others) > _CODES * len(cells))
+    return not (whole and 2 * coded > len(others) > max(_FEWEST_CODES, _CODES * len(cells)))
 
 
 def _like_number(cell: str) -> bool:

@@ -54,7 +54,7 @@ def _gathered(
     watcher.stage("Reading", table.count())
     moments = start
     for batch in table.batches(names):
-        refuse_values(table, batch, names, gaps=gaps)
+        refuse_values(table, batch, names, gaps=gaps, learning=True)
         try:
             moments = moments.update(batch.values, names=names)
         except ValueError as error:
@@ -103,7 +103,7 @@ def fit_table(
             aside = None if whole is None else whole.robust.aside
             if whole is None and settings.sets_aside:
                 raise JobError(
-                    f"{table.description}: --robust on looks at rows without gaps, and fewer than half have none; give "
+                    f"{table.description}: --robust on looks at rows without gaps, of which there are too few; give "
                     "--robust off.",
                     ("--robust", "off"),
                 )
@@ -122,7 +122,7 @@ def fit_table(
                 robust = _without_gross(features, plan.names, moments, watcher)
                 moments, aside, normal = robust.moments, robust.aside, robust.normal
         if moments.n_rows < 2:
-            few = "no rows" if moments.n_rows == 0 else "1 row"
+            few = ("no rows" if moments.n_rows == 0 else "1 row") + ("" if gaps is None else " with values")
             raise JobError(f"{table.description} has {few}, but at least 2 are needed to learn rules from; add rows.")
         batches = _batches(features, plan.names, watcher)
         watcher.stage("Looking for succession", table.count())
@@ -193,7 +193,8 @@ def _refuse_too_wide(table: TableSource, p: int, settings: Settings) -> None:
     if p > _VERY_WIDE and settings.n_components == "auto":
         raise JobError(
             f"{table.description} has {p:,} features, of which all rules with little variance would take very long: "
-            "say how many you want, as in --n-components 20, or leave out columns with --ignore."
+            "say how many you want, as in --n-components 20, or leave out columns with --ignore.",
+            ("--n-components", "20"),
         )
 
 

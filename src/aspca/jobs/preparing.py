@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from aspca.engines.source import Batch
-from aspca.jobs.column_advice import PLURALS, columns_text, examined
+from aspca.jobs.column_advice import PLURALS, columns_text, examined, ignoring
 from aspca.jobs.errors import Instead, JobError, Obstacle, TableError
 from aspca.jobs.tables import TableSource, column_of
 from aspca.linalg.arrays import LARGEST_VALUE
@@ -122,11 +122,6 @@ def other_columns(
     return found
 
 
-def ignoring(names: Sequence[str]) -> tuple[str, ...]:
-    """The words that leave columns out."""
-    return tuple(word for name in names for word in ("--ignore", name))
-
-
 def refuse_other_columns(table: TableSource, kinds: Mapping[str, str], whose: str) -> None:
     """Raise RequestError unless the table has all these columns, each fit for what is to become of it."""
     found = other_columns(table, kinds, whose)
@@ -139,8 +134,13 @@ def columns_needed(plan: Preparation) -> dict[str, str]:
     return {column.name: column.kind for column in plan.columns}
 
 
-def refuse_values(table: TableSource, batch: Batch, names: Sequence[str], *, gaps: bool = False) -> None:
-    """Raise JobError if a value of a batch is missing (unless `gaps` are fine), infinite or beyond +-1e150."""
+def refuse_values(
+    table: TableSource, batch: Batch, names: Sequence[str], *, gaps: bool = False, learning: bool = False
+) -> None:
+    """Raise JobError if a value of a batch is missing (unless `gaps` are fine), infinite or beyond +-1e150.
+
+    `learning`: rules are yet to be learned, so that columns can still be left out.
+    """
     values = np.where(np.isnan(batch.values), 0.0, batch.values) if gaps else batch.values
     if not len(values) or values_allowed(values.min(axis=0), values.max(axis=0)):
         return
@@ -153,7 +153,9 @@ def refuse_values(table: TableSource, batch: Batch, names: Sequence[str], *, gap
             f"{where} has no value in column {name}{count}; fill missing values, leave out their rows or the column, "
             "or learn the rules with --allow-missing."
         )
+    wild = [names[k] for k in np.flatnonzero((np.abs(values) > LARGEST_VALUE).any(axis=0)).tolist()]
     raise JobError(
         f"{where} has the value {value:g} in column {name}; values must lie within +-{LARGEST_VALUE:g}, so correct it, "
-        "rescale the column, or leave it out with --ignore."
+        "rescale the column, or leave it out with --ignore.",
+        ignoring(wild) if learning and len(wild) < len(names) else (),
     )

@@ -42,7 +42,7 @@ def _aside(outcomes: Mapping[str | None, Outcome]) -> list[str]:
     for category, outcome in outcomes.items():
         aside, whose = outcome.model.aside, "" if category is None else f"{category}: "
         if aside is None and outcome.model.settings.robust == "auto" and outcome.model.gaps is not None:
-            remarks.append(f"{whose}Nothing was set aside as gross, since fewer than half of the rows have no gaps.")
+            remarks.append(f"{whose}Nothing was set aside as gross, since too few rows have no gaps.")
         if aside is None or aside.nothing:
             continue
         columns = [feature.column for feature in outcome.model.space.features]
@@ -83,12 +83,17 @@ def gaps_remark(model: Model) -> str:
     return f"{missing} (column{'s' * (len(where) != 1)} {told}{more}){_estimated(gaps, model.aside)}"
 
 
+def _rows(count: int, which: str = "") -> str:
+    return f"1 row{which} was" if count == 1 else f"{count:,} rows{which} were"
+
+
 def _estimated(gaps: Gaps, aside: Aside | None) -> str:
     """How rules were learned in spite of gaps."""
     if aside is not None and not aside.nothing:
-        return f"; {gaps.left_out:,} rows with gaps were not learned from, since gross values had to be set aside."
-    steps = f"{gaps.iterations} steps" + ("" if gaps.converged else ", not converged")
-    left_out = f" {gaps.left_out:,} rows could not be used for that." if gaps.left_out else ""
+        rows = _rows(gaps.left_out, " with gaps")
+        return f"; {rows} not learned from, since gross values had to be set aside."
+    steps = f"{gaps.iterations} step{'s' * (gaps.iterations != 1)}" + ("" if gaps.converged else ", not converged")
+    left_out = f" {_rows(gaps.left_out)} of no use for that." if gaps.left_out else ""
     return f"; mean and covariance are the likeliest given the others ({steps}).{left_out}"
 
 
@@ -98,7 +103,7 @@ def _gaps(outcomes: Mapping[str | None, Outcome]) -> list[str]:
     for category, outcome in outcomes.items():
         told = gaps_remark(outcome.model)
         whose = "" if category is None else f"{category}: "
-        partly = f"{outcome.n_partly:,} rows were judged by some of the rules only." if outcome.n_partly else ""
+        partly = f"{_rows(outcome.n_partly)} judged by some of the rules only." if outcome.n_partly else ""
         if told or partly:
             remarks.append(f"{whose}{' '.join(part for part in (told, partly) if part)}")
     return remarks

@@ -6,28 +6,35 @@ in the way is gathered and said at once.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from aspca.engines.source import Column
+from aspca.jobs.asked_columns import (
+    misnamed,
+    possible,
+    unfit_categories,
+    unfit_labels,
+    unfit_time,
+    withdrawn,
+    wrong_kind,
+)
 from aspca.jobs.codes import codes_among, counting, doubtful_remark, left_out_remark, numeric_labels
 from aspca.jobs.column_advice import (
-    PLURALS,
     TextColumn,
     absent,
     columns_text,
     examined,
+    gathered,
     label_remark,
     left_out_remarks,
     named_columns,
     text_obstacle,
     word_of,
 )
-from aspca.jobs.errors import Instead, JobError, Obstacle, RequestError, TableError
-from aspca.jobs.labels import truth_of
-from aspca.jobs.preparing import NUMBERS, gaps_in, other_columns
+from aspca.jobs.errors import JobError, Obstacle, TableError
+from aspca.jobs.preparing import gaps_in, other_columns
 from aspca.jobs.tables import TableSource, cells_beside, column_of
-from aspca.preparation import CATEGORIES
 
 
 @dataclass(frozen=True)
@@ -105,10 +112,10 @@ def roles_of(
     """
     kinds = kinds or {}
     source = table if learned is None else learned
-    obstacles = _misnamed(table, {"--id": name, "--time": time, "--label": label, "--by": by})
-    obstacles += _unfit_time(table, time)
+    obstacles = misnamed(table, {"--id": name, "--time": time, "--label": label, "--by": by})
+    obstacles += [*unfit_time(table, time), *unfit_categories(source, by)]
     if judged and label is not None and column_of(table, label) is not None:
-        obstacles += _unfit_labels(table, label)
+        obstacles += unfit_labels(table, label)
     ignored = []
     for given, typed in [*named_columns(source, ignore)]:
         missing = absent(table, given, "--ignore", typed)
@@ -118,7 +125,7 @@ def roles_of(
             obstacles.append(missing)
     taken = {*ignored, name, time, label, by}
     for given, kind in kinds.items():
-        obstacles += _wrong_kind(source, given, kind, taken)
+        obstacles += wrong_kind(source, given, kind, taken)
     left = [column for column in source.columns if column.name not in taken]
     chosen = _Chosen(table, source, left, name, time, kinds)
     obstacles += chosen.decided(ignore_text, judged)
@@ -131,87 +138,27 @@ def roles_of(
     for each in (table, learned, calibrate) if no_gaps else ():
         obstacles += [] if each is None else gaps_in(each, features)
     if obstacles:
-        raise_all(obstacles)
+        obstacles = [withdrawn(one, table, source, {*taken, *kinds}) for one in obstacles]
+        raise TableError.of(possible(obstacles, features))
     left_out = tuple(column.name for column in source.columns if column.name not in {*features, name, time, label, by})
     return Roles(features, chosen.name, chosen.time, label, dict(kinds), left_out, tuple(chosen.remarks))
 
 
-def raise_all(obstacles: Sequence[Obstacle]) -> None:
-    """Raise what stands in the way: JobError where it is the data alone and no option helps."""
-    if not any(one.settled for one in obstacles):
-        raise JobError(" ".join(one.sentence for one in obstacles))
-    raise TableError.of(obstacles)
-
-
-# ---- what was asked for and cannot be
-
-
-def _misnamed(table: TableSource, given: Mapping[str, str | None]) -> list[Obstacle]:
-    found = [absent(table, name, option) for option, name in given.items() if name is not None]
-    return [one for one in found if one is not None]
-
-
-def _unfit_time(table: TableSource, time: str | None) -> list[Obstacle]:
-    column = None if time is None else column_of(table, time)
-    if time is None or column is None:
-        return []
-    withdrawn = Instead("--time", time)
-    if column.kind not in ("date", "number"):
-        told = f"--time: column {time!r} of {table.description} holds no times; it must hold dates or numbers."
-        return [Obstacle(told, instead=withdrawn)]
-    if column.n_missing:
-        told = f"--time: column {time!r} of {table.description} has no time in {column.n_missing:,} rows"
-        return [Obstacle(f"{told}; every row needs one.", instead=withdrawn)]
-    return []
-
-
-def _unfit_labels(table: TableSource, label: str) -> list[Obstacle]:
-    try:
-        truth_of(cells_beside(table, label), label)
-    except RequestError as error:
-        # It is left out of the rules all the same.
-        return [Obstacle(str(error), ("--ignore", label), Instead("--label", label))]
-    return []
-
-
-def _wrong_kind(table: TableSource, name: str, kind: str, taken: Collection[str | None]) -> list[Obstacle]:
-    """A column that is asked to become something that it cannot."""
-    options = {"date": "--date", "number": "--number", "log": "--log"} | dict.fromkeys(CATEGORIES, "--categorical")
-    option = options.get(kind, "--transform")
-    missing = absent(table, name, option)
-    if missing is not None:
-        return [missing]
-    withdrawn = Instead(option, name)
-    if name in taken:
-        return [Obstacle(f"{option}: column {name!r} has another role already; give it one of them.", (), withdrawn)]
-    column = column_of(table, name)
-    held = "" if column is None else column.kind
-    if kind == "date" and held != "date":
-        sentence = (
-            f"--date: column {name!r} of {table.description} holds no dates, but {PLURALS.get(held, held)}; "
-            "dates are written as in 2024-12-31 or 2024-12-31 23:59:00."
-        )
-        return [Obstacle(sentence, (), withdrawn)]
-    if kind == "number" and held in NUMBERS:
-        return []
-    if kind not in CATEGORIES and kind != "date" and held != "number":
-        found = examined(table, [name])[0].example if held == "text" else ""
-        sentence = (
-            f"{option}: column {name!r} of {table.description} holds {PLURALS.get(held, held)}{found}, but {kind} "
-            "takes numbers."
-        )
-        return [Obstacle(sentence, (), withdrawn)]
-    return []
-
-
 def _nothing_left(source: TableSource, chosen: _Chosen) -> Obstacle:
-    """No numbers: what else there is could be made some."""
+    """No numbers: what else there is could be made some.
+
+    Raises
+    ------
+    JobError
+        There is nothing.
+    """
     few = [text.name for text in chosen.texts if text.few]
     words = [word for name in few for word in ("--categorical", name)]
     words += [word for name in chosen.dates for word in ("--date", name)]
     sentence = f"{source.description} has no column of numbers left to make rules of"
     if not words:
-        return Obstacle(f"{sentence}.", settled=False)
+        # What was decided without being asked explains it.
+        raise JobError(" ".join([*chosen.remarks, f"{sentence}."]))
     ways = [f"the values of {columns_text(few)} as categories"] if few else []
     ways += [f"{columns_text(chosen.dates)} as days"] if chosen.dates else []
     return Obstacle(f"{sentence}; it could take {' and '.join(ways)}.", tuple(words))
@@ -312,7 +259,7 @@ class _Chosen:
         columns = [column for column in self._free() if column.remedy or column.name in self._texts]
         texts = {text.name: text for text in examined(self._source, [column.name for column in columns])}
         found = [text_obstacle(self._source, column, texts[column.name], settled) for column in columns]
-        return [one for one in found if one is not None]
+        return gathered([one for one in found if one is not None])
 
     def _leave_out_dates(self) -> None:
         self.dates = [column.name for column in self._free("date")]
