@@ -1,7 +1,8 @@
 """Tables as users have them through `aspca detect` with no options.
 
-Either there is an answer at once, or a command to paste that leads to it. The answer: the rows that were made wrong are flagged, few others are, the feature most to blame belongs to the
-relation that was broken, and so do the features of the rule that is named.
+Either there is an answer at once, or a command to paste that leads to it. The answer: the rows that were made wrong are
+flagged, few others are, the feature most to blame belongs to the relation that was broken, and so do the features of
+the rule that is named.
 """
 
 from __future__ import annotations

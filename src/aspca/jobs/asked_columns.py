@@ -112,7 +112,7 @@ def withdrawn(one: Obstacle, table: TableSource, source: TableSource, taken: Col
 def possible(obstacles: list[Obstacle], features: Sequence[str]) -> list[Obstacle]:
     """The same, unsettled where leaving columns out would leave nothing; no column is named for two things."""
     ignored = {name for one in obstacles if one.remedy[:1] == ("--ignore",) for name in one.remedy}
-    gained = any(one.remedy and one.remedy[0] != "--ignore" for one in obstacles)
+    gained = any(one.remedy and one.remedy[0] not in ("--ignore", "--ignore-text") for one in obstacles)
     named: set[str] = set(ignored)
     for position, one in enumerate(obstacles):
         value = None if one.instead is None else one.instead.value

@@ -98,7 +98,8 @@ def text_obstacle(table: TableSource, column: Column, text: TextColumn, settled:
     sentence, remedy = _why_no_numbers(table, column, text)
     if remedy and settled.setdefault(remedy[0], " ".join(remedy[1:])) == " ".join(remedy[1:]):
         return Obstacle(sentence, remedy)
-    return Obstacle(sentence, ignoring([column.name]))
+    # A name that cannot be printed cannot be pasted either.
+    return Obstacle(sentence, ignoring([column.name]) if column.name.isprintable() else ("--ignore-text",))
 
 
 def _why_no_numbers(table: TableSource, column: Column, text: TextColumn) -> tuple[str, tuple[str, ...]]:

@@ -138,7 +138,8 @@ def roles_of(
     for each in (table, learned, calibrate) if no_gaps else ():
         obstacles += [] if each is None else gaps_in(each, features)
     if obstacles:
-        obstacles = [withdrawn(one, table, source, {*taken, *kinds}) for one in obstacles]
+        free = {one.instead.given for one in obstacles if one.instead is not None and one.instead.value is None}
+        obstacles = [withdrawn(one, table, source, {*taken, *kinds} - free) for one in obstacles]
         raise TableError.of(possible(obstacles, features))
     left_out = tuple(column.name for column in source.columns if column.name not in {*features, name, time, label, by})
     return Roles(features, chosen.name, chosen.time, label, dict(kinds), left_out, tuple(chosen.remarks))
