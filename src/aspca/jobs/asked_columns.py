@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
-from aspca.jobs.column_advice import PLURALS, absent, examined
-from aspca.jobs.errors import Instead, Obstacle, RequestError
+from aspca.jobs.column_advice import PLURALS, absent, examined, ignoring
+from aspca.jobs.errors import Instead, Obstacle, RequestError, TableError, UndefinedError
 from aspca.jobs.labels import truth_of
 from aspca.jobs.preparing import NUMBERS
 from aspca.jobs.tables import MOST_CATEGORIES, TableSource, cells_beside, column_of
@@ -58,10 +58,21 @@ def unfit_labels(table: TableSource, label: str) -> list[Obstacle]:
     return []
 
 
+def undefined(error: UndefinedError) -> TableError:
+    """The same, with what to type instead while rules are yet to be learned."""
+    if error.kind in NUMBERS:
+        return TableError.of([Obstacle(str(error), ignoring([error.column]))])
+    return TableError.of([Obstacle(str(error), instead=Instead(_option_of(error.kind), error.column))])
+
+
+def _option_of(kind: str) -> str:
+    options = {"date": "--date", "number": "--number", "log": "--log"} | dict.fromkeys(CATEGORIES, "--categorical")
+    return options.get(kind, "--transform")
+
+
 def wrong_kind(table: TableSource, name: str, kind: str, taken: Collection[str | None]) -> list[Obstacle]:
     """A column that is asked to become something that it cannot."""
-    options = {"date": "--date", "number": "--number", "log": "--log"} | dict.fromkeys(CATEGORIES, "--categorical")
-    option = options.get(kind, "--transform")
+    option = _option_of(kind)
     missing = absent(table, name, option)
     if missing is not None:
         return [missing]

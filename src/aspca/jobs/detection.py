@@ -14,9 +14,10 @@ import numpy as np
 
 from aspca.engines.errors import SourceError
 from aspca.files.model_file import write_model
+from aspca.jobs.asked_columns import undefined
 from aspca.jobs.clock import clock_remarks
 from aspca.jobs.drift import Shifts, drift_of
-from aspca.jobs.errors import JobError
+from aspca.jobs.errors import JobError, UndefinedError
 from aspca.jobs.findings import findings_of
 from aspca.jobs.fitting import fit_table
 from aspca.jobs.labels import Evaluation, evaluated, truth_of
@@ -173,14 +174,17 @@ class Learning:
     def model(self, some: TableSource | None = None) -> Model:
         """The model of the rows to learn from, or of some of them."""
         table = self.source if some is None else some
-        return fit_table(
-            table,
-            self.plan(table),
-            self.request.settings,
-            self.watcher,
-            self.kept_out,
-            judges_itself=self.judges_itself and self.source is self.table,
-        )
+        try:
+            return fit_table(
+                table,
+                self.plan(table),
+                self.request.settings,
+                self.watcher,
+                self.kept_out,
+                judges_itself=self.judges_itself and self.source is self.table,
+            )
+        except UndefinedError as error:
+            raise undefined(error) from None
 
     @property
     def remarks(self) -> list[str]:

@@ -24,6 +24,20 @@ class RequestError(JobError):
     """The same, where what was asked for is at fault (an option, a name), not the data."""
 
 
+class UndefinedError(JobError):
+    """A value that a column's kind is not defined for, such as the logarithm of zero.
+
+    Attributes
+    ----------
+    column, kind : str
+        What was to become of which column.
+    """
+
+    def __init__(self, sentence: str, column: str = "", kind: str = "") -> None:
+        super().__init__(sentence)
+        self.column, self.kind = column, kind
+
+
 @dataclass(frozen=True)
 class Instead:
     """What is to be typed instead of an option's value (empty for a flag): another value, or, where None, nothing."""

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from aspca.engines.source import Batch, Column, ReadOptions, open_source
-from aspca.jobs.errors import JobError, RequestError
+from aspca.jobs.errors import JobError, RequestError, UndefinedError
 from aspca.linalg.arrays import Floats, Ints
 from aspca.preparation import ColumnPlan, Preparation
 from aspca.preparation.columns import Cells, cell_text
@@ -306,7 +306,7 @@ class PreparedTable:
         try:
             return plan.encode(cells, start)
         except ValueError as error:
-            raise JobError(f"{self.description}: {error}") from None
+            raise UndefinedError(f"{self.description}: {error}", plan.name, plan.kind) from None
 
 
 def prepared(table: TableSource, plan: Preparation) -> TableSource:
