@@ -71,8 +71,8 @@ def _missing(column: str, times: Floats, when: npt.NDArray[np.generic], rows: In
     lacking = int(np.round(steps[long] / usual - 1.0).sum())
     at = before[long[0]]
     gaps = f"{lacking:,} time{'s' * (lacking != 1)} {'are' if lacking != 1 else 'is'} missing in an even clock"
-    where = "" if long.size == 1 else f", in {long.size:,} gaps"
-    return [f"Column {column!r}: {gaps}{where}, the first after row {rows[at]} ({_time(when[at])})."]
+    where = "," if long.size == 1 else f", in {long.size:,} gaps, the first"
+    return [f"Column {column!r}: {gaps}{where} after row {rows[at]} ({_time(when[at])})."]
 
 
 def _first(count: int, row: Any, when: Any) -> str:

@@ -79,6 +79,11 @@ def counting(table: TableSource, columns: Sequence[Column]) -> tuple[str, str] |
     return None
 
 
+def is_clock(name: str | None) -> bool:
+    """Whether a column that names rows tells their times, by its name."""
+    return name is not None and _CLOCK.fullmatch(name.strip()) is not None
+
+
 def codes_among(table: TableSource, columns: Sequence[Column]) -> list[Code]:
     """The columns of whole numbers that are codes by their names, and go along with no other column."""
     numbers = [column.name for column in columns if column.kind == "number"]

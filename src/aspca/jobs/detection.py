@@ -16,6 +16,7 @@ from aspca.engines.errors import SourceError
 from aspca.files.model_file import write_model
 from aspca.jobs.asked_columns import undefined
 from aspca.jobs.clock import clock_remarks
+from aspca.jobs.codes import is_clock
 from aspca.jobs.drift import Shifts, drift_of
 from aspca.jobs.errors import JobError, UndefinedError
 from aspca.jobs.findings import findings_of
@@ -308,7 +309,7 @@ def judge_table(
         shifts=shifts.in_deviations,
         remarks=(
             *([] if roles.time is None or when is None else clock_remarks(roles.time, when, numbers)),
-            *stuck_remarks(runs, numbers, timed=roles.time is not None),
+            *stuck_remarks(runs, numbers, timed=roles.time is not None or is_clock(roles.name)),
         ),
     )
 

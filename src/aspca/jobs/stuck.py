@@ -13,8 +13,10 @@ import numpy as np
 
 from aspca.linalg.arrays import Floats, Ints
 
-# Shorter runs are not "for long"; without times the rows may be sorted, and equal values stand together.
-_SHORTEST, _SHORTEST_UNTIMED = 10, 30
+# Shorter runs are not "for long".
+_SHORTEST = 10
+# Without times the rows may be sorted, and equal values stand together, at the ends of a column above all.
+_SHORTEST_UNTIMED, _SHARE_UNTIMED = 50, 0.02
 # A column moves if at most this share of its steps, outside of its longest runs, is none.
 _MOVES = 0.2
 _CHANCE = 1e-6
@@ -41,6 +43,7 @@ class Runs:
         self._ties, self._steps = np.zeros(p, dtype=np.intp), np.zeros(p, dtype=np.intp)
         self._last, self._since = np.full(p, np.nan), np.zeros(p, dtype=np.intp)
         self._runs: list[list[Run]] = [[] for _ in names]
+        self._least, self._most = np.full(p, np.nan), np.full(p, np.nan)
 
     def add(self, rows: Floats) -> None:
         """The next rows (m, p) of the table, NaN where a value is missing."""
@@ -50,6 +53,8 @@ class Runs:
         same, known = rows == before, ~(np.isnan(rows) | np.isnan(before))
         self._ties += same.sum(axis=0)
         self._steps += known.sum(axis=0)
+        self._least = np.fmin(self._least, np.fmin.reduce(rows, axis=0))
+        self._most = np.fmax(self._most, np.fmax.reduce(rows, axis=0))
         for column, moved in enumerate((~same).T):
             starts = np.flatnonzero(moved)
             if starts.size:
@@ -69,11 +74,10 @@ class Runs:
 
     def stuck(self, *, timed: bool) -> dict[str, list[Run]]:
         """The columns that stand still, and for how long; `timed`: whether the rows have times."""
-        shortest = _SHORTEST if timed else _SHORTEST_UNTIMED
-        runs = {name: self._stuck(column, shortest) for column, name in enumerate(self._names)}
+        runs = {name: self._stuck(column, timed) for column, name in enumerate(self._names)}
         return {name: several for name, several in runs.items() if several}
 
-    def _stuck(self, column: int, shortest: int) -> list[Run]:
+    def _stuck(self, column: int, timed: bool) -> list[Run]:
         since = int(self._since[column])
         runs = _longest([*self._runs[column], Run(self._n - since, since, float(self._last[column]))])
         inside = sum(run.length - 1 for run in runs)
@@ -88,8 +92,15 @@ class Runs:
         return [
             run
             for run in runs
-            if run.length >= shortest and values.count(run.value) == 1 and self._n * share ** (run.length - 1) < _CHANCE
+            if values.count(run.value) == 1
+            and self._n * share ** (run.length - 1) < _CHANCE
+            and (timed or self._surely(run, column))
         ]
+
+    def _surely(self, run: Run, column: int) -> bool:
+        """Whether a run is stuck also where nobody knows what the order of rows means."""
+        long = run.length >= max(_SHORTEST_UNTIMED, _SHARE_UNTIMED * self._n)
+        return long and bool(self._least[column] < run.value < self._most[column])
 
 
 def _longest(runs: Sequence[Run]) -> list[Run]:

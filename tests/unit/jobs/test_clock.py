@@ -63,9 +63,12 @@ def test_a_sensor_that_hangs() -> None:
     values = np.random.default_rng(0).normal(size=1000).round(3)
     values[400:440] = values[400]
     told = f"'x' at {values[400]:.15g} for 40 rows, 400 to 439"
-    assert still(values) == still(values, timed=False) == [f"Values stand still where they usually move: {told}."]
+    assert still(values, timed=False) == []
+    assert still(values) == [f"Values stand still where they usually move: {told}."]
     values[900:] = values[900]
-    assert f"'x' at {values[900]:.15g} for 100 rows, 900 to 999 (and 1 more times)" in still(values)[0]
+    told = f"'x' at {values[900]:.15g} for 100 rows, 900 to 999"
+    assert f"{told} (and 1 more times)" in still(values)[0]
+    assert still(values, timed=False) == [f"Values stand still where they usually move: {told}."]
     for size in (1, 7, 40, 999):
         assert runs_of(values, size).stuck(timed=True) == runs_of(values).stuck(timed=True)
 
@@ -94,5 +97,5 @@ def test_what_stands_still_by_nature() -> None:
         np.full(n, np.nan),
     ):
         assert still(values) == []
-    # A few equal values at the end of a table that is sorted by them.
-    assert still(np.sort(np.minimum(rng.normal(size=500), 2.0)), timed=False) == []
+    # Equal values at the end of a table that is sorted by them.
+    assert still(np.sort(np.minimum(rng.normal(size=500), 1.0)), timed=False) == []
