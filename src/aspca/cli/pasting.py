@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from aspca.jobs.errors import Instead
 
+# All other words of a remedy that begin with dashes take a value.
+_FLAGS = {"--header", "--no-header", "--ignore-text", "--allow-missing", "--no-allow-missing"}
+
 
 def corrected(arguments: Sequence[str], remedy: Sequence[str], instead: Sequence[Instead] = ()) -> str:
     """The command line of these arguments with what is wrong replaced, and the words of a remedy added."""
@@ -43,23 +46,20 @@ def _replaced(words: Sequence[str], change: Instead) -> list[str]:
 
 def _added(remedy: Sequence[str]) -> list[str]:
     """Each option and its value once, columns to leave out in one list."""
-    pairs: list[tuple[str, str | None]] = []
-    for word in remedy:
-        if word.startswith("--") and not (pairs and pairs[-1][1] is None and pairs[-1][0] == "--ignore"):
-            pairs.append((word, None))
-        elif pairs:
-            pairs[-1] = (pairs[-1][0], word)
-    pairs = list(dict.fromkeys(pairs))
+    words, found = iter(remedy), list[tuple[str, str | None]]()
+    for option in words:
+        found.append((option, None if option in _FLAGS else next(words, None)))
+    pairs = list(dict.fromkeys(found))
     ignored = [value for option, value in pairs if option == "--ignore" and value is not None]
     # A comma parts names, unless one holds a comma itself.
     plain = not any("," in name or name != name.strip() for name in ignored)
-    words = [
+    added = [
         word for name in ([",".join(ignored)] if plain and ignored else ignored) for word in _option("--ignore", name)
     ]
     for option, value in pairs:
         if option != "--ignore":
-            words += [option] if value is None else _option(option, value)
-    return words
+            added += [option] if value is None else _option(option, value)
+    return added
 
 
 def _option(option: str, value: str) -> list[str]:

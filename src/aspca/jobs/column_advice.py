@@ -29,8 +29,12 @@ _LIKE_NUMBER = re.compile(
     r"[(<>~]?\s*[-+]?\s*[^\w\s(]?\s*(\d+|\d{1,3}([.,' ]\d{3})+)?([.,]\d+)?([eE][-+]?\d+)?\s*[^\w\s]?"
 )
 _CODE = re.compile(r"(?=.*\d)(?=.*[^\W\d]).+")
+# Options that take one value after the other: no two columns contradict each other there.
+_REPEATABLE = (("--missing",),)
 # So many cells of letters and digits beside plain integers are no slips.
 _CODES, _FEWEST_CODES = 0.05, 5
+# Longer integers are names, since no float64 holds them.
+_EXACT_DIGITS = 15
 
 
 def absent(table: TableSource, name: str, option: str, given: str | None = None) -> Obstacle | None:
@@ -96,7 +100,9 @@ def text_obstacle(table: TableSource, column: Column, text: TextColumn, settled:
     if not (column.remedy or text.mostly_numbers):
         return None
     sentence, remedy = _why_no_numbers(table, column, text)
-    if remedy and settled.setdefault(remedy[0], " ".join(remedy[1:])) == " ".join(remedy[1:]):
+    asked = dict(zip(remedy[::2], remedy[1::2], strict=False)) if remedy[:1] not in _REPEATABLE else {}
+    agreed = all(settled.setdefault(option, value) == value for option, value in asked.items())
+    if agreed and remedy and remedy[0] != "--ignore":
         return Obstacle(sentence, remedy)
     # A name that cannot be printed cannot be pasted either.
     return Obstacle(sentence, ignoring([column.name]) if column.name.isprintable() else ("--ignore-text",))
@@ -229,6 +235,8 @@ def _examined(name: str, cells: list[object]) -> TextColumn:
 def _mostly_numbers(cells: Sequence[str]) -> bool:
     numbers = sum(_like_number(cell) for cell in cells)
     if 2 * numbers <= len(cells):
+        return False
+    if 2 * sum(len(cell) > _EXACT_DIGITS and cell.isdecimal() for cell in cells) > len(cells):
         return False
     others = [cell for cell in cells if not _like_number(cell)]
     coded = sum(bool(_CODE.fullmatch(cell)) for cell in others)

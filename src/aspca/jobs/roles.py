@@ -244,7 +244,8 @@ class _Chosen:
         found, why = counting(self._source, self._free()) or (None, "")
         remedy = "--number makes it one"
         if found is None and self.name is None:
-            found = next((text.name for text in self._texts.values() if text.distinct), None)
+            meant = {column.name for column in self.left if column.remedy}
+            found = next((text.name for text in self._texts.values() if text.distinct and text.name not in meant), None)
             why, remedy = "differs from row to row", "--ignore it if it does not name them"
         if found is None:
             return

@@ -20,6 +20,7 @@ from aspca.jobs.errors import Instead
         (["detect", "t.csv"], ("--ignore", "--x", "--ignore", "y"), (), "aspca detect t.csv --ignore=--x,y"),
         (["detect", "my t.csv"], ("--decimal", ",") * 2, (), "aspca detect 'my t.csv' --decimal ,"),
         (["detect", "t.csv"], ("--no-header", "--ignore", "a"), (), "aspca detect t.csv --ignore a --no-header"),
+        (["detect", "t"], ("--missing", "--", "--missing", "x"), (), "aspca detect t --missing=-- --missing x"),
         (["detect", "--", "-t.csv"], ("--ignore", "a"), (), "aspca detect --ignore a -- -t.csv"),
         (["detect", "t", "--id", "x", "--top", "3"], (), (Instead("--id", "x", "y"),), "aspca detect t --id y --top 3"),
         (["detect", "t", "--id=x", "--time", "x"], (), (Instead("--id", "x"),), "aspca detect t --time x"),

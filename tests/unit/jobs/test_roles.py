@@ -86,6 +86,11 @@ def test_codes_of_letters_and_digits_are_text() -> None:
     assert roles_of(made(numbers, ticket=tickets)).features == ("a", "b")
 
 
+def test_integers_beyond_floats_are_names() -> None:
+    names = [str(10**17 + k) for k in (3, 1, 2, 2)]
+    assert roles_of(made(NUMBERS, account=names)).features == ("a", "b")
+
+
 def test_what_a_reader_asks_for_is_given_once() -> None:
     class Read(MemoryTable):
         """Columns as a reader of files would find them."""
