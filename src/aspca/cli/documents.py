@@ -41,6 +41,7 @@ def rules_document(model: Model) -> dict[str, Any]:
         "alpha": model.subspace.alpha,
         "limit": None if model.alarms.total is None else model.alarms.total.value,
         "rules": [rule_document(rule, number) for number, rule in enumerate(model.rules)],
+        "reading": list(model.reading),
     }
 
 

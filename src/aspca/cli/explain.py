@@ -34,7 +34,10 @@ def run(
     options = reading_of(**reading)
     refuse_both(model, [file])
     stored = model_from(model)
-    with Talk(quiet).progress() as watcher, opened([file], options, "") as table:
+    talk = Talk(quiet)
+    with talk.progress() as watcher, opened([file], options, "") as table:
+        for remark in table.remarks:
+            talk.say(remark)
         refuse_unfit(table, stored, id)
         reasons = explained(stored, table, row, id, watcher)
     if json:

@@ -103,6 +103,9 @@ READING: Group = {
     "delimiter": _text("--delimiter", "CHAR", "What separates cells; found by itself."),
     "encoding": _text("--encoding", "NAME", "Such as latin-1.", "utf-8", "utf-16", "latin-1", "cp1252"),
     "decimal": _text("--decimal", "CHAR", "The decimal sign, . or a comma."),
+    "thousands": _text("--thousands", "CHAR", "What separates thousands: , . ' space or none."),
+    "missing": _texts("--missing", "WORD", "A cell that stands for no value, such as -999"),
+    "date_order": _text("--date-order", "ORDER", "dmy, mdy or ymd.", "dmy", "mdy", "ymd"),
     "header": (
         Annotated[bool | None, typer.Option("--header/--no-header", help="Whether the first line holds names.")],
         None,

@@ -38,6 +38,8 @@ def run(
         write_json(rules_document(stored))
     else:
         from aspca.cli.pages import show_rules
-        from aspca.cli.talk import console
+        from aspca.cli.talk import Talk, console
 
         show_rules(console(), stored.rules)
+        for remark in stored.reading:
+            Talk(quiet=False).say(remark)

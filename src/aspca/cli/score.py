@@ -48,6 +48,8 @@ def run(
     refuse_both(model, files)
     stored = model_from(model)
     with talk.progress() as watcher, opened(files, options, "") as table:
+        for remark in table.remarks:
+            talk.say(remark)
         refuse_unfit(table, stored, id)
         refuse_gaps_in(table, stored)
         with score_file(output, kind, id, stored.allows_gaps) as write:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import zip_longest
@@ -13,31 +13,43 @@ from pathlib import Path
 
 from aspca.engines.errors import SourceError
 from aspca.engines.file_table import refuse_repeated
+from aspca.engines.headers import header_remark, may_be_names, numbers_as_names
+from aspca.engines.local_dates import LOCAL
+from aspca.engines.missing_words import BLANKS, EVERYWHERE, stands_for_nothing
+from aspca.engines.number_shapes import SIGNS, shape_key, shape_of
 from aspca.engines.request import ReadOptions
 
-# Cells that stand for no value, in columns of every kind (those of pandas, and the ? of the UCI collection).
-MISSING = ("", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NAN", "-nan", "-NaN", "null", "NULL", "None", "?")
 DELIMITERS = ",;\t|"
 HEAD_BYTES = 4_000_000
 HEAD_ROWS = 200
 LONGEST_CELL = 4_000_000
 
 POINT = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*|\s*[+-]?(inf|infinity)\s*", re.IGNORECASE)
-COMMA = re.compile(r"\s*[+-]?(\d+,?\d*|,\d+)([eE][+-]?\d+)?\s*")
 DATE = re.compile(r"\s*\d{4}[-/]\d{1,2}[-/]\d{1,2}([ T].*)?")
 TRUTH = re.compile(r"\s*(true|false)\s*", re.IGNORECASE)
-PATTERNS = {"number": POINT, "comma": COMMA, "boolean": TRUTH, "date": DATE}
+# In the order in which a cell is taken for something; "styled" are numbers in any other way of writing.
+LOOKS: dict[str, Callable[[str], object]] = {
+    "number": POINT.fullmatch,
+    "boolean": TRUTH.fullmatch,
+    "date": DATE.fullmatch,
+    "local date": lambda cell: LOCAL.fullmatch(cell.strip(BLANKS)),
+    "styled": lambda cell: _styled(cell),
+}
 
 
 @dataclass(frozen=True)
 class Dialect:
-    """`skip` lines come before the header or the first row; `guesses` are kinds to be confirmed by a whole pass."""
+    """`skip` lines come before the header or the first row; `guesses` are kinds to be confirmed by a whole pass.
+
+    `remark` is said if the header was guessed against numbers or between them.
+    """
 
     delimiter: str
     header: bool
     skip: int
     names: tuple[str, ...]
     guesses: tuple[str, ...]
+    remark: str = ""
 
 
 @contextmanager
@@ -75,7 +87,10 @@ def dialect_of(path: Path, label: str, options: ReadOptions) -> Dialect:
     rows = tried[delimiter]
     if not rows:
         raise SourceError(f"{label}: the file is empty; it must hold at least one row.")
-    header = options.header if options.header is not None else _is_header(rows)
+    header, remark = options.header, ""
+    if header is None:
+        header, in_doubt = _is_header(rows, _quotes(body))
+        remark = header_remark(label, rows[0], header) if in_doubt else ""
     names = _names(rows[0], header, label)
     if header:
         rows = rows[1:]
@@ -86,32 +101,52 @@ def dialect_of(path: Path, label: str, options: ReadOptions) -> Dialect:
                 f"{label}: the file has a header but no rows; add rows, or say that it has no header "
                 "if its one line is a row."
             )
-    guesses = [guess_kind([row[index] for row in rows if index < len(row)]) for index in range(len(names))]
-    return Dialect(delimiter, header, skip, names, tuple(guesses))
+    columns = ([row[index] for row in rows if index < len(row)] for index in range(len(names)))
+    guesses = [guess_kind([cell for cell in cells if cell.strip() not in options.missing]) for cells in columns]
+    return Dialect(delimiter, header, skip, names, tuple(guesses), remark)
 
 
 def guess_kind(cells: Sequence[str]) -> str:
-    """The kind of most cells: number, comma, boolean, date, text, or unknown where all are missing."""
-    given = [cell for cell in cells if cell not in MISSING]
+    """The kind of most cells: one of `LOOKS`, text, or unknown where all are missing."""
+    given = [cell for cell in cells if not stands_for_nothing(cell)]
     if not given:
         return "unknown"
-    fits = {kind: sum(1 for cell in given if pattern.fullmatch(cell)) for kind, pattern in PATTERNS.items()}
-    best = max(fits, key=lambda kind: fits[kind])
-    return best if 2 * fits[best] >= len(given) else "text"
+    looks = Counter(next((kind for kind, fits in LOOKS.items() if fits(cell)), "text") for cell in given)
+    numbers = looks["number"] + looks["styled"]
+    if 2 * numbers >= len(given):
+        return "styled" if looks["styled"] else "number"
+    best = max(LOOKS, key=lambda kind: looks[kind])
+    return best if 2 * looks[best] >= len(given) else "text"
 
 
-def _is_header(rows: list[list[str]]) -> bool:
-    """Whether the first row holds names: no value in it, or text above values, or the numbers pandas gives columns."""
+def _styled(cell: str) -> bool:
+    shape = shape_of(shape_key(cell))
+    return shape is not None and any(shape.separator(sign) is not None for sign in SIGNS)
+
+
+def _is_header(rows: list[list[str]], quotes: tuple[bool, bool]) -> tuple[bool, bool]:
+    """Whether the first row holds names, and whether that is said: it holds numbers that may be names or not.
+
+    It does if it has no value, or text above values, or numbers as names have them.
+    """
     first = rows[0]
     if not any(_is_value(cell) for cell in first):
-        return True
-    counted = [str(index) for index in range(len(first))]
-    if first == ["", *counted[:-1]] or (first == counted and len(first) > 2):
-        return True
-    return any(
-        cell not in MISSING and not _is_value(cell) and guess_kind(below) in PATTERNS
+        return True, False
+    if any(
+        cell not in EVERYWHERE and not _is_value(cell) and guess_kind(below) in LOOKS
         for cell, below in zip(first, zip_longest(*rows[1:], fillvalue=""), strict=False)
-    )
+    ):
+        return True, False
+    header = numbers_as_names(rows, quotes)
+    return header, header or may_be_names(first, _is_value)
+
+
+def _quotes(lines: list[str]) -> tuple[bool, bool]:
+    """Whether the first line is all in quotes, and whether the one below has none."""
+    lines = [line.strip() for line in lines[:3] if line.strip()]
+    if len(lines) < 2:
+        return False, False
+    return lines[0].startswith('"') and lines[0].endswith('"'), '"' not in lines[1]
 
 
 def _rows(lines: list[str], delimiter: str, ending: str) -> list[list[str]]:
@@ -139,7 +174,7 @@ def _fit(rows: list[list[str]]) -> tuple[bool, float, float]:
 
 
 def _is_value(cell: str) -> bool:
-    return any(pattern.fullmatch(cell) for pattern in PATTERNS.values())
+    return any(fits(cell) for fits in LOOKS.values())
 
 
 def _names(cells: list[str], header: bool, label: str) -> tuple[str, ...]:

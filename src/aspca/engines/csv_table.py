@@ -7,7 +7,7 @@ ends at the first cell that is not, and kinds are decided by counting first.
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -16,13 +16,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from aspca.database import first_line, plain_path
-from aspca.engines.csv_dialect import LONGEST_CELL, MISSING, Dialect, dialect_of, long_cells
+from aspca.engines.announcements import missing_words
+from aspca.engines.column_counts import counted
+from aspca.engines.csv_dialect import LONGEST_CELL, Dialect, dialect_of, long_cells
 from aspca.engines.errors import SourceError
 from aspca.engines.file_table import FileTable, NumberFile
-from aspca.engines.kinds import assumed_column, decide, strict_test, tests_for
+from aspca.engines.kinds import SAFE_INTEGER, assumed_column, decide, rounded_sql, strict_test
+from aspca.engines.missing_words import EVERYWHERE
 from aspca.engines.plain_files import LONGEST_LINE, PlainText
 from aspca.engines.request import ReadOptions
-from aspca.linalg.arrays import Floats, Ints
+from aspca.harmless import quoted
+from aspca.linalg.arrays import Bools, Floats, Ints
 
 if TYPE_CHECKING:
     import duckdb
@@ -39,8 +43,11 @@ def csv_table(
     connection: duckdb.DuckDBPyConnection,
     folder: Path,
     names: tuple[str, ...] | None = None,
+    line_of: Callable[[int], int | None] | None = None,
 ) -> FileTable:
-    """The table in a text of at least one line; see `dialect_of` and `decide`. `names` replace the file's.
+    """The table in a text of at least one line; see `dialect_of` and `decide`.
+
+    `names` and `line_of` replace the file's, where it was made of another.
 
     Its numbers are kept in a file in `folder`.
 
@@ -55,19 +62,10 @@ def csv_table(
     # DuckDB does not mind a quote that is open at the end of a file that it reads in one go.
     if QUOTE in signs and text.quotes % 2 and (wrong := _wrong_row(path, label, dialect)):
         raise wrong
-    columns = ", ".join(f"'c{index}': 'VARCHAR'" for index in range(len(dialect.names)))
     # Every cell is compared with each of these, so only those are named that can occur. DuckDB wants no delimiter in
     # them; a cell that had one would be two cells.
-    missing = [text for text in MISSING if dialect.delimiter not in text and signs.issuperset(text.encode())]
-    nulls = ", ".join(f"'{text}'" for text in missing)
-    relation = (
-        f"read_csv(?, auto_detect = false, columns = {{{columns}}}, delim = ?, quote = '\"', escape = '\"', "
-        f"header = {str(dialect.header).lower()}, skip = {dialect.skip}, nullstr = [{nulls}], strict_mode = true, "
-        # In parts only where no line feed may stand within quotes: from the middle nobody can tell if one does.
-        f"parallel = {str(QUOTE not in signs).lower()}, "
-        f"null_padding = false, hive_partitioning = false, max_line_size = {2 * LONGEST_LINE}, "
-        f"buffer_size = {4 * LONGEST_LINE})"
-    )
+    words = [word for word in EVERYWHERE if word and dialect.delimiter not in word and signs.issuperset(word.encode())]
+    raw, short = _relation(dialect, signs, []), _relation(dialect, signs, words)
 
     def explain(error: Exception) -> SourceError:
         if not path.exists():
@@ -76,25 +74,58 @@ def csv_table(
         unknown = SourceError(f"{label}: the file cannot be read as CSV ({first_line(error)}); export it anew.")
         return _wrong_row(path, label, dialect) or unknown
 
-    def line_of(row: int) -> int | None:
+    def own_line_of(row: int) -> int | None:
         return next((line for line, _ in islice(_records(path, dialect), row, None)), None)
 
     names = names or dialect.names
     parameters = (plain_path(path), dialect.delimiter)
-    table = FileTable(label, relation, parameters, (), 0, explain, decimal=options.decimal, line_of=line_of)
+    said = (dialect.remark,) if dialect.remark else ()
+    table = FileTable(label, raw, parameters, (), 0, explain, line_of=line_of or own_line_of, remarks=said)
     numbers = folder / "numbers"
-    known = in_one_pass(table, names, dialect.guesses, UNDERSCORE in signs, connection, numbers)
+    known = None
+    if not options.missing:
+        fast = replace(table, relation=short)
+        decimal = options.decimal or {".": ",", ",": "."}.get(options.thousands or "")
+        known = in_one_pass(fast, names, dialect.guesses, decimal, UNDERSCORE in signs, connection, numbers)
+        if known is not None and words:
+            known = _with_words(known, table, connection)
     if known is None:
-        known = with_numbers(decide(table, names, dialect.guesses, connection), connection, numbers)
+        semicolons = dialect.delimiter == ";"
+        known = decide(table, names, dialect.guesses, options, connection, semicolons=semicolons)
+        known = with_numbers(known, connection, numbers)
     if known.n_rows == 0:
         raise SourceError(f"{label}: there are no rows below the header; close its quotes, or add rows.")
     return known
+
+
+def _relation(dialect: Dialect, signs: frozenset[int], words: list[str]) -> str:
+    """What stands after FROM: the file ($1) with cells between delimiters ($2) as text; none where empty or a word."""
+    columns = ", ".join(f"'c{index}': 'VARCHAR'" for index in range(len(dialect.names)))
+    nulls = ", ".join(f"'{word}'" for word in ["", *words])
+    return (
+        f"read_csv($1, auto_detect = false, columns = {{{columns}}}, delim = $2, quote = '\"', escape = '\"', "
+        f"header = {str(dialect.header).lower()}, skip = {dialect.skip}, nullstr = [{nulls}], strict_mode = true, "
+        # In parts only where no line feed may stand within quotes: from the middle nobody can tell if one does.
+        f"parallel = {str(QUOTE not in signs).lower()}, "
+        f"null_padding = false, hive_partitioning = false, max_line_size = {2 * LONGEST_LINE}, "
+        f"buffer_size = {4 * LONGEST_LINE})"
+    )
+
+
+def _with_words(known: FileTable, raw: FileTable, connection: duckdb.DuckDBPyConnection) -> FileTable:
+    """`known` with a remark on the words that were taken for missing, if any was."""
+    gaps = {index: {"text"} for index, column in enumerate(known.columns) if column.n_missing}
+    found = counted(raw, gaps, connection)[1]
+    sentences: list[str] = []
+    missing_words(sentences, known, {index: found[index].words for index in gaps}, ())
+    return replace(known, remarks=(*known.remarks, *sentences))
 
 
 def in_one_pass(
     table: FileTable,
     names: tuple[str, ...],
     guesses: tuple[str, ...],
+    decimal: str | None,
     underscores: bool,
     connection: duckdb.DuckDBPyConnection,
     target: Path,
@@ -103,19 +134,23 @@ def in_one_pass(
 
     `underscores`: whether there are any in its cells.
 
-    None if a cell is not of the kind guessed for its column, if commas may mean two things, if the table cannot be
-    read, or if the disk is full.
+    None if a cell is not of the kind guessed for its column, if numbers are not plain or larger than integers that
+    float64 holds, if the table cannot be read, or if the disk is full.
     """
-    kinds = [_assumed(guess, table.decimal) for guess in guesses]
-    if "comma" in kinds:
+    kinds = [_assumed(guess, decimal) for guess in guesses]
+    if not set(kinds) <= {"number", "boolean", "date", "text"}:
         return None
-    tests = [PRESENT if kind == "text" else strict_test(kind, table.decimal, underscores) for kind in kinds]
+    tests = [PRESENT if kind == "text" else strict_test(kind, decimal, underscores) for kind in kinds]
     # What is wrong with the file is found out by those who come after; here it only matters that something is.
     blunt = replace(table, explain=lambda error: SourceError(str(error)))
     numeric = tuple(index for index, kind in enumerate(kinds) if kind != "text")
     try:
         pieces = blunt.numbers(connection, [test.format(c=f"c{index}") for index, test in enumerate(tests)])
-        written = _written(pieces, numeric, len(names), target)
+        vast = np.zeros(len(names), dtype=np.bool_)
+        written = _written(_watched(pieces, vast), numeric, len(names), target)
+        vast &= [kind == "number" for kind in kinds]
+        if written is not None and _rounded(blunt, np.flatnonzero(vast), decimal, connection):
+            written = None
     except SourceError:
         target.unlink(missing_ok=True)
         return None
@@ -123,7 +158,7 @@ def in_one_pass(
         return None
     kept, nulls = written
     columns = (
-        assumed_column(index, name, kind, kept.n_rows, int(missing), table.decimal)
+        assumed_column(index, name, kind, kept.n_rows, int(missing), decimal)
         for index, (name, kind, missing) in enumerate(zip(names, kinds, nulls, strict=True))
     )
     return replace(table, columns=tuple(columns), n_rows=kept.n_rows, kept=kept)
@@ -136,13 +171,34 @@ def with_numbers(table: FileTable, connection: duckdb.DuckDBPyConnection, target
         return table
     pieces = table.numbers(connection, [table.columns[index].number for index in numeric])
     written = _written(pieces, numeric, len(numeric), target)
-    return table if written is None else replace(table, kept=written[0])
+    if written is None:
+        return table
+    for index, missing in zip(numeric, written[1], strict=True):
+        column = table.columns[index]
+        if missing != column.n_missing:
+            raise SourceError(
+                f"{table.label}: column {quoted(column.name)} has {missing - column.n_missing} cells that look like "
+                "numbers or dates but cannot be read; leave the column out.",
+                ("--ignore", column.name),
+            )
+    return replace(table, kept=written[0])
 
 
 def _assumed(guess: str, decimal: str | None) -> str:
-    if guess == "unknown" or (guess == "comma" and decimal == ","):
-        return "number"
-    return guess if guess == "text" or guess in tests_for(decimal) else "comma"
+    return "number" if guess == "unknown" or (guess == "styled" and decimal == ",") else guess
+
+
+def _watched(pieces: Iterator[tuple[Floats, Ints]], vast: Bools) -> Iterator[tuple[Floats, Ints]]:
+    """The pieces as they are; `vast` becomes true for columns with numbers of which not every integer is a float64."""
+    for values, missing in pieces:
+        vast |= (np.abs(values) >= SAFE_INTEGER).any(axis=0)
+        yield values, missing
+
+
+def _rounded(table: FileTable, columns: Ints, decimal: str | None, connection: duckdb.DuckDBPyConnection) -> bool:
+    """Whether integers in these columns have lost digits."""
+    tests = [rounded_sql(f"c{index}", decimal or ".") for index in columns]
+    return bool(tests) and any(next(table.rows(connection, tests, 1))[0])
 
 
 def _written(

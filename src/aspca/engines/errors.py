@@ -8,13 +8,15 @@ class SourceError(ValueError):
 
     Attributes
     ----------
-    remedy : tuple of str
-        Words of a command line that settle the matter, such as ``("--decimal", ",")``; empty where there are none.
+    remedy : words of a command line that settle the matter, such as ("--decimal", ","); empty where there are none.
     """
 
     def __init__(self, message: str, remedy: tuple[str, ...] = ()) -> None:
         super().__init__(message)
         self.remedy = remedy
+
+    def __reduce__(self) -> tuple[type[SourceError], tuple[str, tuple[str, ...]]]:
+        return type(self), (str(self), self.remedy)
 
 
 def enumerated(items: list[str], most: int = 5) -> str:

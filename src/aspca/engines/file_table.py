@@ -47,6 +47,7 @@ class FileColumn:
     number: str
     cell: str
     remark: str = ""
+    remedy: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -87,7 +88,8 @@ class NumberFile:
 class FileTable:
     """One file: `relation` stands after FROM, with `parameters`; `explain` turns DuckDB's errors into sentences.
 
-    `line_of` gives the line of the file (from 1) in which a row (from 0) begins; `kept` holds its numbers, if anything.
+    `line_of` gives the line of the file (from 1) in which a row (from 0) begins; `kept` holds its numbers, if anything;
+    `remarks` are sentences on what was guessed about its numbers.
     No text of the user's stands in the SQL: columns are called c0, c1, ... there, and paths are parameters.
     """
 
@@ -98,9 +100,9 @@ class FileTable:
     n_rows: int
     explain: Callable[[Exception], SourceError]
     attach: Callable[[duckdb.DuckDBPyConnection], Any] = lambda connection: None
-    decimal: str | None = None
     line_of: Callable[[int], int | None] = lambda row: None
     kept: NumberFile | None = None
+    remarks: tuple[str, ...] = ()
 
     @cached_property
     def positions(self) -> dict[str, int]:

@@ -84,13 +84,13 @@ def _read(
     folder: Path,
 ) -> FileTable:
     if kind == "parquet":
-        return parquet_table(path, label, connection)
+        return parquet_table(path, label, connection, options.missing)
     if kind == "arrow":
-        return arrow_table(path, label, connection)
+        return arrow_table(path, label, connection, options.missing)
     text = plain_text(path, label, options.encoding, folder)
     begins_as_object = text.head.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b'{"')
     if kind == "jsonl" or (kind is None and begins_as_object):
-        return json_lines_table(text.path, label, connection, folder)
+        return json_lines_table(text.path, label, options, connection, folder)
     return csv_table(text, label, options, connection, folder)
 
 

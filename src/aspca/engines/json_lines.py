@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     import duckdb
 
 
-def json_lines_table(path: Path, label: str, connection: duckdb.DuckDBPyConnection, folder: Path) -> FileTable:
+def json_lines_table(
+    path: Path, label: str, asked: ReadOptions, connection: duckdb.DuckDBPyConnection, folder: Path
+) -> FileTable:
     """The table of a UTF-8 file with one JSON object per line; its columns are the keys in order of first use.
 
     A key that an object lacks, a null and an empty text are missing values. As in CSV, kinds are those of all cells of
@@ -45,11 +47,21 @@ def json_lines_table(path: Path, label: str, connection: duckdb.DuckDBPyConnecti
         for row, (line, record) in enumerate(_records(path, label)):
             where = f"{label}: row {row} (line {line})"
             writer.writerow([_cell(record.get(name), name, where) for name in names])
-    # Numbers in JSON have points, so that texts with commas stay text.
-    options = ReadOptions(",", "utf-8", ".", False)
+    # Numbers in JSON have points and nothing between thousands, so that texts with commas stay text.
+    options = replace(
+        asked,
+        delimiter=",",
+        encoding="utf-8",
+        header=False,
+        decimal=asked.decimal or (None if asked.thousands in (".", ",") else "."),
+        thousands=asked.thousands or (None if asked.decimal else "none"),
+    )
     cells = plain_text(target, label, "utf-8", folder)
-    table = csv_table(cells, label, options, connection, folder, tuple(names))
-    return replace(table, line_of=lambda row: next(line for line, _ in islice(_records(path, label), row, None)))
+
+    def line_of(row: int) -> int | None:
+        return next(line for line, _ in islice(_records(path, label), row, None))
+
+    return csv_table(cells, label, options, connection, folder, tuple(names), line_of)
 
 
 def _records(path: Path, label: str) -> Iterator[tuple[int, dict[str, Any]]]:

@@ -2,175 +2,274 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from aspca.engines.announcements import announced, beyond_numbers
+from aspca.engines.column_counts import BOOLEAN, DATE, Counted, counted, missing_sql
+from aspca.engines.doubts import Examples, date_doubt, doubt_about
 from aspca.engines.errors import SourceError
-from aspca.engines.file_table import COLUMNS_AT_ONCE, NO_VALUE, FileColumn, FileTable
+from aspca.engines.file_table import NO_VALUE, FileColumn, FileTable
+from aspca.engines.local_dates import ORDERS, date_sql
+from aspca.engines.missing_words import numbers_named
+from aspca.engines.number_columns import Against, Style, is_evidence, judged, numbers_among
+from aspca.engines.number_shapes import digits_sql, number_sql, shape_of
+from aspca.engines.number_signs import Signs, proves, signs_of
+from aspca.engines.request import ReadOptions
 from aspca.harmless import quoted
 
 if TYPE_CHECKING:
     import duckdb
 
-PLAIN_NUMBER = "TRY_CAST({c} AS DOUBLE)"
+PLAIN_NUMBER = "CAST({c} AS DOUBLE)"
 # DuckDB would take 2020_01 for 202001, which no user means; one call is far cheaper than a CASE over 5,000 columns.
-NUMBER = "TRY_CAST(replace({c}, '_', 'x') AS DOUBLE)"
-COMMA = "TRY_CAST(translate({c}, ',._', '.xx') AS DOUBLE)"
-BOOLEAN = "CASE lower(trim({c})) WHEN 'true' THEN 1.0::DOUBLE WHEN 'false' THEN 0.0::DOUBLE END"
-# As TIMESTAMPTZ in a session in UTC: an offset is heeded, and without one the time is taken for UTC. By microseconds,
-# because their quotient is rounded once.
-DATE = "CASE WHEN regexp_matches({c}, '^\\s*[0-9]') THEN epoch_us(TRY_CAST({c} AS TIMESTAMPTZ)) / 1e6 END"
-# 1,234 may be a thousand or one and a bit.
-THOUSANDS = "CASE WHEN regexp_full_match(trim({c}), '[+-]?[1-9][0-9]{{0,2}}(,[0-9]{{3}})+') THEN 1 END"
-PLURALS = {"number": "numbers", "comma": "numbers", "boolean": "truth values", "date": "dates"}
-Counts = dict[str, int]
+NUMBER = "CAST(replace({c}, '_', 'x') AS DOUBLE)"
+COMMA = "CAST(translate({c}, ',._', '.xx') AS DOUBLE)"
+PLURALS = {"number": "numbers", "boolean": "truth values", "date": "dates"}
+# Of so many columns in doubt a cell is looked up; each takes a pass.
+MOST_EXAMPLES = 20
+_EVERYTHING = {"shape", "boolean", "date", "local date"}
+_ASKED = {
+    "text": {"text"},
+    "number": {"shape"},
+    "styled": {"shape"},
+    "boolean": {"boolean"},
+    "date": {"date"},
+    "local date": {"local date"},
+}
+SAFE_INTEGER = 2**53
+
+
+@dataclass(frozen=True)
+class _Found:
+    """A column before anything is said of it: `number` is its SQL, `style` how its numbers are written."""
+
+    kind: str
+    number: str = ""
+    style: Style | None = None
+    order: str = ""
+    against: Against | None = None
+    orders: tuple[str, ...] | None = None
+    beyond: bool = False
+
+    @property
+    def is_text(self) -> bool:
+        """Whether nothing else was meant."""
+        return (
+            self.kind == "text"
+            and not self.beyond
+            and (self.against is None or self.against.reason == "text")
+            and self.orders is None
+        )
 
 
 def decide(
-    table: FileTable, names: tuple[str, ...], guesses: tuple[str, ...], connection: duckdb.DuckDBPyConnection
+    table: FileTable,
+    names: tuple[str, ...],
+    guesses: tuple[str, ...],
+    options: ReadOptions,
+    connection: duckdb.DuckDBPyConnection,
+    *,
+    semicolons: bool = False,
 ) -> FileTable:
-    """`table` with its columns and number of rows: one pass for good guesses, a second for columns that failed.
+    """`table`, whose cells are text, with its columns, its number of rows and what was guessed.
 
-    A column is of a kind where all its cells are; a decimal comma that could as well separate thousands in every
-    such column (1,234) makes text.
+    One pass for good guesses, a second for columns that failed. A column is of a kind where all its cells are.
     """
-    tests = tests_for(table.decimal)
-    asked: dict[int, list[str]] = {}
-    for index, guess in enumerate(guesses):
-        asked[index] = [] if guess == "text" else [guess] if guess in tests else list(tests)
-    n_rows, counts = _count(table, asked, connection)
-    failed = {index: list(tests) for index in asked if len(asked[index]) == 1 and not _fitting(counts[index])}
+    named = f"${len(table.parameters) + 1}" if options.missing else ""
+    if named:
+        table = replace(table, parameters=(*table.parameters, list(options.missing)))
+    asked = {index: _ASKED.get(guess, _EVERYTHING) for index, guess in enumerate(guesses)}
+    n_rows, counts = counted(table, asked, connection, named)
+    failed = {index: _EVERYTHING for index in asked if asked[index] != {"text"} and not _fits(counts[index])}
     if failed:
-        counts.update(_count(table, failed, connection)[1])
-    kinds = [_fitting(counts[index]) or "text" for index in range(len(names))]
-    if all(
-        counts[index]["thousands"] == counts[index]["commas"] for index in range(len(names)) if kinds[index] == "comma"
-    ):
-        kinds = ["text" if kind == "comma" else kind for kind in kinds]
-    columns = (_column(index, names[index], kind, n_rows, counts[index], tests) for index, kind in enumerate(kinds))
-    return replace(table, columns=tuple(columns), n_rows=n_rows)
+        counts.update(counted(table, failed, connection, named)[1])
+    shapes = {
+        index: {shape: count.shapes[key] for key, shape in numbers_among(count.shapes).items()}
+        for index, count in counts.items()
+        if is_evidence(count.shapes)
+    }
+    signs = signs_of(shapes, options.decimal, options.thousands)
+    found = {index: _kind(counts[index], index, signs, options) for index in asked}
+    # Words that are missing values among numbers may be categories among texts.
+    texts = {index: {"text"} for index, one in found.items() if one.is_text and asked[index] != {"text"}}
+    counts.update(counted(table, texts, connection, named)[1])
+    table = _without_missing(table, found, counts, options, named)
+    found = _without_rounding(table, found, counts, signs, connection)
+    examples = Examples(table, connection)
+    proof = _proof(signs, counts, names, examples)
+    n_missing = _missing_cells(table, found, counts, n_rows, options, connection)
+    columns: list[FileColumn] = []
+    for index, name in enumerate(names):
+        remark, remedy = "", tuple[str, ...]()
+        one = found[index]
+        in_doubt = sum(bool(column.remark) for column in columns) < MOST_EXAMPLES
+        if n_missing[index] == n_rows:
+            remark = "it has no values"
+        elif one.beyond:
+            remark = "its integers are beyond 2^53, so they are no numbers but names"
+        elif one.kind == "text" and in_doubt and one.orders is not None:
+            remark, remedy = date_doubt(one.orders, options.date_order, index, name, examples)
+        elif one.kind == "text" and one.against is not None and one.against.reason != "text":
+            remark, remedy = (
+                doubt_about(one.against, index, name, signs, semicolons, proof, examples)
+                if in_doubt
+                else ("it seems to hold numbers, but not all of its cells can be read", ("--ignore", name))
+            )
+        columns.append(_column(index, name, one, n_missing[index], n_rows, remark, remedy))
+    table = replace(table, columns=tuple(columns), n_rows=n_rows)
+    words = {index: counts[index].words for index in asked if counts[index].words}
+    styles = {index: one.style for index, one in found.items() if one.style is not None and one.kind == "number"}
+    orders = {index: one.order for index, one in found.items() if one.order}
+    told = announced(table, signs, styles, orders, words, options, examples)
+    told += beyond_numbers(table, [index for index, one in found.items() if one.beyond])
+    return replace(table, remarks=(*table.remarks, *told))
 
 
 def why_not_numbers(table: FileTable, index: int, connection: duckdb.DuckDBPyConnection) -> SourceError:
     """The sentence for a column of text of which numbers are wanted: the first cell at fault."""
-    column, cell = table.columns[index], table.columns[index].cell
-    name, tests = quoted(column.name), tests_for(None)
-    counts = _count(replace(table, decimal=None), {index: list(tests)}, connection)[1][index]
-    best = max(tests, key=lambda kind: counts[kind])
-    ok = [tests["number"], tests["comma"]] if best in ("number", "comma") else [tests[best]]
-    odd = " AND ".join([f"{cell} IS NOT NULL", *(f"({test.format(c=cell)}) IS NULL" for test in ok)])
-    found = table.first(connection, cell, odd)
-    if found and 2 * counts[best] < counts["given"]:
-        return SourceError(
-            f"{table.label}: column {name} holds text, in {table.where(found[0])} for example {quoted(found[1])}; "
-            "numbers, dates or truth values are needed, so leave the column out."
-        )
-    if found:
-        return SourceError(
-            f"{table.label}: {table.where(found[0])} has {quoted(found[1])} in column {name}, where {counts[best]} of "
-            f"{counts['given']} cells are {PLURALS[best]}; correct it, empty it, or leave the column out."
-        )
-    return _decimal_error(table, index, connection)
-
-
-def _decimal_error(table: FileTable, index: int, connection: duckdb.DuckDBPyConnection) -> SourceError:
-    """The sentence for a column whose cells are all numbers, but not all written the same way."""
-    cell, name = table.columns[index].cell, quoted(table.columns[index].name)
-    comma = table.first(connection, cell, f"contains({cell}, ',')")
-    point = table.first(connection, cell, f"contains({cell}, '.')")
-    wrong = {".": comma, ",": point}.get(table.decimal or "")
-    if wrong:
-        return SourceError(
-            f"{table.label}: {table.where(wrong[0])} has {quoted(wrong[1])} in column {name}, but the decimal sign is "
-            f"said to be {table.decimal!r}; correct the cell or give the other sign."
-        )
-    if comma and point:
-        return SourceError(
-            f"{table.label}: column {name} mixes decimal signs, {quoted(point[1])} in {table.where(point[0])} and "
-            f"{quoted(comma[1])} in {table.where(comma[0])}; write all with the same one."
-        )
-    if comma:
-        return SourceError(
-            f"{table.label}: {table.where(comma[0])} has {quoted(comma[1])} in column {name}, where the comma may "
-            "stand before decimals or between thousands; give the decimal sign ',' or remove the commas."
-        )
+    column = table.columns[index]
+    if column.remark:
+        return SourceError(f"{table.label}: column {quoted(column.name)} is not read: {column.remark}.", column.remedy)
+    found = table.first(connection, column.cell, f"{column.cell} IS NOT NULL")
+    shown = "" if found is None else f", in {table.where(found[0])} for example {quoted(found[1])}"
     return SourceError(
-        f"{table.label}: column {name} holds numbers written as text; write them as numbers, or leave the column out."
+        f"{table.label}: column {quoted(column.name)} holds text{shown}; numbers, dates or truth values are needed, so "
+        "leave the column out.",
+        ("--ignore", column.name),
     )
 
 
-def tests_for(decimal: str | None) -> dict[str, str]:
-    """The SQL that makes a DOUBLE of a cell of each kind, and NULL of any other; {c} stands for the cell."""
-    tests = {"number": COMMA if decimal == "," else NUMBER, "comma": COMMA, "boolean": BOOLEAN, "date": DATE}
-    return tests if decimal is None else {kind: test for kind, test in tests.items() if kind != "comma"}
+def rounded_sql(cell: str, decimal: str) -> str:
+    """The SQL that counts the integers among numbers that are not what float64 makes of them."""
+    digits = digits_sql(cell, decimal)
+    size = f"TRY_CAST({digits} AS DOUBLE)"
+    exact = f"coalesce(TRY_CAST({size} AS HUGEINT) = TRY_CAST({digits} AS HUGEINT), false)"
+    whole = f"regexp_full_match({digits}, '[0-9]+')"
+    return f"count(CASE WHEN {whole} AND {size} >= {SAFE_INTEGER} AND NOT {exact} THEN 1 END)"
 
 
 def strict_test(kind: str, decimal: str | None, underscores: bool) -> str:
-    """The test of a kind that fails for a cell of another kind; `underscores`: whether cells may have some."""
-    test = tests_for(decimal)[kind]
-    if test == NUMBER and not underscores:
-        test = PLAIN_NUMBER
-    if test.startswith("TRY_CAST"):
-        return test.removeprefix("TRY_")
+    """The SQL that makes a DOUBLE of a cell {c} of a kind and fails for any other; `underscores`: there may be some."""
+    if kind == "number":
+        return COMMA if decimal == "," else NUMBER if underscores else PLAIN_NUMBER
+    test = {"boolean": BOOLEAN, "date": DATE}[kind]
     return f"CASE WHEN {{c}} IS NOT NULL THEN coalesce({test}, error('of another kind')) END"
 
 
 def assumed_column(index: int, name: str, kind: str, n_rows: int, n_missing: int, decimal: str | None) -> FileColumn:
     """The column of which every cell is missing or of this kind."""
-    given = n_rows - n_missing
-    counts = {"given": given} if kind == "text" else {"given": given, kind: given}
-    return _column(index, name, _fitting(counts) or "text", n_rows, counts, tests_for(decimal))
+    numbers = {"boolean": BOOLEAN.format(c=f"c{index}"), "date": DATE.format(c=f"c{index}"), "text": ""}
+    number = numbers.get(kind, number_sql(f"c{index}", decimal or ".", styled=False))
+    remark = "it has no values" if n_missing == n_rows else ""
+    return _column(index, name, _Found(kind, number), n_missing, n_rows, remark, ())
 
 
-def _fitting(counts: Counts) -> str | None:
-    """The first kind that all given cells have, if any cell is given."""
-    return next((kind for kind in PLURALS if counts.get(kind) == counts["given"] > 0), None)
+def _fits(count: Counted) -> bool:
+    """Whether a column is of a kind that was asked for, as far as that is known before signs are."""
+    if not count.given:
+        return True
+    numbers = sum(count.shapes[key] for key in count.shapes if key == "infinite" or shape_of(key) is not None)
+    return numbers == count.given or any(number == count.given for number in count.kinds.values())
 
 
-def _count(
-    table: FileTable, asked: dict[int, list[str]], connection: duckdb.DuckDBPyConnection
-) -> tuple[int, dict[int, Counts]]:
-    """How many rows, and for each column how many cells are given and how many pass each test asked of it."""
-    indices = list(asked)
-    if len(indices) > COLUMNS_AT_ONCE:
-        # Pass after pass over a wide file, because each column in flight takes memory.
-        n_rows, counted = 0, dict[int, Counts]()
-        for start in range(0, len(indices), COLUMNS_AT_ONCE):
-            part = {index: asked[index] for index in indices[start : start + COLUMNS_AT_ONCE]}
-            n_rows, found = _count(table, part, connection)
-            counted.update(found)
-        return n_rows, counted
-    tests = tests_for(table.decimal) | {"thousands": THOUSANDS, "commas": "CASE WHEN contains({c}, ',') THEN 1 END"}
-    keys: list[tuple[int, str]] = []
-    expressions = ["count(*)"]
-    for index, kinds in asked.items():
-        cell = table.columns[index].cell if table.columns else f"c{index}"
-        extra = ["thousands", "commas"] if "comma" in kinds else []
-        for kind in ["given", *kinds, *extra]:
-            keys.append((index, kind))
-            expressions.append(f"count({tests[kind].format(c=cell) if kind in tests else cell})")
-    values = next(table.rows(connection, expressions, 1))[0]
-    counts: dict[int, Counts] = {index: {} for index in asked}
-    for (index, kind), value in zip(keys, values[1:], strict=True):
-        counts[index][kind] = int(value)
-    return int(values[0]), counts
+def _kind(count: Counted, index: int, signs: Signs, options: ReadOptions) -> _Found:
+    cell = f"c{index}"
+    if not count.given:
+        return _Found("text")
+    for kind, test in (("boolean", BOOLEAN), ("date", DATE)):
+        if count.kinds.get(kind) == count.given:
+            return _Found(kind, test.format(c=cell))
+    possible = tuple(order for order in ORDERS if count.kinds.get(order) == count.given)
+    if options.date_order is not None:
+        possible = tuple(order for order in possible if order == options.date_order)
+    alike = set(possible) == {"dmy", "mdy"} and count.kinds.get("same") == count.given
+    if len(possible) > 1 and (alike or ("dmy" in possible and count.kinds.get("points") == count.given)):
+        possible = ("dmy",)
+    if len(possible) == 1:
+        return _Found("date", date_sql(cell, possible[0]), order=possible[0])
+    verdict = judged(count.shapes, index, signs) if count.shapes else Against("text")
+    if isinstance(verdict, Style):
+        return _Found("number", number_sql(cell, signs.decimal, styled=verdict.styled), verdict)
+    if possible or 2 * count.kinds.get("local", 0) > count.given:
+        return _Found("text", orders=possible)
+    return _Found("text", against=verdict)
 
 
-def _column(index: int, name: str, kind: str, n_rows: int, counts: Counts, tests: dict[str, str]) -> FileColumn:
-    n_missing = n_rows - counts["given"]
-    if kind != "text":
-        number = tests[kind].format(c=f"c{index}")
-        cell = f"({number}) = 1.0" if kind == "boolean" else f"c{index}"
-        return FileColumn(name, "number" if kind == "comma" else kind, n_missing, number, cell)
-    tried = [each for each in PLURALS if each in counts]
-    best = max(tried, key=lambda each: counts[each], default=None)
-    remark = ""
-    if not counts["given"]:
-        remark = "it has no values"
-    elif best is not None and counts[best] == counts["given"]:
-        remark = "its commas may stand before decimals or between thousands"
-    elif best is not None and 2 * counts[best] >= counts["given"]:
-        remark = f"{counts[best]} of {counts['given']} cells are {PLURALS[best]}, the others are not"
+def _without_missing(
+    table: FileTable,
+    found: dict[int, _Found],
+    counts: Mapping[int, Counted],
+    options: ReadOptions,
+    named: str,
+) -> FileTable:
+    """`table` with NULL for every cell that is a word for missing, or a number that was named as one."""
+    numbers = ", ".join(f"{number!r}::DOUBLE" for number in numbers_named(options.missing))
+    cells, changed = [], bool(named)
+    for index, one in found.items():
+        missing = missing_sql(f"c{index}", one.is_text, named)
+        if numbers and one.kind == "number":
+            missing = f"({missing} OR coalesce({one.number} IN ({numbers}), false))"
+        needed = bool(counts[index].words or named)
+        cells.append(f"CASE WHEN {missing} THEN NULL ELSE c{index} END AS c{index}" if needed else f"c{index}")
+        changed = changed or needed
+    if changed:
+        table = replace(table, relation=f"(SELECT {', '.join(cells)} FROM {table.relation}) AS known")  # noqa: S608  # our own
+    return table
+
+
+def _missing_cells(
+    table: FileTable,
+    found: Mapping[int, _Found],
+    counts: Mapping[int, Counted],
+    n_rows: int,
+    options: ReadOptions,
+    connection: duckdb.DuckDBPyConnection,
+) -> dict[int, int]:
+    if not numbers_named(options.missing):
+        return {index: n_rows - counts[index].given for index in found}
+    given = next(table.rows(connection, [f"count(c{index})" for index in found], 1))[0]
+    return {index: n_rows - int(count) for index, count in zip(found, given, strict=True)}
+
+
+def _without_rounding(
+    table: FileTable,
+    found: dict[int, _Found],
+    counts: Mapping[int, Counted],
+    signs: Signs,
+    connection: duckdb.DuckDBPyConnection,
+) -> dict[int, _Found]:
+    """Columns of integers that float64 cannot hold are none of numbers."""
+    long = [
+        index
+        for index, one in found.items()
+        if one.kind == "number" and any(shape.long for shape in numbers_among(counts[index].shapes).values())
+    ]
+    if not long:
+        return found
+    tests = [rounded_sql(f"c{index}", signs.decimal) for index in long]
+    rounded = next(table.rows(connection, tests, 1))[0]
+    return found | {index: _Found("text", beyond=True) for index, count in zip(long, rounded, strict=True) if count}
+
+
+def _proof(signs: Signs, counts: Mapping[int, Counted], names: tuple[str, ...], examples: Examples) -> str:
+    """The first cell that proves the decimal sign, where that is not enough."""
+    if "slip" not in signs.doubtful.values():
+        return ""
+    for index, count in counts.items():
+        keys = tuple(key for key, shape in numbers_among(count.shapes).items() if proves(shape) == signs.decimal)
+        found = examples.cell(index, keys) if keys else None
+        if found:
+            return f"{found[0]} in {found[1]} of column {quoted(names[index])}"
+    return ""
+
+
+def _column(
+    index: int, name: str, one: _Found, n_missing: int, n_rows: int, remark: str, remedy: tuple[str, ...]
+) -> FileColumn:
+    cell = f"({one.number}) = 1.0" if one.kind == "boolean" else f"c{index}"
+    kind = "text" if n_missing == n_rows else one.kind
     # Beside other files, one in which a column has no values may still be read.
-    number = "" if counts["given"] else NO_VALUE
-    return FileColumn(name, "text", n_missing, number, f"c{index}", remark)
+    number = NO_VALUE if n_missing == n_rows else one.number
+    return FileColumn(name, kind, n_missing, number, cell if kind != "text" else f"c{index}", remark, remedy)

@@ -15,8 +15,8 @@ from typing import IO
 
 import numpy as np
 
-from aspca.engines.csv_dialect import MISSING
 from aspca.engines.errors import SourceError
+from aspca.engines.missing_words import EVERYWHERE
 from aspca.engines.request import Given
 
 # Small enough to stay in the cache.
@@ -37,7 +37,7 @@ LARGEST_RATIO = 250
 # Below this much unpacked text no ratio does harm.
 HARMLESS_BYTES = 64 << 20
 # Bytes that decide how a table in the text is read: quotes, underscores in numbers, words for missing values.
-SIGNS = frozenset(b'"_' + "".join(MISSING).encode())
+SIGNS = frozenset(b'"_' + "".join(EVERYWHERE).encode())
 CONTROLS = bytes(set(range(32)) - set(b"\t\n\r\f\x1b"))
 
 
@@ -247,7 +247,9 @@ def _encoding_error(label: str, encoding: str, error: UnicodeError, seen: _Seen)
     line = seen.line + (piece.count(b"\n") if encoding == "utf-8" else piece.decode(encoding, "ignore").count("\n"))
     byte = error.object[error.start]
     cure = "give its encoding, for example 'latin-1'" if encoding == "utf-8" else "give another encoding"
-    return SourceError(f"{label}: line {line} holds the byte 0x{byte:02x}, which is not {encoding.upper()}; {cure}.")
+    remedy = ("--encoding", "latin-1") if encoding == "utf-8" else ()
+    sentence = f"{label}: line {line} holds the byte 0x{byte:02x}, which is not {encoding.upper()}; {cure}."
+    return SourceError(sentence, remedy)
 
 
 def _refuse_binary(head: bytes, label: str) -> None:
@@ -255,7 +257,8 @@ def _refuse_binary(head: bytes, label: str) -> None:
     for zeros, others, name in ((odd, even, "utf-16-le"), (even, odd, "utf-16-be")):
         if zeros * 2 > 0.6 * len(head) > 0 and others == 0:
             raise SourceError(
-                f"{label}: this seems to be UTF-16 without a byte order mark; give its encoding, here '{name}'."
+                f"{label}: this seems to be UTF-16 without a byte order mark; give its encoding, here '{name}'.",
+                ("--encoding", name),
             )
     controls = sum(head.count(byte) for byte in CONTROLS)
     # A stray one is named with its line, further on.

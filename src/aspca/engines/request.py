@@ -15,6 +15,8 @@ from aspca.harmless import for_terminal, quoted
 
 FORMATS = ("csv", "parquet", "arrow", "jsonl")
 STANDARD_INPUT = "-"
+THOUSANDS = (",", ".", " ", "'", "none")
+DATE_ORDERS = ("dmy", "mdy", "ymd")
 
 
 @dataclass(frozen=True)
@@ -25,7 +27,11 @@ class ReadOptions:
     ----------
     delimiter : one character between the cells of a CSV file; found among comma, semicolon, tab and bar.
     encoding : any text encoding Python knows; found by the byte order mark, otherwise UTF-8.
-    decimal : "." or ","; found for each column.
+    decimal : "." or ","; found by the evidence of all columns.
+    thousands : what separates thousands: ".", ",", " ", "'" or "none"; found in the same way.
+    missing : cells that stand for no value, besides the usual ones; a number such as "-999" in whatever way it is
+        written.
+    date_order : "dmy", "mdy" or "ymd"; found for each column by its days beyond 12.
     header : whether the first line holds names. Found: it does if none of its cells is a number, a date or a truth
         value, or if one is text above a column of values, or if they count 0, 1, 2, ... as those of pandas do.
         Columns without a name are called column_1, column_2, ...
@@ -42,12 +48,25 @@ class ReadOptions:
     decimal: str | None = None
     header: bool | None = None
     format: str | None = None
+    thousands: str | None = None
+    missing: tuple[str, ...] = ()
+    date_order: str | None = None
 
     def __post_init__(self) -> None:
         if self.delimiter is not None and (len(self.delimiter) != 1 or self.delimiter in '"\n\r\0'):
             raise SourceError(f"The delimiter must be one character such as ',' or ';', not {quoted(self.delimiter)}.")
         if self.decimal not in (None, ".", ","):
             raise SourceError(f"The decimal sign must be '.' or ',', not {quoted(self.decimal)}.")
+        if self.thousands not in (None, *THOUSANDS):
+            raise SourceError(
+                f"What separates thousands must be one of , . ' none or a blank, not {quoted(self.thousands)}."
+            )
+        if self.decimal is not None and self.decimal == self.thousands:
+            raise SourceError(f"The decimal sign and what separates thousands cannot both be {quoted(self.decimal)}.")
+        if self.date_order not in (None, *DATE_ORDERS):
+            raise SourceError(
+                f"The order of dates must be one of {', '.join(DATE_ORDERS)}, not {quoted(self.date_order)}."
+            )
         if self.format is not None and self.format not in FORMATS:
             raise SourceError(f"The format must be one of {', '.join(FORMATS)}, not {quoted(self.format)}.")
         if self.encoding is not None:

@@ -44,7 +44,8 @@ class Column:
     kind : "number", "boolean", "date" or "text"
     n_missing : number of cells without a value
     remark : why a column is text though most of its cells are not, or that it has no values; otherwise empty.
-    remedy : words of a command line that settle how it is to be read, such as ("--decimal", ","); otherwise empty.
+    remedy : words of a command line that settle what the remark says, such as ("--decimal", ","). A column of text that
+        has a remedy seems to be meant as something else.
     """
 
     name: str
@@ -69,6 +70,7 @@ class Source:
     ----------
     columns : tuple of Column, in the order of the first file
     description : the file's name, or "3 files"
+    remarks : one sentence for every guess that changes numbers
     """
 
     def __init__(self, tables: list[FileTable], connection: duckdb.DuckDBPyConnection, scratch: Path) -> None:
@@ -76,6 +78,7 @@ class Source:
         self._finalizer = weakref.finalize(self, _clean, connection, scratch)
         self.columns: tuple[Column, ...] = _merged_columns(tables)
         self.description: str = tables[0].label if len(tables) == 1 else f"{len(tables)} files"
+        self.remarks: tuple[str, ...] = tuple(remark for table in tables for remark in table.remarks)
 
     def __enter__(self) -> Source:
         return self
@@ -241,8 +244,8 @@ def _merged(name: str, tables: list[FileTable]) -> Column:
     if not kinds:
         return Column(name, "text", n_missing, "it has no values")
     if len(kinds) == 1 or set(kinds) == {"number", "boolean"}:
-        remark = next((part.remark for part, _ in parts if part.remark), "")
-        return Column(name, "number" if len(kinds) == 2 else next(iter(kinds)), n_missing, remark)
+        remark, remedy = next(((part.remark, part.remedy) for part, _ in parts if part.remark), ("", ()))
+        return Column(name, "number" if len(kinds) == 2 else next(iter(kinds)), n_missing, remark, remedy)
     return Column(name, "text", n_missing, ", ".join(f"{kind} in {table.label}" for kind, table in kinds.items()))
 
 

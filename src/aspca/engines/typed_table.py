@@ -13,8 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from aspca.database import plain_path
+from aspca.engines.announcements import beyond_numbers
 from aspca.engines.errors import SourceError
 from aspca.engines.file_table import COLUMNS_AT_ONCE, NO_VALUE, FileColumn, FileTable, refuse_repeated, unreadable
+from aspca.engines.missing_words import numbers_named
 from aspca.harmless import quoted
 
 if TYPE_CHECKING:
@@ -24,10 +26,18 @@ PARQUET_MAGIC = b"PAR1"
 ARROW_MAGIC = b"ARROW1"
 OLD_FEATHER_MAGIC = b"FEA1"
 NUMBERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "FLOAT", "DOUBLE", "DECIMAL")
+# Integers of these types may be beyond those that float64 holds.
+LONG = ("BIGINT", "HUGEINT", "DECIMAL")
+ROUNDED = (
+    "count(CASE WHEN abs(CAST({c} AS DOUBLE)) >= 9007199254740992 AND {c} = trunc({c}) "
+    "AND coalesce(TRY_CAST(CAST({c} AS DOUBLE) AS HUGEINT) <> TRY_CAST({c} AS HUGEINT), true) THEN 1 END)"
+)
 NESTED = ("STRUCT", "MAP", "UNION", "LIST", "ARRAY", "VARIANT", "JSON", "GEOMETRY")
 
 
-def parquet_table(path: Path, label: str, connection: duckdb.DuckDBPyConnection) -> FileTable:
+def parquet_table(
+    path: Path, label: str, connection: duckdb.DuckDBPyConnection, missing: tuple[str, ...] = ()
+) -> FileTable:
     """The table in a Parquet file.
 
     Raises
@@ -50,13 +60,16 @@ def parquet_table(path: Path, label: str, connection: duckdb.DuckDBPyConnection)
         if children:
             raise nested_error(label, name)
     return typed_table(
-        FileTable(label, "read_parquet(?, hive_partitioning = false)", (where,), (), 0, explain),
+        FileTable(label, "read_parquet($1, hive_partitioning = false)", (where,), (), 0, explain),
         [str(name) for name, _ in entries],
         connection,
+        missing,
     )
 
 
-def arrow_table(path: Path, label: str, connection: duckdb.DuckDBPyConnection) -> FileTable:
+def arrow_table(
+    path: Path, label: str, connection: duckdb.DuckDBPyConnection, missing: tuple[str, ...] = ()
+) -> FileTable:
     """The table in an Arrow file or stream.
 
     Raises
@@ -83,11 +96,17 @@ def arrow_table(path: Path, label: str, connection: duckdb.DuckDBPyConnection) -
     for field in schema:
         if pa.types.is_nested(field.type):
             raise nested_error(label, field.name)
-    return typed_table(FileTable(label, "arrow_cells", (), (), 0, explain, attach), list(schema.names), connection)
+    table = FileTable(label, "arrow_cells", (), (), 0, explain, attach)
+    return typed_table(table, list(schema.names), connection, missing)
 
 
-def typed_table(table: FileTable, names: list[str], connection: duckdb.DuckDBPyConnection) -> FileTable:
+def typed_table(
+    table: FileTable, names: list[str], connection: duckdb.DuckDBPyConnection, missing: tuple[str, ...] = ()
+) -> FileTable:
     """`table`, whose columns have types, with columns called c0, c1, ... and their kinds and missing cells.
+
+    Its parameters are $1, $2, ... in its relation. `missing` are cells that stand for no value: texts, and numbers.
+    Integers that float64 cannot hold are kept as text, which is said.
 
     Raises
     ------
@@ -101,20 +120,53 @@ def typed_table(table: FileTable, names: list[str], connection: duckdb.DuckDBPyC
     table = replace(table, relation=f"{table.relation} AS cells({aliases})")
     types = [str(row[0]) for row in _described(table, len(names), connection)]
     columns = [_column(index, names[index], kind, table.label) for index, kind in enumerate(types)]
-    given: list[int] = []
+    if missing:
+        table = _without_missing(table, columns, missing)
+    given, rounded = list[int](), list[int]()
     n_rows = 0
     for start in range(0, len(columns), COLUMNS_AT_ONCE):
         part = range(start, min(start + COLUMNS_AT_ONCE, len(columns)))
         cells = (columns[index].cell if columns[index].kind == "number" else f"c{index}" for index in part)
-        n_rows, *found = next(table.rows(connection, ["count(*)", *(f"count({cell})" for cell in cells)], 1))[0]
-        given.extend(found)
+        lost = [
+            ROUNDED.format(c=f"c{index}") if types[index].removeprefix("U").startswith(LONG) else "0" for index in part
+        ]
+        asked = ["count(*)", *(f"count({cell})" for cell in cells), *lost]
+        n_rows, *found = next(table.rows(connection, asked, 1))[0]
+        given.extend(found[: len(part)])
+        rounded.extend(found[len(part) :])
     if n_rows == 0:
         raise SourceError(f"{table.label}: the file has columns but no rows; it must hold at least one row.")
     counted = (
-        replace(column, n_missing=n_rows - count, number=column.number if count else NO_VALUE)
-        for column, count in zip(columns, given, strict=True)
+        replace(
+            _as_text(index, column) if rounded[index] else column,
+            n_missing=n_rows - count,
+        )
+        if count
+        else replace(column, n_missing=n_rows, number=NO_VALUE)
+        for index, (column, count) in enumerate(zip(columns, given, strict=True))
     )
-    return replace(table, columns=tuple(counted), n_rows=n_rows)
+    table = replace(table, columns=tuple(counted), n_rows=n_rows)
+    beyond = beyond_numbers(table, [index for index, count in enumerate(rounded) if count])
+    return replace(table, remarks=(*table.remarks, *beyond))
+
+
+def _as_text(index: int, column: FileColumn) -> FileColumn:
+    remark = "its integers are beyond 2^53, so they are no numbers but names"
+    return replace(column, kind="text", number="", cell=f"CAST(c{index} AS VARCHAR)", remark=remark)
+
+
+def _without_missing(table: FileTable, columns: list[FileColumn], missing: tuple[str, ...]) -> FileTable:
+    """`table` with NULL for every cell that was named as missing."""
+    place = f"${len(table.parameters) + 1}"
+    numbers = ", ".join(f"{number!r}::DOUBLE" for number in numbers_named(missing))
+    cells = []
+    for index, column in enumerate(columns):
+        test = f"list_contains({place}, trim(CAST(c{index} AS VARCHAR)))"
+        if numbers and column.kind == "number":
+            test = f"({test} OR coalesce({column.number} IN ({numbers}), false))"
+        cells.append(f"CASE WHEN {test} THEN NULL ELSE c{index} END AS c{index}")
+    relation = f"(SELECT {', '.join(cells)} FROM {table.relation}) AS known"  # noqa: S608  # our own names only
+    return replace(table, relation=relation, parameters=(*table.parameters, list(missing)))
 
 
 def nested_error(label: str, name: object) -> SourceError:

@@ -44,8 +44,11 @@ _FIELDS = (
     "limits",
     "aside",
     "widenings",
+    "reading",
     "checksum",
 )
+# What files of this version lacked at first, and is then as here.
+_ADDED: dict[str, Any] = {"reading": []}
 _TRAINING = (
     "rows",
     "weight",
@@ -67,6 +70,7 @@ _VALUE = float(LARGEST_VALUE)
 SMALLEST_SCALE, LARGEST_SCALE = 1e-154, 4.0 * _VALUE
 LARGEST_WEIGHT = 1e162
 _MOST_NUMBERS = 1000
+LONGEST_REMARK = 4000
 
 
 @dataclass(frozen=True)
@@ -93,7 +97,7 @@ def check_header(content: object, file: str) -> dict[str, Any]:
             f"{file}: the field version is {shown(version.value)}, but must be {VERSION} at most for this aspca; "
             f"install {f'aspca {package}, which wrote it, or a later one' if known else 'a newer aspca'}."
         )
-    Field(file, "", content).members(*(_FIELDS if version.value == VERSION else EARLIER_FIELDS))
+    Field(file, "", _whole(content)).members(*(_FIELDS if version.value == VERSION else EARLIER_FIELDS))
     check_sum(content, file)
     return content
 
@@ -101,6 +105,7 @@ def check_header(content: object, file: str) -> dict[str, Any]:
 def contents_of(top: Field) -> Contents:
     """The model of a checked header's content."""
     version = top.value["version"] if isinstance(top.value, dict) else VERSION
+    top = Field(top.file, top.path, _whole(top.value), top.cure)
     at = top.members(*(_FIELDS if version == VERSION else EARLIER_FIELDS))
     package = at["package"].text(100)
     private = at["private"].flag()
@@ -135,9 +140,27 @@ def contents_of(top: Field) -> Contents:
         "without",
     )
     model = Model(
-        settings, preparation, space, subspace, table, metric, alarms, moments, widenings, gaps, _aside(at["aside"], p)
+        settings,
+        preparation,
+        space,
+        subspace,
+        table,
+        metric,
+        alarms,
+        moments,
+        widenings,
+        gaps,
+        _aside(at["aside"], p),
+        tuple(entry.text(LONGEST_REMARK) for entry in at["reading"].items(0, _MOST_NUMBERS)),
     )
     return Contents(model, naming, package)
+
+
+def _whole(content: object) -> object:
+    """The content with the fields that its version got later."""
+    if isinstance(content, dict) and content.get("version") == VERSION:
+        return {**_ADDED, **content}
+    return content
 
 
 def _training(

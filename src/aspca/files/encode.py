@@ -73,6 +73,8 @@ def content_of(model: Model, *, naming: str, private: bool, moments: bool, packa
         },
         "aside": _aside(model, private),
         "widenings": None if model.widenings is None else [finite_or_word(value) for value in model.widenings],
+        # They quote cells.
+        "reading": [] if private else list(model.reading),
     }
 
 

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -78,7 +78,7 @@ def detect(source: Any, train: Any = None, **options: Any) -> Detection:
         gap in an incident, in units of `time` (seconds for dates).
     preset, and all parameters of `ASPCA`
         By name: ``n_components``, ``alpha``, ``limit``, ``level``, ``score``, ...
-    delimiter, encoding, decimal, header
+    delimiter, encoding, decimal, thousands, missing, date_order, header
         How to read files, where that is not found out.
 
     Returns
@@ -176,7 +176,7 @@ class Learning:
         """The model of the rows to learn from, or of some of them."""
         table = self.source if some is None else some
         try:
-            return fit_table(
+            model = fit_table(
                 table,
                 self.plan(table),
                 self.request.settings,
@@ -186,12 +186,15 @@ class Learning:
             )
         except UndefinedError as error:
             raise undefined(error) from None
+        return replace(model, reading=self.source.remarks)
 
     @property
     def remarks(self) -> list[str]:
-        """What was decided without being asked, and what a private model gives away."""
+        """What was guessed about numbers, what was decided without being asked, and what a private model gives away."""
         given_away = self.request.output.private and self.request.settings.scaling == "maxabs"
-        return [*self.roles.remarks, *([GIVEN_AWAY] if given_away else [])]
+        tables = [table for table in (self.table, self.source, self.kept_out) if table is not None]
+        reading = dict.fromkeys(remark for table in tables for remark in table.remarks)
+        return [*reading, *self.roles.remarks, *([GIVEN_AWAY] if given_away else [])]
 
 
 def _indices(table: TableSource | None, name: str | None) -> list[str]:

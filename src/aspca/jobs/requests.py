@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
 from typing import Any
@@ -18,7 +18,7 @@ from aspca.settings import DEFAULTS, PAPER, Settings, check_parameters
 
 PRESETS: dict[str, dict[str, Any]] = {"paper": PAPER}
 SCORE_FORMATS = ("csv", "parquet")
-_READING = ("delimiter", "encoding", "decimal", "header")
+_READING = ("delimiter", "encoding", "decimal", "thousands", "missing", "date_order", "header")
 _OPTION = re.compile(r"--([a-z][a-z-]*)")
 
 
@@ -219,12 +219,25 @@ def _names(value: Any) -> tuple[str, ...]:
 
 
 def reading_of(
-    delimiter: str | None = None, encoding: str | None = None, decimal: str | None = None, header: bool | None = None
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    decimal: str | None = None,
+    thousands: str | None = None,
+    missing: Sequence[object] | str | float | None = None,
+    date_order: str | None = None,
+    header: bool | None = None,
 ) -> ReadOptions:
-    """How to read files; `\\t` is a tab, which a shell makes hard to type."""
+    """How to read files; `\\t` is a tab and `space` a blank, which a shell makes hard to type."""
+    tokens = [] if missing is None else [missing] if isinstance(missing, str | int | float) else missing
     try:
         return ReadOptions(
-            delimiter="\t" if delimiter == "\\t" else delimiter, encoding=encoding, decimal=decimal, header=header
+            delimiter="\t" if delimiter == "\\t" else delimiter,
+            encoding=encoding,
+            decimal=decimal,
+            header=header,
+            thousands=" " if thousands == "space" else thousands,
+            missing=tuple(word for token in tokens for word in str(token).split(",") if word),
+            date_order=date_order,
         )
     except SourceError as error:
         raise RequestError(str(error)) from None

@@ -72,4 +72,5 @@ def markdown_of(model: Model) -> str:
     for number, rule in enumerate(model.rules):
         limit = "" if rule.limit is None else f"{rule.limit:.4g}"
         lines.append(f"| {number} | {for_markdown(str(rule))} | {rule.kind} | {rule.spread:.4g} | {limit} |")
+    lines += [line for remark in model.reading for line in ("", for_markdown(remark))]
     return "\n".join(lines) + "\n"

@@ -31,6 +31,10 @@ class TableSource(Protocol):
     @property
     def description(self) -> str: ...
 
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """One sentence for every guess that changes numbers."""
+
     def batches(self, names: Sequence[str], size: int = ...) -> Iterator[Batch]: ...
 
     def cells(self, names: Sequence[str], size: int = ...) -> Iterator[list[tuple[object, ...]]]: ...
@@ -90,6 +94,7 @@ class MemoryTable:
     content: Mapping[str, MemoryColumn]
     index: str | None = None
     library: str = "pandas"
+    remarks: tuple[str, ...] = ()
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -188,7 +193,11 @@ class CategoryTable:
     def columns(self) -> Sequence[Column]:
         # How many values are missing is known of the whole only.
         whole = self.table.columns
-        return [Column(one.name, one.kind, 0 if one.n_missing == 0 else None, one.remark) for one in whole]
+        return [Column(one.name, one.kind, 0 if one.n_missing == 0 else None, one.remark, one.remedy) for one in whole]
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        return self.table.remarks
 
     def count(self) -> int:
         return len(self.rows)
@@ -265,6 +274,10 @@ class PreparedTable:
     @property
     def description(self) -> str:
         return self.table.description
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        return self.table.remarks
 
     def count(self) -> int:
         return self.table.count()

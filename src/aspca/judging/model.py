@@ -59,6 +59,8 @@ class Model:
         What was missing in the training rows.
     aside : Aside or None
         What was set aside of them as gross; None where nobody looked.
+    reading : tuple of str
+        What was guessed when their numbers were read, in sentences.
     """
 
     settings: Settings
@@ -72,6 +74,7 @@ class Model:
     widenings: Floats | None = None
     gaps: Gaps | None = None
     aside: Aside | None = None
+    reading: tuple[str, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from aspca.engines import ReadOptions, SourceError, open_source
-from aspca.engines.csv_dialect import MISSING
+from aspca.engines.missing_words import EVERYWHERE
 from aspca.jobs.errors import JobError
 from aspca.jobs.fitting import moments_of
 from aspca.jobs.progress import Silent
@@ -111,7 +111,7 @@ def test_like_pythons_reader(tmp_path: Path, ending: str, delimiter: str) -> Non
             names = [column.name for column in source.columns]
             truths = [column.kind == "boolean" for column in source.columns]
             found = [row for part in source.cells(names) for row in part]
-        known = [[None if cell in MISSING else cell for cell in row] for row in rows]
+        known = [[None if cell in EVERYWHERE else cell for cell in row] for row in rows]
         shown = [
             tuple(
                 None if cell is None else cell == "true" if truth else cell
