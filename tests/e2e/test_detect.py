@@ -46,6 +46,11 @@ def frame(seed: int = 0, n: int = 300) -> pd.DataFrame:
     return table
 
 
+def odd_numbers(n: int = 300) -> list[str]:
+    """Numbers, but for one."""
+    return ["x" if row == 7 else f"{row}.5" for row in range(n)]
+
+
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
@@ -220,16 +225,20 @@ def test_all_or_nothing(here: Path) -> None:
         ([], {}, "No file is given"),
         (np.zeros(3), {}, "the table: .*1 dimension"),
         (None, {}, "the table: "),
-        (frame(), {}, r"Column 'site' holds text \('east' in row 0\) in the table.*give ignore site"),
+        (
+            frame().assign(site=odd_numbers()),
+            {},
+            r"Column 'site' of the table holds text \('x' in row 7\).*with ignore site",
+        ),
         (frame(), {"ignore": "site", "labels": "broken"}, r"There is no option 'labels'; did you mean 'label'\?"),
         (frame(), {"ignore": "sites"}, r"ignore: the table has no column 'sites'; did you mean 'site'\?"),
         (frame(), {"ignore": "site", "level": 2}, "level must be a number between 0 and 1, got 2"),
         (frame(), {"ignore": "site", "alarm": "loud"}, "alarm must be one of any, total, got 'loud'"),
         (frame()[:1], {"ignore": ["site", "host"]}, "the table has 1 row"),
         (
-            frame().assign(mem=np.nan),
-            {"ignore": "site"},
-            r"values are missing \(NaN\) in column 'mem' \(300\).*allow_missing",
+            frame().assign(mem=lambda table: table["mem"].where(table.index > 2)),
+            {"allow_missing": False},
+            r"values are missing \(NaN\) in column 'mem' \(3\).*allow_missing",
         ),
         (frame(), {"ignore": "site", "train": frame().drop(columns="mem"), "time": "cpus"}, "time: the table has no"),
         (frame().drop(columns="mem"), {"ignore": "site", "train": frame()}, "the table has no column 'mem', which the"),

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import signal
 import sys
+import textwrap
 import warnings
 from collections.abc import Sequence
 from types import FrameType
@@ -54,7 +56,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise
         if isinstance(error, OSError):
             forsake(sys.stdout)
-        return _failed(*_sentence(error))
+        sentence, code = _sentence(error)
+        return _refused(error, sys.argv[1:] if arguments is None else arguments) or _failed(sentence, code)
     if code == INTERRUPTED:
         return _ended(signal.SIGINT)
     return code if isinstance(code, int) else FINE
@@ -125,8 +128,29 @@ def _sentence(error: Exception) -> tuple[str, int]:
     )
 
 
+def _refused(error: Exception, arguments: Sequence[str]) -> int | None:
+    """Says all that a table or a request needs, and the command that gives it; None where no command would help."""
+    from aspca.cli.pasting import corrected
+    from aspca.engines.errors import SourceError
+    from aspca.jobs.errors import JobError, TableError
+
+    if not isinstance(error, JobError | SourceError):
+        return None
+    sentences, instead = (error.sentences, error.instead) if isinstance(error, TableError) else ((str(error),), ())
+    for sentence in sentences if error.remedy or instead or len(sentences) > 1 else ():
+        _failed(sentence)
+    if error.remedy or instead:
+        tell(f"To go on, paste:\n{corrected(arguments, error.remedy, instead)}")
+    return USAGE if error.remedy or instead or len(sentences) > 1 else None
+
+
 def _failed(sentence: str, code: int = FAILURE) -> int:
-    tell(f"aspca: {_one_line(sentence)}")
+    line = f"aspca: {_one_line(sentence)}"
+    if sys.stderr.isatty():
+        # Words stay whole: options are there to be typed.
+        width = shutil.get_terminal_size().columns
+        line = textwrap.fill(line, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+    tell(line)
     return code
 
 

@@ -78,15 +78,26 @@ StoredModel = Annotated[
 IDS: Group = {"id": _text("--id", "COL", "Names the rows.")}
 COLUMNS: Group = {
     "label": _text("--label", "COL", "Says which rows are anomalies; only to evaluate."),
-    "ignore": _texts("--ignore", "COL", "Leave this column out"),
+    "ignore": _texts("--ignore", "COL[,COL]", "Leave these columns out"),
+    "ignore_text": _flag("--ignore-text", help="Leave out all text that has no role."),
     **IDS,
     "time": _text("--time", "COL", "Times the rows: anomalies are gathered into incidents."),
     "categorical": _texts("--categorical", "COL", "Values are categories; COL=codes for integers"),
     "log": _texts("--log", "COL", "Take the logarithm: rules multiply"),
     "transform": _texts("--transform", "COL=NAME", "log, log1p, sqrt, asinh or logit"),
     "date": _texts("--date", "COL", "Dates as days since 1970, as a feature"),
-    "number": _texts("--number", "COL", "A feature, though it seems to count rows"),
-    "allow_missing": _flag("--allow-missing", help="Learn and judge with gaps: rows by the values they have."),
+    "number": _texts("--number", "COL", "A feature, though it seems to count rows or to be a code"),
+    "allow_missing": (
+        Annotated[
+            bool | None,
+            typer.Option(
+                "--allow-missing/--no-allow-missing",
+                help="Whether values may be missing: rows are judged by those they have. Default: if some are.",
+                show_default=False,
+            ),
+        ],
+        None,
+    ),
 }
 READING: Group = {
     "delimiter": _text("--delimiter", "CHAR", "What separates cells; found by itself."),

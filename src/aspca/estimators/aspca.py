@@ -33,7 +33,6 @@ from aspca.rules.rule import Rule
 from aspca.settings import AUTO, DEFAULTS, PAPER, Settings, check_parameters, parameters_text
 from aspca.solvers.threads import blas_threads_for
 from aspca.subspace.result import Certificate, SparseSubspace
-from aspca.subspace.space import ScaledSpace
 
 
 class ASPCA(TableInput, ClassNamePrefixFeaturesOutMixin, TransformerMixin, OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
@@ -168,16 +167,15 @@ class ASPCA(TableInput, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Outli
         given = given_rules(self.rules or (), self._preparation.features)
         weights = None if sample_weight is None else weights_of(sample_weight, X.shape[0])
         with blas_threads_for(X.shape[1]):
-            moments, gaps = self._moments(X, weights, fresh=True)
+            known = self._known(X, weights, fresh=True)
             batches = batches_of(X)
             learned = None
             if Settings.of(self.get_params()).sets_aside:
                 if weights is not None:
                     raise ValueError('robust="on" takes rows of equal weight: leave out sample_weight.')
-                space = ScaledSpace.of(moments, self.scaling, self._preparation.features)
-                learned = without_gross(batches, moments, gaps, given, space)
-                moments, gaps = learned.moments, learned.gaps
-                self._incomplete = learned.incomplete or self._incomplete
+                learned = without_gross(batches, known, given, self.scaling, self._preparation.features)
+                self._incomplete = learned.incomplete
+            moments, gaps = _complete(known) if learned is None else (learned.moments, learned.gaps)
             follows = succession(weighty(batches(), weights), moments) if moments.n_rows else None
             self._fit(moments, gaps, aside=None if learned is None else learned.aside, follows=follows)
             self._take(crossfitted(self.model_, batches, len(X), learned, weights))
@@ -208,20 +206,20 @@ class ASPCA(TableInput, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Outli
                     "This model was read from a file, which does not keep what partial_fit needs where values may be "
                     "missing; fit again with all rows."
                 )
-            moments, gaps = self._moments(X, weights, fresh=first)
+            moments, gaps = _complete(self._known(X, weights, fresh=first))
             if not first and gaps is None:
                 moments = self.moments_.merge(moments)
             self._fit(moments, gaps, warm_start=None if first else self.subspace_)
         warn_of_given(self.model_)
         return self
 
-    def _moments(self, X: Any, weights: Floats | None, *, fresh: bool) -> tuple[Moments, Gaps | None]:
+    def _known(self, X: Any, weights: Floats | None, *, fresh: bool) -> Moments | IncompleteMoments:
         """The moments of rows (n, p); where values may be missing, of these rows and, unless `fresh`, all before."""
         if not self._allows_gaps:
-            return Moments.from_array(X, weights, names=self._feature_names()), None
+            return Moments.from_array(X, weights, names=self._feature_names())
         batch = IncompleteMoments.from_array(X, weights, names=self._feature_names())
         self._incomplete = batch if fresh or self._incomplete is None else self._incomplete.merge(batch)
-        return completed(self._incomplete)
+        return self._incomplete
 
     def fit_moments(self, moments: Moments, feature_names: Any = None) -> Self:
         """Fit from moments alone: any source of data that yields the same `Moments` gives the same model."""
@@ -391,3 +389,7 @@ class ASPCA(TableInput, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Outli
 
 # The parameters are said once, in `aspca.settings`.
 ASPCA.__doc__ = (ASPCA.__doc__ or "").replace("{parameters}", parameters_text("    "))
+
+
+def _complete(known: Moments | IncompleteMoments) -> tuple[Moments, Gaps | None]:
+    return completed(known) if isinstance(known, IncompleteMoments) else (known, None)

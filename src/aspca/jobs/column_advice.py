@@ -1,14 +1,16 @@
-"""Columns that fit nowhere: what they seem to hold, from their first rows, and which option each needs."""
+"""Columns that are no numbers: what they seem to hold, from their first rows, and what is said about each."""
 
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
+from aspca.engines.errors import SourceError
 from aspca.engines.source import Column
-from aspca.jobs.errors import RequestError
+from aspca.jobs.errors import Instead, Obstacle, TableError
 from aspca.jobs.labels import LABELLIKE, NORMAL
 from aspca.jobs.tables import TableSource
 
@@ -17,62 +19,140 @@ PLURALS = {"date": "dates", "text": "text", "number": "numbers", "boolean": "tru
 _LOOKED_AT = 2000
 _SHOWN = 24
 _CATEGORIES = 30
+# A model of its own needs rows.
+_ROWS_OF_A_MODEL = 50
 # Other names of labels may as well be those of categories.
-_SURELY_LABELS = {"label", "labels", "anomaly", "is_anomaly", "outlier"}
+SURELY_LABELS = {"label", "labels", "anomaly", "is_anomaly", "isanomaly", "outlier", "is_outlier"}
 _SURELY_VALUES = {"normal", "normal.", "anomaly", "outlier", "benign"}
+# A number as people write it: grouped, with a sign, a currency or a percent sign.
+_LIKE_NUMBER = re.compile(
+    r"[(<>~]?\s*[-+]?\s*[^\w\s(]?\s*(\d+|\d{1,3}([.,' ]\d{3})+)?([.,]\d+)?([eE][-+]?\d+)?\s*[^\w\s]?"
+)
+_CODE = re.compile(r"(?=.*\d)(?=.*[^\W\d]).+")
+# Options that take one value after the other: no two columns contradict each other there.
+_REPEATABLE = (("--missing",),)
+# So many cells of letters and digits beside plain integers are no slips.
+_CODES, _FEWEST_CODES = 0.05, 5
+# Longer integers are names, since no float64 holds them.
+_EXACT_DIGITS = 15
+
+
+def absent(table: TableSource, name: str, option: str, given: str | None = None) -> Obstacle | None:
+    """What to say if there is no such column, which `option` named; `given` is all that was typed there."""
+    names = [column.name for column in table.columns]
+    if name in names:
+        return None
+    close = get_close_matches(name, names, n=1)
+    hint = f"did you mean {close[0]!r}?" if close else f"its columns are {_listed(names)}."
+    typed = name if given is None else given
+    parts = [close[0] if part == name and close else part for part in typed.split(",") if part != name or close]
+    instead = Instead(option, typed, ",".join(parts) or None)
+    return Obstacle(f"{option}: {table.description} has no column {name!r}; {hint}", instead=instead)
 
 
 def refuse_absent(table: TableSource, name: str, option: str) -> None:
     """Raise RequestError if there is no such column, which `option` named."""
-    names = [column.name for column in table.columns]
-    if name in names:
-        return
-    close = get_close_matches(name, names, n=1)
-    hint = f"did you mean {close[0]!r}?" if close else f"its columns are {_listed(names)}."
-    raise RequestError(f"{option}: {table.description} has no column {name!r}; {hint}")
+    found = absent(table, name, option)
+    if found is not None:
+        raise TableError.of([found])
 
 
-def refuse_odd(table: TableSource, odd: Sequence[Column]) -> None:
-    """Raise RequestError for columns of text and dates, which make no rules as they are: say what to do with each."""
-    if not odd:
-        return
-    dates = [column for column in odd if column.kind == "date"]
-    texts = [column for column in odd if column.kind != "date"]
-    found = examined(table, [column.name for column in texts])
-    advice = [f"--date {word_of(column.name)} (or --ignore it)" for column in dates]
-    advice += [_advice(text, column.remedy) for text, column in zip(found, texts, strict=True)]
-    held = " and ".join(
-        f"{columns_text([column.name for column in columns])} {'holds' if len(columns) == 1 else 'hold'} {kind}"
-        for kind, columns in (("dates", dates), ("text" + _why(texts, found), texts))
-        if columns
-    )
-    held = held[0].upper() + held[1:]
-    shown = advice if len(advice) <= _MOST_NAMES else [*advice[:_MOST_NAMES], "and so on"]
-    raise RequestError(
-        f"{held} in {table.description}, but rules are made of numbers: give {', '.join(shown)}; "
-        "--categorical takes the values as categories, --date as days since 1970, --ignore leaves a column out."
-    )
+def named_columns(table: TableSource, given: Sequence[str]) -> list[tuple[str, str]]:
+    """Names of columns out of what was typed, each with its typed word: one name, or several with commas between.
+
+    A column of exactly that name wins, also of one that holds commas.
+    """
+    known = {column.name for column in table.columns}
+    return [(name, typed) for typed in given for name in _names_in(typed, known)]
 
 
-def _why(columns: Sequence[Column], texts: Sequence[TextColumn]) -> str:
-    """In brackets, a cell that is no number, and how many are."""
+def _names_in(typed: str, known: set[str]) -> list[str]:
+    if typed in known:
+        return [typed]
+    parts, names = typed.split(","), []
+    while parts:
+        lengths = range(len(parts), 1, -1)
+        joined = (",".join(parts[:length]).strip() for length in lengths)
+        length, name = next((pair for pair in zip(lengths, joined, strict=True) if pair[1] in known), (1, ""))
+        name, parts = name or parts[0].strip(), parts[length:]
+        names += [name] if name else []
+    return names
+
+
+# ---- what stands in the way, and what is said instead
+
+
+def gathered(obstacles: Sequence[Obstacle]) -> list[Obstacle]:
+    """The same, but of many columns alike only the first are told one by one."""
+    if len(obstacles) <= _MOST_NAMES:
+        return list(obstacles)
+    told, rest = list(obstacles[: _MOST_NAMES - 1]), obstacles[_MOST_NAMES - 1 :]
+    remedy = tuple(word for one in rest for word in one.remedy)
+    return [*told, Obstacle(f"So it is with {len(rest):,} more columns.", remedy)]
+
+
+def text_obstacle(table: TableSource, column: Column, text: TextColumn, settled: dict[str, str]) -> Obstacle | None:
+    """What to say of a column that should be numbers and cannot be read as such; None for other text.
+
+    `settled` are options that other columns asked for already, with their values: no two columns may ask for different
+    ones.
+    """
+    if not (column.remedy or text.mostly_numbers):
+        return None
+    sentence, remedy = _why_no_numbers(table, column, text)
+    asked = dict(zip(remedy[::2], remedy[1::2], strict=False)) if remedy[:1] not in _REPEATABLE else {}
+    agreed = all(settled.setdefault(option, value) == value for option, value in asked.items())
+    if agreed and remedy and remedy[0] != "--ignore":
+        return Obstacle(sentence, remedy)
+    # A name that cannot be printed cannot be pasted either.
+    return Obstacle(sentence, ignoring([column.name]) if column.name.isprintable() else ("--ignore-text",))
+
+
+def _why_no_numbers(table: TableSource, column: Column, text: TextColumn) -> tuple[str, tuple[str, ...]]:
+    """The sentence of who read the table, who knows the line and the cell; and what would settle the matter."""
+    try:
+        # A table in memory says nothing before it is read.
+        table.batches([column.name])
+    except SourceError as error:
+        return str(error), column.remedy or error.remedy
+    parts = [part for part in (text.example.strip(" ()"), column.remark) if part]
+    why = f" ({'; '.join(parts)})" if parts else ""
+    told = f"Column {column.name!r} of {table.description} holds text{why}, though most of it is numbers"
+    return f"{told}: correct what is none, or leave it out with --ignore {word_of(column.name)}.", column.remedy
+
+
+def ignoring(names: Sequence[str]) -> tuple[str, ...]:
+    """The words that leave columns out."""
+    return tuple(word for name in names for word in ("--ignore", name))
+
+
+def left_out_remarks(texts: Sequence[TextColumn], n_rows: int) -> list[str]:
+    """One sentence about all text that is left out, with what could be made of it, and one about labels.
+
+    `n_rows` is how many could have models of their own.
+    """
+    labels = [label_remark(text.name, "") for text in texts if text.like_labels]
+    texts = [text for text in texts if not text.like_labels]
     if not texts:
-        return ""
-    parts = [part for part in (texts[0].example.strip(" ()"), columns[0].remark) if part]
-    return f" ({'; '.join(parts)})" if parts else ""
+        return labels
+    told = [f"{text.name!r}{f' ({text.n_values} values)' if text.few else ''}" for text in texts]
+    more = f" and {len(told) - _MOST_NAMES} more" if len(told) > _MOST_NAMES else ""
+    few = sorted((text for text in texts if text.few), key=lambda text: text.n_values)
+    offers = [f"--categorical {word_of(few[0].name)} takes values as categories"] if few else []
+    if few and n_rows >= _ROWS_OF_A_MODEL * few[0].n_values:
+        offers.append(f"--by {word_of(few[0].name)} makes rules for each")
+    one = len(texts) == 1
+    said = f"Column{'' if one else 's'} {', '.join(told[:_MOST_NAMES])}{more} hold{'s' if one else ''} text and "
+    said += f"{'is' if one else 'are'} left out" + (f"; {', '.join(offers)}." if offers else ".")
+    return [said, *labels]
 
 
-def _advice(text: TextColumn, remedy: Sequence[str]) -> str:
-    name = word_of(text.name)
-    if remedy and remedy[0] != "--ignore":
-        return f"{' '.join(word_of(word) for word in remedy)} (for {text.name!r})"
-    if text.mostly_numbers:
-        return f"--ignore {name} (or correct what is no number there)"
-    if text.like_labels:
-        return f"--label {name} (or --ignore it, or --categorical)"
-    if text.few:
-        return f"--ignore {name} (or --categorical {name}: {text.n_values} different values)"
-    return f"--ignore {name}"
+def label_remark(name: str, back: str) -> str:
+    """Of a column that seems to hold labels and is left out."""
+    return (
+        f"Column {name!r} seems to say which rows are anomalies: it is not learned from; --label {word_of(name)} "
+        f"compares with it{back}."
+    )
 
 
 def columns_text(names: Sequence[str]) -> str:
@@ -87,7 +167,7 @@ def _listed(names: Sequence[str]) -> str:
 
 def word_of(name: str) -> str:
     """A name as one word of a command line."""
-    return name if re.fullmatch(r"[\w.%+,-]+", name) else repr(name)
+    return name if re.fullmatch(r"[\w.%+,-]+", name) and not name.startswith("-") else shlex.quote(name)
 
 
 # ---- what a column of text seems to be
@@ -105,7 +185,7 @@ class TextColumn:
     distinct : bool
         Whether every cell differs, as names of rows do.
     mostly_numbers : bool
-        Whether more than half of its cells are numbers.
+        Whether more than half of its cells are numbers as people write them, and the others no codes.
     like_labels : bool
         Whether its name or its few values are those of labels.
     n_values : int
@@ -139,7 +219,7 @@ def _examined(name: str, cells: list[object]) -> TextColumn:
         row, cell = odd[0]
         example = f" ({(cell if len(cell) <= _SHOWN else cell[:_SHOWN] + '...')!r} in row {row})"
     values = {cell for _, cell in filled}
-    mostly_numbers = 2 * len(odd) < len(filled)
+    mostly_numbers = _mostly_numbers([cell for _, cell in filled])
     all_differ = len(filled) > 2 and len(values) == len(filled) == len(cells)
     return TextColumn(
         name=name,
@@ -150,6 +230,23 @@ def _examined(name: str, cells: list[object]) -> TextColumn:
         n_values=len(values),
         few=1 < len(values) <= min(_CATEGORIES, len(filled) // 2),
     )
+
+
+def _mostly_numbers(cells: Sequence[str]) -> bool:
+    numbers = sum(_like_number(cell) for cell in cells)
+    if 2 * numbers <= len(cells):
+        return False
+    if 2 * sum(len(cell) > _EXACT_DIGITS and cell.isdecimal() for cell in cells) > len(cells):
+        return False
+    others = [cell for cell in cells if not _like_number(cell)]
+    coded = sum(bool(_CODE.fullmatch(cell)) for cell in others)
+    whole = all(cell.strip().isdecimal() for cell in cells if _like_number(cell))
+    return not (whole and 2 * coded > len(others) > max(_FEWEST_CODES, _CODES * len(cells)))
+
+
+def _like_number(cell: str) -> bool:
+    cell = cell.strip()
+    return any(sign.isdigit() for sign in cell) and (_is_number(cell) or _LIKE_NUMBER.fullmatch(cell) is not None)
 
 
 def _is_number(cell: str) -> bool:
@@ -165,4 +262,4 @@ def _like_labels(name: str, values: set[str]) -> bool:
     """By its name, if need be with a value that says all is well; or by its values alone."""
     name = name.strip().lower()
     well = any(value.strip().lower() in NORMAL for value in values)
-    return name in _SURELY_LABELS or (name in LABELLIKE and well) or not values.isdisjoint(_SURELY_VALUES)
+    return name in SURELY_LABELS or (name in LABELLIKE and well) or not values.isdisjoint(_SURELY_VALUES)

@@ -14,21 +14,24 @@ import numpy as np
 
 from aspca.engines.errors import SourceError
 from aspca.files.model_file import write_model
-from aspca.jobs.column_advice import refuse_absent
+from aspca.jobs.asked_columns import undefined
+from aspca.jobs.clock import clock_remarks
+from aspca.jobs.codes import is_clock
 from aspca.jobs.drift import Shifts, drift_of
-from aspca.jobs.errors import JobError
+from aspca.jobs.errors import JobError, UndefinedError
 from aspca.jobs.findings import findings_of
 from aspca.jobs.fitting import fit_table
 from aspca.jobs.labels import Evaluation, evaluated, truth_of
 from aspca.jobs.many import remark_on_many
 from aspca.jobs.output_files import folder_files, write_categories, write_changes, write_incidents, write_set_aside
-from aspca.jobs.preparing import plan_of, refuse_other_columns
+from aspca.jobs.preparing import has_gaps, plan_of
 from aspca.jobs.progress import Silent, Watcher
 from aspca.jobs.remarks import remarks_on
 from aspca.jobs.requests import OPTIONS, Request, in_python, request_of
 from aspca.jobs.result import Detection, Outcome
 from aspca.jobs.roles import Roles, roles_of
-from aspca.jobs.tables import MemoryTable, TableSource, cells_beside, opened, tables_by_category
+from aspca.jobs.stuck import Runs, stuck_remarks
+from aspca.jobs.tables import MemoryTable, TableSource, cells_beside, opened, row_numbers, tables_by_category
 from aspca.jobs.verdicts import Timeline, Worst, judged_rows
 from aspca.judging.changes import Crossings
 from aspca.judging.model import Model
@@ -62,8 +65,10 @@ def detect(source: Any, train: Any = None, **options: Any) -> Detection:
     ignore, categorical, log, transform, date, number : str, list of str, or mapping
         Columns to leave out, and what others become: see docs/data.md. ``categorical={"kind": "codes"}`` and
         ``transform={"amount": "sqrt"}`` say how.
-    allow_missing : bool
-        Learn and judge with gaps.
+    ignore_text : bool
+        Leave out all text that has no role.
+    allow_missing : bool or None
+        Learn and judge with gaps; None: if there are some.
     by : str or None
         One model for each category of this column.
     output : path or None
@@ -138,38 +143,49 @@ class Learning:
             train = stack.enter_context(opened(request.train, request.reading, "the table to learn from"))
         if request.calibrate is not None:
             calibrate = stack.enter_context(opened(request.calibrate, request.reading, "the table to calibrate with"))
-        if columns.by is not None:
-            refuse_absent(table, columns.by, "--by")
         index = table.index if isinstance(table, MemoryTable) else None
         roles = roles_of(
             table,
-            ignore=[*columns.ignore, *([] if columns.by is None else [columns.by]), *_indices(train, columns.id)],
+            ignore=[*columns.ignore, *_indices(train, columns.id)],
+            ignore_text=columns.ignore_text,
             name=columns.id or index,
             time=columns.time,
             label=columns.label,
+            by=columns.by,
             kinds=columns.kinds,
             learned=train,
+            calibrate=calibrate,
+            judged=judges_itself,
+            no_gaps=columns.allow_missing is False,
         )
-        if calibrate is not None:
-            needed = {name: columns.kinds.get(name, "number") for name in roles.features}
-            refuse_other_columns(calibrate, needed, "the rules")
         return cls(request, table, table if train is None else train, calibrate, roles, watcher, judges_itself)
+
+    @property
+    def gaps(self) -> bool:
+        """Whether values may be missing: as asked for, else if some are."""
+        asked, tables = self.request.columns.allow_missing, (self.table, self.source, self.kept_out)
+        if asked is not None:
+            return asked
+        return any(table is not None and has_gaps(table, self.roles.features) for table in tables)
 
     def plan(self, table: TableSource) -> Preparation:
         """What becomes of the columns of a table to learn from."""
-        return plan_of(table, self.roles.features, self.roles.kinds, gaps=self.request.columns.allow_missing)
+        return plan_of(table, self.roles.features, self.roles.kinds, gaps=self.gaps)
 
     def model(self, some: TableSource | None = None) -> Model:
         """The model of the rows to learn from, or of some of them."""
         table = self.source if some is None else some
-        model = fit_table(
-            table,
-            self.plan(table),
-            self.request.settings,
-            self.watcher,
-            self.kept_out,
-            judges_itself=self.judges_itself and self.source is self.table,
-        )
+        try:
+            model = fit_table(
+                table,
+                self.plan(table),
+                self.request.settings,
+                self.watcher,
+                self.kept_out,
+                judges_itself=self.judges_itself and self.source is self.table,
+            )
+        except UndefinedError as error:
+            raise undefined(error) from None
         return replace(model, reading=self.source.remarks)
 
     @property
@@ -202,7 +218,7 @@ def detected(request: Request, watcher: Watcher) -> Detection:
             outcomes.update(_by_category(learning, by, folder))
         elsewhere = learning.source is not learning.table
         # It may look into columns that were left out, so the table is still open.
-        too_many = remark_on_many(outcomes, learning.table, request.columns.ignore, elsewhere=elsewhere)
+        too_many = remark_on_many(outcomes, learning.table, learning.roles.left_out, elsewhere=elsewhere)
         remarks = (*learning.remarks, *remarks_on(outcomes), *too_many)
     library = learning.table.library if isinstance(learning.table, MemoryTable) else "pandas"
     return Detection(learning.table.description, by, outcomes, remarks, place, library)
@@ -242,7 +258,7 @@ def judge_table(
 ) -> Outcome:
     """Judge all rows of a table; write scores, explanations, model.json, changes if any, and, with times, incidents."""
     roles, output = learning.roles, learning.request.output
-    worst, crossings, shifts = Worst(output.top), Crossings(model), Shifts(model)
+    worst, crossings, shifts, runs = Worst(output.top), Crossings(model), Shifts(model), Runs(model.names)
     timeline = None if roles.time is None else Timeline(table, roles.time)
     # Kept only where labels are to be compared with them: else no memory grows with the rows.
     kept: list[tuple[Floats, Bools]] = []
@@ -258,6 +274,7 @@ def judge_table(
             worst.add(judged.take(judged.flagged), judged.scores[judged.flagged])
             crossings.add(judged.judgement, judged.values)
             shifts.add(judged.values)
+            runs.add(judged.values)
             if timeline is not None:
                 timeline.add(judged)
             if roles.label is not None:
@@ -268,7 +285,7 @@ def judge_table(
         _wait_for(written)
     if not n_rows:
         raise JobError(f"{table.description} has no rows to judge.")
-    when = None if timeline is None else timeline.when
+    when, numbers = None if timeline is None else timeline.when, row_numbers(table, 0, n_rows)
     drift = drift_of(model, table, roles.name, crossings, when, output.top, learning.watcher)
     if folder is not None and drift.changes:
         write_changes(folder / "changes.csv", drift.changes, timed=timeline is not None)
@@ -293,6 +310,10 @@ def judge_table(
         evaluation=None if roles.label is None else _evaluation(table, roles.label, kept),
         incidents=incidents,
         shifts=shifts.in_deviations,
+        remarks=(
+            *([] if roles.time is None or when is None else clock_remarks(roles.time, when, numbers)),
+            *stuck_remarks(runs, numbers, timed=roles.time is not None or is_clock(roles.name)),
+        ),
     )
 
 

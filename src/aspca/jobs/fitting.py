@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TypeVar
+from typing import cast
 
 import numpy as np
 
@@ -29,15 +29,12 @@ from aspca.rules.equation_text import NO_COLUMN, RuleError
 from aspca.rules.given import GivenRule, given_rules
 from aspca.settings import Settings, needs_rows
 from aspca.solvers.threads import blas_threads_for
-from aspca.subspace.space import ScaledSpace
 
 # With fewer rows than features there are rules that hold by chance alone, as many as rows are missing; beyond so many
 # features they take minutes to find and nobody reads them.
 _WIDE = 200
 # And of more features than this all rules with little variance take minutes to find.
 _VERY_WIDE = 2000
-
-AnyMoments = TypeVar("AnyMoments", Moments, IncompleteMoments)
 
 
 def moments_of(table: TableSource, names: Sequence[str], watcher: Watcher) -> Moments:
@@ -49,16 +46,14 @@ def moments_of(table: TableSource, names: Sequence[str], watcher: Watcher) -> Mo
         A value that is missing, infinite or beyond +-1e150: the file, the row and the column are named. Or the scatter
         of a column exceeds float64.
     """
-    return _gathered(Moments.empty(len(names)), table, names, watcher, gaps=False)
+    return cast(Moments, _gathered(table, names, watcher, gaps=False))
 
 
-def _gathered(
-    start: AnyMoments, table: TableSource, names: Sequence[str], watcher: Watcher, *, gaps: bool
-) -> AnyMoments:
+def _gathered(table: TableSource, names: Sequence[str], watcher: Watcher, *, gaps: bool) -> Moments | IncompleteMoments:
     watcher.stage("Reading", table.count())
-    moments = start
+    moments = IncompleteMoments.empty(len(names)) if gaps else Moments.empty(len(names))
     for batch in table.batches(names):
-        refuse_values(table, batch, names, gaps=gaps)
+        refuse_values(table, batch, names, gaps=gaps, learning=True)
         try:
             moments = moments.update(batch.values, names=names)
         except ValueError as error:
@@ -102,22 +97,23 @@ def fit_table(
     import scipy.linalg  # noqa: F401
 
     with blas_threads_for(len(plan.names)):
-        if plan.missing == "allow":
-            rows = _gathered(IncompleteMoments.empty(len(plan.names)), features, plan.names, watcher, gaps=True)
-            watcher.stage("Estimating what is missing", unit="steps")
-            try:
-                moments, gaps = completed(rows)
-            except ValueError as error:
-                raise JobError(f"{table.description}: {error}") from None
-        else:
-            moments = moments_of(features, plan.names, watcher)
-        if sets_aside and moments.n_rows:
-            space = ScaledSpace.of(moments, settings.scaling, plan.features)
-            watcher.stage("Setting gross values aside", unit="passes")
-            learned = without_gross(_passes(features, plan.names, watcher), moments, gaps, given, space)
-            moments, gaps = learned.moments, learned.gaps
+        allowed = plan.missing == "allow"
+        known = _gathered(features, plan.names, watcher, gaps=allowed)
+        try:
+            if sets_aside and known.n_rows:
+                watcher.stage("Setting gross values aside", unit="passes")
+                passes = _passes(features, plan.names, watcher)
+                learned = without_gross(passes, known, given, settings.scaling, plan.features)
+                moments, gaps = learned.moments, learned.gaps
+            elif isinstance(known, IncompleteMoments):
+                watcher.stage("Estimating what is missing", unit="steps")
+                moments, gaps = completed(known)
+            else:
+                moments = known
+        except ValueError as error:
+            raise JobError(f"{table.description}: {error}") from None
         if moments.n_rows < 2:
-            few = "no rows" if moments.n_rows == 0 else "1 row"
+            few = ("no rows" if moments.n_rows == 0 else "1 row") + ("" if gaps is None else " with values")
             raise JobError(f"{table.description} has {few}, but at least 2 are needed to learn rules from; add rows.")
         aside = None if learned is None else learned.aside
         batches = _batches(features, plan.names, watcher)
@@ -204,7 +200,8 @@ def _refuse_too_wide(table: TableSource, p: int, settings: Settings) -> None:
     if p > _VERY_WIDE and settings.n_components == "auto":
         raise JobError(
             f"{table.description} has {p:,} features, of which all rules with little variance would take very long: "
-            "say how many you want, as in --n-components 20, or leave out columns with --ignore."
+            "say how many you want, as in --n-components 20, or leave out columns with --ignore.",
+            ("--n-components", "20"),
         )
 
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from aspca.engines.source import Batch
-from aspca.jobs.column_advice import PLURALS, columns_text, examined
-from aspca.jobs.errors import JobError, RequestError
+from aspca.jobs.column_advice import PLURALS, columns_text, examined, ignoring
+from aspca.jobs.errors import Instead, JobError, Obstacle, TableError
 from aspca.jobs.tables import TableSource, column_of
 from aspca.linalg.arrays import LARGEST_VALUE
 from aspca.moments.validation import values_allowed
@@ -46,13 +46,28 @@ def plan_of(
         raise JobError(f"{table.description}: {error}") from None
 
 
+def has_gaps(table: TableSource, names: Sequence[str]) -> bool:
+    """Whether values of these columns are missing, or may be."""
+    columns = [column_of(table, name) for name in names]
+    return any(column is not None and column.n_missing != 0 for column in columns)
+
+
 def refuse_gaps(table: TableSource, names: Sequence[str], cure: str = "give --allow-missing") -> None:
     """Raise JobError if values of these columns are known to be missing, with the columns and how many."""
+    found = gaps_in(table, names, cure)
+    if found:
+        raise JobError(found[0].sentence)
+
+
+def gaps_in(table: TableSource, names: Sequence[str], cure: str = "leave out --no-allow-missing") -> list[Obstacle]:
+    """What to say if values of these columns are known to be missing: the columns, and how many."""
     columns = {name: column_of(table, name) for name in names}
     counts = {name: column.n_missing or 0 for name, column in columns.items() if column is not None}
-    if any(counts.values()):
-        sentence = missing_sentence(counts, cure=cure)
-        raise JobError(f"{table.description}: {sentence[0].lower()}{sentence[1:]}")
+    if not any(counts.values()):
+        return []
+    sentence = missing_sentence(counts, cure=cure)
+    withdrawn = Instead("--no-allow-missing", "")
+    return [Obstacle(f"{table.description}: {sentence[0].lower()}{sentence[1:]}", instead=withdrawn)]
 
 
 def _own_kind(table: TableSource, name: str) -> str:
@@ -75,26 +90,43 @@ def _levels(table: TableSource, kinds: dict[str, str]) -> dict[str, set[str]]:
 # ---- what a table must have
 
 
-def refuse_other_columns(table: TableSource, kinds: Mapping[str, str], whose: str) -> None:
-    """Raise RequestError unless the table has all these columns, each fit for what is to become of it."""
+def other_columns(
+    table: TableSource, kinds: Mapping[str, str], whose: str, *, can_ignore: bool = False
+) -> list[Obstacle]:
+    """What to say unless the table has all these columns, each fit for what is to become of it.
+
+    `can_ignore`: rules are yet to be learned, so they can do without a column.
+    """
     names = {column.name: column for column in table.columns}
-    absent = [name for name in kinds if name not in names]
-    if absent:
-        raise RequestError(
-            f"{table.description} has no {columns_text(absent)}, which {whose} need; it has "
+    missing = [name for name in kinds if name not in names]
+    found = []
+    if missing:
+        sentence = (
+            f"{table.description} has no {columns_text(missing)}, which {whose} need; it has "
             f"{columns_text(list(names))}."
         )
+        found.append(Obstacle(sentence, ignoring(missing) if can_ignore else (), settled=can_ignore))
     for name, kind in kinds.items():
-        held = names[name].kind
+        held = "" if name not in names else names[name].kind
         # A column without any value is taken for text.
-        empty = names[name].n_missing == table.count()
+        empty = not held or names[name].n_missing == table.count()
         if kind in CATEGORIES or empty or (held == "date" if kind == "date" else held in NUMBERS):
             continue
-        found = examined(table, [name])[0].example if held == "text" else ""
-        raise RequestError(
-            f"Column {name!r} of {table.description} holds {PLURALS.get(held, held)}{found}, but {whose} need "
+        example = examined(table, [name])[0].example if held == "text" else ""
+        sentence = (
+            f"Column {name!r} of {table.description} holds {PLURALS.get(held, held)}{example}, but {whose} need "
             f"{'dates' if kind == 'date' else 'numbers'} there; correct the column."
         )
+        remedy = names[name].remedy or (ignoring([name]) if can_ignore else ())
+        found.append(Obstacle(sentence, remedy, settled=bool(remedy)))
+    return found
+
+
+def refuse_other_columns(table: TableSource, kinds: Mapping[str, str], whose: str) -> None:
+    """Raise RequestError unless the table has all these columns, each fit for what is to become of it."""
+    found = other_columns(table, kinds, whose)
+    if found:
+        raise TableError.of(found)
 
 
 def columns_needed(plan: Preparation) -> dict[str, str]:
@@ -102,8 +134,13 @@ def columns_needed(plan: Preparation) -> dict[str, str]:
     return {column.name: column.kind for column in plan.columns}
 
 
-def refuse_values(table: TableSource, batch: Batch, names: Sequence[str], *, gaps: bool = False) -> None:
-    """Raise JobError if a value of a batch is missing (unless `gaps` are fine), infinite or beyond +-1e150."""
+def refuse_values(
+    table: TableSource, batch: Batch, names: Sequence[str], *, gaps: bool = False, learning: bool = False
+) -> None:
+    """Raise JobError if a value of a batch is missing (unless `gaps` are fine), infinite or beyond +-1e150.
+
+    `learning`: rules are yet to be learned, so that columns can still be left out.
+    """
     values = np.where(np.isnan(batch.values), 0.0, batch.values) if gaps else batch.values
     if not len(values) or values_allowed(values.min(axis=0), values.max(axis=0)):
         return
@@ -116,7 +153,9 @@ def refuse_values(table: TableSource, batch: Batch, names: Sequence[str], *, gap
             f"{where} has no value in column {name}{count}; fill missing values, leave out their rows or the column, "
             "or learn the rules with --allow-missing."
         )
+    wild = [names[k] for k in np.flatnonzero((np.abs(values) > LARGEST_VALUE).any(axis=0)).tolist()]
     raise JobError(
         f"{where} has the value {value:g} in column {name}; values must lie within +-{LARGEST_VALUE:g}, so correct it, "
-        "rescale the column, or leave it out with --ignore."
+        "rescale the column, or leave it out with --ignore.",
+        ignoring(wild) if learning and len(wild) < len(names) else (),
     )

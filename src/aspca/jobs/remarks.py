@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from aspca.jobs.result import Outcome
+from aspca.judging.gaps import Gaps
 from aspca.judging.given_text import remarks_on_given
+from aspca.judging.model import Model
 
 # Columns and rows named in a remark.
 _COLUMNS_TOLD, _ROWS_TOLD = 6, 10
@@ -13,7 +15,7 @@ _COLUMNS_TOLD, _ROWS_TOLD = 6, 10
 
 def remarks_on(outcomes: Mapping[str | None, Outcome]) -> tuple[str, ...]:
     """All there is to say about what was found, for each category or for all."""
-    return (*_given(outcomes), *_gaps(outcomes), *_aside(outcomes), *_doubts(outcomes))
+    return (*_given(outcomes), *_gaps(outcomes), *_aside(outcomes), *_found(outcomes), *_doubts(outcomes))
 
 
 def _given(outcomes: Mapping[str | None, Outcome]) -> list[str]:
@@ -22,6 +24,15 @@ def _given(outcomes: Mapping[str | None, Outcome]) -> list[str]:
         remark if category is None else f"{category}: {remark}"
         for category, outcome in outcomes.items()
         for remark in remarks_on_given(outcome.model)
+    ]
+
+
+def _found(outcomes: Mapping[str | None, Outcome]) -> list[str]:
+    """What was noticed while rows were judged, for each category or for all."""
+    return [
+        remark if category is None else f"{category}: {remark}"
+        for category, outcome in outcomes.items()
+        for remark in outcome.remarks
     ]
 
 
@@ -71,23 +82,40 @@ def _aside(outcomes: Mapping[str | None, Outcome]) -> list[str]:
     return remarks
 
 
+def gaps_remark(model: Model) -> str:
+    """How many values were missing in what a model was learned from, and what was done about it; else nothing."""
+    gaps = model.gaps
+    if gaps is None or not gaps.missing.any():
+        return ""
+    cells = {
+        feature.column: lacking for feature, lacking in zip(model.space.features, gaps.missing.tolist(), strict=True)
+    }
+    where = [name for name, lacking in cells.items() if lacking]
+    told = ", ".join(repr(name) for name in where[:_COLUMNS_TOLD])
+    more = f" and {len(where) - _COLUMNS_TOLD} more" if len(where) > _COLUMNS_TOLD else ""
+    one = sum(cells.values()) == 1
+    missing = f"{sum(cells.values()):,} value{'' if one else 's'} {'is' if one else 'are'} missing"
+    return f"{missing} (column{'s' * (len(where) != 1)} {told}{more}){_estimated(gaps)}"
+
+
+def _rows(count: int) -> str:
+    return "1 row was" if count == 1 else f"{count:,} rows were"
+
+
+def _estimated(gaps: Gaps) -> str:
+    """How rules were learned in spite of gaps."""
+    steps = f"{gaps.iterations} step{'s' * (gaps.iterations != 1)}" + ("" if gaps.converged else ", not converged")
+    left_out = f" {_rows(gaps.left_out)} of no use for that." if gaps.left_out else ""
+    return f"; mean and covariance are the likeliest given the others ({steps}).{left_out}"
+
+
 def _gaps(outcomes: Mapping[str | None, Outcome]) -> list[str]:
     """Sentences about values that were missing, for each category or for all."""
     remarks = []
     for category, outcome in outcomes.items():
-        gaps = outcome.model.gaps
-        if gaps is None or not (gaps.missing.any() or outcome.n_partly):
-            continue
-        cells: dict[str, int] = {}
-        for feature, lacking in zip(outcome.model.space.features, gaps.missing.tolist(), strict=True):
-            cells[feature.column] = lacking
-        where = sum(lacking > 0 for lacking in cells.values())
-        missing = f"{sum(cells.values()):,} values are missing in {where} column{'s' * (where != 1)} of the rows"
-        steps = f"{gaps.iterations} steps" + ("" if gaps.converged else ", not converged")
-        left_out = f" {gaps.left_out:,} rows could not be used for that." if gaps.left_out else ""
+        told = gaps_remark(outcome.model)
         whose = "" if category is None else f"{category}: "
-        remarks.append(
-            f"{whose}{missing} learned from; mean and covariance are the likeliest given the others ({steps})."
-            f"{left_out} {outcome.n_partly:,} rows were judged by some of the rules only."
-        )
+        partly = f"{_rows(outcome.n_partly)} judged by some of the rules only." if outcome.n_partly else ""
+        if told or partly:
+            remarks.append(f"{whose}{' '.join(part for part in (told, partly) if part)}")
     return remarks

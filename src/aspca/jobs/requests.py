@@ -31,12 +31,14 @@ class Columns:
     id, time, label : str or None
         The column that names rows, that times them, and that says which are anomalies.
     ignore : tuple of str
-        Columns that are left out.
+        Columns that are left out; one word may name several, with commas between.
+    ignore_text : bool
+        Whether all text without a role is left out, also what seems to be numbers.
     categorical, log, transform, date, number : tuple of str
         What columns become: categories (``kind``, ``kind=codes``), logarithms, other functions (``amount=sqrt``),
         days since 1970, and numbers though they seem to count rows.
-    allow_missing : bool
-        Whether values may be missing.
+    allow_missing : bool or None
+        Whether values may be missing; None: if some are.
     by : str or None
         The column for each category of which there is a model of its own.
     """
@@ -45,12 +47,13 @@ class Columns:
     time: str | None = None
     label: str | None = None
     ignore: tuple[str, ...] = ()
+    ignore_text: bool = False
     categorical: tuple[str, ...] = ()
     log: tuple[str, ...] = ()
     transform: tuple[str, ...] = ()
     date: tuple[str, ...] = ()
     number: tuple[str, ...] = ()
-    allow_missing: bool = False
+    allow_missing: bool | None = None
     by: str | None = None
 
     @property

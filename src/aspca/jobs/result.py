@@ -46,6 +46,8 @@ class Outcome:
         Changes, and runs of other anomalies, where times were given.
     shifts : ndarray of shape (p,)
         Means of the features in the rows judged, off those of the rows learned from, in deviations.
+    remarks : tuple of str
+        What was noticed while rows were judged: about their times, and values that stand still.
     """
 
     model: Model
@@ -59,6 +61,7 @@ class Outcome:
     evaluation: Evaluation | None
     incidents: tuple[Incident, ...] | None
     shifts: Floats
+    remarks: tuple[str, ...] = ()
 
     @property
     def rules(self) -> tuple[Rule, ...]:

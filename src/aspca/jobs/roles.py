@@ -1,29 +1,40 @@
-"""Which column is what: features, names of rows, times, labels; what is decided without being asked is told."""
+"""Which column is what: features, names of rows, times, labels; what is decided without being asked is told.
+
+What is surely harmless is done and said: text and dates without a role are left out, as codes are. All else that stands
+in the way is gathered and said at once.
+"""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-import numpy as np
-
 from aspca.engines.source import Column
-from aspca.jobs.column_advice import PLURALS, examined, refuse_absent, refuse_odd
-from aspca.jobs.errors import JobError, RequestError
-from aspca.jobs.preparing import NUMBERS, refuse_other_columns
-from aspca.jobs.tables import TableSource, cells_beside, column_of
-from aspca.linalg.arrays import Floats
-from aspca.preparation import CATEGORIES
-
-# Names of columns that count or name rows; alone they prove nothing, so the values are looked at too.
-_IDENTIFIER = re.compile(
-    r"(|id|idx|index|key|no|nr|row|rows?[ _.-]?(id|idx|index|no|nr|number)|unnamed: 0|.+[ _.-]id)", re.IGNORECASE
+from aspca.jobs.asked_columns import (
+    misnamed,
+    possible,
+    unfit_categories,
+    unfit_labels,
+    unfit_time,
+    withdrawn,
+    wrong_kind,
 )
-_CLOCK = re.compile(r"(t|ts|.*(time|sec|seconds?|minutes?|hours?|days?|epoch|stamp|tick|ms).*)", re.IGNORECASE)
-# Fewer may count 1, 2, 3 without being meant to.
-_ENOUGH_ROWS = 20
-_CLOSE = 0.9
+from aspca.jobs.codes import codes_among, counting, doubtful_remark, left_out_remark, numeric_labels
+from aspca.jobs.column_advice import (
+    TextColumn,
+    absent,
+    columns_text,
+    examined,
+    gathered,
+    label_remark,
+    left_out_remarks,
+    named_columns,
+    text_obstacle,
+    word_of,
+)
+from aspca.jobs.errors import JobError, Obstacle, TableError
+from aspca.jobs.preparing import gaps_in, other_columns
+from aspca.jobs.tables import TableSource, cells_beside, column_of
 
 
 @dataclass(frozen=True)
@@ -38,6 +49,8 @@ class Roles:
         The column that names rows, that times them, and that says which are anomalies.
     kinds : mapping of str to str
         What becomes of features that are not taken as they are: see `preparation.KINDS`.
+    left_out : tuple of str
+        Columns without a role, whether the user said so or not.
     remarks : tuple of str
         Sentences about what was decided without being asked.
     """
@@ -47,144 +60,233 @@ class Roles:
     time: str | None = None
     label: str | None = None
     kinds: Mapping[str, str] = field(default_factory=dict)
+    left_out: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
 
 
 def roles_of(
     table: TableSource,
     *,
-    ignore: Collection[str] = (),
+    ignore: Sequence[str] = (),
+    ignore_text: bool = False,
     name: str | None = None,
     time: str | None = None,
     label: str | None = None,
+    by: str | None = None,
     kinds: Mapping[str, str] | None = None,
     learned: TableSource | None = None,
+    calibrate: TableSource | None = None,
+    judged: bool = True,
+    no_gaps: bool = False,
 ) -> Roles:
     """The roles of a table's columns, features being all numbers and yes/no columns that have no other role.
 
     Without being asked, the first column of dates times the rows, a column of texts that all differ names them, as does
-    one that counts them, and columns without any value, or with the same text in every row, are left out.
+    one that counts them; and text, other dates, columns without any value, labels and codes are left out.
 
     Parameters
     ----------
     table : TableSource
         The rows to be judged.
-    ignore, name, time, label
-        Names given for these roles.
+    ignore, name, time, label, by
+        Names given for these roles; `ignore` takes several in one word, with commas between.
+    ignore_text : bool
+        Whether all text without a role is left out, also where it seems to be numbers.
     kinds : mapping of str to str, or None
         What is to become of columns: categories, functions of numbers, dates as numbers.
     learned : TableSource or None
         The table that rules are learned from, if that is another one: its columns are the features.
+    calibrate : TableSource or None
+        The table that limits are taken from, if that is another one.
+    judged : bool
+        Whether rows are judged, not only learned from: labels are compared with then, and `by` is there.
+    no_gaps : bool
+        Whether no value of a feature may be missing.
 
     Raises
     ------
-    RequestError
-        A name that is not there, or a column of text or dates without a role.
+    TableError
+        A name that is not there, a column that cannot be what was asked for, or numbers that cannot be read as such.
     JobError
         No features are left.
     """
     kinds = kinds or {}
     source = table if learned is None else learned
-    for option, given in (("--id", name), ("--time", time), ("--label", label)):
-        if given is not None:
-            refuse_absent(table, given, option)
-    for given in ignore:
-        if learned is None or column_of(learned, given) is None:
-            refuse_absent(table, given, "--ignore")
+    obstacles = misnamed(table, {"--id": name, "--time": time, "--label": label, "--by": by})
+    obstacles += [*unfit_time(table, time), *unfit_categories(source, by)]
+    if judged and label is not None and column_of(table, label) is not None:
+        obstacles += unfit_labels(table, label)
+    ignored = []
+    for given, typed in [*named_columns(source, ignore)]:
+        missing = absent(table, given, "--ignore", typed)
+        if missing is None or (learned is not None and column_of(learned, given) is not None):
+            ignored.append(given)
+        else:
+            obstacles.append(missing)
+    taken = {*ignored, name, time, label, by}
     for given, kind in kinds.items():
-        _refuse_wrong_kind(source, given, kind, {*ignore, name, time, label})
-    left = [column for column in source.columns if column.name not in {*ignore, name, time, label}]
-    chosen = _Chosen(table, left, name, time)
-    chosen.leave_out_empty(source, kinds)
-    chosen.leave_out_alike(source, kinds)
-    chosen.take_time(kinds)
-    chosen.take_name(source, kinds)
-    refuse_odd(source, [one for one in chosen.left if one.kind not in NUMBERS and one.name not in kinds])
-    if not chosen.left:
-        raise JobError(f"{source.description} has no column of numbers left to make rules of.")
+        obstacles += wrong_kind(source, given, kind, taken)
+    left = [column for column in source.columns if column.name not in taken]
+    chosen = _Chosen(table, source, left, name, time, kinds)
+    obstacles += chosen.decided(ignore_text, judged)
     features = tuple(column.name for column in chosen.left)
-    roles = Roles(features, chosen.name, chosen.time, label, dict(kinds), tuple(chosen.remarks))
-    if learned is not None:
-        refuse_other_columns(table, {one: kinds.get(one, "number") for one in features}, "the rules learned")
-    return roles
+    if not features and not obstacles:
+        obstacles.append(_nothing_left(source, chosen))
+    wanted = {one: kinds.get(one, "number") for one in features}
+    for other, whose in ((table if learned is not None else None, "the rules learned"), (calibrate, "the rules")):
+        obstacles += [] if other is None else other_columns(other, wanted, whose, can_ignore=True)
+    for each in (table, learned, calibrate) if no_gaps else ():
+        obstacles += [] if each is None else gaps_in(each, features)
+    if obstacles:
+        free = {one.instead.given for one in obstacles if one.instead is not None and one.instead.value is None}
+        obstacles = [withdrawn(one, table, source, {*taken, *kinds} - free) for one in obstacles]
+        raise TableError.of(possible(obstacles, features))
+    left_out = tuple(column.name for column in source.columns if column.name not in {*features, name, time, label, by})
+    return Roles(features, chosen.name, chosen.time, label, dict(kinds), left_out, tuple(chosen.remarks))
+
+
+def _nothing_left(source: TableSource, chosen: _Chosen) -> Obstacle:
+    """No numbers: what else there is could be made some.
+
+    Raises
+    ------
+    JobError
+        There is nothing.
+    """
+    few = [text.name for text in chosen.texts if text.few]
+    words = [word for name in few for word in ("--categorical", name)]
+    words += [word for name in chosen.dates for word in ("--date", name)]
+    sentence = f"{source.description} has no column of numbers left to make rules of"
+    if not words:
+        # What was decided without being asked explains it.
+        raise JobError(" ".join([*chosen.remarks, f"{sentence}."]))
+    ways = [f"the values of {columns_text(few)} as categories"] if few else []
+    ways += [f"{columns_text(chosen.dates)} as days"] if chosen.dates else []
+    return Obstacle(f"{sentence}; it could take {' and '.join(ways)}.", tuple(words))
+
+
+# ---- what is decided without being asked
 
 
 class _Chosen:
-    """What is decided without being asked, step by step; `left` are the columns still without a role."""
+    """What is decided, step by step; `left` are the columns still without a role, `texts` and `dates` left out."""
 
-    def __init__(self, table: TableSource, left: list[Column], name: str | None, time: str | None) -> None:
-        self.table, self.left, self.name, self.time = table, left, name, time
+    def __init__(
+        self,
+        table: TableSource,
+        source: TableSource,
+        left: list[Column],
+        name: str | None,
+        time: str | None,
+        kinds: Mapping[str, str],
+    ) -> None:
+        self._table, self._source, self._kinds = table, source, kinds
+        self.left, self.name, self.time = left, name, time
+        self._texts = {text.name: text for text in examined(source, [one.name for one in self._free("text")])}
         self.remarks: list[str] = []
+        self.dates: list[str] = []
 
-    def _drop(self, name: str, remark: str) -> None:
-        self.left = [column for column in self.left if column.name != name]
-        self.remarks.append(remark)
+    def decided(self, ignore_text: bool, judged: bool) -> list[Obstacle]:
+        """Everything, and what cannot be decided."""
+        self._leave_out_empty()
+        self._leave_out_alike()
+        self._take_time()
+        self._take_name()
+        obstacles = [] if ignore_text else self._numbers_as_text()
+        self._leave_out_dates()
+        n_rows = self._source.count() if judged else 0
+        self.remarks += [] if ignore_text else left_out_remarks(self.texts, n_rows)
+        self._drop(*self._texts)
+        self._leave_out_labels()
+        self._leave_out_codes()
+        return obstacles
 
-    def leave_out_alike(self, source: TableSource, kinds: Mapping[str, str]) -> None:
-        """Columns of text that is the same in every row."""
-        texts = [column.name for column in self.left if column.kind == "text" and column.name not in kinds]
-        for text in examined(source, texts):
-            if text.n_values == 1 and source.count() > 1 and _alike(source, text.name):
-                self._drop(text.name, f"Column {text.name!r} is the same in every row, so it is left out.")
+    @property
+    def texts(self) -> list[TextColumn]:
+        return list(self._texts.values())
 
-    def leave_out_empty(self, source: TableSource, kinds: Mapping[str, str]) -> None:
+    def _free(self, *kinds: str) -> list[Column]:
+        """Columns still without a role, of these kinds, of which the user said nothing."""
+        return [
+            column for column in self.left if column.name not in self._kinds and (column.kind in kinds or not kinds)
+        ]
+
+    def _drop(self, *names: str) -> None:
+        self.left = [column for column in self.left if column.name not in names]
+
+    def _leave_out_empty(self) -> None:
         """Columns without any value."""
-        n = source.count()
-        for column in list(self.left):
-            if (
-                column.kind == "text"
-                and column.n_missing is not None
-                and column.n_missing >= n > 0
-                and column.name not in kinds
-            ):
-                self._drop(column.name, f"Column {column.name!r} has no values, so it is left out.")
+        n = self._source.count()
+        empty = [column.name for column in self._free() if column.n_missing is not None and column.n_missing >= n > 0]
+        for name in empty:
+            self._texts.pop(name, None)
+            self.remarks.append(f"Column {name!r} has no values, so it is left out.")
+        self._drop(*empty)
 
-    def take_time(self, kinds: Mapping[str, str]) -> None:
-        dates = [column for column in self.left if column.kind == "date" and column.name not in kinds]
-        found = column_of(self.table, dates[0].name) if dates else None
+    def _leave_out_alike(self) -> None:
+        """Columns of text that is the same in every row."""
+        for name, text in list(self._texts.items()):
+            if text.n_values == 1 and self._source.count() > 1 and _alike(self._source, name):
+                del self._texts[name]
+                self.remarks.append(f"Column {name!r} is the same in every row, so it is left out.")
+                self._drop(name)
+
+    def _take_time(self) -> None:
+        dates = self._free("date")
+        found = column_of(self._table, dates[0].name) if dates else None
         if self.time is None and found is not None and found.kind == "date" and not found.n_missing:
             self.time = found.name
             use = "it times the rows (as with --time) and is not used as a feature"
-            self._drop(self.time, f"Column {self.time!r} holds dates, so {use}; --date makes it one.")
+            self.remarks.append(f"Column {self.time!r} holds dates, so {use}; --date makes it one.")
+            self._drop(self.time)
 
-    def take_name(self, source: TableSource, kinds: Mapping[str, str]) -> None:
-        free = [column for column in self.left if column.name not in kinds]
-        found, why = _counting(source, free) or (None, "")
+    def _take_name(self) -> None:
+        found, why = counting(self._source, self._free()) or (None, "")
         remedy = "--number makes it one"
         if found is None and self.name is None:
-            texts = examined(source, [column.name for column in free if column.kind == "text" and not column.remedy])
-            found = next((text.name for text in texts if text.distinct), None)
+            meant = {column.name for column in self.left if column.remedy}
+            found = next((text.name for text in self._texts.values() if text.distinct and text.name not in meant), None)
             why, remedy = "differs from row to row", "--ignore it if it does not name them"
         if found is None:
             return
+        self._texts.pop(found, None)
         use = "it is not used as a feature"
-        if self.name is None and column_of(self.table, found) is not None:
+        if self.name is None and column_of(self._table, found) is not None:
             self.name, use = found, "it names the rows (as with --id) and is not used as a feature"
-        self._drop(found, f"Column {found!r} {why}, so {use}; {remedy}.")
+        self.remarks.append(f"Column {found!r} {why}, so {use}; {remedy}.")
+        self._drop(found)
 
+    def _numbers_as_text(self) -> list[Obstacle]:
+        settled: dict[str, str] = {}
+        columns = [column for column in self._free() if column.remedy or column.name in self._texts]
+        texts = {text.name: text for text in examined(self._source, [column.name for column in columns])}
+        found = [text_obstacle(self._source, column, texts[column.name], settled) for column in columns]
+        return gathered([one for one in found if one is not None])
 
-def _refuse_wrong_kind(table: TableSource, name: str, kind: str, taken: set[str | None]) -> None:
-    """A column that is asked to become something that it cannot."""
-    options = {"date": "--date", "number": "--number", "log": "--log"} | dict.fromkeys(CATEGORIES, "--categorical")
-    option = options.get(kind, "--transform")
-    refuse_absent(table, name, option)
-    if name in taken:
-        raise RequestError(f"{option}: column {name!r} has another role already; give it one of them.")
-    column = column_of(table, name)
-    held = "" if column is None else column.kind
-    if kind == "date" and held != "date":
-        raise RequestError(
-            f"--date: column {name!r} of {table.description} holds no dates, but {PLURALS.get(held, held)}; "
-            "dates are written as in 2024-12-31 or 2024-12-31 23:59:00."
-        )
-    if kind == "number" and held in NUMBERS:
-        return
-    if kind not in CATEGORIES and kind != "date" and held != "number":
-        found = examined(table, [name])[0].example if held == "text" else ""
-        raise RequestError(
-            f"{option}: column {name!r} of {table.description} holds {PLURALS.get(held, held)}{found}, but {kind} "
-            "takes numbers."
-        )
+    def _leave_out_dates(self) -> None:
+        self.dates = [column.name for column in self._free("date")]
+        if self.dates:
+            one = len(self.dates) == 1
+            held = columns_text(self.dates)
+            told = f"{held[0].upper()}{held[1:]} hold{'s' if one else ''} dates and {'is' if one else 'are'} left out"
+            self.remarks.append(f"{told}; --date {word_of(self.dates[0])} takes days since 1970.")
+            self._drop(*self.dates)
+
+    def _leave_out_labels(self) -> None:
+        found = numeric_labels(self._source, self._free())
+        if len(found) < len(self.left):
+            self.remarks += [label_remark(name, ", --number makes it a feature") for name in found]
+            self._drop(*found)
+
+    def _leave_out_codes(self) -> None:
+        codes = codes_among(self._source, self._free())
+        sure = [code for code in codes if code.sure]
+        if sure and len(sure) < len(self.left):
+            self.remarks.append(left_out_remark(sure))
+            self._drop(*(code.name for code in sure))
+        doubtful = [code for code in codes if any(code.name == column.name for column in self.left)]
+        if doubtful:
+            self.remarks.append(doubtful_remark(doubtful))
 
 
 def _alike(table: TableSource, name: str) -> bool:
@@ -192,33 +294,3 @@ def _alike(table: TableSource, name: str) -> bool:
     cells = cells_beside(table, name)
     first = next(cells, None)
     return first is not None and all(cell == first for cell in cells)
-
-
-def _counting(table: TableSource, columns: Sequence[Column]) -> tuple[str, str] | None:
-    """A column that counts or names rows, and why."""
-    numbers = [column.name for column in columns if column.kind == "number"]
-    if len(columns) < 2 or not numbers:
-        return None
-    batch = next(iter(table.batches(numbers)), None)
-    if batch is None or len(batch.values) < 3:
-        return None
-    for name, values in zip(numbers, batch.values.T, strict=True):
-        steps = np.diff(values)
-        if not (values == np.floor(values)).all() or steps[0] == 0:
-            continue
-        even, called = bool((steps == steps[0]).all()), name.strip()
-        counts = steps[0] == 1 and len(values) >= _ENOUGH_ROWS
-        if _IDENTIFIER.fullmatch(called) and (even or np.unique(values).size == values.size):
-            return name, "counts the rows" if bool((steps > 0).all()) else "is different in every row"
-        if even and (counts or _CLOCK.fullmatch(called)) and not _followed(batch.values, values):
-            return name, "counts the rows" if counts else "moves in even steps"
-    return None
-
-
-def _followed(table: Floats, column: Floats) -> bool:
-    """Whether another column (n,) of a table goes along with this one: then it is more than a count."""
-    centred = table - table.mean(axis=0)
-    sizes = np.linalg.norm(centred, axis=0)
-    own = column - column.mean()
-    along = np.abs(own @ centred) / np.where(sizes > 0, sizes, 1.0) / np.linalg.norm(own)
-    return int((along > _CLOSE).sum()) > 1

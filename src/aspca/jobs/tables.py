@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from aspca.engines.source import Batch, Column, ReadOptions, open_source
-from aspca.jobs.errors import JobError
+from aspca.jobs.errors import JobError, RequestError, UndefinedError
 from aspca.linalg.arrays import Floats, Ints
 from aspca.preparation import ColumnPlan, Preparation
 from aspca.preparation.columns import Cells, cell_text
@@ -237,17 +237,17 @@ def tables_by_category(table: TableSource, column: str) -> dict[str, CategoryTab
 
     Raises
     ------
-    JobError
+    RequestError
         A row has no category, or there are more than a hundred.
     """
     rows_of: dict[str, list[int]] = {}
     for row, cell in enumerate(cells_beside(table, column)):
         category = cell_text(cell)
         if category is None:
-            raise JobError(f"--by: {table.where(row)} has no category in column {column!r}; every row needs one.")
+            raise RequestError(f"--by: {table.where(row)} has no category in column {column!r}; every row needs one.")
         rows_of.setdefault(category, []).append(row)
         if len(rows_of) > MOST_CATEGORIES:
-            raise JobError(
+            raise RequestError(
                 f"--by: column {column!r} of {table.description} has more than {MOST_CATEGORIES} categories, and each "
                 "would get a model of its own; name a column with fewer."
             )
@@ -319,7 +319,7 @@ class PreparedTable:
         try:
             return plan.encode(cells, start)
         except ValueError as error:
-            raise JobError(f"{self.description}: {error}") from None
+            raise UndefinedError(f"{self.description}: {error}", plan.name, plan.kind) from None
 
 
 def prepared(table: TableSource, plan: Preparation) -> TableSource:

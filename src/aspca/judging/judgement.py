@@ -63,7 +63,8 @@ class Judgement:
     @property
     def share_of_rules(self) -> Floats:
         """The share of rules that could be computed (n,): below one where values were missing."""
-        return np.asarray(1.0 - np.isnan(self.deviations).mean(axis=1))
+        lacking = np.isnan(self.deviations).sum(axis=1)
+        return np.asarray(1.0 - lacking / max(self.deviations.shape[1], 1))
 
 
 def judged(deviations: Floats, weighted: Floats, outside: Outside, alarms: Alarms, *, split: bool) -> Judgement:

@@ -14,6 +14,7 @@ import numpy as np
 from aspca.judging.gaps import Gaps, completed
 from aspca.linalg.arrays import Bools, Floats
 from aspca.moments import IncompleteMoments, Moments
+from aspca.preparation import Feature
 from aspca.robust import Aside, robust_gaps, robust_moments
 from aspca.robust.aside import MOST_SHOWN
 from aspca.robust.order import Batches, median_sizes
@@ -49,7 +50,7 @@ class LearnedFrom:
     spoiled : float
         The share of rows of which some cells are gross: as many of the others may be wrong by little.
     incomplete : IncompleteMoments or None
-        What the moments of rows with gaps come from, where cells were set aside.
+        What the moments of rows with gaps come from.
     """
 
     moments: Moments
@@ -61,7 +62,11 @@ class LearnedFrom:
 
 
 def without_gross(
-    batches: Batches, plain: Moments, gaps: Gaps | None, given: tuple[GivenRule, ...], space: ScaledSpace
+    batches: Batches,
+    known: Moments | IncompleteMoments,
+    given: tuple[GivenRule, ...],
+    scaling: str,
+    features: tuple[Feature, ...],
 ) -> LearnedFrom:
     """What is left without what is gross.
 
@@ -69,18 +74,18 @@ def without_gross(
     ----------
     batches : callable
         Gives the rows in batches (m, p), the same each time.
-    plain : Moments
+    known : Moments, or IncompleteMoments where values may be missing
         Of all of them.
-    gaps : Gaps or None
-        What is missing in them.
     given : tuple of GivenRule
-    space : ScaledSpace
-        Of all of them.
+    scaling, features
+        As in `ScaledSpace.of`.
     """
-    if gaps is not None:
-        rows_left, found = robust_gaps(batches, plain.n_features)
-        moments, left = (plain, gaps) if rows_left is None else completed(rows_left, found.aside)
-        return LearnedFrom(moments, left, found.aside, found.normal, found.spoiled, rows_left)
+    if isinstance(known, IncompleteMoments):
+        rows_left, found = robust_gaps(batches, known.n_features)
+        left = known if rows_left is None else rows_left
+        moments, gaps = completed(left, found.aside)
+        return LearnedFrom(moments, gaps, found.aside, found.normal, found.spoiled, left)
+    plain, space = known, ScaledSpace.of(known, scaling, features)
     limits = _limits(batches, plain, given, space)
 
     def keeps(rows: Floats, start: int = 0) -> Bools:

@@ -66,6 +66,11 @@ class IncompleteMoments:
     def __repr__(self) -> str:
         return f"IncompleteMoments({self.n_rows} rows of {self.n_features} features, {self.n_missing.sum()} gaps)"
 
+    @property
+    def without_gaps(self) -> Moments | None:
+        """The moments of the complete rows; None where these are no more than there are columns."""
+        return self.common.get(key_of(np.zeros(self.n_features, dtype=np.bool_)))
+
     @classmethod
     def empty(cls, n_features: int) -> IncompleteMoments:
         """The moments of no rows: neutral in `merge`."""

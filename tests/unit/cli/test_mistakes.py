@@ -1,7 +1,11 @@
-"""Every mistake is one sentence on stderr, an exit code of 1 or 2, and leaves nothing behind."""
+"""Every mistake is one sentence on stderr, an exit code of 1 or 2, and leaves nothing behind.
+
+Where another command would do, it is the last line, and does.
+"""
 
 from __future__ import annotations
 
+import shlex
 import signal
 from pathlib import Path
 
@@ -19,6 +23,9 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "text.csv").write_text("host,a,b\nx,1,2\nx,2,3\nz,3,5\n")
     (tmp_path / "zero.csv").write_text("a,b\n1,2\n0,3\n3,5\n")
     (tmp_path / "missing.csv").write_text("a,b\n1,2\n,3\n3,5\n")
+    (tmp_path / "typo.csv").write_text("a,b\n1,2\n2,3\nx,5\n")
+    (tmp_path / "words.csv").write_text("kind\nx\ny\nx\nx\n")
+    (tmp_path / "huge.csv").write_text("a,b\n1,2\n2,1e200\n4,5\n")
     (tmp_path / "one.csv").write_text("a,b\n1,2\n")
     (tmp_path / "empty.csv").write_text("")
     (tmp_path / "other.csv").write_text("x,y\n1,2\n2,3\n4,4\n")
@@ -36,13 +43,19 @@ MISTAKES = [
     ("detect good.csv --frobnicate", 2, "No such option: --frobnicate"),
     ("detect nowhere.csv", 1, "nowhere.csv"),
     ("detect empty.csv", 1, "empty.csv"),
-    ("detect text.csv", 2, "Column 'host' holds text ('x' in row 0) in text.csv, but rules are made of numbers: give"),
-    ("detect missing.csv", 1, "missing.csv: values are missing (NaN) in column 'a' (1): fill them, leave out"),
+    (
+        "detect typo.csv",
+        2,
+        "typo.csv: column 'a' is not read: 'x' in row 2 (line 4) is no number, as 2 others are",
+    ),
+    ("detect missing.csv --no-allow-missing", 2, "missing.csv: values are missing (NaN) in column 'a' (1): fill them"),
+    ("detect words.csv", 2, "words.csv has no column of numbers left to make rules of; it could take the values of"),
+    ("detect huge.csv", 2, "huge.csv: row 1 (line 3) has the value 1e+200 in column 'b'; values must lie within"),
     ("detect text.csv --log host", 2, "--log: column 'host' of text.csv holds text ('x' in row 0), but log takes"),
     ("detect text.csv --categorical hose", 2, "--categorical: text.csv has no column 'hose'; did you mean 'host'?"),
     ("detect text.csv --ignore host --transform a=ln", 2, "--transform takes a column and one of log, log1p"),
     ("detect text.csv --ignore host --log a --date a", 2, "Column 'a' cannot be both log and date"),
-    ("detect zero.csv --log a", 1, "zero.csv: Column 'a' has the value 0 in row 1, but log needs values above 0"),
+    ("detect zero.csv --log a", 2, "zero.csv: Column 'a' has the value 0 in row 1, but log needs values above 0"),
     ("detect one.csv", 1, "one.csv has 1 row"),
     ("detect good.csv --label d", 2, "--label: good.csv has no column 'd'"),
     ("detect text.csv --id host --label b", 2, "--label: column 'b' holds '2', '3', '5', of which one must say"),
@@ -95,12 +108,18 @@ def test_mistakes(here: Path, capsys: pytest.CaptureFixture[str], command: str, 
     assert shown.out == ""
     assert words in shown.err
     assert shown.err.startswith("aspca: ")
-    assert shown.err.count("\n") == 1
     assert {path: path.read_bytes() for path in here.rglob("*") if path.is_file()} == before
+    sentence, _, pasted = shown.err.partition("To go on, paste:\n")
+    assert sentence.count("\n") == 1
+    if pasted:
+        assert code == 2
+        program, *corrected = shlex.split(pasted)
+        assert program == "aspca"
+        assert main(corrected) == 0
 
 
 def test_names_cannot_act_on_the_terminal(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (here / "hostile.csv").write_text("\x1b[31mred,a,b\nx,1,2\nx,2,3\ny,3,5\n")
+    (here / "hostile.csv").write_text("\x1b[31mred,a,b\n1,1,2\n2,2,3\ny,3,5\n")
     assert main(["detect", "hostile.csv"]) == 2
     shown = capsys.readouterr()
     assert "\x1b" not in shown.err + shown.out

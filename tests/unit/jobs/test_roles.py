@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
+
 import numpy as np
 import pytest
 
-from aspca.jobs.errors import JobError, RequestError
+from aspca.cli.pasting import corrected
+from aspca.engines.source import Column
+from aspca.jobs.errors import Instead, JobError, RequestError, TableError
 from aspca.jobs.fitting import fit_table
 from aspca.jobs.progress import Silent
 from aspca.jobs.requests import settings_of
@@ -34,20 +38,74 @@ def test_numbers_are_features() -> None:
 @pytest.mark.parametrize(
     ("texts", "words"),
     [
-        ({"note": ["x", "x", "y", "y"]}, r"give --ignore note \(or --categorical note: 2 different values\);"),
-        ({"note": ["x", "x", "y", "z"]}, r"give --ignore note;"),
-        ({"cpu": ["1.5", "2", "n/a", "3"]}, r"holds text \('n/a' in row 2\).*or correct what is no number"),
-        ({"label": ["x", "x", "y", "y"]}, r"--label label"),
-        ({"kind": ["normal", "normal", "y", "y"]}, r"--label kind"),
-        ({"kind": ["x", "x", "y", "y"]}, r"--categorical kind"),
-        ({"my note": ["x", "x", "y", "z"]}, r"--ignore 'my note'"),
-        ({"one": ["w", "x", "y", "z"], "two": ["w", "x", "y", "z"]}, r"Column 'two' holds .*--ignore two"),
-        ({"one": ["v", "v", "v", "z"], "two": ["w", "x", "y", "y"]}, r"Columns 'one', 'two' hold .*--ignore two"),
+        (
+            {"note": ["x", "x", "y", "y"]},
+            "Column 'note' (2 values) holds text and is left out; --categorical note takes",
+        ),
+        ({"note": ["x", "x", "y", "z"]}, "Column 'note' holds text and is left out."),
+        ({"label": ["x", "x", "y", "y"]}, "it is not learned from; --label label compares with it."),
+        ({"kind": ["normal", "normal", "y", "y"]}, "--label kind"),
+        ({"kind": ["x", "x", "y", "y"]}, "--categorical kind"),
+        ({"my note": ["x", "x", "y", "y"]}, "--categorical 'my note'"),
+        (
+            {"one": ["v", "v", "v", "z"], "two": ["w", "x", "y", "y"]},
+            "Columns 'one' (2 values), 'two' hold text and are left out; --categorical one",
+        ),
     ],
 )
-def test_text_is_refused_with_advice(texts: dict[str, list[str]], words: str) -> None:
-    with pytest.raises(RequestError, match=words):
-        roles_of(made(NUMBERS, **texts))
+def test_text_is_left_out_and_said(texts: dict[str, list[str]], words: str) -> None:
+    roles = roles_of(made(NUMBERS, **texts))
+    assert roles.features == ("a", "b")
+    assert roles.left_out == tuple(texts)
+    assert len(roles.remarks) == 1
+    assert words in roles.remarks[0]
+
+
+@pytest.mark.parametrize(
+    ("cells", "words"),
+    [
+        (
+            ["1.5", "2", "n/a", "3"],
+            r"holds text \('n/a' in row 2\), though most of it is numbers: correct what is none",
+        ),
+        (["1,5", "2,5", "3", "3"], r"holds text \('1,5' in row 0\)"),
+        (["$1", "2 %", "(3)", "x"], r"leave it out with --ignore cpu\."),
+    ],
+)
+def test_numbers_that_cannot_be_read_are_asked_for(cells: list[str], words: str) -> None:
+    table = made(NUMBERS, cpu=cells)
+    with pytest.raises(TableError, match=words) as raised:
+        roles_of(table)
+    assert raised.value.remedy == ("--ignore", "cpu")
+    assert roles_of(table, ignore=["cpu"]).features == roles_of(table, ignore_text=True).features == ("a", "b")
+
+
+def test_codes_of_letters_and_digits_are_text() -> None:
+    tickets = [f"PC {k}" if k % 3 == 0 else str(110_000 + k % 20) for k in range(30)]
+    numbers = {name: np.random.default_rng(0).normal(size=30).tolist() for name in "ab"}
+    assert roles_of(made(numbers, ticket=tickets)).features == ("a", "b")
+
+
+def test_integers_beyond_floats_are_names() -> None:
+    names = [str(10**17 + k) for k in (3, 1, 2, 2)]
+    assert roles_of(made(NUMBERS, account=names)).features == ("a", "b")
+
+
+def test_what_a_reader_asks_for_is_given_once() -> None:
+    class Read(MemoryTable):
+        """Columns as a reader of files would find them."""
+
+        @property
+        def columns(self) -> tuple[Column, ...]:
+            remedies = {"x": ("--decimal", ","), "y": ("--decimal", ","), "z": ("--decimal", ".")}
+            return tuple(Column(name, one.kind, 0, remedy=remedies.get(name, ())) for name, one in self.content.items())
+
+    content = made(NUMBERS, x=["1,5", "2", "3", "4"], y=["1,5", "2", "3", "4"], z=["1.5", "2,0", "3", "4"]).content
+    with pytest.raises(TableError) as raised:
+        roles_of(Read("t.csv", content))
+    # Two columns that ask for different things cannot both have them.
+    assert raised.value.remedy == ("--decimal", ",", "--decimal", ",", "--ignore", "z")
+    assert corrected(["detect", "t.csv"], raised.value.remedy) == "aspca detect t.csv --ignore z --decimal ,"
 
 
 def test_a_role_makes_text_welcome() -> None:
@@ -69,8 +127,9 @@ def test_dates_time_the_rows() -> None:
     roles = roles_of(table, ignore=["then"])
     assert (roles.features, roles.time) == (("a", "b"), "when")
     assert "it times the rows (as with --time)" in roles.remarks[0]
-    with pytest.raises(RequestError, match=r"Column 'then' holds dates.*give --date then \(or --ignore it\)"):
-        roles_of(table)
+    roles = roles_of(table)
+    assert (roles.features, roles.time) == (("a", "b"), "when")
+    assert roles.remarks[1] == "Column 'then' holds dates and is left out; --date then takes days since 1970."
     roles = roles_of(table, kinds={"then": "date", "when": "date"})
     assert (roles.features, roles.time) == (("a", "b", "when", "then"), None)
     with pytest.raises(RequestError, match=r"--date: column 'a' of t\.csv holds no dates, but numbers"):
@@ -154,6 +213,52 @@ def test_names_that_are_not_there() -> None:
         roles_of(made(NUMBERS), label="bb")
     with pytest.raises(RequestError, match=r"--ignore: t.csv has no column 'zz'; its columns are 'a', 'b'"):
         roles_of(made(NUMBERS), ignore=["zz"])
+
+
+def test_several_columns_in_one_word() -> None:
+    numbers = {name: [1.0, 2.5, 4.0, 3.0 + k] for k, name in enumerate(("a", "b", "a,b", "c", "x, y"))}
+    for ignore, left in (
+        (["a,b"], ("a", "b", "c", "x, y")),
+        (["a,c"], ("b", "a,b", "x, y")),
+        (["a, c", "b"], ("a,b", "x, y")),
+        (["c,x, y,a,b"], ("a", "b")),
+    ):
+        assert roles_of(made(numbers), ignore=ignore).features == left
+
+
+def test_everything_at_once() -> None:
+    numbers = {**NUMBERS, "c": [0.0, 1.0, 2.0, 3.5]}
+    table = made(numbers, host=["x", "x", "y", "y"], cpu=["1", "2", "3", "y"], disk=["1", "x", "2", "3"])
+    with pytest.raises(TableError) as raised:
+        roles_of(table, name="hots", time="host", label="b", ignore=["zz,a"], kinds={"host": "log", "bb": "sqrt"})
+    told = " ".join(raised.value.sentences)
+    assert len(raised.value.sentences) == 8
+    for words in (
+        "--id:",
+        "--time:",
+        "--label:",
+        "--ignore:",
+        "--log:",
+        "--transform:",
+        "Column 'cpu'",
+        "Column 'disk'",
+    ):
+        assert told.count(words) == 1
+    typed = shlex.split("detect t.csv --id hots --time=host --label b --ignore zz,a --log host --transform bb=sqrt")
+    pasted = corrected(typed, raised.value.remedy, raised.value.instead)
+    # The column that may have been meant by bb is the one that holds no labels: it cannot be both.
+    assert pasted == "aspca detect t.csv --id host --ignore a --ignore b,cpu,disk"
+    assert roles_of(table, name="host", ignore=["a", "b,cpu,disk"]).features == ("c",)
+
+
+def test_a_column_that_may_have_been_meant_must_fit() -> None:
+    table = made(NUMBERS, host=["x", "x", "y", "y"])
+    with pytest.raises(TableError, match="did you mean 'host'") as raised:
+        roles_of(table, time="hots")
+    assert raised.value.instead == (Instead("--time", "hots"),)
+    with pytest.raises(TableError, match="did you mean 'host'") as raised:
+        roles_of(table, name="hots")
+    assert raised.value.instead == (Instead("--id", "hots", "host"),)
 
 
 def test_nothing_left() -> None:
