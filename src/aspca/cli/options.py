@@ -68,9 +68,9 @@ def _flag(*names: str, help: str) -> tuple[Any, bool]:
 
 
 Files = Annotated[
-    list[str], typer.Argument(metavar="FILE", help="CSV, Parquet, Arrow or JSON lines; globs; - for stdin.")
+    list[str], typer.Argument(metavar="FILE", help="CSV, Parquet, Excel, SQLite, ...; globs; - for stdin.")
 ]
-File = Annotated[str, typer.Argument(metavar="FILE", help="CSV, Parquet, Arrow or JSON lines; - for stdin.")]
+File = Annotated[str, typer.Argument(metavar="FILE", help="CSV, Parquet, Excel, SQLite, ...; - for stdin.")]
 StoredModel = Annotated[
     str, typer.Option("--model", "-m", metavar="MODEL", help="The model file, by custom model.json.")
 ]
@@ -96,6 +96,7 @@ READING: Group = {
         Annotated[bool | None, typer.Option("--header/--no-header", help="Whether the first line holds names.")],
         None,
     ),
+    "table": _text("--table", "NAME", "Which sheet or table of FILE, if it holds several."),
 }
 QUIET: Group = {"quiet": _flag("--quiet", "-q", help="Say nothing but errors on stderr.")}
 JSON: Group = {"json": _flag("--json", help="JSON on stdout.")}

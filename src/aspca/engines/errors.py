@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 
 class SourceError(ValueError):
-    """A table that cannot be read, in one sentence: the file, the column or row, what is wrong and what to do."""
+    """A table that cannot be read, in one sentence: the file, the column or row, what is wrong and what to do.
+
+    `remedy` are the words of a command line that settle the matter, as in ``("--table", "sales")``; none where there
+    are no such.
+    """
+
+    def __init__(self, message: str, remedy: Sequence[str] = ()) -> None:
+        super().__init__(message)
+        self.remedy = tuple(remedy)
 
 
 def enumerated(items: list[str], most: int = 5) -> str:

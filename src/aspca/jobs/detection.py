@@ -50,8 +50,8 @@ def detect(source: Any, train: Any = None, **options: Any) -> Detection:
     Parameters
     ----------
     source : path, list of paths, data frame, or array
-        What is judged: files (CSV, Parquet, Arrow, JSON lines, compressed or not; globs), or a table in memory
-        (pandas, polars, pyarrow, numpy).
+        What is judged: files (CSV, Parquet, Arrow, JSON lines, .xlsx, .ods, SQLite, DuckDB, compressed or not; globs),
+        or a table in memory (pandas, polars, pyarrow, numpy).
     train : the same, or None
         What to learn from; None: from the source itself.
     calibrate : the same, or None
@@ -73,8 +73,8 @@ def detect(source: Any, train: Any = None, **options: Any) -> Detection:
         gap in an incident, in units of `time` (seconds for dates).
     preset, and all parameters of `ASPCA`
         By name: ``n_components``, ``alpha``, ``limit``, ``level``, ``score``, ...
-    delimiter, encoding, decimal, header
-        How to read files, where that is not found out.
+    delimiter, encoding, decimal, header, table
+        How to read files, where that is not found out; which sheet or table, if a file holds several.
 
     Returns
     -------

@@ -18,7 +18,7 @@ from aspca.settings import DEFAULTS, PAPER, Settings, check_parameters
 
 PRESETS: dict[str, dict[str, Any]] = {"paper": PAPER}
 SCORE_FORMATS = ("csv", "parquet")
-_READING = ("delimiter", "encoding", "decimal", "header")
+_READING = ("delimiter", "encoding", "decimal", "header", "table")
 _OPTION = re.compile(r"--([a-z][a-z-]*)")
 
 
@@ -215,14 +215,10 @@ def _names(value: Any) -> tuple[str, ...]:
     return tuple(str(name) for name in value)
 
 
-def reading_of(
-    delimiter: str | None = None, encoding: str | None = None, decimal: str | None = None, header: bool | None = None
-) -> ReadOptions:
+def reading_of(delimiter: str | None = None, **options: Any) -> ReadOptions:
     """How to read files; `\\t` is a tab, which a shell makes hard to type."""
     try:
-        return ReadOptions(
-            delimiter="\t" if delimiter == "\\t" else delimiter, encoding=encoding, decimal=decimal, header=header
-        )
+        return ReadOptions(delimiter="\t" if delimiter == "\\t" else delimiter, **options)
     except SourceError as error:
         raise RequestError(str(error)) from None
 
