@@ -75,7 +75,7 @@ StoredModel = Annotated[
     str, typer.Option("--model", "-m", metavar="MODEL", help="The model file, by custom model.json.")
 ]
 
-IDS: Group = {"id": _text("--id", "COL", "Names the rows.")}
+IDS: Group = {"id": _texts("--id", "COL[,COL]", "Names the rows, and is no feature")}
 COLUMNS: Group = {
     "label": _text("--label", "COL", "Says which rows are anomalies; only to evaluate."),
     "ignore": _texts("--ignore", "COL", "Leave this column out"),
@@ -101,6 +101,7 @@ READING: Group = {
 QUIET: Group = {"quiet": _flag("--quiet", "-q", help="Say nothing but errors on stderr.")}
 JSON: Group = {"json": _flag("--json", help="JSON on stdout.")}
 CSV: Group = {"csv": _flag("--csv", help="CSV on stdout.")}
+MARKDOWN: Group = {"markdown": _flag("--markdown", help="Markdown on stdout.")}
 FAIL: Group = {"fail_on_anomaly": _flag("--fail-on-anomaly", help="Exit with code 3 if there is one.")}
 
 

@@ -19,6 +19,7 @@ from aspca.jobs.drift import Shifts, drift_of
 from aspca.jobs.errors import JobError
 from aspca.jobs.findings import findings_of
 from aspca.jobs.fitting import fit_table
+from aspca.jobs.keys import Keys, ids_of
 from aspca.jobs.labels import Evaluation, evaluated, truth_of
 from aspca.jobs.many import remark_on_many
 from aspca.jobs.output_files import folder_files, write_categories, write_changes, write_incidents, write_set_aside
@@ -35,7 +36,7 @@ from aspca.judging.model import Model
 from aspca.linalg.arrays import Bools, Floats
 from aspca.outputs.errors import OutputError
 from aspca.outputs.folder import refuse_foreign, replaced_folder
-from aspca.preparation import Preparation
+from aspca.preparation import CATEGORIES, Preparation
 
 # Said where a model is to hold no value of a row.
 GIVEN_AWAY = (
@@ -56,9 +57,11 @@ def detect(source: Any, train: Any = None, **options: Any) -> Detection:
         What to learn from; None: from the source itself.
     calibrate : the same, or None
         Normal rows kept out of the fit, for ``limit="conformal"``.
-    id, time, label : str or None
-        Columns that name the rows, time them (anomalies are gathered into incidents), and say which are anomalies
-        (only to evaluate).
+    id : str, or list of str
+        Columns that name the rows; they are no features, and stand beside each anomaly, as all of the following do.
+    time, label : str or None
+        Columns that time the rows (anomalies are gathered into incidents), and say which are anomalies (only to
+        evaluate).
     ignore, categorical, log, transform, date, number : str, list of str, or mapping
         Columns to leave out, and what others become: see docs/data.md. ``categorical={"kind": "codes"}`` and
         ``transform={"amount": "sqrt"}`` say how.
@@ -115,6 +118,8 @@ class Learning:
     kept_out : TableSource or None
         For limits that rest on rows kept out of the fit.
     roles : Roles
+    keys : Keys
+        The columns that stand beside rows.
     """
 
     request: Request
@@ -122,6 +127,7 @@ class Learning:
     source: TableSource
     kept_out: TableSource | None
     roles: Roles
+    keys: Keys
     watcher: Watcher
     judges_itself: bool
 
@@ -141,10 +147,11 @@ class Learning:
         if columns.by is not None:
             refuse_absent(table, columns.by, "--by")
         index = table.index if isinstance(table, MemoryTable) else None
+        ids = ids_of(table, columns.id)
         roles = roles_of(
             table,
-            ignore=[*columns.ignore, *([] if columns.by is None else [columns.by]), *_indices(train, columns.id)],
-            name=columns.id or index,
+            ignore=[*columns.ignore, *([] if columns.by is None else [columns.by]), *ids[1:], *_indices(train, ids)],
+            name=ids[0] if ids else index,
             time=columns.time,
             label=columns.label,
             kinds=columns.kinds,
@@ -153,7 +160,14 @@ class Learning:
         if calibrate is not None:
             needed = {name: columns.kinds.get(name, "number") for name in roles.features}
             refuse_other_columns(calibrate, needed, "the rules")
-        return cls(request, table, table if train is None else train, calibrate, roles, watcher, judges_itself)
+        categories = [name for name, kind in roles.kinds.items() if kind in CATEGORIES]
+        keys = Keys(
+            ids or (() if roles.name is None else (roles.name,)),
+            roles.time,
+            (*(() if columns.by is None else (columns.by,)), *categories),
+            roles.label,
+        )
+        return cls(request, table, table if train is None else train, calibrate, roles, keys, watcher, judges_itself)
 
     def plan(self, table: TableSource) -> Preparation:
         """What becomes of the columns of a table to learn from."""
@@ -178,10 +192,10 @@ class Learning:
         return [*self.roles.remarks, *([GIVEN_AWAY] if given_away else [])]
 
 
-def _indices(table: TableSource | None, name: str | None) -> list[str]:
+def _indices(table: TableSource | None, ids: Sequence[str]) -> list[str]:
     """The names of rows of a frame to learn from, which are no feature."""
     index = table.index if isinstance(table, MemoryTable) else None
-    return [] if index in (None, name) else [str(index)]
+    return [] if index is None or index in ids else [index]
 
 
 def detected(request: Request, watcher: Watcher) -> Detection:
@@ -244,9 +258,9 @@ def judge_table(
     # Kept only where labels are to be compared with them: else no memory grows with the rows.
     kept: list[tuple[Floats, Bools]] = []
     n_rows = n_anomalies = n_partly = 0
-    with folder_files(folder, model, roles.name, output.scores) as writers, ThreadPoolExecutor(2) as pool:
+    with folder_files(folder, model, learning.keys, output.scores) as writers, ThreadPoolExecutor(2) as pool:
         written: list[Future[None]] = []
-        for judged in judged_rows(model, table, roles.name, learning.watcher):
+        for judged in judged_rows(model, table, learning.keys, learning.watcher):
             if judged.anomalies is None:
                 raise JobError("The model has no limit yet, so no row is an anomaly; fit it with another --limit.")
             # Rows are written while the next ones are judged; each file has one writer.
@@ -266,14 +280,14 @@ def judge_table(
     if not n_rows:
         raise JobError(f"{table.description} has no rows to judge.")
     when = None if timeline is None else timeline.when
-    drift = drift_of(model, table, roles.name, crossings, when, output.top, learning.watcher)
+    drift = drift_of(model, table, learning.keys, crossings, when, output.top, learning.watcher)
     if folder is not None and drift.changes:
         write_changes(folder / "changes.csv", drift.changes, timed=timeline is not None)
     incidents = None
     if timeline is not None:
-        incidents, rows = timeline.incidents(model, output.patience, drift.course, drift.changes, drift.beyond)
+        incidents, flagged = timeline.incidents(model, output.patience, drift.course, drift.changes, drift.beyond)
         if folder is not None:
-            write_incidents(folder / "incidents.csv", model, incidents, rows)
+            write_incidents(folder / "incidents.csv", model, incidents, flagged)
     if folder is not None:
         write_model(model, folder / "model.json", naming="table", private=output.private)
         write_set_aside(folder / "set_aside.csv", model)
@@ -290,6 +304,7 @@ def judge_table(
         evaluation=None if roles.label is None else _evaluation(table, roles.label, kept),
         incidents=incidents,
         shifts=shifts.in_deviations,
+        keys=learning.keys,
     )
 
 

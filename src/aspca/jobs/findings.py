@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from aspca.jobs.keys import plain_cell
 from aspca.jobs.verdicts import JudgedRows
 from aspca.judging.explanation import Explanation
 from aspca.judging.model import Model
@@ -79,7 +80,9 @@ class Finding:
     row : int
         Its number, from 0.
     name : str or None
-        Its own name, if a column holds one.
+        Its own name, if columns hold one.
+    keys : dict of str to cells
+        What stands in its key columns, in the table's own words: names, time, categories, label.
     category : str or None
         Whose model judged it, where there is one for each category.
     score : float
@@ -107,6 +110,7 @@ class Finding:
     outside: float
     unusual: tuple[StandsOut, ...]
     text: str
+    keys: dict[str, str | int | float | bool | None]
     beyond: bool = True
 
     @property
@@ -132,7 +136,7 @@ def _finding(why: Explanation, judged: JudgedRows, i: int, beyond: bool, categor
         told = order[: _MOST - 1]
     return Finding(
         row=int(judged.rows[i]),
-        name=None if judged.names is None else str(judged.names[i]),
+        name=judged.name(i),
         category=category,
         score=score,
         times=None if not limit else score / limit,
@@ -140,6 +144,7 @@ def _finding(why: Explanation, judged: JudgedRows, i: int, beyond: bool, categor
         outside=outside,
         unusual=_unusual(why, i) if mostly_outside else (),
         text=why.text(i),
+        keys=dict(zip(judged.keys.columns, map(plain_cell, judged.beside[i]), strict=True)),
         beyond=beyond,
     )
 

@@ -28,8 +28,10 @@ class Columns:
 
     Attributes
     ----------
-    id, time, label : str or None
-        The column that names rows, that times them, and that says which are anomalies.
+    id : tuple of str
+        Columns that name rows; one word may name several, with commas between.
+    time, label : str or None
+        The column that times rows, and that says which are anomalies.
     ignore : tuple of str
         Columns that are left out.
     categorical, log, transform, date, number : tuple of str
@@ -41,7 +43,7 @@ class Columns:
         The column for each category of which there is a model of its own.
     """
 
-    id: str | None = None
+    id: tuple[str, ...] = ()
     time: str | None = None
     label: str | None = None
     ignore: tuple[str, ...] = ()

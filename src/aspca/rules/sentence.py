@@ -348,11 +348,6 @@ def short_number(value: float, unit: float) -> str:
     return number_text(_to_two_digits(value, unit))
 
 
-def short_float(value: float, beside: float) -> float:
-    """A number with enough digits to tell it from another."""
-    return _to_two_digits(value, abs(value - beside))
-
-
 def _to_two_digits(value: float, unit: float) -> float:
     digits = 1 - int(np.floor(np.log10(unit)))
     return round(value, digits) + 0.0 if abs(digits) < 300 else value
@@ -362,6 +357,6 @@ def number_text(value: float) -> str:
     """The shortest decimal that is this float64, without an exponent where it is neither huge nor tiny."""
     if value == 0.0:
         return "0"
-    if 1e-4 <= abs(value) < 1e15:
+    if 1e-4 <= abs(value) < 1e16:
         return np.format_float_positional(value, trim="-")
-    return f"{value:.17g}" if float(f"{value:.15g}") != value else f"{value:.15g}"
+    return repr(float(value))
