@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
-from rich.text import Text
 
 from aspca.harmless import for_terminal
 from aspca.preparation.columns import cell_text
@@ -14,12 +13,13 @@ from aspca.preparation.columns import cell_text
 if TYPE_CHECKING:
     from aspca.jobs.findings import Finding
 
-# Characters for all key columns together, on a narrow page and on a wide one; and the least for one of them.
-_ROOM, _ROOM_WIDE, _LEAST = 31, 52, 5
+# Characters for key columns: more is left for the reasons.
+_ROOM = 24
+_BETWEEN = 2
 
 
 class Heads:
-    """The first columns of a table of anomalies.
+    """The first columns of a table of anomalies, and a table of all key columns where they take too much room there.
 
     Parameters
     ----------
@@ -31,29 +31,45 @@ class Heads:
     """
 
     def __init__(self, findings: Sequence[Finding], wide: bool, without: str | None = None) -> None:
-        named = all(finding.name is not None for finding in findings)
-        self._numbered, self._scored = wide or not named, wide or not named
-        self._columns = [name for name in (findings[0].keys if findings else ()) if name != without]
-        cells = [[_shown(finding.keys[name]) for finding in findings] for name in self._columns]
-        titled = zip(self._columns, cells, strict=True)
-        longest = [max(map(cell_len, (for_terminal(name), *column))) for name, column in titled]
-        self._widths = _shrunk(longest, _ROOM_WIDE if wide else _ROOM)
+        self._findings = findings
+        self._all = [name for name in (findings[0].keys if findings else ()) if name != without]
+        room = _ROOM
+        self._columns: list[str] = []
+        for name in self._all:
+            room -= _BETWEEN + max(map(cell_len, (for_terminal(name), *(_shown(one, name) for one in findings))))
+            if room < 0:
+                break
+            self._columns.append(name)
+        called = bool(self._columns) and all(finding.name is not None for finding in findings)
+        self._numbered = wide or not called or not self.complete
+        self._scored = wide or not called
+
+    @property
+    def complete(self) -> bool:
+        """Whether every key column stands in the table itself."""
+        return self._columns == self._all
 
     @property
     def titles(self) -> list[tuple[str, str]]:
         """Each with its justification."""
-        keys = [(_cut(name, width).plain, "none") for name, width in zip(self._columns, self._widths, strict=True)]
-        score = [("score", "right")] if self._scored else []
-        return [*([("row", "right")] if self._numbered else []), *keys, *score, ("x limit", "right")]
+        numbered, scored = ([(title, "right")] if shown else [] for title, shown in self._optional)
+        return [*numbered, *((for_terminal(name), "none") for name in self._columns), *scored, ("x limit", "right")]
+
+    @property
+    def _optional(self) -> tuple[tuple[str, bool], tuple[str, bool]]:
+        return ("row", self._numbered), ("score", self._scored)
 
     def of(self, finding: Finding) -> list[object]:
         """The cells of one of them."""
-        keys = [
-            _cut(_shown(finding.keys[name]), width) for name, width in zip(self._columns, self._widths, strict=True)
-        ]
+        keys = [_shown(finding, name) for name in self._columns]
         score = [short(finding.score)] if self._scored else []
         times = "" if finding.times is None else short(finding.times)
         return [*([finding.row] if self._numbered else []), *keys, *score, times]
+
+    def keys(self) -> tuple[list[tuple[str, str]], list[list[object]]]:
+        """Titles and rows of the table of all key columns."""
+        rows = [[finding.row, *(_shown(finding, name) for name in self._all)] for finding in self._findings]
+        return [("row", "right"), *((for_terminal(name), "left") for name in self._all)], rows
 
 
 def short(value: float) -> str:
@@ -61,19 +77,5 @@ def short(value: float) -> str:
     return f"{value:,.0f}" if 1000 <= value < 1e7 else f"{value:.3g}"
 
 
-def _shown(cell: object) -> str:
-    return for_terminal(cell_text(cell) or "")
-
-
-def _cut(words: str, width: int) -> Text:
-    text = Text(for_terminal(words))
-    text.truncate(width, overflow="ellipsis")
-    return text
-
-
-def _shrunk(widths: list[int], room: int) -> list[int]:
-    """Widths that fit into the room, the largest made smaller, none below a least."""
-    made = list(widths)
-    while sum(made) > room and max(made) > _LEAST:
-        made[made.index(max(made))] -= 1
-    return made
+def _shown(finding: Finding, name: str) -> str:
+    return for_terminal(cell_text(finding.keys[name]) or "")

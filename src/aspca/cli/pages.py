@@ -12,6 +12,7 @@ from rich.text import Text
 from aspca.cli.heads import Heads
 from aspca.harmless import for_terminal, name_text
 from aspca.jobs.output_files import main_cause
+from aspca.judging.change_text import moment_text
 from aspca.judging.original import value_text
 from aspca.judging.proposals import Value
 from aspca.preparation.columns import cell_text
@@ -173,6 +174,7 @@ def _show_breaks(console: Console, findings: Sequence[Finding], by: str | None) 
             measured = [broken.off, f"{100 * broken.share:.0f} %"] if wide else []
             rows.append([*head, broken.rule, broken.text, *measured, _cure(broken, wide)])
     show_cut(console, titles, rows, cut)
+    _show_keys(console, heads)
 
 
 def _show_unusual(console: Console, findings: Sequence[Finding], by: str | None) -> None:
@@ -180,6 +182,18 @@ def _show_unusual(console: Console, findings: Sequence[Finding], by: str | None)
     table = grid(*heads.titles, ("what stands out", "left"))
     for finding in findings:
         table.add_row(*map(text, heads.of(finding)), text(_why(finding)))
+    console.print(table)
+    _show_keys(console, heads)
+
+
+def _show_keys(console: Console, heads: Heads) -> None:
+    """The key columns of the rows above, where there was no room for them."""
+    if heads.complete:
+        return
+    titles, rows = heads.keys()
+    table = grid(*titles)
+    for row in rows:
+        table.add_row(*map(text, row))
     console.print(table)
 
 
@@ -251,7 +265,7 @@ def show_incidents(console: Console, incidents: Sequence[Incident], model: Model
     for incident in (incident for incident in incidents if incident in longest):
         rule, words, share = main_cause(incident, model)
         number = "" if rule is None else rule
-        span = [value_text(time) if isinstance(time, float) else time for time in (incident.first, incident.last)]
+        span = [moment_text(time) for time in (incident.first, incident.last)]
         words = f"change: {words}" if incident.changes else words
         rows.append([*span, incident.rows.size, number, words, f"{100 * share:.0f} %"])
     show_cut(console, [*titles, ("share", "right")], rows, 4)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -16,13 +17,14 @@ from aspca.jobs.keys import Keys
 from aspca.jobs.progress import Watcher
 from aspca.jobs.tables import TableSource
 from aspca.jobs.verdicts import JudgedRows, judged_rows
-from aspca.judging.change_text import Change, events_of
+from aspca.judging.change_text import Change, events_of, moment_text
 from aspca.judging.incidents import Incident
 from aspca.judging.model import Model
 from aspca.linalg.arrays import Floats
 from aspca.outputs.csv_text import CsvWriter
 from aspca.outputs.replaced_file import replaced_bytes, replaced_file
 from aspca.robust import MOST_SHOWN
+from aspca.rules.sentence import number_text
 
 RowWriter = Callable[[JudgedRows], None]
 
@@ -179,7 +181,9 @@ def _explanations(path: Path, model: Model, keys: Keys) -> Iterator[RowWriter]:
             flagged = judged.take(judged.flagged)
             if not len(flagged):
                 return
-            rows, *cells = flagged.explained(model).lines().values()
+            made = flagged.explained(model).lines()
+            made |= {name: _written(list(made[name])) for name in ("value", "needed")}
+            rows, *cells = made.values()
             position_of = {row: position for position, row in enumerate(flagged.rows.tolist())}
             beside = flagged.take(np.array([position_of[row] for row in rows])).key_columns()
             writer.columns(np.array(rows), *beside, *cells)
@@ -201,8 +205,8 @@ def write_incidents(path: Path, model: Model, incidents: Sequence[Incident], fla
         writer = CsvWriter(stream, [*before, *titles, *after])
         causes = [main_cause(incident, model) for incident in incidents]
         writer.columns(
-            [_moment(incident.first) for incident in incidents],
-            [_moment(incident.last) for incident in incidents],
+            [moment_text(incident.first) for incident in incidents],
+            [moment_text(incident.last) for incident in incidents],
             [incident.kind for incident in incidents],
             [int(incident.rows.size) for incident in incidents],
             [] if peaks is None else peaks.rows,
@@ -227,7 +231,10 @@ def write_changes(path: Path, changes: Sequence[Change], *, timed: bool) -> None
         writer.columns(
             [number for number, _ in told],
             *([getattr(change, end) for _, change in told] for end in ("first", "last")),
-            *([_moment(getattr(change, end)) if timed else None for _, change in told] for end in ("since", "until")),
+            *(
+                [moment_text(getattr(change, end)) if timed else None for _, change in told]
+                for end in ("since", "until")
+            ),
             [change.to_end for _, change in told],
             [change.n_rows for _, change in told],
             [change.n_off for _, change in told],
@@ -251,8 +258,8 @@ def write_set_aside(path: Path, model: Model) -> None:
         writer.columns(
             [*shown.rows.tolist(), *whole.tolist()],
             [*(model.names[column] for column in shown.columns.tolist()), *nothing],
-            [*shown.values.tolist(), *nothing],
-            [*shown.expected.tolist(), *nothing],
+            [*_written(shown.values.tolist()), *nothing],
+            [*_written(shown.expected.tolist()), *nothing],
         )
 
 
@@ -277,8 +284,11 @@ def main_cause(incident: Incident, model: Model) -> tuple[int | None, str, float
     return top, str(model.rules[top]), float(incident.shares[top])
 
 
-def _moment(time: object) -> object:
-    return str(time) if isinstance(time, np.datetime64) else float(time)  # type: ignore[arg-type]  # a number otherwise
+def _written(values: Sequence[object]) -> list[object]:
+    """Cells as the file that was read has them: no point after a whole number, empty where missing."""
+    return [
+        (None if math.isnan(value) else number_text(value)) if isinstance(value, float) else value for value in values
+    ]
 
 
 def write_categories(path: Path, lines: Sequence[tuple[str, str, int, int, float]]) -> None:
