@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from rich.cells import cell_len
 
 from aspca.harmless import for_terminal
-from aspca.preparation.columns import cell_text
 
 if TYPE_CHECKING:
     from aspca.jobs.findings import Finding
@@ -78,4 +77,4 @@ def short(value: float) -> str:
 
 
 def _shown(finding: Finding, name: str) -> str:
-    return for_terminal(cell_text(finding.keys[name]) or "")
+    return for_terminal(finding.keys[name] or "")

@@ -15,7 +15,6 @@ from aspca.jobs.output_files import main_cause
 from aspca.judging.change_text import moment_text
 from aspca.judging.original import value_text
 from aspca.judging.proposals import Value
-from aspca.preparation.columns import cell_text
 from aspca.rules.headings import told_apart
 from aspca.rules.sentence import short_number
 
@@ -308,7 +307,7 @@ def _cell(value: Value) -> Text:
 
 def _beside(reason: Reason) -> str:
     """The key columns that the first sentence does not tell."""
-    return ", ".join(f"{name_text(name)} {value_text(cell_text(cell))}" for name, cell in reason.keys.items())
+    return ", ".join(f"{name_text(name)} {value_text(cell)}" for name, cell in reason.keys.items())
 
 
 def show_reason(console: Console, reason: Reason) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 from aspca.engines.errors import enumerated
 from aspca.engines.source import Batch
 from aspca.jobs.errors import RequestError
-from aspca.jobs.keys import Cells, Keys, plain_cell
+from aspca.jobs.keys import Cells, Keys
 from aspca.jobs.preparing import refuse_values
 from aspca.jobs.progress import Watcher
 from aspca.jobs.tables import TableSource, prepared
@@ -62,7 +62,7 @@ class Reason:
 
     row: int
     name: str | None
-    keys: dict[str, str | int | float | bool | None]
+    keys: dict[str, str | None]
     text: str
     score: float
     limit: float | None
@@ -168,7 +168,7 @@ def _reason(model: Model, values: Floats, row: int, keys: Keys, cells: Cells) ->
     return Reason(
         row=row,
         name=name,
-        keys=dict(zip(keys.columns, map(plain_cell, cells), strict=True)),
+        keys=keys.texts(cells),
         text=why.text(0),
         score=float(why.scores[0]),
         limit=why.threshold,

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from aspca.jobs.keys import plain_cell
 from aspca.jobs.verdicts import JudgedRows
 from aspca.judging.explanation import Explanation
 from aspca.judging.model import Model
@@ -81,7 +80,7 @@ class Finding:
         Its number, from 0.
     name : str or None
         Its own name, if columns hold one.
-    keys : dict of str to cells
+    keys : dict of str to str or None
         What stands in its key columns, in the table's own words: names, time, categories, label.
     category : str or None
         Whose model judged it, where there is one for each category.
@@ -110,7 +109,7 @@ class Finding:
     outside: float
     unusual: tuple[StandsOut, ...]
     text: str
-    keys: dict[str, str | int | float | bool | None]
+    keys: dict[str, str | None]
     beyond: bool = True
 
     @property
@@ -144,7 +143,7 @@ def _finding(why: Explanation, judged: JudgedRows, i: int, beyond: bool, categor
         outside=outside,
         unusual=_unusual(why, i) if mostly_outside else (),
         text=why.text(i),
-        keys=dict(zip(judged.keys.columns, map(plain_cell, judged.beside[i]), strict=True)),
+        keys=judged.keys.texts(judged.beside[i]),
         beyond=beyond,
     )
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from aspca.jobs.column_advice import refuse_absent
 from aspca.jobs.tables import TableSource
 from aspca.preparation.columns import cell_text
 
-Cells = tuple[object, ...]
+Cells = tuple[str | int | float | bool | None, ...]
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,12 @@ class Keys:
             while True:
                 yield ()
         for rows in table.cells(self.columns):
-            yield from rows
+            for row in rows:
+                yield tuple(map(plain_cell, row))
+
+    def texts(self, cells: Cells) -> dict[str, str | None]:
+        """The cells of a row by column, the same for a file and for a data frame of it; None where missing."""
+        return dict(zip(self.columns, map(cell_text, cells), strict=True))
 
     def name(self, cells: Cells) -> str | None:
         """What a row is called: its ids; None where it has none of them."""
@@ -76,7 +83,10 @@ NO_KEYS = Keys()
 
 
 def plain_cell(cell: object) -> str | int | float | bool | None:
-    """A cell as plain text, number or truth value: what data frames hold beside these becomes text."""
+    """A cell as plain text, number or truth value: dates of a data frame become text, as a CSV file has them."""
+    if isinstance(cell, np.datetime64):
+        text = cell_text(cell)
+        return None if text is None else text.replace("T", " ").removesuffix(".000000000").removesuffix(".000000")
     return cell if isinstance(cell, str | int | float | bool) or cell is None else cell_text(cell)
 
 
