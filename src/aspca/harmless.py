@@ -78,6 +78,16 @@ def for_picture(text: str) -> str:
     return for_terminal(text).replace("$", r"\$")
 
 
+def for_sql_name(name: str) -> str:
+    """The name of a table or a column in SQL, whatever it is."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def for_sql_text(text: str) -> str:
+    """A text in SQL, where no parameter may stand."""
+    return "'" + text.replace("'", "''") + "'"
+
+
 def name_text(name: str) -> str:
     """A column's name inside a sentence: in brackets unless it is a plain word, such as ``[disk % used]``.
 

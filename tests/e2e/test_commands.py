@@ -206,7 +206,7 @@ def test_fit_score_explain_rules_compare(here: Path) -> None:
         parts = {one["feature"]: one["contribution"] for one in reason["features"]}
         np.testing.assert_allclose([parts[name] for name in FEATURES], why.feature_contributions[row], atol=1e-9)
 
-    done = run(here, "rules", "a.json", "--format", "markdown")
+    done = run(here, "rules", "a.json", "--markdown")
     assert sum(line.startswith("| ") and line[2].isdigit() for line in done.stdout.splitlines()) == len(model.rules_)
 
     found = json.loads(run(here, "compare", "a.json", "b.json", "--json").stdout)
@@ -220,7 +220,7 @@ def test_fit_score_explain_rules_compare(here: Path) -> None:
 def test_models_through_pipes(here: Path) -> None:
     text = run(here, "fit", "january.csv", "--model", "-", "--ignore", "host", "--ignore", "time", "--quiet").stdout
     rows = frame(0)[[*FEATURES, "broken"]]
-    told = json.loads(run(here, "rules", "-", "--format", "json", stdin=text).stdout)
+    told = json.loads(run(here, "rules", "-", "--json", stdin=text).stdout)
     assert [rule["text"] for rule in told["rules"]] == [str(rule) for rule in ASPCA().fit(rows).rules_]
 
 

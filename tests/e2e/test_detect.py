@@ -141,7 +141,7 @@ def test_what_the_result_holds(here: Path) -> None:
         assert words in found.text
     lines = found.to_frame()
     assert lines["row"].drop_duplicates().tolist() == [finding.row for finding in found.findings]
-    assert {"name", "score", "rule", "text", "share", "deviation", "feature", "value", "needed"} <= set(lines)
+    assert {"host", "time", "score", "rule", "text", "share", "deviation", "feature", "value", "needed"} <= set(lines)
 
 
 def test_one_model_for_each_category(here: Path) -> None:

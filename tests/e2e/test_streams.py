@@ -65,7 +65,7 @@ JSON = [
     f"detect {FILE} --ignore kind --time E --no-output --json",
     f"fit {FILE} --label kind --model new.json --json",
     f"explain {FILE} --model {MODEL} --row 3 --row 512 --json",
-    f"rules {MODEL} --format json",
+    f"rules {MODEL} --json",
     f"select {SMALL} --label bad --resamples 2 --json",
     f"compare {MODEL} {OTHER} --json",
     f"fit {FILE} --label kind --model -",

@@ -13,8 +13,11 @@ from aspca.cli import options as o
 def run(
     file: o.File,
     model: o.StoredModel,
-    row: Annotated[list[int], typer.Option("--row", "-r", metavar="N", min=0, help="Its number, from 0; repeatable.")],
-    id: str | None,
+    row: Annotated[
+        list[str],
+        typer.Option("--row", "-r", metavar="ROW", help="Its number, from 0, or with --id its name; repeatable."),
+    ],
+    id: list[str] | None,
     json: bool,
     quiet: bool,
     **reading: Any,
@@ -26,7 +29,8 @@ def run(
     Example:  aspca explain today.csv --model model.json --row 512
     """
     from aspca.cli.talk import Talk, console, write_json
-    from aspca.jobs.explaining import explained
+    from aspca.jobs.explaining import explained, numbered
+    from aspca.jobs.keys import Keys, ids_of
     from aspca.jobs.requests import reading_of
     from aspca.jobs.stored import model_from, refuse_both, refuse_unfit
     from aspca.jobs.tables import opened
@@ -38,8 +42,9 @@ def run(
     with talk.progress() as watcher, opened([file], options, "") as table:
         for remark in table.remarks:
             talk.say(remark)
-        refuse_unfit(table, stored, id)
-        reasons = explained(stored, table, row, id, watcher)
+        refuse_unfit(table, stored)
+        keys = Keys(ids_of(table, id or ()))
+        reasons = explained(stored, table, numbered(table, row, keys), keys, watcher)
     if json:
         write_json([reason.document() for reason in reasons])
         return

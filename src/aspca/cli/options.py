@@ -68,14 +68,14 @@ def _flag(*names: str, help: str) -> tuple[Any, bool]:
 
 
 Files = Annotated[
-    list[str], typer.Argument(metavar="FILE", help="CSV, Parquet, Arrow or JSON lines; globs; - for stdin.")
+    list[str], typer.Argument(metavar="FILE", help="CSV, Parquet, Excel, SQLite, ...; globs; - for stdin.")
 ]
-File = Annotated[str, typer.Argument(metavar="FILE", help="CSV, Parquet, Arrow or JSON lines; - for stdin.")]
+File = Annotated[str, typer.Argument(metavar="FILE", help="CSV, Parquet, Excel, SQLite, ...; - for stdin.")]
 StoredModel = Annotated[
     str, typer.Option("--model", "-m", metavar="MODEL", help="The model file, by custom model.json.")
 ]
 
-IDS: Group = {"id": _text("--id", "COL", "Names the rows.")}
+IDS: Group = {"id": _texts("--id", "COL[,COL]", "Names the rows, and is no feature")}
 COLUMNS: Group = {
     "label": _text("--label", "COL", "Says which rows are anomalies; only to evaluate."),
     "ignore": _texts("--ignore", "COL[,COL]", "Leave these columns out"),
@@ -110,10 +110,12 @@ READING: Group = {
         Annotated[bool | None, typer.Option("--header/--no-header", help="Whether the first line holds names.")],
         None,
     ),
+    "table": _text("--table", "NAME", "Which sheet or table of FILE, if it holds several."),
 }
 QUIET: Group = {"quiet": _flag("--quiet", "-q", help="Say nothing but errors on stderr.")}
 JSON: Group = {"json": _flag("--json", help="JSON on stdout.")}
 CSV: Group = {"csv": _flag("--csv", help="CSV on stdout.")}
+MARKDOWN: Group = {"markdown": _flag("--markdown", help="Markdown on stdout.")}
 FAIL: Group = {"fail_on_anomaly": _flag("--fail-on-anomaly", help="Exit with code 3 if there is one.")}
 
 

@@ -9,8 +9,10 @@ from rich.cells import cell_len
 from rich.table import Table as Grid
 from rich.text import Text
 
+from aspca.cli.heads import Heads
 from aspca.harmless import for_terminal, name_text
 from aspca.jobs.output_files import main_cause
+from aspca.judging.change_text import moment_text
 from aspca.judging.original import value_text
 from aspca.judging.proposals import Value
 from aspca.rules.headings import told_apart
@@ -35,7 +37,7 @@ _WIDE = 110
 _WRAPPED, _LEAST = 40, 12
 # Of more rules than this a few are shown, and those that are broken; the others are left to `aspca rules`.
 _RULES, _FEW = 25, 10
-# Names of rows are cut here, and at twice that where there is room.
+# Names of columns are cut here, and at twice that where there is room.
 _NAME = 20
 # Of the rules that a row breaks, those below this share of the score are left to the files.
 _TELLING = 0.1
@@ -116,10 +118,10 @@ def show_rules(
         console.print(text(f"  ... and {len(rules) - len(chosen)} more{more}."))
 
 
-def show_findings(console: Console, outcome: Outcome, more: str) -> None:
+def show_findings(console: Console, outcome: Outcome, more: str, by: str | None = None) -> None:
     """The worst anomalies: those that break rules, a line for each rule, then those that keep theirs.
 
-    `more` says where the others are.
+    `more` says where the others are, `by` is a column that the page's title tells already.
     """
     console.print(outcome.headline)
     show_changes(console, outcome.events)
@@ -129,12 +131,12 @@ def show_findings(console: Console, outcome: Outcome, more: str) -> None:
     breaking = [finding for finding in findings if finding.breaks_a_rule]
     keeping = [finding for finding in findings if not finding.breaks_a_rule]
     if breaking:
-        _show_breaks(console, breaking)
+        _show_breaks(console, breaking, by)
     if keeping:
         many = "All" if len(keeping) == outcome.n_beyond else f"{len(keeping)}"
         verb = ("keeps its rules, but is", "keep their rules, but are")[len(keeping) > 1]
         console.print(f"{many} of them {verb} unusual" if outcome.n_beyond > 1 else f"It {verb} unusual")
-        _show_unusual(console, keeping)
+        _show_unusual(console, keeping, by)
     if outcome.n_beyond > len(findings) and more:
         console.print(f"  ... and {outcome.n_beyond - len(findings):,} more{more}.")
 
@@ -155,24 +157,11 @@ def show_changes(console: Console, events: Sequence[Sequence[Change]]) -> None:
         console.print(f"  ... and {len(events) - len(longest):,} shorter changes.")
 
 
-def _titles(findings: Sequence[Finding], wide: bool) -> list[tuple[str, str]]:
-    """What each anomaly is called, and how far out it is; names leave no room for the score on a narrow page."""
-    if any(finding.name is not None for finding in findings):
-        return [("name", "none"), *([("score", "right")] if wide else []), ("x limit", "right")]
-    return [("row", "right"), ("score", "right"), ("x limit", "right")]
-
-
-def _head(finding: Finding, wide: bool) -> list[object]:
-    name = text(finding.row if finding.name is None else finding.name)
-    name.truncate(2 * _NAME if wide else _NAME, overflow="ellipsis")
-    score = [_short(finding.score)] if wide or finding.name is None else []
-    return [name, *score, "" if finding.times is None else _short(finding.times)]
-
-
-def _show_breaks(console: Console, findings: Sequence[Finding]) -> None:
+def _show_breaks(console: Console, findings: Sequence[Finding], by: str | None) -> None:
     wide = console.width >= _WIDE
+    heads = Heads(findings, wide, by)
     # Rules were listed in full before, by number: here each has one line.
-    titles = [*_titles(findings, wide), ("rule", "right"), ("it breaks", "none")]
+    titles = [*heads.titles, ("rule", "right"), ("it breaks", "none")]
     cut = len(titles) - 1
     titles += [("off by", "none"), ("share", "right"), ("would hold with", "left")] if wide else []
     titles += [] if wide else [("would hold with", "none")]
@@ -180,17 +169,30 @@ def _show_breaks(console: Console, findings: Sequence[Finding]) -> None:
     for finding in findings:
         told = [broken for k, broken in enumerate(finding.breaks) if k == 0 or broken.share >= _TELLING]
         for k, broken in enumerate(told):
-            head = _head(finding, wide) if k == 0 else [""] * (cut - 1)
+            head = heads.of(finding) if k == 0 else [""] * (cut - 1)
             measured = [broken.off, f"{100 * broken.share:.0f} %"] if wide else []
             rows.append([*head, broken.rule, broken.text, *measured, _cure(broken, wide)])
     show_cut(console, titles, rows, cut)
+    _show_keys(console, heads)
 
 
-def _show_unusual(console: Console, findings: Sequence[Finding]) -> None:
-    wide = console.width >= _WIDE
-    table = grid(*_titles(findings, wide), ("what stands out", "left"))
+def _show_unusual(console: Console, findings: Sequence[Finding], by: str | None) -> None:
+    heads = Heads(findings, console.width >= _WIDE, by)
+    table = grid(*heads.titles, ("what stands out", "left"))
     for finding in findings:
-        table.add_row(*map(text, _head(finding, wide)), text(_why(finding)))
+        table.add_row(*map(text, heads.of(finding)), text(_why(finding)))
+    console.print(table)
+    _show_keys(console, heads)
+
+
+def _show_keys(console: Console, heads: Heads) -> None:
+    """The key columns of the rows above, where there was no room for them."""
+    if heads.complete:
+        return
+    titles, rows = heads.keys()
+    table = grid(*titles)
+    for row in rows:
+        table.add_row(*map(text, row))
     console.print(table)
 
 
@@ -216,12 +218,13 @@ def show_detection(console: Console, detection: Detection, most: int) -> None:
         if detection.by is not None:
             console.print(text(f"== {detection.by} = {category}"))
         inside = "" if detection.by is None else f"/category-{number:03d}"
-        _show_outcome(console, outcome, None if detection.output is None else detection.output + inside, most)
+        folder = None if detection.output is None else detection.output + inside
+        _show_outcome(console, outcome, folder, most, detection.by)
         if detection.by is not None:
             console.print()
 
 
-def _show_outcome(console: Console, outcome: Outcome, folder: str | None, most: int) -> None:
+def _show_outcome(console: Console, outcome: Outcome, folder: str | None, most: int, by: str | None) -> None:
     model, rules = outcome.model, outcome.rules
     console.print(f"{count(model.space.n_rows, 'row')} learned from, {count(len(model.names), 'feature')}")
     # Of many rules the first ones, and those that are broken below.
@@ -230,7 +233,7 @@ def _show_outcome(console: Console, outcome: Outcome, folder: str | None, most: 
     told = "" if folder is None else f": aspca rules {folder}/model.json"
     show_rules(console, rules, chosen=chosen, more=told)
     console.print()
-    show_findings(console, outcome, "" if folder is None else f" in {folder}/explanations.csv")
+    show_findings(console, outcome, "" if folder is None else f" in {folder}/explanations.csv", by)
     if outcome.incidents:
         console.print()
         show_incidents(console, outcome.incidents, model, most)
@@ -261,7 +264,7 @@ def show_incidents(console: Console, incidents: Sequence[Incident], model: Model
     for incident in (incident for incident in incidents if incident in longest):
         rule, words, share = main_cause(incident, model)
         number = "" if rule is None else rule
-        span = [value_text(time) if isinstance(time, float) else time for time in (incident.first, incident.last)]
+        span = [moment_text(time) for time in (incident.first, incident.last)]
         words = f"change: {words}" if incident.changes else words
         rows.append([*span, incident.rows.size, number, words, f"{100 * share:.0f} %"])
     show_cut(console, [*titles, ("share", "right")], rows, 4)
@@ -287,10 +290,6 @@ def count(number: int, one: str, many: str | None = None) -> str:
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
-def _short(value: float) -> str:
-    return f"{value:,.0f}" if 1000 <= value < 1e7 else f"{value:.3g}"
-
-
 def _cure(broken: Break, wide: bool) -> str:
     """What the columns of a rule would have to be: the one most to blame, or either of two where there is room."""
     told = [(name, pair) for name, pair in broken.needed.items() if pair[1] is not None]
@@ -303,12 +302,19 @@ def _cure(broken: Break, wide: bool) -> str:
 
 
 def _cell(value: Value) -> Text:
-    return Text(f"{value:.5g}") if isinstance(value, float) else text("" if value is None else value_text(value))
+    return text("" if value is None else value_text(value))
+
+
+def _beside(reason: Reason) -> str:
+    """The key columns that the first sentence does not tell."""
+    return ", ".join(f"{name_text(name)} {value_text(cell)}" for name, cell in reason.keys.items())
 
 
 def show_reason(console: Console, reason: Reason) -> None:
     """Why one row scores what it scores: in words, by rule and by feature; parts below a hundredth are left out."""
     console.print(text(reason.text))
+    if len(reason.keys) > 1:
+        console.print(text(f"  row {reason.row}: {_beside(reason)}"))
     least = 0.01 * reason.score
     table = grid(("rule", "right"), ("", "left"), ("part", "right"), ("share", "right"), ("", "none"))
     for rule in reason.rules:

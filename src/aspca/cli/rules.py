@@ -6,36 +6,37 @@ from typing import Annotated
 
 import typer
 
-from aspca.cli.options import one_of
-
-FORMATS = ("text", "json", "markdown")
+from aspca.cli import options as o
 
 
+@o.takes(o.JSON, o.CSV, o.MARKDOWN)
 def run(
     model: Annotated[str, typer.Argument(metavar="MODEL", help="A model file; - for stdin.")],
-    format: Annotated[
-        str,
-        typer.Option("--format", "-f", metavar="NAME", help="text, json or markdown.", autocompletion=one_of(*FORMATS)),
-    ] = "text",
+    json: bool,
+    csv: bool,
+    markdown: bool,
 ) -> None:
     """Print the rules of a model file.
 
-    Example:  aspca rules model.json --format markdown > rules.md
+    Example:  aspca rules model.json --markdown > rules.md
     """
-    from aspca.jobs.errors import RequestError
+    from aspca.cli.talk import refuse_together
     from aspca.jobs.stored import markdown_of, model_from
     from aspca.outputs.standard import data_output
 
-    if format not in FORMATS:
-        raise RequestError(f"--format must be text, json or markdown, got {format!r}.")
+    refuse_together({"--json": json, "--csv": csv, "--markdown": markdown})
     stored = model_from(model)
-    if format == "markdown":
+    if markdown:
         data_output().write(markdown_of(stored))
-    elif format == "json":
+    elif json:
         from aspca.cli.documents import rules_document
         from aspca.cli.talk import write_json
 
         write_json(rules_document(stored))
+    elif csv:
+        from aspca.jobs.output_files import write_rules
+
+        write_rules(data_output(), stored)
     else:
         from aspca.cli.pages import show_rules
         from aspca.cli.talk import Talk, console

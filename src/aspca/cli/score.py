@@ -15,7 +15,7 @@ _LINES: o.Group = {"json": (Annotated[bool, typer.Option("--json", help="One JSO
 def run(
     files: o.Files,
     model: o.StoredModel,
-    id: str | None,
+    id: list[str] | None,
     json: bool,
     quiet: bool,
     fail_on_anomaly: bool,
@@ -27,13 +27,14 @@ def run(
 ) -> int:
     """Score the rows of FILE by a model file, as CSV.
 
-    Columns: row, score and whether it is an anomaly. Rows are read and written
-    in batches: files may be larger than memory.
+    Columns: row, those of --id, score and whether it is an anomaly. Rows are
+    read and written in batches: files may be larger than memory.
 
     Example:  aspca score february.csv --model model.json > scores.csv
     """
     from aspca.cli.main import ANOMALIES, FINE
     from aspca.cli.talk import Talk
+    from aspca.jobs.keys import Keys, ids_of
     from aspca.jobs.output_files import score_file, score_format, write_scores
     from aspca.jobs.requests import files_named, reading_of
     from aspca.jobs.stored import model_from, refuse_both, refuse_gaps_in, refuse_unfit
@@ -50,10 +51,11 @@ def run(
     with talk.progress() as watcher, opened(files, options, "") as table:
         for remark in table.remarks:
             talk.say(remark)
-        refuse_unfit(table, stored, id)
+        refuse_unfit(table, stored)
         refuse_gaps_in(table, stored)
-        with score_file(output, kind, id, stored.allows_gaps) as write:
-            rows, anomalies = write_scores(stored, table, id, write, watcher)
+        keys = Keys(ids_of(table, id or ()))
+        with score_file(output, kind, keys, stored.allows_gaps) as write:
+            rows, anomalies = write_scores(stored, table, keys, write, watcher)
     if anomalies is None:
         talk.say(f"{rows:,} rows scored; the model has no limit, so none is called an anomaly.")
     else:

@@ -9,12 +9,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from aspca.engines.csv_table import csv_table
+from aspca.engines.duckdb_table import DUCKDB_MAGIC, MAGIC_AT, duckdb_table
 from aspca.engines.errors import SourceError
 from aspca.engines.file_table import FileTable
 from aspca.engines.json_lines import json_lines_table
 from aspca.engines.plain_files import GZIP, plain_text, saved_stream, unpacked
 from aspca.engines.request import Given, ReadOptions
+from aspca.engines.sqlite_table import SQLITE_MAGIC, sqlite_table
 from aspca.engines.typed_table import ARROW_MAGIC, OLD_FEATHER_MAGIC, PARQUET_MAGIC, arrow_table, parquet_table
+from aspca.engines.workbook import workbook_table
+from aspca.engines.workbook_size import ZIP, workbook_kind
 
 if TYPE_CHECKING:
     import duckdb
@@ -31,13 +35,11 @@ SUFFIXES = {
     ".json": "jsonl",
 }
 OTHERS = (
-    (b"PK\x03\x04", "a zip archive or an Excel workbook; unpack it, or export the sheet as CSV"),
-    (b"\xd0\xcf\x11\xe0", "an old Excel workbook; export the sheet as CSV"),
+    (b"\xd0\xcf\x11\xe0", "an old Excel workbook, or one with a password; save it as .xlsx without one, or as CSV"),
     (b"BZh", "packed with bzip2; unpack it first, or use gzip"),
     (b"\xfd7zXZ", "packed with xz; unpack it first, or use gzip"),
     (b"(\xb5/\xfd", "packed with zstd; unpack it first, or use gzip"),
-    (b"SQLite format 3", "an SQLite database; export the table as CSV"),
-    (b"%PDF", "a PDF document; give a CSV, Parquet, Arrow or JSON lines file"),
+    (b"%PDF", "a PDF document; give a table, such as a CSV or an .xlsx file"),
     (b"\x89HDF", "an HDF5 file; export the table as CSV or Parquet"),
     (b"\x93NUMPY", "a NumPy array; export the table as CSV or Parquet"),
 )
@@ -62,7 +64,7 @@ def table_of(given: Given, options: ReadOptions, connection: duckdb.DuckDBPyConn
             head = _head(path)
         if not head:
             raise SourceError(f"{given.label}: the file is empty; it must hold at least one row.")
-        kind = options.format or _format(head, Path(name).suffix.lower(), given.label)
+        kind = options.format or _format(head, path, Path(name).suffix.lower(), given.label)
         if kind == "parquet" and not head.startswith(PARQUET_MAGIC):
             raise SourceError(
                 f"{given.label}: this is not a Parquet file, for it does not begin with PAR1; check its format."
@@ -112,6 +114,14 @@ def _read(
     connection: duckdb.DuckDBPyConnection,
     folder: Path,
 ) -> FileTable:
+    if kind in ("xlsx", "ods"):
+        return workbook_table(path, label, kind, options, connection, folder)
+    if kind == "sqlite":
+        return sqlite_table(path, label, options, connection, folder)
+    if kind == "duckdb":
+        return duckdb_table(path, label, options.table, connection, folder)
+    if options.table is not None:
+        raise SourceError(f"{label}: this file holds one table, so there is none to name; leave out --table.")
     if kind == "parquet":
         return parquet_table(path, label, connection, options.missing)
     if kind == "arrow":
@@ -123,8 +133,14 @@ def _read(
     return csv_table(text, label, options, connection, folder)
 
 
-def _format(head: bytes, suffix: str, label: str) -> str | None:
+def _format(head: bytes, path: Path, suffix: str, label: str) -> str | None:
     """The format, or None for text that is CSV unless it begins like JSON."""
+    if head.startswith(ZIP):
+        return workbook_kind(path, label)
+    if head.startswith(SQLITE_MAGIC):
+        return "sqlite"
+    if head[MAGIC_AT:].startswith(DUCKDB_MAGIC):
+        return "duckdb"
     if head.startswith(PARQUET_MAGIC):
         return "parquet"
     if head.startswith((ARROW_MAGIC, OLD_FEATHER_MAGIC)):

@@ -13,7 +13,7 @@ from pathlib import Path
 from aspca.engines.errors import SourceError
 from aspca.harmless import for_terminal, quoted
 
-FORMATS = ("csv", "parquet", "arrow", "jsonl")
+FORMATS = ("csv", "parquet", "arrow", "jsonl", "xlsx", "ods", "sqlite", "duckdb")
 STANDARD_INPUT = "-"
 THOUSANDS = (",", ".", " ", "'", "none")
 DATE_ORDERS = ("dmy", "mdy", "ymd")
@@ -35,7 +35,9 @@ class ReadOptions:
     header : whether the first line holds names. Found: it does if none of its cells is a number, a date or a truth
         value, or if one is text above a column of values, or if they count 0, 1, 2, ... as those of pandas do.
         Columns without a name are called column_1, column_2, ...
-    format : "csv", "parquet", "arrow" or "jsonl"; found by the first bytes, then by the suffix.
+    format : one of `FORMATS`; found by the first bytes, then by the suffix.
+    table : which table of a database, or which sheet of a workbook (``Sheet1``, or from a cell on, ``Sheet1!B4``); the
+        only one where it is not given.
 
     Raises
     ------
@@ -51,6 +53,7 @@ class ReadOptions:
     thousands: str | None = None
     missing: tuple[str, ...] = ()
     date_order: str | None = None
+    table: str | None = None
 
     def __post_init__(self) -> None:
         if self.delimiter is not None and (len(self.delimiter) != 1 or self.delimiter in '"\n\r\0'):

@@ -169,7 +169,7 @@ class Source:
 
 
 def open_source(paths: Sequence[str], options: ReadOptions | None = None) -> Source:
-    """Open one or more files as one table: CSV, Parquet, Arrow (Feather) or JSON lines.
+    """Open one or more files as one table: CSV, Parquet, Arrow (Feather), JSON lines, .xlsx, .ods, SQLite, DuckDB.
 
     Parameters
     ----------

@@ -21,6 +21,7 @@ from aspca.jobs.drift import Shifts, drift_of
 from aspca.jobs.errors import JobError, UndefinedError
 from aspca.jobs.findings import findings_of
 from aspca.jobs.fitting import fit_table
+from aspca.jobs.keys import Keys, ids_of
 from aspca.jobs.labels import Evaluation, evaluated, truth_of
 from aspca.jobs.many import remark_on_many
 from aspca.jobs.output_files import folder_files, write_categories, write_changes, write_incidents, write_set_aside
@@ -38,7 +39,7 @@ from aspca.judging.model import Model
 from aspca.linalg.arrays import Bools, Floats
 from aspca.outputs.errors import OutputError
 from aspca.outputs.folder import refuse_foreign, replaced_folder
-from aspca.preparation import Preparation
+from aspca.preparation import CATEGORIES, Preparation
 
 # Said where a model is to hold no value of a row.
 GIVEN_AWAY = (
@@ -53,15 +54,17 @@ def detect(source: Any, train: Any = None, **options: Any) -> Detection:
     Parameters
     ----------
     source : path, list of paths, data frame, or array
-        What is judged: files (CSV, Parquet, Arrow, JSON lines, compressed or not; globs), or a table in memory
-        (pandas, polars, pyarrow, numpy).
+        What is judged: files (CSV, Parquet, Arrow, JSON lines, .xlsx, .ods, SQLite, DuckDB, compressed or not; globs),
+        or a table in memory (pandas, polars, pyarrow, numpy).
     train : the same, or None
         What to learn from; None: from the source itself.
     calibrate : the same, or None
         Normal rows kept out of the fit, for ``limit="conformal"``.
-    id, time, label : str or None
-        Columns that name the rows, time them (anomalies are gathered into incidents), and say which are anomalies
-        (only to evaluate).
+    id : str, or list of str
+        Columns that name the rows; they are no features, and stand beside each anomaly, as all of the following do.
+    time, label : str or None
+        Columns that time the rows (anomalies are gathered into incidents), and say which are anomalies (only to
+        evaluate).
     ignore, categorical, log, transform, date, number : str, list of str, or mapping
         Columns to leave out, and what others become: see docs/data.md. ``categorical={"kind": "codes"}`` and
         ``transform={"amount": "sqrt"}`` say how.
@@ -78,8 +81,8 @@ def detect(source: Any, train: Any = None, **options: Any) -> Detection:
         gap in an incident, in units of `time` (seconds for dates).
     preset, and all parameters of `ASPCA`
         By name: ``n_components``, ``alpha``, ``limit``, ``level``, ``score``, ...
-    delimiter, encoding, decimal, thousands, missing, date_order, header
-        How to read files, where that is not found out.
+    delimiter, encoding, decimal, thousands, missing, date_order, header, table
+        How to read files, where that is not found out; which sheet or table, if a file holds several.
 
     Returns
     -------
@@ -120,6 +123,8 @@ class Learning:
     kept_out : TableSource or None
         For limits that rest on rows kept out of the fit.
     roles : Roles
+    keys : Keys
+        The columns that stand beside rows.
     """
 
     request: Request
@@ -127,6 +132,7 @@ class Learning:
     source: TableSource
     kept_out: TableSource | None
     roles: Roles
+    keys: Keys
     watcher: Watcher
     judges_itself: bool
 
@@ -144,11 +150,12 @@ class Learning:
         if request.calibrate is not None:
             calibrate = stack.enter_context(opened(request.calibrate, request.reading, "the table to calibrate with"))
         index = table.index if isinstance(table, MemoryTable) else None
+        ids = ids_of(table, columns.id)
         roles = roles_of(
             table,
-            ignore=[*columns.ignore, *_indices(train, columns.id)],
+            ignore=[*columns.ignore, *ids[1:], *_indices(train, ids)],
             ignore_text=columns.ignore_text,
-            name=columns.id or index,
+            name=ids[0] if ids else index,
             time=columns.time,
             label=columns.label,
             by=columns.by,
@@ -158,7 +165,14 @@ class Learning:
             judged=judges_itself,
             no_gaps=columns.allow_missing is False,
         )
-        return cls(request, table, table if train is None else train, calibrate, roles, watcher, judges_itself)
+        categories = [name for name, kind in roles.kinds.items() if kind in CATEGORIES]
+        keys = Keys(
+            ids or (() if roles.name is None else (roles.name,)),
+            roles.time,
+            (*(() if columns.by is None else (columns.by,)), *categories),
+            roles.label,
+        )
+        return cls(request, table, table if train is None else train, calibrate, roles, keys, watcher, judges_itself)
 
     @property
     def gaps(self) -> bool:
@@ -197,10 +211,10 @@ class Learning:
         return [*reading, *self.roles.remarks, *([GIVEN_AWAY] if given_away else [])]
 
 
-def _indices(table: TableSource | None, name: str | None) -> list[str]:
+def _indices(table: TableSource | None, ids: Sequence[str]) -> list[str]:
     """The names of rows of a frame to learn from, which are no feature."""
     index = table.index if isinstance(table, MemoryTable) else None
-    return [] if index in (None, name) else [str(index)]
+    return [] if index is None or index in ids else [index]
 
 
 def detected(request: Request, watcher: Watcher) -> Detection:
@@ -263,9 +277,9 @@ def judge_table(
     # Kept only where labels are to be compared with them: else no memory grows with the rows.
     kept: list[tuple[Floats, Bools]] = []
     n_rows = n_anomalies = n_partly = 0
-    with folder_files(folder, model, roles.name, output.scores) as writers, ThreadPoolExecutor(2) as pool:
+    with folder_files(folder, model, learning.keys, output.scores) as writers, ThreadPoolExecutor(2) as pool:
         written: list[Future[None]] = []
-        for judged in judged_rows(model, table, roles.name, learning.watcher):
+        for judged in judged_rows(model, table, learning.keys, learning.watcher):
             if judged.anomalies is None:
                 raise JobError("The model has no limit yet, so no row is an anomaly; fit it with another --limit.")
             # Rows are written while the next ones are judged; each file has one writer.
@@ -286,14 +300,14 @@ def judge_table(
     if not n_rows:
         raise JobError(f"{table.description} has no rows to judge.")
     when, numbers = None if timeline is None else timeline.when, row_numbers(table, 0, n_rows)
-    drift = drift_of(model, table, roles.name, crossings, when, output.top, learning.watcher)
+    drift = drift_of(model, table, learning.keys, crossings, when, output.top, learning.watcher)
     if folder is not None and drift.changes:
         write_changes(folder / "changes.csv", drift.changes, timed=timeline is not None)
     incidents = None
     if timeline is not None:
-        incidents, rows = timeline.incidents(model, output.patience, drift.course, drift.changes, drift.beyond)
+        incidents, flagged = timeline.incidents(model, output.patience, drift.course, drift.changes, drift.beyond)
         if folder is not None:
-            write_incidents(folder / "incidents.csv", model, incidents, rows)
+            write_incidents(folder / "incidents.csv", model, incidents, flagged)
     if folder is not None:
         write_model(model, folder / "model.json", naming="table", private=output.private)
         write_set_aside(folder / "set_aside.csv", model)
@@ -314,6 +328,7 @@ def judge_table(
             *([] if roles.time is None or when is None else clock_remarks(roles.time, when, numbers)),
             *stuck_remarks(runs, numbers, timed=roles.time is not None or is_clock(roles.name)),
         ),
+        keys=learning.keys,
     )
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from aspca.jobs.keys import NO_KEYS, Keys
 from aspca.jobs.progress import Watcher
 from aspca.jobs.tables import TableSource, row_numbers
 from aspca.jobs.verdicts import JudgedRows, Worst, joined, judged_rows
@@ -55,7 +56,7 @@ class Drift:
 def drift_of(
     model: Model,
     table: TableSource,
-    name: str | None,
+    keys: Keys,
     crossings: Crossings,
     when: npt.NDArray[np.generic] | None,
     most: int,
@@ -65,8 +66,8 @@ def drift_of(
 
     Parameters
     ----------
-    name : str or None
-        The column that names rows.
+    keys : Keys
+        The columns that stand beside rows.
     crossings : Crossings
         Of all rows.
     when : ndarray of shape (n,), or None
@@ -79,12 +80,12 @@ def drift_of(
     if not changes:
         return Drift(course)
     gathered, start = LevelsInParts(model, Pieces.of(changes, course.n)), 0
-    for judged in judged_rows(model, table, None, watcher, "Measuring changes"):
+    for judged in judged_rows(model, table, NO_KEYS, watcher, "Measuring changes"):
         gathered.add(_ranks(course, start, judged), judged.values, judged.judgement)
         start += len(judged)
     levels, worst, start = gathered.levels(), Worst(most), 0
     beyond = []
-    for judged in judged_rows(model, table, name, watcher, "Telling rows apart"):
+    for judged in judged_rows(model, table, keys, watcher, "Telling rows apart"):
         verdicts, scores = levels.judge(_ranks(course, start, judged), judged.values, judged.judgement)
         found = np.flatnonzero(verdicts)
         worst.add(judged.take(found), scores[found])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -9,16 +10,20 @@ from typing import Any
 
 import numpy as np
 
+from aspca.engines.errors import enumerated
 from aspca.engines.source import Batch
 from aspca.jobs.errors import RequestError
+from aspca.jobs.keys import Cells, Keys
 from aspca.jobs.preparing import refuse_values
 from aspca.jobs.progress import Watcher
-from aspca.jobs.tables import TableSource, cells_beside, prepared
+from aspca.jobs.tables import TableSource, prepared
 from aspca.judging.explanation import Explanation
 from aspca.judging.model import Model
-from aspca.judging.proposals import Value
+from aspca.judging.proposals import Value, rounded
 from aspca.linalg.arrays import Floats
-from aspca.preparation.feature import Feature
+
+_WHOLE = re.compile(r"[0-9]{1,18}")
+_COMMA = re.compile(r",\s+")
 
 
 @dataclass(frozen=True)
@@ -57,6 +62,7 @@ class Reason:
 
     row: int
     name: str | None
+    keys: dict[str, str | None]
     text: str
     score: float
     limit: float | None
@@ -68,7 +74,8 @@ class Reason:
     def document(self) -> dict[str, Any]:
         """As plain values."""
         whole = {
-            key: getattr(self, key) for key in ("row", "name", "text", "score", "limit", "outside", "share_of_rules")
+            key: getattr(self, key)
+            for key in ("row", "name", "keys", "text", "score", "limit", "outside", "share_of_rules")
         }
         return {
             **whole,
@@ -77,21 +84,68 @@ class Reason:
         }
 
 
-def explained(
-    model: Model, table: TableSource, rows: Sequence[int], name: str | None, watcher: Watcher
-) -> list[Reason]:
+def numbered(table: TableSource, wanted: Sequence[str], keys: Keys) -> list[int]:
+    """The numbers of the rows that are asked for, in that order: by name where columns name rows, else by number.
+
+    Where no row has that name, a number is a row's own, unless names of rows are numbers too.
+
+    Raises
+    ------
+    RequestError
+        No such row, or a name that several rows have.
+    """
+    if not keys.ids:
+        for text in wanted:
+            if not _WHOLE.fullmatch(text):
+                raise RequestError(
+                    f"--row: {text!r} is no number of a row, which count from 0; name a column by --id to give names."
+                )
+        return [int(text) for text in wanted]
+    places: dict[str, list[int]] = {_squeezed(text): [] for text in wanted}
+    numbers = False
+    for row, cells in enumerate(keys.cells(table)):
+        name = _squeezed(keys.name(cells) or "")
+        numbers = numbers or _WHOLE.fullmatch(name) is not None
+        if name in places:
+            places[name].append(row)
+    return [_the_row(text, places[_squeezed(text)], numbers, table, keys) for text in wanted]
+
+
+def _the_row(text: str, places: list[int], numbers: bool, table: TableSource, keys: Keys) -> int:
+    columns = enumerated([repr(name) for name in keys.ids])
+    if len(places) > 1:
+        told = enumerated([str(row) for row in places])
+        raise RequestError(
+            f"--row: {text!r} names {len(places)} rows of {table.description} by {columns}: {told}; give one of these "
+            "numbers without --id, or name one more column by --id."
+        )
+    if places:
+        return places[0]
+    if _WHOLE.fullmatch(text) and not numbers:
+        return int(text)
+    raise RequestError(
+        f"--row: no row of {table.description} is called {text!r} by {columns}; leave out --id to give its number."
+    )
+
+
+def _squeezed(name: str) -> str:
+    """A name of several parts, whether blanks follow the commas or not."""
+    return _COMMA.sub(",", name.strip())
+
+
+def explained(model: Model, table: TableSource, rows: Sequence[int], keys: Keys, watcher: Watcher) -> list[Reason]:
     """The rows with these numbers, in the order asked for; the table is read as far as the last of them."""
     watcher.stage("Reading", table.count())
     wanted, reasons = set(rows), {}
-    beside = None if name is None else cells_beside(table, name)
+    cells = keys.cells(table)
     n = 0
     for batch in prepared(table, model.preparation).batches(model.names):
-        names = None if beside is None else list(islice(beside, len(batch.values)))
+        beside = list(islice(cells, len(batch.values)))
         for row in sorted(wanted & set(range(batch.start, batch.start + len(batch.values)))):
             i = row - batch.start
             alone = Batch(row, batch.values[i : i + 1])
             refuse_values(table, alone, model.names, gaps=model.allows_gaps)
-            reasons[row] = _reason(model, alone.values, row, None if names is None else str(names[i]))
+            reasons[row] = _reason(model, alone.values, row, keys, beside[i])
         n += len(batch.values)
         watcher.advance(len(batch.values))
         if len(reasons) == len(wanted):
@@ -102,7 +156,8 @@ def explained(
     return [reasons[row] for row in rows]
 
 
-def _reason(model: Model, values: Floats, row: int, name: str | None) -> Reason:
+def _reason(model: Model, values: Floats, row: int, keys: Keys, cells: Cells) -> Reason:
+    name = keys.name(cells)
     why = model.explain(values, [row if name is None else name])
     by_rule = np.argsort(-why.rule_contributions[0], kind="stable")
     original = why.original
@@ -113,6 +168,7 @@ def _reason(model: Model, values: Floats, row: int, name: str | None) -> Reason:
     return Reason(
         row=row,
         name=name,
+        keys=keys.texts(cells),
         text=why[0].text,
         score=float(why.scores[0]),
         limit=why.threshold,
@@ -120,9 +176,7 @@ def _reason(model: Model, values: Floats, row: int, name: str | None) -> Reason:
         share_of_rules=float(why.share_of_rules[0]),
         rules=tuple(_rule_share(why, int(rule)) for rule in by_rule if _known(why, int(rule))),
         features=tuple(
-            FeatureShare(
-                column, parts[column], original.value(0, j), _wanted(original.features[j], float(why.repaired[0, j]))
-            )
+            FeatureShare(column, parts[column], original.value(0, j), _wanted(why, j))
             for j, column in sorted(columns, key=lambda pair: -parts[pair[1]])
         ),
     )
@@ -145,6 +199,14 @@ def _rule_share(why: Explanation, rule: int) -> RuleShare:
     )
 
 
-def _wanted(feature: Feature, value: float) -> Value:
-    """A value that a feature should have, in its column; None for a category, where another might do as well."""
-    return None if feature.kind == "level" else feature.original(value)
+def _wanted(why: Explanation, j: int) -> Value:
+    """What a feature is in the nearest row that obeys every rule, in its column and its decimals; None for a category,
+    where another might do as well."""
+    feature, decimals = why.original.features[j], int(why.model.space.decimals[j])
+    if feature.kind == "level":
+        return None
+    value = float(why.repaired[0, j])
+    if feature.kind == "number":
+        return rounded(value, decimals, float(why.model.space.deviations[j]))
+    found = feature.original(value)
+    return float(f"{found:.6g}") if isinstance(found, float) else found

@@ -79,7 +79,9 @@ class Finding:
     row : int
         Its number, from 0.
     name : str or None
-        Its own name, if a column holds one.
+        Its own name, if columns hold one.
+    keys : dict of str to str or None
+        What stands in its key columns, in the table's own words: names, time, categories, label.
     category : str or None
         Whose model judged it, where there is one for each category.
     score : float
@@ -107,6 +109,7 @@ class Finding:
     outside: float
     unusual: tuple[StandsOut, ...]
     text: str
+    keys: dict[str, str | None]
     beyond: bool = True
 
     @property
@@ -132,7 +135,7 @@ def _finding(why: Explanation, judged: JudgedRows, i: int, beyond: bool, categor
         told = order[: _MOST - 1]
     return Finding(
         row=int(judged.rows[i]),
-        name=None if judged.names is None else str(judged.names[i]),
+        name=judged.name(i),
         category=category,
         score=score,
         times=None if not limit else score / limit,
@@ -140,6 +143,7 @@ def _finding(why: Explanation, judged: JudgedRows, i: int, beyond: bool, categor
         outside=outside,
         unusual=_unusual(why, i) if mostly_outside else (),
         text=why[i].text,
+        keys=judged.keys.texts(judged.beside[i]),
         beyond=beyond,
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO, TextIO
@@ -12,17 +13,19 @@ import numpy as np
 
 from aspca.harmless import for_json
 from aspca.jobs.errors import RequestError
+from aspca.jobs.keys import Keys
 from aspca.jobs.progress import Watcher
 from aspca.jobs.tables import TableSource
 from aspca.jobs.verdicts import JudgedRows, judged_rows
-from aspca.judging.change_text import Change, events_of
+from aspca.judging.change_text import Change, events_of, moment_text
 from aspca.judging.incidents import Incident
 from aspca.judging.model import Model
-from aspca.linalg.arrays import Floats, Ints
+from aspca.linalg.arrays import Floats
 from aspca.outputs.csv_text import CsvWriter
 from aspca.outputs.replaced_file import replaced_bytes, replaced_file
 from aspca.outputs.standard import data_output
 from aspca.robust import MOST_SHOWN
+from aspca.rules.sentence import number_text
 
 RowWriter = Callable[[JudgedRows], None]
 
@@ -31,7 +34,7 @@ RowWriter = Callable[[JudgedRows], None]
 
 
 def write_scores(
-    model: Model, table: TableSource, name: str | None, write: RowWriter, watcher: Watcher
+    model: Model, table: TableSource, keys: Keys, write: RowWriter, watcher: Watcher
 ) -> tuple[int, int | None]:
     """Write row, score and anomaly of every row of a table.
 
@@ -43,7 +46,7 @@ def write_scores(
     """
     n_rows = n_anomalies = 0
     known = True
-    for judged in judged_rows(model, table, name, watcher):
+    for judged in judged_rows(model, table, keys, watcher):
         write(judged)
         n_rows += len(judged)
         known = judged.anomalies is not None
@@ -66,57 +69,51 @@ def score_format(path: str, *, lines: bool) -> str:
 
 
 @contextlib.contextmanager
-def score_file(path: str, kind: str, name: str | None, gaps: bool) -> Iterator[RowWriter]:
+def score_file(path: str, kind: str, keys: Keys, gaps: bool) -> Iterator[RowWriter]:
     """A function that writes rows to a file, which is replaced as a whole at the end, or to stdout for "-".
 
     Parameters
     ----------
     kind : as `score_format` says
-    name : the column that names rows, if any
+    keys : the columns that stand beside rows
     gaps : whether to say what share of the rules each row was judged by
     """
     with contextlib.ExitStack() as stack:
         if kind == "parquet":
-            yield stack.enter_context(parquet_scores(stack.enter_context(replaced_bytes(path)), name, gaps))
+            yield stack.enter_context(parquet_scores(stack.enter_context(replaced_bytes(path)), keys, gaps))
         else:
             stream = data_output() if path == "-" else stack.enter_context(replaced_file(path))
-            yield stack.enter_context((json_scores if kind == "jsonl" else csv_scores)(stream, name, gaps))
+            yield stack.enter_context((json_scores if kind == "jsonl" else csv_scores)(stream, keys, gaps))
 
 
-def score_header(name: str | None, gaps: bool) -> list[str]:
-    """The columns of a file of scores; `name` is the column that names rows."""
+def score_header(keys: Keys, gaps: bool) -> list[str]:
+    """The columns of a file of scores."""
     columns = ["row", "score", "anomaly", *(["share_of_rules"] if gaps else [])]
-    return columns if name is None else [columns[0], _apart(name, columns), *columns[1:]]
-
-
-def _apart(name: str, taken: Sequence[str]) -> str:
-    """The name of a column, told apart from those that are taken."""
-    return f"id: {name}" if name in taken else name
+    return [columns[0], *keys.header(columns), *columns[1:]]
 
 
 @contextlib.contextmanager
-def csv_scores(stream: TextIO, name: str | None, gaps: bool) -> Iterator[RowWriter]:
+def csv_scores(stream: TextIO, keys: Keys, gaps: bool) -> Iterator[RowWriter]:
     """A function that writes rows as lines of CSV; a missing verdict is empty."""
-    with CsvWriter(stream, score_header(name, gaps)) as writer:
+    with CsvWriter(stream, score_header(keys, gaps)) as writer:
 
         def write(judged: JudgedRows) -> None:
-            names = [] if judged.names is None else [judged.names]
             verdicts = [None] * len(judged) if judged.anomalies is None else judged.anomalies
-            writer.columns(judged.rows, *names, judged.scores, verdicts, *_shares(judged, gaps))
+            writer.columns(judged.rows, *judged.key_columns(), judged.scores, verdicts, *_shares(judged, gaps))
 
         yield write
 
 
 @contextlib.contextmanager
-def json_scores(stream: TextIO, name: str | None, gaps: bool) -> Iterator[RowWriter]:
+def json_scores(stream: TextIO, keys: Keys, gaps: bool) -> Iterator[RowWriter]:
     """A function that writes rows as lines of JSON, one object each."""
-    header = score_header(name, gaps)
+    header = score_header(keys, gaps)
 
     def write(judged: JudgedRows) -> None:
         verdicts = [None] * len(judged) if judged.anomalies is None else judged.anomalies.tolist()
-        names = [] if judged.names is None else [judged.names]
+        beside = judged.key_columns()
         shares = [column.tolist() for column in _shares(judged, gaps)]
-        for values in zip(judged.rows.tolist(), *names, judged.scores.tolist(), verdicts, *shares, strict=True):
+        for values in zip(judged.rows.tolist(), *beside, judged.scores.tolist(), verdicts, *shares, strict=True):
             line = json.dumps(dict(zip(header, values, strict=True)), ensure_ascii=False, default=str)
             stream.write(for_json(line) + "\n")
 
@@ -124,25 +121,19 @@ def json_scores(stream: TextIO, name: str | None, gaps: bool) -> Iterator[RowWri
 
 
 @contextlib.contextmanager
-def parquet_scores(stream: BinaryIO, name: str | None, gaps: bool) -> Iterator[RowWriter]:
-    """A function that takes rows, which are all written at the end; rows are BIGINT, scores DOUBLE, names text."""
+def parquet_scores(stream: BinaryIO, keys: Keys, gaps: bool) -> Iterator[RowWriter]:
+    """A function that takes rows, which are all written at the end; rows are BIGINT, scores DOUBLE, keys text."""
     from aspca.outputs.desk import Desk
 
     with Desk() as desk:
-        header = score_header(name, gaps)
-        types = ["BIGINT", "DOUBLE", "BOOLEAN", *(["DOUBLE"] if gaps else [])]
-        if name is not None:
-            types.insert(1, "VARCHAR")
-            # Capitals do not tell columns apart there.
-            if len({column.lower() for column in header}) < len(header):
-                header[1] = f"id: {name}"
-        desk.begin(header, types)
+        types = ["BIGINT", *(["VARCHAR"] * len(keys.columns)), "DOUBLE", "BOOLEAN", *(["DOUBLE"] if gaps else [])]
+        desk.begin(score_header(keys, gaps), types)
 
         def write(judged: JudgedRows) -> None:
-            names = [] if judged.names is None else [_texts(judged.names)]
+            beside = [_texts(column) for column in judged.key_columns()]
             unknown = np.full(len(judged), None, dtype=object)
             verdicts = unknown if judged.anomalies is None else judged.anomalies
-            desk.add([judged.rows, *names, judged.scores, verdicts, *_shares(judged, gaps)])
+            desk.add([judged.rows, *beside, judged.scores, verdicts, *_shares(judged, gaps)])
 
         yield write
         desk.parquet(stream)
@@ -162,7 +153,7 @@ def _texts(cells: Sequence[object]) -> np.ndarray[tuple[int], np.dtype[np.object
 
 
 @contextlib.contextmanager
-def folder_files(folder: Path | None, model: Model, name: str | None, scores: str) -> Iterator[list[RowWriter]]:
+def folder_files(folder: Path | None, model: Model, keys: Keys, scores: str) -> Iterator[list[RowWriter]]:
     """Functions that write rows to scores.csv (or scores.parquet) and explanations.csv; none where no folder is."""
     if folder is None:
         yield []
@@ -170,11 +161,11 @@ def folder_files(folder: Path | None, model: Model, name: str | None, scores: st
     with contextlib.ExitStack() as stack:
         if scores == "parquet":
             stream = stack.enter_context(open(folder / "scores.parquet", "xb"))
-            write_score = stack.enter_context(parquet_scores(stream, name, model.allows_gaps))
+            write_score = stack.enter_context(parquet_scores(stream, keys, model.allows_gaps))
         else:
             text = stack.enter_context(_new_text(folder / "scores.csv"))
-            write_score = stack.enter_context(csv_scores(text, name, model.allows_gaps))
-        yield [write_score, stack.enter_context(_explanations(folder / "explanations.csv", model, name))]
+            write_score = stack.enter_context(csv_scores(text, keys, model.allows_gaps))
+        yield [write_score, stack.enter_context(_explanations(folder / "explanations.csv", model, keys))]
 
 
 def _new_text(path: Path) -> TextIO:
@@ -182,38 +173,46 @@ def _new_text(path: Path) -> TextIO:
 
 
 @contextlib.contextmanager
-def _explanations(path: Path, model: Model, name: str | None) -> Iterator[RowWriter]:
+def _explanations(path: Path, model: Model, keys: Keys) -> Iterator[RowWriter]:
     """A function that writes why the anomalies among some rows are some."""
     # An empty explanation knows its columns.
     columns = list(model.explain(np.empty((0, len(model.names))), []).lines())
-    names = [] if name is None else [_apart(name, columns)]
-    with _new_text(path) as stream, CsvWriter(stream, [columns[0], *names, *columns[1:]]) as writer:
+    with _new_text(path) as stream, CsvWriter(stream, [columns[0], *keys.header(columns), *columns[1:]]) as writer:
 
         def write(judged: JudgedRows) -> None:
             flagged = judged.take(judged.flagged)
             if not len(flagged):
                 return
-            rows, *cells = flagged.explained(model).lines().values()
-            called = []
-            if flagged.names is not None:
-                name_of = dict(zip(flagged.rows.tolist(), flagged.names, strict=True))
-                called = [[name_of[row] for row in rows]]
-            writer.columns(np.array(rows), *called, *cells)
+            made = flagged.explained(model).lines()
+            made |= {name: _written(list(made[name])) for name in ("value", "needed")}
+            rows, *cells = made.values()
+            position_of = {row: position for position, row in enumerate(flagged.rows.tolist())}
+            beside = flagged.take(np.array([position_of[row] for row in rows])).key_columns()
+            writer.columns(np.array(rows), *beside, *cells)
 
         yield write
 
 
-def write_incidents(path: Path, model: Model, incidents: Sequence[Incident], rows: Ints) -> None:
-    """incidents.csv; `rows` are what positions of incidents stand for. No rule is named where most lies outside."""
+def write_incidents(path: Path, model: Model, incidents: Sequence[Incident], flagged: JudgedRows | None) -> None:
+    """incidents.csv; `flagged` are what positions of incidents stand for. No rule is named where most lies outside.
+
+    The row `peak` is the worst of an incident, and the key columns that follow are its own.
+    """
+    before, after = ["first", "last", "kind", "rows", "peak"], ["rule", "text", "share", "explanation"]
+    peaks = (
+        None if flagged is None else flagged.take(np.array([incident.peak for incident in incidents], dtype=np.intp))
+    )
+    titles = [] if peaks is None else peaks.keys.header([*before, *after])
     with _new_text(path) as stream:
-        writer = CsvWriter(stream, ["first", "last", "kind", "rows", "peak", "rule", "text", "share", "explanation"])
+        writer = CsvWriter(stream, [*before, *titles, *after])
         causes = [main_cause(incident, model) for incident in incidents]
         writer.columns(
-            [_moment(incident.first) for incident in incidents],
-            [_moment(incident.last) for incident in incidents],
+            [moment_text(incident.first) for incident in incidents],
+            [moment_text(incident.last) for incident in incidents],
             [incident.kind for incident in incidents],
             [int(incident.rows.size) for incident in incidents],
-            [int(rows[incident.peak]) for incident in incidents],
+            [] if peaks is None else peaks.rows,
+            *([] if peaks is None else peaks.key_columns()),
             [rule for rule, _, _ in causes],
             [text for _, text, _ in causes],
             [share for _, _, share in causes],
@@ -234,7 +233,10 @@ def write_changes(path: Path, changes: Sequence[Change], *, timed: bool) -> None
         writer.columns(
             [number for number, _ in told],
             *([getattr(change, end) for _, change in told] for end in ("first", "last")),
-            *([_moment(getattr(change, end)) if timed else None for _, change in told] for end in ("since", "until")),
+            *(
+                [moment_text(getattr(change, end)) if timed else None for _, change in told]
+                for end in ("since", "until")
+            ),
             [change.to_end for _, change in told],
             [change.n_rows for _, change in told],
             [change.n_off for _, change in told],
@@ -258,8 +260,20 @@ def write_set_aside(path: Path, model: Model) -> None:
         writer.columns(
             [*shown.rows.tolist(), *whole.tolist()],
             [*(model.names[column] for column in shown.columns.tolist()), *nothing],
-            [*shown.values.tolist(), *nothing],
-            [*shown.expected.tolist(), *nothing],
+            [*_written(shown.values.tolist()), *nothing],
+            [*_written(shown.expected.tolist()), *nothing],
+        )
+
+
+def write_rules(stream: TextIO, model: Model) -> None:
+    """The rules of a model as lines of CSV, each with what it is, its spread and its limit."""
+    with CsvWriter(stream, ["rule", "text", "kind", "spread", "limit"]) as writer:
+        writer.columns(
+            list(range(len(model.rules))),
+            [str(rule) for rule in model.rules],
+            [rule.kind for rule in model.rules],
+            [rule.spread for rule in model.rules],
+            [rule.limit for rule in model.rules],
         )
 
 
@@ -272,8 +286,11 @@ def main_cause(incident: Incident, model: Model) -> tuple[int | None, str, float
     return top, str(model.rules[top]), float(incident.shares[top])
 
 
-def _moment(time: object) -> object:
-    return str(time) if isinstance(time, np.datetime64) else float(time)  # type: ignore[arg-type]  # a number otherwise
+def _written(values: Sequence[object]) -> list[object]:
+    """Cells as the file that was read has them: no point after a whole number, empty where missing."""
+    return [
+        (None if math.isnan(value) else number_text(value)) if isinstance(value, float) else value for value in values
+    ]
 
 
 def write_categories(path: Path, lines: Sequence[tuple[str, str, int, int, float]]) -> None:

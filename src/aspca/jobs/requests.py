@@ -18,7 +18,7 @@ from aspca.settings import DEFAULTS, PAPER, Settings, check_parameters
 
 PRESETS: dict[str, dict[str, Any]] = {"paper": PAPER}
 SCORE_FORMATS = ("csv", "parquet")
-_READING = ("delimiter", "encoding", "decimal", "thousands", "missing", "date_order", "header")
+_READING = ("delimiter", "encoding", "decimal", "thousands", "missing", "date_order", "header", "table")
 _OPTION = re.compile(r"--([a-z][a-z-]*)")
 
 
@@ -28,8 +28,10 @@ class Columns:
 
     Attributes
     ----------
-    id, time, label : str or None
-        The column that names rows, that times them, and that says which are anomalies.
+    id : tuple of str
+        Columns that name rows; one word may name several, with commas between.
+    time, label : str or None
+        The column that times rows, and that says which are anomalies.
     ignore : tuple of str
         Columns that are left out; one word may name several, with commas between.
     ignore_text : bool
@@ -43,7 +45,7 @@ class Columns:
         The column for each category of which there is a model of its own.
     """
 
-    id: str | None = None
+    id: tuple[str, ...] = ()
     time: str | None = None
     label: str | None = None
     ignore: tuple[str, ...] = ()
@@ -237,24 +239,18 @@ def _names(value: Any) -> tuple[str, ...]:
 
 def reading_of(
     delimiter: str | None = None,
-    encoding: str | None = None,
-    decimal: str | None = None,
     thousands: str | None = None,
     missing: Sequence[object] | str | float | None = None,
-    date_order: str | None = None,
-    header: bool | None = None,
+    **options: Any,
 ) -> ReadOptions:
     """How to read files; `\\t` is a tab and `space` a blank, which a shell makes hard to type."""
     tokens = [] if missing is None else [missing] if isinstance(missing, str | int | float) else missing
     try:
         return ReadOptions(
             delimiter="\t" if delimiter == "\\t" else delimiter,
-            encoding=encoding,
-            decimal=decimal,
-            header=header,
             thousands=" " if thousands == "space" else thousands,
             missing=tuple(word for token in tokens for word in str(token).split(",") if word),
-            date_order=date_order,
+            **options,
         )
     except SourceError as error:
         raise RequestError(str(error)) from None

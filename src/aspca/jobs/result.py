@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from aspca.jobs.findings import Finding
+from aspca.jobs.keys import NO_KEYS, Keys
 from aspca.jobs.labels import Evaluation
 from aspca.judging.change_text import Change, event_text, events_of
 from aspca.judging.explanation import Explanation
@@ -48,6 +49,8 @@ class Outcome:
         Means of the features in the rows judged, off those of the rows learned from, in deviations.
     remarks : tuple of str
         What was noticed while rows were judged: about their times, and values that stand still.
+    keys : Keys
+        The columns that stand beside each finding.
     """
 
     model: Model
@@ -62,6 +65,7 @@ class Outcome:
     incidents: tuple[Incident, ...] | None
     shifts: Floats
     remarks: tuple[str, ...] = ()
+    keys: Keys = NO_KEYS
 
     @property
     def rules(self) -> tuple[Rule, ...]:
@@ -120,12 +124,15 @@ class Outcome:
         return "\n".join(lines)
 
     def lines(self) -> dict[str, Any]:
-        """The columns of `Explanation.to_frame` for the findings, with their numbers and names."""
-        named = any(finding.name is not None for finding in self.findings)
+        """The columns of `Explanation.to_frame` for the findings, with their numbers and key columns."""
         made = replace(self.explanation, index=range(len(self.findings))).lines()
-        positions = made.pop("row")
-        names = {"name": [self.findings[position].name for position in positions]} if named else {}
-        return {"row": [self.findings[position].row for position in positions], **names, **made}
+        told = [self.findings[position] for position in made.pop("row")]
+        titles = self.keys.header(["row", "category", *made])
+        keys = {
+            title: [finding.keys[column] for finding in told]
+            for title, column in zip(titles, self.keys.columns, strict=True)
+        }
+        return {"row": [finding.row for finding in told], **keys, **made}
 
 
 def _lifted(model: Model) -> str:

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from aspca.files.errors import ModelFileError
 from aspca.files.model_file import read_model, write_model
 from aspca.harmless import for_markdown
-from aspca.jobs.column_advice import refuse_absent
 from aspca.jobs.errors import RequestError
 from aspca.jobs.preparing import columns_needed, refuse_gaps, refuse_other_columns
 from aspca.jobs.tables import TableSource
@@ -49,11 +48,9 @@ def model_from(path: str) -> Model:
             raise ModelFileError(str(error).replace(str(copy), _STDIN)) from None
 
 
-def refuse_unfit(table: TableSource, model: Model, name: str | None) -> None:
-    """Raise RequestError unless a table has what a model needs, and the column that names its rows, if any does."""
+def refuse_unfit(table: TableSource, model: Model) -> None:
+    """Raise RequestError unless a table has what a model needs."""
     refuse_other_columns(table, columns_needed(model.preparation), "the rules of the model")
-    if name is not None:
-        refuse_absent(table, name, "--id")
 
 
 def refuse_gaps_in(table: TableSource, model: Model) -> None:

@@ -13,9 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from aspca.jobs.errors import JobError, RequestError
+from aspca.jobs.keys import NO_KEYS, Cells, Keys
 from aspca.jobs.preparing import refuse_values
 from aspca.jobs.progress import Watcher
-from aspca.jobs.tables import TableSource, cells_beside, column_of, prepared, row_numbers
+from aspca.jobs.tables import TableSource, column_of, prepared, row_numbers
 from aspca.judging.change_text import Change
 from aspca.judging.changes import Course
 from aspca.judging.explanation import Explanation
@@ -42,14 +43,17 @@ class JudgedRows:
         The features, in the model's order.
     judgement : Judgement
         All that is said of them.
-    names : list of n, or None
-        Their own names, if a column holds them.
+    keys : Keys
+        Which columns stand beside them.
+    beside : list of n tuples
+        The cells of these columns.
     """
 
     rows: Ints
     values: Floats
     judgement: Judgement
-    names: list[object] | None
+    keys: Keys
+    beside: list[Cells]
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -70,14 +74,25 @@ class JudgedRows:
 
     def take(self, positions: Ints) -> JudgedRows:
         """Some of them."""
-        names = None if self.names is None else [self.names[position] for position in positions.tolist()]
-        return JudgedRows(self.rows[positions], self.values[positions], self.judgement.take(positions), names)
+        beside = [self.beside[position] for position in positions.tolist()]
+        judgement = self.judgement.take(positions)
+        return JudgedRows(self.rows[positions], self.values[positions], judgement, self.keys, beside)
+
+    def name(self, position: int) -> str | None:
+        """What one of them is called, if columns say so."""
+        return self.keys.name(self.beside[position])
+
+    def key_columns(self) -> list[list[object]]:
+        """The cells beside them by column."""
+        return [[cells[k] for cells in self.beside] for k in range(len(self.keys.columns))]
 
     def explained(self, model: Model, *, named: bool = False, library: str = "pandas") -> Explanation:
         """Why they score what they score, called by their numbers, or by their names if they have any."""
         index: Sequence[object] = self.rows.tolist()
-        if named and self.names is not None:
-            index = [str(name) for name in self.names]
+        if named:
+            index = [
+                row if name is None else name for row, name in zip(index, map(self.keys.name, self.beside), strict=True)
+            ]
         return Explanation(model, self.values, self.judgement, index, library)
 
 
@@ -87,29 +102,29 @@ def joined(several: Sequence[JudgedRows]) -> JudgedRows:
     for each in fields(Judgement):
         arrays = [getattr(judged.judgement, each.name) for judged in several]
         parts[each.name] = None if arrays[0] is None else np.concatenate(arrays)
-    named = several[0].names is not None
     return JudgedRows(
         np.concatenate([judged.rows for judged in several]),
         np.concatenate([judged.values for judged in several]),
         Judgement(**parts),
-        [name for judged in several for name in judged.names or ()] if named else None,
+        several[0].keys,
+        [cells for judged in several for cells in judged.beside],
     )
 
 
 def judged_rows(
-    model: Model, table: TableSource, name: str | None, watcher: Watcher, stage: str = "Scoring"
+    model: Model, table: TableSource, keys: Keys, watcher: Watcher, stage: str = "Scoring"
 ) -> Iterator[JudgedRows]:
-    """The rows of a table judged by a model, in parts; `name` is the column that names rows, if any."""
+    """The rows of a table judged by a model, in parts, with the cells of their key columns."""
     watcher.stage(stage, table.count())
-    beside = None if name is None else cells_beside(table, name)
+    cells = keys.cells(table)
     with _threads(table.count(), len(model.names)):
         for batch in prepared(table, model.preparation).batches(model.names):
             n = len(batch.values)
             if not n:
                 continue
             refuse_values(table, batch, model.names, gaps=model.allows_gaps)
-            names = None if beside is None else list(islice(beside, n))
-            yield JudgedRows(row_numbers(table, batch.start, n), batch.values, model.judge(batch.values), names)
+            beside = list(islice(cells, n))
+            yield JudgedRows(row_numbers(table, batch.start, n), batch.values, model.judge(batch.values), keys, beside)
             watcher.advance(n)
 
 
@@ -143,7 +158,7 @@ class Worst:
         """The worst first."""
         if self._kept is None:
             nothing = np.empty((0, len(model.names)))
-            return JudgedRows(np.empty(0, dtype=np.intp), nothing, model.judge(nothing), None)
+            return JudgedRows(np.empty(0, dtype=np.intp), nothing, model.judge(nothing), NO_KEYS, [])
         return self._kept
 
 
@@ -198,8 +213,8 @@ class Timeline:
 
     def incidents(
         self, model: Model, patience: float | None, course: Course, changes: Sequence[Change], beyond: Ints | None
-    ) -> tuple[tuple[Incident, ...], Ints]:
-        """Changes and runs of other anomalies, and the rows of the table that an incident's positions stand for.
+    ) -> tuple[tuple[Incident, ...], JudgedRows | None]:
+        """Changes and runs of other anomalies, and the rows that an incident's positions stand for, if there are any.
 
         Those at most `patience` apart, or twice the usual step, are one run.
 
@@ -211,11 +226,11 @@ class Timeline:
             Positions of the anomalies beyond them; None: all are.
         """
         if not self._flagged:
-            return (), np.empty(0, dtype=np.intp)
+            return (), None
         flagged = joined([judged for _, judged in self._flagged])
         positions = np.concatenate([positions for positions, _ in self._flagged])
         patience = _STEPS * self.usual_step() if patience is None else patience
         apart = None if beyond is None else np.isin(positions, beyond)
         mine = Course(len(flagged), self.when[positions])
         why, ranks = flagged.explained(model), course.ranks(positions)
-        return incidents_of(why, mine, patience, changes, apart, ranks), flagged.rows
+        return incidents_of(why, mine, patience, changes, apart, ranks), flagged

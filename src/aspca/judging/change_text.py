@@ -11,7 +11,7 @@ import numpy as np
 from aspca.harmless import name_text
 from aspca.judging.changes import Course, Crossings, Stretch, changed_stretches, units_of
 from aspca.rules.rule import Rule
-from aspca.rules.sentence import has_spread, short_number, shown_terms
+from aspca.rules.sentence import has_spread, number_text, short_number, shown_terms
 
 if TYPE_CHECKING:
     from aspca.judging.model import Model
@@ -152,7 +152,7 @@ def _change(model: Model, course: Course, stretch: Stretch) -> Change:
 
 def moment_text(time: object) -> str:
     """A time inside a sentence."""
-    return str(time).replace("T", " ") if isinstance(time, np.datetime64) else f"{time:.10g}"
+    return str(time).replace("T", " ") if isinstance(time, np.datetime64) else number_text(float(time))  # type: ignore[arg-type]  # a number otherwise
 
 
 def _span(course: Course, first: tuple[int, object], last: tuple[int, object], to_end: bool) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from aspca.judging.change_text import Change, event_text, events_of
+from aspca.judging.change_text import Change, event_text, events_of, moment_text
 from aspca.judging.changes import Course
 from aspca.judging.groups import shares_of
 from aspca.linalg.arrays import Bools, Floats, Ints
@@ -124,7 +124,7 @@ def _change_incident(
 
 def _incident(explanation: Explanation, rows: Ints, when: npt.NDArray[np.generic]) -> Incident:
     rows, first, last, peak, shares = _extent(explanation, rows, when)
-    span = f"{first} to {last}" if rows.size > 1 else f"{first}"
+    span = f"{moment_text(first)} to {moment_text(last)}" if rows.size > 1 else moment_text(first)
     most = f"mostly outside the rules, {100 * (1.0 - shares.sum()):.0f} % of the score"
     if shares.sum() >= 0.5:
         top = int(np.argmax(shares))

@@ -12,11 +12,12 @@ from aspca.harmless import level_text
 from aspca.judging.proposals import Value
 from aspca.linalg.arrays import Bools, Floats, Ints
 from aspca.preparation.feature import Feature
-from aspca.rules.sentence import number_text, short_float
+from aspca.preparation.transforms import TRANSFORMS
+from aspca.rules.sentence import number_text
 
 UNKNOWN = "(not seen before)"
-# Digits that somebody may have written.
-_WRITTEN = 12
+# As many as a logarithm keeps of any number.
+_DIGITS = 12
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +57,11 @@ class Original:
         if self.filled is not None and self.filled[row, feature]:
             return None
         if origin.kind != "level":
-            return origin.original(float(self.values[row, feature]))
+            value = origin.original(float(self.values[row, feature]))
+            if origin.kind in TRANSFORMS and isinstance(value, float):
+                # There and back again the last digits are those of a rounding.
+                return float(f"{value:.{_DIGITS}g}")
+            return value
         levels = self._levels[origin.column]
         if np.isnan(self.values[row, levels[0]]):
             return None
@@ -70,20 +75,8 @@ class Original:
         return np.array(list(first.values()), dtype=np.intp)
 
 
-def value_text(value: Value, beside: Value = None) -> str:
-    """A cell in a sentence, with enough digits to be told from the value it stands beside.
-
-    As it stands in the file, so that it can be searched for; but nobody wrote seventeen digits.
-    """
+def value_text(value: Value) -> str:
+    """A cell in a sentence: a number in the fewest digits that are exact, to be searched for in the file."""
     if value is None or value == UNKNOWN:
         return value or "missing"
-    if isinstance(value, str):
-        return level_text(value)
-    written = number_text(value)
-    if sum(map(str.isdigit, written)) <= _WRITTEN:
-        return written
-    shortened = float(f"{value:.6g}")
-    if isinstance(beside, float) and value != beside:
-        # Two digits of the difference.
-        shortened = min(shortened, short_float(value, beside), key=lambda one: abs(one - value))
-    return number_text(shortened)
+    return level_text(value) if isinstance(value, str) else number_text(value)

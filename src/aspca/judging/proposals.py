@@ -1,7 +1,7 @@
 """What a column would have to be for a rule to hold: what it can be, in its own steps, to the digits that are known.
 
 A value that nobody could have meant is no proposal: a column that is never negative is not proposed to be, unless zero
-will do.
+will do, and none is proposed to be far beyond all that was seen.
 """
 
 from __future__ import annotations
@@ -20,6 +20,10 @@ Value = float | str | None
 _CONTINUOUS = 16
 # A proposal is written to this share of what the rule leaves open.
 _FINE = 0.2
+# Proposals are no farther from the mean than so many times the farthest value learned from, or than the cell is now.
+_FAR = 3.0
+# Where a column has no steps, what it is in a normal row is written to this share of its deviation.
+_SHOWN = 0.001
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,9 +54,20 @@ class Proposals:
         if self.space.nonnegative[feature] and found < 0.0:
             # Zero may be near enough.
             found = 0.0
+        if self._too_far(feature, found, value):
+            return None
         # A step of the column may be more than the rule takes.
         limit = math.inf if self.limits is None else float(self.limits[rule])
         return found if abs((found - exact) / per_unit) <= limit else None
+
+    def _too_far(self, feature: int, found: float, value: float) -> bool:
+        if self.space.peaks is None:
+            return False
+        mean, deviation = float(self.space.mean[feature]), float(self.space.deviations[feature])
+        farthest = math.sqrt(float(self.space.peaks[feature])) * deviation
+        # A cell that is missing is nowhere.
+        now = 0.0 if math.isnan(value) else abs(value - mean)
+        return abs(found - mean) > max(_FAR * farthest, now)
 
     def original(self, feature: int, value: float | None, rule: int) -> Value:
         """A value of the feature in the terms of its column, no finer than the rule knows it."""
@@ -80,6 +95,11 @@ class Proposals:
         """How far the feature may be off without the rule showing it, in its own units: the rule's spread."""
         loading = abs(float(self.table.loadings[feature, rule]))
         return float(np.sqrt(self.table.variances[rule])) * float(self.space.scale[feature]) / loading
+
+
+def rounded(value: float, decimals: int, deviation: float) -> float:
+    """A value in the steps of its column, or, where that has none, to a thousandth of its deviation."""
+    return round(value, decimals) + 0.0 if decimals < _CONTINUOUS else _rounded(value, _SHOWN * deviation)
 
 
 def _rounded(value: float, step: float) -> float:

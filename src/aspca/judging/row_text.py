@@ -151,7 +151,7 @@ def _about(why: Explanation, row: int, rule: int) -> str:
     needed = why.needed_at(row, rule)
     columns = [(j, why.original.features[j].column) for j in shown.tolist()]
     options = [
-        f"{name_text(column)} {value_text(wanted)} (not {value_text(why.original.value(row, j), wanted)})"
+        f"{name_text(column)} {value_text(wanted)} (not {value_text(why.original.value(row, j))})"
         for j, column in columns
         if (wanted := needed[column]) is not None
     ]

@@ -12,6 +12,7 @@ from rich.console import Console
 from aspca.cli.bars import Bars
 from aspca.cli.talk import Talk
 from aspca.jobs.fitting import fit_table
+from aspca.jobs.keys import NO_KEYS
 from aspca.jobs.progress import Silent
 from aspca.jobs.requests import settings_of
 from aspca.jobs.tables import MemoryTable, array_table
@@ -103,7 +104,7 @@ def test_every_stage_of_a_job_shows_time_left(bars: Bars, watch: Watch) -> None:
     values = np.column_stack([a, b, a + b, a - b, b]) + 0.01 * rng.normal(size=(500, 5))
     table = InParts("memory", array_table("memory", "abcde", values).content)
     model = fit_table(table, Preparation.identity("abcde"), settings_of({"n_components": 3}, None), Slow())
-    assert len(list(judged_rows(model, table, None, Slow()))) == 5
+    assert len(list(judged_rows(model, table, NO_KEYS, Slow()))) == 5
     for stage, unit in (("Reading", "rows/s"), ("Finding rules", "of 3 components"), ("Scoring", "rows/s")):
         told = [shown for shown in seen if stage in shown]
         assert len(told) >= 3

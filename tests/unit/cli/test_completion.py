@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import typer
 
-from aspca.cli import detect, fit, options, rules
+from aspca.cli import detect, fit, options
 from aspca.jobs.requests import OPTIONS, PRESETS
 from aspca.settings import SCORES, SETTINGS
 
@@ -41,7 +41,7 @@ def completed(words: str) -> set[str]:
         ("aspca fit x.csv --limit p", {"pearson", "pot"}),
         ("aspca select x.csv --score ", set(SCORES)),
         ("aspca detect --preset ", {"paper"}),
-        ("aspca rules model.json --format m", {"markdown"}),
+        ("aspca rules model.json --m", {"--markdown"}),
         # Nothing, so that the shell offers files.
         ("aspca detect me", set()),
     ],
@@ -58,7 +58,6 @@ def test_what_is_offered_is_what_is_allowed() -> None:
         assert option.autocompletion is None or option.autocompletion("") == list(setting.words)
         assert setting.meaning in option.help
     assert set(options.PRESETS) == set(PRESETS)
-    assert set(rules.FORMATS) == {"text", "json", "markdown"}
 
 
 def test_the_command_takes_what_python_takes() -> None:

@@ -91,9 +91,10 @@ MISTAKES = [
     ("score - --model -", 2, "Only one of the model and the rows"),
     ("score good.csv --model model.json --id d", 2, "--id: good.csv has no column 'd'"),
     ("explain good.csv --model model.json --row 20", 2, "has 20 rows, numbered from 0, so there is no row 20"),
-    ("explain good.csv --model model.json --row x", 2, "--row"),
+    ("explain good.csv --model model.json --row x", 2, "--row: 'x' is no number of a row"),
     ("rules broken.json", 1, "broken.json"),
-    ("rules model.json --format html", 2, "--format must be text, json or markdown"),
+    ("rules model.json --json --csv", 2, "--json and --csv and --markdown exclude each other"),
+    ("explain good.csv --model model.json --id a --row x", 2, "no row of good.csv is called 'x' by 'a'"),
     ("select one.csv", 1, "fewer than 2 rows"),
     ("compare model.json broken.json", 1, "broken.json"),
 ]

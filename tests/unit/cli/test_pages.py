@@ -12,6 +12,7 @@ from rich.console import Console
 import aspca
 from aspca.cli.pages import show_detection, show_findings, show_incidents, show_reason, show_rules
 from aspca.jobs.explaining import explained
+from aspca.jobs.keys import NO_KEYS
 from aspca.jobs.progress import Silent
 from aspca.jobs.result import Detection, Outcome
 from aspca.jobs.tables import frame_table
@@ -126,7 +127,7 @@ def test_rows_are_called_by_their_names(detection: Detection) -> None:
     console = console_of(80)
     show_detection(console, detection, 20)
     page = console.file.getvalue()
-    assert "name  x limit" in page
+    assert "index  x limit" in page
     assert "400 rows learned from, 6 features\n2 rules that normal rows obey\n" in page
     for rule in detection.rules:
         assert str(rule) in page
@@ -142,7 +143,7 @@ def test_of_many_rules_the_first_and_those_that_are_broken(outcome: Outcome) -> 
 
 
 def test_the_parts_of_a_row_add_up(outcome: Outcome, odd: pd.DataFrame) -> None:
-    reasons = explained(outcome.model, frame_table(odd, "odd"), [2, 0], None, Silent())
+    reasons = explained(outcome.model, frame_table(odd, "odd"), [2, 0], NO_KEYS, Silent())
     for reason in reasons:
         inside = sum(rule.contribution for rule in reason.rules)
         assert inside + reason.outside == pytest.approx(reason.score, rel=1e-9)

@@ -139,10 +139,15 @@ UNREADABLE: list[tuple[str, bytes, dict[str, Any], str]] = [
         "book.csv",
         b"PK\x03\x04xl",
         {},
-        "this is a zip archive or an Excel workbook; unpack it, or export the sheet as CSV.",
+        "this is a workbook or another zip archive that is damaged or cut short; copy or write it anew.",
     ),
     ("packed.csv", b"BZh91AY", {}, "this is packed with bzip2; unpack it first, or use gzip."),
-    ("base.csv", b"SQLite format 3\0", {}, "this is an SQLite database; export the table as CSV."),
+    (
+        "base.csv",
+        b"SQLite format 3\0",
+        {},
+        "this is not an SQLite file, or it is damaged or cut short; copy or write it anew.",
+    ),
     ("cut.jsonl", b'{"a":1}\n{"a":\n', {}, f"row 1 (line 2) is not a JSON object; {OBJECT}."),
     ("number.jsonl", b'{"a":1}\n\n3\n', {}, f"row 1 (line 3) is JSON but not an object; {OBJECT} of names and values."),
     (
@@ -303,7 +308,10 @@ def test_refused_as_numbers(tmp_path: Path, name: str, content: bytes, options: 
     [
         ({"delimiter": ",,"}, "The delimiter must be one character such as ',' or ';', not ',,'."),
         ({"decimal": "'"}, "The decimal sign must be '.' or ',', not \"'\"."),
-        ({"format": "xlsx"}, "The format must be one of csv, parquet, arrow, jsonl, not 'xlsx'."),
+        (
+            {"format": "xls"},
+            "The format must be one of csv, parquet, arrow, jsonl, xlsx, ods, sqlite, duckdb, not 'xls'.",
+        ),
         (
             {"encoding": "klingon"},
             "The encoding 'klingon' is not known; use for example 'utf-8', 'utf-16' or 'latin-1'.",

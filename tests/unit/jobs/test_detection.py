@@ -111,8 +111,8 @@ def test_evaluation_and_incidents(table: MemoryTable, values: np.ndarray, tmp_pa
     assert [(one.first, one.last) for one in found.incidents] == [(6000.0, 6060.0), (12000.0, 12000.0)]
     rows = lines(tmp_path / "out" / "incidents.csv")
     assert [(row["first"], row["last"], row["rows"]) for row in rows] == [
-        ("6000.0", "6060.0", "2"),
-        ("12000.0", "12000.0", "1"),
+        ("6000", "6060", "2"),
+        ("12000", "12000", "1"),
     ]
     assert rows[1]["peak"] == "200"
 

@@ -20,7 +20,7 @@ from aspca.jobs.progress import Silent
 from aspca.jobs.requests import request_of
 from aspca.jobs.result import Detection
 from aspca.jobs.tables import MemoryTable, array_table
-from aspca.judging.change_text import events_of
+from aspca.judging.change_text import events_of, moment_text
 
 N, START = 4000, 3600
 ERRORS = (50, 3700, 3900)
@@ -114,7 +114,7 @@ def test_in_parts_as_in_memory(values: np.ndarray, tmp_path: Path, given: dict[s
     (line,) = lines(tmp_path / "out" / "changes.csv")
     assert (line["change"], line["rule"], line["to_end"]) == ("0", str(change.rule), "1")
     assert (int(line["first"]), int(line["last"]), int(line["rows"])) == (change.first, N - 1, change.n_rows)
-    assert line["since"] == (str(change.since) if "time" in given else "")
+    assert line["since"] == (moment_text(change.since) if "time" in given else "")
     assert float(line["size"]) == change.size
     assert line["explanation"] == change.text
     scores = lines(tmp_path / "out" / "scores.csv")

@@ -17,6 +17,7 @@ from aspca.harmless import for_csv
 from aspca.jobs.detection import detected
 from aspca.jobs.errors import RequestError
 from aspca.jobs.fitting import fit_table
+from aspca.jobs.keys import Keys
 from aspca.jobs.output_files import score_file, score_format, write_scores
 from aspca.jobs.progress import Silent
 from aspca.jobs.requests import request_of, settings_of
@@ -36,8 +37,9 @@ def model(table: MemoryTable) -> Model:
 
 
 def written(model: Model, table: MemoryTable, path: Path, kind: str, name: str | None) -> tuple[int, int | None]:
-    with score_file(str(path), kind, name, gaps=False) as write:
-        return write_scores(model, table, name, write, Silent())
+    keys = Keys(() if name is None else (name,))
+    with score_file(str(path), kind, keys, gaps=False) as write:
+        return write_scores(model, table, keys, write, Silent())
 
 
 @pytest.mark.parametrize("name", [None, "host"])
@@ -116,6 +118,8 @@ def test_detect_writes_the_same_as_parquet(table: MemoryTable, tmp_path: Path) -
     assert [(str(row["row"]), repr(row["score"]), str(int(row["anomaly"]))) for row in rows] == [
         (line["row"], line["score"], line["anomaly"]) for line in lines
     ]
+    assert list(rows[0]) == list(lines[0]) == ["row", "host", "when", "kind", "score", "anomaly"]
+    assert [(row["when"], row["kind"]) for row in rows] == [(line["when"], line["kind"]) for line in lines]
 
 
 def test_what_was_set_aside_is_a_file_of_its_own(table: MemoryTable, values: np.ndarray, tmp_path: Path) -> None:

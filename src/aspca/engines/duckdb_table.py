@@ -1,0 +1,65 @@
+"""A table of a DuckDB file: attached read-only, so that its columns have the types that it states."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from aspca.database import cursor_errors
+from aspca.engines.errors import SourceError
+from aspca.engines.file_table import FileTable, unreadable
+from aspca.engines.typed_table import typed_table
+from aspca.engines.which_table import which_table
+from aspca.harmless import for_sql_name, for_sql_text
+
+if TYPE_CHECKING:
+    import duckdb
+
+DUCKDB_MAGIC, MAGIC_AT = b"DUCK", 8
+
+
+def duckdb_table(
+    path: Path, label: str, wanted: str | None, connection: duckdb.DuckDBPyConnection, folder: Path
+) -> FileTable:
+    """The table or view called `wanted` (outside of the schema main: schema.name), or the only table.
+
+    Raises
+    ------
+    SourceError
+        Not a whole DuckDB file of a version that can be read, one that is being written, no such table; see
+        `typed_table`.
+    """
+    # One name for each file of a source; no user's.
+    database = f"file {folder.name}"
+    place = for_sql_text(str(path.resolve()))
+    try:
+        connection.execute(f"ATTACH {place} AS {for_sql_name(database)} (READ_ONLY, TYPE duckdb)")
+        found = connection.execute(
+            "SELECT table_schema, table_name, table_type = 'VIEW' FROM information_schema.tables "
+            "WHERE table_catalog = ? ORDER BY ALL",
+            [database],
+        ).fetchall()
+        there = {(one[1] if one[0] == "main" else f"{one[0]}.{one[1]}"): one for one in found}
+        tables = [name for name, (_, _, view) in there.items() if not view]
+        schema, name, _ = there[
+            which_table(tables if tables and wanted is None else list(there), wanted, label, "table")
+        ]
+        relation = ".".join(map(for_sql_name, (database, schema, name)))
+        cursor = connection.execute(f"SELECT * FROM {relation} LIMIT 0")  # noqa: S608  # quoted
+        names = [str(column[0]).strip() for column in cursor.description or ()]
+    except (cursor_errors(), RuntimeError) as error:
+        raise _explained(label, error) from None
+    names = [one or f"column_{index}" for index, one in enumerate(names, start=1)]
+    table = FileTable(label, relation, (), (), 0, lambda error: _explained(label, error))
+    return typed_table(table, names, connection)
+
+
+def _explained(label: str, error: Exception) -> SourceError:
+    if "set lock" in str(error):
+        return SourceError(f"{label}: another program is writing this database; close it, or copy the table out of it.")
+    if "newer version" in str(error) or "version number" in str(error):
+        return SourceError(
+            f"{label}: this database was written by another version of DuckDB than can be read here; install that "
+            "version, or export the table as Parquet."
+        )
+    return unreadable(label, "a DuckDB file")(error)

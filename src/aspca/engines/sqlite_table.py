@@ -1,0 +1,73 @@
+"""A table of an SQLite file, read by Python's own library: read-only, row by row, nothing of it executed but SELECT."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from aspca.engines.cells_as_text import table_of_cells
+from aspca.engines.errors import SourceError
+from aspca.engines.file_table import FileTable, refuse_repeated, unreadable
+from aspca.engines.request import ReadOptions
+from aspca.engines.which_table import which_table
+from aspca.harmless import for_sql_name, quoted
+
+if TYPE_CHECKING:
+    import duckdb
+
+SQLITE_MAGIC = b"SQLite format 3\0"
+ROWS_AT_ONCE = 10_000
+# What SQLite keeps beside a file while it is written: without it the file lacks rows, or holds half of a change.
+UNFINISHED = ("-wal", "-journal")
+
+
+def sqlite_table(
+    path: Path, label: str, options: ReadOptions, connection: duckdb.DuckDBPyConnection, folder: Path
+) -> FileTable:
+    """The table or view named by `options.table`, or the only table.
+
+    Columns have no types there, only cells: as in CSV, kinds are those of all cells of a column.
+
+    Raises
+    ------
+    SourceError
+        Not a whole SQLite file, one that is being written, no such table, or no rows.
+    """
+    for ending in UNFINISHED:
+        beside = path.with_name(path.name + ending)
+        if beside.exists() and beside.stat().st_size:
+            raise SourceError(
+                f"{label}: the database is being written, or was left so, for {quoted(beside.name)} stands beside it; "
+                "close the program that writes it, or copy the table out of it."
+            )
+    try:
+        # Immutable: nothing is locked, and no file is made beside it.
+        with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro&immutable=1", uri=True)) as database:
+            database.execute("PRAGMA trusted_schema = OFF")
+            database.text_factory = lambda text: text.decode("utf-8", errors="replace")
+            name = which_table(_names(database, options.table), options.table, label, "table")
+            cursor = database.execute(f"SELECT * FROM {for_sql_name(name)}")  # noqa: S608  # quoted
+            names = [str(column[0]).strip() for column in cursor.description]
+            refuse_repeated(names, label)
+            names = [one or f"column_{index}" for index, one in enumerate(names, start=1)]
+            table = table_of_cells(_rows(cursor), label, options, connection, folder, names)
+    except (sqlite3.Error, OverflowError, UnicodeError) as error:
+        raise unreadable(label, "an SQLite file")(error) from None
+    return replace(table, line_of=lambda row: None)
+
+
+def _names(database: sqlite3.Connection, wanted: str | None) -> list[str]:
+    """The tables, and the views where one is asked for or nothing else is there: a view may take long, or for ever."""
+    query = "SELECT name, type FROM sqlite_master WHERE type IN ('table', 'view') AND substr(name, 1, 7) <> 'sqlite_'"
+    found = database.execute(query + " ORDER BY rowid").fetchall()
+    tables = [str(name) for name, kind in found if kind == "table"]
+    return tables if tables and wanted is None else [str(name) for name, _ in found]
+
+
+def _rows(cursor: sqlite3.Cursor) -> Iterator[tuple[object, ...]]:
+    while rows := cursor.fetchmany(ROWS_AT_ONCE):
+        yield from rows
