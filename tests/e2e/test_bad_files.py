@@ -14,6 +14,7 @@ import pytest
 from bad_files import NOT_NUMBERS, UNFIT, UNREADABLE, rows
 
 from aspca.cli.main import main
+from aspca.outputs.folder import replaced_folder
 
 FAILURE, USAGE = 1, 2
 # Numbers that cannot be used are a fault of the data; a column of something else wants an option, or another file.
@@ -76,9 +77,8 @@ def refused(here: Path, capsys: pytest.CaptureFixture[str], command: list[str]) 
 
 def earlier_output(here: Path, name: str) -> None:
     """An output of an earlier run, which a run that fails may not touch."""
-    folder = here / f"{name}.aspca"
-    folder.mkdir()
-    (folder / "scores.csv").write_text("row,score,anomaly\n0,1.0,0\n")
+    with replaced_folder(here / f"{name}.aspca") as folder:
+        (folder / "scores.csv").write_text("row,score,anomaly\n0,1.0,0\n")
 
 
 def ids(cases: list[tuple]) -> list[str]:

@@ -132,7 +132,8 @@ class Source:
                     )
                 yield Batch(start, values)
                 start += len(values)
-            table.refuse_changed()
+            if table.kept is None:
+                table.refuse_changed()
 
     def cells(self, names: Sequence[str], size: int = 65536) -> Iterator[list[tuple[object, ...]]]:
         """The columns `names` as Python values, None where missing, at most `size` rows at a time.

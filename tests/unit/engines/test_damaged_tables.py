@@ -145,8 +145,12 @@ def test_a_file_that_changes_while_it_is_read(tmp_path: Path, kind: str, change:
         change(path)
         with pytest.raises(SourceError) as caught:
             list(rows)
-        with pytest.raises(SourceError):
-            list(source.batches(["a"]))
+        if kind == "csv":
+            # Its numbers are kept as they were.
+            assert sum(len(batch.values) for batch in source.batches(["a"])) == 3000
+        else:
+            with pytest.raises(SourceError):
+                list(source.batches(["a"]))
     assert str(caught.value).startswith(f"{path}: ")
 
 
