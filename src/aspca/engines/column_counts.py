@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from aspca.engines.file_table import COLUMNS_AT_ONCE, FileTable
 from aspca.engines.local_dates import ORDERS, POINTS, date_sql
@@ -19,6 +19,7 @@ BOOLEAN = "CASE lower(trim({c})) WHEN 'true' THEN 1.0::DOUBLE WHEN 'false' THEN 
 # because their quotient is rounded once. DuckDB would take 24-12-31 for the year 24.
 DATE = "CASE WHEN regexp_matches({c}, '^\\s*[0-9]{{4}}[-/]') THEN epoch_us(TRY_CAST({c} AS TIMESTAMPTZ)) / 1e6 END"
 QUESTIONS = {"boolean": BOOLEAN, "date": DATE}
+FLAGS = {"boolean": "b", "date": "t", "dmy": "d", "mdy": "m", "ymd": "y", "same": "s", "points": "p"}
 
 
 @dataclass(frozen=True)
@@ -76,38 +77,60 @@ def counted(
 def _counted(
     table: FileTable, asked: Mapping[int, set[str]], connection: duckdb.DuckDBPyConnection, named: str
 ) -> tuple[int, dict[int, Counted]]:
-    inner, outer, keys = [], ["count(*)"], list[tuple[int, str]]()
-    for index, questions in asked.items():
-        missing = missing_sql(f"c{index}", questions == {"text"}, named)
-        inner.append(f"CASE WHEN {missing} THEN NULL ELSE c{index} END AS v{index}")
-        inner.append(f"CASE WHEN {missing} THEN trim(c{index}, '{BLANKS}') END AS w{index}")
-        outer += [f"count(v{index})", f"histogram(w{index})"]
-        keys += [(index, "given"), (index, "words")]
-        for question in sorted(questions - {"text"}):
-            for name, expression in _expressions(question, f"v{index}"):
-                outer.append(expression)
-                keys.append((index, name))
-    seen = replace(table, relation=f"(SELECT {', '.join(inner)} FROM {table.relation}) AS seen")  # noqa: S608  # our own
-    n_rows, *values = next(seen.rows(connection, outer, 1))[0]
-    answers: dict[int, dict[str, Any]] = {index: {} for index in asked}
-    for (index, name), value in zip(keys, values, strict=True):
-        answers[index][name] = value
-    return int(n_rows), {index: _as_counted(answer) for index, answer in answers.items()}
+    """One row for each cell, grouped by column and by all that was asked: an aggregate for each column would keep more.
+
+    A key is `w` and a word, or `v`, the flags that hold, a bar, and the shape.
+    """
+    keys = ", ".join(_key(f"c{index}", questions, named) for index, questions in asked.items())
+    cells = f"(SELECT unnest(range({len(asked)})) AS i, unnest([{keys}]) AS k FROM {table.relation}) AS cells"  # noqa: S608  # our own
+    found: dict[int, dict[str, int]] = {index: {} for index in asked}
+    n_rows, indices = 0, list(asked)
+    # In order, so that the same is said of the same file.
+    for rows in replace(table, relation=cells).rows(
+        connection, ["i", "k", "count(*)"], 4096, "GROUP BY i, k ORDER BY i, k"
+    ):
+        for place, key, count in rows:
+            n_rows += count if place == 0 else 0
+            if key is not None:
+                found[indices[place]][key] = count
+    return n_rows, {index: _as_counted(keys_found) for index, keys_found in found.items()}
 
 
-def _expressions(question: str, cell: str) -> list[tuple[str, str]]:
-    if question == "shape":
-        return [("shape", f"histogram({shape_sql(cell)})")]
+def _key(cell: str, questions: set[str], named: str) -> str:
+    flags = [flag for question in sorted(questions) for flag in _flags(question, cell)]
+    held = " || ".join([f"CASE WHEN {test} THEN '{flag}' ELSE '' END" for flag, test in flags] or ["''"])
+    shape = shape_sql(cell) if "shape" in questions else "''"
+    missing = missing_sql(cell, questions == {"text"}, named)
+    return (
+        f"CASE WHEN {cell} IS NULL THEN NULL WHEN {missing} THEN 'w' || trim({cell}, '{BLANKS}') "
+        f"ELSE 'v' || {held} || '|' || {shape} END"
+    )
+
+
+def _flags(question: str, cell: str) -> list[tuple[str, str]]:
+    """The flags that answer a question, each with the condition for it."""
     if question == "local date":
-        orders = [(order, f"count({date_sql(cell, order)})") for order in ORDERS]
-        any_order = f"coalesce({', '.join(date_sql(cell, order) for order in ORDERS)})"
-        orders.append(("local", f"count({any_order})"))
-        same = f"count(CASE WHEN {date_sql(cell, 'dmy')} = {date_sql(cell, 'mdy')} THEN 1 END)"
-        return [*orders, ("same", same), ("points", f"count(CASE WHEN regexp_matches({cell}, '{POINTS}') THEN 1 END)")]
-    return [(question, f"count({QUESTIONS[question].format(c=cell)})")]
+        orders = [(FLAGS[order], f"{date_sql(cell, order)} IS NOT NULL") for order in ORDERS]
+        same = f"{date_sql(cell, 'dmy')} = {date_sql(cell, 'mdy')}"
+        return [*orders, (FLAGS["same"], same), (FLAGS["points"], f"regexp_matches({cell}, '{POINTS}')")]
+    if question in QUESTIONS:
+        return [(FLAGS[question], f"({QUESTIONS[question].format(c=cell)}) IS NOT NULL")]
+    return []
 
 
-def _as_counted(answer: Mapping[str, Any]) -> Counted:
-    kinds = {name: int(value) for name, value in answer.items() if isinstance(value, int) and name != "given"}
-    words, shapes = answer.get("words") or {}, answer.get("shape") or {}
-    return Counted(int(answer["given"]), words, shapes, kinds)
+def _as_counted(keys: Mapping[str, int]) -> Counted:
+    words, shapes, kinds, given = dict[str, int](), dict[str, int](), dict[str, int](), 0
+    for key, count in keys.items():
+        if key.startswith("w"):
+            words[key[1:]] = count
+            continue
+        given += count
+        flags, _, shape = key[1:].partition("|")
+        for kind, flag in FLAGS.items():
+            if flag in flags:
+                kinds[kind] = kinds.get(kind, 0) + count
+        if set(flags) & {FLAGS[order] for order in ORDERS}:
+            kinds["local"] = kinds.get("local", 0) + count
+        if shape:
+            shapes[shape] = shapes.get(shape, 0) + count
+    return Counted(given, words, shapes, kinds)

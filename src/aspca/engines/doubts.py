@@ -72,8 +72,7 @@ def doubt_about(
     if against.reason == "odd":
         words = examples.words(index) if set(against.cells[0]) == {ODD} else []
         remedy = tuple(part for word in words for part in ("--missing", word)) or ignore
-        cure = f"--missing {quoted(words[0])} if it stands for no value" if words else "correct it or leave it out"
-        return f"{cells[0]} is no number, as {against.n_numbers} others are; {cure}", remedy
+        return odd_cell(cells[0], "no number", against, words), remedy
     if against.reason == "ambiguous":
         sign = "," if "," in shown[0][0] else "."
         by_decimal = ("--decimal", sign)
@@ -98,7 +97,11 @@ def doubt_about(
             ignore,
         )
     if against.reason == "given":
-        return f"{cells[0]} is no number with the decimal sign {signs.decimal!r} that was given", ignore
+        return (
+            f"{cells[0]} is no number with the decimal sign {signs.decimal!r} that was given; correct it or give the "
+            f"other sign",
+            ignore,
+        )
     what = {
         "units": "have different units",
         "negatives": "are negative in different ways",
@@ -107,6 +110,13 @@ def doubt_about(
     }[against.reason]
     both = " and ".join(cells)
     return f"{both} {what}; write all in the same way, or leave the column out", ignore
+
+
+def odd_cell(cell: str, what: str, against: Against, words: Sequence[str] = ()) -> str:
+    """What is wrong with a cell that is unlike most."""
+    share = f"as {against.n_fitting} of {against.n_given} cells are"
+    named = f"give --missing {' --missing '.join(map(quoted, words))}, " if words else ""
+    return f"{cell} is {what}, {share}; correct it, empty it, {named}or leave the column out"
 
 
 def date_doubt(

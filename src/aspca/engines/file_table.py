@@ -209,7 +209,9 @@ class FileTable:
     def first(self, connection: duckdb.DuckDBPyConnection, expression: str, where: str) -> tuple[int, Any] | None:
         """Number of the first row (from 0, without the header) for which `where` holds, and its `expression`."""
         numbered = f"(SELECT row_number() OVER () AS n, * FROM {self.relation}) AS numbered"  # noqa: S608  # as above
-        for rows in replace(self, relation=numbered).rows(connection, ["n", expression], 1, f"WHERE {where} LIMIT 1"):
+        # Without an order, another thread may come first.
+        after = f"WHERE {where} ORDER BY n LIMIT 1"
+        for rows in replace(self, relation=numbered).rows(connection, ["n", expression], 1, after):
             return int(rows[0][0]) - 1, rows[0][1]
         return None
 

@@ -28,6 +28,10 @@ def numbers_as_names(rows: Rows, quotes: tuple[bool, bool]) -> bool:
     if not names or len(set(names)) < len(names) or not below:
         return False
     columns = [[row[place].strip() for row in below if place < len(row) and row[place].strip()] for place in places]
+    # Beside a cell that is empty or no number, they count columns.
+    counted = names == list(range(names[0], names[0] + len(names))) and names[0] in (0, 1)
+    if counted and len(names) < len(first) and (len(names) > 2 or not first[0].strip()):
+        return True
     if any(map(_goes_on, names, columns)):
         return False
     if quotes == (True, True):
@@ -37,12 +41,9 @@ def numbers_as_names(rows: Rows, quotes: tuple[bool, bool]) -> bool:
     steps = {later - earlier for earlier, later in pairwise(names)}
     if len(steps) != 1 or next(iter(steps)) < 1:
         return False
-    if all(name in _YEARS for name in names):
-        cells = [cell for column in columns for cell in column]
-        return 2 * sum(bool(_WHOLE.fullmatch(cell)) and int(cell) in _YEARS for cell in cells) < len(cells)
-    # Beside a cell that is empty or no number, they count columns.
-    beside = len(names) < len(first) and (len(names) > 2 or not first[0].strip())
-    return beside and steps == {1} and names[0] in (0, 1)
+    cells = [cell for column in columns for cell in column]
+    like_years = sum(bool(_WHOLE.fullmatch(cell)) and int(cell) in _YEARS for cell in cells)
+    return all(name in _YEARS for name in names) and 2 * like_years < len(cells)
 
 
 def header_remark(label: str, first: Sequence[str], header: bool) -> str:

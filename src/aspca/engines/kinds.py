@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from aspca.engines.announcements import announced, beyond_numbers
 from aspca.engines.column_counts import BOOLEAN, DATE, Counted, counted, missing_sql
-from aspca.engines.doubts import Examples, date_doubt, doubt_about
+from aspca.engines.doubts import Examples, date_doubt, doubt_about, odd_cell
 from aspca.engines.errors import SourceError
 from aspca.engines.file_table import NO_VALUE, FileColumn, FileTable
 from aspca.engines.local_dates import ORDERS, date_sql
@@ -26,7 +26,7 @@ PLAIN_NUMBER = "CAST({c} AS DOUBLE)"
 # DuckDB would take 2020_01 for 202001, which no user means; one call is far cheaper than a CASE over 5,000 columns.
 NUMBER = "CAST(replace({c}, '_', 'x') AS DOUBLE)"
 COMMA = "CAST(translate({c}, ',._', '.xx') AS DOUBLE)"
-PLURALS = {"number": "numbers", "boolean": "truth values", "date": "dates"}
+UNLIKE = {"boolean": "no truth value", "date": "no date"}
 # Of so many columns in doubt a cell is looked up; each takes a pass.
 MOST_EXAMPLES = 20
 _EVERYTHING = {"shape", "boolean", "date", "local date"}
@@ -52,6 +52,7 @@ class _Found:
     against: Against | None = None
     orders: tuple[str, ...] | None = None
     beyond: bool = False
+    unlike: str = ""
 
     @property
     def is_text(self) -> bool:
@@ -111,6 +112,9 @@ def decide(
             remark = "its integers are beyond 2^53, so they are no numbers but names"
         elif one.kind == "text" and in_doubt and one.orders is not None:
             remark, remedy = date_doubt(one.orders, options.date_order, index, name, examples)
+        elif one.unlike and one.against is not None and (odd := examples.failing(index, one.number)):
+            remark = odd_cell(f"{odd[0]} in {odd[1]}", one.unlike, one.against)
+            remedy = ("--ignore", name)
         elif one.kind == "text" and one.against is not None and one.against.reason != "text":
             remark, remedy = (
                 doubt_about(one.against, index, name, signs, semicolons, proof, examples)
@@ -171,7 +175,7 @@ def _fits(count: Counted) -> bool:
     if not count.given:
         return True
     numbers = sum(count.shapes[key] for key in count.shapes if key == "infinite" or shape_of(key) is not None)
-    return numbers == count.given or any(number == count.given for number in count.kinds.values())
+    return numbers == count.given or any(count.kinds.get(kind) == count.given for kind in ("boolean", "date", "local"))
 
 
 def _kind(count: Counted, index: int, signs: Signs, options: ReadOptions) -> _Found:
@@ -194,6 +198,10 @@ def _kind(count: Counted, index: int, signs: Signs, options: ReadOptions) -> _Fo
         return _Found("number", number_sql(cell, signs.decimal, styled=verdict.styled), verdict)
     if possible or 2 * count.kinds.get("local", 0) > count.given:
         return _Found("text", orders=possible)
+    for kind, test in (("boolean", BOOLEAN), ("date", DATE)):
+        if 2 * count.kinds.get(kind, 0) >= count.given:
+            against = Against("odd", (), count.kinds[kind], count.given)
+            return _Found("text", test.format(c=cell), against=against, unlike=UNLIKE[kind])
     return _Found("text", against=verdict)
 
 
@@ -271,5 +279,5 @@ def _column(
     cell = f"({one.number}) = 1.0" if one.kind == "boolean" else f"c{index}"
     kind = "text" if n_missing == n_rows else one.kind
     # Beside other files, one in which a column has no values may still be read.
-    number = NO_VALUE if n_missing == n_rows else one.number
+    number = NO_VALUE if n_missing == n_rows else "" if kind == "text" else one.number
     return FileColumn(name, kind, n_missing, number, cell if kind != "text" else f"c{index}", remark, remedy)

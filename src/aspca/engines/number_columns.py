@@ -38,11 +38,15 @@ class Style:
 
 @dataclass(frozen=True)
 class Against:
-    """Why a column is none of numbers, and keys of cells that show it, one group for each cell to be named."""
+    """Why a column is none of numbers, and keys of cells that show it, one group for each cell to be named.
+
+    `n_fitting` of its `n_given` cells are numbers, or what else most of them are.
+    """
 
     reason: str
     cells: tuple[Keys, ...] = ()
-    n_numbers: int = 0
+    n_fitting: int = 0
+    n_given: int = 0
 
 
 def numbers_among(keys: Mapping[str, int]) -> dict[str, Shape]:
@@ -67,10 +71,10 @@ def judged(keys: Mapping[str, int], index: int, signs: Signs) -> Style | Against
         return tuple(key for key, shape in shapes.items() if holds(shape))
 
     if not n_given or n_numbers + n_infinite < MOSTLY * n_given:
-        return Against("text", n_numbers=n_numbers)
+        return Against("text", (), n_numbers, n_given)
     odd = tuple(key for key in keys if key not in shapes and key != INFINITE)
     if odd:
-        return Against("odd", (odd,), n_numbers)
+        return Against("odd", (odd,), n_numbers, n_given)
     doubt = signs.doubtful.get(index)
     if doubt is not None:
         unclear = which(lambda shape: may_be_either(shape) is not None)
@@ -78,27 +82,27 @@ def judged(keys: Mapping[str, int], index: int, signs: Signs) -> Style | Against
             lambda shape: proves(shape) == (other_sign(signs.decimal) if doubt == "outvoted" else signs.decimal)
         )
         groups = {"ambiguous": (unclear,), "outvoted": (proofs,), "slip": (proofs, unclear)}[doubt]
-        return Against(doubt, tuple(group for group in groups if group), n_numbers)
+        return Against(doubt, tuple(group for group in groups if group), n_numbers, n_given)
     wrong = which(lambda shape: signs.separator(shape) is None)
     if wrong:
-        return Against("given" if signs.why == "given" else "outvoted", (wrong,), n_numbers)
+        return Against("given" if signs.why == "given" else "outvoted", (wrong,), n_numbers, n_given)
     units = _apart(shapes, lambda shape: shape.unit)
     if len(units) > 1:
-        return Against("units", tuple(units.values())[:2], n_numbers)
+        return Against("units", tuple(units.values())[:2], n_numbers, n_given)
     negatives = {way: found for way, found in _apart(shapes, lambda shape: shape.negative).items() if way}
     # A minus of typographers and a plain one are both a minus.
     if ("brackets" in negatives and len(negatives) > 1) or {"trailing", "minus"} <= set(negatives):
-        return Against("negatives", tuple(negatives.values())[:2], n_numbers)
+        return Against("negatives", tuple(negatives.values())[:2], n_numbers, n_given)
     separators = {sign: found for sign, found in _apart(shapes, lambda one: signs.separator(one) or "").items() if sign}
     if len(separators) > 1:
-        return Against("separators", tuple(separators.values())[:2], n_numbers)
+        return Against("separators", tuple(separators.values())[:2], n_numbers, n_given)
     if separators and _like_codes(shapes, keys):
-        return Against("codes", (tuple(shapes),), n_numbers)
+        return Against("codes", (tuple(shapes),), n_numbers, n_given)
     unit = next(iter(units), "")
     negative = next((way for way in ("brackets", "trailing", "sign") if way in negatives), "")
     styled = bool(unit or negative or separators)
     if styled and n_infinite:
-        return Against("odd", ((INFINITE,),), n_numbers)
+        return Against("odd", ((INFINITE,),), n_numbers, n_given)
     examples = {
         "unit": tuple(shapes) if unit else (),
         "negative": negatives.get(negative, ()),

@@ -20,6 +20,8 @@ _SEPARATORS = SIGNS + APOSTROPHES + BLANKS.replace("\t", "")
 _BODY = rf"(?:[.,]D+|D+(?:[{_SEPARATORS}]D+)*[.,]?)(?:[eE][+-]?D+)?"
 _BODY_OF_KEYS = _BODY.replace("D", "1")
 _BODY_SQL = _BODY.replace("D", "[0-9]").replace("'", "''")
+# A word that ends in a point is none of the number.
+_WORD_SQL = "(?:[^0-9.,]*\\p{L}[.])?"
 _DIGITS = str.maketrans("0123456789", "1111111111")
 LONGEST = 120
 SAFE_DIGITS = 16
@@ -149,8 +151,7 @@ def shape_sql(cell: str) -> str:
 
 def digits_sql(cell: str, decimal: str) -> str:
     """The SQL that gives the digits of the number in a cell of a known shape, with a point for decimals; no sign."""
-    # A word that ends in a point is none of it.
-    found = f"regexp_extract(trim({cell}, '{BLANKS}'), '^(?:[^0-9.,]*\\p{{L}}[.])?[^0-9.,]*({_BODY_SQL})', 1)"
+    found = f"regexp_extract(trim({cell}, '{BLANKS}'), '^{_WORD_SQL}[^0-9.,]*({_BODY_SQL})', 1)"
     gone = "".join(sign for sign in _SEPARATORS if sign != decimal).replace("'", "''")
     return f"translate({found}, '{decimal}{gone}', '.')"
 
@@ -161,5 +162,5 @@ def number_sql(cell: str, decimal: str, *, styled: bool) -> str:
     if not styled:
         return f"TRY_CAST(replace({text}, '{decimal}', '.') AS DOUBLE)"
     size = f"TRY_CAST({digits_sql(cell, decimal)} AS DOUBLE)"
-    minus = f"regexp_matches({text}, '^[^0-9.,]*[{_MINUSES}(]|[0-9][{_MINUSES}]|[0-9][^0-9]*[{_MINUSES}]$')"
+    minus = f"regexp_matches({text}, '^{_WORD_SQL}[^0-9.,]*[{_MINUSES}(]|[0-9][{_MINUSES}]|[0-9][^0-9]*[{_MINUSES}]$')"
     return f"(CASE WHEN {minus} THEN -({size}) ELSE {size} END)"

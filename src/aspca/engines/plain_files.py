@@ -246,8 +246,8 @@ def _encoding_error(label: str, encoding: str, error: UnicodeError, seen: _Seen)
     piece = error.object[: error.start]
     line = seen.line + (piece.count(b"\n") if encoding == "utf-8" else piece.decode(encoding, "ignore").count("\n"))
     byte = error.object[error.start]
-    cure = "give its encoding, for example 'latin-1'" if encoding == "utf-8" else "give another encoding"
-    remedy = ("--encoding", "latin-1") if encoding == "utf-8" else ()
+    cure = "give its encoding, for example 'cp1252' or 'latin-1'" if encoding == "utf-8" else "give another encoding"
+    remedy = ("--encoding", "cp1252") if encoding == "utf-8" else ()
     sentence = f"{label}: line {line} holds the byte 0x{byte:02x}, which is not {encoding.upper()}; {cure}."
     return SourceError(sentence, remedy)
 

@@ -60,7 +60,13 @@ def _aside(outcomes: Mapping[str | None, Outcome]) -> list[str]:
         told = [f"{value:g} stands {times:,} times in {columns[column]}" for column, value, times in aside.repeated]
         if told:
             more = f" and {len(told) - _COLUMNS_TOLD} more columns" if len(told) > _COLUMNS_TOLD else ""
-            remarks.append(f"{whose}{', '.join(told[:_COLUMNS_TOLD])}{more}: that looks like a word for missing.")
+            words = " ".join(
+                f"--missing {value:.15g}" for value in dict.fromkeys(value for _, value, _ in aside.repeated)
+            )
+            remarks.append(
+                f"{whose}{', '.join(told[:_COLUMNS_TOLD])}{more}: that looks like a word for missing, as which {words} "
+                "would read it."
+            )
         if aside.states:
             runs = ", ".join(f"{start} to {end - 1}" for start, end in aside.states)
             remarks.append(f"{whose}Rows {runs} are unlike the others for long, so rules were learned without them.")

@@ -85,7 +85,8 @@ NOT_NUMBERS: list[tuple[str, bytes, str]] = [
     (
         "quoted.parquet",
         as_parquet(pa.table({"a": ["1", "2"]})),
-        "column 'a' holds numbers written as text; write them as numbers, or leave the column out.",
+        "column 'a' holds text, in row 0 for example '1'; numbers, dates or truth values are needed, "
+        "so leave the column out.",
     ),
     (
         "text.parquet",

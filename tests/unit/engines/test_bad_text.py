@@ -121,7 +121,7 @@ UNREADABLE: list[tuple[str, bytes, dict[str, Any], str]] = [
         "latin.csv",
         "name,b\ncaf\xe9,2\n".encode("latin-1"),
         {},
-        "line 2 holds the byte 0xe9, which is not UTF-8; give its encoding, for example 'latin-1'.",
+        "line 2 holds the byte 0xe9, which is not UTF-8; give its encoding, for example 'cp1252' or 'latin-1'.",
     ),
     (
         "half.csv",
@@ -176,25 +176,28 @@ NOT_NUMBERS: list[tuple[str, bytes, dict[str, Any], str]] = [
         "typo.csv",
         b"a,b\n" + b"1,2\n" * 9 + b"x,2\n",
         {},
-        f"row 9 (line 11) has 'x' in column 'a', where 9 of 10 cells are numbers; {FIX_CELL}",
+        "column 'a' is not read: 'x' in row 9 (line 11) is no number, as 9 of 10 cells are; "
+        "correct it, empty it, give --missing 'x', or leave the column out.",
     ),
     (
         "typo-far.csv",
         b"a,b\n" + b"1,2\n" * 50_000 + b"oops,2\n3,4\n",
         {},
-        f"row 50000 (line 50002) has 'oops' in column 'a', where 50001 of 50002 cells are numbers; {FIX_CELL}",
+        "column 'a' is not read: 'oops' in row 50000 (line 50002) is no number, as 50001 of 50002 cells are; "
+        "correct it, empty it, give --missing 'oops', or leave the column out.",
     ),
     (
         "typo.jsonl",
         b'{"a":1}\n{"a":2}\n{"a":"x"}\n',
         {},
-        f"row 2 (line 3) has 'x' in column 'a', where 2 of 3 cells are numbers; {FIX_CELL}",
+        "column 'a' is not read: 'x' in row 2 (line 3) is no number, as 2 of 3 cells are; "
+        "correct it, empty it, give --missing 'x', or leave the column out.",
     ),
     (
         "escape.csv",
         b"a\n1\n2\n\x1b[31m\n",
         {},
-        f"row 2 (line 4) has '\\x1b[31m' in column 'a', where 2 of 3 cells are numbers; {FIX_CELL}",
+        f"column 'a' is not read: '\\x1b[31m' in row 2 (line 4) is no number, as 2 of 3 cells are; {FIX_CELL}",
     ),
     (
         "words.csv",
@@ -207,60 +210,60 @@ NOT_NUMBERS: list[tuple[str, bytes, dict[str, Any], str]] = [
         "underscores.csv",
         b"a\n1\n2\n2020_01\n",
         {},
-        f"row 2 (line 4) has '2020_01' in column 'a', where 2 of 3 cells are numbers; {FIX_CELL}",
+        f"column 'a' is not read: '2020_01' in row 2 (line 4) is no number, as 2 of 3 cells are; {FIX_CELL}",
     ),
     (
         "date.csv",
         b"a\n2020-01-01\n2020-02-01\nsoon\n",
         {},
-        f"row 2 (line 4) has 'soon' in column 'a', where 2 of 3 cells are dates; {FIX_CELL}",
+        f"column 'a' is not read: 'soon' in row 2 (line 4) is no date, as 2 of 3 cells are; {FIX_CELL}",
     ),
     (
         "february.csv",
         b"a\n2020-01-01\n2020-02-30\n",
         {},
-        f"row 1 (line 3) has '2020-02-30' in column 'a', where 1 of 2 cells are dates; {FIX_CELL}",
+        f"column 'a' is not read: '2020-02-30' in row 1 (line 3) is no date, as 1 of 2 cells are; {FIX_CELL}",
     ),
     (
         "truth.csv",
         b"a\ntrue\nFALSE\nmaybe\n",
         {},
-        f"row 2 (line 4) has 'maybe' in column 'a', where 2 of 3 cells are truth values; {FIX_CELL}",
+        f"column 'a' is not read: 'maybe' in row 2 (line 4) is no truth value, as 2 of 3 cells are; {FIX_CELL}",
     ),
     (
         "mixed.csv",
         b"a;b\n1,5;1\n1.5;2\n",
         {},
-        "column 'a' mixes decimal signs, '1.5' in row 1 (line 3) and '1,5' in row 0 (line 2); "
-        "write all with the same one.",
+        "column 'a' is not read: '1,5' in row 0 (line 2) has another decimal sign than other cells of the file, the "
+        "point: write all with the same one, or give --decimal . or --decimal ,.",
     ),
     (
         "mixed-quoted.csv",
         b'a,b\n1.5,1\n"1,5",2\n',
         {},
-        "column 'a' mixes decimal signs, '1.5' in row 0 (line 2) and '1,5' in row 1 (line 3); "
-        "write all with the same one.",
+        "column 'a' is not read: '1,5' in row 1 (line 3) has another decimal sign than other cells of the file, the "
+        "point: write all with the same one, or give --decimal . or --decimal ,.",
     ),
     (
         "thousands.csv",
         b'a,b\n"1,234",1\n"2,345",2\n',
         {},
-        "row 0 (line 2) has '1,234' in column 'a', where the comma may stand before decimals or between thousands; "
-        "give the decimal sign ',' or remove the commas.",
+        "column 'a' is not read: the comma of '1,234' in row 0 (line 2) may stand before decimals or between "
+        "thousands, and no other cell of the file tells: give --decimal , or --thousands ,.",
     ),
     (
         "said-point.csv",
         b"a;b\n1;1\n1,5;2\n",
         {"decimal": "."},
-        "row 1 (line 3) has '1,5' in column 'a', but the decimal sign is said to be '.'; "
-        "correct the cell or give the other sign.",
+        "column 'a' is not read: '1,5' in row 1 (line 3) is no number with the decimal sign '.' that was given; "
+        "correct it or give the other sign.",
     ),
     (
         "said-comma.csv",
         b"a;b\n1,5;1\n1.5;2\n",
         {"decimal": ","},
-        "row 1 (line 3) has '1.5' in column 'a', but the decimal sign is said to be ','; "
-        "correct the cell or give the other sign.",
+        "column 'a' is not read: '1.5' in row 1 (line 3) is no number with the decimal sign ',' that was given; "
+        "correct it or give the other sign.",
     ),
     ("missing.csv", b"b,a\n1,\n2,NA\n", {}, "column 'a' has no values at all; leave it out."),
     ("infinite.csv", b"a,b\n1,2\ninf,3\n", {}, f"row 1 (line 3) has the value inf in column 'a'; {FINITE}"),

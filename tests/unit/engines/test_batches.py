@@ -149,7 +149,7 @@ def test_standard_input(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None
         assert source.description == "standard input"
         assert [batch.values.tolist() for batch in source.batches(["b"])] == [[[2.0], [4.0]]]
         assert [batch.values.tolist() for batch in source.batches(["b"])] == [[[2.0], [4.0]]]
-        with pytest.raises(SourceError, match=r"^standard input: row 1 \(line 3\) has 'x' in column 'a'"):
+        with pytest.raises(SourceError, match=r"^standard input: column 'a' is not read: 'x' in row 1 \(line 3\)"):
             source.batches(["a"])
     monkeypatch.setattr(sys, "stdin", Piped(b""))
     with pytest.raises(SourceError, match=r"^standard input: the file is empty"):

@@ -17,6 +17,8 @@ nan = float("nan")
 AB = ["a", "b"]
 NUMBERS = ["number", "number"]
 PAIR = [[1.0, 2.0], [3.0, 4.0]]
+THREE = ["column_1", "column_2", "column_3"]
+FRACTIONS = [[1.5, 2.5], [3.5, 4.5], [1.5, 2.5]]
 
 # name, bytes, options, names, kinds, values
 CASES: list[tuple[str, bytes, dict[str, Any], list[str], list[str], list[list[float]]]] = [
@@ -38,7 +40,8 @@ CASES: list[tuple[str, bytes, dict[str, Any], list[str], list[str], list[list[fl
     ("years-found.csv", b"id,2020\n1,2\n3,4\n", {}, ["id", "2020"], NUMBERS, PAIR),
     ("first-missing.csv", b"NA,2\n3,4\n", {}, ["column_1", "column_2"], NUMBERS, [[nan, 2], [3, 4]]),
     ("pandas.csv", b",0\n1,2\n3,4\n", {}, ["column_1", "0"], NUMBERS, PAIR),
-    ("pandas-bare.csv", b"0,1,2\n1,2,3\n", {}, ["0", "1", "2"], ["number"] * 3, [[1, 2, 3]]),
+    ("pandas-bare.csv", b"0,1,2\n1,2,3\n", {}, THREE, ["number"] * 3, [[0, 1, 2], [1, 2, 3]]),
+    ("pandas-decimals.csv", b"0,1\n1.5,2.5\n3.5,4.5\n1.5,2.5\n", {}, ["0", "1"], NUMBERS, FRACTIONS),
     ("quoted-spaced.csv", b'"a", "b,c"\n"1", "2"\n3, "4"\n', {}, ["a", "b,c"], NUMBERS, PAIR),
     ("blank-name.csv", b",b\n1,2\n3,4\n", {}, ["column_1", "b"], NUMBERS, PAIR),
     ("padded.csv", b" a , b\n 1 , 2\n3 ,4\n", {}, AB, NUMBERS, PAIR),
@@ -56,8 +59,7 @@ CASES: list[tuple[str, bytes, dict[str, Any], list[str], list[str], list[list[fl
     ("comma.csv", b"a;b\n1,5;2\n-3,25e1;4\n", {}, AB, NUMBERS, [[1.5, 2], [-32.5, 4]]),
     ("comma-rows.csv", b"1,5;2,5\n3,5;4,5\n", {}, ["column_1", "column_2"], NUMBERS, [[1.5, 2.5], [3.5, 4.5]]),
     ("comma-late.csv", b"a;b\n" + b"1;2\n" * 300 + b"1,5;2\n", {}, AB, NUMBERS, [[1, 2]] * 300 + [[1.5, 2]]),
-    ("both.csv", b"a;b\n1,5;2.5\n3;4\n", {}, AB, NUMBERS, [[1.5, 2.5], [3, 4]]),
-    ("thousandths.csv", b"a;b\n1,234;1,5\n2,345;2\n", {}, AB, NUMBERS, [[1.234, 1.5], [2.345, 2]]),
+    ("thousandths.csv", b"a;b\n1,234;1,5\n2,345;2,25\n", {}, AB, NUMBERS, [[1.234, 1.5], [2.345, 2.25]]),
     ("said-comma.csv", b'a,b\n"1,234",1\n"2,345",2\n', {"decimal": ","}, AB, NUMBERS, [[1.234, 1], [2.345, 2]]),
     ("comma-column.csv", b"value\n1,5\n2,5\n", {}, ["value"], ["number"], [[1.5], [2.5]]),
     ("numbers.csv", b"a,b\n+1,.5\n1.,-1e-3\n", {}, AB, NUMBERS, [[1, 0.5], [1, -0.001]]),
@@ -108,7 +110,7 @@ def test_cells_are_as_the_file_has_them(tmp_path: Path) -> None:
     path = tmp_path / "cells.csv"
     path.write_text('id,when,label,ok,x\n007,2020-01-01,"a ""b""\nc",true,12345678901234567890\n,,,,\n')
     with open_source([str(path)]) as source:
-        assert [column.kind for column in source.columns] == ["number", "date", "text", "boolean", "number"]
+        assert [column.kind for column in source.columns] == ["number", "date", "text", "boolean", "text"]
         assert [column.n_missing for column in source.columns] == [1] * 5
         (rows,) = source.cells(["label", "id", "when", "ok", "x", "id"])
     first = ('a "b"\nc', "007", "2020-01-01", True, "12345678901234567890", "007")
@@ -130,9 +132,13 @@ def test_remarks_say_why_a_column_is_text(tmp_path: Path) -> None:
     path.write_text('a,b,c,d\n1,"1,234",,x\n2,"2,345",,y\nz,"3,456",,z\n')
     with open_source([str(path)], ReadOptions()) as source:
         assert {column.kind for column in source.columns} == {"text"}
+        remedies = [("--missing", "z"), ("--thousands", ","), (), ()]
+        assert [column.remedy for column in source.columns] == remedies
         assert [column.remark for column in source.columns] == [
-            "2 of 3 cells are numbers, the others are not",
-            "its commas may stand before decimals or between thousands",
+            "'z' in row 2 (line 4) is no number, as 2 of 3 cells are; correct it, empty it, give --missing 'z', or "
+            "leave the column out",
+            "the comma of '1,234' in row 0 (line 2) may stand before decimals or between thousands, and no other cell "
+            "of the file tells: give --decimal , or --thousands ,",
             "it has no values",
             "",
         ]
