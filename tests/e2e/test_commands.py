@@ -93,7 +93,7 @@ def test_detect_writes_what_the_estimator_says(here: Path) -> None:
     assert set(aside["column"]) <= {"mem", "free"}
     assert np.abs(aside["value"] - aside["expected"] - 20.0).max() <= 2.0
     scores = table((folder / "scores.csv").read_text())
-    assert list(scores) == ["row", "host", "score", "anomaly"]
+    assert list(scores) == ["row", "host", "time", "broken", "score", "anomaly"]
     assert scores["host"].tolist() == [f"'=web-{i}" for i in range(300)]
     np.testing.assert_allclose(scores["score"], -model.score_samples(rows), rtol=1e-9)
     flagged = np.flatnonzero(model.predict(rows) == -1)
