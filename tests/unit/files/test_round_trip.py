@@ -295,6 +295,7 @@ def test_no_field_is_forgotten() -> None:
     assert {field.name for field in fields(Model)} == {
         *("settings", "preparation", "space", "subspace", "table", "metric", "alarms", "moments", "widenings", "gaps"),
         "aside",
+        "reading",
     }
     assert {field.name for field in fields(ScaledSpace)} == {
         *("features", "centre", "residual", "scale", "variances", "known_covariance", "n_rows", "weight"),
