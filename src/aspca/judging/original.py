@@ -18,6 +18,8 @@ from aspca.rules.sentence import number_text
 UNKNOWN = "(not seen before)"
 # As many as a logarithm keeps of any number.
 _DIGITS = 12
+# And as many as are shown of a number that has more.
+_SHOWN = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +78,20 @@ class Original:
 
 
 def value_text(value: Value) -> str:
-    """A cell in a sentence: a number in the fewest digits that are exact, to be searched for in the file."""
+    """A cell in a sentence: a number in the fewest digits that are exact, to be searched for in the file.
+
+    Of a number of more digits than anyone writes by hand the first ones, which are found as well, and not rounded ones.
+    """
     if value is None or value == UNKNOWN:
         return value or "missing"
-    return level_text(value) if isinstance(value, str) else number_text(value)
+    if isinstance(value, str):
+        return level_text(value)
+    return _begun(number_text(value))
+
+
+def _begun(text: str) -> str:
+    whole, _, decimals = text.partition(".")
+    more = len((whole + decimals).lstrip("-0")) - _SHOWN
+    if "e" in text or not decimals or more <= _DIGITS - _SHOWN:
+        return text
+    return f"{whole}.{decimals[: max(len(decimals) - more, 1)]}…"

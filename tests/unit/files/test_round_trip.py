@@ -289,7 +289,7 @@ def test_no_field_is_forgotten() -> None:
     """A new field of these must find its place in the file, and then here."""
     assert {field.name for field in fields(Model)} == {
         *("settings", "preparation", "space", "subspace", "table", "metric", "alarms", "moments", "widenings", "gaps"),
-        *("aside", "kept"),
+        *("aside", "kept", "reading"),
     }
     assert {field.name for field in fields(ScaledSpace)} == {
         *("features", "centre", "residual", "scale", "variances", "known_covariance", "n_rows", "weight"),
