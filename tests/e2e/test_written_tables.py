@@ -74,8 +74,8 @@ def test_named_words_are_missing(words: list[str], tmp_path: Path, monkeypatch: 
     cells[2][4] = "offline" if "offline" in ",".join(words) else "1"
     Path("t.csv").write_text(text_of(["a", "b", "c"], cells))
     options = [part for word in words for part in ("--missing", word)]
-    assert main(["detect", "t.csv", *options, "--no-output", "-q"]) == 1
-    assert main(["detect", "t.csv", *options, "--allow-missing", "--no-output", "-q"]) == 0
+    assert main(["detect", "t.csv", *options, "--no-allow-missing", "--no-output", "-q"]) == 2
+    assert main(["detect", "t.csv", *options, "--no-output", "-q"]) == 0
 
 
 def test_old_model_files_do_without(tmp_path: Path, reseal: Callable[[dict[str, object]], str]) -> None:
