@@ -216,6 +216,19 @@ def test_gaps_where_nothing_is_left_are_in_units_of_the_typical_variance(variant
     assert c.gap == pytest.approx((c.upper - c.lower) / floor, rel=1e-6)
 
 
+def test_nothing_at_all_verifies():
+    found = sparse_subspace(np.zeros((3, 3)), 1, 0.0, "B")
+    assert found.certificates[0].gap == 0.0
+    assert found.verify(np.zeros((3, 3))), str(found.verify(np.zeros((3, 3))))
+
+
+def test_the_vector_itself_may_stand_as_the_factor():
+    A = np.diag([1.0, 2.0, 3.0])
+    found = sparse_subspace(A, 1, 0.1, "B")
+    told = replace(found.claims, witness=replace(found.witness, factors=(found.sequence.copy(),)))
+    assert check(A, resealed(told)), str(check(A, resealed(told)))
+
+
 # ---- what is no claim
 
 
