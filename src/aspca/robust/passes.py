@@ -37,8 +37,8 @@ _MOST_GROSS = 0.22
 # A row that keeps every relation spoils none, and may be so many times further out before it counts as an error: a
 # bonus that a tenth of the people get, a day ten times as busy.
 _LAWFUL = 100.0
-# From this share of cells on that are gross, others are wrong by less.
-_SPOILED = 5e-3
+# From this share of rows on that have gross cells, others are wrong by less.
+_SPOILED = 0.05
 # Rows per column that need no cells put in their place.
 _AMPLE_ROWS = 5
 # Of rows that are far, so many show which columns are often so; more are as many times slower.

@@ -53,6 +53,14 @@ def test_the_rule_holds_the_rare_column() -> None:
     assert model.predict(rows[[5]])[0] == -1
 
 
+def test_a_few_errors_do_not_make_anomalies_of_rare_values() -> None:
+    rows = orders(0.05)
+    rows[[17, 40, 99], 4] *= 1.1
+    flagged = ASPCA(robust="on").fit(rows).predict(rows) == -1
+    assert flagged[[17, 40, 99]].all()
+    assert flagged.mean() < 0.04
+
+
 def test_errors_in_a_column_that_never_varies_are_found() -> None:
     rows = orders(0.0)
     wrong = np.arange(20) * 71
