@@ -147,7 +147,7 @@ def beside(rng: random.Random) -> Iterator[Written]:
                 values, plain = drawn(rng, 10, 1), drawn(rng, 10, 0, 3)
                 cells = [[style.spelled(one) for one in values], [str(one) for one in plain]]
                 yield Written(
-                    f"beside-{before}{behind}-{style.decimal}{style.group}-{negative}",
+                    f"beside-{before}x{behind}-{style.decimal}{style.group}-{negative}",
                     text_of(["a", "b"], cells, ";").encode(),
                     (numbers("a", values), numbers("b", plain)),
                     said=True,

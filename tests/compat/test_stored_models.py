@@ -105,4 +105,9 @@ def test_saved_again_in_the_format_of_today_it_still_does(path: Path, private: b
     assert np.array_equal(again.score_samples(rows), model.score_samples(rows))
     assert np.array_equal(again.decision_function(rows), model.decision_function(rows))
     texts, whys = again.explain(rows), model.explain(rows)
-    assert [texts.text(row) for row in range(len(rows))] == [whys.text(row) for row in range(len(rows))]
+    for row in range(len(rows)):
+        told, before = texts.text(row), whys.text(row)
+        if private:
+            # What was seen of each column such a model does not know: it may propose what others would not.
+            told, before = (text.partition(" It would hold")[0] for text in (told, before))
+        assert told == before

@@ -23,7 +23,7 @@ WRONG_VALUES = {"infinite.csv", "minus.csv", "beyond.csv", "infinite.jsonl", "in
 ANSWERED = {"missing.csv", "nulls.parquet", "words.csv"}
 # An option may help, so a command to paste is offered.
 NEED_AN_ENCODING = {"latin.csv", "little.csv", "big.csv"}
-NOTHING_LEFT = {"missing.parquet", "date.csv", "truth.csv", "february.csv", "text.parquet", "categories.feather"}
+NOTHING_LEFT = {"missing.parquet", "text.parquet", "categories.feather"}
 
 
 @pytest.fixture

@@ -37,6 +37,8 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             rows.insert(0, "host", [f"host-{i}" for i in range(len(rows))])
             rows.insert(1, "at", pd.date_range("2026-01-01", periods=len(rows), freq="h").astype(str))
         rows.to_csv(f"{name}.csv", index=False)
+    sales = np.round(np.random.default_rng(9).gamma(3.0, [[100.0, 20.0]], size=(400, 2)), 2)
+    pd.DataFrame({"net": sales[:, 0], "tax": sales[:, 1], "total": sales.sum(axis=1)}).to_csv("sales.csv", index=False)
     for name, source in (("january", "january"), ("february", "february"), ("model", "january")):
         assert main(["fit", f"{source}.csv", "--id", "host", "--ignore", "at", "--model", f"{name}.json", "-q"]) == 0
     return tmp_path

@@ -135,7 +135,7 @@ def printing(*extra: str) -> list[list[str]]:
         COMMANDS["fit"],
         COMMANDS["score"],
         COMMANDS["print"],
-        ["rules", "old.json", "--format", "markdown"],
+        ["rules", "old.json", "--markdown"],
         ["explain", "in.csv", "--model", "old.json", "--row", "1", "--json"],
     ]
 

@@ -30,7 +30,7 @@ def run(
     """
     from aspca.cli.talk import Talk, console, write_json
     from aspca.jobs.explaining import explained, numbered
-    from aspca.jobs.keys import Keys, ids_of
+    from aspca.jobs.keys import Keys, ids_in
     from aspca.jobs.requests import reading_of
     from aspca.jobs.stored import model_from, refuse_both, refuse_unfit
     from aspca.jobs.tables import opened
@@ -43,7 +43,7 @@ def run(
         for remark in table.remarks:
             talk.say(remark)
         refuse_unfit(table, stored)
-        keys = Keys(ids_of(table, id or ()))
+        keys = Keys(ids_in(table, id or ()))
         reasons = explained(stored, table, numbered(table, row, keys), keys, watcher)
     if json:
         write_json([reason.document() for reason in reasons])

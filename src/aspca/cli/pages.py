@@ -171,7 +171,9 @@ def _show_breaks(console: Console, findings: Sequence[Finding], by: str | None) 
         for k, broken in enumerate(told):
             head = heads.of(finding) if k == 0 else [""] * (cut - 1)
             measured = [broken.off, f"{100 * broken.share:.0f} %"] if wide else []
-            rows.append([*head, broken.rule, broken.text, *measured, _cure(broken, wide)])
+            # Its spread was told above.
+            rule = broken.text if wide else broken.text.rpartition(" (")[0] or broken.text
+            rows.append([*head, broken.rule, rule, *measured, _cure(broken, wide)])
     show_cut(console, titles, rows, cut)
     _show_keys(console, heads)
 

@@ -34,7 +34,7 @@ def run(
     """
     from aspca.cli.main import ANOMALIES, FINE
     from aspca.cli.talk import Talk
-    from aspca.jobs.keys import Keys, ids_of
+    from aspca.jobs.keys import Keys, ids_in
     from aspca.jobs.output_files import score_file, score_format, write_scores
     from aspca.jobs.requests import files_named, reading_of
     from aspca.jobs.stored import model_from, refuse_both, refuse_gaps_in, refuse_unfit
@@ -53,7 +53,7 @@ def run(
             talk.say(remark)
         refuse_unfit(table, stored)
         refuse_gaps_in(table, stored)
-        keys = Keys(ids_of(table, id or ()))
+        keys = Keys(ids_in(table, id or ()))
         with score_file(output, kind, keys, stored.allows_gaps) as write:
             rows, anomalies = write_scores(stored, table, keys, write, watcher)
     if anomalies is None:

@@ -153,9 +153,10 @@ class Learning:
         ids = ids_of(table, columns.id)
         roles = roles_of(
             table,
-            ignore=[*columns.ignore, *ids[1:], *_indices(train, ids)],
+            ignore=[*columns.ignore, *_indices(train, ids)],
             ignore_text=columns.ignore_text,
             name=ids[0] if ids else index,
+            names_too=ids[1:],
             time=columns.time,
             label=columns.label,
             by=columns.by,

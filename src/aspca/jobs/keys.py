@@ -93,16 +93,16 @@ def plain_cell(cell: object) -> str | int | float | bool | None:
 def ids_of(table: TableSource, given: Sequence[str]) -> tuple[str, ...]:
     """The columns that ``--id`` names: one or several, with commas between; a column of exactly that name wins.
 
-    Raises
-    ------
-    RequestError
-        One of them is not there.
+    Whether all of them are there is another question: see `refuse_absent`.
     """
     known = {column.name for column in table.columns}
-    found: dict[str, None] = {}
-    for text in given:
-        names = [text] if text in known or "," not in text else [part.strip() for part in text.split(",")]
-        for name in names:
-            refuse_absent(table, name, "--id")
-            found[name] = None
-    return tuple(found)
+    names = [[text] if text in known or "," not in text else map(str.strip, text.split(",")) for text in given]
+    return tuple(dict.fromkeys(name for several in names for name in several))
+
+
+def ids_in(table: TableSource, given: Sequence[str]) -> tuple[str, ...]:
+    """The same; RequestError if one of them is not there."""
+    ids = ids_of(table, given)
+    for name in ids:
+        refuse_absent(table, name, "--id")
+    return ids

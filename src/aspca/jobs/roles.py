@@ -70,6 +70,7 @@ def roles_of(
     ignore: Sequence[str] = (),
     ignore_text: bool = False,
     name: str | None = None,
+    names_too: Sequence[str] = (),
     time: str | None = None,
     label: str | None = None,
     by: str | None = None,
@@ -88,7 +89,7 @@ def roles_of(
     ----------
     table : TableSource
         The rows to be judged.
-    ignore, name, time, label, by
+    ignore, name, names_too, time, label, by
         Names given for these roles; `ignore` takes several in one word, with commas between.
     ignore_text : bool
         Whether all text without a role is left out, also where it seems to be numbers.
@@ -113,6 +114,8 @@ def roles_of(
     kinds = kinds or {}
     source = table if learned is None else learned
     obstacles = misnamed(table, {"--id": name, "--time": time, "--label": label, "--by": by})
+    for also in names_too:
+        obstacles += misnamed(table, {"--id": also})
     obstacles += [*unfit_time(table, time), *unfit_categories(source, by)]
     if judged and label is not None and column_of(table, label) is not None:
         obstacles += unfit_labels(table, label)
@@ -123,7 +126,7 @@ def roles_of(
             ignored.append(given)
         else:
             obstacles.append(missing)
-    taken = {*ignored, name, time, label, by}
+    taken = {*ignored, *names_too, name, time, label, by}
     for given, kind in kinds.items():
         obstacles += wrong_kind(source, given, kind, taken)
     left = [column for column in source.columns if column.name not in taken]
@@ -141,7 +144,8 @@ def roles_of(
         free = {one.instead.given for one in obstacles if one.instead is not None and one.instead.value is None}
         obstacles = [withdrawn(one, table, source, {*taken, *kinds} - free) for one in obstacles]
         raise TableError.of(possible(obstacles, features))
-    left_out = tuple(column.name for column in source.columns if column.name not in {*features, name, time, label, by})
+    used = {*features, *names_too, name, time, label, by}
+    left_out = tuple(column.name for column in source.columns if column.name not in used)
     return Roles(features, chosen.name, chosen.time, label, dict(kinds), left_out, tuple(chosen.remarks))
 
 

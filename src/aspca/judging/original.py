@@ -19,7 +19,7 @@ UNKNOWN = "(not seen before)"
 # As many as a logarithm keeps of any number.
 _DIGITS = 12
 # And as many as are shown of a number that has more.
-_SHOWN = 8
+_SHOWN = 6
 
 
 @dataclass(frozen=True, eq=False)

@@ -95,7 +95,7 @@ def prices() -> Made:
 
 
 def dollars() -> Made:
-    """Amounts with a currency sign and commas between thousands: text, to whoever reads it."""
+    """Amounts with a currency sign and commas between thousands."""
     rng = np.random.default_rng(9)
     n = 260
     hours = rng.integers(1, 60, n)
@@ -110,7 +110,7 @@ def dollars() -> Made:
         }
     )
     made = Made(frame)
-    made.plant(44, "days", 30.0, "hours", "cost")
+    made.plant(44, "days", 30.0, "hours", "cost", "billed")
     return made
 
 

@@ -46,7 +46,7 @@ MISTAKES = [
     (
         "detect typo.csv",
         2,
-        "typo.csv: column 'a' is not read: 'x' in row 2 (line 4) is no number, as 2 others are",
+        "typo.csv: column 'a' is not read: 'x' in row 2 (line 4) is no number, as 2 of 3 cells are",
     ),
     ("detect missing.csv --no-allow-missing", 2, "missing.csv: values are missing (NaN) in column 'a' (1): fill them"),
     ("detect words.csv", 2, "words.csv has no column of numbers left to make rules of; it could take the values of"),

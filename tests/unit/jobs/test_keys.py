@@ -16,7 +16,7 @@ import aspca
 from aspca.cli.main import main
 from aspca.jobs.errors import JobError, RequestError
 from aspca.jobs.explaining import numbered
-from aspca.jobs.keys import Keys, ids_of
+from aspca.jobs.keys import Keys, ids_in, ids_of
 from aspca.jobs.tables import MemoryColumn, MemoryTable
 
 pytest.importorskip("duckdb")
@@ -184,8 +184,9 @@ def test_a_column_with_a_comma_in_its_name_wins() -> None:
     assert ids_of(table, ["a,b"]) == ("a,b",)
     assert ids_of(table, ["b, a"]) == ("b", "a")
     assert ids_of(table, ["b", "a", "b"]) == ("b", "a")
+    assert ids_in(table, ["a,b"]) == ("a,b",)
     with pytest.raises(JobError, match="no column 'c'"):
-        ids_of(table, ["a,c"])
+        ids_in(table, ["a,c"])
 
 
 def test_rules_in_every_format(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
