@@ -255,12 +255,15 @@ def show_evaluation(console: Console, evaluation: Evaluation) -> None:
 
 
 def show_incidents(console: Console, incidents: Sequence[Incident], model: Model, most: int) -> None:
-    """Runs of anomalies, in time order; the longest ones if there are many."""
-    shown = f", the {most} of most rows" if 0 < most < len(incidents) else ""
+    """Runs of anomalies, in time order; the longest ones if there are many. Single ones were told before."""
+    several = [incident for incident in incidents if incident.rows.size > 1]
+    alone = len(incidents) - len(several)
+    shown = f", of which {alone:,} {'is a single row' if alone == 1 else 'are single rows'}" if alone else ""
+    shown += f"; the {most} of most rows" if 0 < most < len(several) else ""
     console.print(f"{count(len(incidents), 'incident')}{shown}")
-    if not most:
+    if not most or not several:
         return
-    longest = sorted(incidents, key=lambda incident: -incident.rows.size)[:most]
+    longest = sorted(several, key=lambda incident: -incident.rows.size)[:most]
     titles = [("from", "none"), ("to", "none"), ("rows", "right"), ("rule", "right"), ("mostly", "none")]
     rows: list[list[object]] = []
     for incident in (incident for incident in incidents if incident in longest):

@@ -52,13 +52,13 @@ def announced(
     return say.sentences
 
 
-def beyond_numbers(table: FileTable, columns: Sequence[int]) -> list[str]:
+def beyond_numbers(label: str, columns: Sequence[str]) -> list[str]:
     """The sentence on columns of integers that float64 cannot hold."""
-    names = [quoted(table.columns[index].name) for index in columns]
+    names = [quoted(name) for name in columns]
     if not names:
         return []
     which = f"column{'s' * (len(names) > 1)} {enumerated(names)}"
-    return [f"{table.label}: integers beyond 2^53, of which digits would be lost, are kept as text in {which}."]
+    return [f"{label}: integers beyond 2^53, of which digits would be lost, are kept as text in {which}."]
 
 
 def missing_words(

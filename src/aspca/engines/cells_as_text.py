@@ -9,20 +9,24 @@ import csv
 import datetime
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from aspca.engines.csv_table import csv_table
-from aspca.engines.errors import SourceError
+from aspca.engines.errors import SourceError, enumerated
 from aspca.engines.file_table import FileTable
 from aspca.engines.plain_files import plain_text
 from aspca.engines.request import ReadOptions
+from aspca.harmless import quoted
 
 if TYPE_CHECKING:
     import duckdb
 
 # Whole numbers of up to 19 digits are written as such, as a person would.
 WRITTEN_OUT = 1e19
+# Up to here every whole number is a float64.
+_EXACT = 2.0**53
 
 
 def table_of_cells(
@@ -40,18 +44,24 @@ def table_of_cells(
     """
     decimal = options.decimal or "."
     target = folder / "cells"
-    written = 0
+    written, rounded = 0, set[int]()
     with target.open("w", encoding="utf-8", errors="replace", newline="") as out:
         writer = csv.writer(out, quoting=csv.QUOTE_ALL, lineterminator="\n")
         for row in rows:
             writer.writerow([cell_as_text(cell, decimal) for cell in row])
             written += 1
+            rounded.update(place for place, cell in enumerate(row) if _may_be_rounded(cell))
     if not written:
         raise SourceError(f"{label}: the table has columns but no rows; it must hold at least one row.")
     header = options.header if names is None else False
     text = plain_text(target, label, "utf-8", folder)
-    reading = ReadOptions(",", "utf-8", decimal, header)
-    return csv_table(text, label, reading, connection, folder, None if names is None else tuple(names))
+    reading = replace(options, delimiter=",", encoding="utf-8", decimal=decimal, header=header, format=None, table=None)
+    table = csv_table(text, label, reading, connection, folder, None if names is None else tuple(names))
+    if not rounded:
+        return table
+    told = enumerated([quoted(table.columns[place].name) for place in sorted(rounded) if place < len(table.columns)])
+    lost = f"{label}: integers beyond 2^53 in {told} may have lost their last digits, since they are stored as numbers"
+    return replace(table, remarks=(*table.remarks, f"{lost}; ids should be stored as text."))
 
 
 def cell_as_text(cell: object, decimal: str = ".") -> str:
@@ -71,6 +81,10 @@ def cell_as_text(cell: object, decimal: str = ".") -> str:
         return f"(binary, {len(cell)} bytes)"
     text = str(cell)
     return text.replace("\0", "\N{REPLACEMENT CHARACTER}").replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _may_be_rounded(cell: object) -> bool:
+    return isinstance(cell, float) and _EXACT < abs(cell) < WRITTEN_OUT and cell.is_integer()
 
 
 def _number(value: float) -> str:

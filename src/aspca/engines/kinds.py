@@ -127,7 +127,7 @@ def decide(
     styles = {index: one.style for index, one in found.items() if one.style is not None and one.kind == "number"}
     orders = {index: one.order for index, one in found.items() if one.order}
     told = announced(table, signs, styles, orders, words, options, examples)
-    told += beyond_numbers(table, [index for index, one in found.items() if one.beyond])
+    told += beyond_numbers(table.label, [table.columns[index].name for index, one in found.items() if one.beyond])
     return replace(table, remarks=(*table.remarks, *told))
 
 

@@ -173,7 +173,7 @@ def typed_table(
         for index, (column, count) in enumerate(zip(columns, given, strict=True))
     )
     table = replace(table, columns=tuple(counted), n_rows=n_rows)
-    beyond = beyond_numbers(table, [index for index, count in enumerate(rounded) if count])
+    beyond = beyond_numbers(table.label, [table.columns[index].name for index, count in enumerate(rounded) if count])
     return replace(table, remarks=(*table.remarks, *beyond))
 
 

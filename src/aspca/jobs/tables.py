@@ -11,6 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from aspca.engines.announcements import beyond_numbers
 from aspca.engines.source import Batch, Column, ReadOptions, open_source
 from aspca.jobs.errors import JobError, RequestError, UndefinedError
 from aspca.linalg.arrays import Floats, Ints
@@ -149,6 +150,8 @@ def frame_table(frame: Any, description: str) -> MemoryTable:
     except (ValueError, TypeError) as error:
         raise JobError(f"{description}: {error}") from None
     content = {column.name: MemoryColumn(column.kind, column.numbers, column.cells) for column in columns}
+    beyond = [name for name, column in content.items() if _would_be_rounded(column)]
+    content |= {name: MemoryColumn("text", None, [str(cell) for cell in content[name].cells]) for name in beyond}
     if len(content) < len(columns):
         names = [column.name for column in columns]
         doubled = next(name for name in names if names.count(name) > 1)
@@ -161,7 +164,16 @@ def frame_table(frame: Any, description: str) -> MemoryTable:
             index = None
         else:
             content[index] = MemoryColumn("text", None, [str(label) for label in labels])
-    return MemoryTable(description, content, index, library_of(frame))
+    return MemoryTable(description, content, index, library_of(frame), tuple(beyond_numbers(description, beyond)))
+
+
+def _would_be_rounded(column: MemoryColumn) -> bool:
+    """Whether it holds integers that are no float64: ids, mostly, and others would be taken for them."""
+    cells = column.cells
+    if column.kind != "number" or not isinstance(cells, np.ndarray) or cells.dtype.kind not in "iu" or not cells.size:
+        return False
+    large = cells[(cells > 2**53) | (cells < -(2**53))] if cells.dtype.kind == "i" else cells[cells > 2**53]
+    return any(int(float(cell)) != cell for cell in large.tolist())
 
 
 def _missing(column: MemoryColumn) -> int:

@@ -320,3 +320,17 @@ def test_sheets_of_another_program(tmp_path: Path, read: Callable[..., Any]) -> 
     assert values[:, 0].tolist() == [2.5, -1.0]
     assert values[1, 1] - values[0, 1] == 86400.0
     assert values[:, 2].tolist() == [1.0, 0.0]
+
+
+def test_words_for_missing_can_be_named(book: Book) -> None:
+    path = book(S=[["a", "b"], [1.5, 2], [-999, 3], [2.5, "gone"]])
+    with open_source([str(path)], ReadOptions(missing=("-999", "gone"))) as source:
+        (batch,) = source.batches(["a", "b"])
+    assert np.isnan(batch.values).tolist() == [[False, False], [True, False], [False, True]]
+
+
+def test_integers_that_a_workbook_rounds_are_said(book: Book) -> None:
+    path = book(S=[["account", "b"], *([10**17 + 8 * k, k % 7] for k in range(5))])
+    with open_source([str(path)], ReadOptions()) as source:
+        (remark,) = source.remarks
+    assert "integers beyond 2^53 in 'account' may have lost their last digits" in remark

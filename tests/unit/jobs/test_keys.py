@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import aspca
@@ -221,3 +222,12 @@ def test_a_workbook_is_judged_as_its_csv_is(
     assert main(["detect", *words]) == 0
     scores, expected = lines(tmp_path / "out" / "scores.csv"), lines(folder / "scores.csv")
     assert [(line["host"], line["score"]) for line in scores] == [(line["host"], line["score"]) for line in expected]
+
+
+def test_large_integers_of_a_frame_are_names() -> None:
+    values = np.random.default_rng(0).normal(size=(60, 3))
+    frame = pd.DataFrame(values, columns=["a", "b", "c"])
+    frame["account"] = [2**60 + k for k in range(60)]
+    found = aspca.detect(frame)
+    assert [feature.column for feature in found.model.space.features] == ["a", "b", "c"]
+    assert any("kept as text in column 'account'" in remark for remark in found.remarks)
