@@ -8,12 +8,13 @@ BIN    := $(VENV)/bin
 demo: $(VENV)/.core
 	$(BIN)/python -m aspca demo
 
-# Two workers, a file each: fits are cached per file. One BLAS thread per worker, or four would share two cores.
+# Two workers, a file each: fits are cached per file. In their order, or long files of few tests would come last and alone.
+# One BLAS thread per worker, or four would share two cores.
 test: $(VENV)/.test
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 test-long: $(VENV)/.test
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile -m long
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m long
 
 # What benchmarks/ compare with. robpy pins older versions of its dependencies than the others need, and works with these.
 bench: $(VENV)/.test

@@ -52,7 +52,7 @@ def test_every_break_is_flagged_first_named_and_mended(name: str) -> None:
         assert found.value in (None, True), case
 
 
-@pytest.mark.parametrize("name", ["Arbuthnot", "Breslau", "star98"])
+@pytest.mark.parametrize("name", ["Arbuthnot", "Breslau", pytest.param("star98", marks=pytest.mark.long)])
 def test_the_same_learned_from_the_spoiled_table(name: str) -> None:
     table = available(name)
     for case in cases(table):

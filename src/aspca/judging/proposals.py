@@ -22,6 +22,8 @@ _CONTINUOUS = 16
 _FINE = 0.2
 # Proposals are no farther from the mean than so many times the farthest value learned from, or than the cell is now.
 _FAR = 3.0
+# A proposal on the very limit would be judged by rounding.
+_CLEARLY = 1.0 - 1e-9
 # Where a column has no steps, what it is in a normal row is written to this share of its deviation.
 _SHOWN = 0.001
 
@@ -58,7 +60,7 @@ class Proposals:
             return None
         # A step of the column may be more than the rule takes.
         limit = math.inf if self.limits is None else float(self.limits[rule])
-        return found if abs((found - exact) / per_unit) <= limit else None
+        return found if abs((found - exact) / per_unit) <= limit * _CLEARLY else None
 
     def _too_far(self, feature: int, found: float, value: float) -> bool:
         if self.space.peaks is None:

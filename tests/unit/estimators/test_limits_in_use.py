@@ -207,7 +207,7 @@ def test_limits_survive_moments_names_and_libraries() -> None:
     assert moments.rule_limits_.tolist() == alone.rule_limits_.tolist()
 
 
-@pytest.mark.parametrize(("n", "d"), [(60, 10), (200, 10), (200, 30)])
+@pytest.mark.parametrize(("n", "d"), [(60, 10), (200, 10), pytest.param(200, 30, marks=pytest.mark.long)])
 def test_the_whitened_limit_allows_for_a_covariance_from_few_rows(n: int, d: int) -> None:
     """d (n + 1) / (n - d) F(d, n - d) is exact for a new Gaussian row; chi2(d) would flag up to a third of them."""
     flagged = []

@@ -80,7 +80,7 @@ def test_labels_that_cannot_be_used(labels, sentence: str) -> None:
         select(DATA.data, labels)
 
 
-@pytest.mark.parametrize("cap", [1, 2, 3])
+@pytest.mark.parametrize("cap", [pytest.param(1, marks=pytest.mark.long), 2, pytest.param(3, marks=pytest.mark.long)])
 @pytest.mark.parametrize("variant", ["B", "BG"])
 def test_no_rule_has_more_features_than_allowed(cap: int, variant: str) -> None:
     X = load_breast_cancer().data

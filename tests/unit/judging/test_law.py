@@ -73,7 +73,9 @@ def test_gaussian_rows_of_a_known_covariance_exceed_it_as_often_as_it_says(p: in
     assert abs(rate - (1 - level)) <= 4 * np.sqrt(2 * level * (1 - level) / 30_000)
 
 
-@pytest.mark.parametrize(("n", "p", "tight"), [(60, 6, 2), (100, 20, 5), (200, 40, 10)])
+@pytest.mark.parametrize(
+    ("n", "p", "tight"), [(60, 6, 2), (100, 20, 5), pytest.param(200, 40, 10, marks=pytest.mark.long)]
+)
 def test_few_rows_flag_hardly_more_new_ones_than_asked_for(n: int, p: int, tight: int) -> None:
     """The tightest directions of few rows look tighter than they are: on average over tables, up to a quarter more."""
     rates = []
