@@ -150,12 +150,8 @@ def _bounds(A: Floats, claims: Claims, unit: float) -> list[str]:
         claimed = {
             "upper": (upper, value, rounding),
             "lower": (lower, lowest, 2.0 * rounding),
-            "gap": (gap, _relative(upper - lower, upper, alpha, floor), 1e-9 * (1.0 + abs(gap))),
-            "sdp_gap": (
-                sdp_gap,
-                _relative(primal - lower, primal, alpha, floor),
-                1e-9 * (1.0 + abs(sdp_gap)),
-            ),
+            "gap": (gap, _relative(upper - lower, upper, alpha, floor), 1e-9),
+            "sdp_gap": (sdp_gap, _relative(primal - lower, primal, alpha, floor), 1e-9),
         }
         for name, (is_, should, slack) in claimed.items():
             if not abs(is_ - should) <= slack:
