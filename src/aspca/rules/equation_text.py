@@ -37,7 +37,9 @@ _NUMBER = re.compile(r"\s*(?P<number>[0-9]+)")
 _SIGNS = {"\u2212": "-", "\u00b7": "*", "\u00d7": "*"}
 # What a printed rule says of itself, from its bracket to the end.
 _REMARK = re.compile(
-    r"\s*\(\s*(?:±|\+-|\+/-|within a factor of\s|(?:exactly|constant|given)\s*(?=[;)])).*\)\s*$", re.DOTALL
+    # A blank stands before words, or the column that a function is of would be one.
+    r"\s*(?:\(\s*(?:±|\+-|\+/-|within a factor of\s)|(?<=\s)\(\s*(?:exactly|constant|given)\s*(?=[;)])).*\)\s*$",
+    re.DOTALL,
 )
 _ALLOWED = (
     "a rule is one equation of columns and numbers with +, - and *, as in total = a + 1.19 b; names that are no plain "

@@ -153,6 +153,15 @@ def test_a_rule_that_others_say_or_deny_is_refused(texts: list[str], said: str) 
 NAMES = st.text(min_size=1, max_size=6).filter(lambda name: name.isprintable() or "\n" in name)
 
 
+@pytest.mark.parametrize("name", ["given", "exactly", "constant"])
+@pytest.mark.parametrize("tail", ["", " (± 0.3)", " (exactly)", " (± 0.3; given)", "(± 1)"])
+def test_columns_called_like_a_remark(name: str, tail: str) -> None:
+    features = (Feature(name, "sqrt"), Feature("b", "number"))
+    for text in (f"sqrt({name}) = 2 b", f"2 b = sqrt({name})"):
+        (rule,) = given_rules([text + tail], features)
+        assert np.array_equal(np.abs(rule.coefficients), [1.0, 2.0])
+
+
 @settings(max_examples=60, deadline=None)
 @given(
     st.lists(NAMES, min_size=1, max_size=5, unique=True),
