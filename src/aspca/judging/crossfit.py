@@ -23,7 +23,7 @@ from aspca.judging.model import Model
 from aspca.judging.small_errors import weights_of_rules, weights_of_scores
 from aspca.linalg.arrays import Bools, Floats, Ints
 from aspca.moments import Moments
-from aspca.robust.order import Batches
+from aspca.robust.order import Batches, scattered
 from aspca.rules.given import moved_onto
 from aspca.rules.table import RuleTable, beyond_chance, readable_table, with_given
 from aspca.settings import Settings
@@ -43,8 +43,8 @@ _SEARCHED = 200
 # A level at which laws of more and of fewer rows are compared, for rules.
 _LEVEL = 0.99
 _LARGEST = 1e150
-# Irrational steps: positions times these, modulo one, are evenly spread, and no period of the rows meets theirs.
-_GOLDEN, _SILVER = 0.6180339887498949, 0.4142135623730951
+# Another irrational step than that of the blocks: rows to judge are evenly spread over these.
+_SILVER = 0.4142135623730951
 
 
 def crossfitted(
@@ -144,7 +144,7 @@ def _gathered(
         if weights is not None:
             whole &= weights[positions] > 0.0
         start += len(rows)
-        spread = positions * _FOLDS / n_rows if contiguous else (positions * _GOLDEN % 1.0) * _FOLDS
+        spread = positions * _FOLDS / n_rows if contiguous else scattered(positions) * _FOLDS
         block = spread.astype(np.intp)
         for k in range(_FOLDS):
             mine = whole & (block == k)

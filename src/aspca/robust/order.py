@@ -57,7 +57,10 @@ def quantile(values: Iterable[Floats], share: float) -> float:
 
 
 def scattered(numbers: Ints) -> Floats:
-    """A share between 0 and 1 for each number, those of any run of numbers scattered evenly."""
+    """A share between 0 and 1 for each number, those of any run of numbers scattered evenly.
+
+    The step is irrational, so that no period of the rows meets it.
+    """
     return np.asarray(np.mod(numbers * _GOLDEN, 1.0))
 
 

@@ -5,8 +5,9 @@
 2. *Concentration*: of these the half nearest to each other, twice: what breaks a relation within its columns' range
    leaves too, and no relation is blurred by the rest.
 3. *Cells*: all rows that are near come back. In the others as few cells as possible count as missing, with what the
-   other cells let expect in their place; rows for which that is not enough are gross as a whole. Again, until the same
-   cells are missing.
+   other cells let expect in their place; rows for which that is not enough are gross as a whole. Again, until as many
+   are far. Rows that are far only for a value that hardly any row has come back too (`rare`). Where more are far than
+   there can be errors, all of it once more from a wider start (`inner`).
 4. *Tails are not errors*: rows are counted by powers of two of their distance (`tail`). Errors begin where the variance
    rises again beyond a valley; where it does not, every row counts as it is. Rows that keep every relation count as
    they are up to a hundred times further out, and so do rows that are far for a value that many rows have (`kinds`).
