@@ -209,7 +209,7 @@ class ASPCA(TableInput, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Outli
             moments, gaps = _complete(self._known(X, weights, fresh=first))
             if not first and gaps is None:
                 moments = self.moments_.merge(moments)
-            self._fit(moments, gaps, warm_start=None if first else self.subspace_)
+            self._fit(moments, gaps, warm_start=None if first else self.model_.components.solved)
         warn_of_given(self.model_)
         return self
 
@@ -248,7 +248,7 @@ class ASPCA(TableInput, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Outli
         For "auto" and "conformal", rows that took no part in the fit; for "quantile", "pot" and a numeric
         `contamination` after `fit_moments` or `partial_fit`, which do not keep the rows.
         """
-        check_is_fitted(self, "components_")
+        check_is_fitted(self, "model_")
         settings = self.model_.settings
         if not (settings.from_rows or settings.total[0] == AUTO):
             raise ValueError(
@@ -268,7 +268,7 @@ class ASPCA(TableInput, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Outli
 
         Without such rows, `widening` is what to expect from the number of rows fitted.
         """
-        check_is_fitted(self, "components_")
+        check_is_fitted(self, "model_")
         self._take(self.model_.checked(self._rows(X, reset=False, least=1)))
         return self.rules_
 
@@ -291,11 +291,7 @@ class ASPCA(TableInput, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Outli
         self.model_ = model
         self.mean_ = model.space.plain.mean
         self.scale_ = model.space.scale
-        self.subspace_ = model.subspace
-        self.n_components_ = int(model.loadings.shape[1])
-        self.alpha_ = model.subspace.alpha
-        self.n_iter_ = 1 + max(step.iterations for step in model.subspace.certificates)
-        self.components_ = np.array(model.loadings.T)
+        self.n_components_ = model.components.n_components
         # A limit that waits for rows has no attribute yet; nor has what a model file left out.
         for name in ("threshold_", "offset_", "threshold_limit_", "rule_limits_", "moments_"):
             if hasattr(self, name):
@@ -308,6 +304,25 @@ class ASPCA(TableInput, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Outli
             self.threshold_limit_ = model.alarms.total
             self.threshold_ = model.alarms.total.value
             self.offset_ = -self.threshold_
+
+    # What speaks of the components asks for them: readable rules judge without.
+
+    @property
+    def subspace_(self) -> SparseSubspace:
+        with blas_threads_for(self.model_.space.n_features):
+            return self.model_.subspace
+
+    @property
+    def components_(self) -> Floats:
+        return np.array(self.subspace_.loadings.T)
+
+    @property
+    def alpha_(self) -> float:
+        return self.subspace_.alpha
+
+    @property
+    def n_iter_(self) -> int:
+        return 1 + max(step.iterations for step in self.subspace_.certificates)
 
     @property
     def covariance_(self) -> Floats:
@@ -322,17 +337,17 @@ class ASPCA(TableInput, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Outli
 
     def transform(self, X: Any) -> Floats:
         """Projections (n, n_components): each row's signed deviation from each rule, in the scaled space."""
-        check_is_fitted(self, "components_")
+        check_is_fitted(self, "model_")
         return self.model_.project(self._rows(X, reset=False, least=1))
 
     def score_samples(self, X: Any) -> Floats:
         """Minus the score (n,): the higher, the more normal."""
-        check_is_fitted(self, "components_")
+        check_is_fitted(self, "model_")
         return -self.model_.score(self._rows(X, reset=False, least=1))
 
     def decision_function(self, X: Any) -> Floats:
         """Negative for anomalies (n,): `score_samples` minus `offset_`."""
-        check_is_fitted(self, "components_")
+        check_is_fitted(self, "model_")
         return self.model_.decision(self._rows(X, reset=False, least=1))
 
     def predict(self, X: Any) -> np.ndarray[Any, np.dtype[np.int64]]:
@@ -344,7 +359,7 @@ class ASPCA(TableInput, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Outli
 
         Rows without names are refused where the fit had them: an explanation must not call a column by another's name.
         """
-        check_is_fitted(self, "components_")
+        check_is_fitted(self, "model_")
         if not self._named_by_hand:
             refuse_nameless(X, self._names())
         rows = self._rows(X, reset=False, least=1)
@@ -356,7 +371,7 @@ class ASPCA(TableInput, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Outli
         For ``limit="conformal"``, after `calibrate`. `aspca.benjamini_hochberg` turns them into a list of anomalies
         with a bounded share of false ones.
         """
-        check_is_fitted(self, "components_")
+        check_is_fitted(self, "model_")
         return self.model_.alarms.p_values(-self.score_samples(X))
 
     def t2(self, X: Any) -> Floats:
@@ -364,7 +379,7 @@ class ASPCA(TableInput, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Outli
 
         Its limit for new rows is ``model_.normal.limit(level)``.
         """
-        check_is_fitted(self, "components_")
+        check_is_fitted(self, "model_")
         return self.model_.t2(self._rows(X, reset=False, least=1))
 
     @property
@@ -384,7 +399,7 @@ class ASPCA(TableInput, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Outli
 
     @property
     def _n_features_out(self) -> int:
-        return int(self.components_.shape[0])
+        return self.n_components_
 
 
 # The parameters are said once, in `aspca.settings`.

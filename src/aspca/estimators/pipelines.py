@@ -96,7 +96,7 @@ def explain(estimator: Any, X: Any) -> Explanation:
             "PerCategory has its own explain(X)."
         )
     *steps, (_, model) = estimator.steps
-    check_is_fitted(model, "components_")
+    check_is_fitted(model, "model_")
     refuse_odd_shapes(X)
     names = getattr(estimator, "feature_names_in_", None)
     refuse_nameless(X, None if names is None else tuple(map(str, names)))

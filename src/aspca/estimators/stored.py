@@ -42,7 +42,7 @@ def save(model: ASPCA, path: PathLike, *, private: bool = False, moments: bool =
             f"save takes a fitted ASPCA, got {type(model).__name__}"
             f"{'; save each of its models_ by itself' if hasattr(model, 'models_') else ''}."
         )
-    check_is_fitted(model, "components_")
+    check_is_fitted(model, "model_")
     fitted = _parameters(model.model_.settings)
     given = model.get_params(deep=False)
     changed = [name for name, value in fitted.items() if not _same(given[name], value)]

@@ -16,7 +16,16 @@ from aspca.files.encode import FORMAT, VERSION, packed_size, unpacked
 from aspca.files.errors import ModelFileError
 from aspca.files.fields import Field
 from aspca.files.json_text import check_sum, shown
-from aspca.files.model_parts import LARGEST, LARGEST_MATRIX, features_of, limits_of, settings_of, subspace_of
+from aspca.files.model_parts import (
+    LARGEST,
+    LARGEST_MATRIX,
+    components_of,
+    features_of,
+    limits_of,
+    n_components_of,
+    settings_of,
+    solved_of,
+)
 from aspca.files.preprocessing import preprocessing_of
 from aspca.judging.metric import Metric
 from aspca.judging.model import Model
@@ -124,12 +133,11 @@ def contents_of(top: Field) -> Contents:
     if version != VERSION:
         return Contents(earlier_model(at, preparation, gaps, private), naming, package)
     p = len(names)
-    subspace_at = at["subspace"].members("alpha", "loadings", "sequence", "rotation", "certificates")
-    d = len(subspace_at["loadings"])
-    subspace_at["loadings"].require(1 <= d <= p, f"a list of 1 to {p}")
+    d = n_components_of(at["subspace"], p)
     settings = settings_of(at["settings"], d)
-    subspace = subspace_of(subspace_at, settings, p, d)
+    solved = solved_of(at["subspace"], settings, p, d)
     space, moments = _training(at["training"], settings, preparation, private, estimated=gaps is not None)
+    components = components_of(at["subspace"], settings, space, d, solved)
     rules = at["rules"].completed(holds=[], kept=None, shift=None).members(*_RULES)
     given, kept, space = _given(at["settings"], rules, settings, space)
     table = _rules(rules, p, given)
@@ -151,7 +159,7 @@ def contents_of(top: Field) -> Contents:
         settings,
         preparation,
         space,
-        subspace,
+        components,
         table,
         metric,
         alarms,

@@ -10,7 +10,8 @@ import numpy as np
 from aspca.files.consistency import check_moments, check_weights
 from aspca.files.encode import packed_size, unpacked
 from aspca.files.fields import Field
-from aspca.files.model_parts import LARGEST, limits_of, settings_of, subspace_of
+from aspca.files.model_parts import LARGEST, SUBSPACE, limits_of, n_components_of, settings_of, subspace_of
+from aspca.judging.components import Components
 from aspca.judging.gaps import Gaps
 from aspca.judging.metric import Metric
 from aspca.judging.model import Model
@@ -47,9 +48,8 @@ _VALUE = float(LARGEST_VALUE)
 def earlier_model(at: dict[str, Field], preparation: Preparation, gaps: Gaps | None, private: bool) -> Model:
     """The model of the fields of such a file."""
     p = len(preparation.names)
-    subspace_at = at["subspace"].members("alpha", "loadings", "sequence", "rotation", "certificates")
-    d = len(subspace_at["loadings"])
-    subspace_at["loadings"].require(1 <= d <= p, f"a list of 1 to {p}")
+    subspace_at = at["subspace"].members(*SUBSPACE)
+    d = n_components_of(at["subspace"], p)
     asked = at["settings"]
     if isinstance(asked.value, dict):
         asked = Field(asked.file, asked.path, _BEFORE | asked.value, asked.cure)
@@ -74,7 +74,9 @@ def earlier_model(at: dict[str, Field], preparation: Preparation, gaps: Gaps | N
     part["floors"].require(part["floors"].absent != private, "an object in a private file, and null in any other")
     alarms = limits_of(part, settings, d, private, lift=None)
     widenings = None if at["widenings"].absent else at["widenings"].extended(d, 0.0, math.inf)
-    return Model(settings, preparation, space, subspace, table, metric, alarms, moments, widenings, gaps)
+    return Model(
+        settings, preparation, space, Components.of(subspace, settings), table, metric, alarms, moments, widenings, gaps
+    )
 
 
 def _training(

@@ -49,7 +49,7 @@ def content_of(model: Model, *, naming: str, private: bool, moments: bool, packa
         "features": {"names": [str(name) for name in model.names], "naming": naming},
         "settings": _settings(model.settings),
         "training": _training(model, private, moments),
-        "subspace": _subspace(model),
+        "subspace": _subspace(model, moments),
         "rules": {
             "loadings": sparse_columns_of(table.loadings),
             "covariance": table.covariance[upper_triangle(len(table))].tolist(),
@@ -145,7 +145,10 @@ def _largest(space: ScaledSpace, private: bool) -> list[float]:
     return list(np.where(space.largest > 0.0, raised, 0.0).tolist())
 
 
-def _subspace(model: Model) -> dict[str, Any]:
+def _subspace(model: Model, moments: bool) -> dict[str, Any]:
+    if model.components.solved is None and moments:
+        # Whoever asks for them finds them from the moments.
+        return {"n_components": int(model.components.n_components)}
     subspace = model.subspace
     return {
         "alpha": float(subspace.alpha),

@@ -12,6 +12,7 @@ from aspca.files.consistency import check_basis
 from aspca.files.fields import LARGEST_INTEGER, Field, words_of_infinity
 from aspca.files.json_text import shown
 from aspca.judging.alarms import Alarms
+from aspca.judging.components import Components
 from aspca.judging.held_out import HELD_OUT
 from aspca.judging.limits import Limit
 from aspca.judging.metric import READABLE
@@ -19,8 +20,10 @@ from aspca.linalg.arrays import frozen
 from aspca.rules.equation_text import LONGEST as LONGEST_RULE
 from aspca.settings import AUTO, SETTINGS, Settings, needs_rows
 from aspca.subspace.result import Certificate, SparseSubspace
+from aspca.subspace.space import ScaledSpace
 
 NAMINGS = ("table", "given", "none")
+SUBSPACE = ("alpha", "loadings", "sequence", "rotation", "certificates")
 # Loadings are sparse in the file and dense in memory: a small file must not ask for a huge matrix.
 LARGEST_MATRIX = 2**25
 LARGEST = float(np.finfo(np.float64).max)
@@ -67,8 +70,40 @@ def _once_allowed(name: str, value: Any) -> bool:
     return bool(name == "alarm" and value == _EARLIER_ALARM)
 
 
+def n_components_of(at: Field, p: int) -> int:
+    """How many components there are."""
+    if _unsolved(at):
+        return at.members("n_components")["n_components"].integer(1, p)
+    loadings = at.members(*SUBSPACE)["loadings"]
+    d = len(loadings)
+    loadings.require(1 <= d <= p, f"a list of 1 to {p}")
+    return d
+
+
+def solved_of(at: Field, settings: Settings, p: int, d: int) -> SparseSubspace | None:
+    """The components with their certificates; None where nobody had asked for them."""
+    if not _unsolved(at):
+        return subspace_of(at.members(*SUBSPACE), settings, p, d)
+    at.require(settings.score in READABLE, "with the loadings, which judge", "without")
+    return None
+
+
+def components_of(
+    at: Field, settings: Settings, space: ScaledSpace, d: int, solved: SparseSubspace | None
+) -> Components:
+    """Those solved, or what they can be found from."""
+    if solved is not None:
+        return Components.of(solved, settings)
+    at.require(space.known_covariance is not None, "with the loadings, as there are no moments", "without")
+    return Components(settings, np.asarray(space.plain.covariance), d)
+
+
+def _unsolved(at: Field) -> bool:
+    return isinstance(at.value, dict) and "n_components" in at.value
+
+
 def subspace_of(at: dict[str, Field], settings: Settings, p: int, d: int) -> SparseSubspace:
-    """The components and their certificates."""
+    """The components and their certificates, as the file has them."""
     steps = p if settings.variant in ("F", "FG") else d
     at["loadings"].require(
         p * steps <= LARGEST_MATRIX,

@@ -190,9 +190,17 @@ class _Parts:
         weighted = deviations @ np.where(self.table.exact, 0.0, self.metric.weights)
         beside = np.square(np.clip(scaled @ self.metric.outside, -_LARGEST, _LARGEST)).sum(axis=1)
         usual, beyond = self.metric.outside_parts(beside)
+        scores = np.square(np.clip(weighted, -_LARGEST, _LARGEST)).sum(axis=1) + usual + beyond
+        return scores, self._squares(deviations)
+
+    def squares(self, rows: Floats) -> Floats:
+        """Squared deviations over variances (k, m) of rows (k, p)."""
+        return self._squares(np.clip(self.space.centred(rows) @ self.table.loadings, -_LARGEST, _LARGEST))
+
+    def _squares(self, deviations: Floats) -> Floats:
         variances = np.where(self.table.variances > 0.0, self.table.variances, 1.0)
-        squares = np.square(deviations / np.sqrt(variances))
-        return np.square(np.clip(weighted, -_LARGEST, _LARGEST)).sum(axis=1) + usual + beyond, squares
+        deviations /= np.sqrt(variances)
+        return np.square(deviations, out=deviations)
 
     def limit(self, level: float) -> float | None:
         """What the law lets expect of a score; None where there are too few rows to tell."""
@@ -232,7 +240,7 @@ def _held_out(parts: _Parts, settings: Settings, rows: _Rows, spoiled: float) ->
         mine, varying = rows.block == k, ~other.table.exact
         if varying.any() and mine.any():
             known, weights = rows.taken(~mine & normal)
-            units = tails_of(other.measured(known)[1], weights)
+            units = tails_of(other.squares(known), weights)
             narrower = replace(parts, table=other.table).widths() / other.widths()
             excess[mine] = (squares[k] / units * narrower)[:, varying].max(axis=1)
     known, weights = rows.taken(normal)
@@ -311,4 +319,4 @@ def _on_same_features(parts: _Parts, space: ScaledSpace) -> RuleTable:
         moved = np.linalg.solve(now + ridge * np.eye(used.size), pull) / deviations
         loadings[used, k] = moved * (np.linalg.norm(loadings[used, k]) / np.linalg.norm(moved))
         loadings[:, k] /= np.linalg.norm(loadings[:, k])
-    return RuleTable.of(space, loadings, parts.table.sparsest, parts.table.given)
+    return RuleTable.of(space, loadings, parts.table.sparsest, parts.table.given, chance=False)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from aspca.judging.alarms import alarms_from_moments
+from aspca.judging.components import Components
 from aspca.judging.gaps import Gaps
 from aspca.judging.metric import READABLE, metric_of
 from aspca.judging.model import Model
@@ -17,8 +18,7 @@ from aspca.robust import Aside
 from aspca.rules.given import given_rules, placed
 from aspca.rules.table import beyond_chance, component_table, readable_table, with_given
 from aspca.settings import Settings
-from aspca.subspace.defaults import default_alpha, n_relations
-from aspca.subspace.feature_cap import capped_subspace
+from aspca.subspace.defaults import n_relations
 from aspca.subspace.result import SparseSubspace
 from aspca.subspace.scaling import refuse_vanishing
 from aspca.subspace.space import ScaledSpace
@@ -38,8 +38,8 @@ def fit_model(
 
     Raises RuleError, a ValueError, for rules that were given and cannot be used.
 
-    `callback` is called as in `sparse_subspace`, after each step of a solve. `succession` (p,) says how closely rows
-    follow each other, see `moments.succession`; None: they are independent.
+    `callback` is called as in `sparse_subspace`, after each step, where the components judge. `succession` (p,) says
+    how closely rows follow each other, see `moments.succession`; None: they are independent.
     """
     if moments.n_rows == 0:
         raise ValueError("The weight of every row is zero, so there is nothing to fit; give some rows a weight.")
@@ -58,12 +58,12 @@ def fit_model(
         table = with_given(table, space, given, None if auto else d)
         d = min(len(table), d) if auto else d
     # A basis has a direction even where nothing is related.
-    subspace = _subspace(space.plain, settings, max(d, 1), warm_start, callback)
+    components = Components(settings, np.asarray(space.plain.covariance), max(d, 1), warm_start=warm_start)
     if table is None:
-        table = component_table(space, subspace.loadings)
+        table = component_table(space, components.subspace(callback).loadings)
     metric = metric_of(settings.score, space, table, settings.total[1])
     alarms = alarms_from_moments(settings, space, table, metric)
-    return Model(settings, preparation, space, subspace, table, metric, alarms, moments, gaps=gaps, aside=aside)
+    return Model(settings, preparation, space, components, table, metric, alarms, moments, gaps=gaps, aside=aside)
 
 
 def _n_components(space: ScaledSpace, settings: Settings) -> int:
@@ -76,36 +76,3 @@ def _n_components(space: ScaledSpace, settings: Settings) -> int:
             f"n_components must lie between 1 and {p} (the number of features), got {settings.n_components}."
         )
     return int(settings.n_components)
-
-
-def _subspace(
-    space: ScaledSpace,
-    settings: Settings,
-    d: int,
-    warm_start: SparseSubspace | None,
-    callback: Callable[[int, int, float], None] | None,
-) -> SparseSubspace:
-    # Loads the solvers and most of scipy: a second that scoring by a stored model need not wait for.
-    from aspca.subspace.extraction import sparse_subspace
-
-    covariance = np.asarray(space.covariance)
-
-    def solve(alpha: float, warm_start: SparseSubspace | None) -> SparseSubspace:
-        return sparse_subspace(
-            covariance,
-            d,
-            alpha,
-            settings.variant,
-            settings.rounding,
-            rotation=settings.rotation,
-            tol=settings.tol,
-            max_iter=settings.max_iter,
-            time_budget=settings.time_budget,
-            callback=callback,
-            warm_start=warm_start,
-        )
-
-    alpha = default_alpha(covariance, d) if settings.alpha == "auto" else float(settings.alpha)
-    if settings.max_features is None:
-        return solve(alpha, warm_start)
-    return capped_subspace(covariance, settings.max_features, alpha, solve)

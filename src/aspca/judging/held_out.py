@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from aspca.judging.alarms import ABOVE_ROUNDING, Alarms, Floors
-from aspca.judging.limits import ENOUGH_FOR_TAIL, Limit, inverted_cdf_quantile, pot_limit
+from aspca.judging.limits import ENOUGH_FOR_TAIL, Limit, inverted_cdf_quantile, inverted_cdf_quantiles, pot_limit
 from aspca.judging.quantiles import chi2_quantile
 from aspca.linalg.arrays import Bools, Floats
 from aspca.rules.table import RuleTable
@@ -97,7 +97,7 @@ def not_errors(scores: Floats, worth: float) -> Bools:
 def tails_of(squares: Floats, weights: Floats | None) -> Floats:
     """How far the tail of each rule reaches (m,), 1 for a Gaussian: of squared deviations (k, m) over variances."""
     share = 1.0 - min(max(_TAIL_SHARE, _TAIL_ROWS / max(len(squares), 1)), 0.5)
-    reached = np.array([inverted_cdf_quantile(column, weights, share) for column in squares.T])
+    reached = inverted_cdf_quantiles(squares, weights, share)
     return np.asarray(np.maximum(reached / chi2_quantile(share, 1), _LEAST_TAIL))
 
 

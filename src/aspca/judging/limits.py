@@ -207,6 +207,16 @@ def inverted_cdf_quantile(scores: Floats, weights: Floats | None, level: float) 
     return float(scores[order][min(first, scores.size - 1)])
 
 
+def inverted_cdf_quantiles(columns: Floats, weights: Floats | None, level: float) -> Floats:
+    """`inverted_cdf_quantile` of each column (m,) of scores (n, m)."""
+    if weights is not None:
+        return np.array([inverted_cdf_quantile(column, weights, level) for column in columns.T])
+    n = len(columns)
+    # Each row counts for one: the sum of the weights up to a row is its place.
+    place = min(int(np.searchsorted(np.arange(1.0, n + 1.0), level * n * (1.0 - _ROUNDING))), n - 1)
+    return np.array([np.partition(column, place)[place] for column in columns.T])
+
+
 def conformal_limit(scores: Floats, level: float) -> float:
     """Split-conformal limit: the ceil((n + 1) level)-th smallest of the n calibration scores.
 

@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from aspca.judging.alarms import Alarms, Floors, alarms_from_rows, floors_of
+from aspca.judging.components import Components
 from aspca.judging.doubts import doubts_of
 from aspca.judging.explanation import Explanation
 from aspca.judging.gaps import GappedScore, Gaps
@@ -43,8 +44,8 @@ class Model:
         How tables are made into the model's features; the identity where their columns are the features.
     space : ScaledSpace
         The features, centred and scaled.
-    subspace : SparseSubspace
-        The paper's: orthonormal, certified.
+    components : Components
+        The paper's: orthonormal, certified; solved when they are asked for, where readable rules judge.
     table : RuleTable
         The rules that judge: readable ones, or the components themselves for the paper's scores.
     metric : Metric
@@ -68,7 +69,7 @@ class Model:
     settings: Settings
     preparation: Preparation
     space: ScaledSpace
-    subspace: SparseSubspace
+    components: Components
     table: RuleTable
     metric: Metric
     alarms: Alarms
@@ -83,6 +84,11 @@ class Model:
     def names(self) -> tuple[str, ...]:
         """One per feature."""
         return self.space.names
+
+    @property
+    def subspace(self) -> SparseSubspace:
+        """The components with their certificates."""
+        return self.components.subspace()
 
     @property
     def loadings(self) -> Floats:
@@ -227,7 +233,10 @@ class Model:
 
     @property
     def _certificate(self) -> tuple[Certificate, ...]:
-        return self.subspace.certificates[-self.loadings.shape[1] :]
+        """Of the components, where these are the rules: readable ones are found without a proof."""
+        if self.metric.kind in READABLE:
+            return ()
+        return self.subspace.certificates[-self.components.n_components :]
 
     def explain(self, X: Rows, index: Sequence[object], library: str = "pandas") -> Explanation:
         """Rows (n, p) explained; `index` says what each is called, `library` what tables are made of."""

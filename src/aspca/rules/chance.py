@@ -58,8 +58,9 @@ def _chance(space: ScaledSpace, loading: Floats, variance: float) -> float:
     memory = space.memory[used]
     rows = space.fitted_to * space.carried[used]
     # The slowest of the others is the one that a column may follow by chance.
-    slowest = np.array([np.delete(memory, j).max() for j in range(k)])
-    together = memory * slowest
+    slowest, next_slowest = np.sort(memory)[[-1, -2]]
+    first = np.arange(k) == int(np.argmax(memory))
+    together = memory * np.where(first, next_slowest, slowest)
     motions = space.deviations[used] ** 2
     of_all = _of_rows(shares, rows * (1.0 - together) / (1.0 + together), motions, space.decimals[used])
     quick = _quick_share(memory)
@@ -77,8 +78,7 @@ def _of_rows(shares: Floats, rows: Floats, variances: Floats, decimals: np.ndarr
     entropy = np.where(stepped, 0.5 * np.log(2.0 * np.pi * np.e * (variances / steps / steps + 1.0 / 12.0)), np.inf)
     left = np.maximum(rows - k, 0.0)
     coincide = np.where(left > 0.0, -left * np.where(left > 0.0, entropy, 0.0), 0.0)
-    tight = np.array([_log_tight(float(share), float(n), k) for share, n in zip(shares, rows, strict=True)])
-    return np.asarray(np.maximum(tight, coincide))
+    return np.asarray(np.maximum(_log_tight(shares, rows, k), coincide))
 
 
 def _quick_share(memory: Floats) -> Floats:
@@ -96,18 +96,20 @@ def chance_probability(share: float, n_rows: float, n_terms: int, n_features: in
     """
     if n_terms <= 1:
         return 0.0
-    return float(np.exp(min(0.0, _log_tight(share, n_rows, n_terms) + _log_choices(n_terms, n_features))))
+    tight = float(_log_tight(np.array([share]), np.array([n_rows]), n_terms)[0])
+    return float(np.exp(min(0.0, tight + _log_choices(n_terms, n_features))))
 
 
-def _log_tight(share: float, n_rows: float, n_terms: int) -> float:
-    """Of the probability that one column is met this closely by n_terms - 1 unrelated ones."""
-    if n_rows <= n_terms:
-        return 0.0
+def _log_tight(shares: Floats, n_rows: Floats, n_terms: int) -> Floats:
+    """Of the probabilities (k,) that one column is met this closely by n_terms - 1 unrelated ones."""
     # A quarter of a second to import, which scoring by a stored model need not wait for.
     from scipy.special import betainc
 
-    alone = float(betainc(0.5 * (n_rows - n_terms), 0.5 * (n_terms - 1), min(share, 1.0)))
-    return float(np.log(alone)) if alone > 0.0 else float("-inf")
+    left = n_rows - n_terms
+    enough = left > 0.0
+    alone = betainc(0.5 * np.where(enough, left, 1.0), 0.5 * (n_terms - 1), np.minimum(shares, 1.0))
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.where(enough, np.log(alone), 0.0))
 
 
 def _log_choices(n_terms: int, n_features: int) -> float:

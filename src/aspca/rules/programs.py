@@ -30,12 +30,17 @@ def sparse_vectors(U: Floats, A: Floats, barred: Ints | None = None) -> Floats:
     """Sparse vectors Z (p, n) of the span of U (p, c), the k-th with A[:, k]'q = 1 and no entry barred[k]."""
     p, c = U.shape
     # Of a large subspace it is cheaper to take off what lies outside.
-    outside = np.linalg.qr(U, mode="complete")[0][:, c:] if 2 * c > p else None
+    outside = complement(U) if 2 * c > p else None
     Z = np.zeros((p, A.shape[1]))
     for start in range(0, A.shape[1], _TOGETHER):
         some = slice(start, start + _TOGETHER)
         Z[:, some] = _solved(U, outside, U @ A[:, some], None if barred is None else barred[some])
     return Z
+
+
+def complement(U: Floats) -> Floats:
+    """An orthonormal basis (p, p - c) of what is orthogonal to U (p, c)."""
+    return np.asarray(np.linalg.qr(U, mode="complete")[0][:, U.shape[1] :])
 
 
 def _solved(U: Floats, outside: Floats | None, normals: Floats, barred: Ints | None) -> Floats:
@@ -65,12 +70,19 @@ def _solved(U: Floats, outside: Floats | None, normals: Floats, barred: Ints | N
 
 
 def _stepped(U: Floats, outside: Floats | None, normals: Floats, unit: Floats, Z: Floats, pulls: Floats) -> Floats:
-    dual = np.zeros(Z.shape)
+    """Steps in single precision, which is far finer than they converge, and the last projection in double."""
+    start, dual = Z.astype(np.float32), np.zeros(Z.shape, dtype=np.float32)
+    beside = (U if outside is None else outside).astype(np.float32)
+    across, condition, towards = np.ascontiguousarray(beside.T), normals.astype(np.float32), unit.astype(np.float32)
+    most = pulls.astype(np.float32)
+    least = -most
     for _ in range(_STEPS):
-        Z += dual
-        np.clip(Z, -pulls, pulls, out=dual)
+        start += dual
+        np.clip(start, least, most, out=dual)
         # The reflection of Z at its shrunk self, then the nearest vector of the subspace that meets the condition.
-        Z -= 2.0 * dual
-        Z = U @ (U.T @ Z) if outside is None else Z - outside @ (outside.T @ Z)
-        Z += unit * (1.0 - np.einsum("ij,ij->j", normals, Z))
-    return Z
+        start -= 2.0 * dual
+        part = beside @ (across @ start)
+        start = part if outside is None else start - part
+        start += towards * (1.0 - np.einsum("ij,ij->j", condition, start))
+    Z = U @ (U.T @ start.astype(np.float64))
+    return np.asarray(Z + unit * (1.0 - np.einsum("ij,ij->j", normals, Z)))

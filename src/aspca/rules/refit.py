@@ -8,13 +8,16 @@ Notation: R (p, p) the correlations, z (p,) a vector in these units, j its pivot
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from scipy.linalg.lapack import dposv
 
 from aspca.linalg.arrays import Floats, Ints
+from aspca.linalg.lowest import lowest_pairs
+from aspca.rules.sweeping import Nested, Sweep
 
 # A term is noise if the rule without it, refitted, varies by at most this much more (a share of the rule's variance).
 _NOISE = 0.25
@@ -38,7 +41,12 @@ _SINGLY = 48
 _SHORTENED = 120
 # A residual variance below this share of the variance it is left of is computed anew.
 _CANCELLED = 1e-6
+# A form on more than this part of the features is computed on all of them: picking them out takes longer.
+_PICKED = 3
 _EPS = float(np.finfo(np.float64).eps)
+
+# Whether a rule, of this variance, may stand for the one that was found.
+Holds = Callable[[Floats, float], bool]
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,15 +105,16 @@ class Refit:
         least = (1.0 - _LEAVES**2 - off - 1e-12) * length
         return all(float(np.square(w @ basis[used]).sum()) >= least for basis in self.bases)
 
+    @cached_property
+    def _sizes(self) -> Floats:
+        return np.abs(self.R)
+
     def variance(self, z: Floats) -> float:
-        used = np.flatnonzero(z)
-        return float(z[used] @ self.R[used[:, None], used] @ z[used])
+        return _form(self.R, z)
 
     def unresolved(self, z: Floats) -> float:
         """The variance of z that rounding of the covariance alone may show."""
-        used = np.flatnonzero(z)
-        size = np.abs(z[used])
-        return float(4.0 * z.size * _EPS * (size @ np.abs(self.R[used[:, None], used]) @ size))
+        return 4.0 * z.size * _EPS * _form(self._sizes, np.abs(z))
 
     def without_noise(self, z: Floats, pivot: int) -> Floats | None:
         """A vector without the terms that are zero up to its noise, the others refitted; its largest entry is 1 or -1.
@@ -148,8 +157,13 @@ class Refit:
         # First the largest of them: how few of these are enough.
         kept = terms
         few, many = 0, 1
+        nested = None if exact else Nested.of(self._ridged[terms[:, None], terms], self.R[terms, pivot])
         while few + 1 < kept.size:
-            some, its_variance = self._regressed(pivot, terms[:many])
+            if nested is None:
+                some, its_variance = self._regressed(pivot, terms[:many])
+            else:
+                some = self._with(pivot, terms[:many], -nested.coefficients(many))
+                its_variance = float(self.R[pivot, pivot] - nested.explained(many))
             if holds(some, its_variance):
                 kept, fitted, variance = terms[:many], some, its_variance
                 many = (few + many) // 2
@@ -159,42 +173,51 @@ class Refit:
         begun = tuple(sorted([pivot, *kept.tolist()]))
         if begun in self._known:
             return self._known[begun]
-        while 0 < kept.size <= _SHORTENED:
-            for dropped in self._by_loss(fitted, kept, most - variance):
-                fewer = np.delete(kept, dropped)
-                some, its_variance = self._regressed(pivot, fewer)
-                if holds(some, its_variance):
-                    kept, fitted, variance = fewer, some, its_variance
-                    break
-            else:
-                break
+        kept, fitted = self._shortened(pivot, kept, fitted, variance, most, holds, exact)
         balanced = self._balanced(fitted)
         self._known[begun] = _scaled(balanced if self.inside(balanced) else fitted)
         return self._known[begun]
 
-    def _regressed(self, pivot: int, kept: Ints) -> tuple[Floats, float]:
-        """The pivot minus its regression on the features kept, and its variance."""
+    def _shortened(
+        self, pivot: int, kept: Ints, fitted: Floats, variance: float, most: float, holds: Holds, exact: bool
+    ) -> tuple[Ints, Floats]:
+        """As many terms dropped as may be, those first whose loss raises the variance least; the rest refitted."""
+        sweep = None
+        if not exact and 0 < kept.size <= _SHORTENED and variance > _CANCELLED * self.R[pivot, pivot]:
+            sweep = Sweep.of(self._ridged[np.ix_([pivot, *kept], [pivot, *kept])])
+        swept = sweep is not None
+        while 0 < kept.size <= _SHORTENED:
+            if sweep is None:
+                losses = np.square(fitted[kept]) / np.diag(np.linalg.inv(self._ridged[kept[:, None], kept]))
+            else:
+                losses = sweep.losses
+            for dropped in _by_loss(losses, most - variance):
+                fewer = np.delete(kept, dropped)
+                if sweep is None:
+                    less, (some, its_variance) = None, self._regressed(pivot, fewer)
+                else:
+                    less = sweep.without(dropped)
+                    some, its_variance = self._with(pivot, fewer, less.entries), less.variance
+                if holds(some, its_variance):
+                    kept, fitted, variance, sweep = fewer, some, its_variance, less
+                    break
+            else:
+                break
+        # Updates add up their rounding; what is left is fitted once more.
+        return kept, self._regressed(pivot, kept)[0] if swept else fitted
+
+    def _with(self, pivot: int, kept: Ints, entries: Floats) -> Floats:
         z = np.zeros(len(self.R))
         z[pivot] = 1.0
-        z[kept] = -np.linalg.solve(self._ridged[kept[:, None], kept], self.R[kept, pivot])
+        z[kept] = entries
+        return z
+
+    def _regressed(self, pivot: int, kept: Ints) -> tuple[Floats, float]:
+        """The pivot minus its regression on the features kept, and its variance."""
+        z = self._with(pivot, kept, -_solved(self._ridged[kept[:, None], kept], self.R[kept, pivot]))
         variance = float(self.R[pivot, pivot] + z[kept] @ self.R[kept, pivot])
         # Little is left of large terms: the difference has lost its digits.
         return z, variance if variance > _CANCELLED * self.R[pivot, pivot] else self.variance(z)
-
-    def _by_loss(self, z: Floats, kept: Ints, room: float) -> Iterator[Ints]:
-        """What to drop next, as positions: of the terms whose loss raises the variance least, as many as may, half...
-
-        Then the next few, one by one: the first may be the one that keeps the rule in the subspace.
-        """
-        loss = np.square(z[kept]) / np.diag(np.linalg.inv(self._ridged[kept[:, None], kept]))
-        order = np.argsort(loss, kind="stable")
-        # Half of those whose losses, were they independent, fit into what the variance may rise by.
-        many = (int((np.cumsum(loss[order]) <= room).sum()) + 1) // 2
-        while many > max(1, kept.size // _SINGLY):
-            yield order[:many]
-            many //= 2
-        if kept.size <= _SINGLY:
-            yield from order[:_TRIES, None]
 
     def _balanced(self, z: Floats) -> Floats:
         """The rule of least variance on the same features that prefers none of them, if it is still the same rule.
@@ -206,12 +229,43 @@ class Refit:
         G = self.R[used[:, None], used]
         if used.size == 1 or np.diag(G).min() == 0.0:
             return z
-        lowest = np.linalg.eigh(G)[1][:, 0]
+        lowest = lowest_pairs(G, 1)[1][:, 0]
         if abs(float(lowest @ z[used])) < _SAME_RULE * float(np.linalg.norm(z[used])):
             return z
         balanced = np.zeros(z.size)
         balanced[used] = lowest
         return balanced
+
+
+def _by_loss(losses: Floats, room: float) -> Iterator[Ints]:
+    """What to drop next, as positions: of the terms whose loss raises the variance least, as many as may, half...
+
+    Then the next few, one by one: the first may be the one that keeps the rule in the subspace.
+    """
+    order = np.argsort(losses, kind="stable")
+    # Half of those whose losses, were they independent, fit into what the variance may rise by.
+    many = (int((np.cumsum(losses[order]) <= room).sum()) + 1) // 2
+    while many > max(1, losses.size // _SINGLY):
+        yield order[:many]
+        many //= 2
+    if losses.size <= _SINGLY:
+        yield from order[:_TRIES, None]
+
+
+def _form(M: Floats, z: Floats) -> float:
+    """z'Mz, on the features that z has: of few these are picked out, of many the whole is cheaper."""
+    used = np.flatnonzero(z)
+    if _PICKED * used.size > z.size:
+        return float(z @ (M @ z))
+    return float(z[used] @ M[used[:, None], used] @ z[used])
+
+
+def _solved(M: Floats, right: Floats) -> Floats:
+    """M^-1 right for a definite M; by Cholesky, straight from LAPACK: a search takes thousands of them."""
+    if not right.size:
+        return right
+    _, found, failed = dposv(M, right, lower=1)
+    return np.asarray(np.linalg.solve(M, right) if failed else found)
 
 
 def _scaled(z: Floats) -> Floats:

@@ -12,12 +12,13 @@ Notation: U (p, c) an orthonormal basis of the subspace in units of the features
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 
 import numpy as np
 
 from aspca.linalg.arrays import Floats, Ints
 from aspca.rules.choice import Candidate, Pool, candidate
-from aspca.rules.programs import sparse_vectors
+from aspca.rules.programs import complement, sparse_vectors
 from aspca.rules.refit import Refit
 
 # A feature whose part in the subspace is below this is no pivot: a rule it is largest in would have 400 features.
@@ -98,11 +99,20 @@ class _Search:
 
     def _corner(self, z: Floats) -> Floats:
         """The vector of the subspace that is zero where z is smallest, in as many entries as can be chosen."""
-        c = self.U.shape[1]
-        smallest = np.argsort(np.round(np.abs(z) / np.abs(z).max(), 9), kind="stable")[: c - 1]
-        corner = self.U @ np.linalg.qr(self.U[smallest].T, mode="complete")[0][:, -1]
-        corner[smallest] = 0.0
+        p, c = self.U.shape
+        order = np.argsort(np.round(np.abs(z) / np.abs(z).max(), 9), kind="stable")
+        smallest, others = order[: c - 1], order[c - 1 :]
+        corner = np.zeros(p)
+        if 2 * c > p:
+            # What lies outside has fewer dimensions: the vector on the other entries that is orthogonal to it.
+            corner[others] = np.linalg.qr(self._outside[others], mode="complete")[0][:, -1]
+        else:
+            corner[others] = self.U[others] @ np.linalg.qr(self.U[smallest].T, mode="complete")[0][:, -1]
         return np.asarray(corner / np.abs(corner).max(), dtype=np.float64)
+
+    @cached_property
+    def _outside(self) -> Floats:
+        return complement(self.U)
 
     def deflate(self, chosen: list[Candidate], fixed: int, choose: Choose) -> list[Candidate]:
         """Each rule plus any of the others; the new choice."""

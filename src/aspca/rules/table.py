@@ -54,15 +54,29 @@ class RuleTable:
     given: tuple[GivenRule, ...] = ()
 
     @classmethod
-    def of(cls, space: ScaledSpace, loadings: Floats, sparsest: Bools, given: tuple[GivenRule, ...] = ()) -> RuleTable:
-        """The table of these directions (p, m), the first of them those of the rules given."""
+    def of(
+        cls,
+        space: ScaledSpace,
+        loadings: Floats,
+        sparsest: Bools,
+        given: tuple[GivenRule, ...] = (),
+        *,
+        chance: bool = True,
+    ) -> RuleTable:
+        """The table of these directions (p, m), the first of them those of the rules given.
+
+        `chance=False` where nobody asks how likely they are.
+        """
         inside = loadings.T @ (space.covariance @ loadings)
         inside = 0.5 * (inside + inside.T)
         unresolved = unresolved_variances(loadings, space.covariance)
-        likely = chances(space, loadings, np.maximum(np.diag(inside), unresolved))
-        # What somebody knows was not found by chance.
-        likely[: len(given)] = 0.0
-        return cls(frozen(loadings), frozen(inside), frozen(unresolved), sparsest, frozen(likely), given)
+        likely = None
+        if chance:
+            likely = chances(space, loadings, np.maximum(np.diag(inside), unresolved))
+            # What somebody knows was not found by chance.
+            likely[: len(given)] = 0.0
+            likely = frozen(likely)
+        return cls(frozen(loadings), frozen(inside), frozen(unresolved), sparsest, likely, given)
 
     def only(self, rules: Ints) -> RuleTable:
         """The table of some of the rules."""
@@ -234,7 +248,7 @@ def _readable(space: ScaledSpace, directions: Floats) -> tuple[RuleTable, Bools]
         nothing = np.zeros(0, dtype=np.bool_)
         return RuleTable.of(space, directions, nothing), nothing
     found = readable_basis(directions, space.covariance, space.fitted_to)
-    return in_short_numbers(RuleTable.of(space, np.array(found.loadings), found.sparsest), space)
+    return in_short_numbers(RuleTable.of(space, np.array(found.loadings), found.sparsest, chance=False), space)
 
 
 def in_short_numbers(table: RuleTable, space: ScaledSpace) -> tuple[RuleTable, Bools]:

@@ -161,8 +161,9 @@ def test_a_rule_carries_its_limit_in_its_own_units(score: str) -> None:
         assert students == pytest.approx(np.sqrt(chi2.ppf(0.99, 1)), rel=5e-3)
 
 
-def test_rules_carry_the_certificate_of_their_subspace() -> None:
-    model = ASPCA(n_components=2, scaling="standard").fit(gaussian(500, 12))
+def test_components_that_judge_carry_the_certificate_of_their_subspace() -> None:
+    assert all(rule.certificate == () for rule in ASPCA(n_components=2).fit(gaussian(500, 12)).rules_)
+    model = ASPCA(n_components=2, scaling="standard", score="standardized").fit(gaussian(500, 12))
     for rule in model.rules_:
         assert rule.certificate == model.certificates_
         assert len(rule.certificate) == 2

@@ -32,6 +32,8 @@ def fitted(table: pd.DataFrame) -> ASPCA:
     model = ASPCA(n_components=4, limit="conformal", level=0.9).fit(table[:150])
     model.calibrate(table[150:])
     model.check_rules(table[150:])
+    # Asked for, so that files hold them.
+    assert len(model.components_) == 4
     return model
 
 
