@@ -1,7 +1,9 @@
-"""What a model cannot be trusted with, in sentences: too few rows for its columns."""
+"""What a model cannot be trusted with, in sentences: too few rows for its columns, or too many columns."""
 
 from __future__ import annotations
 
+from aspca.rules.forward import MOST_TERMS
+from aspca.rules.short import WIDE
 from aspca.subspace.space import ScaledSpace
 
 # Rows per column from which on planted rules are found (benchmarks/silence.py) and limits are mostly right (limits.py).
@@ -9,7 +11,21 @@ _ENOUGH = 3.0
 
 
 def doubts_of(space: ScaledSpace) -> tuple[str, ...]:
-    """Sentences about what the rows learned from are too few for; none where they are enough."""
+    """Sentences about what the rows are too few, or the columns too many for; none where all is well."""
+    return (*_many_columns(space), *_few_rows(space))
+
+
+def _many_columns(space: ScaledSpace) -> tuple[str, ...]:
+    p = space.n_varying
+    if p <= WIDE:
+        return ()
+    return (
+        f"Of {p:,} columns, more than {WIDE}, only rules of at most {MOST_TERMS + 1} columns were looked for; what "
+        "longer ones would say is judged outside of the rules: learn from fewer columns at once to find them.",
+    )
+
+
+def _few_rows(space: ScaledSpace) -> tuple[str, ...]:
     p = space.n_varying
     worth = space.worth
     if worth >= _ENOUGH * p:

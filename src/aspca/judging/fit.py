@@ -16,6 +16,7 @@ from aspca.moments import Moments
 from aspca.preparation import Preparation
 from aspca.robust import Aside
 from aspca.rules.given import given_rules, placed
+from aspca.rules.short import WIDE
 from aspca.rules.table import beyond_chance, component_table, readable_table, with_given
 from aspca.settings import Settings
 from aspca.subspace.defaults import n_relations
@@ -69,7 +70,8 @@ def fit_model(
 def _n_components(space: ScaledSpace, settings: Settings) -> int:
     """How many directions are asked for."""
     if settings.n_components == "auto":
-        return n_relations(space.covariance)
+        # As many of a wide table as are found.
+        return space.n_features if space.n_varying > WIDE else n_relations(space.covariance)
     p = space.n_features
     if int(settings.n_components) > p:
         raise ValueError(

@@ -60,6 +60,10 @@ class Pool:
         if old is None or new.cost < old.cost:
             self._best[new.support] = new
 
+    def reset(self, candidates: list[Candidate]) -> None:
+        """These candidates, and no others."""
+        self._best = {one.support: one for one in candidates}
+
     @property
     def candidates(self) -> list[Candidate]:
         return list(self._best.values())

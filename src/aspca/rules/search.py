@@ -6,6 +6,9 @@
   because a vector with more features has a lower norm.
 * combination: a rule found minus a multiple of another.
 
+Of many features, rules of a few terms are looked for first by forward selection (`forward`): where these complete the
+subspace, no program is solved.
+
 Notation: U (p, c) an orthonormal basis of the subspace in units of the features' deviations.
 """
 
@@ -18,6 +21,7 @@ import numpy as np
 
 from aspca.linalg.arrays import Floats, Ints
 from aspca.rules.choice import Candidate, Pool, candidate
+from aspca.rules.forward import forward_vectors
 from aspca.rules.programs import complement, sparse_vectors
 from aspca.rules.refit import Refit
 
@@ -32,6 +36,8 @@ _SMALL, _MORE = 0.03, 2
 _BRANCHED, _LARGEST = 4, 4
 # Rules with more features are not improved: they are what any subspace holds.
 _LONG = 32
+# From so many features on, rules of a few terms are looked for by themselves first, and may be all there are.
+_MANY = 64
 # Rounds of deflation and of branching; each ends with a new choice, and the last is the one that changes nothing.
 _ROUNDS = 2
 # Programs after the pivots', per feature.
@@ -53,6 +59,9 @@ def search(V: Floats, refit: Refit, pool: Pool, fixed: int, choose: Choose) -> l
     choose : callable
         From the candidates in the pool to c independent ones.
     """
+    short = _short_ones(V, refit, pool, fixed, choose)
+    if short is not None:
+        return _combined(short, refit, pool, fixed, choose)
     found = _Search(V, refit, pool)
     chosen = found.deflate(choose(), fixed, choose)
     for _ in range(_ROUNDS):
@@ -62,8 +71,29 @@ def search(V: Floats, refit: Refit, pool: Pool, fixed: int, choose: Choose) -> l
         if _same(better, chosen):
             break
         chosen = found.deflate(better, fixed, choose)
+    return _combined(chosen, refit, pool, fixed, choose)
+
+
+def _short_ones(V: Floats, refit: Refit, pool: Pool, fixed: int, choose: Choose) -> list[Candidate] | None:
+    """Rules of a few terms by forward selection, where these are all there are; None: the pool is as it was."""
+    if len(V) < _MANY or V.shape[1] <= _FEW:
+        return None
+    before = pool.candidates
+    vectors, pivots = forward_vectors(refit.R)
+    for z, pivot in zip(vectors.T, pivots.tolist(), strict=True):
+        rule = refit.without_noise(z, pivot)
+        if rule is not None:
+            pool.add(candidate(rule, refit))
+    chosen = choose()
+    if all(one.given < 0 and len(one.support) <= _COMBINED for one in chosen[fixed:]):
+        return chosen
+    pool.reset(before)
+    return None
+
+
+def _combined(chosen: list[Candidate], refit: Refit, pool: Pool, fixed: int, choose: Choose) -> list[Candidate]:
     for _ in range(_COMBINATIONS):
-        found.combine(chosen, fixed)
+        combine(chosen, refit, pool, fixed)
         better = choose()
         if _same(better, chosen):
             break
@@ -88,8 +118,8 @@ class _Search:
                 self._add(z, pivot)
 
     def _add(self, z: Floats, pivot: int) -> None:
-        rule = self.refit.without_noise(z, pivot)
         p, c = self.U.shape
+        rule = self.refit.without_noise(z, pivot)
         if rule is None or np.count_nonzero(rule) > p - c + 1:
             # At least as many zeros as any subspace of this dimension has room for.
             corner = self._corner(z)
@@ -154,33 +184,34 @@ class _Search:
                     self._add(z, pivot)
         return bool(tries)
 
-    def combine(self, chosen: list[Candidate], fixed: int) -> None:
-        """Each rule minus what another has in common with it, where that leaves no more features.
 
-        Programs take sums of rules for rules where they have as few features; and beside A = B, they see no difference
-        between D = B + C and D = A + C, of which one is the tighter.
-        """
-        present = np.array([one.z for one in chosen]) != 0
-        shared = present.astype(np.int64) @ present.T.astype(np.int64)
-        sizes = np.diag(shared)
-        # Features that come in must be matched by as many that cancel.
-        tried = (shared > 0) & (sizes[None, :] - shared <= shared)
-        tried &= (sizes[:, None] > 2) & (np.maximum(sizes[:, None], sizes[None, :]) <= _COMBINED)
-        tried[:fixed] = False
-        np.fill_diagonal(tried, False)
-        for k, other in zip(*np.nonzero(tried), strict=True):
-            one, pair = chosen[k], chosen[other]
-            both = np.flatnonzero(present[k] & present[other])
-            ratios = one.z[both] / pair.z[both]
-            for ratio in ratios:
-                if (np.abs(ratios - ratio) <= _ALIKE * abs(ratio)).sum() >= sizes[other] - shared[k, other]:
-                    z = one.z - ratio * pair.z
-                    z[both[np.abs(ratios - ratio) <= _ALIKE * abs(ratio)]] = 0.0
-                    if z.any() and np.count_nonzero(z) <= sizes[k]:
-                        rule = self.refit.without_noise(z, int(np.argmax(np.abs(z))))
-                        # Both may leave the subspace a little, and their difference more than that.
-                        if rule is not None:
-                            self.pool.add(candidate(rule, self.refit))
+def combine(chosen: list[Candidate], refit: Refit, pool: Pool, fixed: int) -> None:
+    """Each rule minus what another has in common with it, where that leaves no more features.
+
+    Programs take sums of rules for rules where they have as few features; and beside A = B, they see no difference
+    between D = B + C and D = A + C, of which one is the tighter.
+    """
+    present = np.array([one.z for one in chosen]) != 0
+    shared = present.astype(np.int64) @ present.T.astype(np.int64)
+    sizes = np.diag(shared)
+    # Features that come in must be matched by as many that cancel.
+    tried = (shared > 0) & (sizes[None, :] - shared <= shared)
+    tried &= (sizes[:, None] > 2) & (np.maximum(sizes[:, None], sizes[None, :]) <= _COMBINED)
+    tried[:fixed] = False
+    np.fill_diagonal(tried, False)
+    for k, other in zip(*np.nonzero(tried), strict=True):
+        one, pair = chosen[k], chosen[other]
+        both = np.flatnonzero(present[k] & present[other])
+        ratios = one.z[both] / pair.z[both]
+        for ratio in ratios:
+            if (np.abs(ratios - ratio) <= _ALIKE * abs(ratio)).sum() >= sizes[other] - shared[k, other]:
+                z = one.z - ratio * pair.z
+                z[both[np.abs(ratios - ratio) <= _ALIKE * abs(ratio)]] = 0.0
+                if z.any() and np.count_nonzero(z) <= sizes[k]:
+                    rule = refit.without_noise(z, int(np.argmax(np.abs(z))))
+                    # Both may leave the subspace a little, and their difference more than that.
+                    if rule is not None:
+                        pool.add(candidate(rule, refit))
 
 
 def _same(one: list[Candidate], other: list[Candidate]) -> bool:

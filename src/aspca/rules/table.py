@@ -13,6 +13,7 @@ from aspca.rules.coefficients import Equation, simplest_equation
 from aspca.rules.given import GivenRule, given_loadings
 from aspca.rules.rule import Rule, Standing
 from aspca.rules.sentence import short_float
+from aspca.rules.short import WIDE, short_loadings
 from aspca.rules.widening import expected_widening
 from aspca.subspace.defaults import little_variance
 from aspca.subspace.result import Certificate
@@ -214,6 +215,8 @@ def readable_table(space: ScaledSpace, many: int) -> RuleTable:
 
     if not many:
         return RuleTable.of(space, np.zeros((space.n_features, 0)), np.zeros(0, dtype=np.bool_))
+    if space.n_varying > WIDE:
+        return _short(space, many)
     values, directions = lowest_pairs(space.covariance, many)
     table, plain = _readable(space, directions)
     empty = table.exact & ~plain & _by_lack_of_rows(space, table.loadings)
@@ -224,6 +227,15 @@ def readable_table(space: ScaledSpace, many: int) -> RuleTable:
     others, _ = _readable(space, varying)
     loadings = np.hstack([exact.loadings, others.loadings])
     return RuleTable.of(space, loadings, np.concatenate([exact.sparsest, others.sparsest]))
+
+
+def _short(space: ScaledSpace, many: int) -> RuleTable:
+    """At most `many` short rules of a wide table."""
+    loadings = short_loadings(space.covariance, little_variance(space.covariance), space.fitted_to)[:, :many]
+    found = RuleTable.of(space, loadings, np.ones(loadings.shape[1], dtype=np.bool_), chance=False)
+    table, plain = in_short_numbers(found, space)
+    empty = table.exact & ~plain & _by_lack_of_rows(space, table.loadings)
+    return table.only(np.flatnonzero(~empty)) if empty.any() else table
 
 
 def beyond_chance(table: RuleTable, space: ScaledSpace) -> RuleTable:

@@ -1,0 +1,87 @@
+"""Short rules by forward selection: each feature regressed on one more of the others at a time, all of them at once.
+
+Where a rule has few terms, what is left of a feature falls off a cliff with the last of them: that many are kept. The
+conditional covariances of all pairs of features are updated together, so the cost is a few passes over a (p, p) matrix
+a term, whatever the rules: it finds sums of a few columns among thousands, where programs over the whole subspace
+(`search`) would take hours. It does not find what no single term hints at.
+
+Notation: R (p, p) the correlations, S_j the terms chosen for feature j, E_ij = cov(i, j | S_j), G_ij = var(i | S_j).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from aspca.linalg.arrays import Bools, Floats, Ints
+
+# Rules of at most so many terms besides the one that is regressed.
+MOST_TERMS = 8
+# What is left of a feature falls by at least this factor with the last term of its rule.
+_CLIFF = 3.0
+# A feature of which no more than this is left, given the terms so far, adds nothing but rounding.
+_NOTHING = 1e-8
+
+
+def forward_vectors(R: Floats, most: int = MOST_TERMS) -> tuple[Floats, Ints]:
+    """Vectors Z (p, n), in units of the features' deviations, and the feature (n,) that each regresses.
+
+    Parameters
+    ----------
+    R : ndarray of shape (p, p)
+        Correlations; rows of constants are zero.
+
+    Returns
+    -------
+    Only of features of which a few others leave a third or less. Deterministic: of equal gains the first feature's.
+    """
+    p = len(R)
+    varying = np.flatnonzero(np.diag(R) > 0.0)
+    terms = np.zeros((min(most, max(varying.size - 1, 0)), p), dtype=np.intp)
+    left = np.ones((len(terms) + 1, p))
+    # Row j of E and G: what feature j's terms leave of all features, and of their covariances with it.
+    E, G = R.copy(), np.repeat(np.diag(R)[None, :], p, axis=0)
+    barred = np.eye(p, dtype=np.bool_) | (np.diag(R) <= 0.0)
+    each = np.arange(p)
+    # How each term, given those before it, goes with all features: (step, j, i), of variance one.
+    ways: list[Floats] = []
+    for step in range(len(terms)):
+        chosen = _largest_gain(E, G, barred)
+        terms[step] = chosen
+        barred[each, chosen] = True
+        way = R[chosen]
+        for before in ways:
+            way = way - before[each, chosen][:, None] * before
+        size = G[each, chosen]
+        way = way / np.sqrt(np.where(size > _NOTHING, size, 1.0))[:, None]
+        way[size <= _NOTHING] = 0.0
+        E -= way[each, each][:, None] * way
+        G -= np.square(way)
+        ways.append(way)
+        left[step + 1] = np.maximum(E[each, each], np.finfo(np.float64).eps)
+    return _at_cliffs(R, terms, left)
+
+
+def _largest_gain(E: Floats, G: Floats, barred: Bools) -> Ints:
+    """For each feature, the term that takes most of what is left of it (p,)."""
+    gain = np.square(E)
+    gain /= np.maximum(G, _NOTHING)
+    gain[barred | (G <= _NOTHING)] = -1.0
+    # Gains that differ in rounding only are equal: the first of them.
+    largest = gain.max(axis=1, keepdims=True)
+    return np.asarray(np.argmax(gain >= (1.0 - 1e-9) * largest - 1e-300, axis=1))
+
+
+def _at_cliffs(R: Floats, terms: Ints, left: Floats) -> tuple[Floats, Ints]:
+    p = len(R)
+    if not len(terms):
+        return np.zeros((p, 0)), np.zeros(0, dtype=np.intp)
+    falls = left[:-1] / left[1:]
+    # With later terms by rounding alone: the first of the steepest.
+    steepest = np.argmax(falls >= (1.0 - 1e-6) * falls.max(axis=0), axis=0)
+    found = np.flatnonzero((falls.max(axis=0) >= _CLIFF) & (np.diag(R) > 0.0))
+    Z = np.zeros((p, found.size))
+    for k, j in enumerate(found.tolist()):
+        S = terms[: steepest[j] + 1, j]
+        Z[j, k] = 1.0
+        Z[S, k] = -np.linalg.lstsq(R[np.ix_(S, S)], R[S, j], rcond=1e-12)[0]
+    return Z, found
