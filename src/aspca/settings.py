@@ -16,6 +16,8 @@ from typing import Any
 VARIANTS = ("F", "B", "FG", "BG", "G")
 ROUNDINGS = ("sparse", "dominant")
 ROTATIONS = ("levels", "all")
+# Of `sparse_subspace`: until all bounds meet, or until most do.
+PROOFS = ("full", "quick")
 SCALINGS = ("maxabs", "standard", "none")
 SCORES = ("complete", "whitened", "standardized", "spe")
 # From rows that were not fitted where there are rows, from moments where there are none.

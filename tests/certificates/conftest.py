@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import json
 from pathlib import Path
@@ -56,6 +57,18 @@ def settled(case, fitted):
     """Clarabel's word on each step, if it is about our sequence as it is now."""
     stored = json.loads(_made.STORE.read_text()).get(str(case), [])
     reason = _made.stale(case, fitted, stored)
+    if reason and case.rounding == "dominant":
+        # An eigenvector of X is as good as the square root of the gap that float64 leaves: another BLAS, another one.
+        # Clarabel is asked about the sequence that came out here; what kind each step is must not depend on that.
+        now = _settled_here(case)
+        same = [(old["support"], old["kind"]) for old in stored] == [(new["support"], new["kind"]) for new in now]
+        if same:
+            return now
     if reason:
         pytest.fail(reason)
     return stored
+
+
+@functools.cache
+def _settled_here(case):
+    return _made.settle(case)

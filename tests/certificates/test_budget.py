@@ -125,7 +125,7 @@ def test_a_path_finds_what_cold_solves_find(variant, seed):
     """The convex optimum is a number, so both must have it, as long as both took the same vectors before."""
     A = scatter(seed, 9)
     alphas = [0.05, 0.3, 0.1, 0.2]
-    path = sparse_subspace_path(A, 4, alphas, variant)
+    path = sparse_subspace_path(A, 4, alphas, variant, proof="full")
     assert [found.alpha for found in path] == alphas
     compared = 0
     for alpha, warm in zip(alphas, path, strict=True):
@@ -148,7 +148,7 @@ def test_a_path_on_breast_cancer(made):
     """The paper's penalties, downwards: the same objective values as alone, and all of it verifies."""
     A = made.scatter("breast_cancer")
     alphas = [10.0, 5.0, 3.0]
-    for alpha, warm in zip(alphas, sparse_subspace_path(A, 10, alphas, "B"), strict=True):
+    for alpha, warm in zip(alphas, sparse_subspace_path(A, 10, alphas, "B", proof="full"), strict=True):
         cold = sparse_subspace(A, 10, alpha, "B")
         assert warm.verify(A), str(warm.verify(A))
         if all(c.rank_one for c in cold.certificates):
@@ -166,3 +166,49 @@ def test_a_bad_warm_start_does_no_harm():
         assert abs(ours.primal - theirs.primal) <= 2e-6 * size_of(A, 0.1, theirs.primal)
     with pytest.raises(ValueError, match="warm_start has 8 features, A has 6"):
         sparse_subspace(scatter(11, 6), 2, 0.1, "B", warm_start=other)
+
+
+# ---- quick proofs
+
+
+@pytest.mark.parametrize("variant", ["B", "BG", "F", "FG"])
+@pytest.mark.parametrize("seed", [6, 7])
+def test_a_quick_proof_is_a_proof(variant, seed):
+    """Its bounds hold for the best that a full one finds, and it says of each step whether they meet."""
+    A = scatter(seed, 12)
+    quick = sparse_subspace(A, 5, 0.2, variant, proof="quick")
+    assert quick.verify(A), str(quick.verify(A))
+    full = sparse_subspace(A, 5, 0.2, variant)
+    for k, (ours, theirs) in enumerate(zip(quick.certificates, full.certificates, strict=True)):
+        if not np.allclose(quick.sequence[:, :k], full.sequence[:, :k], atol=1e-7):
+            break
+        size = size_of(A, 0.2, theirs.primal)
+        assert ours.lower <= theirs.primal + 1e-9 * size
+        assert ours.upper >= theirs.lower - 1e-9 * size
+    apart = [step for step in quick.certificates if step.sdp_gap > 1e-5]
+    assert all("certify" in step.status for step in apart)
+
+
+def test_certify_brings_the_bounds_together(made):
+    A = made.scatter("breast_cancer")
+    quick = sparse_subspace(A, 10, 1.0, "B", proof="quick")
+    assert max(c.sdp_gap for c in quick.certificates) > 1e-3
+    whole = quick.certify(A)
+    assert whole.verify(A), str(whole.verify(A))
+    assert max(c.sdp_gap for c in whole.certificates) <= 1e-6
+    assert (whole.n_components, whole.alpha, whole.variant, whole.tol) == (10, 1.0, "B", quick.tol)
+    first, cold = whole.certificates[0], sparse_subspace(A, 1, 1.0, "B").certificates[0]
+    assert first.primal == pytest.approx(cold.primal, rel=2e-6)
+
+
+def test_a_path_is_proved_quickly_unless_asked(made):
+    A = made.scatter("breast_cancer")
+    quick, full = (sparse_subspace_path(A, 4, [5.0, 1.0], "B", **asked) for asked in ({}, {"proof": "full"}))
+    assert all(found.verify(A) for found in (*quick, *full))
+    assert max(c.sdp_gap for found in full for c in found.certificates) <= 1e-6
+    assert max(c.sdp_gap for found in quick for c in found.certificates) > 1e-3
+
+
+def test_an_unknown_proof_is_refused():
+    with pytest.raises(ValueError, match="proof must be one of full, quick, got 'none'"):
+        sparse_subspace(scatter(5, 7), 3, 0.1, proof="none")

@@ -110,7 +110,7 @@ def test_a_status_that_the_bounds_deny():
 
 
 def test_statuses_follow_from_what_is_closed():
-    early = {Status.ITERATIONS.value, Status.PRECISION.value, Status.BUDGET.value}
+    early = {status.value for status in (Status.ITERATIONS, Status.PRECISION, Status.QUICK, Status.BUDGET)}
     assert sentences(attained=True, solved=True) == sentences(attained=True, solved=False) == {Status.CERTIFIED.value}
     assert sentences(attained=False, solved=True) == {Status.RELAXED.value}
     assert sentences(attained=False, solved=False) == early

@@ -364,7 +364,7 @@ def test_a_constant_feature_is_one_more_rule_and_changes_no_other(problem, varia
 def test_a_path_of_penalties_finds_what_single_solves_find(problem, variant) -> None:
     A, alpha = problem
     alphas = [alpha, 3 * alpha, alpha / 3]
-    for penalty, warm in zip(alphas, sparse_subspace_path(A, len(A), alphas, variant), strict=True):
+    for penalty, warm in zip(alphas, sparse_subspace_path(A, len(A), alphas, variant, proof="full"), strict=True):
         assert warm.alpha == penalty
         assert warm.verify(A)
         assert_same_steps("path", sparse_subspace(A, len(A), penalty, variant), warm, A, lambda v: v)

@@ -15,6 +15,7 @@ import numpy as np
 
 from aspca.linalg.arrays import Bools, Floats, Ints
 from aspca.linalg.lowest import lowest_pairs
+from aspca.linalg.small import length
 from aspca.problems.component import ComponentProblem
 
 # An entry this small beside the largest is a rounding remnant: true supports hold loadings down to 1e-4.
@@ -83,11 +84,12 @@ def feasible_near(problem: ComponentProblem, start: Floats) -> Floats | None:
     S = np.flatnonzero(np.abs(start) > _ZERO * np.abs(start).max(initial=0.0))
     if S.size == 0:
         return None
-    part = start[S] / np.linalg.norm(start[S])
+    part = start[S]
+    part = part / length(part)
     basis = problem.basis_on(S)
     if basis is not None:
         part = basis @ (basis.T @ part)
-    norm = float(np.linalg.norm(part))
+    norm = length(part)
     if norm < 1e-8:
         return None
     v = np.zeros(problem.p)
@@ -100,13 +102,13 @@ def trimmed(problem: ComponentProblem, f: Floats) -> Floats:
 
     Unless cutting them turns it: beside dense earlier components a small entry may be what keeps f orthogonal.
     """
-    f = f / np.linalg.norm(f)
+    f = f / length(f)
     for cut in (1e-6, 1e-8, 1e-10):
         v = feasible_near(problem, np.where(np.abs(f) > cut * np.abs(f).max(), f, 0.0))
         if v is not None and abs(float(v @ f)) > 1.0 - 1e-9:
             return v
     v = f - problem.V @ (problem.V.T @ f)
-    return np.asarray(v / np.linalg.norm(v), dtype=np.float64)
+    return np.asarray(v / length(v), dtype=np.float64)
 
 
 def _without_remnants(problem: ComponentProblem, v: Floats) -> Floats:
@@ -119,35 +121,35 @@ def _without_remnants(problem: ComponentProblem, v: Floats) -> Floats:
     basis = problem.basis_on(S)
     if basis is not None:
         kept[S] = basis @ (basis.T @ kept[S])
-    norm = float(np.linalg.norm(kept))
+    norm = length(kept)
     # Where nothing is left, the small entries are what makes v orthogonal: they stay.
     return v if norm < 0.5 else kept / norm
 
 
 def _minimiser(problem: ComponentProblem, S: Ints, s: Floats, here: Floats) -> Floats | None:
     """Minimiser of v'Cv + alpha (s'v)^2 over unit v on S orthogonal to V: of several, the nearest to `here`."""
-    m = problem.C[np.ix_(S, S)] + problem.alpha * np.outer(s, s)
+    m = problem.C[S[:, None], S] + (problem.alpha * s)[:, None] * s
     basis = problem.basis_on(S)
     if basis is not None:
         if basis.shape[1] == 0:
             return None
         m, here = basis.T @ m @ basis, basis.T @ here
     values, vectors = lowest_pairs(m, 2)
-    same = values[0] + _TIED * max(float(np.linalg.norm(m)), problem.alpha)
+    same = values[0] + _TIED * max(length(m), problem.alpha)
     if values[-1] <= same:
         values, vectors = np.linalg.eigh(m)
     # Eigenvectors of one eigenvalue are arbitrary, and would bring rounding to bear on which support is found.
     tied = int(np.searchsorted(values, same, "right"))
     share = vectors[:, :tied].T @ here
-    norm = float(np.linalg.norm(share))
+    norm = length(share)
     if norm < 1e-6:
         # Nothing of `here` among the minimisers: by position then, first come first.
-        share, norm = vectors[0, :tied], float(np.linalg.norm(vectors[0, :tied]))
+        share, norm = vectors[0, :tied], length(vectors[0, :tied])
         if norm < 1e-6:
             share, norm = np.eye(tied)[0], 1.0
     u = vectors[:, :tied] @ (share / norm)
     u = u if basis is None else basis @ u
-    return np.asarray(u / np.linalg.norm(u), dtype=np.float64)
+    return np.asarray(u / length(u), dtype=np.float64)
 
 
 def _settle(problem: ComponentProblem, v: Floats, value: float) -> tuple[Floats, float]:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from aspca.linalg.arrays import Floats
+from aspca.linalg.small import length
 from aspca.problems.component import ComponentProblem
 from aspca.solvers.leading import LeadingVectors
 
@@ -55,15 +56,15 @@ class Iterate:
         work += self.Z
         box = self.problem.alpha / self.rho
         np.clip(work, -box, box, out=scaled_U)
-        np.fill_diagonal(scaled_U, 0.0)
+        scaled_U.flat[:: len(scaled_U) + 1] = 0.0
         np.subtract(work, scaled_U, out=self.Z)
 
     def balance(self) -> None:
         """Move rho where one residual is far behind the other."""
         X = self.X
-        size = max(np.linalg.norm(X), np.linalg.norm(self.Z))
-        primal = np.linalg.norm(X - self.Z) / size
-        dual = 2 * np.linalg.norm(self.Z - self._previous) / np.linalg.norm(self._scaled_U)
+        size = max(length(X), length(self.Z))
+        primal = length(X - self.Z) / size
+        dual = 2 * length(self.Z - self._previous) / max(length(self._scaled_U), 1e-300)
         factor = float(np.sqrt(primal / max(float(dual), 1e-300)))
         if factor > 2 or factor < 0.5:
             unit = self.problem.alpha * self.problem.p

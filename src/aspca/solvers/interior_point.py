@@ -23,6 +23,7 @@ from scipy.linalg.blas import dsyrk
 from scipy.linalg.lapack import dpotrf, dpotrs
 
 from aspca.linalg.arrays import Floats
+from aspca.linalg.small import above_diagonal, upper_triangle
 from aspca.problems.component import ComponentProblem
 
 LARGEST = 50
@@ -106,7 +107,7 @@ class _Point:
     @classmethod
     def near(cls, problem: ComponentProblem, X: Floats, U: Floats) -> _Point:
         p, m, N = problem.p, problem.free, problem.N
-        above = np.triu_indices(p, 1)
+        above = above_diagonal(p)
         Y = (1.0 - _PULL_X) * (N.T @ X @ N) + (_PULL_X / m) * np.eye(m)
         Y = 0.5 * (Y + Y.T) / np.trace(Y)
         u = (1.0 - _PULL_U) / problem.alpha * np.clip(U, -problem.alpha, problem.alpha)[above]
@@ -175,7 +176,7 @@ class _Newton:
         self.T: Floats = L @ Q
         self.up, self.down = 1.0 - at.u, 1.0 + at.u
         self.D = at.a / self.up + at.b / self.down
-        self.first, self.second = np.triu_indices(m)
+        self.first, self.second = upper_triangle(m)
         self.trace = (self.T.T @ self.T)[self.first, self.second]
         self.diagonal, self.diagonal_at = self.first == self.second, np.diag_indices(m)
         # dY = R - relation * dS, entry by entry; y below is dY on and above the diagonal, with the diagonal halved.
@@ -266,7 +267,7 @@ class _Memory:
 def _pair_products(T: Floats, P: Floats) -> Floats:
     """P_(ab),(ij) = T_ia T_jb + T_ib T_ja over a <= b and i < j: (T'UT)_ab = P u for U with off-diagonal u."""
     p, m = T.shape
-    i, j = np.triu_indices(p, 1)
+    i, j = above_diagonal(p)
     left, right = np.ascontiguousarray(T.T[:, i]), np.ascontiguousarray(T.T[:, j])
     start = 0
     for a in range(m):
@@ -280,7 +281,7 @@ def _pair_products(T: Floats, P: Floats) -> Floats:
 def _symmetric(u: Floats, p: int) -> Floats:
     """The symmetric matrix with off-diagonal u and zero diagonal."""
     U = np.zeros((p, p))
-    U[np.triu_indices(p, 1)] = u
+    U[above_diagonal(p)] = u
     return U + U.T
 
 

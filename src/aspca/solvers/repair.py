@@ -21,12 +21,12 @@ def repair(problem: ComponentProblem, v: Floats, b: Floats, U: Floats) -> Floats
     T = np.flatnonzero(v == 0)
     s = np.sign(v[S])
     fixed = U.copy()
-    fixed[np.ix_(S, S)] = alpha * np.outer(s, s)
+    fixed[S[:, None], S] = (alpha * s)[:, None] * s
     if T.size:
-        rows = _rows_with_product(U[np.ix_(T, S)], v[S], b[T], alpha)
-        fixed[np.ix_(T, S)] = rows
-        fixed[np.ix_(S, T)] = rows.T
-    np.fill_diagonal(fixed, 0.0)
+        rows = _rows_with_product(U[T[:, None], S], v[S], b[T], alpha)
+        fixed[T[:, None], S] = rows
+        fixed[S[:, None], T] = rows.T
+    fixed.flat[:: len(fixed) + 1] = 0.0
     return fixed
 
 

@@ -102,7 +102,7 @@ def _extract(
     for number in range(count):
         taken = merge.take_next(partial(warm, number))
         multipliers += [BlockMultiplier(index, number, _packed(blocks[index].U)) for index in merge.unrecorded()]
-        steps.append(_step(taken, merge, C.shape[0], effort.tol))
+        steps.append(_step(taken, merge, C.shape[0], effort))
         v = taken.solution.v * sign_of(taken.solution.v)
         vectors[taken.block.features, number] = v
         taken.block.take(v)
@@ -116,7 +116,7 @@ def _packed(U: Floats) -> Floats:
     return np.concatenate([row[i + 1 :] for i, row in enumerate(U)])
 
 
-def _step(taken: Taken, merge: Merge, p: int, tol: float) -> Step:
+def _step(taken: Taken, merge: Merge, p: int, effort: Effort) -> Step:
     solution, problem = taken.solution, taken.block.problem()
     lower = merge.lower()
     home, relaxed = merge.relaxed()
@@ -124,15 +124,15 @@ def _step(taken: Taken, merge: Merge, p: int, tol: float) -> Step:
     if relaxed.primal < solution.upper:
         inside = relaxed.v[:, None] if relaxed.factor is None else relaxed.factor
         primal, factor = relaxed.primal, home.spread(inside, p)
-    rank_one = problem.closed(solution.upper, lower, tol)
+    rank_one = problem.closed(solution.upper, lower, effort.tol)
     status = solution.status
     if rank_one:
         status = Status.CERTIFIED
-    elif problem.closed(primal, lower, tol):
+    elif problem.closed(primal, lower, effort.tol):
         status = Status.RELAXED
     elif status in (Status.CERTIFIED, Status.RELAXED):
         # Solved on its own block, but another block's bound lies lower.
-        status = Status.PRECISION
+        status = Status.QUICK if effort.quick else Status.PRECISION
     return Step(
         lower=lower,
         upper=solution.upper,

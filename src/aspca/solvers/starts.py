@@ -8,6 +8,7 @@ import numpy as np
 
 from aspca.linalg.arrays import Floats
 from aspca.linalg.lowest import lowest_pairs
+from aspca.linalg.small import above_diagonal
 from aspca.problems.component import ComponentProblem
 
 
@@ -22,7 +23,7 @@ def pair_starts(problem: ComponentProblem, limit: int) -> Iterator[Floats]:
         return
     # What earlier components took must not look good again.
     C = problem.C + problem.size * (problem.V @ problem.V.T) if problem.V.size else problem.C
-    i, j = np.triu_indices(p, 1)
+    i, j = above_diagonal(p)
     d = np.diag(C) + alpha
     mean, half = 0.5 * (d[i] + d[j]), 0.5 * (d[i] - d[j])
     # Signs that contradict the off-diagonal entry give a vector that leaves the pair at once.
@@ -104,7 +105,7 @@ def reweighted(problem: ComponentProblem, f: Floats, rounds: int) -> Floats | No
         basis = np.eye(S.size)
     if basis.shape[1] == 0:
         return None
-    C, part = problem.C[np.ix_(S, S)], f[S]
+    C, part = problem.C[S[:, None], S], f[S]
     for floor in np.geomspace(1e-2, 1e-9, rounds):
         # A floor that falls slowly lets entries come back that started too small.
         size = np.maximum(np.abs(part), floor * np.abs(part).max())

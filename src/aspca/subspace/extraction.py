@@ -11,7 +11,7 @@ import numpy as np
 
 from aspca.linalg.arrays import Floats, frozen
 from aspca.linalg.orientation import ascending, sign_of
-from aspca.settings import ROTATIONS, ROUNDINGS, VARIANTS
+from aspca.settings import PROOFS, ROTATIONS, ROUNDINGS, VARIANTS
 from aspca.solvers.component import Effort
 from aspca.solvers.rotation import sparse_rotation
 from aspca.solvers.sequence import Step, extract
@@ -37,6 +37,7 @@ def sparse_subspace(
     rounding: str = "sparse",
     *,
     rotation: str = "all",
+    proof: str = "full",
     tol: float = 1e-6,
     max_iter: int = 5000,
     time_budget: float | None = None,
@@ -66,6 +67,10 @@ def sparse_subspace(
         Which directions a trailing G rotates together: all of them, as in the paper, or those of one level of
         tightness, so that no tight rule is mixed with a loose one. A level ends where the next larger variance v'Av is
         more than tenfold (`subspace.levels`). The span is the same, and so are its sum of squares and whitened score.
+    proof : {"full", "quick"}
+        Whether every step is solved until its bounds meet, or only as far as most are after a few iterations: the
+        vectors are those of a descent then, and their bounds valid, but some of them apart. `SparseSubspace.certify`
+        brings them together.
     tol : float in (0, 0.01]
         Relative gap at which a step counts as solved.
     max_iter : int
@@ -86,7 +91,7 @@ def sparse_subspace(
     """
     matrix = scaled_matrix(A)
     p = matrix.values.shape[0]
-    _check_options(p, n_components, alpha, variant, rounding, rotation, tol, max_iter, time_budget)
+    _check_options(p, n_components, alpha, variant, rounding, rotation, proof, tol, max_iter, time_budget)
     deadline = np.inf if time_budget is None else time.perf_counter() + time_budget
     with blas_threads_for(p):
         if variant == "G":
@@ -98,7 +103,7 @@ def sparse_subspace(
             variant,
             rounding,
             rotation,
-            Effort(tol=tol, max_iter=max_iter, deadline=deadline),
+            Effort(tol=tol, max_iter=max_iter, deadline=deadline, quick=proof == "quick"),
             callback,
             warm_start,
         )
@@ -172,6 +177,7 @@ def _check_options(
     variant: str,
     rounding: str,
     rotation: str,
+    proof: str,
     tol: float,
     max_iter: int,
     budget: float | None,
@@ -186,6 +192,8 @@ def _check_options(
         raise ValueError(f"rounding must be one of {', '.join(ROUNDINGS)}, got {rounding!r}.")
     if rotation not in ROTATIONS:
         raise ValueError(f"rotation must be one of {', '.join(ROTATIONS)}, got {rotation!r}.")
+    if proof not in PROOFS:
+        raise ValueError(f"proof must be one of {', '.join(PROOFS)}, got {proof!r}.")
     if not 0 < tol <= LARGEST_TOL:
         raise ValueError(f"tol must be above 0 and at most {LARGEST_TOL}, got {tol!r}.")
     if max_iter < 1:

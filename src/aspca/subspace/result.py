@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -125,6 +126,20 @@ class SparseSubspace:
                 float(self.alpha).hex(),
                 *(f"{x.tie} {x.iterations}" for x in c),
             ),
+        )
+
+    def certify(self, A: npt.ArrayLike, **options: Any) -> SparseSubspace:
+        """The same problem solved until the bounds of every step meet, as far as float64 lets them, from where it is.
+
+        For results with ``proof="quick"``, or that a time budget ended. Vectors may change where a better one is found.
+        `options` are those of `sparse_subspace` (`rotation`, where it was not "all").
+        """
+        # The solvers need this module.
+        from aspca.subspace.extraction import sparse_subspace
+
+        asked = {"tol": self.tol, **options, "proof": "full", "warm_start": self}
+        return sparse_subspace(
+            np.asarray(A, dtype=np.float64), self.n_components, self.alpha, self.variant, self.rounding, **asked
         )
 
     def verify(self, A: npt.ArrayLike) -> Verification:

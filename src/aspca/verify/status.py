@@ -12,11 +12,12 @@ class Status(Enum):
     RELAXED = "the convex problem is solved, but its optimum is not rank one: the best vector may be better by the gap"
     ITERATIONS = "the iteration limit ended the convex solver early: the bounds are valid but apart"
     PRECISION = "float64 precision ended the convex solver early: the bounds are valid but apart"
+    QUICK = "only a quick proof was asked for: the bounds are valid but apart, and certify(A) brings them together"
     BUDGET = "the time budget ended the convex solver early: the bounds are valid but apart"
 
 
 # What ended a solve early cannot be seen in its bounds; that it ended early can.
-_EARLY = frozenset({Status.ITERATIONS.value, Status.PRECISION.value, Status.BUDGET.value})
+_EARLY = frozenset({Status.ITERATIONS.value, Status.PRECISION.value, Status.QUICK.value, Status.BUDGET.value})
 
 
 def sentences(*, attained: bool, solved: bool) -> frozenset[str]:
