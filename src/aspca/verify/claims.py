@@ -108,7 +108,7 @@ def seal(claims: Claims) -> str:
             digest.update(f"{name}: none;".encode())
             continue
         digest.update(f"{name} {array.shape};".encode())
-        # Row by row, so that no second copy is made; np.atleast_2d lets an altered, scalar array be seen as such.
+        # Row by row, a multiplier being one, so that no more is copied; atleast_2d, for scalars that were smuggled in.
         for row in np.atleast_2d(array):
             # Integers below 2**53 are exact as floats; adding 0.0 makes -0.0 and 0.0 one number.
             plain = np.ascontiguousarray(row, dtype="<f8") + 0.0
