@@ -37,8 +37,9 @@ TESTS = {
     "verify": ("tests/certificates", "every_check written_down refusals forgery alterations"),
     "judging": (
         "tests/unit/judging",
-        "projector earlier groups hotelling small_errors limits metric blame explained_rows explanation proposals "
-        "levels judgement limits_from_rows changes given_rules law gaps exact_rules gaps_found crossfit",
+        "original projector earlier groups hotelling small_errors limits metric blame explained_rows explanation "
+        "proposals levels judgement limits_from_rows changes given_rules law gaps exact_rules gaps_found "
+        "crossfit",
     ),
     "moments": ("tests/unit/moments", "succession incomplete moments expectation decimals"),
     "files": ("tests/unit/files", "edges given_rules schema left_out mutations preprocessing_part refusals round_trip"),
