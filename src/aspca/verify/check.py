@@ -62,19 +62,19 @@ def _matrix(A: npt.ArrayLike) -> Floats | str:
 def _problems(A: Floats, claims: Claims) -> list[str]:
     # Powers of two scale exactly, and keep norms of huge or tiny matrices in range.
     largest = max(float(np.abs(A).max(initial=0.0)), claims.alpha)
-    unit = 2.0 ** -float(np.clip(np.frexp(largest)[1], -1000, 1000)) if largest > 0 else 1.0
-    A = A * unit
+    shift = -int(np.frexp(largest)[1])
+    A = np.ldexp(A, shift)
     if not float(np.abs(A - A.T).max(initial=0.0)) <= 1e-8 * float(np.abs(A).max(initial=0.0)):
         return ["The matrix is not symmetric."]
     A = 0.5 * (A + A.T)
-    problems = _same_matrix(A, claims.witness.fingerprint * unit) + _orthonormal(claims)
-    return problems or _bounds(A, claims, unit)
+    problems = _same_matrix(A, np.ldexp(claims.witness.fingerprint, shift)) + _orthonormal(claims)
+    return problems or _bounds(A, claims, shift)
 
 
 def _same_matrix(A: Floats, fingerprint: Floats) -> list[str]:
     # Two ways of summing the same data agree far better than this; a single changed entry does not.
     slack = 1e-11 * np.abs(A).sum(axis=1).max(initial=0.0)
-    if not np.abs(A @ probe_vector(A.shape[0]) - fingerprint).max(initial=0.0) <= slack:
+    if not np.abs(A @ probe_vector(len(A)) - fingerprint).max(initial=0.0) <= slack:
         return ["This is not the matrix that the certificate speaks of."]
     return []
 
@@ -101,10 +101,10 @@ def _orthonormal(claims: Claims) -> list[str]:
     return problems
 
 
-def _bounds(A: Floats, claims: Claims, unit: float) -> list[str]:
-    p = A.shape[0]
+def _bounds(A: Floats, claims: Claims, shift: int) -> list[str]:
+    p = len(A)
     C = -A if claims.forward else A
-    alpha = claims.alpha * unit
+    alpha = float(np.ldexp(claims.alpha, shift))
     floor = 1e-9 * float(np.trace(A)) / p
     problems: list[str] = []
     blocks = claims.witness.blocks
@@ -124,9 +124,10 @@ def _bounds(A: Floats, claims: Claims, unit: float) -> list[str]:
     for step in range(claims.sequence.shape[1]):
         while waiting and waiting[0].since <= step:
             multiplier = waiting.pop(0)
-            if not (np.abs(multiplier.packed * unit) <= alpha).all():
+            packed = np.ldexp(multiplier.packed, shift)
+            if not (np.abs(packed) <= alpha).all():
                 return [*problems, f"The multiplier of block {multiplier.block} from step {step} leaves the box."]
-            current[multiplier.block] = _unpacked(multiplier.packed * unit, alpha, blocks[multiplier.block].size)
+            current[multiplier.block] = _unpacked(packed, alpha, blocks[multiplier.block].size)
             values.pop(multiplier.block, None)
         v = claims.sequence[:, step]
         touched = np.unique(home[v != 0])
@@ -140,12 +141,10 @@ def _bounds(A: Floats, claims: Claims, unit: float) -> list[str]:
                 return [*problems, f"Step {step} has no multiplier for block {index}."]
             if index not in values:
                 values[index] = _smallest(C[np.ix_(block, block)], current[index], found[index])
-            if values[index][0] < lowest:
-                lowest = values[index][0]
-            rounding = max(rounding, values[index][1])
+            lowest, rounding = min(lowest, values[index][0]), max(rounding, values[index][1])
         lowest -= excess
-        lower, upper, primal, gap, sdp_gap = claims.bounds[step]
-        lower, upper, primal = lower * unit, upper * unit, primal * unit
+        lower, upper, primal = map(float, np.ldexp(claims.bounds[step, :3], shift))
+        gap, sdp_gap = map(float, claims.bounds[step, 3:])
         value = float(v @ C @ v) + alpha * float(np.abs(v).sum()) ** 2
         claimed = {
             "upper": (upper, value, rounding),
@@ -182,9 +181,9 @@ def _unpacked(packed: Floats, alpha: float, m: int) -> Floats:
 def _smallest(C: Floats, U: Floats, found: list[Floats]) -> tuple[float, float]:
     """Smallest eigenvalue of C + U on the complement of the found vectors, and the scale of its rounding error."""
     M = C + U
-    m = M.shape[0]
-    # The two may cancel: what rounds is the size of each.
-    rounding = 16.0 * m * _EPS * (float(np.linalg.norm(C)) + float(np.abs(np.diag(U)).max()) * m)
+    m = len(M)
+    # The two may cancel: what rounds is the size of each; nothing of U is larger than its diagonal.
+    rounding = 16.0 * m * _EPS * (float(np.linalg.norm(C)) + float(U.max()) * m)
     if found:
         V = np.column_stack(found)
         # Complement by a full QR: exact to rounding, and independent of how the solver made its basis.

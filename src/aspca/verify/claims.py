@@ -8,9 +8,6 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-# Numbers that are digested at once.
-_PIECE = 2**16
-
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.intp]
 
@@ -111,11 +108,9 @@ def seal(claims: Claims) -> str:
             digest.update(f"{name}: none;".encode())
             continue
         digest.update(f"{name} {array.shape};".encode())
-        # Piece by piece, so that no second copy is made; np.atleast_1d lets an altered, scalar array be seen as such.
-        rows = np.atleast_1d(array)
-        step = max(_PIECE * len(rows) // max(rows.size, 1), 1)
-        for start in range(0, len(rows), step):
+        # Row by row, a multiplier being one, so that no more is copied; atleast_2d, for scalars that were smuggled in.
+        for row in np.atleast_2d(array):
             # Integers below 2**53 are exact as floats; adding 0.0 makes -0.0 and 0.0 one number.
-            plain = np.ascontiguousarray(rows[start : start + step], dtype="<f8") + 0.0
+            plain = np.ascontiguousarray(row, dtype="<f8") + 0.0
             digest.update(plain.data)
     return digest.hexdigest()

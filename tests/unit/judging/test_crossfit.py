@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from aspca import ASPCA, Moments
 from aspca.judging.crossfit import crossfitted
-from aspca.judging.held_out import HELD_OUT, tails_of, upper_quantile
+from aspca.judging.held_out import HELD_OUT, not_errors, tails_of, upper_quantile
 from aspca.judging.law import ScoreLaw
 from aspca.judging.metric import metric_of
 from aspca.rules.table import RuleTable
@@ -148,6 +148,30 @@ def test_moments_alone_have_limits_by_law_until_rows_are_given() -> None:
     assert model.threshold_limit_.name == HELD_OUT
     assert before > 0.06
     assert 0.015 <= (model.predict(fresh) == -1).mean() <= 0.04
+
+
+def test_of_rules_together_as_few_rows_are_broken_as_of_one() -> None:
+    """Half of the level is for rules, all of them: a row is measured by the worst of its deviations."""
+    rng = np.random.default_rng(4)
+
+    def rows(n: int) -> np.ndarray:
+        Z = rng.normal(size=(n, 4))
+        return np.column_stack([Z, Z[:, 1:] + Z[:, :1] + 0.1 * rng.normal(size=(n, 3))])
+
+    model = ASPCA(n_components=3).fit_moments(Moments.from_array(rows(500)))
+    model.calibrate(rows(20_000))
+    assert len(model.rules_) >= 3
+    broken = model.explain(rows(20_000)).broken.any(axis=1).mean()
+    # Four standard errors of two such shares, the limit being one of them.
+    assert broken == pytest.approx(0.0125, abs=4 * np.sqrt(2 * 0.0125 / 20_000))
+
+
+def test_of_rows_that_follow_each_other_a_gap_says_less() -> None:
+    """Fifteen of 500 that score three times as much are errors; not if they may be one or two that went on."""
+    scores = np.r_[np.linspace(1.0, 4.0, 485), np.full(15, 12.0)]
+    assert np.array_equal(not_errors(scores, 500.0), scores < 12.0)
+    assert np.array_equal(not_errors(scores, 5000.0), scores < 12.0)
+    assert not_errors(scores, 50.0).all()
 
 
 # ---- quantiles

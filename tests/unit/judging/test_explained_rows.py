@@ -175,3 +175,21 @@ def test_groups_print_in_short() -> None:
 def test_what_is_no_rule_gets_a_sentence(rule: Any) -> None:
     with pytest.raises(ValueError, match=r"There is no rule .*: the model has 3, numbered from 0"):
         plain()[3].needed(rule)
+
+
+def test_rules_are_told_until_most_of_the_score_is() -> None:
+    """A rule that adds next to nothing is only named; of two that share the score both are told."""
+    rng = np.random.default_rng(3)
+    a, b, c, d = rng.normal(size=(4, 400))
+    noise = 0.05 * rng.normal(size=(2, 400))
+    table = pd.DataFrame({"a": a, "b": b, "ab": a + b + noise[0], "c": c, "d": d, "cd": c + d + noise[1]})
+    model = ASPCA(n_components=2).fit(table)
+    rows = table.iloc[[0, 0]].copy()
+    rows["ab"] = rows["a"] + rows["b"] + 10.0
+    rows["cd"] = rows["c"] + rows["d"] + [0.5, 10.0]
+    why = model.explain(rows.reset_index(drop=True))
+    assert why.broken.all()
+    assert why.shares[0].max() > 0.98
+    assert "It also breaks" in why.text(0)
+    assert why.shares[1].min() > 0.3
+    assert "It also breaks" not in why.text(1)

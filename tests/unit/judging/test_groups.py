@@ -40,6 +40,15 @@ def test_groups_part_the_anomalies_and_count_labels(explanation: Explanation) ->
         assert group.labels == {DATA.kinds[group.rows[0]]: group.count}
 
 
+def test_the_text_has_a_line_for_each_group_or_says_that_there_are_none() -> None:
+    table = pd.DataFrame(DATA.data, columns=DATA.feature_names)
+    model = ASPCA(n_components=4, alpha=10 / len(table), scaling="none", level=0.99, alarm="total").fit(table)
+    groups = model.explain(table).groups()
+    assert len(groups) > 1
+    assert groups.text.split("\n") == [group.text for group in groups]
+    assert model.explain(table[model.predict(table) == 1]).groups().text == "No anomalies."
+
+
 def test_near_duplicates_of_a_signature_merge() -> None:
     members = {
         "1H": list(range(40)),

@@ -249,3 +249,10 @@ def test_what_cannot_be_answered_is_refused_in_one_sentence(sentence: str) -> No
         REFUSED[sentence]()
     assert str(caught.value).endswith(".")
     assert "\n" not in str(caught.value)
+
+
+def test_the_unit_of_weights_does_not_matter() -> None:
+    """Shares that sum to less than one are weights like any others."""
+    weights = np.array([0.05, 0.0, 0.1, 0.2, 0.15])
+    whole = score_limit("quantile", 0.6, scores=SCORED, weights=np.round(100 * weights)).value
+    assert score_limit("quantile", 0.6, scores=SCORED, weights=weights).value == whole

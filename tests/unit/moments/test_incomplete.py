@@ -145,6 +145,34 @@ def test_what_is_kept_is_bounded_and_what_is_left_out_is_counted(monkeypatch: py
     np.testing.assert_allclose(done.moments.covariance, np.cov(correlated(3000, 8).T), rtol=0.3, atol=1.0)
 
 
+def test_patterns_of_the_first_columns_of_a_wide_table_count_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beyond eight columns a pattern is more than a byte, and all but the first may be zero."""
+    monkeypatch.setattr(incomplete, "MOST_VALUES", 5000)
+    rows = correlated(3000, 17)
+    rows[:, :8] = with_gaps(rows[:, :8], 0.25)
+    for column in range(6):
+        # Six patterns that are common, 256 numbers each.
+        rows[column::12] = correlated(3000, 17)[column::12]
+        rows[column::12, column] = np.nan
+    found, most = IncompleteMoments.empty(17), 0
+    for batch in np.array_split(rows, 60):
+        found = found.update(batch)
+        held = sum(m.scatter.size for m in found.common.values() if m.n_features < 17)
+        held += sum(part.values.size for part in found.rare)
+        most = max(most, held)
+    assert len(found.common) >= 6
+    assert 4000 < most <= 5000
+
+
+def test_as_many_values_as_there_is_memory_for_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    one, other = np.array([[1.0, np.nan, np.nan], [np.nan, 2.0, np.nan]]), np.array([[np.nan, np.nan, 3.0]])
+    for most, left_out in ((9, 0), (8, 2)):
+        # Down to half of it: a row of three values.
+        monkeypatch.setattr(incomplete, "MOST_VALUES", most)
+        found = IncompleteMoments.from_array(one).update(other)
+        assert (found.n_rows, found.n_left_out) == (3, left_out)
+
+
 def test_it_is_a_value() -> None:
     rows = with_gaps(correlated(50, 3), 0.2)
     before = rows.copy()

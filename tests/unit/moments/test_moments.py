@@ -270,6 +270,11 @@ def test_the_constructor_copies_and_checks_shapes() -> None:
         Moments.empty(0)
 
 
+def test_the_mean_is_both_its_numbers() -> None:
+    one = np.ones(1)
+    assert Moments(1.0, 1, one, 0.25 * one, np.eye(1), one, one).mean.tolist() == [1.25]
+
+
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_no_full_size_copy(order: str) -> None:
     rows = np.ones((400_000, 20), dtype=np.float32, order=order)  # type: ignore[call-overload]
