@@ -56,8 +56,9 @@ def fitted(case):
 def settled(case, fitted):
     """Clarabel's word on each step, if it is about our sequence as it is now."""
     stored = json.loads(_made.STORE.read_text()).get(str(case), [])
-    reason = _made.stale(case, fitted, stored)
-    if reason and case.rounding == "dominant":
+    dominant = case.rounding == "dominant"
+    reason = _made.stale(case, fitted, stored, drift=1e-8 if dominant else 1e-6)
+    if reason and dominant:
         # An eigenvector of X is as good as the square root of the gap that float64 leaves: another BLAS, another one.
         # Clarabel is asked about the sequence that came out here; what kind each step is must not depend on that.
         now = _settled_here(case)

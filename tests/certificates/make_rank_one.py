@@ -107,14 +107,14 @@ def recognised(case: Case, found: SparseSubspace) -> list[dict]:
     ]
 
 
-def stale(case: Case, found: SparseSubspace, stored: list[dict]) -> str | None:
+def stale(case: Case, found: SparseSubspace, stored: list[dict], drift: float = 1e-6) -> str | None:
     """Why what is stored does not speak of this sequence, as a sentence; None where it does."""
     regenerate = f"regenerate it with `python tests/certificates/make_rank_one.py {case}` and read the difference."
     now = recognised(case, found)
     if len(stored) != len(now):
         return f"rank_one.json has {len(stored)} steps of {case}, our sequence {len(now)}: {regenerate}"
     for k, (old, new) in enumerate(zip(stored, now, strict=True)):
-        near = abs(old["upper"] - new["upper"]) <= 1e-6 * size_of(case, new["upper"])
+        near = abs(old["upper"] - new["upper"]) <= drift * size_of(case, new["upper"])
         if old["support"] != new["support"] or not near:
             return (
                 f"From step {k} on our sequence is not the one that rank_one.json speaks of (objective "
