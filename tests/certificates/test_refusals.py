@@ -660,3 +660,11 @@ def test_the_truth_of_three_features_is_seen(variant):
         bounds[0, 0] = optimum(-A if found.claims.forward else A, found.claims.alpha, np.zeros((3, 0))) + 1e-6
         with pytest.raises(AssertionError):
             truth(A, replace(found.claims, bounds=bounds))
+
+
+def test_refusals_speak_in_the_units_of_the_matrix():
+    A = np.diag([10.0, 20.0, 40.0])
+    found = sparse_subspace(A, 1, 0.5, "B")
+    bounds = found.claims.bounds.copy()
+    bounds[0, 1] = 12.0
+    assert "`upper` is 12, recomputed 10.5" in refusal(A, replace(found.claims, bounds=bounds))

@@ -154,15 +154,19 @@ def _bounds(A: Floats, claims: Claims, shift: int) -> list[str]:
         }
         for name, (is_, should, slack) in claimed.items():
             if not abs(is_ - should) <= slack:
-                problems.append(f"Step {step}: `{name}` is {is_:.12g}, recomputed {should:.12g}.")
+                # In the units of the matrix, as they were claimed.
+                back = 0 if name in ("gap", "sdp_gap") else -shift
+                said, found_ = np.ldexp(is_, back), np.ldexp(should, back)
+                problems.append(f"Step {step}: `{name}` is {said:.12g}, recomputed {found_:.12g}.")
         if not lower <= lowest:
             problems.append(
-                f"Step {step}: the lower bound {lower:.12g} is above what the witness proves, {lowest:.12g}."
+                f"Step {step}: the lower bound {np.ldexp(lower, -shift):.12g} is above what the witness proves, "
+                f"{np.ldexp(lowest, -shift):.12g}."
             )
-        problems += _primal(step, C, alpha, claims, primal, upper, rounding)
+        problems += _primal(step, C, alpha, claims, primal, upper, rounding, shift)
         # Rounding cannot be asked to do better; without a penalty, eigenvalues that agree to 1e-10 count as one.
         blurred = 2.0 * rounding + (1e-10 * float(np.linalg.norm(C)) if alpha == 0.0 else 0.0)
-        problems += _kind(step, claims, (lower, upper, primal), (alpha, floor), blurred)
+        problems += _kind(step, claims, (lower, upper, primal), (alpha, floor), blurred, shift)
         index = int(touched[0])
         found[index].append(v[blocks[index]])
         values.pop(index, None)
@@ -198,7 +202,12 @@ def _relative(difference: float, value: float, alpha: float, floor: float) -> fl
 
 
 def _kind(
-    step: int, claims: Claims, values: tuple[float, float, float], sizes: tuple[float, float], blurred: float
+    step: int,
+    claims: Claims,
+    values: tuple[float, float, float],
+    sizes: tuple[float, float],
+    blurred: float,
+    shift: int,
 ) -> list[str]:
     """Whether the step is of the kind that it is called: both follow from the bounds, within what rounding blurs."""
     lower, upper, primal = values
@@ -211,7 +220,8 @@ def _kind(
     attained = bool(claims.rank_one[step])
     if attained not in closed(upper):
         word = "called" if attained else "not called"
-        problems.append(f"Step {step}: {word} rank one with a distance of {upper - lower:.1e} at tol {claims.tol:.1e}.")
+        apart = np.ldexp(upper - lower, -shift)
+        problems.append(f"Step {step}: {word} rank one with a distance of {apart:.1e} at tol {claims.tol:.1e}.")
     may = {said for solved in closed(primal) for said in sentences(attained=attained, solved=solved)}
     if claims.statuses[step] not in may:
         problems.append(f"Step {step}: its status is not what its bounds say, which is: {' | '.join(sorted(may))}.")
@@ -219,14 +229,15 @@ def _kind(
 
 
 def _primal(
-    step: int, C: Floats, alpha: float, claims: Claims, primal: float, upper: float, rounding: float
+    step: int, C: Floats, alpha: float, claims: Claims, primal: float, upper: float, rounding: float, shift: int
 ) -> list[str]:
     """The best feasible X: the vector's own where no factor is stored."""
     factor = claims.witness.factors[step]
+    said = f"{np.ldexp(primal, -shift):.12g}"
     if factor is None:
-        return [] if primal == upper else [f"Step {step}: `primal` {primal:.12g} has no factor to prove it."]
+        return [] if primal == upper else [f"Step {step}: `primal` {said} has no factor to prove it."]
     if not primal <= upper:
-        return [f"Step {step}: `primal` {primal:.12g} is worse than the vector's own {upper:.12g}."]
+        return [f"Step {step}: `primal` {said} is worse than the vector's own {np.ldexp(upper, -shift):.12g}."]
     if not abs(float(np.vdot(factor, factor)) - 1.0) <= 1e-12:
         return [f"Step {step}: the factor of X does not have trace one."]
     earlier = claims.sequence[:, :step]
@@ -235,5 +246,5 @@ def _primal(
     X = factor @ factor.T
     value = float(np.vdot(C, X)) + alpha * float(np.abs(X).sum())
     if not abs(value - primal) <= rounding:
-        return [f"Step {step}: `primal` is {primal:.12g}, recomputed {value:.12g}."]
+        return [f"Step {step}: `primal` is {said}, recomputed {np.ldexp(value, -shift):.12g}."]
     return []
