@@ -51,3 +51,44 @@ def block_rows(blocks: int, size: int, rows: int, seed: int) -> Floats:
         X[:, first] = X[:, first + 1] + X[:, first + 2] + 0.1 * rng.standard_normal(rows)
     X /= X.std(axis=0)
     return X
+
+
+def noise_rows(n: int, p: int, seed: int) -> Floats:
+    """Unrelated columns."""
+    return np.asarray(np.random.default_rng(seed).standard_normal((n, p)))
+
+
+def factor_rows(n: int, p: int, seed: int) -> Floats:
+    """A factor to every five columns, which all of them follow, and noise of a tenth: no short rule anywhere."""
+    rng = np.random.default_rng(seed)
+    many = max(2, p // 5)
+    return np.asarray(
+        rng.standard_normal((n, many)) @ rng.standard_normal((many, p)) + 0.1 * rng.standard_normal((n, p))
+    )
+
+
+def planted_rows(n: int, p: int, seed: int, noise: float = 0.05) -> Floats:
+    """The first 30 % of the columns are sums and differences of three of the others, and noise."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, p))
+    sums = int(0.3 * p)
+    for j in range(sums):
+        terms = sums + rng.choice(p - sums, 3, replace=False)
+        X[:, j] = X[:, terms] @ rng.choice([-1.0, 1.0], 3) + noise * rng.standard_normal(n)
+    return X
+
+
+def flag_rows(n: int, p: int, seed: int) -> Floats:
+    """Three amounts, and flags that go together in groups: many equal, most of them rare."""
+    rng = np.random.default_rng(seed)
+    columns = [rng.lognormal(4.0, 1.0, n), rng.lognormal(4.0, 1.0, n)]
+    columns.append(columns[0] / columns[1])
+    while len(columns) < p:
+        group = rng.random(n) < rng.choice([0.005, 0.01, 0.02, 0.05])
+        for _ in range(int(rng.integers(1, 8))):
+            kept = group & (rng.random(n) < rng.choice([1.0, 1.0, 0.9, 0.6]))
+            columns.append((kept | (rng.random(n) < rng.choice([0.0, 0.0, 0.002]))).astype(np.float64))
+    return np.array(columns[:p]).T
+
+
+ROWS_OF = {"planted": planted_rows, "factor": factor_rows, "noise": noise_rows}

@@ -175,7 +175,7 @@ SETTINGS: tuple[Setting, ...] = (
         "limit",
         AUTO,
         f"one of {', '.join(LIMITS)}, or a finite number >= 0",
-        "Where the threshold comes from: scores of training rows, each by rules learned without its block (auto; after "
+        "Where the threshold comes from: scores of training rows, each by rules fitted without its block (auto; after "
         "fit_moments pearson), moments alone (pearson, box, jackson-mudholkar), training scores as they are (quantile, "
         "pot), rows given to calibrate (conformal), or a number.",
         LIMITS,
