@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Outlier
 from sklearn.utils.validation import check_is_fitted
 
 from aspca.estimators.batches import batches_of, weighty
+from aspca.estimators.component_attributes import ComponentAttributes
 from aspca.estimators.inputs import TableInput
 from aspca.estimators.parameters import ParameterOnly
 from aspca.estimators.preprocessor import Preprocessor
@@ -32,10 +33,12 @@ from aspca.rules.given import given_rules
 from aspca.rules.rule import Rule
 from aspca.settings import AUTO, DEFAULTS, PAPER, Settings, check_parameters, parameters_text
 from aspca.solvers.threads import blas_threads_for
-from aspca.subspace.result import Certificate, SparseSubspace
+from aspca.subspace.result import SparseSubspace
 
 
-class ASPCA(TableInput, ClassNamePrefixFeaturesOutMixin, TransformerMixin, OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+class ASPCA(
+    ComponentAttributes, TableInput, ClassNamePrefixFeaturesOutMixin, TransformerMixin, OutlierMixin, BaseEstimator
+):  # type: ignore[misc]  # scikit-learn has no types
     """Anomaly detection by sparse rules that normal rows obey.
 
     The abnormal (low-variance) subspace of the scaled data holds relations such as ``A = B``; the sparsest of them are
@@ -79,7 +82,8 @@ class ASPCA(TableInput, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Outli
     n_components_, alpha_ : int, float
         The values used.
     n_iter_ : int
-        Passes of the solver for its hardest component, the first guess counted as one.
+        Passes of the solver for its hardest component, the first guess counted as one. What speaks of the components
+        is solved when it is first asked for: readable rules judge without.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -305,34 +309,6 @@ class ASPCA(TableInput, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Outli
             self.threshold_ = model.alarms.total.value
             self.offset_ = -self.threshold_
 
-    # What speaks of the components asks for them: readable rules judge without.
-
-    @property
-    def subspace_(self) -> SparseSubspace:
-        with blas_threads_for(self.model_.space.n_features):
-            return self.model_.subspace
-
-    @property
-    def components_(self) -> Floats:
-        return np.array(self.subspace_.loadings.T)
-
-    @property
-    def alpha_(self) -> float:
-        return self.subspace_.alpha
-
-    @property
-    def n_iter_(self) -> int:
-        return 1 + max(step.iterations for step in self.subspace_.certificates)
-
-    @property
-    def covariance_(self) -> Floats:
-        return np.asarray(self.model_.space.plain.covariance)
-
-    @property
-    def explained_variance_(self) -> Floats:
-        inside = np.einsum("ij,ij->j", self.subspace_.loadings, self.covariance_ @ self.subspace_.loadings)
-        return np.asarray(np.maximum(inside, 0.0))
-
     # ---- using the model
 
     def transform(self, X: Any) -> Floats:
@@ -381,10 +357,6 @@ class ASPCA(TableInput, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Outli
         """
         check_is_fitted(self, "model_")
         return self.model_.t2(self._rows(X, reset=False, least=1))
-
-    @property
-    def certificates_(self) -> tuple[Certificate, ...]:
-        return self.subspace_.certificates[-self.n_components_ :]
 
     @property
     def rules_(self) -> tuple[Rule, ...]:

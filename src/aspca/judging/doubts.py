@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from aspca.rules.forward import MOST_TERMS
-from aspca.rules.short import WIDE
+from aspca.rules.forward import MOST_TERMS, WIDE
 from aspca.subspace.space import ScaledSpace
 
 # Rows per column from which on planted rules are found (benchmarks/silence.py) and limits are mostly right (limits.py).

@@ -15,8 +15,8 @@ from aspca.linalg.arrays import Floats
 from aspca.moments import Moments
 from aspca.preparation import Preparation
 from aspca.robust import Aside
+from aspca.rules.forward import WIDE
 from aspca.rules.given import given_rules, placed
-from aspca.rules.short import WIDE
 from aspca.rules.table import beyond_chance, component_table, readable_table, with_given
 from aspca.settings import Settings
 from aspca.subspace.defaults import n_relations

@@ -14,6 +14,8 @@ import numpy as np
 
 from aspca.linalg.arrays import Bools, Floats, Ints
 
+# From more features that vary than this on, only rules of few terms are looked for (`rules.short`).
+WIDE = 512
 # Rules of at most so many terms besides the one that is regressed.
 MOST_TERMS = 8
 # What is left of a feature falls by at least this factor with the last term of its rule.

@@ -1,6 +1,6 @@
 """Short rules of wide tables: what forward selection finds, the simplest independent ones, and nothing to fill up with.
 
-Of more features than this a basis of the sparsest vectors takes minutes to find, and what it holds beside short rules
+Of more features than `WIDE` a basis of the sparsest vectors takes minutes to find, and what it holds beside short rules
 nobody could read. What no short rule speaks of lies outside of the rules, and is judged there.
 """
 
@@ -14,8 +14,6 @@ from aspca.rules.choice import Candidate, Pool, candidate
 from aspca.rules.forward import MOST_TERMS, forward_vectors
 from aspca.rules.refit import Refit
 
-# From more features that vary than this on, only short rules are looked for.
-WIDE = 512
 # A rule says something new if this much of it (a sine) is not made up of simpler ones, as in `rules.choice`.
 _NEW = 0.25
 

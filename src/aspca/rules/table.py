@@ -10,10 +10,10 @@ import numpy as np
 from aspca.linalg.arrays import Bools, Floats, Ints, frozen
 from aspca.rules.chance import EXCLUDED, chances
 from aspca.rules.coefficients import Equation, simplest_equation
+from aspca.rules.forward import WIDE
 from aspca.rules.given import GivenRule, given_loadings
 from aspca.rules.rule import Rule, Standing
 from aspca.rules.sentence import short_float
-from aspca.rules.short import WIDE, short_loadings
 from aspca.rules.widening import expected_widening
 from aspca.subspace.defaults import little_variance
 from aspca.subspace.result import Certificate
@@ -231,6 +231,9 @@ def readable_table(space: ScaledSpace, many: int) -> RuleTable:
 
 def _short(space: ScaledSpace, many: int) -> RuleTable:
     """At most `many` short rules of a wide table."""
+    # Loads scipy.linalg, which scoring by a stored model need not wait for.
+    from aspca.rules.short import short_loadings
+
     loadings = short_loadings(space.covariance, little_variance(space.covariance), space.fitted_to)[:, :many]
     found = RuleTable.of(space, loadings, np.ones(loadings.shape[1], dtype=np.bool_), chance=False)
     table, plain = in_short_numbers(found, space)

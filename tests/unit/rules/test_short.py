@@ -7,9 +7,9 @@ import pytest
 
 import aspca.rules.search
 from aspca import ASPCA
-from aspca.rules.forward import forward_vectors
+from aspca.rules.forward import WIDE, forward_vectors
 from aspca.rules.readable import readable_loadings
-from aspca.rules.short import WIDE, short_loadings
+from aspca.rules.short import short_loadings
 
 
 def sums(n: int, p: int, seed: int, noise: float = 0.05) -> tuple[np.ndarray, list[tuple[int, ...]]]:
