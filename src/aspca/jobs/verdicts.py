@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -98,14 +97,10 @@ class JudgedRows:
 
 def joined(several: Sequence[JudgedRows]) -> JudgedRows:
     """One after the other, at least one."""
-    parts: dict[str, Any] = {}
-    for each in fields(Judgement):
-        arrays = [getattr(judged.judgement, each.name) for judged in several]
-        parts[each.name] = None if arrays[0] is None else np.concatenate(arrays)
     return JudgedRows(
         np.concatenate([judged.rows for judged in several]),
         np.concatenate([judged.values for judged in several]),
-        Judgement(**parts),
+        Judgement.joined([judged.judgement for judged in several]),
         several[0].keys,
         [cells for judged in several for cells in judged.beside],
     )

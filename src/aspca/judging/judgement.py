@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -59,6 +60,17 @@ class Judgement:
         parts: dict[str, Any] = {field.name: getattr(self, field.name) for field in fields(self)}
         taken: dict[str, Any] = {name: None if part is None else part[rows] for name, part in parts.items()}
         return Judgement(**taken)
+
+    @classmethod
+    def joined(cls, several: Sequence[Judgement]) -> Judgement:
+        """One after the other, at least one."""
+        if len(several) == 1:
+            return several[0]
+        parts: dict[str, Any] = {}
+        for field in fields(cls):
+            arrays = [getattr(one, field.name) for one in several]
+            parts[field.name] = None if arrays[0] is None else np.concatenate(arrays)
+        return cls(**parts)
 
     @property
     def share_of_rules(self) -> Floats:

@@ -29,6 +29,7 @@ from aspca.subspace.space import ScaledSpace
 
 # Rows judged at once where only their scores are kept.
 _PART = 8192
+_JUDGED_AT_ONCE = 2048
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,6 +104,12 @@ class Model:
 
     def judge(self, X: Rows) -> Judgement:
         """The verdict on rows (n, p), the same for a row in any company; NaN is a value that is missing."""
+        # In parts of whole blocks: what is made of one is still in the cache when it is needed again.
+        step = -(-_JUDGED_AT_ONCE // self._everything.rows_at_once) * self._everything.rows_at_once
+        starts = range(0, max(len(X), 1), step)
+        return Judgement.joined([self._judge(X[start : start + step]) for start in starts])
+
+    def _judge(self, X: Rows) -> Judgement:
         n, m = X.shape[0], len(self.table)
         deviations, weighted, outside = np.empty((n, m)), np.empty((n, m)), np.empty((2, n))
         missing = np.isnan(X) if self.allows_gaps else None

@@ -36,6 +36,11 @@ class Projector:
     scale: Floats
     loadings: Floats
 
+    @property
+    def rows_at_once(self) -> int:
+        """Rows of a block."""
+        return max(_TILE, _BLOCK_VALUES // max(self._prepared[0].size, 1) // _TILE * _TILE)
+
     def project(self, X: Rows) -> Floats:
         """Projections (n, d) of rows (n, p) of any real type."""
         out = np.empty((X.shape[0], self.loadings.shape[1]))
@@ -58,7 +63,7 @@ class Projector:
         centre = self.centre[used]
         small = bool((self.scale[used] < SMALL_SCALE).any())
         farthest = np.minimum(self.scale[used], 1.0) * FARTHEST
-        step = max(_TILE, _BLOCK_VALUES // max(used.size, 1) // _TILE * _TILE)
+        step = self.rows_at_once
         block = np.zeros((step, used.size))
         projections = np.empty((step, scaled.shape[1]))
         for start in range(0, X.shape[0], step):
