@@ -27,6 +27,7 @@ from aspca.engines.plain_files import LONGEST_LINE, PlainText
 from aspca.engines.request import ReadOptions
 from aspca.harmless import quoted
 from aspca.linalg.arrays import Bools, Floats, Ints
+from aspca.linalg.steady import cached_parts
 
 if TYPE_CHECKING:
     import duckdb
@@ -191,9 +192,11 @@ def _assumed(guess: str, decimal: str | None) -> str:
 def _watched(pieces: Iterator[tuple[Floats, Ints]], vast: Bools) -> Iterator[tuple[Floats, Ints]]:
     """The pieces as they are; `vast` becomes true for columns with numbers of which not every integer is a float64."""
     for values, missing in pieces:
-        # Without an array of sizes, which would be as large as the piece.
-        vast |= np.fmax.reduce(values, axis=0, initial=-np.inf) >= SAFE_INTEGER
-        vast |= np.fmin.reduce(values, axis=0, initial=np.inf) <= -SAFE_INTEGER
+        # Part by part: an array of sizes would be as large as the piece.
+        for part in cached_parts(*values.shape):
+            sizes = np.abs(values[part])
+            if (sizes >= SAFE_INTEGER).any():
+                vast |= (sizes >= SAFE_INTEGER).any(axis=0)
         yield values, missing
 
 

@@ -107,10 +107,13 @@ class Shifts:
         sums = np.zeros(self._sums.size)
         for part in cached_parts(*values.shape):
             scaled = self._model.space.centred(values[part])
-            known = ~np.isnan(scaled)
+            unknown = np.isnan(scaled)
+            gaps = unknown.sum(axis=0) if unknown.any() else 0
+            scaled[unknown] = 0.0
             # Row after row: the sum does not depend on the parts.
-            sums = np.vstack([sums, np.where(known, scaled, 0.0)]).sum(axis=0)
-            self._counts += np.count_nonzero(known, axis=0)
+            scaled[0] += sums
+            sums = scaled.sum(axis=0)
+            self._counts += len(scaled) - gaps
         self._sums += sums
 
     @property

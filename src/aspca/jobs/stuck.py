@@ -77,7 +77,9 @@ class Runs:
         starts = np.flatnonzero(starting)
         edges = np.concatenate([[self._since[column]], self._n + starts])
         lengths = np.diff(edges)
-        for which in np.flatnonzero(lengths >= _SHORTEST):
+        long = np.flatnonzero(lengths >= _SHORTEST)
+        # The longest, the first of equals first: of more than that none is kept.
+        for which in long[np.argsort(-lengths[long], kind="stable")[:_KEPT]]:
             value = self._last[column] if which == 0 else values[starts[which - 1]]
             run = Run(int(lengths[which]), int(edges[which]), float(value))
             self._runs[column] = _longest([*self._runs[column], run])

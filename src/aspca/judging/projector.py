@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from aspca.linalg.arrays import FARTHEST, SMALL_SCALE, Floats, Ints
+from aspca.linalg.steady import across
 
 Rows = npt.NDArray[np.generic]
 
@@ -69,14 +70,17 @@ class Projector:
         for start in range(0, X.shape[0], step):
             rows = X[start : start + step]
             n = rows.shape[0]
-            np.subtract(
-                rows if everything else rows[:, used], centre, out=block[:n], casting="unsafe", dtype=np.float64
-            )
+            if everything and rows.dtype == np.float64:
+                across(np.subtract, rows, centre, block[:n])
+            else:
+                np.subtract(
+                    rows if everything else rows[:, used], centre, out=block[:n], casting="unsafe", dtype=np.float64
+                )
             block[n:] = 0.0
             if small:
                 np.clip(block, -farthest, farthest, out=block)
             np.matmul(block, scaled, out=projections)
-            projections[:n] -= shift
+            across(np.subtract, projections[:n], shift, projections[:n])
             yield slice(start, start + n), projections[:n]
 
     @cached_property

@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from aspca.linalg.arrays import Bools, Floats, Ints
-from aspca.linalg.steady import row_by_row, row_products
+from aspca.linalg.steady import across, row_by_row, row_products
 from aspca.moments import Moments
 
 # Cells of a row that may be gross before the whole row is.
@@ -102,9 +102,9 @@ class Distance:
     def scaled(self, rows: Floats) -> Floats:
         """Rows (n, p) in units of the columns' deviations."""
         with np.errstate(over="ignore"):
-            scaled = rows - self.centre
-            scaled -= self.residual
-            scaled /= self.scale
+            scaled = across(np.subtract, rows, self.centre)
+            across(np.subtract, scaled, self.residual, scaled)
+            across(np.divide, scaled, self.scale, scaled)
         return np.asarray(np.clip(scaled, -_LARGEST, _LARGEST, out=scaled))
 
     def squared(self, rows: Floats) -> Floats:
@@ -115,7 +115,7 @@ class Distance:
         """Squared deviations (n, p) along the vectors, in units of their variances."""
         along = row_products(scaled, self.vectors)
         np.square(along, out=along)
-        return np.asarray(np.divide(along, self.values, out=along))
+        return across(np.divide, along, self.values, along)
 
     def sizes(self, scaled: Floats, near: Near) -> Floats:
         """How far scaled rows (n, p) are (n,); those up to 1 are near."""
@@ -142,7 +142,7 @@ class Distance:
     def _sizes(self, scaled: Floats, along: Floats, near: Near) -> Floats:
         pulls = row_products(scaled, self.inverse)
         np.square(pulls, out=pulls)
-        largest = np.divide(pulls, np.diag(self.inverse), out=pulls).max(axis=1)
+        largest = across(np.divide, pulls, np.diag(self.inverse), pulls).max(axis=1)
         return np.asarray(np.maximum(along.sum(axis=1) / near.row, largest / near.cell))
 
     @cached_property

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from aspca.linalg.arrays import Bools, Floats, Ints
-from aspca.linalg.steady import cached_parts, row_by_row
+from aspca.linalg.steady import across, any_in_row, cached_parts, row_by_row
 from aspca.moments import Moments
 from aspca.robust.distance import Distance
 from aspca.robust.order import Batches, medians, quantile, sizes_and_others
@@ -66,11 +66,16 @@ class Fences:
     def outside(self, rows: Floats, wider: float = 1.0) -> Bools:
         """Which cells of rows (m, p) are beyond their fences, or beyond fences so many times wider."""
         fence = np.where(self.size > 0.0, wider * _FENCE * self.size, np.inf)
-        return row_by_row(lambda part: np.asarray(np.abs(part - self.middle) > fence), rows)
+
+        def beyond(part: Floats) -> Bools:
+            off = across(np.subtract, part, self.middle)
+            return across(np.greater, np.abs(off, out=off), fence)
+
+        return row_by_row(beyond, rows)
 
     def inside(self, rows: Floats, wider: float = 1.0) -> Bools:
         """Which of rows (m, p) have no such cell (m,)."""
-        return row_by_row(lambda part: np.asarray(~self.outside(part, wider).any(axis=1)), rows)
+        return row_by_row(lambda part: ~any_in_row(self.outside(part, wider)), rows)
 
 
 def fences_of(batches: Batches, p: int) -> Fences:
@@ -80,8 +85,9 @@ def fences_of(batches: Batches, p: int) -> Fences:
     def off() -> Iterator[Floats]:
         for rows in batches():
             for part in cached_parts(*rows.shape):
-                distances = rows[part] - middle
-                yield np.where(np.abs(distances) <= _EQUAL * np.abs(middle), 0.0, distances)
+                distances = across(np.subtract, rows[part], middle)
+                distances[across(np.less_equal, np.abs(distances), _EQUAL * np.abs(middle))] = 0.0
+                yield distances
 
     # Of a column of which more than half the values are equal, what the others are off by; a few of them are errors.
     size, others, counts = sizes_and_others(off, p)
