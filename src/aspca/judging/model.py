@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from aspca.judging.alarms import Alarms, Floors, alarms_from_rows, floors_of
 from aspca.judging.doubts import doubts_of
-from aspca.judging.explanation import Explanation
 from aspca.judging.gaps import GappedScore, Gaps
 from aspca.judging.hotelling import Hotelling, hotelling
 from aspca.judging.judgement import Judgement, decisions, judged, squared
@@ -19,13 +19,16 @@ from aspca.judging.projector import Projector, Rows
 from aspca.linalg.arrays import Bools, Floats
 from aspca.moments import Moments
 from aspca.preparation import Preparation
-from aspca.robust import Aside
 from aspca.rules.rule import Rule
 from aspca.rules.table import RuleTable
 from aspca.rules.widening import held_out_widening
 from aspca.settings import Settings, needs_rows
 from aspca.subspace.result import Certificate, SparseSubspace
 from aspca.subspace.space import ScaledSpace
+
+if TYPE_CHECKING:
+    from aspca.judging.explanation import Explanation
+    from aspca.robust import Aside
 
 # Rows judged at once where only their scores are kept.
 _PART = 8192
@@ -238,6 +241,9 @@ class Model:
 
     def explain(self, X: Rows, index: Sequence[object], library: str = "pandas") -> Explanation:
         """Rows (n, p) explained; `index` says what each is called, `library` what tables are made of."""
+        # Scores take no words: what makes them is loaded when it is wanted.
+        from aspca.judging.explanation import Explanation
+
         values = np.asarray(X, dtype=np.float64)
         return Explanation(self, values, self.judge(values), index, library)
 
