@@ -94,7 +94,8 @@ def judged(deviations: Floats, weighted: Floats, outside: Outside, alarms: Alarm
     broken = None
     if alarms.rules is not None:
         # A deviation that is not known breaks nothing.
-        squares = squared(np.nan_to_num(deviations, nan=0.0))
+        squares = squared(deviations)
+        squares[np.isnan(squares)] = 0.0
         limits = alarms.the_rules()
         broken = across(np.greater, squares, limits)
         rows = np.flatnonzero(any_in_row(broken)) if split else np.empty(0, dtype=np.intp)

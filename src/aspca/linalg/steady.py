@@ -62,7 +62,7 @@ def across(operation: np.ufunc, rows: Array, numbers: Floats, out: Array | None 
         return cast(Array, operation(rows, numbers, out=out))
     first = operation(
         rows[:whole].reshape(-1, _ABREAST * p),
-        np.tile(numbers, _ABREAST),
+        np.broadcast_to(numbers, (_ABREAST, p)).reshape(-1),
         out=None if out is None else out[:whole].reshape(-1, _ABREAST * p),
     ).reshape(whole, p)
     if whole == len(rows):
