@@ -99,3 +99,36 @@ def decimals_of(values: list[float]) -> int:
 def scaled(model: Model, X: np.ndarray) -> np.ndarray:
     """Rows centred and scaled, the plain way."""
     return (X - model.space.mean) / model.space.scale
+
+
+def products_in_blocks(rows: np.ndarray, matrix: np.ndarray) -> np.ndarray:
+    """rows @ matrix, 64 rows at a time, the last block filled up with zeros."""
+    found = [np.empty((0, matrix.shape[1]))]
+    for start in range(0, len(rows), 64):
+        block = np.zeros((64, rows.shape[1]))
+        part = rows[start : start + 64]
+        block[: len(part)] = part
+        found.append((block @ matrix)[: len(part)])
+    return np.concatenate(found)
+
+
+def places_needed(column: np.ndarray, most: int) -> int:
+    """One more than the last of the places 0 to `most` at which some number of a column is not whole; else 0."""
+    needed = 0
+    for places in range(most + 1):
+        steps = column * 10.0**places
+        if any(abs(step - round(step)) > 1e-6 * max(abs(step), 1.0) for step in steps.tolist()):
+            needed = places + 1
+    return needed
+
+
+def runs_of_equals(column: np.ndarray) -> list[tuple[int, int, float]]:
+    """Length, start and value of each run of equal numbers, in their order; a gap is equal to nothing."""
+    runs: list[tuple[int, int, float]] = []
+    for row, value in enumerate(column.tolist()):
+        if runs and runs[-1][2] == value:
+            length, start, _ = runs.pop()
+            runs.append((length + 1, start, value))
+        else:
+            runs.append((1, row, value))
+    return runs

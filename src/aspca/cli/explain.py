@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from typing import Annotated, Any
 
 import typer
@@ -39,12 +40,16 @@ def run(
     refuse_both(model, [file])
     stored = model_from(model)
     talk = Talk(quiet)
-    with talk.progress() as watcher, opened([file], options, "") as table:
+    with ExitStack() as stack:
+        watcher = stack.enter_context(talk.progress())
+        watcher.stage("Opening", unit="")
+        table = stack.enter_context(opened([file], options, ""))
         for remark in table.remarks:
             talk.say(remark)
         refuse_unfit(table, stored)
         keys = Keys(ids_in(table, id or ()))
-        reasons = explained(stored, table, numbered(table, row, keys), keys, watcher)
+        rows = numbered(table, row, keys, watcher)
+        reasons = explained(stored, table, rows, keys, watcher)
     if json:
         write_json([reason.document() for reason in reasons])
         return

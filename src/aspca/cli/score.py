@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from typing import Annotated, Any
 
 import typer
@@ -48,7 +49,10 @@ def run(
         refuse_special(output, [*files_named(files), model])
     refuse_both(model, files)
     stored = model_from(model)
-    with talk.progress() as watcher, opened(files, options, "") as table:
+    with ExitStack() as stack:
+        watcher = stack.enter_context(talk.progress())
+        watcher.stage("Opening", unit="")
+        table = stack.enter_context(opened(files, options, ""))
         for remark in table.remarks:
             talk.say(remark)
         refuse_unfit(table, stored)

@@ -20,13 +20,14 @@ from aspca.engines.announcements import missing_words
 from aspca.engines.column_counts import counted
 from aspca.engines.csv_dialect import LONGEST_CELL, Dialect, dialect_of, long_cells
 from aspca.engines.errors import SourceError
-from aspca.engines.file_table import FileTable, NumberFile
+from aspca.engines.file_table import FileTable, NumberFile, all_finite_or_missing
 from aspca.engines.kinds import SAFE_INTEGER, assumed_column, decide, rounded_sql, strict_test
 from aspca.engines.missing_words import EVERYWHERE
 from aspca.engines.plain_files import LONGEST_LINE, PlainText
 from aspca.engines.request import ReadOptions
 from aspca.harmless import quoted
 from aspca.linalg.arrays import Bools, Floats, Ints
+from aspca.linalg.steady import cached_parts
 
 if TYPE_CHECKING:
     import duckdb
@@ -191,7 +192,11 @@ def _assumed(guess: str, decimal: str | None) -> str:
 def _watched(pieces: Iterator[tuple[Floats, Ints]], vast: Bools) -> Iterator[tuple[Floats, Ints]]:
     """The pieces as they are; `vast` becomes true for columns with numbers of which not every integer is a float64."""
     for values, missing in pieces:
-        vast |= (np.abs(values) >= SAFE_INTEGER).any(axis=0)
+        # Part by part: an array of sizes would be as large as the piece.
+        for part in cached_parts(*values.shape):
+            sizes = np.abs(values[part])
+            if (sizes >= SAFE_INTEGER).any():
+                vast |= (sizes >= SAFE_INTEGER).any(axis=0)
         yield values, missing
 
 
@@ -209,18 +214,19 @@ def _written(
     Of these the ones at `columns` are written, or all where there are no others.
     """
     nulls = np.zeros(width, dtype=np.intp)
-    n_rows = 0
+    n_rows, finite = 0, True
     try:
         with target.open("wb") as file:
             for values, missing in pieces:
                 file.write((values if len(columns) == width else np.ascontiguousarray(values[:, columns])).data)
                 nulls += missing
                 n_rows += len(values)
+                finite = finite and all_finite_or_missing(values)
     except OSError:
         # No room for it. The text can be read again instead, only more slowly.
         target.unlink(missing_ok=True)
         return None
-    return NumberFile(target, columns, n_rows), nulls
+    return NumberFile(target, columns, n_rows, finite), nulls
 
 
 class _BadRow(Exception):

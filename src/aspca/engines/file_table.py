@@ -21,6 +21,7 @@ from aspca.engines.arrow_stream import number_batches
 from aspca.engines.errors import SourceError, enumerated
 from aspca.harmless import quoted
 from aspca.linalg.arrays import Floats, Ints
+from aspca.linalg.steady import cached_parts
 
 if TYPE_CHECKING:
     import duckdb
@@ -59,11 +60,13 @@ class NumberFile:
     Parameters
     ----------
     columns : which columns of the table a row holds, in this order
+    finite : whether it is known that none of them is infinite, so that nobody has to look again
     """
 
     path: Path
     columns: tuple[int, ...]
     n_rows: int
+    finite: bool = False
 
     def rows(self, columns: Sequence[int], size: int) -> Iterator[Floats]:
         """These columns, in this order, `size` rows at a time and the rest at the end; arrays (m, q), C-contiguous.
@@ -216,6 +219,11 @@ class FileTable:
         for rows in replace(self, relation=numbered).rows(connection, ["n", expression], 1, after):
             return int(rows[0][0]) - 1, rows[0][1]
         return None
+
+
+def all_finite_or_missing(values: Floats) -> bool:
+    """Whether none of the values (m, q) is infinite; NaN is a value that is missing."""
+    return not any(np.isinf(values[part]).any() for part in cached_parts(*values.shape))
 
 
 def _regrouped(pieces: Iterator[Floats], size: int) -> Iterator[Floats]:

@@ -12,12 +12,10 @@ from aspca.engines.csv_table import csv_table
 from aspca.engines.duckdb_table import DUCKDB_MAGIC, MAGIC_AT, duckdb_table
 from aspca.engines.errors import SourceError
 from aspca.engines.file_table import FileTable
-from aspca.engines.json_lines import json_lines_table
 from aspca.engines.plain_files import GZIP, plain_text, saved_stream, unpacked
 from aspca.engines.request import Given, ReadOptions
 from aspca.engines.sqlite_table import SQLITE_MAGIC, sqlite_table
 from aspca.engines.typed_table import ARROW_MAGIC, OLD_FEATHER_MAGIC, PARQUET_MAGIC, arrow_table, parquet_table
-from aspca.engines.workbook import workbook_table
 from aspca.engines.workbook_size import ZIP, workbook_kind
 
 if TYPE_CHECKING:
@@ -114,7 +112,10 @@ def _read(
     connection: duckdb.DuckDBPyConnection,
     folder: Path,
 ) -> FileTable:
+    # Readers of what is not met every day are loaded when it is.
     if kind in ("xlsx", "ods"):
+        from aspca.engines.workbook import workbook_table
+
         return workbook_table(path, label, kind, options, connection, folder)
     if kind == "sqlite":
         return sqlite_table(path, label, options, connection, folder)
@@ -129,6 +130,8 @@ def _read(
     text = plain_text(path, label, options.encoding, folder)
     begins_as_object = text.head.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b'{"')
     if kind == "jsonl" or (kind is None and begins_as_object):
+        from aspca.engines.json_lines import json_lines_table
+
         return json_lines_table(text.path, label, options, connection, folder)
     return csv_table(text, label, options, connection, folder)
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from aspca.database import connect
 from aspca.engines.errors import SourceError, enumerated
-from aspca.engines.file_table import NUMERIC_KINDS, FileTable
+from aspca.engines.file_table import NUMERIC_KINDS, FileTable, all_finite_or_missing
 from aspca.engines.formats import table_of
 from aspca.engines.kinds import why_not_numbers
 from aspca.engines.request import ReadOptions, expand
@@ -124,7 +124,8 @@ class Source:
         start = 0
         for table in self._tables:
             for values in table.batches(self._connection, names, size):
-                if np.isinf(values).any():
+                known = table.kept is not None and table.kept.finite
+                if not known and not all_finite_or_missing(values):
                     row, column = (int(index[0]) for index in np.nonzero(np.isinf(values)))
                     raise SourceError(
                         f"{self.where(start + row)} has the value {values[row, column]} in column "

@@ -143,6 +143,8 @@ class Learning:
         `judges_itself`: the rules judge the rows they are learned from, where no others are given.
         """
         columns = request.columns
+        # A large text is parsed here, and kinds of columns are decided: that takes its time, too.
+        watcher.stage("Opening", unit="")
         table = stack.enter_context(opened(request.source, request.reading, "the table"))
         train = calibrate = None
         if request.train is not None:

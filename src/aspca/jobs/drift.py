@@ -19,6 +19,7 @@ from aspca.judging.changes import Course, Crossings
 from aspca.judging.levels import LevelsInParts, Pieces
 from aspca.judging.model import Model
 from aspca.linalg.arrays import Bools, Floats, Ints
+from aspca.linalg.steady import cached_parts
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,9 +104,17 @@ class Shifts:
 
     def add(self, values: Floats) -> None:
         """More rows (n, p)."""
-        scaled = self._model.space.centred(values)
-        self._sums += np.nansum(scaled, axis=0)
-        self._counts += np.count_nonzero(~np.isnan(scaled), axis=0)
+        sums = np.zeros(self._sums.size)
+        for part in cached_parts(*values.shape):
+            scaled = self._model.space.centred(values[part])
+            unknown = np.isnan(scaled)
+            gaps = unknown.sum(axis=0) if unknown.any() else 0
+            scaled[unknown] = 0.0
+            # Row after row: the sum does not depend on the parts.
+            scaled[0] += sums
+            sums = scaled.sum(axis=0)
+            self._counts += len(scaled) - gaps
+        self._sums += sums
 
     @property
     def in_deviations(self) -> Floats:

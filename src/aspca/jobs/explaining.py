@@ -23,6 +23,8 @@ from aspca.judging.proposals import Value, rounded
 from aspca.linalg.arrays import Floats
 
 _WHOLE = re.compile(r"[0-9]{1,18}")
+# Rows that are looked at before that is told.
+_TOLD = 10_000
 _COMMA = re.compile(r",\s+")
 
 
@@ -84,7 +86,7 @@ class Reason:
         }
 
 
-def numbered(table: TableSource, wanted: Sequence[str], keys: Keys) -> list[int]:
+def numbered(table: TableSource, wanted: Sequence[str], keys: Keys, watcher: Watcher) -> list[int]:
     """The numbers of the rows that are asked for, in that order: by name where columns name rows, else by number.
 
     Where no row has that name, a number is a row's own, unless names of rows are numbers too.
@@ -103,11 +105,14 @@ def numbered(table: TableSource, wanted: Sequence[str], keys: Keys) -> list[int]
         return [int(text) for text in wanted]
     places: dict[str, list[int]] = {_squeezed(text): [] for text in wanted}
     numbers = False
+    watcher.stage("Looking for the rows", table.count())
     for row, cells in enumerate(keys.cells(table)):
         name = _squeezed(keys.name(cells) or "")
         numbers = numbers or _WHOLE.fullmatch(name) is not None
         if name in places:
             places[name].append(row)
+        if row % _TOLD == _TOLD - 1:
+            watcher.advance(_TOLD)
     return [_the_row(text, places[_squeezed(text)], numbers, table, keys) for text in wanted]
 
 

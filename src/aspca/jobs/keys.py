@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import repeat
 
 import numpy as np
 
@@ -63,11 +64,8 @@ class Keys:
     def cells(self, table: TableSource) -> Iterator[Cells]:
         """Those of each row of a table, to be read beside batches of numbers; without end where there are no keys."""
         if not self.columns:
-            while True:
-                yield ()
-        for rows in table.cells(self.columns):
-            for row in rows:
-                yield tuple(map(plain_cell, row))
+            return repeat(())
+        return (tuple(map(plain_cell, row)) for rows in table.cells(self.columns) for row in rows)
 
     def texts(self, cells: Cells) -> dict[str, str | None]:
         """The cells of a row by column, the same for a file and for a data frame of it; None where missing."""

@@ -7,7 +7,7 @@ import json
 import math
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import BinaryIO, TextIO
+from typing import TYPE_CHECKING, BinaryIO, TextIO
 
 import numpy as np
 
@@ -17,8 +17,6 @@ from aspca.jobs.keys import Keys
 from aspca.jobs.progress import Watcher
 from aspca.jobs.tables import TableSource
 from aspca.jobs.verdicts import JudgedRows, judged_rows
-from aspca.judging.change_text import Change, events_of, moment_text
-from aspca.judging.incidents import Incident
 from aspca.judging.model import Model
 from aspca.linalg.arrays import Floats
 from aspca.outputs.csv_text import CsvWriter
@@ -26,6 +24,10 @@ from aspca.outputs.replaced_file import replaced_bytes, replaced_file
 from aspca.outputs.standard import data_output
 from aspca.robust import MOST_SHOWN
 from aspca.rules.sentence import number_text
+
+if TYPE_CHECKING:
+    from aspca.judging.change_text import Change
+    from aspca.judging.incidents import Incident
 
 RowWriter = Callable[[JudgedRows], None]
 
@@ -198,6 +200,8 @@ def write_incidents(path: Path, model: Model, incidents: Sequence[Incident], fla
 
     The row `peak` is the worst of an incident, and the key columns that follow are its own.
     """
+    from aspca.judging.change_text import moment_text
+
     before, after = ["first", "last", "kind", "rows", "peak"], ["rule", "text", "share", "explanation"]
     peaks = (
         None if flagged is None else flagged.take(np.array([incident.peak for incident in incidents], dtype=np.intp))
@@ -226,6 +230,8 @@ def write_changes(path: Path, changes: Sequence[Change], *, timed: bool) -> None
     Rows `first` to `last` in time order, `since` and `until` their times if there are any; `rows` of which `off` are
     beyond the rule's limit.
     """
+    from aspca.judging.change_text import events_of, moment_text
+
     header = ["change", "first", "last", "since", "until", "to_end", "rows", "off", "rule", "column", "text"]
     header += ["size", "at_first", "at_last", "spreads", "explanation"]
     told = [(number, change) for number, event in enumerate(events_of(changes)) for change in event]

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from aspca.linalg.arrays import Floats, Ints
+from aspca.linalg.arrays import Bools, Floats, Ints
+from aspca.linalg.steady import cached_parts
 
 # Shorter runs are not "for long".
 _SHORTEST = 10
@@ -49,24 +50,36 @@ class Runs:
         """The next rows (m, p) of the table, NaN where a value is missing."""
         if not len(rows):
             return
-        before = np.vstack([self._last, rows[:-1]])
-        same, known = rows == before, ~(np.isnan(rows) | np.isnan(before))
-        self._ties += same.sum(axis=0)
-        self._steps += known.sum(axis=0)
-        self._least = np.fmin(self._least, np.fmin.reduce(rows, axis=0))
-        self._most = np.fmax(self._most, np.fmax.reduce(rows, axis=0))
-        for column, moved in enumerate((~same).T):
-            starts = np.flatnonzero(moved)
-            if starts.size:
-                self._close(column, starts, rows[:, column])
+        moved = np.empty(rows.shape[::-1], dtype=np.bool_)
+        last = self._last
+        for part in cached_parts(*rows.shape):
+            mine = rows[part]
+            before = np.vstack([last, mine[:-1]])
+            moved[:, part] = (mine != before).T
+            self._steps += (~(np.isnan(mine) | np.isnan(before))).sum(axis=0)
+            self._least = np.fmin(self._least, np.fmin.reduce(mine, axis=0))
+            self._most = np.fmax(self._most, np.fmax.reduce(mine, axis=0))
+            last = mine[-1]
+        ties = len(rows) - np.count_nonzero(moved, axis=1)
+        self._ties += ties
+        for column, starting in enumerate(moved):
+            if ties[column] < len(rows):
+                self._close(column, starting, rows[:, column], few=ties[column] < _SHORTEST - 1)
         self._n += len(rows)
-        self._last = rows[-1].copy()
+        self._last = last.copy()
 
-    def _close(self, column: int, starts: Ints, values: Floats) -> None:
-        """Runs that end where others start."""
+    def _close(self, column: int, starting: Bools, values: Floats, *, few: bool) -> None:
+        """Runs that end where others start (m,); `few`: there are too few ties for one that begins among these rows."""
+        if few and self._n + int(starting.argmax()) - self._since[column] < _SHORTEST:
+            # The run that was open before is too short as well.
+            self._since[column] = self._n + len(starting) - 1 - int(starting[::-1].argmax())
+            return
+        starts = np.flatnonzero(starting)
         edges = np.concatenate([[self._since[column]], self._n + starts])
         lengths = np.diff(edges)
-        for which in np.flatnonzero(lengths >= _SHORTEST):
+        long = np.flatnonzero(lengths >= _SHORTEST)
+        # The longest, the first of equals first: of more than that none is kept.
+        for which in long[np.argsort(-lengths[long], kind="stable")[:_KEPT]]:
             value = self._last[column] if which == 0 else values[starts[which - 1]]
             run = Run(int(lengths[which]), int(edges[which]), float(value))
             self._runs[column] = _longest([*self._runs[column], run])

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -17,13 +17,15 @@ from aspca.jobs.keys import NO_KEYS, Cells, Keys
 from aspca.jobs.preparing import refuse_values
 from aspca.jobs.progress import Watcher
 from aspca.jobs.tables import TableSource, column_of, prepared, row_numbers
-from aspca.judging.change_text import Change
-from aspca.judging.changes import Course
-from aspca.judging.explanation import Explanation
-from aspca.judging.incidents import Incident, incidents_of
 from aspca.judging.judgement import Judgement
 from aspca.judging.model import Model
 from aspca.linalg.arrays import Bools, Floats, Ints
+
+if TYPE_CHECKING:
+    from aspca.judging.change_text import Change
+    from aspca.judging.changes import Course
+    from aspca.judging.explanation import Explanation
+    from aspca.judging.incidents import Incident
 
 # From so many rows on one BLAS thread pays.
 _MANY = 50_000
@@ -88,6 +90,9 @@ class JudgedRows:
 
     def explained(self, model: Model, *, named: bool = False, library: str = "pandas") -> Explanation:
         """Why they score what they score, called by their numbers, or by their names if they have any."""
+        # Rows that are only scored are not explained.
+        from aspca.judging.explanation import Explanation
+
         index: Sequence[object] = self.rows.tolist()
         if named:
             index = [
@@ -98,14 +103,10 @@ class JudgedRows:
 
 def joined(several: Sequence[JudgedRows]) -> JudgedRows:
     """One after the other, at least one."""
-    parts: dict[str, Any] = {}
-    for each in fields(Judgement):
-        arrays = [getattr(judged.judgement, each.name) for judged in several]
-        parts[each.name] = None if arrays[0] is None else np.concatenate(arrays)
     return JudgedRows(
         np.concatenate([judged.rows for judged in several]),
         np.concatenate([judged.values for judged in several]),
-        Judgement(**parts),
+        Judgement.joined([judged.judgement for judged in several]),
         several[0].keys,
         [cells for judged in several for cells in judged.beside],
     )
@@ -225,6 +226,9 @@ class Timeline:
         beyond : ndarray or None
             Positions of the anomalies beyond them; None: all are.
         """
+        from aspca.judging.changes import Course
+        from aspca.judging.incidents import incidents_of
+
         if not self._flagged:
             return (), None
         flagged = joined([judged for _, judged in self._flagged])

@@ -34,7 +34,7 @@ from aspca.judging.gaps import patterns
 from aspca.judging.judgement import Judgement
 from aspca.judging.metric import READABLE, Metric
 from aspca.linalg.arrays import Bools, Floats
-from aspca.linalg.steady import row_products
+from aspca.linalg.steady import cached_parts, row_products
 
 if TYPE_CHECKING:
     from aspca.judging.model import Model
@@ -50,9 +50,6 @@ _SQUARINGS = 3
 # Gains that differ by less than this share of the largest are equal: rounding decides between no two features. No more
 # than rounding, since a value far outside its range tells two features of one tight rule apart by a tiny share.
 _RESOLUTION = 1e-15
-# Values per block of rows: what is computed for a block stays in cache.
-_BLOCK_VALUES = 2**15
-_PART = 4096
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,9 +68,7 @@ class FeatureSplit:
     def __call__(self, scaled: Floats, weighted: Floats) -> Floats:
         """Contributions (n, p) of rows x (n, p) with z (n, d)."""
         parts = np.empty(scaled.shape)
-        step = max(1, _BLOCK_VALUES // max(scaled.shape[1], 1))
-        for start in range(0, len(scaled), step):
-            rows = slice(start, start + step)
+        for rows in cached_parts(*scaled.shape):
             shares, gain, rest = self._best_change(weighted[rows])
             squares = np.square(rest)
             stands_out = squares / (squares + _CHANCE)
@@ -88,19 +83,28 @@ class FeatureSplit:
         return self.weighted_loadings / _positive(lengths)[:, None]
 
     @cached_property
+    def _seen(self) -> Bools:
+        """Which features some direction sees (p,)."""
+        return np.asarray(self._units.any(axis=1))
+
+    @cached_property
     def _absolute(self) -> Floats:
         return np.abs(self.weighted_loadings)
 
     def _best_change(self, weighted: Floats) -> tuple[Floats, Floats, Floats]:
         """The features' shares (n, p) of what one change removes, that (n, 1), and what it leaves of z (n, d)."""
         along = row_products(weighted, self._units.T)
-        best = np.abs(along).argmax(axis=1)[:, None]
+        sizes = np.abs(along)
+        best = sizes.argmax(axis=1)[:, None]
         steps = np.take_along_axis(along, best, axis=1)
         rest = weighted - steps * self._units[best[:, 0]]
         # In units of their largest, no power of the gains overflows.
-        relative = np.abs(along) / _positive(np.abs(steps))
+        relative = np.divide(sizes, _positive(np.abs(steps)), out=sizes)
         # g - g_j as a product keeps its digits; a constant factor g / max(1, c g) is min(g, 1 / c).
-        alone = np.exp((relative - 1.0) * (relative + 1.0) * (0.5 * np.minimum(steps * steps, 1.0 / _RESOLUTION)))
+        alone = relative - 1.0
+        alone *= relative + 1.0
+        alone *= 0.5 * np.minimum(steps * steps, 1.0 / _RESOLUTION)
+        np.exp(alone, out=alone)
         for _ in range(_SQUARINGS):
             relative *= relative
         # Bounded, so that its square is finite.
@@ -108,7 +112,8 @@ class FeatureSplit:
         beyond /= _TOLERATED * max(weighted.shape[1], 1)
         one = 1.0 / (1.0 + beyond * beyond)
         # What no direction sees cannot be what moved: a value that is missing, a feature of no rule.
-        alone *= self._units.any(axis=1)
+        if not self._seen.all():
+            alone *= self._seen
         alone *= one / _positive(alone.sum(axis=1, keepdims=True))
         relative *= (1.0 - one) / _positive(relative.sum(axis=1, keepdims=True))
         alone += relative
@@ -123,31 +128,34 @@ class FeatureSplit:
 
 def blamed(model: Model, values: Floats, judgement: Judgement) -> Floats:
     """The scores of rows (n, p) split over the features (n, p); zero for what is missing."""
-    scaled = model.space.centred(values)
-    parts = np.zeros(scaled.shape)
-    nowhere = np.zeros(scaled.shape[1], dtype=np.bool_)
-    groups = patterns(np.isnan(scaled)) if model.allows_gaps else [(np.arange(len(scaled)), nowhere)]
+    parts = np.empty(values.shape)
+    nowhere = np.zeros(values.shape[1], dtype=np.bool_)
+    groups = patterns(np.isnan(values)) if model.allows_gaps else [(np.arange(len(values)), nowhere)]
     lawful = _lawful(judgement)
     for rows, gaps in groups:
         metric = model.gapped.metric_of(gaps)
-        filled = np.where(gaps, 0.0, scaled[rows])
         # Rules that cannot be computed have no weight here, so what stands in for a gap does not count.
         everything = np.hstack([model.table.loadings @ metric.weights, metric.outside])
         for kept, directions in ((False, everything), (True, metric.outside)):
-            chosen = np.flatnonzero(lawful[rows] == kept)
+            chosen = rows[lawful[rows] == kept]
+            if not chosen.size:
+                continue
             loadings, axes = _axes(directions, metric)
             split = FeatureSplit(loadings)
-            # A few rows at a time: what is computed of them is several times their size.
-            for start in range(0, chosen.size, _PART):
-                some = chosen[start : start + _PART]
-                weighted = row_products(filled[some], metric.outside)
+            # A few rows at a time: what is computed of them is many times their size, and stays in the cache.
+            for part in cached_parts(chosen.size, values.shape[1]):
+                some = chosen[part]
+                scaled = model.space.centred(values[some])
+                scaled[:, gaps] = 0.0
+                weighted = row_products(scaled, metric.outside)
                 if not kept:
-                    weighted = np.hstack([judgement.weighted[rows[some]], weighted])
+                    weighted = np.hstack([judgement.weighted[some], weighted])
                 z = row_products(np.clip(weighted, -_LARGEST, _LARGEST), axes)
-                parts[rows[some]] = split(filled[some], z)
-    # What lies outside counts by its share, and broken rules lift a score: the split is of what is left in the end.
-    total = parts.sum(axis=1)
-    return np.asarray(parts * (judgement.scores / _positive(total))[:, None])
+                found = split(scaled, z)
+                # What lies outside counts by its share, broken rules lift a score: split is what is left in the end.
+                found *= (judgement.scores[some] / _positive(found.sum(axis=1)))[:, None]
+                parts[some] = found
+    return parts
 
 
 def _lawful(judgement: Judgement) -> Bools:

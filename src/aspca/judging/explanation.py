@@ -29,6 +29,7 @@ from aspca.judging.original import Original
 from aspca.judging.proposals import Proposals, Value
 from aspca.judging.row_text import row_text
 from aspca.linalg.arrays import Bools, Floats, Ints
+from aspca.linalg.steady import across, cached_parts, row_products
 from aspca.rules.rule import Rule
 from aspca.rules.sentence import counted, shown_terms
 
@@ -191,10 +192,13 @@ class Explanation:
     @cached_property
     def repaired(self) -> Floats:
         """The nearest rows that obey every rule (n, p), in the units of `values`; nearest in the scaled space."""
-        loadings = self.model.table.loadings
-        known = np.nan_to_num(self.judgement.deviations, nan=0.0)
-        moved = known @ np.linalg.pinv(loadings)
-        return np.asarray(self.values - moved * self.model.space.scale, dtype=np.float64)
+        back = np.asarray(np.linalg.pinv(self.model.table.loadings), dtype=np.float64)
+        repaired = np.empty(self.values.shape)
+        for part in cached_parts(*self.values.shape):
+            moved = row_products(np.nan_to_num(self.judgement.deviations[part], nan=0.0), back)
+            across(np.multiply, moved, self.model.space.scale, moved)
+            np.subtract(self.values[part], moved, out=repaired[part])
+        return repaired
 
     @cached_property
     def proposals(self) -> Proposals:

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -24,11 +25,13 @@ from aspca.judging.metric import READABLE, Metric, score_weights, share_outside
 from aspca.judging.outside import outside_directions
 from aspca.linalg.arrays import Bools, Floats, Ints
 from aspca.linalg.steady import row_products
-from aspca.moments import IncompleteMoments, Moments
-from aspca.robust import Aside
 from aspca.rules.table import RuleTable
 from aspca.settings import FROM_MOMENTS, Settings
 from aspca.subspace.space import ScaledSpace
+
+if TYPE_CHECKING:
+    from aspca.moments import IncompleteMoments, Moments
+    from aspca.robust import Aside
 
 # A value counts for a rule if it usually moves it by more than this share of its spread.
 _LITTLE = 0.1

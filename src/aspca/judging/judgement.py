@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from aspca.judging.alarms import Alarms
 from aspca.linalg.arrays import Bools, Floats, Ints
+from aspca.linalg.steady import across, any_in_row
 
 # What lies outside the rules as parts of the score (n,): as usual, and beyond its limit.
 Outside = tuple[Floats, Floats]
@@ -60,6 +62,17 @@ class Judgement:
         taken: dict[str, Any] = {name: None if part is None else part[rows] for name, part in parts.items()}
         return Judgement(**taken)
 
+    @classmethod
+    def joined(cls, several: Sequence[Judgement]) -> Judgement:
+        """One after the other, at least one."""
+        if len(several) == 1:
+            return several[0]
+        parts: dict[str, Any] = {}
+        for field in fields(cls):
+            arrays = [getattr(one, field.name) for one in several]
+            parts[field.name] = None if arrays[0] is None else np.concatenate(arrays)
+        return cls(**parts)
+
     @property
     def share_of_rules(self) -> Floats:
         """The share of rules that could be computed (n,): below one where values were missing."""
@@ -81,18 +94,20 @@ def judged(deviations: Floats, weighted: Floats, outside: Outside, alarms: Alarm
     broken = None
     if alarms.rules is not None:
         # A deviation that is not known breaks nothing.
-        squares = squared(np.nan_to_num(deviations, nan=0.0))
+        squares = squared(deviations)
+        squares[np.isnan(squares)] = 0.0
         limits = alarms.the_rules()
-        broken = squares > limits
-        rows = np.flatnonzero(broken.any(axis=1)) if split else np.empty(0, dtype=np.intp)
+        broken = across(np.greater, squares, limits)
+        rows = np.flatnonzero(any_in_row(broken)) if split else np.empty(0, dtype=np.intp)
         # Where a rule is broken, what is usual outside of them is no reason either.
         total[rows] += usual[rows]
         apart[rows] = beyond[rows]
     if split:
         contributions = _beyond_chance(contributions, total)
     if broken is not None and alarms.lift is not None:
-        excess = np.where(broken, multiples_of(squares, limits), 0.0)
-        scores = _lifted(contributions, scores, apart, excess, alarms.lift)
+        rows = np.flatnonzero(any_in_row(broken))
+        excess = np.where(broken[rows], multiples_of(squares[rows], limits), 0.0)
+        _lift(contributions, scores, apart, rows, excess, alarms.lift)
     return Judgement(scores, contributions, apart, deviations, weighted, broken, verdicts(scores, broken, alarms))
 
 
@@ -148,13 +163,16 @@ def decisions(judgement: Judgement, alarms: Alarms) -> Floats:
     return np.asarray(unit * (1.0 - excess), dtype=np.float64)
 
 
-def _lifted(contributions: Floats, scores: Floats, outside: Floats, excess: Floats, lift: float) -> Floats:
-    """Scores of rows with broken rules, no less than the worst of them asks for; what is added is the rules' part."""
+def _lift(contributions: Floats, scores: Floats, outside: Floats, broken: Ints, excess: Floats, lift: float) -> None:
+    """Make scores of rows with broken rules no less than the worst asks for; what is added is the rules' part.
+
+    `broken` (k,) are these rows, `excess` (k, m) how many times its limit they break each rule.
+    """
     worst = excess.max(axis=1, initial=0.0)
     wanted = np.minimum(lift * np.maximum(worst, _JUST_ABOVE), _LARGEST**2)
-    rows = np.flatnonzero((worst > 0.0) & (wanted > scores))
-    if rows.size:
-        shares = excess[rows] / worst[rows, None]
-        contributions[rows] += (wanted - scores)[rows, None] * (shares / shares.sum(axis=1, keepdims=True))
-        scores[rows] = np.maximum(contributions[rows].sum(axis=1) + outside[rows], wanted[rows])
-    return scores
+    those = np.flatnonzero((worst > 0.0) & (wanted > scores[broken]))
+    if those.size:
+        rows, wanted = broken[those], wanted[those]
+        shares = excess[those] / worst[those, None]
+        contributions[rows] += (wanted - scores[rows])[:, None] * (shares / shares.sum(axis=1, keepdims=True))
+        scores[rows] = np.maximum(contributions[rows].sum(axis=1) + outside[rows], wanted)

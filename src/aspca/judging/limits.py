@@ -200,9 +200,12 @@ def inverted_cdf_quantile(scores: Floats, weights: Floats | None, level: float) 
 
     An integer weight counts as that many equal rows. A share that falls short of `level` by rounding reaches it.
     """
+    if weights is None:
+        # The same without sorting: so many rows are not above the first, the second, ...
+        rank = min(max(math.ceil(level * scores.size * (1.0 - _ROUNDING)), 1), scores.size)
+        return float(np.partition(scores, rank - 1)[rank - 1])
     order = np.argsort(scores, kind="stable")
-    weights = np.ones(scores.size) if weights is None else weights[order]
-    reached = np.cumsum(weights)
+    reached = np.cumsum(weights[order])
     first = int(np.searchsorted(reached, level * reached[-1] * (1.0 - _ROUNDING)))
     return float(scores[order][min(first, scores.size - 1)])
 

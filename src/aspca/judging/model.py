@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from aspca.judging.alarms import Alarms, Floors, alarms_from_rows, floors_of
 from aspca.judging.components import Components
 from aspca.judging.doubts import doubts_of
-from aspca.judging.explanation import Explanation
 from aspca.judging.gaps import GappedScore, Gaps
 from aspca.judging.hotelling import Hotelling, hotelling
 from aspca.judging.judgement import Judgement, decisions, judged, squared
@@ -20,7 +20,6 @@ from aspca.judging.projector import Projector, Rows
 from aspca.linalg.arrays import Bools, Floats
 from aspca.moments import Moments
 from aspca.preparation import Preparation
-from aspca.robust import Aside
 from aspca.rules.rule import Rule
 from aspca.rules.table import RuleTable
 from aspca.rules.widening import held_out_widening
@@ -28,8 +27,13 @@ from aspca.settings import Settings, needs_rows
 from aspca.subspace.result import Certificate, SparseSubspace
 from aspca.subspace.space import ScaledSpace
 
+if TYPE_CHECKING:
+    from aspca.judging.explanation import Explanation
+    from aspca.robust import Aside
+
 # Rows judged at once where only their scores are kept.
 _PART = 8192
+_JUDGED_AT_ONCE = 2048
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,6 +113,12 @@ class Model:
 
     def judge(self, X: Rows) -> Judgement:
         """The verdict on rows (n, p), the same for a row in any company; NaN is a value that is missing."""
+        # In parts of whole blocks: what is made of one is still in the cache when it is needed again.
+        step = -(-_JUDGED_AT_ONCE // self._everything.rows_at_once) * self._everything.rows_at_once
+        starts = range(0, max(len(X), 1), step)
+        return Judgement.joined([self._judge(X[start : start + step]) for start in starts])
+
+    def _judge(self, X: Rows) -> Judgement:
         n, m = X.shape[0], len(self.table)
         deviations, weighted, outside = np.empty((n, m)), np.empty((n, m)), np.empty((2, n))
         missing = np.isnan(X) if self.allows_gaps else None
@@ -240,6 +250,9 @@ class Model:
 
     def explain(self, X: Rows, index: Sequence[object], library: str = "pandas") -> Explanation:
         """Rows (n, p) explained; `index` says what each is called, `library` what tables are made of."""
+        # Scores take no words: what makes them is loaded when it is wanted.
+        from aspca.judging.explanation import Explanation
+
         values = np.asarray(X, dtype=np.float64)
         return Explanation(self, values, self.judge(values), index, library)
 

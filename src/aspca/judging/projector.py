@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from aspca.linalg.arrays import FARTHEST, SMALL_SCALE, Floats, Ints
+from aspca.linalg.steady import across
 
 Rows = npt.NDArray[np.generic]
 
@@ -36,6 +37,11 @@ class Projector:
     scale: Floats
     loadings: Floats
 
+    @property
+    def rows_at_once(self) -> int:
+        """Rows of a block."""
+        return max(_TILE, _BLOCK_VALUES // max(self._prepared[0].size, 1) // _TILE * _TILE)
+
     def project(self, X: Rows) -> Floats:
         """Projections (n, d) of rows (n, p) of any real type."""
         out = np.empty((X.shape[0], self.loadings.shape[1]))
@@ -58,20 +64,23 @@ class Projector:
         centre = self.centre[used]
         small = bool((self.scale[used] < SMALL_SCALE).any())
         farthest = np.minimum(self.scale[used], 1.0) * FARTHEST
-        step = max(_TILE, _BLOCK_VALUES // max(used.size, 1) // _TILE * _TILE)
+        step = self.rows_at_once
         block = np.zeros((step, used.size))
         projections = np.empty((step, scaled.shape[1]))
         for start in range(0, X.shape[0], step):
             rows = X[start : start + step]
             n = rows.shape[0]
-            np.subtract(
-                rows if everything else rows[:, used], centre, out=block[:n], casting="unsafe", dtype=np.float64
-            )
+            if everything and rows.dtype == np.float64:
+                across(np.subtract, rows, centre, block[:n])
+            else:
+                np.subtract(
+                    rows if everything else rows[:, used], centre, out=block[:n], casting="unsafe", dtype=np.float64
+                )
             block[n:] = 0.0
             if small:
                 np.clip(block, -farthest, farthest, out=block)
             np.matmul(block, scaled, out=projections)
-            projections[:n] -= shift
+            across(np.subtract, projections[:n], shift, projections[:n])
             yield slice(start, start + n), projections[:n]
 
     @cached_property

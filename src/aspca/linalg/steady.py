@@ -1,13 +1,24 @@
-"""Products of rows and a matrix that are the same for a row in any company."""
+"""Products of rows and a matrix, the same for a row in any company; and rows in parts that stay in the cache."""
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar, cast
 
-from aspca.linalg.arrays import Floats
+import numpy as np
+import numpy.typing as npt
+
+from aspca.linalg.arrays import Bools, Floats
 
 # BLAS works in tiles of rows; a block is a few of them.
 _ROWS = 64
+# Rows that are taken as one long row where each meets the same numbers: a loop over few columns is mostly overhead.
+_ABREAST = 16
+# 256 KiB of float64: what is made of a part is still in the cache when the next step needs it.
+_PART_VALUES = 2**15
+
+Made = TypeVar("Made", bound=np.generic)
+Array = npt.NDArray[Any]
 
 
 def row_products(rows: Floats, matrix: Floats) -> Floats:
@@ -16,10 +27,53 @@ def row_products(rows: Floats, matrix: Floats) -> Floats:
     BLAS sums in another order for one row than for many; of one size of block it always does the same sums.
     """
     out = np.empty((len(rows), matrix.shape[1]))
-    block, product = np.zeros((_ROWS, rows.shape[1])), np.empty((_ROWS, matrix.shape[1]))
-    for start in range(0, len(rows), _ROWS):
-        part = rows[start : start + _ROWS]
-        block[: len(part)], block[len(part) :] = part, 0.0
-        np.matmul(block, matrix, out=product)
-        out[start : start + len(part)] = product[: len(part)]
+    rows = np.ascontiguousarray(rows, dtype=np.float64)
+    whole = len(rows) // _ROWS * _ROWS
+    for start in range(0, whole, _ROWS):
+        np.matmul(rows[start : start + _ROWS], matrix, out=out[start : start + _ROWS])
+    if whole < len(rows):
+        block = np.zeros((_ROWS, rows.shape[1]))
+        block[: len(rows) - whole] = rows[whole:]
+        out[whole:] = (block @ matrix)[: len(rows) - whole]
     return out
+
+
+def cached_parts(n_rows: int, n_columns: int) -> Iterator[slice]:
+    """Slices that cover so many rows, each of whole blocks and small enough for the cache."""
+    step = max(_ROWS, _PART_VALUES // max(n_columns, 1) // _ROWS * _ROWS)
+    return (slice(start, min(start + step, n_rows)) for start in range(0, n_rows, step))
+
+
+def row_by_row(
+    function: Callable[[Floats], np.ndarray[tuple[int, ...], np.dtype[Made]]], rows: Floats
+) -> np.ndarray[tuple[int, ...], np.dtype[Made]]:
+    """function(rows), where it makes each row of its result of one row: in parts, since temporaries of all would take
+    longer to fetch than to compute."""
+    parts = [function(rows[part]) for part in cached_parts(*rows.shape)]
+    return function(rows) if not parts else parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
+def across(operation: np.ufunc, rows: Array, numbers: Floats, out: Array | None = None) -> Array:
+    """operation(rows, numbers), numbers (p,) meeting each of the rows (n, p): the same, only several times as fast."""
+    p = numbers.size
+    whole = len(rows) // _ABREAST * _ABREAST
+    long = rows.flags.c_contiguous and whole > 0 and p > 0
+    if not long or not (out is None or out.flags.c_contiguous):
+        return cast(Array, operation(rows, numbers, out=out))
+    first = operation(
+        rows[:whole].reshape(-1, _ABREAST * p),
+        np.broadcast_to(numbers, (_ABREAST, p)).reshape(-1),
+        out=None if out is None else out[:whole].reshape(-1, _ABREAST * p),
+    ).reshape(whole, p)
+    if whole == len(rows):
+        return cast(Array, first if out is None else out)
+    last = operation(rows[whole:], numbers, out=None if out is None else out[whole:])
+    return np.concatenate([first, last]) if out is None else out
+
+
+def any_in_row(cells: Bools) -> Bools:
+    """cells.any(axis=1) (n,) of cells (n, p) of which few are true."""
+    found = np.zeros(len(cells), dtype=np.bool_)
+    if cells.shape[1]:
+        found[np.flatnonzero(cells) // cells.shape[1]] = True
+    return found

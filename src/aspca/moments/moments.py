@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -96,7 +96,12 @@ class Moments:
 
     @classmethod
     def from_array(
-        cls, X: npt.ArrayLike, weights: npt.ArrayLike | None = None, *, names: Sequence[str] | None = None
+        cls,
+        X: npt.ArrayLike,
+        weights: npt.ArrayLike | None = None,
+        *,
+        names: Sequence[str] | None = None,
+        decimals: bool = True,
     ) -> Moments:
         """The moments of the rows of a table, taken block by block: no full-size copy is made.
 
@@ -107,6 +112,7 @@ class Moments:
         weights : (n,) array-like, finite, >= 0, optional
             A row of weight 0 is as if absent; a row of weight k counts as k rows.
         names : p column names, for error messages, optional
+        decimals : whether to look for them, which takes as long as all else; without, every column is continuous
 
         Raises
         ------
@@ -118,7 +124,7 @@ class Moments:
         # A binary counter: entry (k, part) stands for 2^k blocks, so that only parts of like size are merged.
         counter: list[tuple[int, Moments]] = []
         for rows in row_slices(*table.shape):
-            level, part = 0, _of_block(table, row_weights, rows, names)
+            level, part = 0, _of_block(table, row_weights, rows, names, decimals)
             while counter and counter[-1][0] == level:
                 part = counter.pop()[1].merge(part)
                 level += 1
@@ -134,9 +140,10 @@ class Moments:
         weights: npt.ArrayLike | None = None,
         *,
         names: Sequence[str] | None = None,
+        decimals: bool = True,
     ) -> Moments:
         """The moments of the rows seen so far and those of `batch` (m, p), m >= 0; see `from_array`."""
-        return self.merge(Moments.from_array(batch, weights, names=names))
+        return self.merge(Moments.from_array(batch, weights, names=names, decimals=decimals))
 
     def merge(self, other: Moments) -> Moments:
         """The moments of the rows of both; an empty part is neutral.
@@ -187,7 +194,9 @@ class Moments:
         return self.scatter / self.weight
 
 
-def _of_block(table: Table, weights: Floats | None, rows: slice, names: Sequence[str] | None) -> Moments:
+def _of_block(
+    table: Table, weights: Floats | None, rows: slice, names: Sequence[str] | None, with_decimals: bool
+) -> Moments:
     columns, kept = _kept(table, weights, rows, names)
     n_rows = columns.shape[1]
     if n_rows == 0:
@@ -197,12 +206,12 @@ def _of_block(table: Table, weights: Floats | None, rows: slice, names: Sequence
         slices = row_slices(*table.shape)
         raise value_error((_kept(table, weights, each, names)[0] for each in slices), names)
     # Before the block is centred in place.
-    decimals = decimals_of(columns)
+    decimals = decimals_of(columns) if with_decimals else None
     with np.errstate(over="ignore", invalid="ignore"):
         centre, residual, scatter = block_moments(columns, kept)
     weight = float(n_rows) if kept is None else float(kept.sum())
     _finish(centre, residual, _within_range(scatter, names), minimum, maximum)
-    return Moments(weight, n_rows, centre, residual, scatter, minimum, maximum, decimals)
+    return Moments(weight, n_rows, centre, residual, scatter, minimum, maximum, cast(Ints, decimals))
 
 
 def _kept(

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from aspca.linalg.arrays import Floats, frozen
+from aspca.linalg.steady import cached_parts
 from aspca.moments.moments import Moments
 
 # A lag-one correlation counts from so many of its own standard errors on: one in forty columns of independent rows,
@@ -41,9 +42,7 @@ def succession(batches: Iterable[Floats], moments: Moments) -> Floats:
     reach = np.where(reach > 0.0, reach, 1.0)
     squares, products, pairs = (np.zeros(mean.size) for _ in range(3))
     last = np.full((1, mean.size), np.nan)
-    for batch in batches:
-        if not len(batch):
-            continue
+    for batch in (rows[part] for rows in batches for part in cached_parts(*rows.shape)):
         # In units of the farthest value, so that no square overflows.
         rows = np.vstack([last, np.clip(np.asarray(batch, dtype=np.float64) - mean, low, high) / reach])
         # A row that repeats the one before counts for several, and follows nothing.

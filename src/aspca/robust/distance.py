@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from aspca.linalg.arrays import Bools, Floats, Ints
-from aspca.linalg.steady import row_products
+from aspca.linalg.steady import across, row_by_row, row_products
 from aspca.moments import Moments
 
 # Cells of a row that may be gross before the whole row is.
@@ -102,22 +102,48 @@ class Distance:
     def scaled(self, rows: Floats) -> Floats:
         """Rows (n, p) in units of the columns' deviations."""
         with np.errstate(over="ignore"):
-            scaled = ((rows - self.centre) - self.residual) / self.scale
-        return np.asarray(np.clip(scaled, -_LARGEST, _LARGEST))
+            scaled = across(np.subtract, rows, self.centre)
+            across(np.subtract, scaled, self.residual, scaled)
+            across(np.divide, scaled, self.scale, scaled)
+        return np.asarray(np.clip(scaled, -_LARGEST, _LARGEST, out=scaled))
 
     def squared(self, rows: Floats) -> Floats:
         """Squared distances (n,) of rows (n, p)."""
-        return np.asarray(self.along(self.scaled(rows)).sum(axis=1))
+        return row_by_row(lambda part: self.along(self.scaled(part)).sum(axis=1), rows)
 
     def along(self, scaled: Floats) -> Floats:
         """Squared deviations (n, p) along the vectors, in units of their variances."""
-        return np.asarray(np.square(row_products(scaled, self.vectors)) / self.values)
+        along = row_products(scaled, self.vectors)
+        np.square(along, out=along)
+        return across(np.divide, along, self.values, along)
 
     def sizes(self, scaled: Floats, near: Near) -> Floats:
         """How far scaled rows (n, p) are (n,); those up to 1 are near."""
+        return row_by_row(lambda part: self._sizes(part, self.along(part), near), scaled)
+
+    def sizes_of(self, rows: Floats, near: Near, lawful: float = 1.0, relation: float = 0.0) -> Floats:
+        """How far rows (n, p) are (n,), those that keep every relation so many times less.
+
+        A relation is a direction with at most the variance `relation`; a row keeps them all if their part of its
+        distance alone is near.
+        """
+        tight = self.values <= relation
+
+        def sizes(part: Floats) -> Floats:
+            scaled = self.scaled(part)
+            along = self.along(scaled)
+            found = self._sizes(scaled, along, near)
+            if lawful == 1.0:
+                return found
+            return np.asarray(np.where(along[:, tight].sum(axis=1) <= near.row, found / lawful, found))
+
+        return row_by_row(sizes, rows)
+
+    def _sizes(self, scaled: Floats, along: Floats, near: Near) -> Floats:
         pulls = row_products(scaled, self.inverse)
-        largest = (np.square(pulls) / np.diag(self.inverse)).max(axis=1)
-        return np.asarray(np.maximum(self.along(scaled).sum(axis=1) / near.row, largest / near.cell))
+        np.square(pulls, out=pulls)
+        largest = across(np.divide, pulls, np.diag(self.inverse), pulls).max(axis=1)
+        return np.asarray(np.maximum(along.sum(axis=1) / near.row, largest / near.cell))
 
     @cached_property
     def inverse(self) -> Floats:

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from aspca.linalg.arrays import Bools, Floats, Ints
+from aspca.linalg.steady import across, any_in_row, cached_parts, row_by_row
 from aspca.moments import Moments
 from aspca.robust.distance import Distance
-from aspca.robust.order import Batches, median_sizes, medians, quantile
+from aspca.robust.order import Batches, medians, quantile, sizes_and_others
 
 # A cell further from the median than this many deviations is outside its fence.
 _FENCE = 6.0
@@ -65,7 +66,16 @@ class Fences:
     def outside(self, rows: Floats, wider: float = 1.0) -> Bools:
         """Which cells of rows (m, p) are beyond their fences, or beyond fences so many times wider."""
         fence = np.where(self.size > 0.0, wider * _FENCE * self.size, np.inf)
-        return np.asarray(np.abs(rows - self.middle) > fence)
+
+        def beyond(part: Floats) -> Bools:
+            off = across(np.subtract, part, self.middle)
+            return across(np.greater, np.abs(off, out=off), fence)
+
+        return row_by_row(beyond, rows)
+
+    def inside(self, rows: Floats, wider: float = 1.0) -> Bools:
+        """Which of rows (m, p) have no such cell (m,)."""
+        return row_by_row(lambda part: ~any_in_row(self.outside(part, wider)), rows)
 
 
 def fences_of(batches: Batches, p: int) -> Fences:
@@ -74,17 +84,16 @@ def fences_of(batches: Batches, p: int) -> Fences:
 
     def off() -> Iterator[Floats]:
         for rows in batches():
-            distances = rows - middle
-            yield np.where(np.abs(distances) <= _EQUAL * np.abs(middle), 0.0, distances)
+            for part in cached_parts(*rows.shape):
+                distances = across(np.subtract, rows[part], middle)
+                distances[across(np.less_equal, np.abs(distances), _EQUAL * np.abs(middle))] = 0.0
+                yield distances
 
-    size = _DEVIATIONS_PER_MEDIAN * median_sizes(off, p)
-    beside = np.full(p, -1, dtype=np.intp)
-    if (size > 0.0).all():
-        return Fences(middle, size, beside)
     # Of a column of which more than half the values are equal, what the others are off by; a few of them are errors.
-    others = _DEVIATIONS_PER_MEDIAN * median_sizes(lambda: (np.where(one == 0.0, np.nan, one) for one in off()), p)
-    counts = sum(((one != 0.0).sum(axis=0) for one in off()), np.zeros(p, dtype=np.intp))
-    return Fences(middle, np.where(size > 0.0, size, others), np.where(size > 0.0, beside, counts))
+    size, others, counts = sizes_and_others(off, p)
+    still = size == 0.0
+    size = _DEVIATIONS_PER_MEDIAN * np.where(still, others, size)
+    return Fences(middle, size, np.where(still, counts, -1))
 
 
 def inner_part(batches: Batches, plain: Moments, fences: Fences, start: Start) -> tuple[Moments | None, Distance, int]:
@@ -97,7 +106,7 @@ def inner_part(batches: Batches, plain: Moments, fences: Fences, start: Start) -
     units = fences.size if start.wider == 1.0 else None
 
     def inside() -> Iterator[Floats]:
-        return (rows[~fences.outside(rows, start.wider).any(axis=1)] for rows in batches())
+        return (rows[fences.inside(rows, start.wider)] for rows in batches())
 
     kept, passes = _moments(inside(), p), 1
     if enough(kept, share):
@@ -127,7 +136,7 @@ def _inner_of_cells(batches: Batches, plain: Moments, fences: Fences, share: flo
         for rows in batches():
             filled, cells, squared = _fitted(distance, rows, fences)
             those = squared <= edge
-            kept = kept.update(distance.unscaled(filled[those]))
+            kept = kept.update(distance.unscaled(filled[those]), decimals=False)
             left_open += distance.left_open(cells[those])
         if not enough(kept, 1.0):
             return kept, 2 * step + 1
@@ -158,7 +167,8 @@ def _shrunk(p: int, share: float) -> float:
 def _moments(parts: Iterable[Floats], p: int) -> Moments:
     total = Moments.empty(p)
     for part in parts:
-        total = total.update(part)
+        # All that is wanted of them is a distance: decimals are those of all rows.
+        total = total.update(part, decimals=False)
     return total
 
 

@@ -20,6 +20,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from aspca.linalg.arrays import Bools, Floats, Ints
+from aspca.linalg.steady import cached_parts
 from aspca.moments import Moments
 from aspca.robust.aside import MOST_SHOWN, Aside, GrossCells, Repeated, like_a_word
 from aspca.robust.distance import Distance, Near
@@ -48,6 +49,8 @@ _LOOKED_AT = 20_000
 _MOST_LIMITS = 2
 # Columns of at most so many decimals, in steps of at most this share of their deviation, are rounded numbers.
 _MOST_DECIMALS, _FINE = 4, 0.1
+# Whole numbers below this are whole in any of these places, to the last bit.
+_WHOLE = 1e9
 # A value that stands for "missing" is further from the others than these are from each other, so many times.
 _APART = 2.0
 
@@ -79,7 +82,7 @@ class RobustMoments:
         whole = self.whole(rows, start)
         if self.sieve is not None and self.spoiled > _SPOILED:
             distance = self.sieve.distance
-            whole &= distance.sizes(distance.scaled(rows), self.sieve.near) <= 1.0
+            whole &= distance.sizes_of(rows, self.sieve.near) <= 1.0
         return whole
 
     def whole(self, rows: Floats, start: int | None = None) -> Bools:
@@ -150,8 +153,8 @@ def _learned(
     tail, kinds = Tail(plain.n_rows, near.cell), Kinds(p)
     for rows in batches():
         # Sentinels are errors, however often they come back.
-        sizes = distance.sizes(distance.scaled(rows), near)
-        tail.add(np.where(sentinels.in_rows(rows).any(axis=1), 0.0, sizes))
+        sizes = distance.sizes_of(rows, near)
+        tail.add(np.where(sentinels.any_in(rows), 0.0, sizes))
         kinds.add(rows)
     passes += 1
     states = tail.states()
@@ -185,7 +188,7 @@ def _coming_back(batches: Batches, sieve: Sieve, n_rows: int) -> tuple[Moments, 
     if sieve.often is None:
         for rows in batches():
             far = sieve.far_rows(rows, start)
-            near = near.update(np.delete(rows, far, axis=0))
+            near = near.update(np.delete(rows, far, axis=0), decimals=False)
             those = far[scattered(start + far) * n_rows < _LOOKED_AT]
             gross = sieve.distance.repaired(sieve.distance.scaled(rows[those]), sieve.near)
             cells += gross[1][gross[2]].sum(axis=0)
@@ -232,12 +235,9 @@ def _sentinels(batches: Batches, plain: Moments, fences: Fences) -> Sentinels:
     edges = np.stack([plain.minimum, plain.maximum])
     decimals = np.zeros(p, dtype=np.intp)
     times, inner = np.zeros((2, p), dtype=np.intp), np.stack([np.full(p, np.inf), np.full(p, -np.inf)])
-    for rows in batches():
+    for rows in (batch[part] for batch in batches() for part in cached_parts(*batch.shape)):
         low, high = (rows == edge for edge in edges)
-        for places in range(_MOST_DECIMALS + 1):
-            steps = rows * 10.0**places
-            coarse = (np.abs(steps - np.round(steps)) > 1e-6 * np.maximum(np.abs(steps), 1.0)).any(axis=0)
-            decimals = np.where(coarse, np.maximum(decimals, places + 1), decimals)
+        decimals = _decimals_seen(rows, decimals)
         times += np.stack([low.sum(axis=0), high.sum(axis=0)])
         rest = np.where(low | high, np.nan, rows)
         inner[0] = np.fmin(inner[0], np.fmin.reduce(rest, axis=0, initial=np.inf))
@@ -248,6 +248,21 @@ def _sentinels(batches: Batches, plain: Moments, fences: Fences) -> Sentinels:
     there &= like_a_word(edges, inner[0])
     steps = np.where(decimals <= _MOST_DECIMALS, 10.0 ** -decimals.astype(np.float64), 0.0)
     return Sentinels(np.where(there, edges, np.nan), np.where(steps <= _FINE * fences.size, steps**2 / 12.0, 0.0))
+
+
+def _decimals_seen(rows: Floats, before: Ints) -> Ints:
+    """How many decimals columns need (p,) by these rows (m, p) and by those before; one more than the most if more."""
+    decimals = before.copy()
+    # Of whole numbers no place is worth a look, nor of others those that cannot add anything.
+    sizes = np.abs(rows)
+    whole = ((rows == np.rint(rows)) & (sizes < _WHOLE)).all(axis=0)
+    for places in range(_MOST_DECIMALS + 1):
+        columns = np.flatnonzero((decimals <= places) & ~whole)
+        steps = rows[:, columns] * 10.0**places
+        off = np.abs(steps - np.rint(steps))
+        coarse = (off > 1e-6 * np.maximum(np.abs(steps), 1.0)).any(axis=0)
+        decimals[columns[coarse]] = places + 1
+    return decimals
 
 
 @dataclass(frozen=True, eq=False)
@@ -288,8 +303,8 @@ def _round(batches: Batches, sieve: Sieve, edges: Floats | None = None) -> _Roun
     shown, at_edges = GrossCells.none(), np.zeros((2, p), dtype=np.intp)
     for rows in batches():
         found = sieve.sift(rows, start)
-        near = near.update(np.delete(rows, found.bad, axis=0))
-        mended = mended.update(found.likeliest[found.mended])
+        near = near.update(np.delete(rows, found.bad, axis=0), decimals=False)
+        mended = mended.update(found.likeliest[found.mended], decimals=False)
         gross = found.cells[found.mended]
         left_open += sieve.distance.left_open(gross)
         n_rows += int((~found.mended).sum())

@@ -45,7 +45,7 @@ def rare_rows(batches: Batches, sieve: Sieve, fences: Fences, n_rows: int) -> tu
     if not columns.size or not effects.known.any():
         return found, 1
     for rows, _ in _far(batches, sieve, fences, columns):
-        found = found.update(rows[effects.near(rows)])
+        found = found.update(rows[effects.near(rows)], decimals=False)
     return found, 2
 
 

@@ -49,9 +49,13 @@ class Sentinels:
     def any(self) -> bool:
         return not np.isnan(self.values).all()
 
-    def in_rows(self, rows: Floats) -> Bools:
-        """Which cells of rows (n, p) are such."""
-        return np.asarray((rows == self.values[0]) | (rows == self.values[1]))
+    def any_in(self, rows: Floats) -> Bools:
+        """Which of rows (n, p) have such a cell (n,)."""
+        columns = np.flatnonzero(~np.isnan(self.values).all(axis=0))
+        if not columns.size:
+            return np.zeros(len(rows), dtype=np.bool_)
+        those = rows[:, columns]
+        return np.asarray(((those == self.values[0, columns]) | (those == self.values[1, columns])).any(axis=1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,16 +87,6 @@ class Sieve:
     sentinels: Sentinels | None = None
     lawful: float = 1.0
 
-    def _sizes(self, scaled: Floats) -> Floats:
-        """How far scaled rows (n, p) are (n,); those up to 1 are near."""
-        sizes = self.distance.sizes(scaled, self.near)
-        if self.lawful == 1.0:
-            return sizes
-        # Columns have variance one here.
-        tight = self.distance.values <= RELATION
-        keeps = self.distance.along(scaled)[:, tight].sum(axis=1) <= self.near.row
-        return np.asarray(np.where(keeps, sizes / self.lawful, sizes))
-
     def sift(self, rows: Floats, start: int | None = None) -> Sifted:
         """What becomes of rows (n, p); the same for a row in any company.
 
@@ -112,9 +106,10 @@ class Sieve:
 
     def far_rows(self, rows: Floats, start: int | None = None) -> Ints:
         """Which of the rows (n, p) do not count as they are (k,), but for those that `often` brings back."""
-        far = self._sizes(self.distance.scaled(rows)) > self.far
+        # Columns have variance one where the distance is.
+        far = self.distance.sizes_of(rows, self.near, self.lawful, RELATION) > self.far
         if self.sentinels is not None:
-            far |= self.sentinels.in_rows(rows).any(axis=1)
+            far |= self.sentinels.any_in(rows)
         return np.flatnonzero(far | self._in_states(len(rows), start))
 
     def whole(self, rows: Floats, start: int | None = None) -> Bools:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import twins
 from aspca.jobs.clock import clock_remarks
 from aspca.jobs.stuck import Runs, stuck_remarks
 
@@ -99,3 +100,24 @@ def test_what_stands_still_by_nature() -> None:
         assert still(values) == []
     # Equal values at the end of a table that is sorted by them.
     assert still(np.sort(np.minimum(rng.normal(size=500), 1.0)), timed=False) == []
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_runs_are_those_of_counting_row_by_row(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    values = rng.normal(size=(3000, 3)).round(2 if seed % 2 else 4)
+    values[:, 1] = rng.integers(0, 2, size=3000)
+    for _ in range(12):
+        start = rng.integers(2900)
+        values[start : start + rng.integers(60), rng.integers(3)] = values[start, 0]
+    values[rng.random(values.shape) < 0.002] = np.nan
+    for size in (17, 1000, 3000):
+        runs = Runs(["a", "b", "c"])
+        for start in range(0, 3000, size):
+            runs.add(values[start : start + size])
+        for column in range(3):
+            *closed, last = twins.runs_of_equals(values[:, column])
+            long = sorted((-length, start, value) for length, start, value in closed if length >= 10)
+            kept = [(-run.length, run.start, run.value) for run in runs._runs[column]]
+            assert kept == long[:8]
+            assert runs._since[column] == last[1]

@@ -18,6 +18,7 @@ from aspca.cli.main import main
 from aspca.jobs.errors import JobError, RequestError
 from aspca.jobs.explaining import numbered
 from aspca.jobs.keys import Keys, ids_in, ids_of
+from aspca.jobs.progress import Silent
 from aspca.jobs.tables import MemoryColumn, MemoryTable
 
 pytest.importorskip("duckdb")
@@ -162,7 +163,7 @@ def named(cells: list[Any]) -> MemoryTable:
 def test_names_win_only_where_columns_name_rows(
     cells: list[Any], ids: tuple[str, ...], wanted: list[str], rows: list[int]
 ) -> None:
-    assert numbered(named(cells), wanted, Keys(ids)) == rows
+    assert numbered(named(cells), wanted, Keys(ids), Silent()) == rows
 
 
 @pytest.mark.parametrize(
@@ -177,7 +178,7 @@ def test_names_win_only_where_columns_name_rows(
 )
 def test_no_row_is_taken_for_another(cells: list[Any], ids: tuple[str, ...], wanted: str, words: str) -> None:
     with pytest.raises(RequestError, match=re.escape(words)):
-        numbered(named(cells), [wanted], Keys(ids))
+        numbered(named(cells), [wanted], Keys(ids), Silent())
 
 
 def test_a_column_with_a_comma_in_its_name_wins() -> None:

@@ -90,3 +90,17 @@ def test_huge_and_tiny_rows_do_not_overflow() -> None:
         split = FeatureSplit(B)(X, X @ B)
         assert np.isfinite(split).all()
         assert split.sum() == pytest.approx(np.square(X @ B).sum(), rel=1e-12)
+
+
+def test_rows_are_split_alone_as_in_any_company() -> None:
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(2500, 6))
+    X[:, 5] = X[:, 0] + X[:, 1] + 0.05 * rng.normal(size=2500)
+    X[::100, 5] += 1.0
+    X[7::90, 2] = 9.0
+    model = ASPCA().fit(X)
+    together = model.explain(X)
+    rows = [0, 7, 100, 2047, 2048, 2499]
+    alone = [model.explain(X[row : row + 1]) for row in rows]
+    for name in ("scores", "rule_contributions", "outside", "feature_contributions", "repaired", "broken", "anomalies"):
+        assert np.array_equal(getattr(together, name)[rows], np.concatenate([getattr(one, name) for one in alone]))

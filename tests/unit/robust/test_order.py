@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from aspca.robust.order import median_sizes, medians, quantile
+from aspca.robust.order import median_sizes, medians, quantile, sizes_and_others
 
 NUMBERS = st.floats(-1e150, 1e150, allow_nan=False, allow_subnormal=False)
 
@@ -47,3 +47,24 @@ def test_a_quantile_of_batches() -> None:
     found = quantile(iter(np.array_split(values, 7)), 0.9)
     exact = float(np.quantile(values, 0.9))
     assert exact <= found <= exact * (1 + 1 / 8)
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    arrays(
+        np.float64, st.tuples(st.integers(1, 40), st.just(3)), elements=st.one_of(NUMBERS, st.sampled_from([0, -0.0]))
+    ),
+    st.integers(1, 40),
+)
+def test_sizes_and_those_of_the_others_in_one_pass(rows: np.ndarray, step: int) -> None:
+    parts = [rows[k : k + step] for k in range(0, len(rows), step)]
+    sizes, others, counts = sizes_and_others(lambda: iter(parts), 3)
+    assert np.array_equal(sizes, median_sizes(lambda: [rows], 3))
+    assert np.array_equal(others, median_sizes(lambda: [np.where(rows == 0.0, np.nan, rows)], 3), equal_nan=True)
+    assert np.array_equal(counts, (rows != 0.0).sum(axis=0))
+
+
+def test_more_rows_than_are_counted_at_once() -> None:
+    rows = np.random.default_rng(0).normal(size=(150_000, 2))
+    for value, column in zip(medians(lambda: np.array_split(rows, 3), 2), rows.T, strict=True):
+        assert abs(value - lower_median(column)) <= 2.0**-20 * abs(value)

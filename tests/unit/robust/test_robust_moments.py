@@ -8,9 +8,12 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
+import twins
 from aspca import ASPCA, Moments
 from aspca.robust import RobustMoments, robust_moments
-from aspca.robust.distance import Distance
+from aspca.robust.distance import Distance, Near
+from aspca.robust.passes import _decimals_seen
+from aspca.robust.sieve import Sentinels
 
 
 def table(n: int = 600, seed: int = 0) -> np.ndarray:
@@ -184,3 +187,52 @@ def test_the_estimator_learns_without_what_is_gross_and_judges_it() -> None:
     assert model.model_.aside.rows.tolist() == [17]
     with pytest.raises(ValueError, match="equal weight"):
         model.fit(rows, sample_weight=np.ones(len(rows)))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_decimals_are_those_of_trying_every_place(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    columns = [np.round(rng.normal(size=90), places) for places in range(7)]
+    columns += [rng.integers(-3, 3, size=90) * 10.0**size for size in (0, 8, 9, 12, 20, -7, -9)]
+    columns += [rng.normal(size=90) * 10.0**size for size in (-8, 3, 12)]
+    rows = np.column_stack(columns)
+    found = np.zeros(rows.shape[1], dtype=np.intp)
+    for start in (0, 30, 60):
+        found = _decimals_seen(rows[start : start + 30], found)
+    assert found.tolist() == [twins.places_needed(column, 4) for column in rows.T]
+
+
+def test_how_far_rows_are_by_their_definition() -> None:
+    rng = np.random.default_rng(3)
+    rows = rng.normal(size=(3000, 12)) @ rng.normal(size=(12, 12))
+    rows[::50] *= 30.0
+    moments = Moments.from_array(rows[1::2])
+    distance, near = Distance.of(moments, moments), Near(40.0, 20.0)
+    scaled = (rows - moments.mean) / distance.scale
+    squares = twins.mahalanobis(scaled, (distance.vectors * distance.values) @ distance.vectors.T)
+    pulls = np.square(scaled @ distance.inverse) / np.diag(distance.inverse)
+    sizes = np.maximum(squares / near.row, pulls.max(axis=1) / near.cell)
+    assert distance.sizes_of(rows, near) == pytest.approx(sizes, rel=1e-8)
+    assert np.array_equal(distance.sizes_of(rows, near), distance.sizes(distance.scaled(rows), near))
+    assert distance.squared(rows) == pytest.approx(squares, rel=1e-8)
+    tight = distance.values <= 0.3
+    kept = np.square(scaled @ distance.vectors[:, tight]) @ (1.0 / distance.values[tight]) <= near.row
+    assert 0 < kept.sum() < len(rows)
+    assert distance.sizes_of(rows, near, 100.0, 0.3) == pytest.approx(np.where(kept, sizes / 100.0, sizes), rel=1e-8)
+
+
+def test_sentinels_of_rows() -> None:
+    rows = np.random.default_rng(0).integers(0, 4, size=(200, 3)).astype(float)
+    for values in ([[np.nan] * 3] * 2, [[0.0, np.nan, np.nan], [np.nan, np.nan, 3.0]]):
+        sentinels = Sentinels(np.array(values), np.zeros(3))
+        wanted = [any(cell in (low, high) for cell, low, high in zip(row, *values, strict=True)) for row in rows]
+        assert sentinels.any_in(rows).tolist() == wanted
+
+
+def test_moments_that_leave_decimals_open_are_the_same_otherwise() -> None:
+    rows = table()
+    with_them, without = Moments.from_array(rows), Moments.from_array(rows, decimals=False)
+    assert np.array_equal(with_them.scatter, without.scatter)
+    assert np.array_equal(with_them.mean, without.mean)
+    assert (with_them.decimals == 2).all()
+    assert (without.decimals == 16).all()
