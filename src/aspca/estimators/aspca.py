@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, OutlierMixin, TransformerMixin
+from sklearn.base import BaseEstimator as Base
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, OutlierMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from aspca.estimators.batches import batches_of, weighty
@@ -36,9 +37,7 @@ from aspca.solvers.threads import blas_threads_for
 from aspca.subspace.result import SparseSubspace
 
 
-class ASPCA(
-    ComponentAttributes, TableInput, ClassNamePrefixFeaturesOutMixin, TransformerMixin, OutlierMixin, BaseEstimator
-):  # type: ignore[misc]  # scikit-learn has no types
+class ASPCA(ComponentAttributes, TableInput, ClassNamePrefixFeaturesOutMixin, TransformerMixin, OutlierMixin, Base):  # type: ignore[misc]  # scikit-learn has no types
     """Anomaly detection by sparse rules that normal rows obey.
 
     The abnormal (low-variance) subspace of the scaled data holds relations such as ``A = B``; the sparsest of them are
