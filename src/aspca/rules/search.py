@@ -34,6 +34,9 @@ _FEW = 4
 _SMALL, _MORE = 0.03, 2
 # Only rules with this many features are branched on, and only on so many of their largest entries.
 _BRANCHED, _LARGEST = 4, 4
+# After so many vectors of which more than this share were not shortened below what any subspace has, the others are not
+# shortened term by term either.
+_FIRST, _HARDLY = 24, 0.75
 # Rules with more features are not improved: they are what any subspace holds.
 _LONG = 32
 # From so many features on, rules of a few terms are looked for by themselves first, and may be all there are.
@@ -108,6 +111,7 @@ class _Search:
         self.refit, self.pool = refit, pool
         self.U = np.asarray(np.linalg.qr(V * refit.weights[:, None])[0], dtype=np.float64)
         self.left = _EXTRA * V.shape[0]
+        self.shortened = self.long = 0
         self.tried: set[tuple[int, int]] = set()
         # A line holds one vector only, and a basis of few may show it too.
         for z in (V * refit.weights[:, None]).T if V.shape[1] <= _FEW else ():
@@ -119,13 +123,22 @@ class _Search:
 
     def _add(self, z: Floats, pivot: int) -> None:
         p, c = self.U.shape
+        if self._in_vain():
+            self.pool.add(candidate(self._corner(z), self.refit))
+            return
         rule = self.refit.without_noise(z, pivot)
+        self.shortened += 1
         if rule is None or np.count_nonzero(rule) > p - c + 1:
+            self.long += 1
             # At least as many zeros as any subspace of this dimension has room for.
             corner = self._corner(z)
             rule = self.refit.without_noise(corner, int(np.argmax(np.abs(corner)))) if rule is None else None
             rule = corner if rule is None else rule
         self.pool.add(candidate(rule, self.refit))
+
+    def _in_vain(self) -> bool:
+        """Whether of many features the first vectors were hardly ever shortened below what any subspace has."""
+        return len(self.U) >= _MANY and self.shortened >= _FIRST and self.long > _HARDLY * self.shortened
 
     def _corner(self, z: Floats) -> Floats:
         """The vector of the subspace that is zero where z is smallest, in as many entries as can be chosen."""
