@@ -55,10 +55,15 @@ def _independent(candidates: list[Candidate]) -> list[Candidate]:
     chosen: list[Candidate] = []
     basis = np.zeros((len(ordered), ordered[0].z.size if ordered else 0))
     for one in ordered:
-        known = basis[: len(chosen)]
+        known, used = basis[: len(chosen)], list(one.support)
         rest = one.z / np.linalg.norm(one.z)
-        # Twice: what rounding left along the others.
-        for _ in range(2):
+        # Most share features with a few others only.
+        along = known[:, used] @ rest[used]
+        near = np.flatnonzero(along)
+        if near.size:
+            known = known[near]
+            rest = rest - along[near] @ known
+            # Once more: what rounding left along them.
             rest = rest - (known @ rest) @ known
         size = float(np.linalg.norm(rest))
         if size > _NEW:

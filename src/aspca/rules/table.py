@@ -17,7 +17,7 @@ from aspca.rules.sentence import short_float
 from aspca.rules.widening import expected_widening
 from aspca.subspace.defaults import little_variance
 from aspca.subspace.result import Certificate
-from aspca.subspace.space import ScaledSpace, unresolved_variances
+from aspca.subspace.space import ScaledSpace, unresolved_variance, unresolved_variances
 
 # Numbers of so many digits are no coincidence in a rule that holds exactly.
 _SHORT = 4
@@ -305,8 +305,11 @@ def _in_simplest_numbers(rule: Rule, loading: Floats, space: ScaledSpace) -> tup
         # Units far apart: the largest first, so that no square overflows.
         snapped /= np.abs(snapped).max()
         snapped /= np.linalg.norm(snapped)
-        variance = float(snapped @ space.covariance @ snapped)
-        if variance <= float(unresolved_variances(snapped[:, None], space.covariance)[0]):
+        inside = space.covariance[used[:, None], used]
+        variance = float(snapped[used] @ inside @ snapped[used])
+        # On its own features, with the rounding of sums over all of them.
+        unresolved = unresolved_variance(np.abs(snapped[used]), inside) * loading.size / used.size
+        if variance <= unresolved:
             short = all(float(f"{a:.{_SHORT}g}") == a for a in equation.coefficients)
             return (snapped if float(snapped @ loading) > 0.0 else -snapped), short
     return None
