@@ -35,6 +35,8 @@ _LONGEST, _GROWTH, _SHRINKAGE, _SHORTEST = 4.0, 2.0, 0.5, 2.0
 _LARGEST_LOG = 80.0
 # By how much, per row, an extrapolation may lower the log-likelihood: strictly upwards is slow along narrow ridges.
 _TOLERATED = 1e-4
+# A vector that keeps less than this share of its length beside others is made orthogonal to them once more.
+_LITTLE_LEFT = 0.5
 # The share of the last change that rounding of a quick step may reach.
 _BESIDE = 0.01
 
@@ -139,9 +141,12 @@ def em_step(patterns: Sequence[Patterns], weight: float, here: Gaussian) -> Step
         u = deviations @ columns
         basis = columns[part.gaps]
         log_volume += float(part.weights @ orthonormalise(basis))
-        for j in range(part.gaps.shape[1]):
-            axis = basis[part.owner, j]
-            u -= np.einsum("np,np->n", axis, u)[:, None] * axis
+        if len(part.owner) == len(part.gaps):
+            u -= _along(basis, u)
+        else:
+            for j in range(part.gaps.shape[1]):
+                axis = basis[part.owner, j]
+                u -= np.einsum("np,np->n", axis, u)[:, None] * axis
         basis *= np.sqrt(part.weights)[:, None, None]
         flat = basis.reshape(-1, p)
         second += u.T @ u
@@ -154,17 +159,32 @@ def em_step(patterns: Sequence[Patterns], weight: float, here: Gaussian) -> Step
 def orthonormalise(basis: Floats) -> Floats:
     """Replace each `basis[k]` (g, p) by an orthonormal basis of its rows; the log of their volume, (k,).
 
-    Gram and Schmidt, for all k at once, each vector twice: columns of J are nearly parallel where a rule is tight.
+    Gram and Schmidt, for all k at once. Columns of J are nearly parallel where a rule is tight: a vector of which little
+    is left is made orthogonal twice.
     """
     log_volume = np.zeros(len(basis))
     for j in range(basis.shape[1]):
         vector, before = basis[:, j], basis[:, :j]
-        for _ in range(2 if j else 1):
-            vector -= np.einsum("ki,kip->kp", np.einsum("kip,kp->ki", before, vector), before)
+        length = np.sqrt(np.einsum("kp,kp->k", vector, vector))
+        if j:
+            whole = length
+            vector -= _along(before, vector)
             length = np.sqrt(np.einsum("kp,kp->k", vector, vector))
-            vector /= length[:, None]
-            log_volume += np.log(length)
+            again = np.flatnonzero(length < _LITTLE_LEFT * whole)
+            if again.size:
+                rest = vector[again] / length[again, None]
+                rest -= _along(before[again], rest)
+                left = np.sqrt(np.einsum("kp,kp->k", rest, rest))
+                vector[again] = rest * length[again, None]
+                length[again] *= left
+        vector /= length[:, None]
+        log_volume += np.log(length)
     return log_volume
+
+
+def _along(basis: Floats, vectors: Floats) -> Floats:
+    """The parts of vectors (k, p) in the spans of orthonormal bases (k, g, p)."""
+    return np.asarray(np.einsum("ki,kip->kp", np.einsum("kip,kp->ki", basis, vectors), basis))
 
 
 def largest_change(here: Gaussian, step: Step, tol: float) -> float:
