@@ -159,8 +159,8 @@ def em_step(patterns: Sequence[Patterns], weight: float, here: Gaussian) -> Step
 def orthonormalise(basis: Floats) -> Floats:
     """Replace each `basis[k]` (g, p) by an orthonormal basis of its rows; the log of their volume, (k,).
 
-    Gram and Schmidt, for all k at once. Columns of J are nearly parallel where a rule is tight: a vector of which little
-    is left is made orthogonal twice.
+    Gram and Schmidt, for all k at once. Columns of J are nearly parallel where a rule is tight: a vector of which
+    little is left is made orthogonal twice.
     """
     log_volume = np.zeros(len(basis))
     for j in range(basis.shape[1]):

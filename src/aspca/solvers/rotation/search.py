@@ -150,7 +150,10 @@ def _candidates(V: Floats, entry_size: float, deadline: float) -> tuple[list[Flo
     if _is_large(V):
         # From the first start alone, with as many steps as about ten eigendecompositions of p features cost.
         n_steps = int(np.clip(10.0 * (p / d) ** 2, 12.0, 100.0))
-        near = list(anneal(V @ rotations[:1], 2.0 * entry_size * warmth[:1], n_steps, mu_final=1e-3, momentum=0.7))
+        # In single precision: what it is near to is as near, and what rounding adds is taken away at the end.
+        start = (V @ rotations[:1]).astype(np.float32)
+        (rough,) = anneal(start, 2.0 * entry_size * warmth[:1], n_steps, mu_final=1e-3, momentum=0.7)
+        near = [V @ _orthogonal(_orthogonal(V.T @ rough.astype(np.float64)))]
     elif d > _MOST_COLUMNS_CORNER:
         # No corner follows: the descent itself has to get close to one.
         near = list(anneal(V @ rotations, entry_size * warmth, n_steps=300, mu_final=1.5e-4))
@@ -197,8 +200,11 @@ def _most_promising(near: list[Floats], count: int) -> list[int]:
 
 def _rotation_to(V: Floats, L: Floats) -> Floats:
     """The orthogonal Q with V Q = L, clean of the rounding that L gathered."""
-    Q = V.T @ L
-    # One Newton step to the polar factor squares an error that is small already.
+    return _orthogonal(V.T @ L)
+
+
+def _orthogonal(Q: Floats) -> Floats:
+    """Nearer to the polar factor: one of Newton's steps squares an error that is small already."""
     return np.asarray(Q @ (1.5 * np.eye(len(Q)) - 0.5 * (Q.T @ Q)), dtype=np.float64)
 
 
