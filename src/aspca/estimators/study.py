@@ -108,6 +108,7 @@ class Bases:
 class Found:
     """What halves of the rows say of one setting: which share of its rules each gives again, and of its subspace."""
 
+    n_rules: int
     rules: list[float] = field(default_factory=list)
     subspace: list[float] = field(default_factory=list)
 
@@ -119,9 +120,17 @@ class Found:
 
     @property
     def settled(self) -> bool:
-        """Whether more halves would hardly change the average."""
-        count = len(self.rules)
-        return count > 1 and float(np.std(self.rules, ddof=1)) <= _SETTLED * np.sqrt(count)
+        """Whether more halves would hardly change the average.
+
+        By the spread of the halves, and by that of as many tosses of a coin as there were rules to find: a few halves
+        that agree by chance have no spread at all. One find and one failure more keep the coin from being certain.
+        """
+        count, trials = len(self.rules), len(self.rules) * self.n_rules
+        if count < 2:
+            return False
+        share = (self.n_rules * sum(self.rules) + 1.0) / (trials + 2.0)
+        spread = float(np.std(self.rules, ddof=1)) / np.sqrt(count)
+        return bool(max(spread, np.sqrt(share * (1.0 - share) / trials)) <= _SETTLED)
 
 
 def bases_of_all(bases: Bases, settings: Iterable[Setting], done: Callable[[], None]) -> dict[Setting, Floats]:
@@ -146,7 +155,7 @@ def found_again(
 
     `progress` is told how many settings each half was tried for, or need not be.
     """
-    found = {setting: Found() for setting in whole}
+    found = {setting: Found(setting[0]) for setting in whole}
     wanted = list(whole)
     for number, covariance in enumerate(halves):
         if clock.ended:

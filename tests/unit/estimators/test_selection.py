@@ -89,15 +89,16 @@ def test_the_beginning_of_a_sequence_is_the_sequence_of_fewer(variant: str, rota
 
 
 def test_halves_are_tried_until_they_agree() -> None:
-    agreed, torn = Found([1.0, 1.0], [1.0, 1.0]), Found([1.0, 0.5], [1.0, 1.0])
-    assert agreed.settled
-    assert not torn.settled
-    assert not Found([1.0], [1.0]).settled
-    assert Found([0.7, 0.6, 0.65, 0.7], []).settled
-    found = select(DATA.data, n_components=[2, 4], alphas=[0.01], n_resamples=6)
+    assert Found(30, [1.0, 1.0]).settled
+    assert not Found(30, [1.0, 0.5]).settled
+    assert not Found(30, [1.0]).settled
+    assert Found(30, [0.7, 0.6, 0.65, 0.7]).settled
+    # One rule that was found twice may well be missed next time.
+    assert not Found(1, [1.0, 1.0]).settled
+    found = select(DATA.data, n_components=[2, 4], alphas=[0.01], n_resamples=12)
     assert found.chosen.stability == 1.0
-    assert found.chosen.n_halves == 2
-    assert {one.n_halves for one in found.over_components} <= {2, 4, 6}
+    assert 2 < found.chosen.n_halves < 12
+    assert {one.n_halves % 2 for one in found.over_components} == {0}
 
 
 def test_progress_ends_at_what_was_announced() -> None:
