@@ -10,19 +10,27 @@ import typer
 
 from aspca.cli import options as o
 
-_RESAMPLES: o.Group = {
+_EFFORT: o.Group = {
     "resamples": (
         Annotated[
-            int, typer.Option("--resamples", metavar="N", min=0, help="Halves of the rows to measure stability with.")
+            int,
+            typer.Option("--resamples", metavar="N", min=0, help="Halves of the rows for stability, at most."),
         ],
         10,
+    ),
+    "time_budget": (
+        Annotated[
+            float | None,
+            typer.Option("--time-budget", metavar="SECONDS", min=0.0, help="Then show what was measured, and say so."),
+        ],
+        None,
     ),
 }
 
 
 @o.takes(
     o.COLUMNS,
-    _RESAMPLES,
+    _EFFORT,
     o.settings_named("variant", "score", "scaling"),
     o.PRESET,
     o.READING,
@@ -30,7 +38,15 @@ _RESAMPLES: o.Group = {
     o.CSV,
     o.QUIET,
 )
-def run(files: o.Files, resamples: int, json: bool, csv: bool, quiet: bool, **given: Any) -> None:
+def run(
+    files: o.Files,
+    resamples: int,
+    time_budget: float | None,
+    json: bool,
+    csv: bool,
+    quiet: bool,
+    **given: Any,
+) -> None:
     """Show what other numbers of rules and alphas would give.
 
     What auto chooses is marked. The rows are held in memory. Labels only add a column with the AUC; nothing
@@ -50,9 +66,12 @@ def run(files: o.Files, resamples: int, json: bool, csv: bool, quiet: bool, **gi
     request = request_of(files, **given)
     with talk.progress() as watcher, ExitStack() as stack:
         learning = Learning.of(request, stack, watcher)
-        selection = selected(learning, asdict(request.settings), resamples)
+        selection = selected(learning, asdict(request.settings), resamples, time_budget)
     for remark in learning.remarks:
         talk.say(remark)
+    # The text on stdout says it itself.
+    if selection.remark is not None and (json or csv):
+        talk.say(selection.remark)
     curves = curves_of(selection)
     if json:
         write_json(curves)

@@ -29,7 +29,7 @@ class ComponentAttributes:
 
     @property
     def alpha_(self) -> float:
-        return self.subspace_.alpha
+        return self.model_.components.alpha
 
     @property
     def n_iter_(self) -> int:

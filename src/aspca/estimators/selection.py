@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from textwrap import fill
 from typing import Any
 
 import numpy as np
@@ -11,20 +12,15 @@ from sklearn.base import clone
 from sklearn.metrics import roc_auc_score
 
 from aspca.estimators.aspca import ASPCA
+from aspca.estimators.study import Bases, Clock, Found, Setting, bases_of_all, found_again, halves_of
 from aspca.estimators.tables import library_of
-from aspca.judging.fit import fit_model
+from aspca.judging.fit import scoring_model
 from aspca.judging.frames import frame
-from aspca.judging.gaps import completed
+from aspca.judging.metric import READABLE
 from aspca.judging.model import Model
 from aspca.linalg.arrays import Floats
-from aspca.moments import IncompleteMoments, Moments
-from aspca.settings import Settings
-from aspca.subspace.result import SparseSubspace
+from aspca.subspace.space import ScaledSpace
 
-# Rows are dealt into so many parts, whose moments merge into any half of them.
-_PARTS = 20
-# A rule is found again if another points the same way to within 18 degrees.
-_SAME = 0.95
 _MOST_COUNTS = 12
 
 
@@ -49,6 +45,8 @@ class Choice:
         Overlap of the subspace with that of half of the rows: 1 the same, d/p for one at random.
     auc : float or None
         Area under the ROC curve, where labels are given.
+    n_halves : int
+        How many halves stability rests on.
     """
 
     n_components: int
@@ -60,6 +58,7 @@ class Choice:
     stability: float | None
     subspace_stability: float | None
     auc: float | None
+    n_halves: int
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -73,12 +72,15 @@ class Selection:
     over_alphas : tuple of Choice
         At the chosen number of rules.
     chosen : Choice
+    remark : str or None
+        What is missing where the time budget ended.
     """
 
     over_components: tuple[Choice, ...]
     over_alphas: tuple[Choice, ...]
     chosen: Choice
     library: str = "pandas"
+    remark: str | None = None
 
     def to_frame(self) -> Any:
         """One line per choice; the column `curve` says which curve it belongs to."""
@@ -97,6 +99,7 @@ class Selection:
         for title, curve in (("Number of rules", self.over_components), ("Sparsity", self.over_alphas)):
             parts.append(f"{title}\n{_header(names)}")
             parts += [_line(one, names, one == self.chosen) for one in curve]
+        parts += [] if self.remark is None else [fill(self.remark, 80)]
         return "\n".join(parts)
 
     def __repr__(self) -> str:
@@ -112,6 +115,8 @@ def select(
     alphas: Sequence[float] | None = None,
     n_resamples: int = 10,
     random_state: int = 0,
+    time_budget: float | None = None,
+    callback: Callable[[int, int], None] | None = None,
 ) -> Selection:
     """What each number of rules and each alpha would give, beside what `"auto"` chooses.
 
@@ -125,97 +130,118 @@ def select(
     n_components, alphas : sequences or None
         The grids; None takes up to twelve counts from 1 to p, and alphas from a thirtieth to thirty times the chosen.
     n_resamples : int >= 0
-        Halves of the rows (in complementary pairs) to measure stability with; 0 leaves it out.
+        Halves of the rows to measure stability with, at most: they come in complementary pairs, and a setting gets no
+        more of them once the standard error of its stability is at most 0.05. 0 leaves stability out.
     random_state : int
         For dealing the rows into parts.
+    time_budget : float or None
+        Seconds after the first fit at which no more is tried. What was not measured is left out, and said.
+    callback : callable or None
+        Called as ``callback(done, most)`` after each of at most so many fits.
 
     Returns
     -------
     Selection
     """
+    if time_budget is not None and not time_budget >= 0.0:
+        raise ValueError(f"time_budget must be None or seconds >= 0, got {time_budget!r}.")
     base = ASPCA() if estimator is None else clone(estimator)
     base.fit(X)
-    model = base.model_
+    model, clock = base.model_, Clock(time_budget)
     rows = np.asarray(base._rows(X, reset=False, least=2))
     truth = None if labels is None else _checked_labels(labels, len(rows))
-    halves = list(_halves(rows, n_resamples, random_state, model.allows_gaps))
-    counts = _counts(model.space.n_features, model.loadings.shape[1]) if n_components is None else n_components
-    grid = _alphas(model.subspace.alpha) if alphas is None else alphas
-    study = _Study(model, base.moments_, halves, rows, truth)
-    over_components = tuple(study.choice(int(d), model.subspace.alpha) for d in sorted(set(counts)))
-    d = model.loadings.shape[1]
-    over_alphas = tuple(study.choice(d, float(alpha)) for alpha in sorted(set(grid), reverse=True))
-    return Selection(over_components, over_alphas, study.choice(d, model.subspace.alpha), library_of(X))
+    d, alpha = model.components.n_components, model.components.alpha
+    counts = _counts(model.space.n_features, d) if n_components is None else n_components
+    grid = _alphas(alpha) if alphas is None else alphas
+    over_components = [(int(count), alpha) for count in sorted(set(counts))]
+    over_alphas = [(d, float(other)) for other in sorted(set(grid), reverse=True)]
+    # In this order, so that little time is spent on what matters most.
+    settings = list(dict.fromkeys([(d, alpha), *over_components, *over_alphas]))
+    count = n_resamples if len(rows) > 3 else 0
+    tally = _Tally(len(settings) * (1 + count), callback)
+    longest = {other: max(many for many, its in settings if its == other) for _, other in settings}
+    bases = Bases(np.asarray(model.space.plain.covariance), model.settings, longest, clock)
+    # The choice itself is measured, whatever the time.
+    whole = bases_of_all(replace(bases, clock=Clock(None)), settings[:1], tally.add)
+    whole |= bases_of_all(bases, settings[1:], tally.add)
+    halves = (
+        np.asarray(ScaledSpace.of(moments, model.settings.scaling, model.preparation.features).covariance)
+        for moments in halves_of(rows, count, random_state, model.allows_gaps)
+    )
+    again = found_again(whole, halves, model.settings, clock, tally.add)
+    areas = _Areas(model, rows, truth)
+    measured = {
+        setting: _choice(setting, V, bases.covariance, again[setting], areas.under(*setting, V))
+        for setting, V in whole.items()
+    }
+    return Selection(
+        tuple(measured[one] for one in over_components if one in measured),
+        tuple(measured[one] for one in over_alphas if one in measured),
+        measured[d, alpha],
+        library_of(X),
+        _remark(clock, time_budget, len(settings), measured),
+    )
+
+
+def _choice(setting: Setting, V: Floats, covariance: Floats, again: Found, auc: float | None) -> Choice:
+    sizes = (V != 0).sum(axis=0)
+    total = float(np.trace(covariance))
+    return Choice(
+        n_components=setting[0],
+        alpha=setting[1],
+        nonzeros=float(sizes.mean()),
+        largest=int(sizes.max()),
+        l1=float(np.abs(V).sum()),
+        variance=float(np.trace(V.T @ covariance @ V)) / total if total > 0 else 0.0,
+        stability=float(np.mean(again.rules)) if again.rules else None,
+        subspace_stability=float(np.mean(again.subspace)) if again.subspace else None,
+        auc=auc,
+        n_halves=len(again.rules),
+    )
+
+
+class _Tally:
+    """Tells how many fits are done."""
+
+    def __init__(self, most: int, callback: Callable[[int, int], None] | None) -> None:
+        self._done, self._most, self._callback = 0, most, callback
+
+    def add(self, count: int = 1) -> None:
+        self._done += count
+        if self._callback is not None:
+            self._callback(self._done, self._most)
 
 
 @dataclass(eq=False)
-class _Study:
-    """Fits along both curves; neighbours warm each other."""
+class _Areas:
+    """Areas under the ROC curve; readable rules do not depend on alpha, so neither does theirs."""
 
     model: Model
-    moments: Moments
-    halves: list[Moments]
     rows: Floats
     truth: Floats | None
+    _known: dict[Setting, float] = field(default_factory=dict)
 
-    def __post_init__(self) -> None:
-        self._done: dict[tuple[int, float], Choice] = {}
-        self._warm: dict[tuple[int, int], SparseSubspace] = {}
-
-    def choice(self, d: int, alpha: float) -> Choice:
-        if (d, alpha) not in self._done:
-            self._done[d, alpha] = self._measured(d, alpha)
-        return self._done[d, alpha]
-
-    def _fitted(self, moments: Moments, d: int, alpha: float, source: int) -> Model:
-        settings: Settings = replace(self.model.settings, n_components=d, alpha=alpha, max_features=None)
-        warm, plan = self._warm.get((source, d)), self.model.preparation
-        found = fit_model(moments, settings, plan, warm)
-        self._warm[source, d] = found.subspace
-        return found
-
-    def _measured(self, d: int, alpha: float) -> Choice:
-        model = self._fitted(self.moments, d, alpha, -1)
-        V = model.loadings
-        again, overlap = [], []
-        for number, moments in enumerate(self.halves):
-            W = self._fitted(moments, d, alpha, number).loadings
-            # Loadings live in scaled spaces, which differ a little from half to half: compare directions there.
-            cosines = np.abs(V.T @ W)
-            again.append(float((cosines.max(axis=1) >= _SAME).mean()))
-            overlap.append(float((cosines**2).sum() / d))
-        sizes = (V != 0).sum(axis=0)
-        total = float(np.trace(model.space.covariance))
-        return Choice(
-            n_components=d,
-            alpha=alpha,
-            nonzeros=float(sizes.mean()),
-            largest=int(sizes.max()),
-            l1=float(np.abs(V).sum()),
-            variance=float(np.trace(V.T @ model.space.covariance @ V)) / total if total > 0 else 0.0,
-            stability=float(np.mean(again)) if again else None,
-            subspace_stability=float(np.mean(overlap)) if overlap else None,
-            auc=None if self.truth is None else float(roc_auc_score(self.truth, model.score(self.rows))),
-        )
+    def under(self, d: int, alpha: float, V: Floats) -> float | None:
+        if self.truth is None:
+            return None
+        key = (d, 0.0 if self.model.settings.score in READABLE else alpha)
+        if key not in self._known:
+            settings = replace(self.model.settings, n_components=d, alpha=alpha, max_features=None)
+            scores = scoring_model(self.model, settings, V).score(self.rows)
+            self._known[key] = float(roc_auc_score(self.truth, scores))
+        return self._known[key]
 
 
-def _halves(rows: Floats, count: int, seed: int, gaps: bool) -> Iterator[Moments]:
-    """Moments of halves of the rows, each followed by that of the other half; `gaps`: values may be missing."""
-    parts = min(_PARTS, len(rows) // 2)
-    if count < 1 or parts < 2:
-        return
-    rng = np.random.default_rng(seed)
-    dealt = np.array_split(rng.permutation(len(rows)), parts)
-    kind = IncompleteMoments if gaps else Moments
-    moments = [kind.from_array(rows[np.sort(part)]) for part in dealt]
-    for number in range(count):
-        if number % 2 == 0:
-            order = rng.permutation(parts)
-        chosen = order[: parts // 2] if number % 2 == 0 else order[parts // 2 :]
-        merged = moments[chosen[0]]
-        for part in chosen[1:]:
-            merged = merged.merge(moments[part])
-        yield merged if isinstance(merged, Moments) else completed(merged)[0]
+def _remark(clock: Clock, budget: float | None, wanted: int, measured: dict[Setting, Choice]) -> str | None:
+    """What is missing for want of time; None where nothing is."""
+    if budget is None or not clock.ended:
+        return None
+    halves = [one.n_halves for one in measured.values()]
+    rests = f"{min(halves)}" if min(halves) == max(halves) else f"{min(halves)} to {max(halves)}"
+    return (
+        f"The time budget of {budget:g} s ended: {len(measured)} of {wanted} settings were measured, and their "
+        f"stability rests on {rests} halves of the rows; a larger budget, fewer settings or fewer halves give the rest."
+    )
 
 
 def _counts(p: int, chosen: int) -> list[int]:

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from aspca.estimators.selection import Selection
 
 
-def selected(learning: Learning, parameters: dict[str, Any], n_resamples: int) -> Selection:
+def selected(
+    learning: Learning, parameters: dict[str, Any], n_resamples: int, time_budget: float | None = None
+) -> Selection:
     """`aspca.select` of a table, which is held in memory for it."""
     # The only job that needs scikit-learn.
     from aspca.estimators.aspca import ASPCA
@@ -36,10 +38,26 @@ def selected(learning: Learning, parameters: dict[str, Any], n_resamples: int) -
     if sum(map(len, parts)) < 2:
         raise JobError(f"{table.description} has fewer than 2 rows, so nothing can be learned from it; add rows.")
     labels = None if label is None else truth_of(cells_beside(table, label), label)[0]
-    watcher.stage("Trying numbers of rules and alphas", unit="")
+    watcher.stage("Fitting", unit="")
+    told = 0
+
+    def progress(done: int, most: int) -> None:
+        nonlocal told
+        if not told:
+            watcher.stage("Trying numbers of rules and alphas", most, "fits")
+        watcher.advance(done - told)
+        told = done
+
     # By now all columns are numbers; only gaps are left to be prepared for.
     estimator = ASPCA(**parameters, preprocessor=Preprocessor(missing="allow") if gaps else None)
-    return select(np.concatenate(parts), labels, estimator=estimator, n_resamples=n_resamples)
+    return select(
+        np.concatenate(parts),
+        labels,
+        estimator=estimator,
+        n_resamples=n_resamples,
+        time_budget=time_budget,
+        callback=progress,
+    )
 
 
 def curves_of(selection: Selection) -> list[dict[str, Any]]:

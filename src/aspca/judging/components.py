@@ -34,6 +34,13 @@ class Components:
         """Those of a subspace that is there."""
         return cls(settings, None, subspace.n_components, subspace)
 
+    @property
+    def alpha(self) -> float:
+        """The weight of sparsity; a cap on the features is met by solving."""
+        if self.solved is None and self.covariance is not None and self.settings.max_features is None:
+            return _alpha(self.settings, self.covariance, self.n_components)
+        return self.subspace().alpha
+
     def subspace(self, callback: Progress | None = None) -> SparseSubspace:
         """Solved, once; `callback` is called as in `sparse_subspace`."""
         if self.solved is None:
@@ -65,7 +72,11 @@ def _solved(asked: Components, covariance: Floats, callback: Progress | None) ->
             warm_start=warm_start,
         )
 
-    alpha = default_alpha(covariance, d) if settings.alpha == "auto" else float(settings.alpha)
+    alpha = _alpha(settings, covariance, d)
     if settings.max_features is None:
         return solve(alpha, asked.warm_start)
     return capped_subspace(covariance, settings.max_features, alpha, solve)
+
+
+def _alpha(settings: Settings, covariance: Floats, d: int) -> float:
+    return default_alpha(covariance, d) if settings.alpha == "auto" else float(settings.alpha)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
@@ -16,8 +17,8 @@ from aspca.moments import Moments
 from aspca.preparation import Preparation
 from aspca.robust import Aside
 from aspca.rules.forward import WIDE
-from aspca.rules.given import given_rules, placed
-from aspca.rules.table import beyond_chance, component_table, readable_table, with_given
+from aspca.rules.given import GivenRule, given_rules, placed
+from aspca.rules.table import RuleTable, beyond_chance, component_table, readable_table, with_given
 from aspca.settings import Settings
 from aspca.subspace.defaults import n_relations
 from aspca.subspace.result import SparseSubspace
@@ -52,12 +53,8 @@ def fit_model(
     d = _n_components(space.plain, settings)
     table = None
     if settings.score in READABLE:
-        table = readable_table(space, d)
-        auto = settings.n_components == "auto"
-        # Few rows make rules of nothing: not even those asked for could be judged by.
-        table = beyond_chance(table, space) if auto or space.blur else table
-        table = with_given(table, space, given, None if auto else d)
-        d = min(len(table), d) if auto else d
+        table = _readable_rules(space, settings, given, d)
+        d = min(len(table), d) if settings.n_components == "auto" else d
     # A basis has a direction even where nothing is related.
     components = Components(settings, np.asarray(space.plain.covariance), max(d, 1), warm_start=warm_start)
     if table is None:
@@ -65,6 +62,30 @@ def fit_model(
     metric = metric_of(settings.score, space, table, settings.total[1])
     alarms = alarms_from_moments(settings, space, table, metric)
     return Model(settings, preparation, space, components, table, metric, alarms, moments, gaps=gaps, aside=aside)
+
+
+def scoring_model(model: Model, settings: Settings, loadings: Floats) -> Model:
+    """The same model with these settings and components (p, d): what rows would score, by moments; nothing else of it.
+
+    `settings` differ in the number of rules and the weight of sparsity only.
+    """
+    space = model.space
+    if settings.score in READABLE:
+        table = _readable_rules(space, settings, model.table.given, loadings.shape[1])
+    else:
+        table = component_table(space, loadings)
+    metric = metric_of(settings.score, space, table, settings.total[1])
+    alarms = alarms_from_moments(settings, space, table, metric)
+    return replace(model, settings=settings, table=table, metric=metric, alarms=alarms)
+
+
+def _readable_rules(space: ScaledSpace, settings: Settings, given: tuple[GivenRule, ...], d: int) -> RuleTable:
+    """The rules of the d directions with the least variance, those that were given first."""
+    table = readable_table(space, d)
+    auto = settings.n_components == "auto"
+    # Few rows make rules of nothing: not even those asked for could be judged by.
+    table = beyond_chance(table, space) if auto or space.blur else table
+    return with_given(table, space, given, None if auto else d)
 
 
 def _n_components(space: ScaledSpace, settings: Settings) -> int:

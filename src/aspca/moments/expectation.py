@@ -12,7 +12,8 @@ in its gaps, the expected z is u = (I - P) J d, and its conditional covariance i
     T = mean of (u u' + P),   t = mean of u,   mu <- mu + L t,   L <- L (T - t t')^(1/2),
 
 and T = I, t = 0 at the solution. No gap is filled and no covariance is inverted: what is added up is of size one in all
-directions, so that a rule of variance 1e-14 is as accurate as the rest, which sums of products of data never are.
+directions, so that a rule of variance 1e-14 is as accurate as the rest, which sums of products of data never are. Where
+no rule is tight enough for that to show, a quicker step (`quick_step`) takes its place.
 """
 
 from __future__ import annotations
@@ -23,48 +24,21 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from aspca.linalg.arrays import Floats
+from aspca.moments.gaussian import EPS, Gaussian, Step, step_to, with_least_spread
 from aspca.moments.patterns import Patterns
+from aspca.moments.quick_step import quick_step
 from aspca.moments.unseen_pairs import most_random, seen_together
 
-EPS = float(np.finfo(np.float64).eps)
 # Extrapolation: the longest step at first, how it grows when it proves good and shrinks when not, and to what.
 _LONGEST, _GROWTH, _SHRINKAGE, _SHORTEST = 4.0, 2.0, 0.5, 2.0
 # A bound on the logarithm of a direction's change of variance: beyond it is nothing to be seen, only overflow.
 _LARGEST_LOG = 80.0
 # By how much, per row, an extrapolation may lower the log-likelihood: strictly upwards is slow along narrow ridges.
 _TOLERATED = 1e-4
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Gaussian:
-    """Mean (p,) and covariance by its principal axes (p, p; columns) and their standard deviations (p,), positive."""
-
-    mean: Floats
-    axes: Floats
-    spreads: Floats
-
-    @property
-    def factor(self) -> Floats:
-        """L (p, p)."""
-        return self.axes * self.spreads
-
-    @property
-    def whitener(self) -> Floats:
-        """J = L^-1 (p, p)."""
-        return (self.axes / self.spreads).T
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Step:
-    """What one step of EM leads to, and the log-likelihood of where it *started* (without the constant).
-
-    `factor` (p, p) is as computed: exact rules have no variance. In `gaussian` they have the least that J can bear.
-    """
-
-    mean: Floats
-    factor: Floats
-    gaussian: Gaussian
-    log_likelihood: float
+# A vector that keeps less than this share of its length beside others is made orthogonal to them once more.
+_LITTLE_LEFT = 0.5
+# The share of the last change that rounding of a quick step may reach.
+_BESIDE = 0.01
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -112,14 +86,20 @@ def _settled(patterns: Sequence[Patterns], start: Gaussian, tol: float, max_iter
     weight = float(sum(part.weights.sum() for part in patterns))
     path, length, longest = [start], 1.0, _LONGEST
     safe, floor, iterations, converged = path[0], -np.inf, 0, False
+    change, quick = 1.0, True
     while not converged and iterations < max_iter:
-        step = em_step(patterns, weight, path[-1])
+        # Its rounding must be small beside what is still to come; where it once is not, it will not be later.
+        noise = max(tol, _BESIDE * min(change, 1.0))
+        fast = quick_step(patterns, weight, path[-1], noise) if quick else None
+        quick = fast is not None
+        step = em_step(patterns, weight, path[-1]) if fast is None else fast
         iterations += 1
         if not step.log_likelihood >= floor:
             path, floor, longest, length = [safe], -np.inf, max(_SHRINKAGE * length, _SHORTEST), 1.0
             continue
         reached = step
-        converged = largest_change(path[-1], step, tol) <= tol
+        change = largest_change(path[-1], step, tol)
+        converged = change <= tol
         path.append(step.gaussian)
         if len(path) == 3:
             longest *= _GROWTH if length == longest else 1.0
@@ -161,46 +141,50 @@ def em_step(patterns: Sequence[Patterns], weight: float, here: Gaussian) -> Step
         u = deviations @ columns
         basis = columns[part.gaps]
         log_volume += float(part.weights @ orthonormalise(basis))
-        for j in range(part.gaps.shape[1]):
-            axis = basis[part.owner, j]
-            u -= np.einsum("np,np->n", axis, u)[:, None] * axis
+        if len(part.owner) == len(part.gaps):
+            u -= _along(basis, u)
+        else:
+            for j in range(part.gaps.shape[1]):
+                axis = basis[part.owner, j]
+                u -= np.einsum("np,np->n", axis, u)[:, None] * axis
         basis *= np.sqrt(part.weights)[:, None, None]
         flat = basis.reshape(-1, p)
         second += u.T @ u
         second += flat.T @ flat
         squares += float(np.einsum("np,np->", u, u))
         first += part.roots @ u
-    first /= weight
-    second /= weight
-    values, vectors = np.linalg.eigh(second - np.outer(first, first))
-    factor = here.factor @ (vectors * np.sqrt(np.maximum(values, 0.0)))
-    mean = here.mean + here.factor @ first
-    return Step(mean, factor, with_least_spread(mean, factor), -log_volume - 0.5 * squares)
+    return step_to(here, first / weight, second / weight, -log_volume - 0.5 * squares)
 
 
 def orthonormalise(basis: Floats) -> Floats:
     """Replace each `basis[k]` (g, p) by an orthonormal basis of its rows; the log of their volume, (k,).
 
-    Gram and Schmidt, for all k at once, each vector twice: columns of J are nearly parallel where a rule is tight.
+    Gram and Schmidt, for all k at once. Columns of J are nearly parallel where a rule is tight: a vector of which
+    little is left is made orthogonal twice.
     """
     log_volume = np.zeros(len(basis))
     for j in range(basis.shape[1]):
         vector, before = basis[:, j], basis[:, :j]
-        for _ in range(2 if j else 1):
-            vector -= np.einsum("ki,kip->kp", np.einsum("kip,kp->ki", before, vector), before)
+        length = np.sqrt(np.einsum("kp,kp->k", vector, vector))
+        if j:
+            whole = length
+            vector -= _along(before, vector)
             length = np.sqrt(np.einsum("kp,kp->k", vector, vector))
-            vector /= length[:, None]
-            log_volume += np.log(length)
+            again = np.flatnonzero(length < _LITTLE_LEFT * whole)
+            if again.size:
+                rest = vector[again] / length[again, None]
+                rest -= _along(before[again], rest)
+                left = np.sqrt(np.einsum("kp,kp->k", rest, rest))
+                vector[again] = rest * length[again, None]
+                length[again] *= left
+        vector /= length[:, None]
+        log_volume += np.log(length)
     return log_volume
 
 
-def with_least_spread(mean: Floats, factor: Floats) -> Gaussian:
-    """The Gaussian of this factor, its spreads raised to the least one: half of the variance that rounding may show.
-
-    A covariance of float64 does not resolve less; and the whitener's columns stay accurate to 1e-9.
-    """
-    axes, spreads, _ = np.linalg.svd(factor)
-    return Gaussian(mean, axes, np.maximum(spreads, np.sqrt(2.0 * len(spreads) * EPS)))
+def _along(basis: Floats, vectors: Floats) -> Floats:
+    """The parts of vectors (k, p) in the spans of orthonormal bases (k, g, p)."""
+    return np.asarray(np.einsum("ki,kip->kp", np.einsum("kip,kp->ki", basis, vectors), basis))
 
 
 def largest_change(here: Gaussian, step: Step, tol: float) -> float:

@@ -150,7 +150,7 @@ def _solve(
     sequence.vectors.flags.writeable = False
     kept = sequence.vectors[:, -n_components:]
     if variant.endswith("G"):
-        rotation, loadings = _rotated(A, kept, together, effort.deadline)
+        rotation, loadings = rotated(A, kept, together, effort.deadline, effort.quick)
     else:
         rotation, loadings = np.eye(n_components), kept
     witness = witness_of(sequence, A, unit)
@@ -213,14 +213,14 @@ def _warn_of_ties(A: Floats, d: int) -> None:
         )
 
 
-def _rotated(A: Floats, kept: Floats, together: str, deadline: float) -> tuple[Floats, Floats]:
+def rotated(A: Floats, kept: Floats, together: str, deadline: float, quick: bool) -> tuple[Floats, Floats]:
     """The rotation Q (d, d) and kept Q (p, d), each level by itself unless all directions go together."""
     d = kept.shape[1]
     parts = [np.arange(d)] if together == "all" else levels_of(_variances(A, kept), finest_variance(A))
     rotation, loadings = np.zeros((d, d)), np.zeros(kept.shape)
     for part in parts:
         left = None if deadline == np.inf else max(0.0, deadline - time.perf_counter())
-        found = sparse_rotation(kept[:, part], time_limit=left)
+        found = sparse_rotation(kept[:, part], time_limit=left, quick=quick)
         rotation[np.ix_(part, part)] = found.rotation
         loadings[:, part] = found.loadings
     order = ascending(_variances(A, loadings), loadings, unit=float(np.trace(A)) / A.shape[0])

@@ -103,7 +103,9 @@ def test_every_stage_of_a_job_shows_time_left(bars: Bars, watch: Watch) -> None:
     a, b = rng.normal(size=(2, 500))
     values = np.column_stack([a, b, a + b, a - b, b]) + 0.01 * rng.normal(size=(500, 5))
     table = InParts("memory", array_table("memory", "abcde", values).content)
-    model = fit_table(table, Preparation.identity("abcde"), settings_of({"n_components": 3}, None), Slow())
+    model = fit_table(
+        table, Preparation.identity("abcde"), settings_of({"n_components": 3, "score": "standardized"}, None), Slow()
+    )
     assert len(list(judged_rows(model, table, NO_KEYS, Slow()))) == 5
     for stage, unit in (("Reading", "rows/s"), ("Finding rules", "of 3 components"), ("Scoring", "rows/s")):
         told = [shown for shown in seen if stage in shown]

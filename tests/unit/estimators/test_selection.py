@@ -12,6 +12,9 @@ from sklearn.metrics import roc_auc_score
 from aspca import ASPCA, select
 from aspca.datasets.breast_cancer import load_breast_cancer
 from aspca.datasets.synthetic import load_synthetic
+from aspca.estimators.study import Bases, Clock, Found
+from aspca.settings import Settings
+from aspca.subspace.extraction import sparse_subspace
 
 DATA = load_synthetic()
 
@@ -65,6 +68,65 @@ def test_without_labels_resamples_or_many_rows() -> None:
     assert [one.n_components for one in found.over_components] == [2, 4]
     few = select(DATA.data[:3], n_components=[1], alphas=[0.1])
     assert few.chosen.stability is None
+
+
+@pytest.mark.parametrize("variant", ["B", "BG", "F", "FG", "G"])
+@pytest.mark.parametrize("rotation", ["levels", "all"])
+def test_the_beginning_of_a_sequence_is_the_sequence_of_fewer(variant: str, rotation: str) -> None:
+    """The slow twin: each number of components solved by itself."""
+    A = np.corrcoef(DATA.data.T)
+    settings = Settings.of(ASPCA(variant=variant, rotation=rotation).get_params())
+    bases = Bases(A, settings, {0.05: 7}, Clock(None))
+    for d in range(1, 8):
+        alone = sparse_subspace(A, d, 0.05, variant, rotation=rotation, proof="quick").loadings
+        found = bases.loadings(d, 0.05)
+        assert found is not None
+        assert np.abs(found).sum() == pytest.approx(np.abs(alone).sum(), rel=1e-9)
+        assert ((found != 0) == 0).sum() == ((alone != 0) == 0).sum()
+        # The same columns, but for order and signs.
+        cosines = np.abs(found.T @ alone)
+        np.testing.assert_allclose(np.sort(cosines.max(axis=0)), np.ones(d), atol=1e-9)
+
+
+def test_halves_are_tried_until_they_agree() -> None:
+    assert Found(30, [1.0, 1.0]).settled
+    assert not Found(30, [1.0, 0.5]).settled
+    assert not Found(30, [1.0]).settled
+    assert Found(30, [0.7, 0.6, 0.65, 0.7]).settled
+    # One rule that was found twice may well be missed next time.
+    assert not Found(1, [1.0, 1.0]).settled
+    found = select(DATA.data, n_components=[2, 4], alphas=[0.01], n_resamples=12)
+    assert found.chosen.stability == 1.0
+    assert 2 < found.chosen.n_halves < 12
+    assert {one.n_halves % 2 for one in found.over_components} == {0}
+
+
+def test_progress_ends_at_what_was_announced() -> None:
+    told: list[tuple[int, int]] = []
+    select(DATA.data, n_components=[2, 4], alphas=[0.01, 0.1], n_resamples=4, callback=lambda *at: told.append(at))
+    assert {most for _, most in told} == {told[-1][0]}
+    assert [done for done, _ in told] == sorted(done for done, _ in told)
+
+
+def test_no_time_leaves_the_choice_alone_and_says_so() -> None:
+    found = select(DATA.data, DATA.labels, time_budget=0.0)
+    assert found.remark is not None
+    assert found.remark.startswith("The time budget of 0 s ended: 1 of 13 settings were measured")
+    assert found.over_components == (found.chosen,)
+    assert found.over_alphas == (found.chosen,)
+    assert (found.chosen.stability, found.chosen.n_halves) == (None, 0)
+    assert " ".join(found.text.split()).endswith(found.remark)
+    assert select(DATA.data, n_components=[2], alphas=[0.1], n_resamples=0, time_budget=1e6).remark is None
+    with pytest.raises(ValueError, match="time_budget must be None or seconds >= 0, got -1"):
+        select(DATA.data, time_budget=-1)
+
+
+def test_areas_are_those_of_fits() -> None:
+    found = select(DATA.data, DATA.labels, n_components=[2, 3], alphas=[0.01, 0.1], n_resamples=0)
+    for one in (*found.over_components, *found.over_alphas):
+        model = ASPCA(one.n_components, one.alpha, limit="pearson", rule_limit="pearson").fit(DATA.data)
+        expected = roc_auc_score(DATA.labels, -model.score_samples(DATA.data))
+        assert one.auc == pytest.approx(expected, abs=2e-3)
 
 
 @pytest.mark.parametrize(

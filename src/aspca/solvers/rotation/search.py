@@ -64,7 +64,7 @@ class RotationResult:
     n_starts_at_best: int
 
 
-def sparse_rotation(V: Floats, *, time_limit: float | None = None) -> RotationResult:
+def sparse_rotation(V: Floats, *, time_limit: float | None = None, quick: bool = False) -> RotationResult:
     """Minimise ||V Q||_{1,1} over the orthogonal Q.
 
     Parameters
@@ -74,6 +74,8 @@ def sparse_rotation(V: Floats, *, time_limit: float | None = None) -> RotationRe
     time_limit : float, optional
         Seconds after which no further start or refinement is begun. None (default) makes the result
         reproducible; with a limit it depends on the speed of the machine.
+    quick : bool
+        Whether the most promising start alone is refined, and the paper's path is none of them.
 
     Returns
     -------
@@ -90,7 +92,7 @@ def sparse_rotation(V: Floats, *, time_limit: float | None = None) -> RotationRe
     # The paper's first mu. Taken from the whole V, so that a group follows the path it has in the paper's scheme.
     entry_size = float(np.linalg.norm(V) / np.abs(V).sum())
     for rows, columns in column_groups(V):
-        part, tried, best = _rotate_group(V[np.ix_(rows, columns)], entry_size, deadline)
+        part, tried, best = _rotate_group(V[np.ix_(rows, columns)], entry_size, deadline, quick)
         Q[np.ix_(columns, columns)] = part
         n_starts, n_best = n_starts + tried, n_best + best
     start_l1 = float(np.abs(V).sum())
@@ -112,7 +114,7 @@ def _value(V: Floats, Q: Floats) -> float:
     return float(np.abs(_loadings(V, Q)).sum())
 
 
-def _rotate_group(V: Floats, entry_size: float, deadline: float) -> tuple[Floats, int, int]:
+def _rotate_group(V: Floats, entry_size: float, deadline: float, quick: bool) -> tuple[Floats, int, int]:
     """Q for one connected group, the number of starts, and how many of them reached the best."""
     d = V.shape[1]
     start = float(np.abs(V).sum())
@@ -126,7 +128,7 @@ def _rotate_group(V: Floats, entry_size: float, deadline: float) -> tuple[Floats
         # One plane: the exact rotation is the global minimum.
         candidates, tried = [_rotation_to(V, jacobi(V))], 1
     else:
-        candidates, tried = _candidates(V, entry_size, deadline)
+        candidates, tried = _candidates(V, entry_size, deadline, quick)
     values = [_value(V, Q) for Q in candidates]
     lowest = min(values)
     if lowest >= start * (1.0 - 1e-12):
@@ -136,29 +138,34 @@ def _rotate_group(V: Floats, entry_size: float, deadline: float) -> tuple[Floats
     return _matched(winner), tried, min(reached, tried)
 
 
-def _candidates(V: Floats, entry_size: float, deadline: float) -> tuple[list[Floats], int]:
+def _candidates(V: Floats, entry_size: float, deadline: float, quick: bool) -> tuple[list[Floats], int]:
     """Refined rotations in a fixed order, and the number of starts behind them."""
     p, d = V.shape
     found = []
     ceiling = np.inf
     blocks = hidden_blocks(V)
     if blocks:
-        parts = [basis @ _rotate_group(_loadings(V[rows], basis), entry_size, deadline)[0] for rows, basis in blocks]
+        parts = [
+            basis @ _rotate_group(_loadings(V[rows], basis), entry_size, deadline, quick)[0] for rows, basis in blocks
+        ]
         found.append(polar(np.hstack(parts)))
         ceiling = _value(V, found[0])
     rotations, warmth = make_starts(V)
     if _is_large(V):
         # From the first start alone, with as many steps as about ten eigendecompositions of p features cost.
         n_steps = int(np.clip(10.0 * (p / d) ** 2, 12.0, 100.0))
-        near = list(anneal(V @ rotations[:1], 2.0 * entry_size * warmth[:1], n_steps, mu_final=1e-3, momentum=0.7))
+        # In single precision: what it is near to is as near, and what rounding adds is taken away at the end.
+        start = (V @ rotations[:1]).astype(np.float32)
+        (rough,) = anneal(start, 2.0 * entry_size * warmth[:1], n_steps, mu_final=1e-3, momentum=0.7)
+        near = [V @ _orthogonal(_orthogonal(V.T @ rough.astype(np.float64)))]
     elif d > _MOST_COLUMNS_CORNER:
         # No corner follows: the descent itself has to get close to one.
         near = list(anneal(V @ rotations, entry_size * warmth, n_steps=300, mu_final=1.5e-4))
     else:
         near = list(anneal(V @ rotations, entry_size * warmth, n_steps=150))
-    if d <= _FEW_COLUMNS and time.monotonic() < deadline:
+    if d <= _FEW_COLUMNS and not quick and time.monotonic() < deadline:
         near.append(V @ paper_rotation(V, mu_first=entry_size))
-    n_refined = 3 if d <= _FEW_COLUMNS else 1
+    n_refined = 3 if d <= _FEW_COLUMNS and not quick else 1
     if d <= _MOST_COLUMNS_JACOBI:
         for k in _most_promising(near, n_refined):
             near[k] = jacobi(near[k], max_sweeps=10 if d <= _FEW_COLUMNS else 3, tol=1e-6)
@@ -197,8 +204,11 @@ def _most_promising(near: list[Floats], count: int) -> list[int]:
 
 def _rotation_to(V: Floats, L: Floats) -> Floats:
     """The orthogonal Q with V Q = L, clean of the rounding that L gathered."""
-    Q = V.T @ L
-    # One Newton step to the polar factor squares an error that is small already.
+    return _orthogonal(V.T @ L)
+
+
+def _orthogonal(Q: Floats) -> Floats:
+    """Nearer to the polar factor: one of Newton's steps squares an error that is small already."""
     return np.asarray(Q @ (1.5 * np.eye(len(Q)) - 0.5 * (Q.T @ Q)), dtype=np.float64)
 
 

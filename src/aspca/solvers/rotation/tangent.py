@@ -13,6 +13,9 @@ import numpy as np
 
 from aspca.linalg.arrays import Floats, Ints
 
+# A quarter of the digits: the fourth power of less is rounding.
+_SHORT_TURN = 1e-4
+
 
 @dataclass(frozen=True)
 class SkewSpace:
@@ -64,4 +67,9 @@ def skew_space(d: int) -> SkewSpace:
 def cayley(skew: Floats) -> Floats:
     """The rotation (I - Omega/2)^-1 (I + Omega/2): orthogonal to rounding, exp(Omega) to second order."""
     eye = np.eye(len(skew))
-    return np.asarray(np.linalg.solve(eye - skew / 2.0, eye + skew / 2.0), dtype=np.float64)
+    half = skew / 2.0
+    if float(np.linalg.norm(half)) <= _SHORT_TURN:
+        # The same by its series, of which nothing is left beyond the cube.
+        square = half @ half
+        return np.asarray(eye + 2.0 * (half + square + half @ square), dtype=np.float64)
+    return np.asarray(np.linalg.solve(eye - half, eye + half), dtype=np.float64)
