@@ -59,7 +59,8 @@ def outside_directions(
             values, vectors = values[values > unresolved], vectors[:, values > unresolved]
         floored = np.maximum(values, unresolved)
         vectors = vectors / np.sqrt(np.where(floored > 0.0, floored, 1.0))
-    return np.asarray(vectors if directions is None else directions @ vectors)
+    # No zero is negative: a model file does not keep that, and factorisations see it.
+    return np.asarray((vectors if directions is None else directions @ vectors) + 0.0)
 
 
 def _by_cholesky(within: Floats, unresolved: float) -> Floats | None:
