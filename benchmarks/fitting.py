@@ -123,18 +123,14 @@ def growth() -> Iterator[Row]:
     yield line("fit with n, p = 20", "0, then 1", many, lambda n: ASPCA().fit(X[:n]))
     model = ASPCA().fit(X[:10_000])
     yield line("score_samples with n, p = 20", "1", many, lambda n: model.score_samples(X[:n]))
-    wide = planted_rows(4000, 1000, 0)
     columns = [10, 32, 100, 316, 1000]
-    yield line("fit with p, n = 4,000, planted", "2 to 3", columns, lambda p: ASPCA().fit(_planted_columns(p)))
-    yield line("moments with p, n = 4,000", "2", columns, lambda p: Moments.from_array(wide[:, :p]))
+    tables = {p: planted_rows(4000, p, 0) for p in columns}
+    yield line("fit with p, n = 4,000, planted", "2 to 3", columns, lambda p: ASPCA().fit(tables[p]))
+    yield line("moments with p, n = 4,000", "2", columns, lambda p: Moments.from_array(tables[p]))
     C = np.cov(planted_rows(2000, 60, 0).T)
     yield line(
         "components with d, p = 60", "1 to 2", [1, 3, 10, 30], lambda d: sparse_subspace(C, d, 0.05, "B", tol=1e-4)
     )
-
-
-def _planted_columns(p: int) -> Floats:
-    return planted_rows(4000, p, 0)
 
 
 def main() -> None:
