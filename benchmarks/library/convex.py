@@ -51,13 +51,6 @@ def solve(solver: str, C: Floats, alpha: float, V: Floats, value: float, gap: fl
     return min(runs, key=lambda run: run.off)
 
 
-def strongest(C: Floats, alpha: float, V: Floats, value: float, gap: float) -> PeerRun:
-    """Of those called directly the quickest that comes near enough, or the nearest."""
-    runs = [solve(solver, C, alpha, V, value, gap) for solver in DIRECT]
-    near = [run for run in runs if run.off <= gap]
-    return min(near, key=lambda run: run.seconds) if near else min(runs, key=lambda run: run.off)
-
-
 def _direct(solver: str, C: Floats, alpha: float, V: Floats):
     p = C.shape[0]
     N = scipy.linalg.null_space(V.T) if V.shape[1] else None
