@@ -5,6 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 
 import numpy as np
+import scipy.linalg
 from scipy.stats import f as f_law
 
 from aspca.judging.model import Model
@@ -132,3 +133,9 @@ def runs_of_equals(column: np.ndarray) -> list[tuple[int, int, float]]:
         else:
             runs.append((1, row, value))
     return runs
+
+
+def smallest_eigenvalue_beside(matrix: np.ndarray, vectors: np.ndarray) -> float:
+    """Of a symmetric matrix, on what is orthogonal to some orthonormal vectors."""
+    rest = scipy.linalg.null_space(vectors.T)
+    return float(np.linalg.eigvalsh(rest.T @ matrix @ rest)[0])

@@ -63,7 +63,7 @@ def solve(
         size = max(abs(value), alpha)
         off = {"value": abs(answer.value - value) / size, "gap": (upper - lower) / size}
         for criterion in criteria:
-            if criterion not in runs or off[criterion] < runs[criterion].off and runs[criterion].off > gap:
+            if criterion not in runs or (off[criterion] < runs[criterion].off and runs[criterion].off > gap):
                 runs[criterion] = PeerRun(solver, answer.seconds, tolerance, off[criterion])
         if all(run.off <= gap for run in runs.values()) or answer.seconds >= SECONDS:
             break

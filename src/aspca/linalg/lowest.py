@@ -25,3 +25,10 @@ def lowest_values(m: Floats, many: int) -> Floats:
         if not failed and found == many:
             return np.asarray(w[:many], dtype=np.float64)
     return np.asarray(np.linalg.eigvalsh(m)[:many], dtype=np.float64)
+
+
+def below(m: Floats, bound: float) -> tuple[Floats, Floats]:
+    """The eigenvalues below a bound, ascending, and their vectors."""
+    w, z = np.linalg.eigh(m)
+    many = int(np.searchsorted(w, bound))
+    return w[:many], z[:, :many].copy()

@@ -2,7 +2,8 @@
 
 1. Guess a few sparse vectors and improve each by the active set.
 2. Repair a cheap multiplier to fit the best one: often the gap closes here.
-3. ADMM for a better multiplier, repaired again; now and then its X is rounded to new vectors.
+3. ADMM for a better multiplier, repaired again; now and then its X is rounded to new vectors, and on a large block
+   reflections try to prove the best one.
 4. What is still open on a small block is finished by the interior-point method.
 5. Where the optimum is not rank one, or not proved to be unique, more guesses: for the best vector, and for ties.
 """
@@ -30,6 +31,8 @@ _FEW = 10
 _QUICK = 40
 # The gap from which on the interior point's X is worth rounding.
 _NEAR = 1e-2
+# Rounds of majorisation from a dense vector to a sparse one, on the way and at the end.
+_ROUNDS, _MANY_ROUNDS = 15, 60
 # The share of its largest eigenvalue from which on X looks like a vector.
 _RANK_ONE = 0.8
 # So few features that trying all pairs costs nothing.
@@ -112,6 +115,8 @@ def solve_component(
         small = problem.p <= ipm.LARGEST
         limit = _FEW if small else min(effort.max_iter, _QUICK) if effort.quick else effort.max_iter
         iterate = Iterate(problem, duals[0])
+        # Of a large block every matrix counts.
+        del duals
         iterations = _first_order(problem, state, iterate, effort, limit, give_up_above)
         if state.lower > give_up_above and not state.settled(effort.tol):
             return GivenUp(state.lower, state.U)
@@ -150,9 +155,40 @@ def _more_guesses(problem: ComponentProblem, state: Incumbent, effort: Effort) -
             state.offer_start(start)
     if state.factor is not None and state.factor_value < state.upper:
         for f in state.factor[:, -4:].T:
-            near = reweighted(problem, largest_entries(f, _reach(problem)), 60)
-            if near is not None:
-                state.offer_start(trimmed(problem, near))
+            _offer_near(problem, state, f, _MANY_ROUNDS)
+
+
+def _offer_near(problem: ComponentProblem, state: Incumbent, f: Floats, rounds: int) -> None:
+    """A sparse vector near a dense one."""
+    near = reweighted(problem, largest_entries(f, _reach(problem)), rounds)
+    if near is not None:
+        state.offer_start(trimmed(problem, near))
+
+
+def _reflected(problem: ComponentProblem, state: Incumbent, U: Floats, effort: Effort, give_up_above: float) -> int:
+    """Reflections for the best vector, until it is proved to be the only optimum or they lead nowhere; their number.
+
+    Where they lead nowhere, what stays below points to other vectors; one that is better is tried in turn.
+    """
+    iterations = 0
+    while (method := state.reflections(U)) is not None:
+        U = method.U
+        while not method.over and not effort.spent():
+            method.step()
+            iterations += 1
+            if method.near(effort.tol):
+                state.bound(method.U)
+                if state.settled(effort.tol):
+                    return iterations
+        state.bound(method.U)
+        if state.closed(effort.tol) or state.lower > give_up_above or effort.spent():
+            break
+        before, U = state.best, method.U
+        for f in method.lowest.T:
+            _offer_near(problem, state, f, _ROUNDS)
+        if state.best is before:
+            break
+    return iterations
 
 
 def _first_order(
@@ -160,25 +196,28 @@ def _first_order(
 ) -> int:
     """ADMM until the gap closes; a vector is rounded from it only now and then, which costs more than its steps."""
     small = problem.p <= ipm.LARGEST
-    check, rounding = 1, 10
+    check, rounding, reflections = 1, 10, 0
     for iteration in range(1, limit + 1):
         iterate.step()
         if iteration < check and iteration < limit:
             continue
         check = 5 if iteration < 5 else iteration + max(5, iteration // 6)
         state.offer_factor(iterate.factor)
-        if iteration >= rounding:
-            rounding = 4 * iteration
+        rounded = iteration >= rounding
+        if rounded:
+            rounding = 4 * iteration if small else 2 * iteration
             f = iterate.factor[:, -1]
             state.offer_start(largest_entries(np.where(np.diag(iterate.Z) > 0, f, 0.0), _reach(problem)))
         # Where X has settled on more than one vector, no repair will make it one.
         like_a_vector = iteration <= 20 or float((iterate.factor[:, -1] ** 2).sum()) > _RANK_ONE
         state.offer_dual(iterate.U, effort.tol, repaired=like_a_vector)
+        if rounded and not small and like_a_vector and not state.closed(effort.tol):
+            reflections += _reflected(problem, state, iterate.U, effort, give_up_above)
         done = state.closed(effort.tol) if small else state.solved(effort.tol)
         if done or state.lower > give_up_above or effort.spent():
-            return iteration
+            return iteration + reflections
         iterate.balance()
-    return limit
+    return limit + reflections
 
 
 def _second_order(problem: ComponentProblem, state: Incumbent, iterate: Iterate, effort: Effort, dominant: bool) -> int:

@@ -7,6 +7,7 @@ import numpy as np
 from aspca.linalg.arrays import Floats
 from aspca.problems.component import ComponentProblem
 from aspca.solvers.active_set import Candidate, active_set, stationarity
+from aspca.solvers.reflections import Reflections
 from aspca.solvers.repair import repair
 
 
@@ -58,13 +59,22 @@ class Incumbent:
     def offer_dual(self, U: Floats, tol: float, *, repaired: bool = True) -> None:
         """Take U, repaired to have the best vector as eigenvector or as it is, if it bounds better."""
         if self.best is not None and repaired:
-            if self._needs is None or self._needs[0] is not self.best:
-                self._needs = self.best, stationarity(self.problem, self.best.v, self.best.value)
-            self._bound(repair(self.problem, self.best.v, self._needs[1], U))
+            self.bound(repair(self.problem, self.best.v, self._needed(self.best), U))
         if not self.closed(tol):
-            self._bound(U)
+            self.bound(U)
 
-    def _bound(self, U: Floats) -> None:
+    def reflections(self, U: Floats) -> Reflections | None:
+        """What may prove the best vector, from near U; None where there is no vector yet."""
+        return None if self.best is None else Reflections(self.problem, self.best, self._needed(self.best), U)
+
+    def _needed(self, best: Candidate) -> Floats:
+        """What a multiplier must do to the best vector."""
+        if self._needs is None or self._needs[0] is not best:
+            self._needs = best, stationarity(self.problem, best.v, best.value)
+        return self._needs[1]
+
+    def bound(self, U: Floats) -> None:
+        """Take U, as it is, if it bounds better."""
         bound, margin = self.problem.dual(U)
         if bound > self.lower:
             self.lower, self.margin, self.U = bound, margin, U

@@ -54,5 +54,5 @@ def _rows_with_product(rows: Floats, v: Floats, target: Floats, alpha: float) ->
     # What the sums lost to rounding, by one step of Newton's.
     miss = np.clip(moved, -alpha, alpha) @ v - target
     free = (np.abs(moved) < alpha) @ (v * v)
-    found = found - np.where(free > 0, miss / np.maximum(free, 1e-300), 0.0)
+    found = found - np.divide(miss, free, out=np.zeros_like(miss), where=free > 0)
     return np.asarray(np.clip(rows + found[:, None] * v, -alpha, alpha), dtype=np.float64)
