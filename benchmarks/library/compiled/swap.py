@@ -18,14 +18,12 @@ from aspca.solvers import admm as admm_module
 from aspca.solvers import component as component_module
 from aspca.solvers import incumbent as incumbent_module
 from aspca.solvers import interior_point as interior_point_module
-from aspca.solvers.active_set import Candidate, trimmed
+from aspca.solvers.active_set import Candidate
 from aspca.solvers.admm import Iterate
 from library.compiled import active_set, admm, bounds, interior_point
 
 # Above, LAPACK does nearly all of the work, and the first-order method works on a thin block of vectors.
 _LARGEST = 50
-
-_own_step, _own_trimmed = Iterate.step, trimmed
 
 
 def _fortran_free(V: Floats) -> Floats:
@@ -90,9 +88,8 @@ def _admm_balance(self: Iterate) -> None:
 
 
 def _newton_step(self: Any) -> None:
-    memory = self.memory
     found = interior_point.step(
-        self.N, self.Y, self.S, self.t, self.u, self.a, self.b, memory.pairs, memory.half, memory.K.T
+        self.N, self.Y, self.S, self.t, self.u, self.a, self.b, self.memory.K.T, interior_point_module._FAR
     )
     if not found[0]:
         raise np.linalg.LinAlgError("S is not positive definite any more")
@@ -131,9 +128,9 @@ def swapped(names: Collection[str]) -> Iterator[None]:
     places = [place for name in names for place in KERNELS[name]]
     before = [(owner, attribute, getattr(owner, attribute)) for owner, attribute, _ in places]
     for owner, attribute, kernel in places:
-        small_only = not attribute == "step" or owner is Iterate
-        own = getattr(owner, attribute)
-        setattr(owner, attribute, _up_to(_LARGEST, kernel, own) if small_only else kernel)
+        # Newton's steps are for small blocks in any case.
+        newton = owner is interior_point_module._Point
+        setattr(owner, attribute, kernel if newton else _up_to(_LARGEST, kernel, getattr(owner, attribute)))
     try:
         yield
     finally:
