@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from library.compiled.lapack import add_products_of_columns, add_products_of_rows, compiled, factorise, solve
+from library.compiled.lapack import compiled, factorise, products_of_columns, products_of_rows, solve
 
 
 @compiled
@@ -186,14 +186,14 @@ def _by_product(G, weight, D, in_Y):
         for i in range(n):
             for j in range(q):
                 half[i, j] = pairs[i, j] * across[j]
-        add_products_of_rows(half, K)
+        products_of_rows(half, K)
         diagonal = 1.0 / weight
     else:
         down_by = np.sqrt(2.0 * weight)
         for i in range(n):
             for j in range(q):
                 half[i, j] = pairs[i, j] * down_by[i]
-        add_products_of_columns(half, K)
+        products_of_columns(half, K)
         diagonal = D
     for i in range(order):
         K[i, i] += diagonal[i]

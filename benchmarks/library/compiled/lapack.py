@@ -63,7 +63,7 @@ def lowest(m, many, vectors):
 
 
 @compiled
-def add_products_of_rows(rows, K):
+def products_of_rows(rows, K):
     """The upper triangle (as C orders it) of K = rows rows', rows (n, k)."""
     letters = np.array([_LOWER, _TRANSPOSED], dtype=np.uint8)
     ints = np.array([rows.shape[0], rows.shape[1]], dtype=np.int32)
@@ -75,7 +75,7 @@ def add_products_of_rows(rows, K):
 
 
 @compiled
-def add_products_of_columns(rows, K):
+def products_of_columns(rows, K):
     """The upper triangle (as C orders it) of K = rows' rows, rows (n, k)."""
     letters = np.array([_LOWER, _NO], dtype=np.uint8)
     ints = np.array([rows.shape[0], rows.shape[1]], dtype=np.int32)
