@@ -60,22 +60,19 @@ def stationarity(problem: ComponentProblem, v: Floats, value: float) -> Floats:
     """b_j = (Vw)_j - (Cv)_j: the product U_j. v that optimality asks for off the support.
 
     w solves V_S w = (C_SS + alpha ss' - value) v_S; what V_S leaves free is chosen to keep b small off the
-    support, where |b_j| <= alpha ||v||_1 is what is asked.
+    support, where |b_j| <= alpha ||v||_1 is what is asked: since V'V = I, the best of it is that of V'Cv.
     """
     Cv = problem.C @ v
     V = problem.V
     if V.shape[1] == 0:
         return -Cv
-    on = v != 0
-    rhs = Cv[on] + problem.alpha * (np.abs(v).sum() * np.sign(v[on]) - v[on]) - value * v[on]
-    u, sv, wt = np.linalg.svd(V[on], full_matrices=True)
+    on = np.flatnonzero(v)
+    part, rows = v[on], V[on]
+    rhs = Cv[on] + problem.alpha * (np.abs(part).sum() * np.sign(part) - part) - value * part
+    free = V.T @ Cv
+    u, sv, wt = np.linalg.svd(rows, full_matrices=False)
     rank = int((sv > 1e-10).sum())
-    w = wt[:rank].T @ ((u[:, :rank].T @ rhs) / sv[:rank])
-    off = ~on
-    if rank < V.shape[1] and off.any():
-        free = wt[rank:].T
-        b = V[off] @ w - Cv[off]
-        w = w + free @ np.linalg.lstsq(V[off] @ free, -b, rcond=1e-10)[0]
+    w = free + ((rhs - rows @ free) @ u[:, :rank] / sv[:rank]) @ wt[:rank]
     return np.asarray(V @ w - Cv, dtype=np.float64)
 
 

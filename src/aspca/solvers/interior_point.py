@@ -11,18 +11,20 @@ tr Y = 1, 2 X_ij = a_ij - b_ij, and Y S = mu I, a (alpha - u) = mu, b (alpha + u
 is the HKM one with Mehrotra's predictor and corrector. All iterates are strictly feasible on both sides.
 
 Each step is taken in the coordinates T in which Y = T T' is the identity and T'ST = diag(s) is diagonal: the relation
-between the steps of Y and S is then entry by entry, and the Newton matrix is a single product with its transpose.
+between the steps of Y and S is then entry by entry, and the Newton matrix is a single product with its transpose. Far
+from the solution it need not be that precise, and is put together from smaller products (`_by_pieces`).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 
 import numpy as np
 from scipy.linalg.blas import dsyrk
 from scipy.linalg.lapack import dpotrf, dpotrs
 
-from aspca.linalg.arrays import Floats
+from aspca.linalg.arrays import Floats, Ints
 from aspca.linalg.small import above_diagonal, upper_triangle
 from aspca.problems.component import ComponentProblem
 
@@ -32,6 +34,8 @@ _MAX_ITER = 60
 _PULL_X = 0.1
 _PULL_U = 0.2
 _ROUNDING_NEAR = 1e-5
+# Down to this gap rounding in the Newton matrix does not matter.
+_FAR = 1e-3
 
 
 class InteriorPoint:
@@ -77,9 +81,10 @@ class InteriorPoint:
         except np.linalg.LinAlgError:
             self._stuck = True
             return False
-        self._slow = 0 if self._point.gap < 0.9 * before else self._slow + 1
-        if self._point.gap < self._best[0]:
-            self._best = (self._point.gap, self._point.Y, self._point.u)
+        after = self._point.gap
+        self._slow = 0 if after < 0.9 * before else self._slow + 1
+        if after < self._best[0]:
+            self._best = (after, self._point.Y, self._point.u)
         if self._slow > 2:
             # Far from the solution a start too near the boundary is to blame; close to it, rounding.
             self._stuck = self._central or self.gap < _ROUNDING_NEAR
@@ -126,17 +131,18 @@ class _Point:
 
     def step(self) -> None:
         """One predictor-corrector step."""
-        newton = _Newton(self)
+        gap = self.gap
+        newton = _Newton(self, far=gap > _FAR * max(abs(self.t + 1.0), 1.0))
         none = np.zeros_like(self.u)
         guess = newton.direction(0.0, np.zeros_like(self.Y), none, none)
         primal, dual = (min(1.0, length) for length in newton.lengths(guess))
         after = newton.inner_product(guess, primal, dual)
         after += float((self.a + primal * guess.a) @ (1.0 - self.u - dual * guess.u))
         after += float((self.b + primal * guess.b) @ (1.0 + self.u + dual * guess.u))
-        sigma = min(1.0, max(after / self.gap, 1e-6)) ** 3
+        sigma = min(1.0, max(after / gap, 1e-6)) ** 3
         cross = guess.Y @ guess.S / newton.s
         d = newton.direction(
-            sigma * self.gap / (self.S.shape[0] + 2 * self.u.size),
+            sigma * gap / (self.S.shape[0] + 2 * self.u.size),
             0.5 * (cross + cross.T),
             -guess.a * guess.u,
             guess.b * guess.u,
@@ -166,7 +172,7 @@ class _Direction:
 class _Newton:
     """The linearised conditions at a point, factorised once for predictor and corrector."""
 
-    def __init__(self, at: _Point) -> None:
+    def __init__(self, at: _Point, *, far: bool) -> None:
         self.at = at
         m = at.S.shape[0]
         L = np.linalg.cholesky(at.Y)
@@ -182,8 +188,22 @@ class _Newton:
         # dY = R - relation * dS, entry by entry; y below is dY on and above the diagonal, with the diagonal halved.
         self.relation = 0.5 * (1.0 / self.s[:, None] + 1.0 / self.s)
         self.weight = self._half(self.relation)
-        memory = at.memory
-        self.pairs = _pair_products(at.N @ self.T, memory.pairs)
+        self.above, self.G = above_diagonal(at.N.shape[0]), at.N @ self.T
+        # The products of all pairs, where K is made of them.
+        self.pairs: Floats | None = None
+        failed = not far
+        if far:
+            self.in_Y = True
+            K = _by_pieces(self.G, _symmetric(2.0 / self.D, at.N.shape[0]), at.memory)
+            K.T.ravel()[:: K.shape[0] + 1] += 1.0 / self.weight
+            self.K, failed = dpotrf(K, lower=1, clean=0, overwrite_a=1)
+        if failed:
+            self._by_product(at.memory)
+        self.along_t = self._solve(np.zeros_like(self.trace), np.zeros_like(at.u), self.trace)
+
+    def _by_product(self, memory: _Memory) -> None:
+        """K as a product, factorised."""
+        self.pairs = _pair_products(self.G, memory.pairs)
         # The smaller of the two Newton matrices, in the entries of Y or in u: each the inverse of the other's update.
         self.in_Y = self.weight.size < self.D.size
         if self.in_Y:
@@ -193,14 +213,13 @@ class _Newton:
             half = np.multiply(self.pairs, np.sqrt(2.0 * self.weight)[:, None], out=memory.half)
             diagonal = self.D
         # In Fortran's order `half` is its transpose: K = half half' is LAPACK's A'A, and the other way round.
-        K = dsyrk(1.0, half.T, trans=int(self.in_Y), lower=1, c=memory.K, overwrite_c=1)
+        K = dsyrk(1.0, half.T, trans=int(self.in_Y), lower=1, c=memory.smaller, overwrite_c=1)
         K.T.ravel()[:: K.shape[0] + 1] += diagonal
         self.K, failed = dpotrf(K, lower=1, clean=0, overwrite_a=1)
         if failed:
             # Near the solution K is singular to rounding; without forming it there is twice the precision.
             tall = np.vstack([half.T if self.in_Y else half, np.diag(np.sqrt(diagonal))])
             self.K = np.asfortranarray(np.asarray(np.linalg.qr(tall, mode="r")).T)
-        self.along_t = self._solve(np.zeros_like(self.trace), np.zeros_like(at.u), self.trace)
 
     def direction(self, mu: float, second_Y: Floats, second_a: Floats, second_b: Floats) -> _Direction:
         """Towards the point of the central path at `mu`; second_* are the products of the predictor's steps."""
@@ -216,7 +235,7 @@ class _Newton:
         dY, dS = np.zeros((m, m)), np.zeros((m, m))
         dY[self.first, self.second] = y
         # From u and t, not from dY: these are what moves S, also where the system was solved badly.
-        dS[self.first, self.second] = self.pairs @ du - dt * self.trace
+        dS[self.first, self.second] = self._moved(du) - dt * self.trace
         dS[self.diagonal_at] *= 0.5
         dY, dS = dY + dY.T, dS + dS.T
         return _Direction(du, dt, dS, dY, ra + at.a * du / self.up, rb - at.b * du / self.down)
@@ -240,16 +259,29 @@ class _Newton:
         return upper
 
     def _solve(self, R: Floats, r: Floats, f: Floats) -> tuple[Floats, Floats]:
-        """y and u with  y + weight (P u - f) = R  and  D u = 2 P'y - r,  P = pairs.
+        """y and u with  y + weight (P u - f) = R  and  D u = 2 P'y - r,  P the `_pair_products`.
 
         These are dY = R - relation dS with dS = P u - f, and 2 dX = r + D u with dX = P'y.
         """
-        P = self.pairs
         if self.in_Y:
-            y = self._back(R / self.weight + P @ (r / self.D) + f)
-            return y, (2.0 * (y @ P) - r) / self.D
-        u = self._back(2.0 * ((R + self.weight * f) @ P) - r)
-        return R + self.weight * (f - P @ u), u
+            y = self._back(R / self.weight + self._moved(r / self.D) + f)
+            return y, (2.0 * self._spread(y) - r) / self.D
+        u = self._back(2.0 * self._spread(R + self.weight * f) - r)
+        return R + self.weight * (f - self._moved(u)), u
+
+    def _moved(self, u: Floats) -> Floats:
+        """P u: G'UG on and above the diagonal, for U of off-diagonal u."""
+        if self.pairs is not None:
+            return self.pairs @ u
+        return np.asarray((self.G.T @ _symmetric(u, self.G.shape[0]) @ self.G)[self.first, self.second])
+
+    def _spread(self, y: Floats) -> Floats:
+        """P'y: the off-diagonal of G dY G'."""
+        if self.pairs is not None:
+            return y @ self.pairs
+        dY = np.zeros((self.s.size, self.s.size))
+        dY[self.first, self.second] = y
+        return np.asarray((self.G @ (dY + dY.T) @ self.G.T)[self.above])
 
     def _back(self, right: Floats) -> Floats:
         return np.asarray(dpotrs(self.K, right, lower=1)[0], dtype=np.float64)
@@ -259,9 +291,56 @@ class _Memory:
     """Room for the matrices of a Newton step, the same for every step: fresh pages cost as much as the arithmetic."""
 
     def __init__(self, p: int, m: int) -> None:
-        n, q = m * (m + 1) // 2, p * (p - 1) // 2
-        self.pairs, self.half = np.empty((n, q)), np.empty((n, q))
-        self.K = np.zeros((min(n, q), min(n, q)), order="F")
+        self._shape = m * (m + 1) // 2, p * (p - 1) // 2
+        self.products = np.empty((m, m, p))
+        self.K = np.zeros((self._shape[0], self._shape[0]), order="F")
+
+    # What only the last steps need.
+
+    @cached_property
+    def pairs(self) -> Floats:
+        return np.empty(self._shape)
+
+    @cached_property
+    def half(self) -> Floats:
+        return np.empty(self._shape)
+
+    @cached_property
+    def smaller(self) -> Floats:
+        n, q = self._shape
+        return self.K if n < q else np.zeros((q, q), order="F")
+
+
+def _by_pieces(G: Floats, E: Floats, memory: _Memory) -> Floats:
+    """The lower triangle, in Fortran's order, of P diag(e) P', e the off-diagonal of E and P the `_pair_products`.
+
+    Its entries are W_(ac),(bd) + W_(ad),(bc) with W_(ac),(bd) = sum_ij G_ia G_ic E_ij G_jb G_jd: of order m^4 p, where
+    the product is of order m^4 p^2. But what cancels in P cancels only in the sum here, felt near the solution.
+    """
+    p, m = G.shape
+    rows = np.ascontiguousarray(G.T)
+    H = np.multiply(rows[:, None], rows, out=memory.products)
+    HE = (H.reshape(m * m, p) @ E).reshape(m, m, p)
+    # In C's order the lower triangle is the upper one.
+    K = memory.K.T
+    start = 0
+    for a in range(m):
+        left = m - a
+        end = start + left
+        one, other = _places(left)
+        # By b, and by d and c: those below a have been dealt with.
+        W = np.matmul(H[a:, a:], HE[a, a:].T).reshape(left, left * left)
+        K[start:end, start:] = W.take(one, axis=1)
+        K[start:end, start:] += W.take(other, axis=1)
+        start = end
+    return memory.K
+
+
+@lru_cache(maxsize=64)
+def _places(size: int) -> tuple[Ints, Ints]:
+    """Where the entries on and above the diagonal of a square matrix lie among all, and where its transpose's do."""
+    row, column = upper_triangle(size)
+    return column * size + row, row * size + column
 
 
 def _pair_products(T: Floats, P: Floats) -> Floats:
@@ -292,6 +371,6 @@ def _to_boundary(step: Floats) -> float:
 
 
 def _ratio(x: Floats, step: Floats) -> float:
-    """Largest s with x + s step >= 0."""
-    falling = step < 0
-    return float((-x[falling] / step[falling]).min(initial=np.inf))
+    """Largest s with x + s step >= 0, x > 0."""
+    low = float((step / x).min())
+    return np.inf if low >= 0 else -1.0 / low

@@ -39,15 +39,15 @@ def _rows_with_product(rows: Floats, v: Floats, target: Floats, alpha: float) ->
     size = np.abs(v)
     inward = rows * np.sign(v)
     tau = np.concatenate([(-alpha - inward) / size, (alpha - inward) / size], axis=1)
-    change = np.broadcast_to(np.concatenate([size**2, -(size**2)]), tau.shape)
+    change = np.concatenate([size**2, -(size**2)])
     order = np.argsort(tau, axis=1)
-    tau = np.take_along_axis(tau, order, axis=1)
-    slope = np.cumsum(np.take_along_axis(change, order, axis=1), axis=1)[:, :-1]
-    product = np.cumsum(slope * np.diff(tau, axis=1), axis=1) - alpha * size.sum()
+    each = np.arange(rows.shape[0])
+    tau = tau[each[:, None], order]
+    slope = np.cumsum(change[order], axis=1)[:, :-1]
+    product = np.cumsum(slope * (tau[:, 1:] - tau[:, :-1]), axis=1) - alpha * size.sum()
     # The segment in which the target lies, then back from its end.
     last = product.shape[1] - 1
     at = np.minimum((product < target[:, None]).sum(axis=1), last)
-    each = np.arange(rows.shape[0])
     back = (product[each, at] - target) / np.maximum(slope[each, at], 1e-300)
     found = np.clip(tau[each, at + 1] - back, tau[each, at], tau[each, at + 1])
     moved = rows + found[:, None] * v

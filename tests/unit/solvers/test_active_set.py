@@ -110,3 +110,23 @@ def test_a_start_with_no_feasible_vector_on_its_support_is_refused() -> None:
     problem = ComponentProblem(np.eye(3), 0.1, np.eye(3)[:, :1], 1e-12)
     assert active_set(problem, np.array([1.0, 0.0, 0.0])) is None
     assert active_set(problem, np.zeros(3)) is None
+
+
+def test_what_earlier_components_leave_free_keeps_the_products_small() -> None:
+    """Of all w with V_S w as optimality asks, the one whose products off the support have the least sum of squares."""
+    rng = np.random.default_rng(11)
+    A = np.corrcoef(rng.standard_normal((40, 9)), rowvar=False)
+    V = np.linalg.qr(rng.standard_normal((9, 4)))[0]
+    on = np.arange(9) < 3
+    start = np.where(on, rng.standard_normal(9), 0.0)
+    for earlier in (V[:, :1], V[:, :2], V):
+        problem = ComponentProblem(A, 0.2, earlier, 1e-9)
+        b = stationarity(problem, start, 0.3)
+        w = np.linalg.lstsq(earlier, b + A @ start, rcond=None)[0]
+        asked = A @ start + 0.2 * (np.abs(start).sum() * np.sign(start) - start) - 0.3 * start
+        np.testing.assert_allclose(earlier @ w, b + A @ start, atol=1e-12)
+        # The normal equations: V_S w is as near to what is asked as it can be, and no free direction lowers the rest.
+        size, right = np.linalg.svd(earlier[on])[1:]
+        np.testing.assert_allclose(earlier[on].T @ (earlier[on] @ w - asked[on]), 0.0, atol=1e-12)
+        free = right[int((size > 1e-10).sum()) :].T
+        np.testing.assert_allclose((earlier[~on] @ free).T @ b[~on], 0.0, atol=1e-12)
