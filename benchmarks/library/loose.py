@@ -8,6 +8,7 @@ paper's text.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -42,9 +43,13 @@ class Loose:
     cut: float = 0.0
     """Loadings below this become zero, in the vector and so in R."""
     choose: Choice = dominant
+    clarabel: float | None = None
+    """The tolerance of Clarabel, called through CVXPY in the paper's form, where that is to solve."""
 
     def relaxation(self, C: Floats, penalty: float, V: Floats) -> tuple[Floats, float]:
         """X (p, p), and its value without the weighted term."""
+        if self.clarabel is not None:
+            return _in_papers_form(C, penalty, V, self.clarabel)
         if np.isfinite(self.weight):
             problem = ComponentProblem(C + self.weight * (V @ V.T), penalty, V[:, :0], 0.0)
         else:
@@ -87,6 +92,21 @@ class Loose:
                 V[at, took], values[took], _ = self.sequence(C[np.ix_(at, at)], penalty)
             done += at.size
         return V[:, np.argsort(values, kind="stable")]
+
+
+def _in_papers_form(C: Floats, penalty: float, V: Floats, tolerance: float) -> tuple[Floats, float]:
+    """As the paper's authors will have typed it into CVX; their solver is not to be had here."""
+    import cvxpy as cp
+
+    X = cp.Variable(C.shape, PSD=True)
+    constraints = [cp.trace(X) == 1]
+    if V.shape[1]:
+        constraints.append(cp.trace((V @ V.T) @ X) == 0)
+    problem = cp.Problem(cp.Minimize(cp.trace(C @ X) + penalty * cp.sum(cp.abs(X))), constraints)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # CVXPY warns of inaccurate solutions, which are what is looked at here
+        problem.solve(solver="CLARABEL", tol_gap_abs=tolerance, tol_gap_rel=tolerance, tol_feas=tolerance)
+    return np.asarray(X.value), float(problem.value)
 
 
 def orthonormal(V: Floats) -> Floats:
