@@ -33,9 +33,9 @@ class Scaled:
         D = D / np.where(largest > 0, largest, 1.0)
         return cls(D, labels, D.T @ D)
 
-    def row(self, name: str, V: Floats) -> Row:
-        """L1, cards, variance and AUC of vectors V (p, d) as they are, and of the subspace they span."""
-        Q = orthonormal(V)
+    def row(self, name: str, V: Floats, span: Floats | None = None) -> Row:
+        """Figures of vectors V (p, d) as they are; and of a subspace, the one they span by default."""
+        Q = orthonormal(V) if span is None else span
         return {
             "": name,
             **sizes(V),
