@@ -207,9 +207,6 @@ def codings(report: Report) -> None:
         lines,
         digits={VARIANCE: 2, AUC: 4, "miss": 4},
     )
-    others = [one for one in best if one.miss > 2 * best[0].miss]
-    if others:
-        report.say(f"Largest relative miss: {best[0].miss:.5f}; of the next other coding {others[0].miss:.5f}.")
 
 
 @dataclass(frozen=True)
