@@ -47,7 +47,7 @@ class Loose:
     """The tolerance of Clarabel, called through CVXPY in the paper's form, where that is to solve."""
 
     def relaxation(self, C: Floats, penalty: float, V: Floats) -> tuple[Floats, float]:
-        """X (p, p), and its value without the weighted term."""
+        """X (p, p), and its value; the weighted term is part of it, or earlier vectors would come again."""
         if self.clarabel is not None:
             return _in_papers_form(C, penalty, V, self.clarabel)
         if np.isfinite(self.weight):
@@ -61,7 +61,7 @@ class Loose:
             while method.gap > self.gap and method.step():
                 pass
             X = method.factor @ method.factor.T
-        return X, float(np.vdot(C, X)) + penalty * float(np.abs(X).sum())
+        return X, float(np.vdot(problem.C, X)) + penalty * float(np.abs(X).sum())
 
     def sequence(self, C: Floats, penalty: float, count: int | None = None) -> tuple[Floats, Floats, Floats]:
         """The first vectors (p, count), all by default, their values, and the largest eigenvalue of each X."""
