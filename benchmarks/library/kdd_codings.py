@@ -23,8 +23,8 @@ NUMERIC = [j for j in range(len(FEATURE_NAMES)) if j not in SYMBOLIC]
 LAND = "land"
 Strings = np.ndarray[tuple[int, ...], np.dtype[np.str_]]
 
-# All values in the order in which public preprocessing code lists them: that of their first appearance in the whole
-# file of 4.9 million records. The 10 % file has no http_2784, harvest, aol and http_8001.
+# All values in the order in which public preprocessing code lists them, by all signs that of their first appearance in
+# the whole file of 4.9 million records: the 10 % file has no http_2784, harvest, aol and http_8001.
 _SERVICES = """
 http smtp domain_u auth finger telnet eco_i ftp ntp_u ecr_i other urp_i private pop_3 ftp_data netstat daytime ssh echo
 time name whois domain mtp gopher remote_job rje ctf supdup link systat discard X11 shell login imap4 nntp uucp pm_dump
