@@ -9,6 +9,8 @@
     from library.rivals import RIVALS, ours     # detectors; library.convex: the solver's peers through CVXPY
     from library.measures import ...            # what is measured of a detector
     from library.report import Report, Goal     # Markdown tables, goals beside figures, --json
+    from library.loose import Loose             # sequences that are orthogonal, accurate or rounded only so far
+    from library.kdd_codings import Records     # KDD99 under any integer coding; library.paper_rows: what is printed
     from library.timing import ...              # fastest and median runs
     from library.arguments import ...           # ASPCA's parameters on a command line
 
