@@ -199,7 +199,6 @@ def on_same_features(table: RuleTable, before: ScaledSpace, space: ScaledSpace) 
             some = rules[start : start + step]
             features = np.nonzero(used[:, some].T)[1].reshape(some.size, size)
             loadings[features, some[:, None]] = _moved(loadings[features, some[:, None]], features, before, space)
-            loadings[:, some] /= np.linalg.norm(loadings[:, some], axis=0)
     return RuleTable.of(space, loadings, table.sparsest, table.given, chance=False)
 
 

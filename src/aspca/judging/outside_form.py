@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from aspca.linalg.arrays import Bools, Floats, Ints
+from aspca.linalg.symmetric import symmetrise
 from aspca.linalg.thin import thinned
 
 if TYPE_CHECKING:
@@ -45,8 +46,8 @@ class OutsideForm:
         T.
     rules : (p, k) array, sparse where that is quicker
         Those of the rules that have noise of their own.
-    expected : ndarray of shape (k, r)
-        W H: what a row's deviations from these let expect of its coordinates.
+    weights, heights : ndarray of shape (k, k) and (k, r)
+        W and H, of these.
     factor : ndarray of shape (r, r)
         L, lower triangular; what lies above its diagonal does not count.
     """
@@ -55,7 +56,8 @@ class OutsideForm:
     others: Ints
     slopes: csr_array | Floats
     rules: csr_array | Floats
-    expected: Floats
+    weights: Floats
+    heights: Floats
     factor: Floats
 
     @classmethod
@@ -86,20 +88,20 @@ class OutsideForm:
         pivots, others, steep = found
         slopes = thinned(steep)
         own = np.diag(covariance)
-        rules = loadings[:, ~exact]
+        thin = thinned(loadings[:, ~exact])
+        known, heights = weights[~exact][:, ~exact], np.zeros((0, len(others)))
+        within = covariance[others].take(others, axis=1)
         if len(pivots):
-            across = covariance[:, others] - covariance[:, pivots] @ slopes
-            within = across[others] - slopes.T @ (across[pivots] - blur * own[pivots, None] * steep)
-        else:
-            across, within = covariance, np.array(covariance)
-        within[np.diag_indices(len(others))] += blur * own[others]
-        thin = thinned(rules)
-        expected = np.zeros((0, len(others)))
-        if rules.shape[1]:
-            known = weights[~exact][:, ~exact]
-            heights = known.T @ np.asarray(thin.T @ across)
+            between = covariance[pivots].take(others, axis=1)
+            inner = covariance[pivots].take(pivots, axis=1) @ slopes + blur * own[pivots, None] * steep
+            # Twice what lies between, on one side: the mean of both is taken.
+            within += slopes.T @ (inner - 2.0 * between)
+            symmetrise(within)
+        if len(known):
+            along = np.asarray(thin.T @ covariance)
+            heights = known.T @ (along.take(others, axis=1) - along.take(pivots, axis=1) @ slopes)
             within -= heights.T @ heights
-            expected = known @ heights
+        within[np.diag_indices(len(others))] += blur * own[others]
         within /= 1.0 + blur
         size = float(np.abs(within).sum(axis=0).max(initial=0.0))
         # The lower triangle, without a copy: it is Fortran's upper one that is read.
@@ -110,7 +112,7 @@ class OutsideForm:
         # A vector of the basis is no shorter than its coordinates, and no longer than this.
         if failed or share * size <= _ESTIMATE * unresolved * (1.0 + _square(steep)):
             return None
-        return cls(pivots, others, slopes, thin, expected, factor)
+        return cls(pivots, others, slopes, thin, known, heights, factor)
 
     @property
     def rank(self) -> int:
@@ -123,7 +125,8 @@ class OutsideForm:
 
         coordinates = scaled[:, self.others]
         if len(self.pivots):
-            coordinates = coordinates - scaled[:, self.pivots] @ self.slopes - deviations @ self.expected
+            coordinates -= scaled[:, self.pivots] @ self.slopes
+            coordinates -= (deviations @ self.weights) @ self.heights
         solved = dtrsm(1.0, self.factor, coordinates, side=1, lower=1, trans_a=1)
         np.clip(solved, -_LARGEST, _LARGEST, out=solved)
         return np.asarray(np.einsum("ij,ij->i", solved, solved))
@@ -138,7 +141,7 @@ class OutsideForm:
         found = np.empty((self.rank + len(self.pivots), self.rank))
         found[self.others] = inverse
         found[self.pivots] = -(self.slopes @ inverse)
-        found -= self.rules @ (self.expected @ inverse)
+        found -= self.rules @ (self.weights @ (self.heights @ inverse))
         return found
 
 

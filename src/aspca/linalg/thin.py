@@ -15,9 +15,15 @@ if TYPE_CHECKING:
 _LARGE, _DENSE = 256, 0.05
 
 
+def is_thin(matrix: Floats) -> bool:
+    """Whether products with the matrix are quicker without its zeros."""
+    large = min(matrix.shape[0], 4 * matrix.shape[1]) >= _LARGE
+    return large and bool(np.count_nonzero(matrix) <= _DENSE * matrix.size)
+
+
 def thinned(matrix: Floats) -> csr_array | Floats:
     """The matrix without its zeros, where products with it are quicker then; as it is, where they are not."""
-    if min(matrix.shape[0], 4 * matrix.shape[1]) < _LARGE or np.count_nonzero(matrix) > _DENSE * matrix.size:
+    if not is_thin(matrix):
         return matrix
     # Loads scipy.sparse, which scoring by a stored model need not wait for.
     from scipy.sparse import csr_array
@@ -25,17 +31,12 @@ def thinned(matrix: Floats) -> csr_array | Floats:
     return csr_array(matrix)
 
 
-def columns_times(symmetric: Floats, thin: Floats) -> Floats:
-    """symmetric @ thin (p, m), of a symmetric (p, p)."""
-    found = thinned(thin)
-    if isinstance(found, np.ndarray):
-        return np.asarray(symmetric @ thin)
-    # Along the rows of both.
-    return np.asarray((found.T @ symmetric).T)
-
-
-def form_of(symmetric: Floats, thin: Floats) -> Floats:
-    """thin' symmetric thin (m, m), symmetric to the last bit."""
-    found = thinned(thin)
-    inside = np.asarray(found.T @ columns_times(symmetric, thin))
+def form_of(symmetric: Floats, matrix: Floats) -> Floats:
+    """matrix' symmetric matrix (m, m), symmetric to the last bit."""
+    thin = thinned(matrix)
+    if isinstance(thin, np.ndarray):
+        inside = matrix.T @ (symmetric @ matrix)
+    else:
+        # Along the rows of both.
+        inside = np.asarray(thin.T @ np.ascontiguousarray((thin.T @ symmetric).T))
     return np.asarray(0.5 * (inside + inside.T))

@@ -106,7 +106,7 @@ class Refit:
 
     def _names(self, features: Ints) -> list[int]:
         """Features as they are numbered among all."""
-        return (features if self.part_of is None else self.part_of[1][features]).tolist()
+        return [int(j) for j in (features if self.part_of is None else self.part_of[1][features])]
 
     def inside(self, z: Floats) -> bool:
         """Whether a vector leaves none of the subspaces by an angle of more than 0.1 (its sine), or what few rows do:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from aspca.linalg.arrays import FARTHEST, SMALL_SCALE, Bools, Floats, Ints, frozen
-from aspca.linalg.thin import columns_times
+from aspca.linalg.thin import is_thin
 from aspca.moments import Moments
 from aspca.moments.succession import effective_rows
 from aspca.preparation.feature import Feature
@@ -269,7 +269,13 @@ def _peaks(moments: Moments, scale: Floats, variances: Floats) -> Floats:
 def unresolved_variances(loadings: Floats, covariance: Floats) -> Floats:
     """Per column of `loadings` (p, d), the variance that rounding of the covariance alone may show (d,)."""
     size = np.abs(loadings)
-    spread = np.einsum("ij,ij->j", size, columns_times(np.abs(covariance), size))
+    if is_thin(loadings):
+        spread = np.empty(size.shape[1])
+        for k, column in enumerate(size.T):
+            used = np.flatnonzero(column)
+            spread[k] = column[used] @ np.abs(covariance[used[:, None], used]) @ column[used]
+    else:
+        spread = np.einsum("ij,ij->j", size, np.abs(covariance) @ size)
     return np.asarray(4.0 * len(loadings) * _EPS * spread, dtype=np.float64)
 
 
