@@ -83,9 +83,9 @@ def calibrated_by(model: Model, X: Floats, weights: Floats | None = None) -> Mod
         raise ValueError("calibrate takes rows without gaps, and every row given has one; give some that are whole.")
     scaled = model.space.centred(rows)
     deviations = measure.deviations(scaled)
-    scores, squares = measure.scores(scaled, deviations), measure.squares(deviations)
-    tails = tails_of(squares, weights)
-    excess = (squares / tails)[:, ~model.table.exact].max(axis=1, initial=0.0)
+    scores, squares = measure.scores(scaled, deviations), np.square(deviations)
+    tails = tails_of(squares, measure.units, weights)
+    excess = (squares / (tails * measure.units))[:, ~model.table.exact].max(axis=1, initial=0.0)
     held = HeldOut(scores, excess, tails, weights, float(len(rows)), scores, excess)
     return replace(model, alarms=alarms_held_out(model.alarms, model.table, model.floors, held))
 
@@ -95,7 +95,7 @@ def calibrated_by(model: Model, X: Floats, weights: Floats | None = None) -> Mod
 
 @dataclass(frozen=True, eq=False)
 class _Rows:
-    """Moments of each block, and rows to judge (k, p) with their blocks (k,) and weights (k,)."""
+    """Moments of each block, and rows to judge (k, p), block after block, with their blocks (k,) and weights (k,)."""
 
     blocks: tuple[Moments, ...]
     values: Floats
@@ -112,8 +112,10 @@ class _Rows:
         """The moments of all rows but those of a block, block after block."""
         return _without_each(self.blocks, Moments.empty(self.blocks[0].n_features))
 
-    def weights_of(self, chosen: Bools) -> Floats | None:
-        return None if self.weights is None else self.weights[chosen]
+    def of_block(self, k: int) -> slice:
+        """Where the rows of a block are."""
+        first, last = np.searchsorted(self.block, [k, k + 1])
+        return slice(int(first), int(last))
 
 
 def _without_each(blocks: tuple[Moments, ...], beside: Moments) -> Iterator[Moments]:
@@ -155,11 +157,13 @@ def _gathered(
         members.append(block[chosen])
         if weights is not None:
             counted.append(weights[positions[chosen]])
+    member = np.concatenate(members)
+    order = np.argsort(member, kind="stable")
     return _Rows(
         tuple(blocks),
-        np.concatenate(values),
-        np.concatenate(members),
-        None if weights is None else np.concatenate(counted),
+        np.concatenate(values)[order],
+        member[order],
+        None if weights is None else np.concatenate(counted)[order],
     )
 
 
@@ -179,33 +183,37 @@ def _held_out(measure: Measure, settings: Settings, rows: _Rows, spoiled: float)
     for k, moments in enumerate(rows.without_each()):
         other = measure.refitted(moments, settings, form)
         form = other.form
-        mine = rows.block == k
+        mine = rows.of_block(k)
         law = other.limit(level)
         deviations = other.deviations(scaled)
         found = other.scores(scaled[mine], deviations[mine])
         scores[mine] = found * (expected / law) if expected and law else found
-        squares.append(other.squares(deviations))
+        squares.append(np.square(deviations, out=deviations))
         others.append(other.without_outside())
     normal = not_errors(scores, worth)
     if _of_one_kind(rows.values, normal):
         normal[:] = True
     if spoiled:
-        rows = replace(rows, weights=_certain(measure, rows, scores, squares, normal, spoiled))
+        rows = replace(rows, weights=_certain(measure, others, rows, scores, squares, normal, spoiled))
     for k, other in enumerate(others):
-        mine, varying = rows.block == k, ~other.table.exact
-        if varying.any() and mine.any():
-            chosen = ~mine & normal
-            units = tails_of(squares[k][chosen], rows.weights_of(chosen))
+        mine, varying = rows.of_block(k), ~other.table.exact
+        if varying.any() and mine.start < mine.stop:
+            chosen = np.array(normal)
+            chosen[mine] = False
+            units = tails_of(squares[k], other.units, rows.weights, chosen)
             narrower = measure.with_rules_of(other).widths() / other.widths()
-            excess[mine] = (squares[k][mine] / units * narrower)[:, varying].max(axis=1)
-    known = scaled if normal.all() else scaled[normal]
-    deviations = measure.deviations(known)
-    own_scores, own_squares = measure.scores(known, deviations), measure.squares(deviations)
-    weights = rows.weights_of(normal)
-    tails = tails_of(own_squares, weights)
-    own_excess = (own_squares / tails)[:, ~measure.table.exact].max(axis=1, initial=0.0)
-    share = float(normal.mean())
-    return HeldOut(scores[normal], excess[normal], tails, weights, worth * share, own_scores, own_excess)
+            factors = np.where(varying, narrower / units / other.units, 0.0)
+            excess[mine] = (squares[k][mine] * factors).max(axis=1)
+    deviations = measure.deviations(scaled)
+    own_scores = measure.scores(scaled, deviations)
+    own_squares = np.square(deviations, out=deviations)
+    tails = tails_of(own_squares, measure.units, rows.weights, normal)
+    factors = np.where(measure.table.exact, 0.0, 1.0 / tails / measure.units)
+    own_excess = (own_squares * factors).max(axis=1, initial=0.0)
+    share, weights = float(normal.mean()), None if rows.weights is None else rows.weights[normal]
+    return HeldOut(
+        scores[normal], excess[normal], tails, weights, worth * share, own_scores[normal], own_excess[normal]
+    )
 
 
 def _by_column(scaled: Floats) -> Floats:
@@ -214,19 +222,25 @@ def _by_column(scaled: Floats) -> Floats:
 
 
 def _certain(
-    parts: Measure, rows: _Rows, scores: Floats, squares: list[Floats], normal: Bools, spoiled: float
+    measure: Measure,
+    others: list[Measure],
+    rows: _Rows,
+    scores: Floats,
+    squares: list[Floats],
+    normal: Bools,
+    spoiled: float,
 ) -> Floats:
     """How many rows each (k,) counts for where others have gross cells."""
     weights = np.ones(scores.size) if rows.weights is None else rows.weights.copy()
-    deviations = np.empty((scores.size, len(parts.table)))
+    deviations = np.empty((scores.size, len(measure.table)))
     for k, found in enumerate(squares):
-        mine = rows.block == k
-        deviations[mine] = found[mine]
-    varying = ~parts.table.exact
+        mine = rows.of_block(k)
+        deviations[mine] = found[mine] / others[k].units
+    varying = ~measure.table.exact
     if varying.any():
         weights[normal] *= weights_of_rules(deviations[normal][:, varying], spoiled)
     else:
-        weights[normal] *= weights_of_scores(scores[normal], parts.law.quantile, spoiled)
+        weights[normal] *= weights_of_scores(scores[normal], measure.law.quantile, spoiled)
     return weights
 
 

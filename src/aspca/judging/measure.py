@@ -126,7 +126,8 @@ class Measure:
 
     def deviations(self, scaled: Floats) -> Floats:
         """Of scaled rows (k, p) from the rules (k, m)."""
-        found = np.asarray(scaled @ thinned(self.table.loadings))
+        # Rule after rule, as their tails are looked at.
+        found = np.asarray(thinned(self.table.loadings).T @ scaled.T).T
         found -= self._shift @ self.table.loadings
         return np.asarray(np.clip(found, -_LARGEST, _LARGEST, out=found))
 
@@ -146,9 +147,10 @@ class Measure:
             squares = np.square(np.clip(beside, -_LARGEST, _LARGEST, out=beside)).sum(axis=1)
         return np.asarray(inside + tempered(squares, self.outside_limit, self.outside_share))
 
-    def squares(self, deviations: Floats) -> Floats:
-        """Squared deviations (k, m) over variances."""
-        return np.square(deviations / np.sqrt(np.where(self.table.variances > 0.0, self.table.variances, 1.0)))
+    @cached_property
+    def units(self) -> Floats:
+        """The variances of the rules (m,); one where nothing varies."""
+        return np.asarray(np.where(self.table.variances > 0.0, self.table.variances, 1.0))
 
     def limit(self, level: float) -> float | None:
         """What the law lets expect of a score; None where there are too few rows to tell."""
@@ -192,13 +194,16 @@ def on_same_features(table: RuleTable, before: ScaledSpace, space: ScaledSpace) 
     used[:, table.exact] = False
     sizes = used.sum(axis=0)
     # Rules of one size are solved together.
+    pulls = np.asarray(thinned(np.where(used, loadings, 0.0)).T @ before.covariance)
     for size in np.unique(sizes[sizes >= 2]):
         rules = np.flatnonzero(sizes == size)
         step = max(_TOGETHER // int(size) ** 2, 1)
         for start in range(0, rules.size, step):
             some = rules[start : start + step]
             features = np.nonzero(used[:, some].T)[1].reshape(some.size, size)
-            loadings[features, some[:, None]] = _moved(loadings[features, some[:, None]], features, before, space)
+            moved = _solved(space, features, pulls[some[:, None], features])
+            lengths = np.linalg.norm(loadings[features, some[:, None]], axis=1) / np.linalg.norm(moved, axis=1)
+            loadings[features, some[:, None]] = moved * lengths[:, None]
     return RuleTable.of(space, loadings, table.sparsest, table.given, chance=False)
 
 
@@ -206,16 +211,14 @@ def on_same_features(table: RuleTable, before: ScaledSpace, space: ScaledSpace) 
 _TOGETHER = 2**18
 
 
-def _moved(entries: Floats, features: Ints, before: ScaledSpace, space: ScaledSpace) -> Floats:
-    """New entries (g, k) of g rules on these features (g, k)."""
+def _solved(space: ScaledSpace, features: Ints, pulls: Floats) -> Floats:
+    """x (g, k) of g systems C x = pull, each of the covariances of some features (g, k)."""
     size = features.shape[1]
-    inner = (features[:, :, None], features[:, None, :])
+    inner = features[:, :, None] * space.n_features + features[:, None, :]
     deviations = np.sqrt(space.variances[features])
     # In units of the columns, so that a ridge of rounding is one for each of them.
-    now = space.covariance[inner] / (deviations[:, :, None] * deviations[:, None, :])
-    ridge = 4.0 * size * float(np.finfo(np.float64).eps)
-    now[:, np.arange(size), np.arange(size)] += ridge
-    pull = (before.covariance[inner] @ entries[:, :, None]) / deviations[:, :, None]
-    moved = np.linalg.solve(now, pull)[:, :, 0] / deviations
-    lengths = np.linalg.norm(entries, axis=1) / np.linalg.norm(moved, axis=1)
-    return np.asarray(moved * lengths[:, None])
+    now = space.covariance.reshape(-1).take(inner)
+    now /= deviations[:, :, None]
+    now /= deviations[:, None, :]
+    now[:, np.arange(size), np.arange(size)] += 4.0 * size * float(np.finfo(np.float64).eps)
+    return np.asarray(np.linalg.solve(now, (pulls / deviations)[:, :, None])[:, :, 0] / deviations)
