@@ -30,6 +30,8 @@ _STEEP = 1e3
 _ESTIMATE = 16.0
 # By how much less the last feature counts than the first where pivots are chosen.
 _FIRST = 1e-7
+# Rules of unit length of which less than this is left beside others depend on them.
+_DEPENDENT = 1e-8
 # Squares of more, summed, leave the range of float64.
 _LARGEST = 1e150
 
@@ -155,8 +157,8 @@ def _graph(loadings: Floats, pivots: Ints | None) -> tuple[Ints, Ints, Floats] |
     p, m = loadings.shape
     if pivots is None:
         # Of equal entries the first is taken: not by rounding.
-        _, swaps, failed = dgetrf(loadings * (1.0 - _FIRST * np.arange(p) / p)[:, None])
-        if failed:
+        factors, swaps, failed = dgetrf(loadings * (1.0 - _FIRST * np.arange(p) / p)[:, None])
+        if failed or np.abs(np.diag(factors)).min(initial=1.0) < _DEPENDENT:
             return None
         order = np.arange(p)
         for k, other in enumerate(swaps[:m].tolist()):
