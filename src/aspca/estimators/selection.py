@@ -168,7 +168,7 @@ def select(
         np.asarray(ScaledSpace.of(moments, model.settings.scaling, model.preparation.features).covariance)
         for moments in halves_of(rows, count, random_state, model.allows_gaps)
     )
-    again = found_again(whole, halves, model.settings, clock, tally.add)
+    again = found_again(bases, whole, halves, tally.add)
     areas = _Areas(model, rows, truth)
     measured = {
         setting: _choice(setting, V, bases.covariance, again[setting], areas.under(*setting, V))

@@ -17,7 +17,8 @@ from aspca.judging.gaps import completed
 from aspca.linalg.arrays import Floats
 from aspca.moments import IncompleteMoments, Moments
 from aspca.settings import Settings
-from aspca.subspace.extraction import rotated, sparse_subspace
+from aspca.subspace.extraction import rotated, roughly_rotated, sparse_subspace
+from aspca.subspace.result import SparseSubspace
 
 # Rows are dealt into so many parts, whose moments merge into any half of them.
 _PARTS = 20
@@ -54,31 +55,43 @@ class Bases:
     ----------
     longest : dict
         How many components will be asked for at most, by alpha.
+    like : Bases or None
+        Those of all rows, where these are of some, to be compared with them: rotated only so far that directions are
+        known to within degrees, from theirs among other starts. Sequences start anew: from those of all rows they would
+        find them again too often.
     """
 
     covariance: Floats
     settings: Settings
     longest: dict[float, int]
     clock: Clock
-    _sequences: dict[float, Floats] = field(default_factory=dict)
+    like: Bases | None = None
+    _sequences: dict[float, SparseSubspace] = field(default_factory=dict)
+    _found: dict[Setting, Floats] = field(default_factory=dict)
 
     def loadings(self, d: int, alpha: float) -> Floats | None:
         """As `sparse_subspace` gives them (p, d), but for order and signs; None where the time does not suffice."""
         found = None if self.clock.over else self._solved(d, alpha)
         # What a solver has when time ends is not what it would find.
-        if self.clock.over:
+        if found is None or self.clock.over:
             self.clock.ended = True
             return None
+        self._found[d, alpha] = found
         return found
 
     def _solved(self, d: int, alpha: float) -> Floats:
         if alpha not in self._sequences:
             self._sequences[alpha] = self._sequence(alpha)
-        sequence, variant = self._sequences[alpha], self.settings.variant
+        sequence, variant = self._sequences[alpha].sequence, self.settings.variant
         kept = sequence[:, -d:] if variant in ("F", "FG") else sequence[:, :d]
-        return self._rotated(kept) if variant.endswith("G") else kept
+        if not variant.endswith("G"):
+            return kept
+        if self.like is not None:
+            return roughly_rotated(self.covariance, kept, self.settings.rotation, self.like._found[d, alpha])
+        deadline = time.perf_counter() + self.clock.left
+        return rotated(self.covariance, kept, self.settings.rotation, deadline, quick=True)[1]
 
-    def _sequence(self, alpha: float) -> Floats:
+    def _sequence(self, alpha: float) -> SparseSubspace:
         forward = self.settings.variant in ("F", "FG")
         budgets = [budget for budget in (self.settings.time_budget, self.clock.left) if budget not in (None, np.inf)]
         return sparse_subspace(
@@ -93,11 +106,7 @@ class Bases:
             tol=self.settings.tol,
             max_iter=self.settings.max_iter,
             time_budget=min(budgets, default=None),
-        ).sequence
-
-    def _rotated(self, kept: Floats) -> Floats:
-        deadline = time.perf_counter() + self.clock.left
-        return rotated(self.covariance, kept, self.settings.rotation, deadline, quick=True)[1]
+        )
 
 
 @dataclass(eq=False)
@@ -141,28 +150,27 @@ def bases_of_all(bases: Bases, settings: Iterable[Setting], done: Callable[[], N
 
 
 def found_again(
+    bases: Bases,
     whole: dict[Setting, Floats],
     halves: Iterator[Floats],
-    settings: Settings,
-    clock: Clock,
     progress: Callable[[int], None],
 ) -> dict[Setting, Found]:
-    """What covariances of halves, each followed by that of the other half, give again of each basis (p, d).
+    """What covariances of halves, each followed by that of the other half, give again of each basis (p, d) of `bases`.
 
     `progress` is told how many settings each half was tried for, or need not be.
     """
     found = {setting: Found(setting[0]) for setting in whole}
     wanted = list(whole)
     for number, covariance in enumerate(halves):
-        if clock.ended:
+        if bases.clock.ended:
             break
         if number % 2 == 0:
             wanted = [setting for setting in wanted if not found[setting].settled]
         longest = {alpha: max(d for d, other in wanted if other == alpha) for _, alpha in wanted}
-        bases = Bases(covariance, settings, longest, clock)
+        half = Bases(covariance, bases.settings, longest, bases.clock, like=bases)
         progress(len(whole) - len(wanted))
         for setting in wanted:
-            loadings = bases.loadings(*setting)
+            loadings = half.loadings(*setting)
             if loadings is not None:
                 found[setting].add(whole[setting], loadings)
             progress(1)

@@ -16,6 +16,7 @@ from aspca.judging.law import ScoreLaw, few_rows_quantile
 from aspca.judging.limits import Limit, conformal_p_values, rule_limits, score_limit
 from aspca.judging.metric import READABLE, Metric, score_variances
 from aspca.linalg.arrays import Floats
+from aspca.linalg.thin import thinned
 from aspca.rules.table import RuleTable
 from aspca.settings import AUTO, Settings, needs_rows
 from aspca.subspace.space import ScaledSpace
@@ -91,8 +92,9 @@ class Floors:
 
 def floors_of(space: ScaledSpace, table: RuleTable, weights: Floats) -> Floors:
     """What rounding of the values alone can produce, and for rules that held exactly half a step of their columns."""
-    moved = np.abs(table.loadings).T @ space.rounding
-    total = np.square(np.abs((table.loadings @ weights).T) @ space.rounding).sum()
+    thin = thinned(table.loadings)
+    moved = np.asarray(np.abs(table.loadings).T @ space.rounding)
+    total = np.square(np.abs(np.asarray(thin @ weights).T) @ space.rounding).sum()
     half = np.array([_half_a_step(column, space.steps) for column in table.loadings.T])
     return Floors(float(total), np.square(np.maximum(moved, np.where(table.exact, half, 0.0))))
 

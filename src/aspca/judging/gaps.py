@@ -120,7 +120,7 @@ class GappedScore:
         rules = np.flatnonzero(self.used(gaps[None])[0])
         alone = self._weights_of(rules)
         outside, limit = self._outside(gaps, rules, alone)
-        own = Metric(self.metric.kind, alone, outside, limit, share_outside(outside, rules.size))
+        own = Metric(self.metric.kind, alone, outside, limit, share_outside(outside.shape[1], rules.size))
         factor = self._factor(rules, own)
         weights = np.zeros(self.metric.weights.shape)
         weights[np.ix_(rules, rules)] = np.sqrt(factor) * alone

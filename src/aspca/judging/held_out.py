@@ -94,10 +94,14 @@ def not_errors(scores: Floats, worth: float) -> Bools:
     return normal
 
 
-def tails_of(squares: Floats, weights: Floats | None) -> Floats:
-    """How far the tail of each rule reaches (m,), 1 for a Gaussian: of squared deviations (k, m) over variances."""
-    share = 1.0 - min(max(_TAIL_SHARE, _TAIL_ROWS / max(len(squares), 1)), 0.5)
-    reached = inverted_cdf_quantiles(squares, weights, share)
+def tails_of(squares: Floats, variances: Floats, weights: Floats | None, chosen: Bools | None = None) -> Floats:
+    """How far the tail of each rule reaches (m,), 1 for a Gaussian: of squared deviations (k, m) over variances (m,).
+
+    `chosen` (k,): which rows are asked; None: all.
+    """
+    count = len(squares) if chosen is None else int(chosen.sum())
+    share = 1.0 - min(max(_TAIL_SHARE, _TAIL_ROWS / max(count, 1)), 0.5)
+    reached = inverted_cdf_quantiles(squares, weights, share, chosen) / variances
     return np.asarray(np.maximum(reached / chi2_quantile(share, 1), _LEAST_TAIL))
 
 

@@ -58,17 +58,22 @@ class Hotelling:
         chi2(r). Infinite for n <= r + 1: so few rows span no more than they are. The subspace is taken as given; that
         it was found in the same rows is not accounted for.
         """
-        check_level(level)
-        r, n = self.rank, self.n_rows
-        if r == 0:
-            value = 0.0
-        elif n <= r + 1:
-            value = math.inf
-        elif math.isinf(n):
-            value = chi2_quantile(level, r)
-        else:
-            value = r * (n + 1.0) / (n - r) * f_quantile(level, r, n - r)
-        return Limit("hotelling", level, value, _ASSUMES)
+        return t2_limit(self.rank, self.n_rows, level)
+
+
+def t2_limit(rank: int, n_rows: float, level: float) -> Limit:
+    """`Hotelling.limit` in so many directions."""
+    check_level(level)
+    r, n = rank, n_rows
+    if r == 0:
+        value = 0.0
+    elif n <= r + 1:
+        value = math.inf
+    elif math.isinf(n):
+        value = chi2_quantile(level, r)
+    else:
+        value = r * (n + 1.0) / (n - r) * f_quantile(level, r, n - r)
+    return Limit("hotelling", level, value, _ASSUMES)
 
 
 def hotelling(loadings: Floats, covariance: Floats, n_rows: float, *, still: bool = True) -> Hotelling:

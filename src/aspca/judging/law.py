@@ -57,11 +57,9 @@ class ScoreLaw:
     @classmethod
     def of(cls, metric: Metric, n_exact: int, n_rows: float, n_varying: int) -> ScoreLaw:
         """The law for a metric whose rules hold exactly but for these."""
-        inside = metric.weights.shape[0] - n_exact
-        outside = metric.outside.shape[1]
-        return cls(
-            inside, outside, n_rows, metric.outside_limit, metric.outside_share, max(inside + outside, n_varying)
-        )
+        inside, outside = metric.weights.shape[0] - n_exact, metric.outside.shape[1]
+        fitted = max(inside + outside, n_varying)
+        return cls(inside, outside, n_rows, metric.outside_limit, metric.outside_share, fitted)
 
     @property
     def freedom(self) -> float:

@@ -210,14 +210,19 @@ def inverted_cdf_quantile(scores: Floats, weights: Floats | None, level: float) 
     return float(scores[order][min(first, scores.size - 1)])
 
 
-def inverted_cdf_quantiles(columns: Floats, weights: Floats | None, level: float) -> Floats:
-    """`inverted_cdf_quantile` of each column (m,) of scores (n, m)."""
+def inverted_cdf_quantiles(
+    columns: Floats, weights: Floats | None, level: float, chosen: Bools | None = None
+) -> Floats:
+    """`inverted_cdf_quantile` of each column (m,) of scores (n, m), of the rows `chosen` (n,)."""
+    # Column by column: what is chosen of one stays in the cache.
+    picked = (column if chosen is None else column[chosen] for column in columns.T)
     if weights is not None:
-        return np.array([inverted_cdf_quantile(column, weights, level) for column in columns.T])
-    n = len(columns)
+        some = weights if chosen is None else weights[chosen]
+        return np.array([inverted_cdf_quantile(column, some, level) for column in picked])
+    n = len(columns) if chosen is None else int(chosen.sum())
     # Each row counts for one: the sum of the weights up to a row is its place.
     place = min(int(np.searchsorted(np.arange(1.0, n + 1.0), level * n * (1.0 - _ROUNDING))), n - 1)
-    return np.array([np.partition(column, place)[place] for column in columns.T])
+    return np.array([np.partition(column, place)[place] for column in picked])
 
 
 def conformal_limit(scores: Floats, level: float) -> float:

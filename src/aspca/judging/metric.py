@@ -22,7 +22,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from aspca.judging.hotelling import Hotelling
+from aspca.judging.hotelling import t2_limit
 from aspca.judging.outside import outside_directions
 from aspca.linalg.arrays import Floats, frozen
 from aspca.rules.table import RuleTable
@@ -33,6 +33,8 @@ from aspca.subspace.space import ScaledSpace
 READABLE = ("complete", "whitened")
 # Rules that say nearly the same are not told apart any further: no eigenvalue of their correlation counts as smaller.
 _ALIKE = 1e-6
+# Of fewer rules eigenvectors take no longer than calls do.
+_MANY = 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,30 +76,28 @@ def tempered(squares: Floats, limit: float, share: float) -> Floats:
     return np.asarray(share * np.minimum(squares, limit) + np.maximum(squares - limit, 0.0))
 
 
-def metric_of(kind: str, space: ScaledSpace, table: RuleTable, level: float, like: ScaledSpace | None = None) -> Metric:
-    """The metric of a score; `level` is the share of normal rows that are meant to lie within `outside_limit`.
-
-    `like`: the space of more rows, of which these are a part: what does not vary among these may vary among the others,
-    and few rows are met as they are there.
-    """
+def metric_of(kind: str, space: ScaledSpace, table: RuleTable, level: float) -> Metric:
+    """The metric of a score; `level` is the share of normal rows that are meant to lie within `outside_limit`."""
     weights = score_weights(kind, table.covariance, table.variances, table.unresolved)
     p, m = table.loadings.shape
     if kind != "complete" or m >= p:
         return Metric(kind, frozen(weights), frozen(np.zeros((p, 0))), 0.0, 0.0)
-    still = like is None and not space.short_of_rows
-    blur = space.blur if like is None else like.blur
-    outside = outside_directions(space.covariance, table.loadings, weights, table.exact, still=still, blur=blur)
-    limit = Hotelling(outside, space.fitted_to).limit(level).value
-    return Metric(kind, frozen(weights), frozen(outside), limit, share_outside(outside, m))
-
-
-def share_outside(outside: Floats, n_rules: int) -> float:
-    """The share of directions that lie outside the rules."""
+    outside = outside_directions(
+        space.covariance, table.loadings, weights, table.exact, still=not space.short_of_rows, blur=space.blur
+    )
     r = int(outside.shape[1])
-    return r / max(r + n_rules, 1)
+    limit = t2_limit(r, space.fitted_to, level).value
+    return Metric(kind, frozen(weights), frozen(outside), limit, share_outside(r, m))
 
 
-def score_weights(kind: str, covariance: Floats, variances: Floats, unresolved: Floats) -> Floats:
+def share_outside(rank: int, n_rules: int) -> float:
+    """The share of directions that lie outside the rules."""
+    return rank / max(rank + n_rules, 1)
+
+
+def score_weights(
+    kind: str, covariance: Floats, variances: Floats, unresolved: Floats, *, symmetric: bool = True
+) -> Floats:
     """The matrix W (m, m) with which a row of deviations y scores sum_k ((y W)_k)^2.
 
     Parameters
@@ -109,6 +109,8 @@ def score_weights(kind: str, covariance: Floats, variances: Floats, unresolved: 
         Their variances, never below what is resolved.
     unresolved : (m,)
         The variance of each that rounding alone may show.
+    symmetric : bool
+        Whether parts of the score are to be told apart; if not, any root of the correlation will do.
     """
     if kind not in SCORES:
         raise ValueError(f"score must be one of {', '.join(SCORES)}, got {kind!r}.")
@@ -123,9 +125,31 @@ def score_weights(kind: str, covariance: Floats, variances: Floats, unresolved: 
     alone = np.diag(covariance) <= unresolved
     correlation[alone], correlation[:, alone] = 0.0, 0.0
     np.fill_diagonal(correlation, 1.0)
-    values, vectors = np.linalg.eigh(0.5 * (correlation + correlation.T))
-    root = (vectors / np.sqrt(np.maximum(values, _ALIKE))) @ vectors.T
-    return np.asarray(inverse[:, None] * (0.5 * (root + root.T)), dtype=np.float64)
+    root = None if symmetric else _triangular_root(correlation)
+    if root is None:
+        # Those that stand alone are their own root.
+        others = np.ix_(~alone, ~alone)
+        part = correlation[others]
+        values, vectors = np.linalg.eigh(0.5 * (part + part.T))
+        part = (vectors / np.sqrt(np.maximum(values, _ALIKE))) @ vectors.T
+        root = np.eye(m)
+        root[others] = 0.5 * (part + part.T)
+    return np.asarray(inverse[:, None] * root, dtype=np.float64)
+
+
+def _triangular_root(correlation: Floats) -> Floats | None:
+    """L^-T of LL' = correlation, a tenth of the cost of eigenvectors; None where rules may say nearly the same."""
+    if len(correlation) < _MANY:
+        return None
+    # Loads scipy.linalg, which scoring by a stored model need not wait for.
+    from scipy.linalg.lapack import dpotrf, dtrtri
+
+    factor, failed = dpotrf(correlation, lower=1)
+    inverse, undone = dtrtri(factor, lower=1)
+    # No eigenvalue lies below one over the squared norm of the inverse root.
+    if failed or undone or _ALIKE * float(np.square(inverse).sum()) >= 1.0:
+        return None
+    return np.asarray(inverse.T)
 
 
 def score_variances(weights: Floats, covariance: Floats, unresolved: Floats) -> Floats:

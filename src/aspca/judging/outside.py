@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from aspca.judging.outside_form import OutsideForm
 from aspca.linalg.arrays import Bools, Floats
 
-# From so many directions on their eigenvectors take longer than all else.
-_LARGE = 256
+# From so many directions on their eigenvectors take longer than all else, and Cholesky's factor does as well: distances
+# do not depend on which root is taken.
+LARGE = 256
 
 
 def outside_directions(
@@ -38,6 +40,13 @@ def outside_directions(
     p, m = loadings.shape
     if m >= p:
         return np.zeros((p, 0))
+    unresolved = unresolved_outside(covariance)
+    form = None
+    if p - m >= LARGE:
+        form = OutsideForm.of(covariance, loadings, weights, exact, blur=blur, unresolved=unresolved)
+    if form is not None:
+        # No zero is negative: a model file does not keep that, and factorisations see it.
+        return form.directions() + 0.0
     mixed = covariance
     if blur:
         mixed = covariance + blur * np.diag(np.diag(covariance))
@@ -50,34 +59,15 @@ def outside_directions(
     else:
         directions, within = None, mixed
     within = 0.5 * (within + within.T) / (1.0 + blur)
-    # Rounding of the covariance moves no unit vector's variance by more than this.
-    unresolved = 4.0 * p * float(np.finfo(np.float64).eps) * float(np.abs(covariance).sum(axis=1).max(initial=0.0))
-    vectors = _by_cholesky(within, unresolved)
-    if vectors is None:
-        values, vectors = np.linalg.eigh(within)
-        if not still:
-            values, vectors = values[values > unresolved], vectors[:, values > unresolved]
-        floored = np.maximum(values, unresolved)
-        vectors = vectors / np.sqrt(np.where(floored > 0.0, floored, 1.0))
-    # No zero is negative: a model file does not keep that, and factorisations see it.
+    values, vectors = np.linalg.eigh(within)
+    if not still:
+        values, vectors = values[values > unresolved], vectors[:, values > unresolved]
+    floored = np.maximum(values, unresolved)
+    vectors = vectors / np.sqrt(np.where(floored > 0.0, floored, 1.0))
     return np.asarray((vectors if directions is None else directions @ vectors) + 0.0)
 
 
-def _by_cholesky(within: Floats, unresolved: float) -> Floats | None:
-    """T (r, r) with T'(within)T = I, at a tenth of the cost of eigenvectors; None where some variance may be too small.
-
-    Distances do not depend on which root is taken.
-    """
-    if len(within) < _LARGE:
-        return None
-    # Loads scipy.linalg, which scoring by a stored model need not wait for.
-    from scipy.linalg.lapack import dpotrf, dtrtri
-
-    factor, failed = dpotrf(within, lower=1)
-    if failed:
-        return None
-    inverse, failed = dtrtri(factor, lower=1)
-    # No eigenvalue lies below one over the squared norm of the inverse root.
-    if failed or unresolved * float(np.square(inverse).sum()) >= 1.0:
-        return None
-    return np.asarray(inverse.T)
+def unresolved_outside(covariance: Floats) -> float:
+    """Rounding of the covariance moves no unit vector's variance by more than this."""
+    size = float(np.abs(covariance).sum(axis=1).max(initial=0.0))
+    return 4.0 * len(covariance) * float(np.finfo(np.float64).eps) * size

@@ -92,7 +92,9 @@ class Moments:
         """The moments of no rows: neutral in `merge`."""
         zeros, infinite = np.zeros(n_features), np.full(n_features, np.inf)
         no_decimals = np.zeros(n_features, dtype=np.intp)
-        return cls(0.0, 0, zeros, zeros, np.zeros((n_features, n_features)), infinite, -infinite, no_decimals)
+        scatter = np.zeros((n_features, n_features))
+        _finish(scatter)
+        return cls(0.0, 0, zeros, zeros, scatter, infinite, -infinite, no_decimals)
 
     @classmethod
     def from_array(

@@ -107,7 +107,7 @@ def _attempts(c: Floats, moved: Floats) -> Iterator[tuple[Floats, Floats]]:
         yield ones, _significant(exact, digits)
 
 
-def _significant(values: Floats, digits: int) -> Floats:
+def _significant(values: Floats, digits: int | Ints) -> Floats:
     """Values rounded to so many significant digits, to a few units in the last place of float64."""
     size = np.maximum(np.abs(values), np.finfo(np.float64).tiny)
     step = 10.0 ** (np.floor(np.log10(size)) - digits + 1)
@@ -123,11 +123,9 @@ def _decimal(value: float, digits: int) -> float:
 
 def _length(rounded: Floats) -> Ints:
     """How many significant digits each value has."""
-    length = np.full(rounded.shape, _DIGITS)
-    for fewer in range(_DIGITS - 1, 0, -1):
-        same = np.abs(_significant(rounded, fewer) - rounded) <= 1e-15 * np.abs(rounded)
-        length[same] = fewer
-    return length
+    fewer = np.arange(1, _DIGITS).reshape(-1, *(1,) * rounded.ndim)
+    same = np.abs(_significant(rounded, fewer) - rounded) <= 1e-15 * np.abs(rounded)
+    return np.where(same.any(axis=0), np.argmax(same, axis=0) + 1, _DIGITS)
 
 
 def _intercepts(rounded: Floats, means: Floats, room: Floats) -> tuple[Floats, Ints]:

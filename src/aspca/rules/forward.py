@@ -22,6 +22,8 @@ MOST_TERMS = 8
 _CLIFF = 3.0
 # A feature of which no more than this is left, given the terms so far, adds nothing but rounding.
 _NOTHING = 1e-8
+# Features that are regressed together: what is kept of them stays in the cache.
+_TOGETHER = 32
 
 
 def forward_vectors(R: Floats, most: int = MOST_TERMS) -> tuple[Floats, Ints]:
@@ -37,34 +39,45 @@ def forward_vectors(R: Floats, most: int = MOST_TERMS) -> tuple[Floats, Ints]:
     Only of features of which a few others leave a third or less. Deterministic: of equal gains the first feature's.
     """
     p = len(R)
-    varying = np.flatnonzero(np.diag(R) > 0.0)
-    terms = np.zeros((min(most, max(varying.size - 1, 0)), p), dtype=np.intp)
+    varying = int((np.diag(R) > 0.0).sum())
+    terms = np.zeros((min(most, max(varying - 1, 0)), p), dtype=np.intp)
     left = np.ones((len(terms) + 1, p))
-    # Row j of E and G: what feature j's terms leave of all features, and of their covariances with it.
-    E, G = R.copy(), np.repeat(np.diag(R)[None, :], p, axis=0)
-    barred = np.eye(p, dtype=np.bool_) | (np.diag(R) <= 0.0)
-    each = np.arange(p)
-    # How each term, given those before it, goes with all features: (step, j, i), of variance one.
-    ways: list[Floats] = []
-    for step in range(len(terms)):
-        chosen = _largest_gain(E, G, barred)
-        terms[step] = chosen
-        barred[each, chosen] = True
-        way = R[chosen]
-        for before in ways:
-            way = way - before[each, chosen][:, None] * before
-        size = G[each, chosen]
-        way = way / np.sqrt(np.where(size > _NOTHING, size, 1.0))[:, None]
-        way[size <= _NOTHING] = 0.0
-        E -= way[each, each][:, None] * way
-        G -= np.square(way)
-        ways.append(way)
-        left[step + 1] = np.maximum(E[each, each], np.finfo(np.float64).eps)
+    for start in range(0, p, _TOGETHER):
+        some = np.arange(start, min(start + _TOGETHER, p))
+        terms[:, some], left[1:, some] = _selected(R, some, len(terms))
     return _at_cliffs(R, terms, left)
 
 
+def _selected(R: Floats, features: Ints, most: int) -> tuple[Ints, Floats]:
+    """Terms (most, k) of k features, in the order they were taken, and what each step leaves of the features."""
+    p, k = len(R), features.size
+    terms, left = np.zeros((most, k), dtype=np.intp), np.empty((most, k))
+    # Row j of E and G: what feature j's terms leave of all features, and of their covariances with it.
+    E, G = R[features], np.repeat(np.diag(R)[None, :], k, axis=0)
+    each = np.arange(k)
+    barred = np.repeat(np.diag(R)[None, :] <= 0.0, k, axis=0)
+    barred[each, features] = True
+    # How each term, given those before it, goes with all features: (j, step, i), of variance one.
+    ways = np.empty((k, most, p))
+    for step in range(most):
+        chosen = terms[step] = _largest_gain(E, G, barred)
+        barred[each, chosen] = True
+        before = ways[:, :step]
+        way = R[chosen]
+        if step:
+            way -= (before[each, :, chosen][:, None, :] @ before)[:, 0]
+        size = G[each, chosen]
+        way /= np.sqrt(np.where(size > _NOTHING, size, 1.0))[:, None]
+        way[size <= _NOTHING] = 0.0
+        E -= way[each, features][:, None] * way
+        G -= np.square(way)
+        ways[:, step] = way
+        left[step] = np.maximum(E[each, features], np.finfo(np.float64).eps)
+    return terms, left
+
+
 def _largest_gain(E: Floats, G: Floats, barred: Bools) -> Ints:
-    """For each feature, the term that takes most of what is left of it (p,)."""
+    """For each feature, the term that takes most of what is left of it (k,)."""
     gain = np.square(E)
     gain /= np.maximum(G, _NOTHING)
     gain[barred | (G <= _NOTHING)] = -1.0

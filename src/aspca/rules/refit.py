@@ -64,12 +64,25 @@ class Refit:
     rows : float
         How many rows the correlations rest on: each coefficient that is fitted takes one up, and a variance is what is
         left per row that is not. So a vector on all features does not look tighter than the rule that it is.
+    part_of : (Refit, ndarray of shape (p,)), or None
+        Of more features, of which these are some.
     """
 
     R: Floats
     weights: Floats
     bases: tuple[Floats, ...]
     rows: float = float("inf")
+    part_of: tuple[Refit, Ints] | None = None
+
+    @property
+    def n_features(self) -> int:
+        """Of how many features rules are chosen."""
+        return len(self.R) if self.part_of is None else self.part_of[0].n_features
+
+    def _on(self, features: Ints) -> Refit:
+        """The same on some of the features, which is all that vectors on few of them need."""
+        bases = tuple(basis[features] for basis in self.bases)
+        return Refit(self.R[features[:, None], features], self.weights[features], bases, self.rows, (self, features))
 
     def _left(self, terms: int) -> float:
         """The share of the rows that so many fitted terms do not take up; no less than half, where little is known."""
@@ -78,18 +91,22 @@ class Refit:
     @cached_property
     def _noisy(self) -> float:
         """By what factor a rule may vary more without a term that is noise: of many such terms the best gains most."""
-        return 1.0 + _NOISE + 2.0 * float(np.log(len(self.R))) / self.rows
+        return 1.0 + _NOISE + 2.0 * float(np.log(self.n_features)) / self.rows
 
     @cached_property
     def _ridged(self) -> Floats:
         """R made definite by what rounding leaves open: duplicates share their coefficient."""
         size = np.diag(self.R)
-        return np.asarray(self.R + np.diag(4.0 * len(self.R) * _EPS * np.where(size > 0.0, size, 1.0)))
+        return np.asarray(self.R + np.diag(4.0 * self.n_features * _EPS * np.where(size > 0.0, size, 1.0)))
 
     @cached_property
-    def _known(self) -> dict[tuple[int, ...], Floats]:
+    def _known(self) -> dict[tuple[int, ...], dict[int, float]]:
         """Rules by the features that the refit began with: many pivots lead to the same ones."""
-        return {}
+        return {} if self.part_of is None else self.part_of[0]._known
+
+    def _names(self, features: Ints) -> list[int]:
+        """Features as they are numbered among all."""
+        return [int(j) for j in (features if self.part_of is None else self.part_of[1][features])]
 
     def inside(self, z: Floats) -> bool:
         """Whether a vector leaves none of the subspaces by an angle of more than 0.1 (its sine), or what few rows do:
@@ -97,10 +114,12 @@ class Refit:
         of n rows a direction of variance v, among p others of about one, is off by v p / n (its sine squared), or twice
         that.
         """
+        if not self.bases:
+            return True
         used = np.flatnonzero(z)
         w = z[used] / self.weights[used]
         length = float(w @ w)
-        off = 2.0 * self.variance(z) / float(z @ z) * len(self.R) / self.rows
+        off = 2.0 * self.variance(z) / float(z @ z) * self.n_features / self.rows
         # What a sum of squares in float64 leaves open is no angle.
         least = (1.0 - _LEAVES**2 - off - 1e-12) * length
         return all(float(np.square(w @ basis[used]).sum()) >= least for basis in self.bases)
@@ -114,7 +133,7 @@ class Refit:
 
     def unresolved(self, z: Floats) -> float:
         """The variance of z that rounding of the covariance alone may show."""
-        return 4.0 * z.size * _EPS * _form(self._sizes, np.abs(z))
+        return 4.0 * self.n_features * _EPS * _form(self._sizes, np.abs(z))
 
     def without_noise(self, z: Floats, pivot: int) -> Floats | None:
         """A vector without the terms that are zero up to its noise, the others refitted; its largest entry is 1 or -1.
@@ -123,6 +142,17 @@ class Refit:
         vector is exact (its variance is what rounding may show), so is what is left of it. None where the refit leaves
         the subspace even with all terms.
         """
+        used = np.flatnonzero(z)
+        if _PICKED * used.size > z.size:
+            return self._without_noise(z, pivot)
+        found = self._on(used)._without_noise(z[used], int(np.searchsorted(used, pivot)))
+        if found is None:
+            return None
+        whole = np.zeros(z.size)
+        whole[used] = found
+        return whole
+
+    def _without_noise(self, z: Floats, pivot: int) -> Floats | None:
         z = z / z[pivot]
         size = np.abs(z)
         largest = float(size.max())
@@ -132,7 +162,7 @@ class Refit:
         others = others[np.argsort(-np.round(size[others] / largest, 9), kind="stable")]
         own = self.variance(z)
         exact = own <= self._floor(z, own)
-        own = max(own, self._floor(z, 0.0)) / self._left(len(self.R))
+        own = max(own, self._floor(z, 0.0)) / self._left(self.n_features)
         visible = others[: int((size[others] > _VISIBLE * largest).sum())]
         for terms, looser in ((visible, 1.0 if exact else _LOOSER), (others, 1.0)):
             fitted, variance = self._regressed(pivot, terms)
@@ -145,7 +175,7 @@ class Refit:
 
     def _floor(self, z: Floats, variance: float) -> float:
         """What rounding may show of a vector's variance; zero where that is clearly less."""
-        return self.unresolved(z) if variance <= 4.0 * z.size * _EPS * float(np.abs(z).sum()) ** 2 else 0.0
+        return self.unresolved(z) if variance <= 4.0 * self.n_features * _EPS * float(np.abs(z).sum()) ** 2 else 0.0
 
     def _reduced(self, pivot: int, terms: Ints, fitted: Floats, variance: float, most: float, exact: bool) -> Floats:
         """A rule on as few of the terms as found whose variance is at most `most`, or exact."""
@@ -170,13 +200,18 @@ class Refit:
             else:
                 few = many
                 many = min(max(few + 1, (3 * few) // 2), (few + kept.size) // 2)
-        begun = tuple(sorted([pivot, *kept.tolist()]))
-        if begun in self._known:
-            return self._known[begun]
-        kept, fitted = self._shortened(pivot, kept, fitted, variance, most, holds, exact)
-        balanced = self._balanced(fitted)
-        self._known[begun] = _scaled(balanced if self.inside(balanced) else fitted)
-        return self._known[begun]
+        first = np.sort(np.append(kept, pivot))
+        names = self._names(first)
+        known = self._known.get(tuple(names))
+        if known is None:
+            kept, fitted = self._shortened(pivot, kept, fitted, variance, most, holds, exact)
+            balanced = self._balanced(fitted)
+            found = _scaled(balanced if self.inside(balanced) else fitted)
+            self._known[tuple(names)] = dict(zip(names, found[first].tolist(), strict=True))
+            return found
+        found = np.zeros(len(self.R))
+        found[first] = [known[name] for name in names]
+        return found
 
     def _shortened(
         self, pivot: int, kept: Ints, fitted: Floats, variance: float, most: float, holds: Holds, exact: bool

@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from aspca.linalg.arrays import Bools, Floats, Ints, frozen
+from aspca.linalg.thin import form_of
 from aspca.rules.chance import EXCLUDED, chances
 from aspca.rules.coefficients import Equation, simplest_equation
 from aspca.rules.forward import WIDE
@@ -68,8 +69,7 @@ class RuleTable:
 
         `chance=False` where nobody asks how likely they are.
         """
-        inside = loadings.T @ (space.covariance @ loadings)
-        inside = 0.5 * (inside + inside.T)
+        inside = form_of(space.covariance, loadings)
         unresolved = unresolved_variances(loadings, space.covariance)
         likely = None
         if chance:
@@ -287,7 +287,9 @@ def _by_lack_of_rows(space: ScaledSpace, loadings: Floats) -> Bools:
     """Which rules (m,) rows as few as these may obey whatever their features mean."""
     terms = ((loadings != 0.0) & (space.variances > 0.0)[:, None]).sum(axis=0)
     # Of so many features the few that nearly do can be chosen too: half as many terms are enough.
-    return np.asarray((2 * terms > space.rank) & space.short_of_rows)
+    if not space.short_of_rows or space.spans_more_than(2 * int(terms.max(initial=0)) - 1):
+        return np.zeros(terms.size, dtype=np.bool_)
+    return np.asarray(2 * terms > space.rank)
 
 
 def _in_simplest_numbers(rule: Rule, loading: Floats, space: ScaledSpace) -> tuple[Floats, bool] | None:

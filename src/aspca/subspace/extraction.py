@@ -9,11 +9,11 @@ from collections.abc import Callable
 
 import numpy as np
 
-from aspca.linalg.arrays import Floats, frozen
+from aspca.linalg.arrays import Floats, Ints, frozen
 from aspca.linalg.orientation import ascending, sign_of
 from aspca.settings import PROOFS, ROTATIONS, ROUNDINGS, VARIANTS
 from aspca.solvers.component import Effort
-from aspca.solvers.rotation import sparse_rotation
+from aspca.solvers.rotation import rough_rotation, sparse_rotation
 from aspca.solvers.sequence import Step, extract
 from aspca.solvers.threads import blas_threads_for
 from aspca.subspace.defaults import finest_variance
@@ -213,10 +213,23 @@ def _warn_of_ties(A: Floats, d: int) -> None:
         )
 
 
+def roughly_rotated(A: Floats, kept: Floats, together: str, near: Floats) -> Floats:
+    """What `rotated` gives (p, d) to within degrees, in another order; `near` is such a basis of nearly the same."""
+    loadings = np.zeros(kept.shape)
+    for part in _parts(A, kept, together):
+        loadings[:, part] = rough_rotation(kept[:, part], near)
+    return loadings
+
+
+def _parts(A: Floats, kept: Floats, together: str) -> list[Ints]:
+    """The columns that are rotated together."""
+    return [np.arange(kept.shape[1])] if together == "all" else levels_of(_variances(A, kept), finest_variance(A))
+
+
 def rotated(A: Floats, kept: Floats, together: str, deadline: float, quick: bool) -> tuple[Floats, Floats]:
     """The rotation Q (d, d) and kept Q (p, d), each level by itself unless all directions go together."""
     d = kept.shape[1]
-    parts = [np.arange(d)] if together == "all" else levels_of(_variances(A, kept), finest_variance(A))
+    parts = _parts(A, kept, together)
     rotation, loadings = np.zeros((d, d)), np.zeros(kept.shape)
     for part in parts:
         left = None if deadline == np.inf else max(0.0, deadline - time.perf_counter())

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from aspca.linalg.arrays import FARTHEST, SMALL_SCALE, Bools, Floats, Ints, frozen
+from aspca.linalg.thin import is_thin
 from aspca.moments import Moments
 from aspca.moments.succession import effective_rows
 from aspca.preparation.feature import Feature
@@ -22,6 +23,8 @@ _ROUNDINGS = 8.0
 _MANY_ROWS = 5
 # With fewer rows per feature than this a covariance has directions that look tight for want of rows, whatever they are.
 _FEW_ROWS = 2
+# So many features more than directions are asked first whether they span these.
+_SPARE = 32
 
 NO_COVARIANCE = (
     "This model was saved with moments=False, so it does not hold the covariance of its features, which partial_fit, "
@@ -174,16 +177,26 @@ class ScaledSpace:
     @cached_property
     def rank(self) -> int:
         """Directions in which the training rows vary, as far as a covariance in float64 can tell."""
-        varying = self.variances > 0.0
-        roots = np.sqrt(self.variances[varying])
-        correlation = self.covariance[np.ix_(varying, varying)] / roots[:, None] / roots
-        least = 4.0 * len(roots) * _EPS * len(roots)
+        return self._rank_of(np.flatnonzero(self.variances > 0.0))
+
+    def _rank_of(self, features: Ints) -> int:
+        roots = np.sqrt(self.variances[features])
+        correlation = self.covariance[np.ix_(features, features)] / roots[:, None] / roots
+        least = 4.0 * self.n_varying * _EPS * self.n_varying
         return int((np.linalg.eigvalsh(correlation) > least).sum()) if len(roots) else 0
+
+    def spans_more_than(self, directions: float) -> bool:
+        """Whether `rank` exceeds this: of many features some, which span no more than all, may tell already."""
+        varying = np.flatnonzero(self.variances > 0.0)
+        if directions >= varying.size:
+            return False
+        some = varying[:: max(int(varying.size / (directions + _SPARE)), 1)]
+        return (some.size < varying.size and self._rank_of(some) > directions) or self.rank > directions
 
     @cached_property
     def short_of_rows(self) -> bool:
         """Whether directions without variance may be due to too few rows; rows that repeat others count too."""
-        return self.fitted_to < _MANY_ROWS * (self.rank + 1)
+        return self.spans_more_than(self.fitted_to / _MANY_ROWS - 1.0)
 
     @cached_property
     def worth(self) -> float:
@@ -256,9 +269,14 @@ def _peaks(moments: Moments, scale: Floats, variances: Floats) -> Floats:
 def unresolved_variances(loadings: Floats, covariance: Floats) -> Floats:
     """Per column of `loadings` (p, d), the variance that rounding of the covariance alone may show (d,)."""
     size = np.abs(loadings)
-    return np.asarray(
-        4.0 * len(loadings) * _EPS * np.einsum("ij,ij->j", size, np.abs(covariance) @ size), dtype=np.float64
-    )
+    if is_thin(loadings):
+        spread = np.empty(size.shape[1])
+        for k, column in enumerate(size.T):
+            used = np.flatnonzero(column)
+            spread[k] = column[used] @ np.abs(covariance[used[:, None], used]) @ column[used]
+    else:
+        spread = np.einsum("ij,ij->j", size, np.abs(covariance) @ size)
+    return np.asarray(4.0 * len(loadings) * _EPS * spread, dtype=np.float64)
 
 
 def unresolved_variance(size: Floats, covariance: Floats) -> float:

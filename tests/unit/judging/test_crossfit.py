@@ -208,6 +208,6 @@ def test_values_that_follow_each_other_reach_further_than_they_show() -> None:
 def test_tails_are_one_for_gaussian_deviations_and_wider_for_heavier() -> None:
     rng = np.random.default_rng(1)
     squares = np.column_stack([rng.normal(size=50_000), rng.standard_t(3, size=50_000) / np.sqrt(3.0)]) ** 2
-    gauss, heavy = tails_of(squares, None)
+    gauss, heavy = tails_of(squares, np.ones(2), None)
     assert gauss == pytest.approx(1.0, rel=0.05)
     assert heavy > 1.3

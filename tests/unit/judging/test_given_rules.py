@@ -170,14 +170,13 @@ def test_it_is_the_same_through_refits(tmp_path: Any) -> None:
 
 
 def test_refits_of_a_crossfit_keep_them() -> None:
-    from aspca.judging.crossfit import _Parts, _refitted, _Rows
+    from aspca.judging.measure import Measure
 
     rows = table(n=200)
     model = ASPCA(rules=["1.1 total = a + b + 1.5", "c = 0"]).fit(rows).model_
     blocks = tuple(Moments.from_array(rows[k::5]) for k in range(5))
-    taken = _Rows(blocks, rows.to_numpy(), np.arange(len(rows)) % 5, None)
-    for k in range(5):
-        other = _refitted(_Parts(model.space, model.table, model.metric), model.settings, taken, k)
+    for block in blocks:
+        other = Measure.of(model).refitted(block, model.settings)
         assert np.array_equal(other.table.loadings[:, :2], model.table.loadings[:, :2])
         for rule in other.table.given:
             assert rule.off(other.space) == pytest.approx(0.0, abs=1e-9)

@@ -20,7 +20,7 @@ def test_the_quick_root_measures_as_eigenvectors_do(m: int, blur: float, monkeyp
     exact = np.zeros(m, dtype=np.bool_)
     found = {}
     for large in (1, 10**9):
-        monkeypatch.setattr(aspca.judging.outside, "_LARGE", large)
+        monkeypatch.setattr(aspca.judging.outside, "LARGE", large)
         N = outside_directions(C, rules, weights, exact, still=True, blur=blur)
         assert N.shape == (p, p - m)
         found[large] = N @ N.T
@@ -32,7 +32,7 @@ def test_the_quick_root_measures_as_eigenvectors_do(m: int, blur: float, monkeyp
 
 
 def test_where_a_direction_does_not_vary_eigenvectors_are_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(aspca.judging.outside, "_LARGE", 1)
+    monkeypatch.setattr(aspca.judging.outside, "LARGE", 1)
     X = np.random.default_rng(0).normal(size=(100, 5))
     X[:, 4] = X[:, 0] + X[:, 1]
     C = np.cov(X.T)

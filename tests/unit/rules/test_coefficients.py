@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aspca.rules.coefficients import simplest_equation
+from aspca.rules.coefficients import _length, simplest_equation
 
 
 def furthest(c, means, deviations, equation) -> float:
@@ -117,3 +117,10 @@ def test_a_tolerance_of_zero_keeps_every_digit() -> None:
     found = simplest_equation(c, means, np.ones(2), 0.0)
     assert np.abs(found.coefficients / found.unit / c - 1).max() <= 4e-15
     assert abs(found.intercept / found.unit - c @ means) <= 4e-15 * float(np.abs(c) @ means)
+
+
+def test_lengths_are_the_fewest_digits_that_say_a_number() -> None:
+    values = np.array([[1.0, 0.25, 1234567.0], [3e-8, -70.0, 0.1234567891]])
+    slow = [[next(n for n in range(1, 18) if float(f"{v:.{n - 1}e}") == v) for v in row] for row in values.tolist()]
+    assert _length(values).tolist() == slow
+    assert _length(np.array([1.0 / 3.0]))[0] >= 15
