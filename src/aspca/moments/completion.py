@@ -12,10 +12,10 @@ from aspca.linalg.arrays import Bools, Floats, Ints
 from aspca.linalg.symmetric import symmetrise
 from aspca.moments.blocks import two_sum
 from aspca.moments.decimals import decimals_of
-from aspca.moments.expectation import likeliest_gaussian
 from aspca.moments.gaussian import EPS
 from aspca.moments.moments import Moments
 from aspca.moments.patterns import patterns_of
+from aspca.moments.settling import likeliest_gaussian
 from aspca.moments.validation import column_name, overflow_error
 
 
