@@ -147,7 +147,7 @@ def extrapolated(
 
 
 def away_from(start: Gaussian, logs: Floats, means: Floats) -> Gaussian:
-    """The Gaussian that is so far from `start` in logarithms of its covariance (p, p) and in its mean (p,), whitened."""
+    """The Gaussian so far from `start` in logarithms of its covariance (p, p) and in its mean (p,), both whitened."""
     values, vectors = np.linalg.eigh(logs)
     growth = np.exp(0.5 * np.clip(values, -_LARGEST_LOG, _LARGEST_LOG))
     return with_least_spread(start.mean + start.factor @ means, start.factor @ (vectors * growth))
