@@ -1,4 +1,4 @@
-"""Values of options as they are: typer has pydantic look at each, and loading that takes as long as all of numpy.
+"""Values of options as they are: typer has pydantic look at each, and to load that takes longer than to score a file.
 
 What is of the kind that an option asks for needs no look: a text, or a default. Of anything else typer judges as ever.
 """
