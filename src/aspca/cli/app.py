@@ -2,26 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from importlib import import_module
 from typing import Annotated, cast
 
 import typer
 
 from aspca import __version__
-from aspca.cli import compare, demo, detect, explain, fit, rules, score, select
+from aspca.cli.plain_values import PlainCommand, PlainGroup
 
-app = typer.Typer(
-    name="aspca",
-    no_args_is_help=False,
-    # Plain help: it is there at once, since rich is not loaded for it, and can be copied.
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-for command in (demo, detect, fit, score, explain, rules, select, compare):
-    app.command(name=command.__name__.rpartition(".")[2])(command.run)
+COMMANDS = ("demo", "detect", "fit", "score", "explain", "rules", "select", "compare")
 
 # Whatever the arguments' parser refuses: its UsageError, which typer keeps to itself.
 wrong_usage = cast(type[typer.BadParameter], typer.BadParameter.__mro__[1])
+
+
+def app_for(arguments: Sequence[str]) -> typer.Typer:
+    """The application for these arguments: with the command that they begin with, or else with all there are.
+
+    To look at the options of the others would take longer than to read those of one.
+    """
+    app = typer.Typer(
+        name="aspca",
+        cls=PlainGroup,
+        no_args_is_help=False,
+        # Plain help: it is there at once, since rich is not loaded for it, and can be copied.
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    for name in arguments[:1] if arguments and arguments[0] in COMMANDS else COMMANDS:
+        app.command(name=name, cls=PlainCommand)(import_module(f"aspca.cli.{name}").run)
+    app.callback()(aspca)
+    return app
 
 
 def _version(asked: bool) -> None:
@@ -30,7 +43,6 @@ def _version(asked: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def aspca(
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")

@@ -27,12 +27,13 @@ FINE, FAILURE, USAGE, ANOMALIES, INTERRUPTED = 0, 1, 2, 3, 130
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code."""
     _prepare()
+    given = sys.argv[1:] if arguments is None else arguments
     try:
-        from aspca.cli.app import app, wrong_usage
+        from aspca.cli.app import app_for, wrong_usage
     except ModuleNotFoundError as error:
         return _failed(f"The command needs {error.name}, which is not installed: pip install 'aspca[cli]'.")
     try:
-        code = app(args=arguments, prog_name="aspca", standalone_mode=False)
+        code = app_for(given)(args=arguments, prog_name="aspca", standalone_mode=False)
         sys.stdout.flush()
     except KeyboardInterrupt:
         code = INTERRUPTED
@@ -57,7 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if isinstance(error, OSError):
             forsake(sys.stdout)
         sentence, code = _sentence(error)
-        return _refused(error, sys.argv[1:] if arguments is None else arguments) or _failed(sentence, code)
+        return _refused(error, given) or _failed(sentence, code)
     if code == INTERRUPTED:
         return _ended(signal.SIGINT)
     return code if isinstance(code, int) else FINE

@@ -83,7 +83,7 @@ def dialect_of(path: Path, label: str, options: ReadOptions) -> Dialect:
     body = lines[skip:] if whole else lines[skip:-1]
     ending = "\n" if "\n" in text else ""
     tried = {each: _rows(body, each, ending) for each in ([delimiter] if delimiter else DELIMITERS)}
-    delimiter = max(tried, key=lambda each: _fit(tried[each]))
+    delimiter = _best_fit(tried)
     rows = tried[delimiter]
     if not rows:
         raise SourceError(f"{label}: the file is empty; it must hold at least one row.")
@@ -164,13 +164,25 @@ def _rows(lines: list[str], delimiter: str, ending: str) -> list[list[str]]:
     return rows
 
 
-def _fit(rows: list[list[str]]) -> tuple[bool, float, float]:
-    """How well a delimiter fits: several cells a row, as many in each as in the first, and cells that are values."""
+def _best_fit(tried: dict[str, list[list[str]]]) -> str:
+    """The delimiter that fits best: several cells a row, as many in each as in the first, then cells that are values.
+
+    What cells are takes longest to tell, so only those are looked at that are as good in all else.
+    """
+    even = {each: _evenness(rows) for each, rows in tried.items()}
+    best = [each for each in tried if even[each] == max(even.values())]
+    return best[0] if len(best) == 1 else max(best, key=lambda each: _share_of_values(tried[each]))
+
+
+def _evenness(rows: list[list[str]]) -> tuple[bool, float]:
     if not rows:
-        return False, 0.0, 0.0
-    counts = Counter(len(row) for row in rows)
+        return False, 0.0
+    return len(rows[0]) > 1, sum(len(row) == len(rows[0]) for row in rows) / len(rows)
+
+
+def _share_of_values(rows: list[list[str]]) -> float:
     cells = [cell for row in rows for cell in row]
-    return len(rows[0]) > 1, counts[len(rows[0])] / len(rows), sum(map(_is_value, cells)) / len(cells)
+    return sum(map(_is_value, cells)) / len(cells) if cells else 0.0
 
 
 def _is_value(cell: str) -> bool:

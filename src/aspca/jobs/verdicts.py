@@ -106,7 +106,7 @@ def joined(several: Sequence[JudgedRows]) -> JudgedRows:
     return JudgedRows(
         np.concatenate([judged.rows for judged in several]),
         np.concatenate([judged.values for judged in several]),
-        Judgement.joined([judged.judgement for judged in several]),
+        Judgement.joined((judged.judgement for judged in several), sum(map(len, several))),
         several[0].keys,
         [cells for judged in several for cells in judged.beside],
     )

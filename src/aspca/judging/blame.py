@@ -71,9 +71,16 @@ class FeatureSplit:
         for rows in cached_parts(*scaled.shape):
             shares, gain, rest = self._best_change(weighted[rows])
             squares = np.square(rest)
-            stands_out = squares / (squares + _CHANCE)
-            gain += (squares * (1.0 - np.square(stands_out))).sum(axis=1, keepdims=True)
-            np.add(gain * shares, self._by_terms(np.abs(scaled[rows]), rest * stands_out), out=parts[rows])
+            stands_out = squares + _CHANCE
+            np.divide(squares, stands_out, out=stands_out)
+            rest *= stands_out
+            # What is mostly chance: squares times 1 - stands_out^2, in place.
+            np.square(stands_out, out=stands_out)
+            np.subtract(1.0, stands_out, out=stands_out)
+            squares *= stands_out
+            gain += squares.sum(axis=1, keepdims=True)
+            shares *= gain
+            np.add(shares, self._by_terms(np.abs(scaled[rows]), rest), out=parts[rows])
         return parts
 
     @cached_property
@@ -123,7 +130,10 @@ class FeatureSplit:
         """The squares of `rest` (n, d), each split over the features (n, p) by the sizes of its rule's terms."""
         # Where no feature is off its mean there is no rest either.
         total = _positive(row_products(sizes, self._absolute))
-        return np.asarray(sizes * row_products(rest * (rest / total), self._absolute.T))
+        np.divide(rest, total, out=total)
+        total *= rest
+        sizes *= row_products(total, self._absolute.T)
+        return sizes
 
 
 def blamed(model: Model, values: Floats, judgement: Judgement) -> Floats:

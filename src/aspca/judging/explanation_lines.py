@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from aspca.judging.proposals import Value
+from aspca.linalg.arrays import Ints
 
 if TYPE_CHECKING:
     from aspca.judging.explanation import Explanation
@@ -28,26 +29,43 @@ def lines_of(why: Explanation) -> dict[str, Any]:
     sizes = np.array([features.size for features in used], dtype=np.intp)[rules]
     features = np.concatenate([used[rule] for rule in rules]) if rules.size else np.empty(0, dtype=np.intp)
     rows, rules = np.repeat(rows, sizes), np.repeat(rules, sizes)
-    cells = list(zip(rows.tolist(), rules.tolist(), features.tolist(), strict=True))
     texts = [str(rule) for rule in why.rules]
     columns = [feature.column for feature in why.original.features]
     partly = {"share_of_rules": why.share_of_rules[rows]} if why.model.allows_gaps else {}
     outside = np.divide(why.outside, why.scores, out=np.zeros(len(why)), where=why.scores > 0)
     return {
-        "row": [why.index[int(row)] for row in rows],
+        "row": [why.index[row] for row in rows.tolist()],
         "score": why.scores[rows],
         "anomaly": [None] * rows.size if why.judgement.anomalies is None else why.anomalies[rows],
         **partly,
         "outside": outside[rows],
         "rule": rules,
-        "text": [texts[rule] for rule in rules],
+        "text": [texts[rule] for rule in rules.tolist()],
         "broken": why.broken[rows, rules],
         "share": why.shares[rows, rules],
         "deviation": why.deviations[rows, rules],
         "multiple": why.multiples[rows, rules],
-        "feature": [columns[feature] for feature in features],
-        "value": _column(why, [why.original.value(row, j) for row, _, j in cells]),
-        "needed": _column(why, [why.needed_value(row, rule, j) for row, rule, j in cells]),
+        "feature": [columns[feature] for feature in features.tolist()],
+        **(_plain_cells if why.original.plain else _cells)(why, rows, rules, features),
+    }
+
+
+def _cells(why: Explanation, rows: Ints, rules: Ints, features: Ints) -> dict[str, Any]:
+    """What cells are and would have to be, one by one."""
+    cells = list(zip(rows.tolist(), rules.tolist(), features.tolist(), strict=True))
+    return {
+        "value": [why.original.value(row, j) for row, _, j in cells],
+        "needed": [why.needed_value(row, rule, j) for row, rule, j in cells],
+    }
+
+
+def _plain_cells(why: Explanation, rows: Ints, rules: Ints, features: Ints) -> dict[str, Any]:
+    """The same, all at once, where every feature is a column as it is."""
+    values, deviations = why.values[rows, features], why.judgement.deviations[rows, rules]
+    missing = np.isnan(values) if why.filled is None else why.filled[rows, features]
+    return {
+        "value": np.where(missing, np.nan, values),
+        "needed": why.proposals.wanted_by_all(rules, features, values, deviations),
     }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -63,15 +63,21 @@ class Judgement:
         return Judgement(**taken)
 
     @classmethod
-    def joined(cls, several: Sequence[Judgement]) -> Judgement:
-        """One after the other, at least one."""
-        if len(several) == 1:
-            return several[0]
-        parts: dict[str, Any] = {}
-        for field in fields(cls):
-            arrays = [getattr(one, field.name) for one in several]
-            parts[field.name] = None if arrays[0] is None else np.concatenate(arrays)
-        return cls(**parts)
+    def joined(cls, parts: Iterable[Judgement], n_rows: int) -> Judgement:
+        """One after the other, at least one, of so many rows in all; no two of them are held at once."""
+        whole: dict[str, Any] = {}
+        start = 0
+        for part in parts:
+            if len(part) == n_rows:
+                return part
+            for field in fields(cls):
+                array = getattr(part, field.name)
+                if not start:
+                    whole[field.name] = None if array is None else np.empty((n_rows, *array.shape[1:]), array.dtype)
+                if array is not None:
+                    whole[field.name][start : start + len(part)] = array
+            start += len(part)
+        return cls(**whole)
 
     @property
     def share_of_rules(self) -> Floats:
@@ -95,7 +101,9 @@ def judged(deviations: Floats, weighted: Floats, outside: Outside, alarms: Alarm
     if alarms.rules is not None:
         # A deviation that is not known breaks nothing.
         squares = squared(deviations)
-        squares[np.isnan(squares)] = 0.0
+        unknown = np.isnan(squares)
+        if unknown.any():
+            squares[unknown] = 0.0
         limits = alarms.the_rules()
         broken = across(np.greater, squares, limits)
         rows = np.flatnonzero(any_in_row(broken)) if split else np.empty(0, dtype=np.intp)
@@ -113,7 +121,8 @@ def judged(deviations: Floats, weighted: Floats, outside: Outside, alarms: Alarm
 
 def squared(deviations: Floats) -> Floats:
     """Squares that are finite, and whose sums are."""
-    return np.asarray(np.square(np.clip(deviations, -_LARGEST, _LARGEST)))
+    clipped = np.clip(deviations, -_LARGEST, _LARGEST)
+    return np.asarray(np.square(clipped, out=clipped))
 
 
 def multiples_of(squares: Floats, limits: Floats) -> Floats:
@@ -128,12 +137,18 @@ def _beyond_chance(squares: Floats, total: Floats) -> Floats:
     Of many rules every normal row is a little off, and together they make up much of its score: a share of 40 rules is
     no reason. So each counts by its square c times (c / (c + 9))^2: in full from three spreads on, hardly below one.
     """
-    weights = squares * np.square(squares / (squares + _STANDS_OUT))
+    weights = squares + _STANDS_OUT
+    np.divide(squares, weights, out=weights)
+    np.square(weights, out=weights)
+    weights *= squares
     counted = weights.sum(axis=1)
     # A row on every rule has nothing to share, and squares of 1e-100 have no squares.
-    weights = np.where(counted[:, None] > 0.0, weights, squares)
-    counted = np.maximum(weights.sum(axis=1), 1e-300)
-    return np.asarray(weights * (total / counted)[:, None])
+    nothing = np.flatnonzero(~(counted > 0.0))
+    if nothing.size:
+        weights[nothing] = squares[nothing]
+        counted[nothing] = weights[nothing].sum(axis=1)
+    weights *= (total / np.maximum(counted, 1e-300))[:, None]
+    return weights
 
 
 def verdicts(scores: Floats, broken: Bools | None, alarms: Alarms) -> Bools | None:

@@ -116,7 +116,7 @@ class Model:
         # In parts of whole blocks: what is made of one is still in the cache when it is needed again.
         step = -(-_JUDGED_AT_ONCE // self._everything.rows_at_once) * self._everything.rows_at_once
         starts = range(0, max(len(X), 1), step)
-        return Judgement.joined([self._judge(X[start : start + step]) for start in starts])
+        return Judgement.joined((self._judge(X[start : start + step]) for start in starts), len(X))
 
     def _judge(self, X: Rows) -> Judgement:
         n, m = X.shape[0], len(self.table)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from aspca.linalg.arrays import Floats
+from aspca.linalg.arrays import Floats, Ints
 from aspca.preparation.transforms import TRANSFORMS
 from aspca.rules.table import RuleTable
 from aspca.subspace.space import ScaledSpace
@@ -62,14 +62,49 @@ class Proposals:
         limit = math.inf if self.limits is None else float(self.limits[rule])
         return found if abs((found - exact) / per_unit) <= limit * _CLEARLY else None
 
+    def wanted_by_all(self, rules: Ints, features: Ints, values: Floats, deviations: Floats) -> Floats:
+        """`wanted` of many cells (n,), NaN where there is no such value or the rule is not known."""
+        found = np.full(len(rules), np.nan)
+        # Rule by rule and feature by feature: all else is the same for all of their cells.
+        keys = rules * len(self.space.scale) + features
+        order = np.argsort(keys, kind="stable")
+        order = order[~np.isnan(deviations[order])]
+        pairs, starts = np.unique(keys[order], return_index=True)
+        for pair, start, end in zip(pairs.tolist(), starts.tolist(), [*starts[1:].tolist(), len(order)], strict=False):
+            rule, feature = divmod(pair, len(self.space.scale))
+            those = order[start:end]
+            found[those] = self._wanted_of_one(rule, feature, values[those], deviations[those])
+        return found
+
+    def _wanted_of_one(self, rule: int, feature: int, values: Floats, deviations: Floats) -> Floats:
+        """The same of one rule and feature: what `wanted` does, step by step."""
+        per_unit = float(self.space.scale[feature]) / float(self.table.loadings[feature, rule])
+        exact = values - deviations * per_unit
+        digits = self._digits(rule, feature)
+        # NumPy rounds products, Python decimals.
+        found = exact if digits is None else np.array([_to(value, digits) for value in exact.tolist()])
+        if self.space.nonnegative[feature]:
+            found = np.where(found < 0.0, 0.0, found)
+        limit = math.inf if self.limits is None else float(self.limits[rule])
+        right = np.abs((found - exact) / per_unit) <= limit * _CLEARLY
+        if self.space.peaks is not None:
+            mean, farthest = float(self.space.mean[feature]), self._farthest(feature)
+            now = np.nan_to_num(np.abs(values - mean), nan=0.0, posinf=np.inf)
+            right &= ~(np.abs(found - mean) > np.maximum(_FAR * farthest, now))
+        return np.where(right, found, np.nan)
+
     def _too_far(self, feature: int, found: float, value: float) -> bool:
         if self.space.peaks is None:
             return False
-        mean, deviation = float(self.space.mean[feature]), float(self.space.deviations[feature])
-        farthest = math.sqrt(float(self.space.peaks[feature])) * deviation
+        mean = float(self.space.mean[feature])
         # A cell that is missing is nowhere.
         now = 0.0 if math.isnan(value) else abs(value - mean)
-        return abs(found - mean) > max(_FAR * farthest, now)
+        return abs(found - mean) > max(_FAR * self._farthest(feature), now)
+
+    def _farthest(self, feature: int) -> float:
+        """How far from the mean values learned from are at most."""
+        peaks = self.space.peaks
+        return math.inf if peaks is None else math.sqrt(float(peaks[feature])) * float(self.space.deviations[feature])
 
     def original(self, feature: int, value: float | None, rule: int) -> Value:
         """A value of the feature in the terms of its column, no finer than the rule knows it."""
@@ -86,12 +121,17 @@ class Proposals:
         return found
 
     def _in_steps(self, rule: int, feature: int, value: float) -> float:
+        digits = self._digits(rule, feature)
+        return value if digits is None else _to(value, digits)
+
+    def _digits(self, rule: int, feature: int) -> int | None:
+        """To how many decimals a feature is proposed; None: as it comes."""
         decimals = int(self.space.decimals[feature])
         if decimals < _CONTINUOUS:
-            return round(value, decimals) + 0.0
+            return decimals
         if self.space.features[feature].kind in TRANSFORMS:
-            return value
-        return _rounded(value, _FINE * self._left_open(rule, feature))
+            return None
+        return _digits_for(_FINE * self._left_open(rule, feature))
 
     def _left_open(self, rule: int, feature: int) -> float:
         """How far the feature may be off without the rule showing it, in its own units: the rule's spread."""
@@ -106,7 +146,17 @@ def rounded(value: float, decimals: int, deviation: float) -> float:
 
 def _rounded(value: float, step: float) -> float:
     """A value to the power of ten below `step`."""
-    if not (step > 0.0 and math.isfinite(step) and math.isfinite(value)):
-        return value
+    digits = _digits_for(step)
+    return value if digits is None else _to(value, digits)
+
+
+def _digits_for(step: float) -> int | None:
+    """The decimals of the power of ten below `step`; None where there is none to speak of."""
+    if not (step > 0.0 and math.isfinite(step)):
+        return None
     digits = -math.floor(math.log10(step))
-    return round(value, digits) + 0.0 if -300 < digits < 300 else value
+    return digits if -300 < digits < 300 else None
+
+
+def _to(value: float, digits: int) -> float:
+    return round(value, digits) + 0.0 if math.isfinite(value) else value

@@ -12,10 +12,10 @@ from aspca.linalg.arrays import Bools, Floats, Ints
 from aspca.linalg.symmetric import symmetrise
 from aspca.moments.blocks import two_sum
 from aspca.moments.decimals import decimals_of
-from aspca.moments.expectation import likeliest_gaussian
 from aspca.moments.gaussian import EPS
 from aspca.moments.moments import Moments
 from aspca.moments.patterns import patterns_of
+from aspca.moments.settling import likeliest_gaussian
 from aspca.moments.validation import column_name, overflow_error
 
 
@@ -126,7 +126,7 @@ def _extremes(parts: _Parts, rare: Rows) -> tuple[Floats, Floats]:
 
 def _decimals(parts: _Parts, rare: Rows) -> Ints:
     # Any whole number stands in for a gap: it asks for no decimals.
-    decimals = decimals_of(np.nan_to_num(rare.values.T, nan=0.0))
+    decimals = decimals_of(np.where(np.isnan(rare.values.T), 0.0, rare.values.T))
     for present, moments in parts:
         decimals[present] = np.maximum(decimals[present], moments.decimals)
     return decimals
@@ -134,13 +134,14 @@ def _decimals(parts: _Parts, rare: Rows) -> Ints:
 
 def _units(parts: _Parts, rare: Rows, minimum: Floats, maximum: Floats) -> tuple[Floats, Floats]:
     """The mean of the values present, and the power of two below their standard deviation; 0 for a constant column."""
-    weights = rare.weights @ ~np.isnan(rare.values)
+    missing = np.isnan(rare.values)
+    weights = rare.weights @ ~missing
     for present, moments in parts:
         weights[present] += moments.weight
     origin = minimum.copy()
     # Twice: from the minimum, which may be far off, and from there.
     for _ in range(2):
-        deviations = np.nan_to_num(rare.values - origin)
+        deviations = np.where(missing, 0.0, rare.values - origin)
         first, second = rare.weights @ deviations, rare.weights @ deviations**2
         for present, moments in parts:
             gap = (moments.centre - origin[present]) + moments.residual

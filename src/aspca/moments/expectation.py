@@ -19,94 +19,17 @@ no rule is tight enough for that to show, a quicker step (`quick_step`) takes it
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
 import numpy as np
 
 from aspca.linalg.arrays import Floats
 from aspca.moments.gaussian import EPS, Gaussian, Step, step_to, with_least_spread
 from aspca.moments.patterns import Patterns
-from aspca.moments.quick_step import quick_step
-from aspca.moments.unseen_pairs import most_random, seen_together
 
-# Extrapolation: the longest step at first, how it grows when it proves good and shrinks when not, and to what.
-_LONGEST, _GROWTH, _SHRINKAGE, _SHORTEST = 4.0, 2.0, 0.5, 2.0
 # A bound on the logarithm of a direction's change of variance: beyond it is nothing to be seen, only overflow.
 _LARGEST_LOG = 80.0
-# By how much, per row, an extrapolation may lower the log-likelihood: strictly upwards is slow along narrow ridges.
-_TOLERATED = 1e-4
 # A vector that keeps less than this share of its length beside others is made orthogonal to them once more.
 _LITTLE_LEFT = 0.5
-# The share of the last change that rounding of a quick step may reach.
-_BESIDE = 0.01
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Estimate:
-    """The last mean (p,) and covariance (p, p), the number of steps (passes over the rows), and whether it settled."""
-
-    mean: Floats
-    covariance: Floats
-    iterations: int
-    converged: bool
-
-
-def likeliest_gaussian(patterns: Sequence[Patterns], n_features: int, tol: float, max_iter: int) -> Estimate:
-    """The mean and covariance under which the values present are likeliest, wherever they determine them.
-
-    Parameters
-    ----------
-    patterns : all rows, centred and scaled so that each feature varies by about one; each row has a value.
-    tol : > 0; the variance of *every* direction must change by no more than this share in a step, down to the variances
-        that float64 resolves. So tight rules must settle too, not only large entries.
-    max_iter : the largest number of steps.
-
-    Notes
-    -----
-    Steps are extrapolated by pairs (SQUAREM, Varadhan and Roland 2008), in logarithms of the covariance relative to
-    where the pair began: the covariance stays positive definite, and a rule that loses the same share of its
-    variance in each step, as exact rules do, is on a straight line. What lowers the likelihood much is taken back.
-
-    Covariances of features that no row has together do not enter the likelihood. They are set to what is most random,
-    and EM goes on from there: it has little left to do, and leaves them alone.
-    """
-    reached = _settled(patterns, pairwise_start(patterns, n_features), tol, max_iter)
-    together = seen_together(patterns, n_features)
-    left = max_iter - reached.iterations
-    if together.all() or not reached.converged or left == 0:
-        return reached
-    values, vectors = np.linalg.eigh(most_random(reached.covariance, together))
-    start = with_least_spread(reached.mean, vectors * np.sqrt(np.maximum(values, 0.0)))
-    again = _settled(patterns, start, tol, left)
-    return replace(again, iterations=reached.iterations + again.iterations)
-
-
-def _settled(patterns: Sequence[Patterns], start: Gaussian, tol: float, max_iter: int) -> Estimate:
-    """EM from `start`; `path` is where a pair of steps began and what it reached, `safe` where to go back to."""
-    weight = float(sum(part.weights.sum() for part in patterns))
-    path, length, longest = [start], 1.0, _LONGEST
-    safe, floor, iterations, converged = path[0], -np.inf, 0, False
-    change, quick = 1.0, True
-    while not converged and iterations < max_iter:
-        # Its rounding must be small beside what is still to come; where it once is not, it will not be later.
-        noise = max(tol, _BESIDE * min(change, 1.0))
-        fast = quick_step(patterns, weight, path[-1], noise) if quick else None
-        quick = fast is not None
-        step = em_step(patterns, weight, path[-1]) if fast is None else fast
-        iterations += 1
-        if not step.log_likelihood >= floor:
-            path, floor, longest, length = [safe], -np.inf, max(_SHRINKAGE * length, _SHORTEST), 1.0
-            continue
-        reached = step
-        change = largest_change(path[-1], step, tol)
-        converged = change <= tol
-        path.append(step.gaussian)
-        if len(path) == 3:
-            longest *= _GROWTH if length == longest else 1.0
-            guess, length = extrapolated(*path, longest=longest, tol=tol)
-            safe, floor = path[-1], step.log_likelihood - _TOLERATED * weight
-            path = [guess if length > 1.0 else safe]
-    return Estimate(reached.mean, reached.factor @ reached.factor.T, iterations, converged)
 
 
 def pairwise_start(patterns: Sequence[Patterns], n_features: int) -> Gaussian:
@@ -209,7 +132,7 @@ def extrapolated(
 ) -> tuple[Gaussian, float]:
     """Where the two steps from `start` seem to lead, and the length of that step; 1 is where they are already."""
     to_unit = start.whitener
-    log_one, log_two = (_relative_log(to_unit, end.factor) for end in (one, two))
+    log_one, log_two = (relative_log(to_unit, end.factor) for end in (one, two))
     mean_one, mean_two = (to_unit @ (end.mean - start.mean) for end in (one, two))
     bend, mean_bend = log_two - 2.0 * log_one, mean_two - 2.0 * mean_one
     # Directions too tight for their changes to be more than rounding have no say in the length.
@@ -219,13 +142,18 @@ def extrapolated(
         for logs, means in ((log_one, mean_one), (bend, mean_bend))
     )
     length = float(longest if change >= longest * curvature else change / curvature)
-    values, vectors = np.linalg.eigh(2.0 * length * log_one + length**2 * bend)
+    logs, means = 2.0 * length * log_one + length**2 * bend, 2.0 * length * mean_one + length**2 * mean_bend
+    return away_from(start, logs, means), length
+
+
+def away_from(start: Gaussian, logs: Floats, means: Floats) -> Gaussian:
+    """The Gaussian so far from `start` in logarithms of its covariance (p, p) and in its mean (p,), both whitened."""
+    values, vectors = np.linalg.eigh(logs)
     growth = np.exp(0.5 * np.clip(values, -_LARGEST_LOG, _LARGEST_LOG))
-    mean = start.mean + start.factor @ (2.0 * length * mean_one + length**2 * mean_bend)
-    return with_least_spread(mean, start.factor @ (vectors * growth)), length
+    return with_least_spread(start.mean + start.factor @ means, start.factor @ (vectors * growth))
 
 
-def _relative_log(to_unit: Floats, factor: Floats) -> Floats:
+def relative_log(to_unit: Floats, factor: Floats) -> Floats:
     """The logarithm (p, p) of J L L' J', by singular values of J L: its smallest ones are accurate too."""
     vectors, values, _ = np.linalg.svd(to_unit @ factor)
     return np.asarray((vectors * (2.0 * np.log(values))) @ vectors.T)

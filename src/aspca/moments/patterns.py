@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from aspca.linalg.arrays import Bools, Floats, Ints
 
-# Temporaries of one chunk of patterns: 1 MiB, to stay in the second-level cache.
-CHUNK_VALUES = 2**17
+# Temporaries of one chunk of patterns: 4 MiB. Smaller ones stay in nearer caches, but there are more calls for them.
+CHUNK_VALUES = 2**19
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,3 +73,39 @@ def patterns_of(rows: Floats, roots: Floats, weights: Floats, missing: Bools) ->
         owner = np.repeat(np.arange(k.size), np.diff(starts)[k])
         found.append(Patterns(gaps, totals[k], rows[lines], roots[lines], owner))
     return found
+
+
+def some_patterns(patterns: Sequence[Patterns], n_features: int, few: int, most: int) -> list[Patterns] | None:
+    """About `few` of the rows, scattered over their patterns and weighted to stand for all of them.
+
+    Patterns known by their moments are taken as they are. None where the others have less than `most` times so many
+    rows. Which are taken hangs on the patterns alone, not on the order of rows.
+    """
+    known = [_known_by_moments(part) for part in patterns]
+    n_rows = sum(int((~common[part.owner]).sum()) for common, part in zip(known, patterns, strict=True))
+    if n_rows < most * few:
+        return None
+    step, start = n_rows // few, 0
+    rows, roots, missing, sampled = [], [], [], []
+    for common, part in zip(known, patterns, strict=True):
+        # One number for each pattern, over all parts.
+        chosen = common | ((start + np.arange(len(common))) % step == 0)
+        start += len(common)
+        lines = np.flatnonzero(chosen[part.owner])
+        owner = part.owner[lines]
+        rows.append(part.rows[lines])
+        roots.append(part.roots[lines])
+        missing.append(part.present(n_features)[owner] == 0.0)
+        sampled.append(~common[owner])
+    values, root, those = np.concatenate(rows), np.concatenate(roots), np.concatenate(sampled)
+    weight = sum(float(part.weights[~common].sum()) for common, part in zip(known, patterns, strict=True))
+    share = np.where(those, np.sqrt(weight / np.square(root[those]).sum()), 1.0)
+    root = root * share
+    return patterns_of(values * share[:, None], root, np.square(root), np.concatenate(missing))
+
+
+def _known_by_moments(part: Patterns) -> Bools:
+    """Which patterns (k,) have rows that are a factor of a scatter."""
+    common = np.zeros(len(part.gaps), dtype=np.bool_)
+    common[part.owner[part.roots == 0.0]] = True
+    return common

@@ -109,17 +109,15 @@ class Distance:
 
     def squared(self, rows: Floats) -> Floats:
         """Squared distances (n,) of rows (n, p)."""
-        return row_by_row(lambda part: self.along(self.scaled(part)).sum(axis=1), rows)
+        return row_by_row(lambda part: self.squared_of_scaled(self.scaled(part)), rows)
 
-    def along(self, scaled: Floats) -> Floats:
-        """Squared deviations (n, p) along the vectors, in units of their variances."""
-        along = row_products(scaled, self.vectors)
-        np.square(along, out=along)
-        return across(np.divide, along, self.values, along)
+    def squared_of_scaled(self, scaled: Floats) -> Floats:
+        """Squared distances (n,) of scaled rows (n, p)."""
+        return _squares(row_products(scaled, self._both[:, : len(self.scale)]))
 
     def sizes(self, scaled: Floats, near: Near) -> Floats:
         """How far scaled rows (n, p) are (n,); those up to 1 are near."""
-        return row_by_row(lambda part: self._sizes(part, self.along(part), near), scaled)
+        return row_by_row(lambda part: self._sizes(row_products(part, self._both), near), scaled)
 
     def sizes_of(self, rows: Floats, near: Near, lawful: float = 1.0, relation: float = 0.0) -> Floats:
         """How far rows (n, p) are (n,), those that keep every relation so many times less.
@@ -127,23 +125,29 @@ class Distance:
         A relation is a direction with at most the variance `relation`; a row keeps them all if their part of its
         distance alone is near.
         """
-        tight = self.values <= relation
+        # Variances ascend.
+        tight = int(np.searchsorted(self.values, relation, side="right"))
 
         def sizes(part: Floats) -> Floats:
-            scaled = self.scaled(part)
-            along = self.along(scaled)
-            found = self._sizes(scaled, along, near)
-            if lawful == 1.0:
-                return found
-            return np.asarray(np.where(along[:, tight].sum(axis=1) <= near.row, found / lawful, found))
+            both = row_products(self.scaled(part), self._both)
+            kept = None if lawful == 1.0 else _squares(both[:, :tight]) <= near.row
+            found = self._sizes(both, near)
+            return found if kept is None else np.asarray(np.where(kept, found / lawful, found))
 
         return row_by_row(sizes, rows)
 
-    def _sizes(self, scaled: Floats, along: Floats, near: Near) -> Floats:
-        pulls = row_products(scaled, self.inverse)
-        np.square(pulls, out=pulls)
-        largest = across(np.divide, pulls, np.diag(self.inverse), pulls).max(axis=1)
-        return np.asarray(np.maximum(along.sum(axis=1) / near.row, largest / near.cell))
+    def _sizes(self, both: Floats, near: Near) -> Floats:
+        p = len(self.scale)
+        pulls = np.abs(both[:, p:], out=both[:, p:]).max(axis=1)
+        return np.asarray(np.maximum(_squares(both[:, :p]) / near.row, np.square(pulls) / near.cell))
+
+    @cached_property
+    def _both(self) -> Floats:
+        """What gives deviations along the vectors and, beside them, what a change of each cell removes (p, 2 p).
+
+        Both as roots, so that one product and one sum of squares, or one largest of them, is all that is left to do.
+        """
+        return np.hstack([self.vectors / np.sqrt(self.values), self.inverse / np.sqrt(np.diag(self.inverse))])
 
     @cached_property
     def inverse(self) -> Floats:
@@ -230,3 +234,8 @@ class Distance:
         rows = scaled.copy()
         np.put_along_axis(rows, picked, np.take_along_axis(scaled, picked, axis=1) - moved, axis=1)
         return rows
+
+
+def _squares(rows: Floats) -> Floats:
+    """The sums of squares (n,) of rows (n, p)."""
+    return np.asarray(np.einsum("ij,ij->i", rows, rows))

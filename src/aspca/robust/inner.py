@@ -11,7 +11,7 @@ from aspca.linalg.arrays import Bools, Floats, Ints
 from aspca.linalg.steady import across, any_in_row, cached_parts, row_by_row
 from aspca.moments import Moments
 from aspca.robust.distance import Distance
-from aspca.robust.order import Batches, medians, quantile, sizes_and_others
+from aspca.robust.order import Batches, medians, quantile, scattered, sizes_and_others
 
 # A cell further from the median than this many deviations is outside its fence.
 _FENCE = 6.0
@@ -26,6 +26,9 @@ _EQUAL = 2.0**-19
 _EXPECTATIONS = 6
 # Rows per column that a start must have; with fewer, nothing is set aside.
 _ENOUGH_ROWS = 3
+# Of more than twice as many rows the start is looked for among so many, or so many per column, scattered over them: all
+# rows have their say when they come back, and these know the inner half to a percent.
+_START_ROWS, _START_PER_COLUMN = 100_000, 500
 
 
 @dataclass(frozen=True)
@@ -102,6 +105,7 @@ def inner_part(batches: Batches, plain: Moments, fences: Fences, start: Start) -
     None, and a distance by columns alone, if they are too few.
     """
     p, share = plain.n_features, start.share
+    batches = _some_rows(batches, plain.n_rows, max(_START_ROWS, _START_PER_COLUMN * p))
     # The few values beside one that most rows have tell little of how far the others may be.
     units = fences.size if start.wider == 1.0 else None
 
@@ -122,6 +126,20 @@ def inner_part(batches: Batches, plain: Moments, fences: Fences, start: Start) -
         return None, Distance.of_columns(fences.middle, fences.size), passes
     whole = with_scatter(kept, (_shrunk(p, share) - 1.0) * kept.scatter)
     return whole, Distance.of(whole, plain, units, _TIGHTEST), passes
+
+
+def _some_rows(batches: Batches, n_rows: int, enough_rows: int) -> Batches:
+    """About so many of the rows, where they are more than twice as many; which, hangs on their numbers alone."""
+    if n_rows <= 2 * enough_rows:
+        return batches
+
+    def some() -> Iterator[Floats]:
+        start = 0
+        for rows in batches():
+            yield rows[scattered(start + np.arange(len(rows))) * n_rows < enough_rows]
+            start += len(rows)
+
+    return some
 
 
 def _inner_of_cells(batches: Batches, plain: Moments, fences: Fences, share: float) -> tuple[Moments, int]:
@@ -154,7 +172,7 @@ def _fitted(distance: Distance, rows: Floats, fences: Fences) -> tuple[Floats, B
     cells = cells[some]
     filled = distance.filled(distance.scaled(rows[some]), cells)
     # A cell that is missing is as far as is to be expected.
-    return filled, cells, distance.along(filled).sum(axis=1) + cells.sum(axis=1)
+    return filled, cells, distance.squared_of_scaled(filled) + cells.sum(axis=1)
 
 
 def _shrunk(p: int, share: float) -> float:

@@ -28,7 +28,7 @@ from aspca.robust.inner import STARTS, Fences, Start, enough, fences_of, inner_p
 from aspca.robust.kinds import Kinds
 from aspca.robust.order import Batches, scattered
 from aspca.robust.rare import rare_rows
-from aspca.robust.sieve import Sentinels, Sieve
+from aspca.robust.sieve import Sentinels, Sieve, Sifted
 from aspca.robust.tail import Tail
 
 # Rows come back up to this many times the limit that one in a hundred normal rows exceeds.
@@ -162,10 +162,10 @@ def _learned(
         if far == np.inf and not states and not sentinels.any:
             return (None if 2 * before > plain.n_rows * _MOST_GROSS else RobustMoments(plain, nothing)), passes
         sieve = Sieve(distance, near, float(far), often, states, sentinels, _LAWFUL)
-        last = _round(batches, sieve, np.stack([plain.minimum, plain.maximum]))
+        last = _round(batches, sieve, np.stack([plain.minimum, plain.maximum]), _Common(fences, kinds))
         passes += 1
         # More are no errors: there are several kinds of rows, or they drift. What is further out may be all the same.
-        if last.n_rows <= _MOST_GROSS * plain.n_rows and not _of_kinds(batches, sieve, fences, kinds):
+        if last.n_rows <= _MOST_GROSS * plain.n_rows and not last.of_kinds:
             break
     else:
         return None, passes
@@ -202,20 +202,25 @@ def _coming_back(batches: Batches, sieve: Sieve, n_rows: int) -> tuple[Moments, 
     return kept, often if often.any() else None, found.many, 2
 
 
-def _of_kinds(batches: Batches, sieve: Sieve, fences: Fences, kinds: Kinds) -> bool:
-    """Whether most of the gross rows are far out by a value that many rows have: kinds of rows, no errors."""
-    if not kinds.any:
-        return False
-    common = total = start = 0
-    for rows in batches():
-        found = sieve.sift(rows, start)
-        bad = rows[found.bad]
-        # A row of an uncommon kind may hold an error elsewhere.
-        guilty = found.cells | ~found.mended[:, None]
-        common += int((kinds.common(bad) & fences.outside(bad) & guilty).any(axis=1).sum())
-        total += len(bad)
-        start += len(rows)
-    return 2 * common > total
+class _Common:
+    """Counts rows that are far out by a value that many rows have."""
+
+    def __init__(self, fences: Fences, kinds: Kinds) -> None:
+        self._fences, self._kinds = fences, kinds
+        self._common = self._total = 0
+
+    def add(self, bad: Floats, found: Sifted) -> None:
+        """Count the rows (k, p) that do not count as they are."""
+        if self._kinds.any:
+            # A row of an uncommon kind may hold an error elsewhere.
+            guilty = found.cells | ~found.mended[:, None]
+            self._common += int((self._kinds.common(bad) & self._fences.outside(bad) & guilty).any(axis=1).sum())
+            self._total += len(bad)
+
+    @property
+    def most(self) -> bool:
+        """Whether most of them are: kinds of rows, no errors."""
+        return 2 * self._common > self._total
 
 
 def _near(moments: Moments) -> Near:
@@ -277,6 +282,7 @@ class _Round:
     rows: Ints
     shown: GrossCells
     at_edges: Ints
+    of_kinds: bool
 
     @property
     def many(self) -> int:
@@ -295,8 +301,9 @@ class _Round:
         return Aside(self.n_rows, self.cells, self.rows, passes, self.shown, tuple(repeated), states)
 
 
-def _round(batches: Batches, sieve: Sieve, edges: Floats | None = None) -> _Round:
-    """One pass over the rows; how often gross cells have the columns' extreme values (2, p) is counted where given."""
+def _round(batches: Batches, sieve: Sieve, edges: Floats | None = None, common: _Common | None = None) -> _Round:
+    """One pass over the rows; how often gross cells have the columns' extreme values (2, p) is counted where given, and
+    how many of the rows are of a kind."""
     p = len(sieve.distance.scale)
     near, mended, left_open = Moments.empty(p), Moments.empty(p), np.zeros((p, p))
     n_rows, cells, numbers, start = 0, np.zeros(p, dtype=np.intp), np.zeros(0, dtype=np.intp), 0
@@ -314,9 +321,12 @@ def _round(batches: Batches, sieve: Sieve, edges: Floats | None = None) -> _Roun
             numbers = np.concatenate([numbers, start + found.bad])[:MOST_SHOWN]
             shown = shown.more(start + found.bad, bad, found.likeliest, found.cells & found.mended[:, None])
             at_edges += (bad == edges[:, None, :]).sum(axis=1)
+            if common is not None:
+                common.add(bad, found)
         start += len(rows)
     opened = left_open * sieve.distance.scale[:, None] * sieve.distance.scale
-    return _Round(near, with_scatter(near.merge(mended), opened), n_rows, cells, numbers, shown, at_edges)
+    whole, of_kinds = with_scatter(near.merge(mended), opened), common is not None and common.most
+    return _Round(near, whole, n_rows, cells, numbers, shown, at_edges, of_kinds)
 
 
 def _within(kept: Moments, plain: Moments) -> Moments:

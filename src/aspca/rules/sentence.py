@@ -377,6 +377,6 @@ def number_text(value: float) -> str:
     """The shortest decimal that is this float64, without an exponent where it is neither huge nor tiny."""
     if value == 0.0:
         return "0"
-    if 1e-4 <= abs(value) < 1e16:
-        return np.format_float_positional(value, trim="-")
-    return repr(float(value))
+    # Between 1e-4 and 1e16 Python writes no exponent, but a point after whole numbers.
+    text = repr(float(value))
+    return text.removesuffix(".0") if 1e-4 <= abs(value) < 1e16 else text

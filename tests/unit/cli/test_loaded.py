@@ -17,6 +17,8 @@ UNUSED = (
     "aspca.robust.passes",
     "aspca.moments.incomplete",
     "aspca.engines.workbook",
+    "aspca.cli.detect",
+    "pydantic",
     "rich",
     "scipy",
     "sklearn",

@@ -189,3 +189,30 @@ def test_limits_that_wait_for_rows_stop_no_proposal() -> None:
     model = ASPCA(rule_limit="conformal").fit(invoices())
     double = rule_with(model, "price", "twice")
     assert model.explain(changed(5, twice=1.0))[0].needed(double) == {"price": 0.5, "twice": 2.0 * invoices().price[5]}
+
+
+@pytest.mark.parametrize("decimals", [0, 2, 16])
+def test_proposals_for_many_cells_are_those_for_each(decimals: int) -> None:
+    """Gross cells, cells beyond all that was seen, columns in steps or without, rules with and without a limit."""
+    rng = np.random.default_rng(decimals)
+    rows = np.abs(rng.normal(size=(400, 6))) * [3.0, 5.0, 20.0, 8.0, 1.0, 1.0]
+    rows[:, 5] = rows[:, 0] + rows[:, 1] + 0.01 * rng.normal(size=400)
+    rows[:, 4] = -rows[:, 3] + 0.02 * rng.normal(size=400)
+    model = ASPCA().fit(np.round(rows, decimals))
+    spoiled = np.round(rows, decimals)[:60] + 0.0
+    spoiled[np.arange(60), rng.integers(6, size=60)] *= 10.0 ** rng.integers(-3, 4, 60)
+    why = model.explain(spoiled)
+    assert len(why.rules) > 1
+    cells = [(row, rule, j) for row in range(60) for rule in range(len(why.rules)) for j in why.shown_features(rule)]
+    rng.shuffle(cells)
+    places, rules, features = (np.array(part) for part in zip(*cells, strict=True))
+    deviations = why.judgement.deviations[places, rules].copy()
+    deviations[::17] = np.nan
+    for proposals in (why.proposals, Proposals(why.proposals.space, why.proposals.table, None)):
+        found = proposals.wanted_by_all(rules, features, why.values[places, features], deviations)
+        each = [
+            None if np.isnan(off) else proposals.wanted(rule, j, float(why.values[row, j]), float(off))
+            for (row, rule, j), off in zip(cells, deviations, strict=True)
+        ]
+        assert [None if np.isnan(value) else value for value in found.tolist()] == each
+    assert proposals.wanted_by_all(rules[:0], features[:0], deviations[:0], deviations[:0]).size == 0

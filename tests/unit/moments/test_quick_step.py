@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from aspca.moments import IncompleteMoments, expectation
+from aspca.moments import IncompleteMoments, settling
 from aspca.moments.expectation import em_step
 from aspca.moments.gaussian import Gaussian
 from aspca.moments.patterns import Patterns, patterns_of
@@ -72,7 +72,7 @@ def test_it_is_refused_where_rounding_would_show() -> None:
 def test_it_leads_to_the_same_estimate(tightness: float, monkeypatch: pytest.MonkeyPatch) -> None:
     moments = IncompleteMoments.from_array(table(tightness))
     found = moments.completed()
-    monkeypatch.setattr(expectation, "quick_step", lambda *_: None)
+    monkeypatch.setattr(settling, "quick_step", lambda *_: None)
     careful = moments.completed()
     assert found.converged
     assert careful.converged

@@ -10,7 +10,7 @@ import pytest
 
 import twins
 from aspca import ASPCA, Moments
-from aspca.robust import RobustMoments, robust_moments
+from aspca.robust import RobustMoments, inner, robust_moments
 from aspca.robust.distance import Distance, Near
 from aspca.robust.passes import _decimals_seen
 from aspca.robust.sieve import Sentinels
@@ -89,6 +89,39 @@ def test_batches_do_not_matter() -> None:
     whole, parts = robust(rows), robust(rows, 37)
     assert np.array_equal(whole.aside.rows, parts.aside.rows)
     np.testing.assert_allclose(whole.moments.covariance, parts.moments.covariance, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("step", [10_000, 37])
+def test_a_start_among_scattered_rows_leads_where_all_rows_lead(step: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = table(6000)
+    rng = np.random.default_rng(4)
+    spoiled = rng.choice(6000, 60, replace=False)
+    rows[spoiled[:30], rng.integers(5, size=30)] *= 300.0
+    rows[spoiled[30:], 4] += 40.0
+    whole = robust(rows, step)
+    monkeypatch.setattr(inner, "_START_ROWS", 600)
+    monkeypatch.setattr(inner, "_START_PER_COLUMN", 100)
+    some = robust(rows, step)
+    # A few hundredfold cells of a column of its own are still within its tail.
+    assert set(whole.aside.rows.tolist()) < set(spoiled.tolist())
+    assert whole.aside.rows.size > 50
+    assert np.array_equal(some.aside.rows, whole.aside.rows)
+    assert np.array_equal(some.aside.cells, whole.aside.cells)
+    assert np.array_equal(some.moments.scatter, whole.moments.scatter)
+
+
+def test_scattered_rows_hang_on_their_numbers_alone() -> None:
+    rows = np.arange(5000.0)[:, None]
+    taken = [
+        np.concatenate(
+            list(inner._some_rows(lambda step=step: (rows[k : k + step] for k in range(0, 5000, step)), 5000, 500)())
+        )
+        for step in (5000, 77)
+    ]
+    assert np.array_equal(*taken)
+    assert 480 < len(taken[0]) < 520
+    # Everywhere alike.
+    assert np.histogram(taken[0], bins=10, range=(0, 5000))[0].min() > 40
 
 
 def test_rows_that_count_as_they_are_are_told_one_by_one() -> None:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from aspca.preparation import ColumnPlan, Feature, Preparation
 from aspca.rules.rule import Rule
+from aspca.rules.sentence import number_text
 from zoo import rules_of
 
 
@@ -167,3 +168,12 @@ def test_hostile_names_stay_on_their_line() -> None:
     text = str(rule_of(rows, [3, 1, -1], plan.features))
     assert text.isprintable()
     assert "log([</b>])" in text
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False))
+@settings(max_examples=300)
+def test_numbers_in_their_fewest_digits(value: float) -> None:
+    text = number_text(value)
+    assert float(text) == value
+    if 1e-4 <= abs(value) < 1e16:
+        assert text == np.format_float_positional(value, trim="-")

@@ -1,0 +1,102 @@
+"""EM that settles on a few rows first, against EM over all of them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from aspca.moments import IncompleteMoments, settling
+from aspca.moments.completion import Completion
+from aspca.moments.expectation import pairwise_start
+from aspca.moments.patterns import Patterns, patterns_of, some_patterns
+from aspca.moments.settling import settled, settled_by_few
+
+
+def table(tightness: float, n: int = 6000, p: int = 7, seed: int = 0) -> np.ndarray:
+    """Rows with a rule of this spread, a fifth of the values gone."""
+    rng = np.random.default_rng(seed)
+    rows = rng.normal(size=(n, p)) @ rng.normal(size=(p, p)) / np.sqrt(p)
+    rows[:, 2] = rows[:, 0] + rows[:, 1] + tightness * rng.normal(size=n)
+    missing = rng.random((n, p)) < 0.2
+    missing[:, 3] &= ~missing.all(axis=1)
+    return np.where(missing, np.nan, rows)
+
+
+def patterns(rows: np.ndarray) -> list[Patterns]:
+    ones = np.ones(len(rows))
+    return patterns_of(np.nan_to_num(rows), ones, ones, np.isnan(rows))
+
+
+def completed(rows: np.ndarray, monkeypatch: pytest.MonkeyPatch, *, by_few: bool) -> Completion:
+    monkeypatch.setattr(settling, "_FEW", 60 if by_few else len(rows))
+    # Of patterns with few rows each: no row is known by moments alone.
+    return IncompleteMoments.from_array(rows).completed()
+
+
+@pytest.mark.parametrize("tightness", [0.3, 1e-2, 1e-4, 0.0])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_the_few_lead_where_all_rows_lead(tightness: float, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = table(tightness, p=14, seed=seed)
+    few, all_rows = (completed(rows, monkeypatch, by_few=by_few) for by_few in (True, False))
+    assert few.converged
+    assert all_rows.converged
+    assert few.iterations < all_rows.iterations
+    one, other = few.moments.covariance, all_rows.moments.covariance
+    scale = np.sqrt(np.diagonal(other))
+    assert np.abs((one - other) / np.outer(scale, scale)).max() <= 1e-7
+    assert np.abs((few.moments.mean - all_rows.moments.mean) / scale).max() <= 1e-7
+    rule = np.r_[1.0, 1.0, -1.0, np.zeros(11)]
+    assert float(rule @ one @ rule) == pytest.approx(float(rule @ other @ rule), rel=1e-6, abs=1e-13)
+
+
+def test_few_rows_of_another_kind_do_no_harm() -> None:
+    """What they say is taken back: they are no help, and all rows decide."""
+    rows = table(0.1)
+    parts, strangers = patterns(rows), patterns(100.0 * table(0.1, 500, seed=9)[:, ::-1])
+    start = pairwise_start(parts, 7)
+    plain, misled = settled(parts, start, 1e-8, 1000), settled_by_few(parts, strangers, start, 1e-8, 1000)
+    assert misled.converged
+    np.testing.assert_allclose(misled.covariance, plain.covariance, rtol=0.0, atol=1e-7)
+
+
+def test_the_few_are_never_more_steps_than_allowed() -> None:
+    parts = patterns(table(0.1))
+    few = some_patterns(parts, 7, 500, 4)
+    assert few is not None
+    for most in (1, 2):
+        found = settled_by_few(parts, few, pairwise_start(parts, 7), 1e-12, most)
+        assert (found.iterations, found.converged) == (most, False)
+
+
+def test_some_patterns_stand_for_all_whatever_the_order_of_rows() -> None:
+    rows = table(0.1)
+    parts = patterns(rows)
+    found = some_patterns(parts, 7, 300, 4)
+    again = some_patterns(patterns(rows[np.random.default_rng(3).permutation(len(rows))]), 7, 300, 4)
+    assert found is not None
+    assert again is not None
+    total = sum(float(part.weights.sum()) for part in found)
+    assert total == pytest.approx(len(rows))
+    assert 0 < sum(len(part.rows) for part in found) < len(rows) / 4
+    chosen, others = ({tuple(gaps) for part in some for gaps in part.gaps.tolist()} for some in (found, again))
+    assert chosen == others
+    # Rows keep their weights beside each other, and the gaps they have.
+    for part in found:
+        assert np.unique(np.round(part.roots, 12)).size == 1
+        assert (np.take_along_axis(part.rows, part.gaps[part.owner], axis=1) == 0.0).all()
+
+
+def test_what_is_known_by_moments_stays_and_too_few_rows_are_not_divided() -> None:
+    rows = table(0.1, 2000)
+    missing = np.isnan(rows)
+    roots = np.ones(len(rows))
+    first = missing[0]
+    same = (missing == first).all(axis=1)
+    # One pattern as moments: its mean, and lines without a weight.
+    roots[np.flatnonzero(same)[1:]] = 0.0
+    parts = patterns_of(np.nan_to_num(rows), roots, np.square(roots), missing)
+    found = some_patterns(parts, 7, 100, 4)
+    assert found is not None
+    kept = [part.rows[(part.present(7)[part.owner] == ~first).all(axis=1)] for part in found]
+    assert sum(map(len, kept)) == same.sum()
+    assert some_patterns(parts, 7, 600, 4) is None
