@@ -45,11 +45,10 @@ def matched(loadings: Floats, names: tuple[str, ...], printed: Mapping[str, Mapp
     order = np.full(d, -1, dtype=np.intp)
     signs = np.ones(d)
     positions = {}
-    for k, column in zip(wanted, ours, strict=True):
+    for k, column in zip(wanted.tolist(), ours.tolist(), strict=True):
         number = list(printed)[k]
         place = int(number) - 1
         order[place], signs[place] = column, np.sign(likeness[k, column]) or 1.0
         positions[number] = place
-    rest = iter(sorted(set(range(d)) - set(ours.tolist())))
-    order[order < 0] = [next(rest) for _ in range(int((order < 0).sum()))]
+    order[order < 0] = sorted(set(range(d)) - set(ours.tolist()))
     return Matched(loadings[:, order] * signs, positions)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from importlib.resources import files
 
 from jinja2 import Environment, FunctionLoader, StrictUndefined
@@ -44,7 +44,7 @@ def page_of(reproduction: Reproduction, pictures: Mapping[str, Picture]) -> str:
     )
 
 
-def _is(kind: type) -> object:
+def _is(kind: type) -> Callable[[object], bool]:
     return lambda part: isinstance(part, kind)
 
 

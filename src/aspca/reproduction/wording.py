@@ -5,7 +5,7 @@ from __future__ import annotations
 from aspca.reproduction.comparison import Comparison
 from aspca.reproduction.results import Cell
 
-MINUS = "−"
+MINUS = "\N{MINUS SIGN}"
 
 
 def paper_text(one: Comparison) -> str:
@@ -30,7 +30,7 @@ def difference_text(one: Comparison, digits: int) -> str:
 def cell_text(cell: Cell) -> str:
     """Whole numbers as they are, others with three digits behind the point, nothing as a dash."""
     if cell is None:
-        return "–"
+        return "\N{EN DASH}"
     if isinstance(cell, str):
         return cell
     return f"{cell:g}" if float(cell).is_integer() else _signed(f"{cell:.3f}")

@@ -57,7 +57,9 @@ def _draw(values: Floats, rows: list[str], columns: list[str], line: int) -> Can
 
     figure, axes = sheet(2.4 + 0.62 * len(columns), 1.0 + 0.24 * len(rows))
     largest = float(np.abs(values).max())
-    style = CellStyle(diverging(), Normalize(-largest, largest), "projection", lambda value: f"{value:.2f}")
+    style = CellStyle(
+        diverging(), Normalize(-largest, largest), "projection", lambda value: f"{round(value, 2) + 0.0:.2f}"
+    )
     draw_cells(axes[0, 0], values, rows, columns, style)
     if line:
         axes[0, 0].axhline(line - 0.5, color="black", lw=1.4)

@@ -32,7 +32,7 @@ def roc_curves(study: Study) -> Figure:
         f"figure-3-roc-{study.name}",
         "Figure 3" if study.name != "synthetic" else "Section 4.3.1",
         "ROC curves",
-        f"The text: F(G) and B(G) perform similarly to PCA or better; all are perfect on the synthetic data. AUC: {words}.",
+        f"The text: F(G) and B(G) perform similarly to PCA or better; on the synthetic data all are perfect. {words}.",
         lambda: _draw(study, curves, areas),
     )
 

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 _NUMBER = {"synthetic": 6, "breast-cancer": 9, "kdd99": 10}
 _SAYS = {
     "synthetic": "The text: only the anomalies with a large value of F are easy for the tree.",
-    "breast-cancer": "The text: the tree splits on concavity_mean, which is orthogonal to ASPCA-BG's abnormal subspace.",
-    "kdd99": "The text: low same_srv_rate, where the tree stops with several types of attacks; high protocol_type (ICMP) "
-    "for ipsweep and smurf; low dst_host_srv_count with high hot for warezclient and guess_passwd.",
+    "breast-cancer": "The text: it splits on concavity_mean, which is orthogonal to ASPCA-BG's abnormal subspace.",
+    "kdd99": "The text: low same_srv_rate, where it stops with several types of attacks; high protocol_type (ICMP) for "
+    "ipsweep and smurf; low dst_host_srv_count with high hot for warezclient and guess_passwd.",
 }
 # Inches for a leaf and for a level.
 _LEAF, _LEVEL = 1.62, 1.05
@@ -64,7 +64,7 @@ def _draw(root: Node) -> Canvas:
         if above is not None:
             _edge(ax, above, (x, level))
         _box(ax, node, x, -level)
-    _key(ax)
+    _key(figure)
     return figure
 
 
@@ -74,11 +74,11 @@ def _edge(ax: Any, above: tuple[float, int], here: tuple[float, int]) -> None:
     ax.text(
         (x0 + x1) / 2,
         -(level0 + level1) / 2,
-        "≤" if x1 < x0 else ">",
+        "yes" if x1 < x0 else "no",
         fontsize=8,
         ha="center",
         va="center",
-        bbox={"boxstyle": "circle,pad=0.15", "fc": "white", "ec": "none"},
+        bbox={"boxstyle": "round,pad=0.1", "fc": "white", "ec": "none"},
     )
 
 
@@ -93,7 +93,7 @@ def _box(ax: Any, node: Node, x: float, y: float) -> None:
         pad=0,
         sep=6,
     )
-    lines = [TextArea(text, textprops={"fontsize": size}) for text, size in _words(node)]
+    lines = [TextArea(text, textprops={"fontsize": size, "multialignment": "center"}) for text, size in _words(node)]
     box = VPacker(
         children=[*lines[:1], counts, *lines[1:]] if node.feature else [counts, *lines], align="center", pad=0, sep=2
     )
@@ -115,9 +115,9 @@ def _colours() -> tuple[str, str, str]:
     return VERMILLION, ORANGE, GREEN
 
 
-def _key(ax: Any) -> None:
+def _key(figure: Canvas) -> None:
+    from matplotlib.lines import Line2D
+
     names = ("flagged anomalies", "false alarms", "not flagged")
-    for k, (name, colour) in enumerate(zip(names, _colours(), strict=True)):
-        ax.text(
-            0.0, 1.0 - 0.05 * k, name, color=colour, fontsize=8, fontweight="bold", transform=ax.transAxes, va="top"
-        )
+    marks = [Line2D([], [], marker="s", ls="", color=colour) for colour in _colours()]
+    figure.legend(marks, names, loc="outside upper left", ncols=3, frameon=False, fontsize=8, handletextpad=0.2)
