@@ -95,11 +95,11 @@ def _show_deviations(out: Console, reproduction: Reproduction) -> None:
         return
     out.rule("What differs (marked ! above), and why", align="left", characters="=")
     for one in found:
-        what = one.comparison
-        said = f"paper {paper_text(what)}, ours {ours_text(what, what.digits)} ({what.tolerance})"
-        out.print(Text(f"{what.key}: {said}"))
+        for what in one.comparisons:
+            said = f"paper {paper_text(what)}, ours {ours_text(what, what.digits)} (allowed: {what.tolerance})"
+            out.print(Text(f"{what.key}: {said}"))
         out.print(f"  {one.reason or 'No cause is known.'}")
-    out.print()
+        out.print()
 
 
 def _show_counts(out: Console, reproduction: Reproduction) -> None:

@@ -90,6 +90,13 @@ class Comparison:
         return float(self.ours) - float(self.paper)
 
     @property
+    def as_printed(self) -> bool:
+        """Whether ours is the printed number to its last digit; of words, whether they agree."""
+        if isinstance(self.paper, str) or isinstance(self.ours, str):
+            return self.agrees
+        return round(float(self.ours), self.digits) == float(self.paper)
+
+    @property
     def digits(self) -> int:
         """Decimals to show ours with."""
         return 0 if isinstance(self.paper, str) else digits_of(self.paper)

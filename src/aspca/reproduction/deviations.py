@@ -1,4 +1,7 @@
-"""Why numbers differ: one sentence for each that does, whose cause was tested (`benchmarks/paper_causes.py`)."""
+"""Why numbers differ: a sentence for each that does, whose cause was tested.
+
+The sentences stand in `deviations.json`; what was tried, in `benchmarks/paper_causes.py` and the tests of the paper.
+"""
 
 from __future__ import annotations
 
@@ -12,16 +15,19 @@ from aspca.reproduction.comparison import Comparison
 
 @cache
 def reasons() -> Mapping[str, str]:
-    """Sentences by the key of a comparison, or by how keys begin, a slash at the end."""
+    """Sentences by the key of a comparison, or by how keys begin, a star at the end."""
     text = (files("aspca.reproduction") / "deviations.json").read_text(encoding="utf-8")
-    found: dict[str, str] = json.loads(text)
-    return found
+    return {key: entry["reason"] for entry in json.loads(text) for key in entry["numbers"]}
 
 
 def reason_for(comparison: Comparison) -> str:
-    """The sentence for a number, or an empty text where none is known."""
+    """Why it is not as printed; empty where it is, or where nothing is known."""
     known = reasons()
-    if comparison.key in known:
-        return known[comparison.key]
-    fitting = [key for key in known if key.endswith("/") and comparison.key.startswith(key)]
+    if comparison.as_printed:
+        return ""
+    fitting = [key for key in known if _fits(key, comparison.key)]
     return known[max(fitting, key=len)] if fitting else ""
+
+
+def _fits(pattern: str, key: str) -> bool:
+    return key.startswith(pattern[:-1]) if pattern.endswith("*") else key == pattern

@@ -9,10 +9,9 @@ from importlib.resources import files
 
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 
-from aspca.reproduction.deviations import reason_for
 from aspca.reproduction.pictures import Picture
 from aspca.reproduction.results import Figure, Listing, Reproduction, Table
-from aspca.reproduction.summary import counts, deviations
+from aspca.reproduction.summary import counts, deviations, explained
 from aspca.reproduction.wording import cell_text, difference_text, ours_text, paper_text
 
 _TEMPLATE, _STYLE = "page.html.jinja", "page.css"
@@ -30,7 +29,7 @@ def page_of(reproduction: Reproduction, pictures: Mapping[str, Picture]) -> str:
         "ours": ours_text,
         "difference": difference_text,
         "shown": cell_text,
-        "reason": reason_for,
+        "explained": explained,
         "address": lambda figure: _address(pictures[figure.key]),
     }
     # The only style that the page's own rule lets through is this one.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from aspca.reproduction.comparison import Comparison
@@ -23,11 +24,16 @@ class Count:
 
 
 @dataclass(frozen=True)
-class Deviation:
-    """A number outside its tolerance, and why."""
+class Explained:
+    """Numbers that differ for one reason; an empty reason: none is known."""
 
-    comparison: Comparison
+    comparisons: tuple[Comparison, ...]
     reason: str
+
+    @property
+    def agrees(self) -> bool:
+        """Whether all are within their tolerances all the same."""
+        return all(one.agrees for one in self.comparisons)
 
 
 def counts(reproduction: Reproduction) -> tuple[Count, ...]:
@@ -39,6 +45,16 @@ def counts(reproduction: Reproduction) -> tuple[Count, ...]:
     return tuple(found)
 
 
-def deviations(reproduction: Reproduction) -> tuple[Deviation, ...]:
-    """All that do not agree."""
-    return tuple(Deviation(one, reason_for(one)) for one in reproduction.comparisons if not one.agrees)
+def explained(comparisons: Iterable[Comparison]) -> tuple[Explained, ...]:
+    """Numbers by the reason why they differ: all outside their tolerances, others where a reason is known."""
+    found: dict[str, list[Comparison]] = {}
+    for one in comparisons:
+        reason = reason_for(one)
+        if reason or not one.agrees:
+            found.setdefault(reason, []).append(one)
+    return tuple(Explained(tuple(several), reason) for reason, several in found.items())
+
+
+def deviations(reproduction: Reproduction) -> tuple[Explained, ...]:
+    """All that do not agree, by their reasons."""
+    return explained(one for one in reproduction.comparisons if not one.agrees)

@@ -26,10 +26,10 @@ def jspca(study: Study) -> Table:
         common = len(set(ours) & set(printed))
         found.append(
             claimed(
-                ("jspca", study.name, f"{group} ({common} of {len(printed)} in common)", "features"),
+                ("jspca", study.name, group, "features"),
                 source,
                 ", ".join(printed),
-                ", ".join(ours),
+                f"{', '.join(ours)} ({common} of {len(printed)} in common)",
                 common == len(printed),
                 "the same set",
             )

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from aspca.linalg.arrays import Bools
-from aspca.reproduction.comparison import EQUAL, Comparison, Tolerance, claimed, compared
+from aspca.reproduction.comparison import Comparison, Tolerance, claimed, compared
 from aspca.reproduction.matching import Matched
 from aspca.reproduction.published import rows_of, source_of
 from aspca.reproduction.results import Table
@@ -96,7 +96,7 @@ def _counted(study: Study, kind: str, row: Mapping[str, Any]) -> list[Comparison
     place, source = ("signatures", study.name, kind), source_of("signatures")
     ours = int((study.flagged & of_kind).sum())
     return [
-        compared((*place, "total"), source, row["total"], int(of_kind.sum()), EQUAL),
+        compared((*place, "total"), source, row["total"], int(of_kind.sum())),
         compared((*place, "detected"), source, row["detected"], ours, _room(row)),
     ]
 

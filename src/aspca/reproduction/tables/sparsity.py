@@ -10,7 +10,7 @@ from aspca.datasets.synthetic import SEED, load_synthetic
 from aspca.reproduction.comparison import EQUAL, Comparison, Tolerance, compared
 from aspca.reproduction.published import rows_of, source_of
 from aspca.reproduction.results import Listing, Table
-from aspca.reproduction.study import Fit, Study
+from aspca.reproduction.study import PLAIN, Fit, Study
 
 _SEEDS = 100
 # Where early steps decide (F) or the codes of categories are not known (KDD99).
@@ -43,7 +43,24 @@ def sparsity(study: Study) -> Table:
             compared(("sparsity", study.name, method, what), source, paper, ours[what], allowed[what])
             for what, paper in printed.items()
         ]
-    return Table("Sparsity of the loadings", tuple(found))
+    return Table("Sparsity of the loadings", tuple(found), _of_constant_columns(study))
+
+
+def _of_constant_columns(study: Study) -> tuple[str, ...]:
+    """Two constant columns have no directions of their own: plain PCA's figures with another basis of their plane."""
+    plain = study.fit(PLAIN).loadings
+    constant = np.flatnonzero(~np.any(study.rows, axis=0))
+    if constant.size != 2:
+        return ()
+    turned = np.delete(plain, np.flatnonzero(np.abs(plain[constant]).sum(axis=0) > 0.5), axis=1)
+    even = np.zeros((plain.shape[0], 2))
+    even[constant] = np.array([[1.0, 1.0], [1.0, -1.0]]) / np.sqrt(2.0)
+    size = np.abs(np.column_stack([turned, even]))
+    first, second = (study.names[j] for j in constant)
+    return (
+        f"PCA: {first} and {second} are constant, so two of its directions are any basis of their plane. With (1, 1) "
+        f"and (1, -1) over the root of two it has {size.sum():.2f}, {(size > 0.1).sum()} and {(size > 0.01).sum()}.",
+    )
 
 
 def over_seeds(study: Study) -> Listing:
