@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 # Inches for a feature, and for a panel of a few or of many components.
 _LINE, _FEW, _MANY = 0.17, 2.6, 3.3
 _LONG_NAMES = 2.2
+# So many features of joint sparse PCA are named.
+_HEAVIEST = 6
 # As the paper counts what is not zero.
 _SEEN = 0.01
 
@@ -55,18 +57,19 @@ def _entries(columns: Floats) -> list[int]:
 def joint_matrix(study: Study) -> Figure:
     """Of joint sparse PCA: whole rows are zero."""
     found = joint_loadings(study)
-    chosen = [name for name, row in zip(study.names, found, strict=True) if np.any(row)]
     printed = rows_of("jspca", study.name)["all"]
+    weights = np.linalg.norm(found, axis=1)
+    chosen = [study.names[j] for j in np.argsort(-weights, kind="stable")[:_HEAVIEST] if weights[j]]
     return Figure(
         f"figure-{2 if study.name == 'synthetic' else 8}-jspca-{study.name}",
         "Figure 2" if study.name == "synthetic" else "Figure 8",
         "Loading matrix of the abnormal components by joint sparse PCA",
-        f"The text: one set of features for all anomalies, {', '.join(printed)}. Ours: {', '.join(chosen)}.",
-        lambda: _draw({"JSPCA": found}, study.names, found.shape[1]),
+        f"The text: one set of features for all anomalies, {', '.join(printed)}. Our heaviest: {', '.join(chosen)}.",
+        lambda: _draw({"JSPCA": found}, study.names, found.shape[1], "loading over the largest"),
     )
 
 
-def _draw(panels: Mapping[str, Floats], names: tuple[str, ...], abnormal: int) -> Canvas:
+def _draw(panels: Mapping[str, Floats], names: tuple[str, ...], abnormal: int, what: str = "loading") -> Canvas:
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import Normalize
 
@@ -99,6 +102,6 @@ def _draw(panels: Mapping[str, Floats], names: tuple[str, ...], abnormal: int) -
     label_slots(axes[0, 0], "y", list(range(len(names))), names)
     mesh = ScalarMappable(Normalize(-1.0, 1.0), diverging())
     bar = figure.colorbar(mesh, ax=axes, fraction=0.03, pad=0.01, aspect=30)
-    bar.set_label(f"loading; white: at most {_SEEN}", fontsize=8)
+    bar.set_label(f"{what}; white: at most {_SEEN}", fontsize=8)
     bar.ax.tick_params(labelsize=7)
     return figure
