@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from aspca.datasets.dataset import Dataset
 from aspca.jobs.progress import Watcher
 from aspca.reproduction.figures.loading_matrices import joint_matrix, loading_matrices
 from aspca.reproduction.figures.number_of_components import number_of_components
@@ -38,16 +37,15 @@ class Experiment:
     title: str
     steps: tuple[Step, ...]
 
-    def section(self, data: Dataset, watcher: Watcher) -> Section:
+    def section(self, study: Study, watcher: Watcher) -> Section:
         """All of it, computed; figures are only prepared."""
-        study = Study(self.name, data)
         watcher.stage(self.title, len(self.steps), "steps")
         parts: list[Part] = []
         for step in self.steps:
             found = step(study)
             parts += found if isinstance(found, tuple) else (found,)
             watcher.advance(1)
-        return Section(self.name, self.title, data.description, tuple(parts))
+        return Section(self.name, self.title, study.data.description, tuple(parts))
 
 
 EXPERIMENTS: dict[str, Experiment] = {

@@ -12,6 +12,7 @@ from aspca.jobs.errors import JobError, RequestError
 from aspca.jobs.progress import Silent, Watcher
 from aspca.reproduction.experiments import EXPERIMENTS, asked_for
 from aspca.reproduction.results import Reproduction
+from aspca.reproduction.study import Study
 
 
 def reproduced(
@@ -52,7 +53,7 @@ def reproduced(
             if kdd99 is not None or names == ("kdd99",):
                 raise RequestError(str(error)) from None
             missing.append(f"KDD99 is left out. {error}")
-    sections = [EXPERIMENTS[name].section(data, watcher) for name, data in sets.items()]
+    sections = [EXPERIMENTS[name].section(Study(name, data), watcher) for name, data in sets.items()]
     return Reproduction(tuple(sections), tuple(missing))
 
 

@@ -106,7 +106,7 @@ def _words(node: Node) -> Iterator[tuple[str, float]]:
         yield f"{node.feature}\n≤ {node.threshold:.3g}?", 7.5
         return
     for kind, count in node.kinds:
-        yield f"{kind} {count:,}", 6.5
+        yield f"{count:,} of {kind}", 6.5
 
 
 def _colours() -> tuple[str, str, str]:
