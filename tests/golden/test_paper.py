@@ -21,6 +21,7 @@ from aspca.reproduction.experiments import EXPERIMENTS
 from aspca.reproduction.published import published
 from aspca.reproduction.results import Section, Table
 from aspca.reproduction.study import Study
+from aspca.reproduction.tables.components import in_the_papers_order
 
 # Outside the tolerances that were fixed before.
 DIFFER = {
@@ -120,6 +121,12 @@ class TestReasons:
     def test_warezclient_is_parted_elsewhere_but_as_many(self) -> None:
         pair = [comparison("kdd99", f"signatures/kdd99/warezclient {s}/in type") for s in ("4L 5H 6L", "4L 5H")]
         assert sum(int(one.ours) for one in pair) == sum(int(one.paper) for one in pair)
+        found = study("kdd99")
+        order = in_the_papers_order(found)
+        rows = found.rows[(np.array(found.data.kinds) == "warezclient") & found.flagged]
+        far = np.sqrt(found.threshold) / 2
+        near = np.abs(rows @ order.loadings[:, order.positions["6"]] / -far - 1) < 0.07
+        assert near.sum() > 0.9 * sum(int(one.ours) for one in pair)
 
     def test_the_papers_rate_counts_land(self) -> None:
         rate = float(published("thresholds", "kdd99", "TPR"))
