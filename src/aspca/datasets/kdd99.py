@@ -29,8 +29,8 @@ dst_host_serror_rate dst_host_srv_serror_rate dst_host_rerror_rate dst_host_srv_
 FEATURE_NAMES = tuple(_NAMES.split())
 SYMBOLIC = slice(1, 4)  # protocol_type, service, flag
 LOGARITHMIC = [FEATURE_NAMES.index(name) for name in ("duration", "src_bytes", "dst_bytes")]
-# Codes of the categories: in order of appearance in the whole data set (4.9 million records), of which the 10 % file is
-# a part. With them plain PCA has the published figures, to every digit (`benchmarks/paper_causes.py`).
+# Codes of the categories: in order of appearance in the whole data set (4.9 million records), as public lists have it.
+# With them plain PCA has the published figures, to every digit (`benchmarks/paper_causes.py`).
 _PROTOCOLS = "tcp udp icmp"
 _SERVICES = """
 http smtp domain_u auth finger telnet eco_i ftp ntp_u ecr_i other urp_i private pop_3 ftp_data netstat daytime ssh echo
