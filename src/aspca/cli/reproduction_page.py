@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rich import box
 from rich.console import Console
+from rich.padding import Padding
 from rich.table import Table as Grid
 from rich.text import Text
 
@@ -33,14 +34,14 @@ def _show_section(out: Console, section: Section) -> None:
         out.print()
         _show_table(out, part) if isinstance(part, Table) else _show_listing(out, part)
         for note in part.notes:
-            out.print(f"  {for_terminal(note)}")
+            out.print(_indented(note))
     out.print()
 
 
 def _show_table(out: Console, table: Table) -> None:
     sources = ", ".join(dict.fromkeys(one.source for one in table.comparisons))
     out.print(Text(f"{table.title} ({sources})", style="bold"))
-    _print(out, _side_by_side(table) if table.is_grid else _one_below_the_other(table))
+    out.print(_side_by_side(table) if table.is_grid else _one_below_the_other(table))
 
 
 def _side_by_side(table: Table) -> Grid:
@@ -61,16 +62,17 @@ def _side_by_side(table: Table) -> Grid:
 
 
 def _one_below_the_other(table: Table) -> Grid:
+    """A row for each number, with the difference where some are numbers."""
+    words = any(isinstance(one.paper, str) for one in table.comparisons)
+    differences = any(one.difference is not None for one in table.comparisons)
     grid = _grid()
-    for name, side in (("", "left"), ("", "left"), ("paper", "right"), ("ours", "right"), ("difference", "right")):
-        grid.add_column(name, justify="right" if side == "right" else "left")
-    if any(isinstance(one.paper, str) for one in table.comparisons):
-        grid.columns[2].justify = grid.columns[3].justify = "left"
+    for name in ("", "", "paper", "ours", *(["difference"] if differences else [])):
+        grid.add_column(name, justify="right" if name and not words else "left")
     for one in table.comparisons:
-        digits = table.digits(one.column)
-        grid.add_row(
-            Text(one.row), Text(one.column), Text(paper_text(one)), _ours(one, digits), difference_text(one, one.digits)
-        )
+        cells = [Text(one.row), Text(one.column), Text(paper_text(one)), _ours(one, table.digits(one.column))]
+        if differences:
+            cells.append(Text(difference_text(one, one.digits)))
+        grid.add_row(*cells)
     return grid
 
 
@@ -86,7 +88,7 @@ def _show_listing(out: Console, listing: Listing) -> None:
         grid.add_column(name)
     for row in listing.rows:
         grid.add_row(*(Text(for_terminal(cell_text(cell))) for cell in row))
-    _print(out, grid)
+    out.print(grid)
 
 
 def _show_deviations(out: Console, reproduction: Reproduction) -> None:
@@ -98,7 +100,7 @@ def _show_deviations(out: Console, reproduction: Reproduction) -> None:
         for what in one.comparisons:
             said = f"paper {paper_text(what)}, ours {ours_text(what, what.digits)} (allowed: {what.tolerance})"
             out.print(Text(f"{what.key}: {said}"))
-        out.print(f"  {one.reason or 'No cause is known.'}")
+        out.print(_indented(one.reason or "No cause is known."))
         out.print()
 
 
@@ -109,12 +111,12 @@ def _show_counts(out: Console, reproduction: Reproduction) -> None:
         grid.add_column(name, justify="right" if name else "left")
     for one in counts(reproduction):
         grid.add_row(one.title, str(one.published), str(one.agree), str(one.differ))
-    _print(out, grid)
+    out.print(grid)
 
 
 def _grid() -> Grid:
     return Grid(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
 
 
-def _print(out: Console, grid: Grid) -> None:
-    out.print(grid)
+def _indented(sentence: str) -> Padding:
+    return Padding(for_terminal(sentence), (0, 0, 0, 2))

@@ -147,8 +147,17 @@ class Study:
         table = array_table(self.data.description, self.names, self.data.data)
         with ExitStack() as stack:
             model = Learning.of(request_of(table), stack, Silent(), judges_itself=True).model()
-        columns = [self.names.index(name) for name in model.names]
-        return model, model.judge(np.ascontiguousarray(self.data.data[:, columns]))
+        return model, model.judge(self._columns(model))
+
+    @cached_property
+    def product_shares(self) -> Floats:
+        """The anomalies' scores by `product` (m, p), split over features."""
+        model, _ = self.product
+        rows = self._columns(model)[self.anomalous]
+        return model.explain(rows, range(rows.shape[0])).feature_contributions
+
+    def _columns(self, model: Model) -> Floats:
+        return np.ascontiguousarray(self.data.data[:, [self.names.index(name) for name in model.names]])
 
     def aucs_by_number(self, method: str) -> Floats:
         """AUC with 1, 2, ..., p - 1 abnormal directions: sequences are nested, so one is enough."""

@@ -12,7 +12,7 @@ from aspca.datasets.synthetic import load_synthetic
 from aspca.reproduction.matching import matched
 from aspca.reproduction.study import METHODS, Study
 from aspca.reproduction.surrogate import MOST_LEAVES, surrogate
-from aspca.reproduction.tables.beyond import _features_named
+from aspca.reproduction.tables.beyond import _features_held, _features_named
 from aspca.reproduction.tables.signatures import SignatureGroup, _groups, _nearest
 
 
@@ -93,3 +93,13 @@ def test_features_of_the_fewest_parts_that_hold_most() -> None:
     assert _features_named(parts[:1], supports, set("abcde")) == 2
     assert _features_named(parts[1:2], supports, set("abcde")) == 3
     assert _features_named(parts, supports, set("abcde")) == 3
+
+
+def test_features_that_hold_most_of_a_score() -> None:
+    assert _features_held(np.array([[0.05, 0.95, 0.0]])) == 1
+    assert _features_held(np.array([[0.5, 0.1, 0.4], [2.0, 0.0, 0.0], [1.0, 1.0, 1.0]])) == 2
+
+
+def test_the_defaults_split_over_features_is_their_score(study: Study) -> None:
+    _, judged = study.product
+    np.testing.assert_allclose(study.product_shares.sum(axis=1), judged.scores[study.anomalous], rtol=1e-9)
