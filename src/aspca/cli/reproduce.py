@@ -55,7 +55,8 @@ def run(only: str | None, kdd99: str | None, out: str | None, json: bool, quiet:
     if out is not None:
         refuse_early(out, () if kdd99 is None else (kdd99,))
     with talk.progress() as watcher:
-        found = reproduced(() if only is None else only.split(","), kdd99=kdd99, watcher=watcher)
+        names = () if only is None else [name.strip() for name in only.split(",")]
+        found = reproduced(names, kdd99=kdd99, watcher=watcher)
         if out is not None:
             write_reproduction(found, out, watcher)
     if json:
