@@ -50,7 +50,7 @@ def test_a_page_in_the_terminal(tmp_path: Path) -> None:
     done = run(tmp_path, "--only", "synthetic")
     assert "Sparsity of the loadings (Table 3)" in done.stdout
     assert "What differs" in done.stdout
-    assert done.stdout.rstrip().splitlines()[-1].split() == ["Synthetic", "data", "40", "39", "1"]
+    assert done.stdout.rstrip().splitlines()[-1].split() == ["Synthetic", "data", "40", "39", "21", "1"]
     assert done.stderr == ""
     assert list(tmp_path.glob("*.html")) == []
 

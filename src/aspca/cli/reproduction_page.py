@@ -107,10 +107,11 @@ def _show_deviations(out: Console, reproduction: Reproduction) -> None:
 def _show_counts(out: Console, reproduction: Reproduction) -> None:
     out.rule("Summary", align="left", characters="=")
     grid = _grid()
-    for name in ("", "published", "agree", "differ"):
+    for name in ("", "published", "agree", "to the last digit", "differ"):
         grid.add_column(name, justify="right" if name else "left")
     for one in counts(reproduction):
-        grid.add_row(one.title, str(one.published), str(one.agree), str(one.differ))
+        numbers = (one.published, one.agree, one.to_the_last_digit, one.differ)
+        grid.add_row(one.title, *map(str, numbers))
     out.print(grid)
 
 

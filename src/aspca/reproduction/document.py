@@ -15,7 +15,13 @@ def document_of(reproduction: Reproduction) -> dict[str, Any]:
     """All of it but the pictures."""
     return {
         "summary": [
-            {"data": one.title, "published": one.published, "agree": one.agree, "differ": one.differ}
+            {
+                "data": one.title,
+                "published": one.published,
+                "agree": one.agree,
+                "to_the_last_digit": one.to_the_last_digit,
+                "differ": one.differ,
+            }
             for one in counts(reproduction)
         ],
         "missing": list(reproduction.missing),

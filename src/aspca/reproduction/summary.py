@@ -12,11 +12,12 @@ from aspca.reproduction.results import Reproduction
 
 @dataclass(frozen=True)
 class Count:
-    """Of one data set: how many numbers (and sayings) of the paper there are, and how many agree."""
+    """Of one data set: how many numbers and sayings of the paper there are, how many agree, and numbers exactly."""
 
     title: str
     published: int
     agree: int
+    to_the_last_digit: int
 
     @property
     def differ(self) -> int:
@@ -41,7 +42,9 @@ def counts(reproduction: Reproduction) -> tuple[Count, ...]:
     found = []
     for section in reproduction.sections:
         comparisons = tuple(section.comparisons)
-        found.append(Count(section.title, len(comparisons), sum(one.agrees for one in comparisons)))
+        agree = sum(one.agrees for one in comparisons)
+        exact = sum(one.as_printed for one in comparisons if one.difference is not None)
+        found.append(Count(section.title, len(comparisons), agree, exact))
     return tuple(found)
 
 

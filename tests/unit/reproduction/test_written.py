@@ -95,7 +95,9 @@ def test_every_number_and_the_smaller_picture_stand_on_the_page(page: str) -> No
 
 def test_the_document_holds_every_comparison(reproduction: Reproduction) -> None:
     document = json.loads(json.dumps(document_of(reproduction), allow_nan=False))
-    assert document["summary"] == [{"data": "Some data", "published": 5, "agree": 2, "differ": 3}]
+    assert document["summary"] == [
+        {"data": "Some data", "published": 5, "agree": 2, "to_the_last_digit": 0, "differ": 3}
+    ]
     assert document["missing"] == [HOSTILE]
     grid, figure, words, listing = document["sections"][0]["parts"]
     assert [one["agrees"] for one in grid["comparisons"]] == [True, True, False, False]
@@ -107,7 +109,7 @@ def test_the_document_holds_every_comparison(reproduction: Reproduction) -> None
 
 def test_counts_and_deviations(reproduction: Reproduction) -> None:
     (one,) = counts(reproduction)
-    assert (one.published, one.agree, one.differ) == (5, 2, 3)
+    assert (one.published, one.agree, one.to_the_last_digit, one.differ) == (5, 2, 0, 3)
     (unexplained,) = deviations(reproduction)
     assert len(unexplained.comparisons) == 3
     assert unexplained.reason == ""
