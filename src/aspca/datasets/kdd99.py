@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
+import os
+import warnings
+import zlib
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 import numpy as np
 
 from aspca.datasets.dataset import Dataset
-from aspca.datasets.locate import find_data
+from aspca.datasets.locate import VARIABLE, find_data
 from aspca.linalg.arrays import Floats
 
 FILE = "kdd99/kddcup.data_10_percent.gz"
@@ -24,40 +29,83 @@ dst_host_serror_rate dst_host_srv_serror_rate dst_host_rerror_rate dst_host_srv_
 FEATURE_NAMES = tuple(_NAMES.split())
 SYMBOLIC = slice(1, 4)  # protocol_type, service, flag
 LOGARITHMIC = [FEATURE_NAMES.index(name) for name in ("duration", "src_bytes", "dst_bytes")]
-PROTOCOLS = {"tcp": 0, "udp": 1, "icmp": 2}
+# Codes of the categories: in order of appearance in the whole data set (4.9 million records), as public lists have it.
+# With them plain PCA has the published figures, to every digit (`benchmarks/paper_causes.py`).
+_PROTOCOLS = "tcp udp icmp"
+_SERVICES = """
+http smtp domain_u auth finger telnet eco_i ftp ntp_u ecr_i other urp_i private pop_3 ftp_data netstat daytime ssh echo
+time name whois domain mtp gopher remote_job rje ctf supdup link systat discard X11 shell login imap4 nntp uucp pm_dump
+IRC Z39_50 netbios_dgm ldap sunrpc courier exec bgp csnet_ns http_443 klogin printer netbios_ssn pop_2 nnsp efs
+hostnames uucp_path sql_net vmnet iso_tsap netbios_ns kshell urh_i http_2784 harvest aol tftp_u http_8001 tim_i red_i
+"""
+_FLAGS = "SF S2 S1 S3 OTH REJ RSTO S0 RSTR RSTOS0 SH"
+CODES = tuple({word: code for code, word in enumerate(words.split())} for words in (_PROTOCOLS, _SERVICES, _FLAGS))
 
-# Attacks of which the paper takes the first 500 records; of all others it takes every one, except land, which
+# Attacks of which the paper takes the first 500 records; of all others it takes every one, also the 21 of land, which
 # its table does not list.
 FIRST_500 = frozenset({"smurf", "neptune", "back", "teardrop", "satan", "ipsweep", "portsweep"})
 LIMIT = 500
-LEFT_OUT = "land"
+
+# Of the records, one line each, without the last end of line.
+CHECKSUM = "a0492ac535c7e3c1ae6f52df2d78ac18b24b9cf926dd81e3a90d0bab158f504e"
+N_RECORDS = 494_021
+_GZIP = b"\x1f\x8b"
+HOW_TO_GET_IT = (
+    "get kddcup.data_10_percent.gz from https://kdd.ics.uci.edu/databases/kddcup99/ and give its path (aspca "
+    f"reproduce --kdd99), or put it into the folder kdd99 of the directory that {VARIABLE} names."
+)
 
 
-def load_kdd99(*, download: bool = False) -> Dataset:
-    """The paper's 102,451 records of KDD99 with 41 numeric features; kinds are the types of attack.
+def load_kdd99(path: str | os.PathLike[str] | None = None, *, download: bool = False) -> Dataset:
+    """The paper's 102,472 records of KDD99 with 41 numeric features; kinds are the types of attack.
 
-    Protocols are tcp, udp, icmp = 0, 1, 2; services and flags are numbered in order of appearance in the
-    selected records; durations and bytes are log(1 + x).
+    Protocols are tcp, udp, icmp = 0, 1, 2; services and flags are numbered, too (`CODES`); durations and bytes are
+    log(1 + x).
 
     Parameters
     ----------
+    path : path or None
+        The 10 % file, compressed or not; None: where `locate` finds it.
     download : bool
-        Whether to fetch the data through scikit-learn where the file is not found (see `locate`).
+        Whether to fetch the data through scikit-learn, which keeps them, where the file is not found.
 
     Raises
     ------
     FileNotFoundError
-        The file is not there, and `download` is False.
+        The file is not there, and `download` is False or failed.
+    ValueError
+        It is another file, or only a part of it.
     """
-    try:
-        path = find_data(FILE)
-    except FileNotFoundError as missing:
-        if not download:
+    if path is None:
+        try:
+            path = find_data(FILE)
+        except FileNotFoundError as missing:
+            if download:
+                return _from_scikit_learn()
             message = str(missing).removesuffix(".")
             raise FileNotFoundError(f"{message}, or call load_kdd99(download=True).") from None
-        return _from_scikit_learn()
-    with gzip.open(path) as file:
-        return _from_lines(file.read().decode("ascii").split())
+    return _from_lines(_lines_of(Path(path)))
+
+
+def _lines_of(path: Path) -> list[str]:
+    """The records of the file, which must be the one that was published: only its ends of lines may differ."""
+    if not path.exists():
+        raise FileNotFoundError(f"There is no file {str(path)!r}; {HOW_TO_GET_IT}")
+    if not path.is_file():
+        raise ValueError(f"{str(path)!r} is no file; {HOW_TO_GET_IT}")
+    content = path.read_bytes()
+    if content.startswith(_GZIP):
+        try:
+            content = gzip.decompress(content)
+        except (EOFError, OSError, zlib.error):
+            raise ValueError(f"{str(path)!r} is damaged or only a part of a file; {HOW_TO_GET_IT}") from None
+    lines = content.split()
+    if hashlib.sha256(b"\n".join(lines)).hexdigest() != CHECKSUM:
+        raise ValueError(
+            f"{str(path)!r} is not the 10 % file of KDD Cup 1999, or not all of it ({len(lines):,} records where that "
+            f"has {N_RECORDS:,}, or other ones); {HOW_TO_GET_IT}"
+        )
+    return content.decode("ascii").split()
 
 
 def _from_lines(lines: Sequence[str]) -> Dataset:
@@ -77,7 +125,16 @@ def _from_lines(lines: Sequence[str]) -> Dataset:
 def _from_scikit_learn() -> Dataset:
     from sklearn.datasets import fetch_kddcup99
 
-    bunch = fetch_kddcup99(percent10=True, shuffle=False)
+    try:
+        with warnings.catch_warnings():
+            # That it tries again is of no interest.
+            warnings.simplefilter("ignore")
+            # It keeps what it fetched, and knows its checksum.
+            bunch = fetch_kddcup99(percent10=True, shuffle=False, n_retries=1)
+    except OSError as error:
+        raise FileNotFoundError(
+            f"KDD99 is not on this machine, and scikit-learn could not fetch it ({error}); {HOW_TO_GET_IT}"
+        ) from None
     kinds = [label.decode("ascii").removesuffix(".") for label in bunch.target]
     chosen = selection(kinds)
     table = np.asarray(bunch.data)[chosen]
@@ -95,18 +152,12 @@ def selection(kinds: Iterable[str]) -> list[int]:
             seen[kind] += 1
             if seen[kind] > LIMIT:
                 continue
-        if kind != LEFT_OUT:
-            chosen.append(i)
+        chosen.append(i)
     return chosen
 
 
 def _assembled(numbers: Floats, symbols: Sequence[Sequence[str]], kinds: Sequence[str]) -> Dataset:
-    protocol, service, flag = symbols
-    codes = [
-        [PROTOCOLS[word] for word in protocol],
-        _in_order_of_appearance(service),
-        _in_order_of_appearance(flag),
-    ]
+    codes = [[known[word] for word in words] for known, words in zip(CODES, symbols, strict=True)]
     data = np.insert(numbers, [SYMBOLIC.start], np.array(codes, dtype=np.float64).T, axis=1)
     data[:, LOGARITHMIC] = np.log1p(data[:, LOGARITHMIC])
     return Dataset(
@@ -116,8 +167,3 @@ def _assembled(numbers: Floats, symbols: Sequence[Sequence[str]], kinds: Sequenc
         kinds=tuple(kinds),
         description="KDD Cup 1999, 10 %: all normal records, attacks as the paper selects them.",
     )
-
-
-def _in_order_of_appearance(words: Iterable[str]) -> list[int]:
-    codes: dict[str, int] = {}
-    return [codes.setdefault(word, len(codes)) for word in words]

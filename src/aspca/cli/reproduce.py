@@ -1,0 +1,71 @@
+"""`aspca reproduce`: the paper's experiments, every published number beside ours."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from aspca.cli import options as o
+
+_OPTIONS: o.Group = {
+    "only": (
+        Annotated[
+            str | None,
+            typer.Option("--only", metavar="NAMES", help="Of synthetic, breast-cancer, kdd99, with commas between."),
+        ],
+        None,
+    ),
+    "kdd99": (
+        Annotated[
+            str | None,
+            typer.Option("--kdd99", metavar="FILE", help="The 10 % file of KDD Cup 1999, compressed or not."),
+        ],
+        None,
+    ),
+    "out": (
+        Annotated[
+            str | None,
+            typer.Option(
+                "--out", "--output", "-o", metavar="DIR", help="Write a page, JSON and all figures into this folder."
+            ),
+        ],
+        None,
+    ),
+}
+
+
+@o.takes(_OPTIONS, o.JSON, o.QUIET)
+def run(only: str | None, kdd99: str | None, out: str | None, json: bool, quiet: bool) -> None:
+    """Run the experiments of the paper and compare its numbers.
+
+    KDD99 is read from --kdd99, from the folder in ASPCA_DATA, or else fetched
+    by scikit-learn; without it the other experiments are run. --out writes
+    reproduction.html, reproduction.json and the figures as PNG and SVG, and
+    needs matplotlib and jinja2: pip install 'aspca[reproduce]'.
+
+    Example:  aspca reproduce --only synthetic,breast-cancer --out paper
+    """
+    from aspca.cli.talk import Talk, console, write_json
+    from aspca.reproduction.document import document_of
+    from aspca.reproduction.run import reproduced
+    from aspca.reproduction.writing import refuse_early, write_reproduction
+
+    talk = Talk(quiet)
+    if out is not None:
+        refuse_early(out, () if kdd99 is None else (kdd99,))
+    with talk.progress() as watcher:
+        names = () if only is None else [name.strip() for name in only.split(",")]
+        found = reproduced(names, kdd99=kdd99, watcher=watcher)
+        if out is not None:
+            write_reproduction(found, out, watcher)
+    if json:
+        write_json(document_of(found))
+    else:
+        from aspca.cli.reproduction_page import show_reproduction
+
+        show_reproduction(console(), found)
+    for sentence in found.missing:
+        talk.say(sentence)
+    if out is not None:
+        talk.say(f"Wrote {out}/.")

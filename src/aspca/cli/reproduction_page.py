@@ -1,0 +1,123 @@
+"""A reproduction for people: tables of the paper's numbers beside ours, what differs and why, and the sum of it."""
+
+from __future__ import annotations
+
+from rich import box
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table as Grid
+from rich.text import Text
+
+from aspca.harmless import for_terminal
+from aspca.reproduction.comparison import Comparison
+from aspca.reproduction.results import Figure, Listing, Reproduction, Section, Table
+from aspca.reproduction.summary import counts, deviations
+from aspca.reproduction.wording import cell_text, difference_text, ours_text, paper_text
+
+_DIFFERS = "bold red"
+
+
+def show_reproduction(out: Console, reproduction: Reproduction) -> None:
+    """Section by section, then what differs, then the counts."""
+    for section in reproduction.sections:
+        _show_section(out, section)
+    _show_deviations(out, reproduction)
+    _show_counts(out, reproduction)
+
+
+def _show_section(out: Console, section: Section) -> None:
+    out.rule(section.title, align="left", characters="=")
+    out.print(section.description)
+    for part in section.parts:
+        if isinstance(part, Figure):
+            continue
+        out.print()
+        _show_table(out, part) if isinstance(part, Table) else _show_listing(out, part)
+        for note in part.notes:
+            out.print(_indented(note))
+    out.print()
+
+
+def _show_table(out: Console, table: Table) -> None:
+    sources = ", ".join(dict.fromkeys(one.source for one in table.comparisons))
+    out.print(Text(f"{table.title} ({sources})", style="bold"))
+    out.print(_side_by_side(table) if table.is_grid else _one_below_the_other(table))
+
+
+def _side_by_side(table: Table) -> Grid:
+    """A row for each row of the paper's table: paper, ours for each column."""
+    grid = _grid()
+    grid.add_column("")
+    for column in table.columns:
+        grid.add_column(f"{column}: paper", justify="right")
+        grid.add_column("ours", justify="right")
+    placed = {(one.row, one.column): one for one in table.comparisons}
+    for row in table.rows:
+        cells: list[Text] = [Text(row)]
+        for column in table.columns:
+            one = placed[row, column]
+            cells += [Text(paper_text(one)), _ours(one, table.digits(column))]
+        grid.add_row(*cells)
+    return grid
+
+
+def _one_below_the_other(table: Table) -> Grid:
+    """A row for each number, with the difference where some are numbers."""
+    words = any(isinstance(one.paper, str) for one in table.comparisons)
+    differences = any(one.difference is not None for one in table.comparisons)
+    grid = _grid()
+    for name in ("", "", "paper", "ours", *(["difference"] if differences else [])):
+        grid.add_column(name, justify="right" if name and not words else "left")
+    for one in table.comparisons:
+        cells = [Text(one.row), Text(one.column), Text(paper_text(one)), _ours(one, table.digits(one.column))]
+        if differences:
+            cells.append(Text(difference_text(one, one.digits)))
+        grid.add_row(*cells)
+    return grid
+
+
+def _ours(one: Comparison, digits: int) -> Text:
+    text = ours_text(one, digits)
+    return Text(text) if one.agrees else Text(f"{text} !", style=_DIFFERS)
+
+
+def _show_listing(out: Console, listing: Listing) -> None:
+    out.print(Text(listing.title, style="bold"))
+    grid = _grid()
+    for name in listing.header:
+        grid.add_column(name)
+    for row in listing.rows:
+        grid.add_row(*(Text(for_terminal(cell_text(cell))) for cell in row))
+    out.print(grid)
+
+
+def _show_deviations(out: Console, reproduction: Reproduction) -> None:
+    found = deviations(reproduction)
+    if not found:
+        return
+    out.rule("What differs (marked ! above), and why", align="left", characters="=")
+    for one in found:
+        for what in one.comparisons:
+            said = f"paper {paper_text(what)}, ours {ours_text(what, what.digits)} (allowed: {what.tolerance})"
+            out.print(Text(f"{what.key}: {said}"))
+        out.print(_indented(one.reason or "No cause is known."))
+        out.print()
+
+
+def _show_counts(out: Console, reproduction: Reproduction) -> None:
+    out.rule("Summary", align="left", characters="=")
+    grid = _grid()
+    for name in ("", "published", "agree", "to the last digit", "differ"):
+        grid.add_column(name, justify="right" if name else "left")
+    for one in counts(reproduction):
+        numbers = (one.published, one.agree, one.to_the_last_digit, one.differ)
+        grid.add_row(one.title, *map(str, numbers))
+    out.print(grid)
+
+
+def _grid() -> Grid:
+    return Grid(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+
+
+def _indented(sentence: str) -> Padding:
+    return Padding(for_terminal(sentence), (0, 0, 0, 2))

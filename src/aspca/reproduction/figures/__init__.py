@@ -1,0 +1,1 @@
+"""The paper's figures: one module each. What is drawn is computed first."""
