@@ -204,7 +204,7 @@ def codings(report: Report) -> None:
         auc = roc_auc_score(coded.labels, ((coded.rows(orders) @ ours.V) ** 2).sum(axis=1))
         lines.append(one.row(ours, float(auc), int(coded.labels.size)))
     report.table(
-        f"KDD99, PCA: the {BEST} nearest of {count} combinations ({len(found)} different), and the present loader's",
+        f"KDD99, PCA: the {BEST} nearest of {count} combinations ({len(found)} different), and one by appearance",
         lines,
         digits={VARIANCE: 2, AUC: 4, "miss": 4},
     )
