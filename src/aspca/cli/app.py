@@ -7,7 +7,7 @@ from typing import Annotated, cast
 import typer
 
 from aspca import __version__
-from aspca.cli import compare, demo, detect, explain, fit, rules, score, select
+from aspca.cli import compare, demo, detect, explain, fit, report, rules, score, select
 
 app = typer.Typer(
     name="aspca",
@@ -17,7 +17,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (demo, detect, fit, score, explain, rules, select, compare):
+for command in (demo, detect, fit, score, explain, rules, report, select, compare):
     app.command(name=command.__name__.rpartition(".")[2])(command.run)
 
 # Whatever the arguments' parser refuses: its UsageError, which typer keeps to itself.

@@ -46,6 +46,10 @@ _OPTIONS: o.Group = {
         Annotated[str, typer.Option("--scores", metavar="FORMAT", help="Write scores as csv or as parquet.")],
         "csv",
     ),
+    "report": (
+        Annotated[bool, typer.Option("--report/--no-report", help="Whether to write report.html.")],
+        True,
+    ),
     "no_output": (Annotated[bool, typer.Option("--no-output", help="Write no folder.")], False),
     **o.LEARNING,
     **o.READING,
@@ -59,7 +63,7 @@ def run(
 ) -> int:
     """Learn the rules of FILE and show the rows that break them.
 
-    Writes FILE.aspca/ with scores.csv, explanations.csv, model.json, with --time
+    Writes FILE.aspca/ with report.html, scores.csv, explanations.csv, model.json, with --time
     incidents.csv, and changes.csv if rules changed for long; the folder is
     replaced as a whole, if aspca wrote all that is in it. --csv prints what explanations.csv holds. With --by it
     has a folder for each category.
@@ -83,6 +87,8 @@ def run(
         given["output"] = place
         if csv and no_output:
             given["output"] = str(stack.enter_context(Scratch()) / "output")
+        # Nobody would see it.
+        given["report"] = given["report"] and place is not None
         request = request_of(files, **o.with_numbers(given))
         with talk.progress() as watcher:
             detection = detected(request, watcher)

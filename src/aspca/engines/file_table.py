@@ -213,12 +213,23 @@ class FileTable:
 
     def first(self, connection: duckdb.DuckDBPyConnection, expression: str, where: str) -> tuple[int, Any] | None:
         """Number of the first row (from 0, without the header) for which `where` holds, and its `expression`."""
-        numbered = f"(SELECT row_number() OVER () AS n, * FROM {self.relation}) AS numbered"  # noqa: S608  # as above
         # Without an order, another thread may come first.
         after = f"WHERE {where} ORDER BY n LIMIT 1"
-        for rows in replace(self, relation=numbered).rows(connection, ["n", expression], 1, after):
+        for rows in self._numbered.rows(connection, ["n", expression], 1, after):
             return int(rows[0][0]) - 1, rows[0][1]
         return None
+
+    def picked(self, connection: duckdb.DuckDBPyConnection, expressions: list[str], rows: Sequence[int]) -> Rows:
+        """The rows with these numbers (from 0, ascending), and no others."""
+        wanted = ", ".join(str(int(row) + 1) for row in rows)
+        parts = self._numbered.rows(connection, expressions, len(rows), f"WHERE n IN ({wanted}) ORDER BY n")
+        return [row for part in parts for row in part]
+
+    @property
+    def _numbered(self) -> FileTable:
+        """The same with a column n beside, the number of each row from 1."""
+        numbered = f"(SELECT row_number() OVER () AS n, * FROM {self.relation}) AS numbered"  # noqa: S608  # as above
+        return replace(self, relation=numbered)
 
 
 def all_finite_or_missing(values: Floats) -> bool:

@@ -1,0 +1,77 @@
+"""What was found, in three sentences: how many, of which kind, and the worst."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from aspca.report.evidence import Evidence
+from aspca.report.short_names import cut
+from aspca.report.summary import Anomaly, Change, Group, Rule
+from aspca.rules.sentence import counted
+
+_LONGEST = 700
+
+
+def headline_of(
+    evidence: Evidence,
+    title: str,
+    rules: Sequence[Rule],
+    anomalies: Sequence[Anomaly],
+    groups: Sequence[Group],
+    changes: Sequence[Change],
+) -> tuple[str, str, str]:
+    """The three sentences."""
+    told = (_how_many(evidence, title, rules), _of_which_kind(evidence, groups, changes), _the_worst(anomalies, rules))
+    first, second, third = (cut(sentence, _LONGEST) for sentence in told)
+    return first, second, third
+
+
+def _how_many(evidence: Evidence, title: str, rules: Sequence[Rule]) -> str:
+    n, found = evidence.gathering.seen, evidence.n_anomalies
+    learned = counted(evidence.model.space.n_rows, "row")
+    by = f"by {counted(len(rules), 'rule')} learned from {learned}"
+    if not rules:
+        by = f"by how far out they are: no relation holds between the columns of the {learned} learned from"
+    if n == 1:
+        return f"The only row of {title} is {'an anomaly' if found else 'no anomaly'}, {by}."
+    if found in (0, n):
+        return f"{'All' if found else 'None of the'} {n:,} rows of {title} are anomalies, {by}."
+    are = "is an anomaly" if found == 1 else "are anomalies"
+    return f"{found:,} of {n:,} rows of {title} {are} ({100 * found / n:.2g} %), {by}."
+
+
+def _of_which_kind(evidence: Evidence, groups: Sequence[Group], changes: Sequence[Change]) -> str:
+    found, changed = evidence.n_anomalies, evidence.n_anomalies - evidence.n_beyond
+    if not found:
+        return "Every row keeps each rule within its limit, and no score is above the limit for all of them."
+    if found == evidence.gathering.seen > 1:
+        return (
+            "Where every row is one, the table is not like the rows that the rules were learned from: compare the two "
+            "before looking at single rows."
+        )
+    if 2 * changed > found and changes:
+        more = f" There are {len(changes):,} such changes." if len(changes) > 1 else ""
+        return f"{changed:,} of them are rows of a lasting change. {changes[0].text}{more}"
+    largest = groups[0]
+    if found == 1:
+        return f"What is wrong with it: {largest.text.removesuffix('.')}."
+    if largest.count == 1:
+        return f"They are of {len(groups):,} kinds, one row each."
+    which = f"All {found:,}" if largest.count == found else f"The largest group, {largest.count:,} rows,"
+    if not largest.signature:
+        text = largest.text.removeprefix("They ")
+        return f"{which} {text[0].lower()}{text[1:]}" if text != largest.text else f"{which}: {largest.text}"
+    several = "s" * (len(largest.signature.split()) > 1)
+    return f"{which} break{'' if largest.count > 1 else 's'} the same rule{several}: {largest.text}."
+
+
+def _the_worst(anomalies: Sequence[Anomaly], rules: Sequence[Rule]) -> str:
+    if not anomalies:
+        return "There is nothing to look at first; the rules below say what was checked."
+    worst = anomalies[0]
+    called = f"row {worst.row}" + ("" if worst.name is None else f" ({worst.name})")
+    beyond = "" if worst.times is None else f", {worst.times:.3g} times the limit"
+    if worst.breaks and worst.breaks[0].broken:
+        first = worst.breaks[0]
+        return f"The worst is {called}{beyond}. It breaks {rules[first.rule].short}: {first.off}."
+    return f"The worst is {called}{beyond}: {worst.reason}."
