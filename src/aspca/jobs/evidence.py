@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from aspca.jobs.drift import Drift
     from aspca.judging.incidents import Incident
 
-# Rows of which all cells are read at once.
-_AT_ONCE = 100
+# Cells that are read at once: each time the file is gone through.
+_AT_ONCE = 200_000
 _ROLES = {"id": "name"}
 
 
@@ -128,8 +128,9 @@ class Witness:
         names = [column.name for column in self._table.columns]
         found: dict[int, dict[str, str | None]] = {}
         ordered = np.unique(positions).tolist()
-        for start in range(0, len(ordered), _AT_ONCE):
-            part = ordered[start : start + _AT_ONCE]
+        many = max(1, _AT_ONCE // len(names))
+        for start in range(0, len(ordered), many):
+            part = ordered[start : start + many]
             for position, cells in zip(part, self._table.picked(names, part), strict=True):
                 texts = [cell_text(plain_cell(cell)) for cell in cells]
                 found[position] = dict(zip(names, texts, strict=True))

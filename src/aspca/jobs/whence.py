@@ -100,7 +100,8 @@ def _options(given: Columns | ReadOptions, defaults: Columns | ReadOptions) -> l
             words.append(_flag(name) if value else _flag(f"no_{name}"))
         else:
             several: Sequence[Any] = value if isinstance(value, tuple) else (value,)
-            words += [word for one in several for word in (_flag(name), str(one))]
+            # What categories are without a word.
+            words += [word for one in several for word in (_flag(name), str(one).removesuffix("=one-hot"))]
     return words
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 
 from aspca.judging.breaks import told_rules
@@ -36,7 +38,7 @@ class Around:
         self._course = course
         self._model = why.model
         self.rules = [self._rule(why, i) for i in range(len(why))]
-        self.features = [self._features(why, i, rule) for i, rule in enumerate(self.rules)]
+        self.features = [self._told(why, i, rule) for i, rule in enumerate(self.rules)]
         self._used = self._all_used()
         self.ranks = course.ranks(positions)
         offsets = np.arange(-DRAWN, DRAWN + 1)
@@ -48,6 +50,8 @@ class Around:
         self._multiples = np.full((self._wanted.size, len(self._model.table)), np.nan)
         self._values = np.full((self._wanted.size, self._used.size), np.nan)
         self._units = deviation_units(self._model)
+        self._features = tuple(self._model.space.features[j] for j in self._used)
+        self._at = {int(j): k for k, j in enumerate(self._used)}
 
     @staticmethod
     def _rule(why: Explanation, i: int) -> int | None:
@@ -55,7 +59,7 @@ class Around:
         return told[0] if told else None
 
     @staticmethod
-    def _features(why: Explanation, i: int, rule: int | None) -> list[int]:
+    def _told(why: Explanation, i: int, rule: int | None) -> list[int]:
         """One for each column whose values are told."""
         blame = why.feature_contributions[i]
         chosen = standing_out(why, i) if rule is None else why.shown_features(rule)
@@ -79,27 +83,26 @@ class Around:
         self._multiples[places] = judgement.deviations / self._units
         self._values[places] = values[:, self._used]
 
-    def near(self, i: int) -> list[tuple[int, float | None]]:
-        """Positions of the rows around anomaly i in order, and how far off each is: in multiples of a limit."""
+    def near(self, i: int) -> list[tuple[int, float | None, bool]]:
+        """Positions of the rows around anomaly i in order, how far off each is, in multiples of a limit, and
+        whether it is so near that its values are told."""
         limit = self._model.alarms.the_total()
-        found: list[tuple[int, float | None]] = []
+        found: list[tuple[int, float | None, bool]] = []
         rank, rule = int(self.ranks[i]), self.rules[i]
         for place in range(max(0, rank - DRAWN), min(self._course.n, rank + DRAWN + 1)):
             position = place if self._course.order is None else int(self._course.order[place])
             at = self._place[position]
             multiple = self._scores[at] / limit if rule is None else self._multiples[at, rule]
-            found.append((position, float(multiple) if np.isfinite(multiple) else None))
+            known = float(multiple) if np.isfinite(multiple) else None
+            found.append((position, known, abs(place - rank) <= TOLD))
         return found
-
-    def told(self, i: int, position: int) -> bool:
-        """Whether a row near anomaly i is so near that its values are told."""
-        rank = int(self._course.ranks(np.array([position]))[0])
-        return abs(rank - int(self.ranks[i])) <= TOLD
 
     def values(self, i: int, position: int) -> tuple[str, ...]:
         """What the columns told of anomaly i are in another row."""
         at = self._place[position]
-        features = tuple(self._model.space.features[j] for j in self._used)
-        original = Original(features, self._values[at : at + 1])
-        where = {int(j): k for k, j in enumerate(self._used)}
-        return tuple(value_text(original.value(0, where[j])) for j in self.features[i])
+        return tuple(value_text(self._original.value(at, self._at[j])) for j in self.features[i])
+
+    @cached_property
+    def _original(self) -> Original:
+        """The rows in the terms of the table, once all were added."""
+        return Original(self._features, self._values)

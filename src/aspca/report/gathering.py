@@ -18,7 +18,7 @@ from aspca.linalg.arrays import Floats, Ints
 from aspca.report.summary import Bucket, Histogram
 
 # A histogram reaches so many limits to either side, in so many bins: one to a side of the middle.
-REACH, BINS = 4.0, 96
+REACH, BINS = 3.0, 72
 # Rows are thinned to so many stretches, each with its least and largest score.
 BUCKETS = 720
 # Scores are counted in so many bins for each power of ten, from limits / 1e4 to limits * 1e8.

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from aspca.judging.row_text import amount
 from aspca.report.evidence import Evidence
 from aspca.report.short_names import cut
 from aspca.report.summary import Anomaly, Change, Group, Rule
 from aspca.rules.sentence import counted
 
 _LONGEST = 700
+# Of the rules that are broken, those that most rows break.
+_RULES = 3
 
 
 def headline_of(
@@ -21,7 +24,11 @@ def headline_of(
     changes: Sequence[Change],
 ) -> tuple[str, str, str]:
     """The three sentences."""
-    told = (_how_many(evidence, title, rules), _of_which_kind(evidence, groups, changes), _the_worst(anomalies, rules))
+    told = (
+        _how_many(evidence, title, rules),
+        _of_which_kind(evidence, rules, groups, changes),
+        _the_worst(anomalies, rules),
+    )
     first, second, third = (cut(sentence, _LONGEST) for sentence in told)
     return first, second, third
 
@@ -40,7 +47,9 @@ def _how_many(evidence: Evidence, title: str, rules: Sequence[Rule]) -> str:
     return f"{found:,} of {n:,} rows of {title} {are} ({100 * found / n:.2g} %), {by}."
 
 
-def _of_which_kind(evidence: Evidence, groups: Sequence[Group], changes: Sequence[Change]) -> str:
+def _of_which_kind(
+    evidence: Evidence, rules: Sequence[Rule], groups: Sequence[Group], changes: Sequence[Change]
+) -> str:
     found, changed = evidence.n_anomalies, evidence.n_anomalies - evidence.n_beyond
     if not found:
         return "Every row keeps each rule within its limit, and no score is above the limit for all of them."
@@ -52,17 +61,32 @@ def _of_which_kind(evidence: Evidence, groups: Sequence[Group], changes: Sequenc
     if 2 * changed > found and changes:
         more = f" There are {len(changes):,} such changes." if len(changes) > 1 else ""
         return f"{changed:,} of them are rows of a lasting change. {changes[0].text}{more}"
-    largest = groups[0]
     if found == 1:
-        return f"What is wrong with it: {largest.text.removesuffix('.')}."
-    if largest.count == 1:
-        return f"They are of {len(groups):,} kinds, one row each."
-    which = f"All {found:,}" if largest.count == found else f"The largest group, {largest.count:,} rows,"
-    if not largest.signature:
-        text = largest.text.removeprefix("They ")
-        return f"{which} {text[0].lower()}{text[1:]}" if text != largest.text else f"{which}: {largest.text}"
-    several = "s" * (len(largest.signature.split()) > 1)
-    return f"{which} break{'' if largest.count > 1 else 's'} the same rule{several}: {largest.text}."
+        return f"What is wrong with it: {groups[0].text.removesuffix('.')}."
+    return " ".join(_by_rule(rules, found, _keeping(evidence)))
+
+
+def _keeping(evidence: Evidence) -> int:
+    """How many anomalies break no rule by itself."""
+    kind = evidence.gathering.kinds.get("")
+    return 0 if kind is None else kind.count
+
+
+def _by_rule(rules: Sequence[Rule], found: int, keeping: int) -> list[str]:
+    """Which rules are broken most, and how many keep all of them."""
+    told = sorted((rule for rule in rules if rule.low + rule.high), key=lambda rule: -(rule.low + rule.high))
+    sentences = []
+    if told:
+        most = [f"{rule.short} in {counted(rule.low + rule.high, 'row')}" for rule in told[:_RULES]]
+        more = f", and {counted(len(told) - _RULES, 'more rule')}" if len(told) > _RULES else ""
+        which = f"All {found:,}" if found > keeping == 0 else f"{found - keeping:,} of them"
+        sentences.append(f"{which} break{'s' * (found - keeping == 1)} a rule: {', '.join(most)}{more}.")
+    if keeping:
+        which = f"{keeping:,}" if told else f"All {keeping:,}"
+        sentences.append(
+            f"{which} keep{'s' * (keeping == 1)} every rule, but {'is' if keeping == 1 else 'are'} unusual."
+        )
+    return sentences
 
 
 def _the_worst(anomalies: Sequence[Anomaly], rules: Sequence[Rule]) -> str:
@@ -70,7 +94,7 @@ def _the_worst(anomalies: Sequence[Anomaly], rules: Sequence[Rule]) -> str:
         return "There is nothing to look at first; the rules below say what was checked."
     worst = anomalies[0]
     called = f"row {worst.row}" + ("" if worst.name is None else f" ({worst.name})")
-    beyond = "" if worst.times is None else f", {worst.times:.3g} times the limit"
+    beyond = "" if worst.times is None else f", {amount(worst.times)} times the limit"
     if worst.breaks and worst.breaks[0].broken:
         first = worst.breaks[0]
         return f"The worst is {called}{beyond}. It breaks {rules[first.rule].short}: {first.off}."

@@ -10,6 +10,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from aspca.harmless import for_terminal
+from aspca.judging.row_text import amount
 from aspca.report.gathering import REACH
 from aspca.report.glossary import GLOSSARY
 from aspca.report.pictures.cell_map import cell_map
@@ -111,4 +112,4 @@ def _percent(share: float) -> str:
 
 
 def _times(value: float) -> str:
-    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+    return amount(value)

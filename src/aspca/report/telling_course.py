@@ -22,7 +22,7 @@ def course_of(evidence: Evidence, *, private: bool) -> Course:
     """Scores over rows, in time order or as they are listed."""
     course = evidence.course
     ranks = None if course.order is None else course.ranks(np.arange(course.n))
-    places = sorted({round(k * (course.n - 1) / (_TICKS - 1)) for k in range(_TICKS)})
+    places = _evenly(course.n) if course.when is not None and not private else _round(course.n)
     return Course(
         limit=evidence.model.alarms.the_total(),
         buckets=evidence.gathering.buckets(ranks),
@@ -30,6 +30,18 @@ def course_of(evidence: Evidence, *, private: bool) -> Course:
         timed=course.when is not None,
         places=tuple(course.ranks(evidence.shown.positions).tolist()),
     )
+
+
+def _evenly(n: int) -> list[int]:
+    return sorted({round(k * (n - 1) / (_TICKS - 1)) for k in range(_TICKS)})
+
+
+def _round(n: int) -> list[int]:
+    """Round numbers of rows."""
+    step = next(
+        times * 10**power for power in range(20) for times in (1, 2, 5) if n <= times * 10**power * (_TICKS + 1)
+    )
+    return list(range(0, n, step))
 
 
 def _label(evidence: Evidence, place: int, private: bool) -> str:

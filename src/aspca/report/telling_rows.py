@@ -10,6 +10,7 @@ from aspca.harmless import name_text
 from aspca.judging.breaks import StandsOut, break_of, outside_share, told_rules, unusual_columns
 from aspca.judging.change_text import moment_text
 from aspca.judging.explanation import Explanation
+from aspca.judging.row_text import amount
 from aspca.linalg.arrays import Floats
 from aspca.report.around import Around
 from aspca.report.evidence import Evidence
@@ -114,7 +115,7 @@ def _off(rule: Rule, deviation: float, spreads: float | None, naming: Naming) ->
     if np.isnan(deviation):
         return "a value is missing"
     if naming.private:
-        return "it does not hold" if spreads is None else f"off by {spreads:.2g} times its spread"
+        return "it does not hold" if spreads is None else f"off by {amount(spreads, 2)} times its spread"
     return breach_of(rule, deviation)
 
 
@@ -142,7 +143,7 @@ def _reason(why: Explanation, i: int, breaks: tuple[Break, ...], unusual: tuple[
 
 
 def _private_text(why: Explanation, i: int, breaks: tuple[Break, ...], times: float | None) -> str:
-    beyond = "" if times is None else f": its score is {times:.3g} times the limit"
+    beyond = "" if times is None else f": its score is {amount(times)} times the limit"
     broken = [f"It breaks {short_rule(why.rules[one.rule])}: {one.off}." for one in breaks if one.broken]
     return " ".join([f"Row {why.index[i]} is an anomaly{beyond}.", *broken])
 
@@ -212,8 +213,7 @@ def _near(evidence: Evidence, i: int, naming: Naming) -> Near | None:
         return None
     rows, rule = [], around.rules[i]
     times = 1.0 if rule is None else turn(evidence.model.rules[rule])
-    for position, multiple in found:
-        told = around.told(i, position)
+    for position, multiple, told in found:
         rows.append(
             Neighbour(
                 row=course.called(position),

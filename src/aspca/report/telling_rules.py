@@ -16,7 +16,7 @@ from aspca.report.short_names import cut
 from aspca.report.summary import Column, Rule, Term
 from aspca.report.telling_rows import column_blame, short_rule
 from aspca.rules import rule as rules
-from aspca.rules.sentence import has_spread, left_side_up, short_number
+from aspca.rules.sentence import has_spread, left_side_up, short_number, shown_terms
 
 # Rows that are named for a rule or a column.
 _ROWS = 50
@@ -42,6 +42,7 @@ def _rule(evidence: Evidence, why: Explanation, naming: Naming, k: int, standing
     if not left_side_up(rule):
         low, high = high, low
     used = np.flatnonzero(table.loadings[:, k])
+    side = 1.0 if left_side_up(rule) == (rule.equation.unit > 0.0) else -1.0
     return Rule(
         number=k,
         text=cut(str(rule), _LONGEST),
@@ -50,20 +51,27 @@ def _rule(evidence: Evidence, why: Explanation, naming: Naming, k: int, standing
         origin="given" if rule.given else "found",
         exact=rule.exact,
         spread="" if not has_spread(rule) else _size(rule, rule.spread),
-        limit="" if rule.limit is None else _size(rule, rule.limit),
+        limit="" if rule.limit is None or _of_categories(rule) else _size(rule, rule.limit),
         chance=_chance(rule, probability),
         chance_probability=probability,
         widening=None if rule.widening is None or not np.isfinite(rule.widening) else float(rule.widening),
         low=low,
         high=high,
         terms=tuple(
-            Term(naming.number[origin.column], origin.name, float(coefficient), float(table.loadings[j, k]))
-            for origin, coefficient, j in zip(rule.origins, rule.equation.coefficients, used, strict=True)
+            Term(
+                naming.number[origin.column], origin.name, side * float(coefficient), side * float(table.loadings[j, k])
+            )
+            for origin, factor, j in zip(rule.origins, rule.equation.coefficients, used, strict=True)
         ),
         histogram=evidence.gathering.histogram(k, turned=not left_side_up(rule)),
         rows=tuple(_breakers(evidence, why, k)),
         standing=standings.get(k, ""),
     )
+
+
+def _of_categories(rule: rules.Rule) -> bool:
+    """Whether it says which categories a column has, so that there is nothing to measure."""
+    return all(rule.origins[int(k)].kind == "level" for k in shown_terms(rule))
 
 
 def _size(rule: rules.Rule, deviation: float) -> str:

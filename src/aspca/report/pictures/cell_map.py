@@ -11,6 +11,8 @@ from aspca.report.summary import Anomaly, Cell, Report
 _ROWS, _COLUMNS = 60, 48
 # A cell is drawn from this share of the score on, and signed from the other on.
 _LEAST, _SIGNED = 0.02, 0.15
+# From here on white is read better on it than dark.
+_STRONG = 0.5
 _CELL, _HEIGHT = 18.0, 15.0
 _NAME, _LABEL = 22, 16
 # Of a name that is written at an angle, how far a sign leads to the right and up.
@@ -90,4 +92,4 @@ def _cell(report: Report, cell: Cell, x: float, y: float) -> str:
     sign = {"high": "+", "low": MINUS}.get(cell.side, "")
     if cell.blame < _SIGNED or not sign:
         return box
-    return box + label(x + _CELL / 2, y + 11.5, sign, "sg", "middle")
+    return box + label(x + _CELL / 2, y + 11.5, sign, "sg" if cell.blame > _STRONG else "sg pale", "middle")

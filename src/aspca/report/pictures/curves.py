@@ -9,6 +9,8 @@ from aspca.report.summary import Report
 _WIDTH, _HEIGHT = 320.0, 190.0
 _LEFT, _RIGHT, _TOP, _BOTTOM = 44.0, 10.0, 14.0, 34.0
 _LEAST = 1e-8
+# What half a label takes.
+_ROOM = 24.0
 
 
 def variance_picture(report: Report) -> str:
@@ -30,7 +32,7 @@ def variance_picture(report: Report) -> str:
     parts += element("path", d=below, class_="dot-in") if below else ""
     parts += element("path", d=above, class_="dot-off") if above else ""
     parts += line(_LEFT, y(choices.little), _WIDTH - _RIGHT, y(choices.little), "lim")
-    parts += label(_WIDTH - _RIGHT, y(choices.little) - 5, "little variance below", "t lim-t", "end")
+    parts += label(_LEFT + 4, y(choices.little) - 5, "little variance below", "t lim-t over")
     parts += label((_LEFT + _WIDTH) / 2, _HEIGHT - 6, "directions, least variance first", "t", "middle")
     says = f"Variances of {len(values)} directions; {choices.directions} are below {choices.little}."
     return picture(_WIDTH, _HEIGHT, parts, says, "curve")
@@ -49,7 +51,7 @@ def sensitivity_picture(report: Report) -> str:
     parts += element("path", d=f"M{points}", class_="cv")
     parts += element("path", d=f"M{number(x(limit))} {number(_TOP)}V{number(_HEIGHT - _BOTTOM)}", class_="lim")
     parts += label(x(limit) + 5, _TOP + 9, f"limit {limit:.3g}: {report.counts.anomalies:,} rows", "t lim-t")
-    for tick in x.ticks(5):
+    for tick in (tick for tick in x.ticks(4) if x(tick) < _WIDTH - _ROOM):
         parts += label(x(tick), _HEIGHT - _BOTTOM + 14, tick_text(tick), "t", "middle")
     parts += label((_LEFT + _WIDTH) / 2, _HEIGHT - 4, "limit of the score", "t", "middle")
     return picture(_WIDTH, _HEIGHT, parts, "Rows flagged over the limit of the score.", "curve")

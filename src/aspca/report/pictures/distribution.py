@@ -1,18 +1,21 @@
 """How rows lie around a rule: a histogram in multiples of its limit, drawn once and marked for each row that breaks it.
 
-Heights go by the square root, so that a few rows beyond the limit are seen beside thousands within it.
+Heights are logarithmic, so that a few rows beyond the limit are seen beside thousands within it.
 """
 
 from __future__ import annotations
 
 import math
 
+from aspca.judging.row_text import amount
 from aspca.report.pictures.svg import MINUS, TIMES, element, label, line, number, picture
 from aspca.report.summary import Break, Histogram, Near, Rule
 
-WIDTH, HEIGHT = 300.0, 72.0
-_BASE, _TOP, _EDGE = 52.0, 12.0, 14.0
-_NEAR = 40.0
+WIDTH, HEIGHT = 300.0, 88.0
+_BASE, _TOP, _EDGE = 70.0, 14.0, 14.0
+_NEAR = 44.0
+# Labels of so many signs stand in each other's way; then they begin so far inside of their limit.
+_SHORT, _AWAY = 7, 18.0
 
 
 def _x(multiple: float, reach: float) -> float:
@@ -27,13 +30,13 @@ def rule_picture(rule: Rule) -> str:
         return ""
     n = sum(found.counts) + found.below + found.above
     outside = rule.low + rule.high
-    says = f"Distribution of {n:,} rows around {rule.short}; {outside:,} are beyond the limit of {rule.limit}."
+    says = f"Distribution of {n:,} rows around {rule.short}; {outside:,} are beyond its limit."
     return picture(WIDTH, HEIGHT, element("g", _drawn(rule, found), id=f"d{rule.number}"), says, "dist")
 
 
 def _drawn(rule: Rule, found: Histogram) -> str:
     bins = len(found.counts)
-    tallest = math.sqrt(max([1, *found.counts, found.below, found.above]))
+    tallest = math.log1p(max([1, *found.counts, found.below, found.above]))
     step = (found.high - found.low) / bins
 
     def bars(inside: bool) -> str:
@@ -54,15 +57,20 @@ def _drawn(rule: Rule, found: Histogram) -> str:
     for side in (-1.0, 1.0):
         parts.append(line(_x(side, found.high), _TOP, _x(side, found.high), _BASE, "lim"))
         sign = MINUS if side < 0 else "+"
-        parts.append(label(_x(side, found.high), HEIGHT - 6, f"{sign}{rule.limit}", "t", "middle"))
-    parts.append(label(_x(0.0, found.high), HEIGHT - 6, "holds", "t", "middle"))
+        # Long ones lead outwards.
+        anchor = "middle" if len(rule.limit) < _SHORT else "end" if side < 0 else "start"
+        away = 0.0 if anchor == "middle" else -side * _AWAY
+        if rule.limit:
+            parts.append(label(_x(side, found.high) + away, HEIGHT - 4, f"{sign}{rule.limit}", "t", anchor))
+    parts.append(line(_x(0.0, found.high), _BASE, _x(0.0, found.high), _BASE + 4, "ax"))
+    parts.append(label(_x(0.0, found.high), HEIGHT - 4, "0", "t", "middle"))
     return "".join(parts)
 
 
 def _bar(left: float, wide: float, count: int, tallest: float) -> str:
     if not count:
         return ""
-    tall = max(1.0, (_BASE - _TOP) * math.sqrt(count) / tallest)
+    tall = max(1.0, (_BASE - _TOP) * math.log1p(count) / tallest)
     return f"M{number(left)} {number(_BASE)}v-{number(tall)}h{number(wide)}v{number(tall)}z"
 
 
@@ -71,13 +79,14 @@ def marked_picture(rule: Rule, broken: Break) -> str:
     if rule.histogram is None or broken.multiple is None:
         return ""
     reach = rule.histogram.high
-    place = _x(broken.multiple, reach)
     far = abs(broken.multiple) > reach
-    words = f"{abs(broken.multiple):.3g} {TIMES} limit"
+    # What is beyond the picture stands with what else is there.
+    place = _x(broken.multiple, reach) if not far else 7.0 if broken.multiple < 0 else WIDTH - 7.0
+    words = f"{amount(abs(broken.multiple))} {TIMES} limit"
     words = f"← {words}" if far and broken.multiple < 0 else f"{words} →" if far else words
     anchor = "start" if place < 60 else "end" if place > WIDTH - 60 else "middle"
-    mark = line(place, _TOP, place, _BASE, "mk") + label(place, 9, words, "t mk-t", anchor)
-    says = f"This row is {abs(broken.multiple):.3g} times the limit away from {rule.short}."
+    mark = line(place, _TOP, place, _BASE, "mk") + label(place, 10, words, "t mk-t", anchor)
+    says = f"This row is {amount(abs(broken.multiple))} times the limit away from {rule.short}."
     return picture(WIDTH, HEIGHT, element("use", href=f"#d{rule.number}") + mark, says, "dist")
 
 

@@ -9,12 +9,14 @@ from aspca.report.pictures.svg import element, hint, label, line, number, pictur
 from aspca.report.summary import Bucket, Report
 
 Place = Callable[[float], float]
-_LEFT, _RIGHT, _TOP, _BOTTOM = 46.0, 10.0, 16.0, 24.0
+_LEFT, _RIGHT, _TOP, _BOTTOM = 54.0, 10.0, 16.0, 24.0
 # How far below the limit scores are told apart, and how much room there is above the highest.
 _BELOW, _HEADROOM = 1e-3, 1.6
 # Rows are drawn one by one up to so many.
 _SINGLE = 720
 _MARKS = 600
+# Marks are smaller in pictures that are not so wide.
+_LARGE = 600.0
 
 
 def score_picture(report: Report, width: float, height: float, class_: str, ticks: int) -> str:
@@ -31,8 +33,8 @@ def score_picture(report: Report, width: float, height: float, class_: str, tick
 
     parts = [_stretches(report, x, height), _grid(y, width)]
     parts.append(_rows(course.buckets, x, y, n))
+    parts.append(_anomalies(report, x, y, width))
     parts.append(_limit(limit, y, width))
-    parts.append(_anomalies(report, x, y))
     parts.append(_axis(report, x, height, width, ticks))
     found = report.counts.anomalies
     says = f"Scores of {n:,} rows, {found:,} of them above the limit of {limit:.3g}; the highest is {highest:.3g}."
@@ -76,11 +78,11 @@ def _rows(buckets: tuple[Bucket, ...], x: Place, y: LogScale, n: int) -> str:
 
 
 def _limit(limit: float, y: LogScale, width: float) -> str:
-    text = label(width - _RIGHT, y(limit) - 5, f"limit {limit:.3g}", "t lim-t", "end")
+    text = label(_LEFT + 4, y(limit) - 5, f"limit {limit:.3g}", "t lim-t over")
     return line(_LEFT, y(limit), width - _RIGHT, y(limit), "lim") + text
 
 
-def _anomalies(report: Report, x: Place, y: LogScale) -> str:
+def _anomalies(report: Report, x: Place, y: LogScale, width: float) -> str:
     pairs = list(zip(report.anomalies, report.course.places, strict=True))[:_MARKS]
     # The worst on top.
     return "".join(
@@ -89,7 +91,7 @@ def _anomalies(report: Report, x: Place, y: LogScale) -> str:
             hint(f"row {one.row}: {one.reason}"),
             cx=x(place),
             cy=y(one.score),
-            r=3.5,
+            r=3.5 if width > _LARGE else 2.5,
             class_="an-d" if one.beyond else "an-d of-ch",
             data_row=one.row,
         )

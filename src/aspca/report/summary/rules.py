@@ -40,7 +40,10 @@ class Column:
 
 @dataclass(frozen=True)
 class Term:
-    """A feature of a rule: its column, its name, and what it is multiplied by: in the text, and in the scaled space."""
+    """A feature of a rule: its column, its name, and what it is multiplied by, in the text and in the scaled space.
+
+    Above zero on the left side of the sentence, below it on the right; a coefficient of zero is too small to be named.
+    """
 
     column: int
     feature: str
