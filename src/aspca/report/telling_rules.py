@@ -58,9 +58,7 @@ def _rule(evidence: Evidence, why: Explanation, naming: Naming, k: int, standing
         low=low,
         high=high,
         terms=tuple(
-            Term(
-                naming.number[origin.column], origin.name, side * float(coefficient), side * float(table.loadings[j, k])
-            )
+            Term(naming.number[origin.column], origin.name, side * float(factor), side * float(table.loadings[j, k]))
             for origin, factor, j in zip(rule.origins, rule.equation.coefficients, used, strict=True)
         ),
         histogram=evidence.gathering.histogram(k, turned=not left_side_up(rule)),
