@@ -16,6 +16,8 @@ from aspca.judging.explanation import Explanation
 from aspca.judging.frames import frame
 from aspca.judging.incidents import Incident
 from aspca.judging.model import Model
+from aspca.judging.notebook import paragraph_html, rules_html, table_html
+from aspca.judging.row_text import amount
 from aspca.linalg.arrays import Floats
 from aspca.rules.headings import told_apart
 from aspca.rules.rule import Rule
@@ -23,6 +25,8 @@ from aspca.rules.rule import Rule
 if TYPE_CHECKING:
     from aspca.report.evidence import Evidence, Whence
 
+# Findings, and models, that a notebook shows.
+_SHOWN = 10
 _SEVERAL = "There is one {what} for each category of {by!r}: see outcomes, a mapping from categories."
 
 
@@ -280,6 +284,20 @@ class Detection:
         if self.by is not None:
             raise ValueError(_SEVERAL.format(what=what, by=self.by))
         return self.outcomes[None]
+
+    def _repr_html_(self) -> str:
+        """What was found, in notebooks; of several models each by itself."""
+        parts = [paragraph_html(repr(self))]
+        for category, outcome in list(self.outcomes.items())[:_SHOWN]:
+            parts += [] if self.by is None else [paragraph_html(f"{self.by} = {category}")]
+            parts += [rules_html(outcome.rules), paragraph_html(outcome.headline)]
+            rows = [
+                (finding.row, finding.name or "", "" if finding.times is None else amount(finding.times), finding.text)
+                for finding in outcome.findings[:_SHOWN]
+            ]
+            parts += [table_html(("row", "name", "times the limit", "why"), rows)] if rows else []
+        parts += [] if self.whence is None else [paragraph_html('All of it as a page: .report("report.html")')]
+        return f"<div>{''.join(parts)}</div>"
 
     def __str__(self) -> str:
         return self.text

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from aspca.harmless import for_html, for_terminal
+from aspca.harmless import for_terminal
 from aspca.judging.blame import blamed
 from aspca.judging.change_text import Change, changes_of
 from aspca.judging.changes import Course, Crossings
@@ -24,6 +24,7 @@ from aspca.judging.groups import Groups, groups_of
 from aspca.judging.incidents import Incident, course_of, incidents_of
 from aspca.judging.judgement import Judgement, multiples_of, squared
 from aspca.judging.levels import told_apart
+from aspca.judging.notebook import explanation_html
 from aspca.judging.original import Original
 from aspca.judging.proposals import Proposals, Value
 from aspca.judging.row_text import row_text
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from aspca.judging.model import Model
 
 # So many rows and rules are named where an explanation is printed, each with at most so many signs.
-_SHOWN, _SHOWN_IN_HTML = 5, 10
+_SHOWN = 5
 _LONGEST = 60
 _NO_THRESHOLD = "This model has no threshold yet, so no row is an anomaly: call calibrate(X) first."
 
@@ -263,11 +264,8 @@ class Explanation:
         return lines_of(self)
 
     def _repr_html_(self) -> str:
-        """The worst rows, in notebooks; names are hostile text here."""
-        worst = self._worst(_SHOWN_IN_HTML)
-        items = "".join(f"<li>{for_html(row_text(self, row))}</li>" for row in worst.tolist())
-        more = f"<p>{len(self.values)} rows explained; the {worst.size} of highest score:</p>"
-        return f"<div>{more}<ol>{items}</ol></div>"
+        """The worst rows, in notebooks."""
+        return explanation_html(self)
 
     # ---- signatures
 
