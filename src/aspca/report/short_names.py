@@ -9,7 +9,7 @@ from aspca.judging.model import Model
 from aspca.preparation.feature import Feature
 
 LONGEST_NAME = 60
-LONGEST_CELL = 120
+LONGEST_CELL = 80
 
 
 def short_names(names: Iterable[str]) -> dict[str, str]:

@@ -24,7 +24,7 @@ from aspca.rules.sentence import breach_of, left_side_up, short_number
 # Of the rules that a row breaks, and of the columns of a rule, so many are told.
 _RULES, _COLUMNS = 6, 12
 # A row's cells are shown up to so many, and those of all rows together.
-_CELLS, _ALL_CELLS = 64, 30_000
+_CELLS, _ALL_CELLS = 64, 25_000
 _LEAST_CELLS = 12
 # A sentence is cut where it is longer.
 _LONGEST = 1500

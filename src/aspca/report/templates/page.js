@@ -33,15 +33,17 @@
   const items = Array.from(list.querySelectorAll("details.an"), (item) => ({ item, text: "", rules: item.dataset.rules }));
   const clear = () => { words.value = ""; rule.value = ""; filter(); };
   const filter = () => {
-    const wanted = words.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const wanted = words.value.toLowerCase().trim().replace(/\s+/g, " ");
+    // Words in any order, unless they are as short as those of a rule.
+    const each = wanted.split(" ").every((word) => word.length > 2) ? wanted.split(" ") : [wanted];
     let count = 0;
     for (const one of items) {
-      one.text = one.text || one.item.textContent.toLowerCase();
-      const fits = wanted.every((word) => one.text.includes(word)) && (!rule.value || one.rules.includes(` ${rule.value} `));
+      one.text = one.text || one.item.textContent.toLowerCase().replace(/\s+/g, " ");
+      const fits = each.every((word) => one.text.includes(word)) && (!rule.value || one.rules.includes(` ${rule.value} `));
       one.item.hidden = !fits;
       count += fits;
     }
-    const any = wanted.length || rule.value;
+    const any = wanted || rule.value;
     if (more) { more.classList.toggle("all", Boolean(any)); if (any) more.open = true; }
     found.value = any ? `${count} of ${items.length} anomalies` : "";
   };
