@@ -83,9 +83,8 @@ def _by_rule(rules: Sequence[Rule], found: int, keeping: int) -> list[str]:
         sentences.append(f"{which} break{'s' * (found - keeping == 1)} a rule: {', '.join(most)}{more}.")
     if keeping:
         which = f"{keeping:,}" if told else f"All {keeping:,}"
-        sentences.append(
-            f"{which} keep{'s' * (keeping == 1)} every rule, but {'is' if keeping == 1 else 'are'} unusual."
-        )
+        verbs = ("breaks", "is") if keeping == 1 else ("break", "are")
+        sentences.append(f"{which} {verbs[0]} no rule by itself, but {verbs[1]} unusual.")
     return sentences
 
 
