@@ -36,7 +36,7 @@ $(VENV)/.test: pyproject.toml | $(VENV)/bin/python
 
 # Pages are tested in Debian's chromium, which is installed where that can be done; without it these tests are skipped.
 $(VENV)/.browser: | $(VENV)/bin/python
-	@if command -v chromium chromium-browser google-chrome >/dev/null; then \
+	@if command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null; then \
 	  touch $@; \
 	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 	  echo "Installing chromium, for tests of pages"; \
