@@ -100,9 +100,18 @@ def run(
                 shutil.copyfileobj(stream, data_output())
         else:
             _show(detection, json, request.output.top)
-    wrote = "" if place is None else f" Wrote {place}/."
+    wrote = "" if place is None else f" Wrote {place}/{_to_open(detection)}."
     talk.say(f"{detection.n_rows:,} rows judged, {detection.n_anomalies:,} flagged.{wrote}")
     return ANOMALIES if fail_on_anomaly and detection.n_anomalies else FINE
+
+
+def _to_open(detection: Detection) -> str:
+    """Where the report is, if one was written."""
+    from aspca.jobs.reports import NAME, can_write
+
+    if detection.whence is None or not can_write():
+        return ""
+    return f", with {NAME} to open" if detection.by is None else f", with {NAME} for each category"
 
 
 def _show(detection: Detection, json: bool, top: int) -> None:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
-from aspca.judging.change_text import Change
+import numpy as np
+
+from aspca.judging.change_text import Change, moment_text
 from aspca.judging.changes import Course
 from aspca.judging.incidents import Incident
 from aspca.judging.judgement import Judgement
@@ -93,6 +96,23 @@ class Evidence:
     n_beyond: int
     n_partly: int
     evaluation: str
+
+    @cached_property
+    def _whole_days(self) -> bool:
+        """Whether times are dates without a time of day."""
+        when = self.course.when
+        return when is not None and when.dtype.kind == "M" and bool((when.astype("datetime64[D]") == when).all())
+
+    def moment(self, time: object) -> str:
+        """A time as it is told."""
+        text = moment_text(time)
+        return text.removesuffix(" 00:00:00") if self._whole_days else text
+
+    @property
+    def limit(self) -> float | None:
+        """Of the score; None where nothing can be promised below infinity."""
+        limit = self.model.alarms.the_total()
+        return limit if np.isfinite(limit) else None
 
 
 @dataclass(frozen=True)

@@ -49,12 +49,15 @@ class Gathering:
         How many there will be.
     timed : bool
         Whether they are in another order than that of their positions.
+    seen, keeping : int
+        How many there were so far, and how many of the anomalies among them break no rule by itself.
     """
 
     model: Model
     n_rows: int
     timed: bool
     seen: int = 0
+    keeping: int = 0
     kinds: dict[str, Kind] = field(default_factory=dict)
     _scores: list[npt.NDArray[np.float32]] = field(default_factory=list)
     _flagged: list[Ints] = field(default_factory=list)
@@ -80,6 +83,9 @@ class Gathering:
         self._add_deviations(judgement)
         self._add_scores(judgement.scores, flagged, start)
         self._add_kinds(judgement.take(flagged))
+        self.keeping += flagged.size
+        if judgement.broken is not None:
+            self.keeping -= int(judgement.broken[flagged].any(axis=1).sum())
 
     def _add_deviations(self, judgement: Judgement) -> None:
         for k in range(self.units.size):

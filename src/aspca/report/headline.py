@@ -13,6 +13,8 @@ from aspca.rules.sentence import counted
 _LONGEST = 700
 # Of the rules that are broken, those that most rows break.
 _RULES = 3
+# And no more than fit in so many signs.
+_ROOM = 160
 
 
 def headline_of(
@@ -63,28 +65,26 @@ def _of_which_kind(
         return f"{changed:,} of them are rows of a lasting change. {changes[0].text}{more}"
     if found == 1:
         return f"What is wrong with it: {groups[0].text.removesuffix('.')}."
-    return " ".join(_by_rule(rules, found, _keeping(evidence)))
-
-
-def _keeping(evidence: Evidence) -> int:
-    """How many anomalies break no rule by itself."""
-    kind = evidence.gathering.kinds.get("")
-    return 0 if kind is None else kind.count
+    return " ".join(_by_rule(rules, found, evidence.gathering.keeping))
 
 
 def _by_rule(rules: Sequence[Rule], found: int, keeping: int) -> list[str]:
     """Which rules are broken most, and how many keep all of them."""
     told = sorted((rule for rule in rules if rule.low + rule.high), key=lambda rule: -(rule.low + rule.high))
     sentences = []
-    if told:
+    if told and keeping < found:
         most = [f"{rule.short} in {counted(rule.low + rule.high, 'row')}" for rule in told[:_RULES]]
-        more = f", and {counted(len(told) - _RULES, 'more rule')}" if len(told) > _RULES else ""
+        while len(most) > 1 and sum(map(len, most)) > _ROOM:
+            most.pop()
+        rest = len(told) - len(most)
+        more = f", and {rest:,} more rule{'s' * (rest != 1)}" if rest else ""
         which = f"All {found:,}" if found > keeping == 0 else f"{found - keeping:,} of them"
         sentences.append(f"{which} break{'s' * (found - keeping == 1)} a rule: {', '.join(most)}{more}.")
-    if keeping:
-        which = f"{keeping:,}" if told else f"All {keeping:,}"
+    if keeping == found:
+        sentences.append("None of them breaks a rule by itself, but all are unusual.")
+    elif keeping:
         verbs = ("breaks", "is") if keeping == 1 else ("break", "are")
-        sentences.append(f"{which} {verbs[0]} no rule by itself, but {verbs[1]} unusual.")
+        sentences.append(f"{keeping:,} {verbs[0]} no rule by itself, but {verbs[1]} unusual.")
     return sentences
 
 
@@ -97,4 +97,4 @@ def _the_worst(anomalies: Sequence[Anomaly], rules: Sequence[Rule]) -> str:
     if worst.breaks and worst.breaks[0].broken:
         first = worst.breaks[0]
         return f"The worst is {called}{beyond}. It breaks {rules[first.rule].short}: {first.off}."
-    return f"The worst is {called}{beyond}: {worst.reason}."
+    return f"The worst is {called}{beyond}. {worst.reason[:1].upper()}{worst.reason[1:]}."

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from aspca.judging import change_text
-from aspca.judging.change_text import events_of, moment_text
+from aspca.judging.change_text import events_of
 from aspca.report.evidence import Evidence
 from aspca.report.short_names import cut
 from aspca.report.summary import Change, Course, Incident, Tick
@@ -24,7 +24,7 @@ def course_of(evidence: Evidence, *, private: bool) -> Course:
     ranks = None if course.order is None else course.ranks(np.arange(course.n))
     places = _evenly(course.n) if course.when is not None and not private else _round(course.n)
     return Course(
-        limit=evidence.model.alarms.the_total(),
+        limit=evidence.limit,
         buckets=evidence.gathering.buckets(ranks),
         ticks=tuple(Tick(place, _label(evidence, place, private)) for place in places),
         timed=course.when is not None,
@@ -46,7 +46,7 @@ def _round(n: int) -> list[int]:
 
 def _label(evidence: Evidence, place: int, private: bool) -> str:
     row, when = evidence.course.at(place)
-    return f"{row:,}" if evidence.course.when is None or private else moment_text(when)
+    return f"{row:,}" if evidence.course.when is None or private else evidence.moment(when)
 
 
 def changes_of(evidence: Evidence, columns: Mapping[str, int], *, private: bool) -> tuple[Change, ...]:
@@ -86,8 +86,8 @@ def incidents_of(evidence: Evidence, *, private: bool) -> tuple[Incident, ...]:
     return tuple(
         Incident(
             kind=incident.kind,
-            first="" if private else moment_text(incident.first),
-            last="" if private else moment_text(incident.last),
+            first="" if private else evidence.moment(incident.first),
+            last="" if private else evidence.moment(incident.last),
             rows=int(incident.rows.size),
             start=span.start,
             stop=span.stop,

@@ -124,7 +124,9 @@ def number_or_text(value: object) -> str:
 
 
 def _sensitivity(evidence: Evidence) -> tuple[Flagged, ...]:
-    limit = evidence.model.alarms.the_total()
+    limit = evidence.limit
+    if not limit:
+        return ()
     edges, counts = evidence.gathering.above()
     inside = (edges >= _FROM * limit * 0.999) & (edges <= _TO * limit * 1.001)
     return tuple(

@@ -8,7 +8,6 @@ import numpy as np
 
 from aspca.harmless import name_text
 from aspca.judging.breaks import StandsOut, break_of, outside_share, told_rules, unusual_columns
-from aspca.judging.change_text import moment_text
 from aspca.judging.explanation import Explanation
 from aspca.judging.row_text import amount
 from aspca.linalg.arrays import Floats
@@ -65,7 +64,8 @@ def _anomaly(
     unusual = tuple(_unusual(one, naming) for one in unusual_columns(why, i)) if mostly_outside else ()
     cells = _cells(shown.cells[i], blame, sides, naming)
     kept = _most_telling(cells, breaks, naming, room)
-    times = None if not why.threshold else float(why.scores[i]) / why.threshold
+    times = float(why.scores[i]) / evidence.limit if evidence.limit else None
+    times = times if times is not None and np.isfinite(times) else None
     reason = _reason(why, i, breaks, unusual, naming)
     name = shown.names[i]
     return Anomaly(
@@ -232,4 +232,4 @@ def _values(around: Around, i: int, position: int, naming: Naming) -> tuple[str,
 
 def _when(evidence: Evidence, position: int, naming: Naming) -> str | None:
     when = evidence.course.when
-    return None if when is None or naming.private else moment_text(when[position])
+    return None if when is None or naming.private else evidence.moment(when[position])

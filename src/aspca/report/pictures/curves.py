@@ -41,9 +41,9 @@ def variance_picture(report: Report) -> str:
 def sensitivity_picture(report: Report) -> str:
     """How many rows would be flagged at other limits."""
     curve = [one for one in report.choices.sensitivity if one.limit > 0.0]
-    if len(curve) < 2:
-        return ""
     limit = report.course.limit
+    if len(curve) < 2 or not limit:
+        return ""
     x = LogScale(curve[0].limit, curve[-1].limit, _LEFT, _WIDTH - _RIGHT)
     y = LogScale(0.8, max(2.0, 1.3 * max(one.rows for one in curve)), _HEIGHT - _BOTTOM, _TOP)
     points = "L".join(f"{number(x(one.limit))} {number(y(max(one.rows, 0.8)))}" for one in curve)

@@ -22,7 +22,8 @@ _LARGE = 600.0
 def score_picture(report: Report, width: float, height: float, class_: str, ticks: int) -> str:
     """The picture at one size; two of them are in the page, for wide and for narrow windows."""
     course = report.course
-    limit = course.limit if 0.0 < course.limit < float("inf") else 1.0
+    middle = max((bucket.least for bucket in course.buckets), default=1.0)
+    limit = course.limit or middle or 1.0
     highest = max([limit, *(bucket.largest for bucket in course.buckets)])
     lowest = min([limit, *(bucket.least for bucket in course.buckets if bucket.least > 0.0)])
     y = LogScale(max(lowest, limit * _BELOW), highest * _HEADROOM, height - _BOTTOM, _TOP)
@@ -34,10 +35,10 @@ def score_picture(report: Report, width: float, height: float, class_: str, tick
     parts = [_stretches(report, x, height), _grid(y, width)]
     parts.append(_rows(course.buckets, x, y, n))
     parts.append(_anomalies(report, x, y, width))
-    parts.append(_limit(limit, y, width))
+    parts.append(_limit(limit, y, width) if course.limit else "")
     parts.append(_axis(report, x, height, width, ticks))
     found = report.counts.anomalies
-    says = f"Scores of {n:,} rows, {found:,} of them above the limit of {limit:.3g}; the highest is {highest:.3g}."
+    says = f"Scores of {n:,} rows, {found:,} of them anomalies; the highest is {highest:.3g}."
     return picture(width, height, "".join(parts), says, class_)
 
 

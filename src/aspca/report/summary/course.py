@@ -28,7 +28,8 @@ class Course:
 
     Attributes
     ----------
-    limit : float
+    limit : float or None
+        None where no score is above it, however high.
     buckets : tuple of Bucket
         Of equal numbers of rows.
     ticks : tuple of Tick
@@ -38,7 +39,7 @@ class Course:
         Where the anomalies shown stand, in the order of `Report.anomalies`.
     """
 
-    limit: float
+    limit: float | None
     buckets: tuple[Bucket, ...]
     ticks: tuple[Tick, ...]
     timed: bool
