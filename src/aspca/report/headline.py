@@ -15,6 +15,8 @@ _LONGEST = 700
 _RULES = 3
 # And no more than fit in so many signs.
 _ROOM = 160
+# So many times the limit are no measure of anything.
+_COUNTLESS = 1e6
 
 
 def headline_of(
@@ -93,8 +95,26 @@ def _the_worst(anomalies: Sequence[Anomaly], rules: Sequence[Rule]) -> str:
         return "There is nothing to look at first; the rules below say what was checked."
     worst = anomalies[0]
     called = f"row {worst.row}" + ("" if worst.name is None else f" ({worst.name})")
-    beyond = "" if worst.times is None else f", {amount(worst.times)} times the limit"
+    beyond = "" if worst.times is None else f", {_times(worst.times)} times the limit"
     if worst.breaks and worst.breaks[0].broken:
         first = worst.breaks[0]
         return f"The worst is {called}{beyond}. It breaks {rules[first.rule].short}: {first.off}."
     return f"The worst is {called}{beyond}. {worst.reason[:1].upper()}{worst.reason[1:]}."
+
+
+def _times(value: float) -> str:
+    return amount(value) if value < _COUNTLESS else "more than a million"
+
+
+def expected_of(evidence: Evidence) -> str:
+    """How many rows are flagged where nothing is wrong, as a sentence; empty where nothing was promised."""
+    limit, level = evidence.model.settings.total
+    if not isinstance(limit, str) or not evidence.n_anomalies:
+        return ""
+    many = (1.0 - level) * evidence.gathering.seen
+    if many < 1.0:
+        return ""
+    return (
+        f"Where nothing is wrong, about {many:,.0f} of {evidence.gathering.seen:,} rows are flagged all the same, just "
+        f"above the limit: the level is {100 * level:g} %."
+    )

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from aspca.judging.explanation import Explanation
 from aspca.report.evidence import Evidence, Whence
-from aspca.report.headline import headline_of
+from aspca.report.headline import expected_of, headline_of
 from aspca.report.naming import Naming
 from aspca.report.short_names import cut, with_short_names
 from aspca.report.summary import FORMAT, Anomaly, Counts, Input, Report, Reproduce
@@ -43,6 +43,7 @@ def report_of(evidence: Evidence, whence: Whence, remarks: Sequence[str] = (), *
         category=None if whence.category is None else cut(whence.category),
         private=private,
         headline=headline_of(evidence, title, rules, anomalies, groups, changes),
+        expected=expected_of(evidence),
         left_out=_left_out(evidence, anomalies),
         counts=_counts(evidence, anomalies),
         # A remark may quote a cell.

@@ -23,6 +23,8 @@ from aspca.rules.headings import told_apart
 
 # Of the anomalies so many are listed at once, the others after a click.
 _FIRST = 30
+# So many times the limit are no measure of anything.
+_COUNTLESS = 1e6
 # Wide and narrow windows get a picture each: text that is scaled down cannot be read.
 _WIDE, _NARROW = (1040.0, 250.0, 6), (330.0, 220.0, 2)
 
@@ -112,4 +114,4 @@ def _percent(share: float) -> str:
 
 
 def _times(value: float) -> str:
-    return amount(value)
+    return amount(value) if value < _COUNTLESS else f"> {_COUNTLESS:,.0f}"

@@ -78,6 +78,8 @@ class Report:
         Whether values are left out.
     headline : tuple of str
         What was found, in three sentences.
+    expected : str
+        How many rows are flagged where nothing is wrong, as a sentence.
     left_out : str
         What is not shown, as a sentence; empty where all is.
     """
@@ -87,6 +89,7 @@ class Report:
     category: str | None
     private: bool
     headline: tuple[str, ...]
+    expected: str
     left_out: str
     counts: Counts
     remarks: tuple[str, ...]
