@@ -44,6 +44,7 @@ def page_text(report: Report) -> str:
         distribution=lambda rule: Markup(rule_picture(rule)),  # noqa: S704  # our own SVG, its text escaped
         marked=_marked,
         nearby=_nearby,
+        shown={one.row for one in report.anomalies},
     )
     environment.filters.update(percent=_percent, times=_times)
     return environment.get_template(
@@ -62,6 +63,8 @@ def page_text(report: Report) -> str:
         sensitivity=_drawn(sensitivity_picture(report)),
         alone=[column for column in report.columns if column.role == "feature" and column.number not in tied(report)],
         kinds=[(heading, [report.rules[k] for k in numbers]) for heading, numbers in told_apart(report.rules)],
+        several=sorted((one for one in report.incidents if one.rows > 1), key=lambda one: -one.rows),
+        alone_in_time=sum(one.rows == 1 for one in report.incidents),
         loading_rows=_loading_rows(report),
         glossary=GLOSSARY,
     )

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from aspca.judging import change_text
+from aspca.judging import change_text, incidents
 from aspca.judging.change_text import events_of
 from aspca.report.evidence import Evidence
 from aspca.report.short_names import cut
@@ -92,7 +92,18 @@ def incidents_of(evidence: Evidence, *, private: bool) -> tuple[Incident, ...]:
             start=span.start,
             stop=span.stop,
             peak=span.peak,
+            rule=_cause(incident)[0],
+            share=_cause(incident)[1],
             text="" if private else cut(incident.text, _LONGEST),
         )
         for incident, span in pairs
     )
+
+
+def _cause(incident: incidents.Incident) -> tuple[int | None, float]:
+    """The rule that most of its score is due to, or none where most of it lies outside of them, and the share."""
+    inside = float(incident.shares.sum())
+    if inside < 0.5:
+        return None, float(f"{1.0 - inside:.3g}")
+    top = int(np.argmax(incident.shares))
+    return top, float(f"{incident.shares[top]:.3g}")

@@ -64,7 +64,26 @@ class Change:
 
 @dataclass(frozen=True)
 class Incident:
-    """Anomalies that follow each other; `start` to `stop` are their places in time order, `peak` the worst row."""
+    """Anomalies that follow each other.
+
+    Attributes
+    ----------
+    kind : {"anomalies", "change"}
+    first, last : str
+        When it began and ended.
+    rows : int
+        How many anomalies.
+    start, stop : int
+        Places of the first and of the last, in time order.
+    peak : int
+        The worst row.
+    rule : int or None
+        What most of its score is due to; None: what lies outside the rules.
+    share : float
+        Its part of that score.
+    text : str
+        All of it in words.
+    """
 
     kind: str
     first: str
@@ -73,4 +92,6 @@ class Incident:
     start: int
     stop: int
     peak: int
+    rule: int | None
+    share: float
     text: str
