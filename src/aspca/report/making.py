@@ -48,12 +48,13 @@ def report_of(evidence: Evidence, whence: Whence, remarks: Sequence[str] = (), *
         counts=_counts(evidence, anomalies),
         # A remark may quote a cell.
         remarks=() if private else tuple(cut(remark, _LONGEST) for remark in remarks),
-        evaluation=evidence.evaluation,
+        # What labels say is what stands in the table.
+        evaluation=evidence.evaluation.partition(" (")[0] if private else evidence.evaluation,
         columns=columns_of(evidence, why, naming, rules),
         rules=rules,
         anomalies=anomalies,
         groups=groups,
-        course=course_of(evidence, private=private),
+        course=course_of(evidence, naming),
         changes=changes,
         incidents=incidents_of(evidence, private=private),
         aside=aside_of(model, naming),

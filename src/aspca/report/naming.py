@@ -46,3 +46,7 @@ class Naming:
     def value(self, value: Value) -> str:
         """A value inside a sentence or a table."""
         return HIDDEN if self.private else cut(value_text(value))
+
+    def rough(self, number: float, digits: int = 17) -> float:
+        """A number to so many digits, and to two where more would tell a value."""
+        return float(f"{number:.{2 if self.private else digits}g}")

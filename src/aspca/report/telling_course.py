@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 
 from aspca.judging import change_text, incidents
 from aspca.judging.change_text import events_of
 from aspca.report.evidence import Evidence
+from aspca.report.naming import Naming
 from aspca.report.short_names import cut
 from aspca.report.summary import Change, Course, Incident, Tick
 
@@ -18,15 +20,18 @@ _LONGEST = 700
 _INCIDENTS = 200
 
 
-def course_of(evidence: Evidence, *, private: bool) -> Course:
+def course_of(evidence: Evidence, naming: Naming) -> Course:
     """Scores over rows, in time order or as they are listed."""
     course = evidence.course
     ranks = None if course.order is None else course.ranks(np.arange(course.n))
-    places = _evenly(course.n) if course.when is not None and not private else _round(course.n)
+    places = _evenly(course.n) if course.when is not None and not naming.private else _round(course.n)
     return Course(
         limit=evidence.limit,
-        buckets=evidence.gathering.buckets(ranks),
-        ticks=tuple(Tick(place, _label(evidence, place, private)) for place in places),
+        buckets=tuple(
+            replace(one, least=naming.rough(one.least), largest=naming.rough(one.largest))
+            for one in evidence.gathering.buckets(ranks)
+        ),
+        ticks=tuple(Tick(place, _label(evidence, place, naming.private)) for place in places),
         timed=course.when is not None,
         places=tuple(course.ranks(evidence.shown.positions).tolist()),
     )

@@ -73,8 +73,8 @@ def _anomaly(
         row=int(shown.rows[i]),
         name=None if name is None or naming.private else cut(name),
         keys=tuple(Cell(naming.number[column], naming.cell(text), 0.0, "") for column, text in shown.keys[i].items()),
-        score=float(why.scores[i]),
-        times=times,
+        score=naming.rough(float(why.scores[i])),
+        times=None if times is None else naming.rough(times),
         beyond=bool(shown.beyond[i]),
         sampled=i >= shown.n_worst,
         group=homes.get(why.signatures[i]),
@@ -82,7 +82,7 @@ def _anomaly(
         text=_private_text(why, i, breaks, times) if naming.private else cut(why[i].text, _LONGEST),
         breaks=breaks,
         more_breaks=max(0, len(told) - _RULES),
-        outside=outside_share(why, i),
+        outside=naming.rough(outside_share(why, i)),
         unusual=unusual,
         cells=kept,
         more_cells=len(cells) - len(kept),
@@ -100,10 +100,10 @@ def _break(why: Explanation, i: int, number: int, naming: Naming) -> Break:
     return Break(
         rule=number,
         broken=found.broken,
-        share=found.share,
+        share=naming.rough(found.share),
         off=_off(rule, deviation, found.spreads, naming),
-        spreads=found.spreads if found.spreads is not None and np.isfinite(found.spreads) else None,
-        multiple=multiple if np.isfinite(multiple) else None,
+        spreads=naming.rough(found.spreads) if found.spreads is not None and np.isfinite(found.spreads) else None,
+        multiple=naming.rough(multiple) if np.isfinite(multiple) else None,
         needed=tuple(
             Needed(naming.number[column], naming.value(now), None if wanted is None else naming.value(wanted))
             for column, (now, wanted) in list(found.needed.items())[:_COLUMNS]
@@ -143,7 +143,7 @@ def _reason(why: Explanation, i: int, breaks: tuple[Break, ...], unusual: tuple[
 
 
 def _private_text(why: Explanation, i: int, breaks: tuple[Break, ...], times: float | None) -> str:
-    beyond = "" if times is None else f": its score is {amount(times)} times the limit"
+    beyond = "" if times is None else f": its score is {amount(times, 2)} times the limit"
     broken = [f"It breaks {short_rule(why.rules[one.rule])}: {one.off}." for one in breaks if one.broken]
     return " ".join([f"Row {why.index[i]} is an anomaly{beyond}.", *broken])
 
@@ -185,7 +185,7 @@ def _sides(why: Explanation, naming: Naming) -> Floats:
 def _cells(texts: Mapping[str, str | None], blame: Floats, sides: Floats, naming: Naming) -> list[Cell]:
     words = {1.0: "high", -1.0: "low"}
     return [
-        Cell(number, naming.cell(text), float(f"{blame[number]:.3g}"), words.get(float(sides[number]), ""))
+        Cell(number, naming.cell(text), naming.rough(float(blame[number]), 3), words.get(float(sides[number]), ""))
         for number, text in enumerate(texts.values())
     ]
 
@@ -218,7 +218,7 @@ def _near(evidence: Evidence, i: int, naming: Naming) -> Near | None:
             Neighbour(
                 row=course.called(position),
                 when=_when(evidence, position, naming) if told else None,
-                multiple=None if multiple is None else float(f"{times * multiple:.3g}"),
+                multiple=None if multiple is None else naming.rough(times * multiple, 3),
                 values=_values(around, i, position, naming) if told else (),
             )
         )
