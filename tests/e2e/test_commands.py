@@ -84,6 +84,7 @@ def test_detect_writes_what_the_estimator_says(here: Path) -> None:
         "explanations.csv",
         "incidents.csv",
         "model.json",
+        "report.html",
         "scores.csv",
         "set_aside.csv",
     }
