@@ -108,6 +108,7 @@ def test_by_keyboard_alone(demo: Path, open_page: Open) -> None:
     assert page.locator("#row-508 .brk").first.is_visible()
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
+    page.wait_for_function("document.activeElement.id === 'rule-0'")
     assert page.url.endswith("#rule-0")
     # What has the focus is seen.
     page.keyboard.press("Tab")
