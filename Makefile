@@ -5,15 +5,16 @@ BIN    := $(VENV)/bin
 
 .PHONY: demo test test-long bench clean
 
+# Leaves aspca-demo/report.html to open in a browser, and says so.
 demo: $(VENV)/.core
 	$(BIN)/python -m aspca demo
 
 # Two workers, a file each: fits are cached per file. In their order, or long files of few tests would come last and alone.
 # One BLAS thread per worker, or four would share two cores.
-test: $(VENV)/.test
+test: $(VENV)/.test $(VENV)/.browser
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
-test-long: $(VENV)/.test
+test-long: $(VENV)/.test $(VENV)/.browser
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m long
 
 # What benchmarks/ compare with. robpy pins older versions of its dependencies than the others need, and works with these.
@@ -32,6 +33,20 @@ $(VENV)/.core: pyproject.toml | $(VENV)/bin/python
 $(VENV)/.test: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test,cli]'
 	touch $(VENV)/.core $@
+
+# Pages are tested in Debian's chromium, which is installed where that can be done; without it these tests are skipped.
+$(VENV)/.browser: | $(VENV)/bin/python
+	@if command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null; then \
+	  touch $@; \
+	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	  echo "Installing chromium, for tests of pages"; \
+	  apt-get install -y -qq --no-install-recommends chromium >/dev/null 2>&1 || \
+	    { apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium >/dev/null 2>&1; } || \
+	    echo "chromium could not be installed: tests of pages are skipped"; \
+	  touch $@; \
+	else \
+	  echo "No chromium, and no root with apt-get to install it: tests of pages are skipped"; \
+	fi
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

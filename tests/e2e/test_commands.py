@@ -84,6 +84,7 @@ def test_detect_writes_what_the_estimator_says(here: Path) -> None:
         "explanations.csv",
         "incidents.csv",
         "model.json",
+        "report.html",
         "scores.csv",
         "set_aside.csv",
     }
@@ -128,7 +129,7 @@ def test_detect_writes_what_the_estimator_says(here: Path) -> None:
     aside, judged = done.stderr.splitlines()
     assert aside.startswith("Rules were learned without 5 gross values")
     assert f"in rows {', '.join(map(str, BROKEN))};" in aside
-    assert judged == f"300 rows judged, {flagged.size} flagged. Wrote january.csv.aspca/."
+    assert judged == f"300 rows judged, {flagged.size} flagged. Wrote january.csv.aspca/, with report.html to open."
 
 
 def test_detect_as_json_learned_from_another_file(here: Path) -> None:

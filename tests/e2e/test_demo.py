@@ -28,7 +28,8 @@ def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 def test_demo_prints_rules_and_explains_fifteen_anomalies(tmp_path: Path) -> None:
     done = run(tmp_path, "demo")
     assert done.returncode == 0, done.stderr
-    assert done.stderr == "Wrote aspca-demo/. Next: aspca detect aspca-demo/data.csv --label kind\n"
+    told = "Open aspca-demo/report.html in a browser. Next: aspca detect aspca-demo/data.csv --label kind"
+    assert done.stderr == f"Wrote aspca-demo/. {told}\n"
     assert max(map(len, done.stdout.splitlines())) <= 80
     data = load_synthetic()
     model = ASPCA().fit(data.data)
@@ -51,6 +52,7 @@ def test_demo_prints_rules_and_explains_fifteen_anomalies(tmp_path: Path) -> Non
         "data.csv",
         "explanations.csv",
         "model.json",
+        "report.html",
         "scores.csv",
     }
     with open(folder / "scores.csv", newline="", encoding="utf-8") as stream:

@@ -11,7 +11,7 @@ import typer
 from aspca import __version__
 from aspca.cli.plain_values import PlainCommand, PlainGroup
 
-COMMANDS = ("demo", "detect", "fit", "score", "explain", "rules", "select", "compare", "reproduce")
+COMMANDS = ("demo", "detect", "fit", "score", "explain", "rules", "report", "select", "compare", "reproduce")
 
 # Whatever the arguments' parser refuses: its UsageError, which typer keeps to itself.
 wrong_usage = cast(type[typer.BadParameter], typer.BadParameter.__mro__[1])

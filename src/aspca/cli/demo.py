@@ -41,4 +41,7 @@ def run(
     show_findings(out, outcome, "")
     out.print()
     out.print(f"{shown.explained} of {shown.planted} planted anomalies are explained by the rule they break.")
-    talk.say(f"Wrote {output}/. Next: aspca detect {output}/data.csv --label kind")
+    for remark in shown.unwritten:
+        talk.say(remark)
+    report = "" if shown.unwritten else f" Open {output}/report.html in a browser."
+    talk.say(f"Wrote {output}/.{report} Next: aspca detect {output}/data.csv --label kind")

@@ -46,6 +46,10 @@ _OPTIONS: o.Group = {
         Annotated[str, typer.Option("--scores", metavar="FORMAT", help="Write scores as csv or as parquet.")],
         "csv",
     ),
+    "report": (
+        Annotated[bool, typer.Option("--report/--no-report", help="Whether to write report.html.")],
+        True,
+    ),
     "no_output": (Annotated[bool, typer.Option("--no-output", help="Write no folder.")], False),
     **o.LEARNING,
     **o.READING,
@@ -59,7 +63,7 @@ def run(
 ) -> int:
     """Learn the rules of FILE and show the rows that break them.
 
-    Writes FILE.aspca/ with scores.csv, explanations.csv, model.json, with --time
+    Writes FILE.aspca/ with report.html, scores.csv, explanations.csv, model.json, with --time
     incidents.csv, and changes.csv if rules changed for long; the folder is
     replaced as a whole, if aspca wrote all that is in it. --csv prints what explanations.csv holds. With --by it
     has a folder for each category.
@@ -83,6 +87,8 @@ def run(
         given["output"] = place
         if csv and no_output:
             given["output"] = str(stack.enter_context(Scratch()) / "output")
+        # Nobody would see it.
+        given["report"] = given["report"] and place is not None
         request = request_of(files, **o.with_numbers(given))
         with talk.progress() as watcher:
             detection = detected(request, watcher)
@@ -94,9 +100,18 @@ def run(
                 shutil.copyfileobj(stream, data_output())
         else:
             _show(detection, json, request.output.top)
-    wrote = "" if place is None else f" Wrote {place}/."
+    wrote = "" if place is None else f" Wrote {place}/{_to_open(detection)}."
     talk.say(f"{detection.n_rows:,} rows judged, {detection.n_anomalies:,} flagged.{wrote}")
     return ANOMALIES if fail_on_anomaly and detection.n_anomalies else FINE
+
+
+def _to_open(detection: Detection) -> str:
+    """Where the report is, if one was written."""
+    from aspca.jobs.reports import NAME, can_write
+
+    if detection.whence is None or not can_write():
+        return ""
+    return f", with {NAME} to open" if detection.by is None else f", with {NAME} for each category"
 
 
 def _show(detection: Detection, json: bool, top: int) -> None:

@@ -7,7 +7,7 @@ ends at the first cell that is not, and kinds are decided by counting first.
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -23,6 +23,7 @@ from aspca.engines.errors import SourceError
 from aspca.engines.file_table import FileTable, NumberFile, all_finite_or_missing
 from aspca.engines.kinds import SAFE_INTEGER, assumed_column, decide, rounded_sql, strict_test
 from aspca.engines.missing_words import EVERYWHERE
+from aspca.engines.picked_lines import picked_lines
 from aspca.engines.plain_files import LONGEST_LINE, PlainText
 from aspca.engines.request import ReadOptions
 from aspca.harmless import quoted
@@ -96,7 +97,15 @@ def csv_table(
         known = with_numbers(known, connection, numbers)
     if known.n_rows == 0:
         raise SourceError(f"{label}: there are no rows below the header; close its quotes, or add rows.")
-    return known
+    before, n_rows = dialect.skip + dialect.header, known.n_rows
+
+    def alone(rows: Sequence[int]) -> str | None:
+        # Where there are quotes, a line feed may be part of a cell.
+        few = folder / "some_rows"
+        found = QUOTE not in text.signs_of_first_line | text.signs and picked_lines(path, before, rows, n_rows, few)
+        return plain_path(few) if found else None
+
+    return replace(known, alone=alone)
 
 
 def _relation(dialect: Dialect, signs: frozenset[int], words: list[str]) -> str:

@@ -93,7 +93,7 @@ class FileTable:
 
     `line_of` gives the line of the file (from 1) in which a row (from 0) begins; `kept` holds its numbers, if anything;
     `refuse_changed` raises SourceError if the file is not what it was when it was opened; `remarks` are sentences on
-    what was guessed about its numbers.
+    what was guessed about its numbers; `alone` makes a file of some rows only, where that is less work.
     No text of the user's stands in the SQL: columns are called c0, c1, ... there, and paths are parameters.
     """
 
@@ -108,6 +108,7 @@ class FileTable:
     kept: NumberFile | None = None
     refuse_changed: Callable[[], None] = lambda: None
     remarks: tuple[str, ...] = ()
+    alone: Callable[[Sequence[int]], str | None] = lambda rows: None
 
     @cached_property
     def positions(self) -> dict[str, int]:
@@ -213,12 +214,28 @@ class FileTable:
 
     def first(self, connection: duckdb.DuckDBPyConnection, expression: str, where: str) -> tuple[int, Any] | None:
         """Number of the first row (from 0, without the header) for which `where` holds, and its `expression`."""
-        numbered = f"(SELECT row_number() OVER () AS n, * FROM {self.relation}) AS numbered"  # noqa: S608  # as above
         # Without an order, another thread may come first.
         after = f"WHERE {where} ORDER BY n LIMIT 1"
-        for rows in replace(self, relation=numbered).rows(connection, ["n", expression], 1, after):
+        for rows in self._numbered.rows(connection, ["n", expression], 1, after):
             return int(rows[0][0]) - 1, rows[0][1]
         return None
+
+    def picked(self, connection: duckdb.DuckDBPyConnection, expressions: list[str], rows: Sequence[int]) -> Rows:
+        """The rows with these numbers (from 0, ascending), and no others."""
+        alone = self.alone(rows)
+        if alone is not None:
+            # A file of these rows only takes the place of the first parameter.
+            some = replace(self, parameters=(alone, *self.parameters[1:]))
+            return [row for part in some.rows(connection, expressions, len(rows)) for row in part]
+        wanted = ", ".join(str(int(row) + 1) for row in rows)
+        parts = self._numbered.rows(connection, expressions, len(rows), f"WHERE n IN ({wanted}) ORDER BY n")
+        return [row for part in parts for row in part]
+
+    @property
+    def _numbered(self) -> FileTable:
+        """The same with a column n beside, the number of each row from 1."""
+        numbered = f"(SELECT row_number() OVER () AS n, * FROM {self.relation}) AS numbered"  # noqa: S608  # as above
+        return replace(self, relation=numbered)
 
 
 def all_finite_or_missing(values: Floats) -> bool:

@@ -156,6 +156,20 @@ class Source:
             yield from table.rows(self._connection, expressions, size)
             table.refuse_changed()
 
+    def picked(self, names: Sequence[str], rows: Sequence[int]) -> list[tuple[object, ...]]:
+        """The cells of some rows (numbers from 0 over all files, ascending), as `cells` gives them."""
+        self._check(names, 1)
+        found: list[tuple[object, ...]] = []
+        before = 0
+        for table in self._tables:
+            inside = [row - before for row in rows if before <= row < before + table.n_rows]
+            if inside:
+                expressions = [table.columns[table.positions[name]].cell for name in names]
+                found += table.picked(self._connection, expressions, inside)
+                table.refuse_changed()
+            before += table.n_rows
+        return found
+
     def _check(self, names: Sequence[str], size: int) -> None:
         if not self._finalizer.alive:
             raise SourceError(f"{self.description}: the source is closed; open it again.")

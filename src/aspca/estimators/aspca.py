@@ -8,12 +8,14 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator as Base
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, OutlierMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin as NamedOutputs
+from sklearn.base import OutlierMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from aspca.estimators.batches import batches_of, weighty
 from aspca.estimators.component_attributes import ComponentAttributes
 from aspca.estimators.inputs import TableInput
+from aspca.estimators.notebook import ShownWithRules
 from aspca.estimators.parameters import ParameterOnly
 from aspca.estimators.preprocessor import Preprocessor
 from aspca.estimators.tables import library_of, refuse_nameless, row_labels
@@ -37,7 +39,7 @@ from aspca.solvers.threads import blas_threads_for
 from aspca.subspace.result import SparseSubspace
 
 
-class ASPCA(ComponentAttributes, TableInput, ClassNamePrefixFeaturesOutMixin, TransformerMixin, OutlierMixin, Base):  # type: ignore[misc]  # scikit-learn has no types
+class ASPCA(ShownWithRules, ComponentAttributes, TableInput, NamedOutputs, TransformerMixin, OutlierMixin, Base):  # type: ignore[misc]  # scikit-learn has no types
     """Anomaly detection by sparse rules that normal rows obey.
 
     The abnormal (low-variance) subspace of the scaled data holds relations such as ``A = B``; the sparsest of them are

@@ -4,39 +4,29 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from aspca.engines.errors import SourceError
-from aspca.files.model_file import write_model
 from aspca.jobs.asked_columns import undefined
-from aspca.jobs.clock import clock_remarks
-from aspca.jobs.codes import is_clock
-from aspca.jobs.drift import Shifts, drift_of
 from aspca.jobs.errors import JobError, UndefinedError
-from aspca.jobs.findings import findings_of
 from aspca.jobs.fitting import fit_table
+from aspca.jobs.judged_table import Judging, judge_table
 from aspca.jobs.keys import Keys, ids_of
-from aspca.jobs.labels import Evaluation, evaluated, truth_of
 from aspca.jobs.many import remark_on_many
-from aspca.jobs.output_files import folder_files, write_categories, write_changes, write_incidents, write_set_aside
+from aspca.jobs.output_files import write_categories
 from aspca.jobs.preparing import has_gaps, plan_of
 from aspca.jobs.progress import Silent, Watcher
 from aspca.jobs.remarks import remarks_on
+from aspca.jobs.reports import write_reports
 from aspca.jobs.requests import OPTIONS, Request, in_python, request_of
 from aspca.jobs.result import Detection, Outcome
 from aspca.jobs.roles import Roles, roles_of
-from aspca.jobs.stuck import Runs, stuck_remarks
-from aspca.jobs.tables import MemoryTable, TableSource, cells_beside, opened, row_numbers, tables_by_category
-from aspca.jobs.verdicts import Timeline, Worst, judged_rows
-from aspca.judging.changes import Crossings
+from aspca.jobs.tables import MemoryTable, TableSource, opened, tables_by_category
+from aspca.jobs.whence import whence_of
 from aspca.judging.model import Model
-from aspca.linalg.arrays import Bools, Floats
 from aspca.outputs.errors import OutputError
 from aspca.outputs.folder import refuse_foreign, replaced_folder
 from aspca.preparation import CATEGORIES, Preparation
@@ -79,6 +69,8 @@ def detect(source: Any, train: Any = None, **options: Any) -> Detection:
     scores, private, top, patience
         Format of the file of scores; whether model.json holds no value of a row; how many findings to return; longest
         gap in an incident, in units of `time` (seconds for dates).
+    report : bool
+        Keep what `Detection.report` is made of, and write report.html where a folder is written.
     preset, and all parameters of `ASPCA`
         By name: ``n_components``, ``alpha``, ``limit``, ``level``, ``score``, ...
     delimiter, encoding, decimal, thousands, missing, date_order, header, table
@@ -206,6 +198,11 @@ class Learning:
         return replace(model, reading=self.source.remarks)
 
     @property
+    def judging(self) -> Judging:
+        """How rows are judged."""
+        return Judging(self.keys, self.request.output, self.watcher)
+
+    @property
     def remarks(self) -> list[str]:
         """What was guessed about numbers, what was decided without being asked, and what a private model gives away."""
         given_away = self.request.output.private and self.request.settings.scaling == "maxabs"
@@ -230,15 +227,19 @@ def detected(request: Request, watcher: Watcher) -> Detection:
         folder = None if place is None else stack.enter_context(replaced_folder(place))
         outcomes: dict[str | None, Outcome] = {}
         if by is None:
-            outcomes[None] = judge_table(learning.model(), learning.table, learning, folder)
+            outcomes[None] = judge_table(learning.model(), learning.table, learning.judging, folder)
         else:
             outcomes.update(_by_category(learning, by, folder))
         elsewhere = learning.source is not learning.table
         # It may look into columns that were left out, so the table is still open.
         too_many = remark_on_many(outcomes, learning.table, learning.roles.left_out, elsewhere=elsewhere)
         remarks = (*learning.remarks, *remarks_on(outcomes), *too_many)
+        whence = whence_of(request, learning.table.description) if request.output.report else None
+        unwritten: Sequence[str] = ()
+        if folder is not None and whence is not None:
+            unwritten = write_reports(folder, outcomes, whence, remarks, private=request.output.private)
     library = learning.table.library if isinstance(learning.table, MemoryTable) else "pandas"
-    return Detection(learning.table.description, by, outcomes, remarks, place, library)
+    return Detection(learning.table.description, by, outcomes, (*remarks, *unwritten), place, library, whence)
 
 
 def _by_category(learning: Learning, column: str, folder: Path | None) -> dict[str, Outcome]:
@@ -262,86 +263,9 @@ def _by_category(learning: Learning, column: str, folder: Path | None) -> dict[s
         inside = None if folder is None else folder / name
         if inside is not None:
             inside.mkdir()
-        outcome = judge_table(learning.model(sources[category]), rows, learning, inside, category)
+        outcome = judge_table(learning.model(sources[category]), rows, learning.judging, inside, category)
         outcomes[category] = outcome
         lines.append((category, name, outcome.n_rows, outcome.n_anomalies, outcome.limit))
     if folder is not None:
         write_categories(folder / "categories.csv", lines)
     return outcomes
-
-
-def judge_table(
-    model: Model, table: TableSource, learning: Learning, folder: Path | None, category: str | None = None
-) -> Outcome:
-    """Judge all rows of a table; write scores, explanations, model.json, changes if any, and, with times, incidents."""
-    roles, output = learning.roles, learning.request.output
-    worst, crossings, shifts, runs = Worst(output.top), Crossings(model), Shifts(model), Runs(model.names)
-    timeline = None if roles.time is None else Timeline(table, roles.time)
-    # Kept only where labels are to be compared with them: else no memory grows with the rows.
-    kept: list[tuple[Floats, Bools]] = []
-    n_rows = n_anomalies = n_partly = 0
-    with folder_files(folder, model, learning.keys, output.scores) as writers, ThreadPoolExecutor(2) as pool:
-        written: list[Future[None]] = []
-        for judged in judged_rows(model, table, learning.keys, learning.watcher):
-            if judged.anomalies is None:
-                raise JobError("The model has no limit yet, so no row is an anomaly; fit it with another --limit.")
-            # Rows are written while the next ones are judged; each file has one writer.
-            _wait_for(written)
-            written = [pool.submit(write, judged) for write in writers]
-            worst.add(judged.take(judged.flagged), judged.scores[judged.flagged])
-            crossings.add(judged.judgement, judged.values)
-            shifts.add(judged.values)
-            runs.add(judged.values)
-            if timeline is not None:
-                timeline.add(judged)
-            if roles.label is not None:
-                kept.append((judged.scores, judged.anomalies))
-            n_rows += len(judged)
-            n_anomalies += judged.flagged.size
-            n_partly += int((judged.judgement.share_of_rules < 1.0).sum()) if model.allows_gaps else 0
-        _wait_for(written)
-    if not n_rows:
-        raise JobError(f"{table.description} has no rows to judge.")
-    when, numbers = None if timeline is None else timeline.when, row_numbers(table, 0, n_rows)
-    drift = drift_of(model, table, learning.keys, crossings, when, output.top, learning.watcher)
-    if folder is not None and drift.changes:
-        write_changes(folder / "changes.csv", drift.changes, timed=timeline is not None)
-    incidents = None
-    if timeline is not None:
-        incidents, flagged = timeline.incidents(model, output.patience, drift.course, drift.changes, drift.beyond)
-        if folder is not None:
-            write_incidents(folder / "incidents.csv", model, incidents, flagged)
-    if folder is not None:
-        write_model(model, folder / "model.json", naming="table", private=output.private)
-        write_set_aside(folder / "set_aside.csv", model)
-    shown, beyond = drift.told_first(worst.rows(model), output.top)
-    return Outcome(
-        model=model,
-        n_rows=n_rows,
-        n_anomalies=n_anomalies,
-        n_partly=n_partly,
-        n_beyond=n_anomalies if drift.beyond is None else int(drift.beyond.size),
-        changes=drift.changes,
-        findings=findings_of(model, shown, beyond, category),
-        explanation=shown.explained(model, named=True),
-        evaluation=None if roles.label is None else _evaluation(table, roles.label, kept),
-        incidents=incidents,
-        shifts=shifts.in_deviations,
-        remarks=(
-            *([] if roles.time is None or when is None else clock_remarks(roles.time, when, numbers)),
-            *stuck_remarks(runs, numbers, timed=roles.time is not None or is_clock(roles.name)),
-        ),
-        keys=learning.keys,
-    )
-
-
-def _wait_for(written: Sequence[Future[None]]) -> None:
-    """Raises what was raised while writing."""
-    for future in written:
-        future.result()
-
-
-def _evaluation(table: TableSource, label: str, kept: Sequence[tuple[Floats, Bools]]) -> Evaluation:
-    truth, meaning = truth_of(cells_beside(table, label), label)
-    scores, anomalies = (np.concatenate(arrays) for arrays in zip(*kept, strict=True))
-    return evaluated(truth, scores, anomalies, meaning)

@@ -102,6 +102,8 @@ class Output:
         How many anomalies to tell, the worst ones.
     patience : float or None
         Two anomalies at most so far apart in time are one incident; None: twice the usual step between rows.
+    report : bool
+        Whether to write report.html, and to keep what `Detection.report` is made of.
     """
 
     output: str | None = None
@@ -109,6 +111,7 @@ class Output:
     private: bool = False
     top: int = 20
     patience: float | None = None
+    report: bool = True
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from aspca.jobs.findings import Finding
 from aspca.jobs.keys import NO_KEYS, Keys
@@ -15,10 +16,17 @@ from aspca.judging.explanation import Explanation
 from aspca.judging.frames import frame
 from aspca.judging.incidents import Incident
 from aspca.judging.model import Model
+from aspca.judging.notebook import paragraph_html, rules_html, table_html
+from aspca.judging.row_text import amount
 from aspca.linalg.arrays import Floats
 from aspca.rules.headings import told_apart
 from aspca.rules.rule import Rule
 
+if TYPE_CHECKING:
+    from aspca.report.evidence import Evidence, Whence
+
+# Findings, and models, that a notebook shows.
+_SHOWN = 10
 _SEVERAL = "There is one {what} for each category of {by!r}: see outcomes, a mapping from categories."
 
 
@@ -51,6 +59,8 @@ class Outcome:
         What was noticed while rows were judged: about their times, and values that stand still.
     keys : Keys
         The columns that stand beside each finding.
+    evidence : Evidence or None
+        What a report is made of; None where none was asked for.
     """
 
     model: Model
@@ -66,6 +76,7 @@ class Outcome:
     shifts: Floats
     remarks: tuple[str, ...] = ()
     keys: Keys = NO_KEYS
+    evidence: Evidence | None = None
 
     @property
     def rules(self) -> tuple[Rule, ...]:
@@ -159,6 +170,8 @@ class Detection:
         The folder that was written.
     library : str
         What tables are made of.
+    whence : Whence or None
+        How to get it again; None where no report was asked for.
     """
 
     source: str
@@ -167,6 +180,7 @@ class Detection:
     remarks: tuple[str, ...]
     output: str | None
     library: str = "pandas"
+    whence: Whence | None = None
 
     @property
     def n_rows(self) -> int:
@@ -232,10 +246,58 @@ class Detection:
         ]
         return frame({name: [cell for table in tables for cell in table[name]] for name in tables[0]}, self.library)
 
+    def report(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        format: str = "html",
+        *,
+        category: str | None = None,
+        row: int | None = None,
+        private: bool = False,
+    ) -> str:
+        """All of it as one file to hand on; its text is returned, and written where a path is given.
+
+        Parameters
+        ----------
+        path : path or None
+            A file, which is replaced as a whole.
+        format : {"html", "json", "markdown"}
+            A page that needs nothing else, the same as data (docs/report.md), or for a ticket.
+        category : str or None
+            Which of several models, where there is one for each category.
+        row : int or None
+            For Markdown: this anomaly only.
+        private : bool
+            Show no value of a row.
+
+        Raises
+        ------
+        JobError
+            jinja2 is not installed, there are several models, or nothing was kept for a report.
+        """
+        # Reports are made of results.
+        from aspca.jobs.reports import reported
+
+        return reported(self, path, format, category=category, row=row, private=private)
+
     def _single(self, what: str) -> Outcome:
         if self.by is not None:
             raise ValueError(_SEVERAL.format(what=what, by=self.by))
         return self.outcomes[None]
+
+    def _repr_html_(self) -> str:
+        """What was found, in notebooks; of several models each by itself."""
+        parts = [paragraph_html(repr(self))]
+        for category, outcome in list(self.outcomes.items())[:_SHOWN]:
+            parts += [] if self.by is None else [paragraph_html(f"{self.by} = {category}")]
+            parts += [rules_html(outcome.rules), paragraph_html(outcome.headline)]
+            rows = [
+                (finding.row, finding.name or "", "" if finding.times is None else amount(finding.times), finding.text)
+                for finding in outcome.findings[:_SHOWN]
+            ]
+            parts += [table_html(("row", "name", "times the limit", "why"), rows)] if rows else []
+        parts += [] if self.whence is None else [paragraph_html('All of it as a page: .report("report.html")')]
+        return f"<div>{''.join(parts)}</div>"
 
     def __str__(self) -> str:
         return self.text

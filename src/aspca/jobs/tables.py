@@ -40,6 +40,9 @@ class TableSource(Protocol):
 
     def cells(self, names: Sequence[str], size: int = ...) -> Iterator[list[tuple[object, ...]]]: ...
 
+    def picked(self, names: Sequence[str], rows: Sequence[int]) -> list[tuple[object, ...]]:
+        """The cells of some rows (positions, ascending)."""
+
     def count(self) -> int: ...
 
     def where(self, row: int) -> str:
@@ -116,6 +119,10 @@ class MemoryTable:
         chosen = [self.content[name].cells for name in names]
         for start in range(0, self.count(), size):
             yield list(zip(*(_plain(cells[start : start + size]) for cells in chosen), strict=True))
+
+    def picked(self, names: Sequence[str], rows: Sequence[int]) -> list[tuple[object, ...]]:
+        chosen = [self.content[name].cells for name in names]
+        return [tuple(_plain(cells[row : row + 1])[0] for cells in chosen) for row in rows]
 
     def count(self) -> int:
         return next((len(column.cells) for column in self.content.values()), 0)
@@ -233,6 +240,9 @@ class CategoryTable:
             if chosen.size:
                 yield [rows[row] for row in chosen.tolist()]
 
+    def picked(self, names: Sequence[str], rows: Sequence[int]) -> list[tuple[object, ...]]:
+        return self.table.picked(names, self.rows[list(rows)].tolist())
+
     def _chosen(self, start: int, count: int) -> Ints:
         """Which of so many rows of the whole, from `start` on, are among these."""
         first, last = np.searchsorted(self.rows, [start, start + count])
@@ -299,6 +309,9 @@ class PreparedTable:
 
     def cells(self, names: Sequence[str], size: int = _SIZE) -> Iterator[list[tuple[object, ...]]]:
         return self.table.cells(names, size)
+
+    def picked(self, names: Sequence[str], rows: Sequence[int]) -> list[tuple[object, ...]]:
+        return self.table.picked(names, rows)
 
     def batches(self, names: Sequence[str], size: int = _SIZE) -> Iterator[Batch]:
         """All features, in the order of the plan, which `names` must be."""

@@ -143,7 +143,7 @@ class Worst:
     """The anomalies that are furthest out so far, at most so many, and no others."""
 
     def __init__(self, most: int) -> None:
-        self._most = most
+        self.most = most
         self._kept: JudgedRows | None = None
         self._keys = np.empty(0)
 
@@ -152,7 +152,7 @@ class Worst:
         together = flagged if self._kept is None else joined([self._kept, flagged])
         keys = np.concatenate([self._keys, keys])
         # The stable order keeps the first of equals.
-        order = np.argsort(-keys, kind="stable")[: self._most]
+        order = np.argsort(-keys, kind="stable")[: self.most]
         self._kept, self._keys = together.take(order), keys[order]
 
     def rows(self, model: Model) -> JudgedRows:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from aspca.harmless import for_html, for_terminal
+from aspca.harmless import for_terminal
 from aspca.judging.blame import blamed
 from aspca.judging.change_text import Change, changes_of
 from aspca.judging.changes import Course, Crossings
@@ -24,10 +24,11 @@ from aspca.judging.groups import Groups, groups_of
 from aspca.judging.incidents import Incident, course_of, incidents_of
 from aspca.judging.judgement import Judgement, multiples_of, squared
 from aspca.judging.levels import told_apart
-from aspca.judging.metric import READABLE
+from aspca.judging.notebook import explanation_html
 from aspca.judging.original import Original
 from aspca.judging.proposals import Proposals, Value
 from aspca.judging.row_text import row_text
+from aspca.judging.signatures import signatures_of
 from aspca.linalg.arrays import Bools, Floats, Ints
 from aspca.linalg.steady import across, cached_parts, row_products
 from aspca.rules.rule import Rule
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from aspca.judging.model import Model
 
 # So many rows and rules are named where an explanation is printed, each with at most so many signs.
-_SHOWN, _SHOWN_IN_HTML = 5, 10
+_SHOWN = 5
 _LONGEST = 60
 _NO_THRESHOLD = "This model has no threshold yet, so no row is an anomaly: call calibrate(X) first."
 
@@ -266,11 +267,8 @@ class Explanation:
         return lines_of(self)
 
     def _repr_html_(self) -> str:
-        """The worst rows, in notebooks; names are hostile text here."""
-        worst = self._worst(_SHOWN_IN_HTML)
-        items = "".join(f"<li>{for_html(row_text(self, row))}</li>" for row in worst.tolist())
-        more = f"<p>{len(self.values)} rows explained; the {worst.size} of highest score:</p>"
-        return f"<div>{more}<ol>{items}</ol></div>"
+        """The worst rows, in notebooks."""
+        return explanation_html(self)
 
     # ---- signatures
 
@@ -281,26 +279,7 @@ class Explanation:
         Low or high is beyond the rule's own limit; for the paper's scores, as in the paper, beyond sqrt(limit / 2)
         either way in the units of the score.
         """
-        low, high = self._sides()
-        # Few patterns occur, in many rows: each is put into words once.
-        pattern = np.packbits(np.hstack([low, high]), axis=1)
-        _, first, kind = np.unique(pattern, axis=0, return_index=True, return_inverse=True)
-        words = [
-            " ".join(f"{rule}{'L' if low[row, rule] else 'H'}" for rule in np.flatnonzero(low[row] | high[row]))
-            for row in first
-        ]
-        return tuple(words[k] for k in kind.ravel())
-
-    def _sides(self) -> tuple[Bools, Bools]:
-        if self.threshold is None:
-            raise ValueError(
-                "Signatures need a threshold, which this model does not have yet: call calibrate(X) first."
-            )
-        if self.model.metric.kind in READABLE and not self.model.alarms.apart:
-            high = np.nan_to_num(self.judgement.deviations, nan=0.0) > 0.0
-            return self.broken & ~high, self.broken & high
-        edge = float(np.sqrt(0.5 * self.threshold))
-        return self.judgement.weighted <= -edge, self.judgement.weighted >= edge
+        return signatures_of(self.model, self.judgement)
 
     def groups(self, labels: Sequence[object] | None = None, smallest: int | None = None) -> Groups:
         """The anomalies by signature, near-duplicates of a signature merged; see `judging.groups` for the rule.

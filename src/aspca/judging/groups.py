@@ -9,7 +9,7 @@ single rule stands out are a group of their own, which takes in no others and is
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, overload
 
@@ -140,26 +140,36 @@ def groups_of(explanation: Explanation, labels: Sequence[object] | None = None, 
     return Groups(tuple(groups), tuple(kind for kind, _ in kinds.most_common()), explanation.library)
 
 
-def _merged(members: dict[str, list[int]], smallest: int) -> dict[str, list[int]]:
-    order = sorted(members, key=lambda signature: (-len(members[signature]), signature))
-    settled = {signature for signature in order if signature == "" or len(members[signature]) >= smallest}
-    kept = {signature: list(members[signature]) for signature in order if signature in settled}
+def homes_of(counts: Mapping[str, int], smallest: int) -> dict[str, str]:
+    """Of signatures that so many rows have, the one that each is merged into: itself, or a near one."""
+    order = sorted(counts, key=lambda signature: (-counts[signature], signature))
+    homes = {one: one for one in order if one == "" or counts[one] >= smallest}
+    sizes = {one: counts[one] for one in homes}
     for signature in order:
-        if signature in settled:
+        if signature in homes:
             continue
-        mine = _entries(signature)
-        near = [other for other in kept if other and _differences(mine, _entries(other)) == 1]
-        inside = [other for other in kept if other and _entries(other).items() <= mine.items()]
+        mine = entries_of(signature)
+        near = [other for other in sizes if other and _differences(mine, entries_of(other)) == 1]
+        inside = [other for other in sizes if other and entries_of(other).items() <= mine.items()]
+        home = signature
         if near:
-            kept[max(near, key=lambda other: (len(kept[other]), other))] += members[signature]
+            home = max(near, key=lambda other: (sizes[other], other))
         elif inside:
-            kept[max(inside, key=lambda other: (len(_entries(other)), len(kept[other]), other))] += members[signature]
-        else:
-            kept[signature] = list(members[signature])
-    return {signature: sorted(rows) for signature, rows in kept.items()}
+            home = max(inside, key=lambda other: (len(entries_of(other)), sizes[other], other))
+        homes[signature] = home
+        sizes[home] = sizes.get(home, 0) + counts[signature]
+    return homes
 
 
-def _entries(signature: str) -> dict[int, str]:
+def _merged(members: dict[str, list[int]], smallest: int) -> dict[str, list[int]]:
+    merged: dict[str, list[int]] = {}
+    for signature, home in homes_of({one: len(rows) for one, rows in members.items()}, smallest).items():
+        merged.setdefault(home, []).extend(members[signature])
+    return {signature: sorted(rows) for signature, rows in merged.items()}
+
+
+def entries_of(signature: str) -> dict[int, str]:
+    """The side, L or H, by rule."""
     return {int(entry[:-1]): entry[-1] for entry in signature.split()}
 
 
@@ -194,5 +204,7 @@ def _in_words(explanation: Explanation, signature: str, shares: Floats) -> str:
         top = int(np.argmax(shares))
         return f"in which no single rule stands out; the largest part is {explanation.rules[top]}, {share(top)}."
     words = {"L": "low", "H": "high"}
-    sides = [f"{words[side]} in {explanation.rules[rule]}, {share(rule)}" for rule, side in _entries(signature).items()]
+    sides = [
+        f"{words[side]} in {explanation.rules[rule]}, {share(rule)}" for rule, side in entries_of(signature).items()
+    ]
     return f"{'; '.join(sides)}."

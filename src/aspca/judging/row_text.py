@@ -35,15 +35,17 @@ def row_text(why: Explanation, row: int) -> str:
     broken = _broken(why, row)
     flagged = why.judgement.anomalies is not None and bool(why.judgement.anomalies[row])
     if why.judgement.anomalies is None or threshold is None:
-        opening = f"{name} has a score of {score:.3g}."
+        opening = f"{name} has a score of {amount(score)}."
     elif flagged and score > threshold:
-        opening = f"{name} is an anomaly: score {score:.3g}, {score / max(threshold, 1e-300):.3g} times the limit."
+        opening = (
+            f"{name} is an anomaly: score {amount(score)}, {amount(score / max(threshold, 1e-300))} times the limit."
+        )
     elif flagged:
-        opening = f"{name} is an anomaly: it breaks a rule (score {score:.3g}, limit {threshold:.3g})."
+        opening = f"{name} is an anomaly: it breaks a rule (score {amount(score)}, limit {amount(threshold)})."
     elif broken.size:
-        opening = f"{name} keeps within the overall limit (score {score:.3g}), but breaks a rule."
+        opening = f"{name} keeps within the overall limit (score {amount(score)}), but breaks a rule."
     else:
-        return f"{name} is normal: score {score:.3g}, limit {threshold:.3g}.{_by_fewer_rules(why, row)}"
+        return f"{name} is normal: score {amount(score)}, limit {amount(threshold)}.{_by_fewer_rules(why, row)}"
     sentences = [opening + _by_fewer_rules(why, row)]
     sentences += [_about(why, row, int(rule)) for rule in broken]
     sentences += _also(why, row, broken)
@@ -56,6 +58,11 @@ def row_text(why: Explanation, row: int) -> str:
         share = 100 * why.outside[row] / score
         sentences.append(f"Outside its rules it is unusual too, {share:.0f} % of the score: {_unusual(why, row)}.")
     return " ".join(sentences)
+
+
+def amount(value: float, digits: int = 3) -> str:
+    """To so many digits, and without an exponent where it is neither huge nor tiny."""
+    return f"{value:,.0f}" if 10**digits <= value < 1e7 else f"{value:.{digits}g}"
 
 
 def _broken(why: Explanation, row: int) -> Ints:
@@ -144,7 +151,7 @@ def _about(why: Explanation, row: int, rule: int) -> str:
     deviation = float(why.deviations[row, rule])
     off = breach_of(told, deviation)
     if has_spread(told) and abs(deviation) < 1e6 * told.spread:
-        off += f", {abs(deviation) / told.spread:.2g} times its spread"
+        off += f", {amount(abs(deviation) / told.spread, 2)} times its spread"
     verb = "leaves the range" if told.kind == "range" else "breaks the rule"
     sentence = f"It {verb} {told}: {off}, {100 * why.shares[row, rule]:.0f} % of the score."
     shown = why.shown_features(rule)

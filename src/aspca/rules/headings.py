@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Protocol
 
-from aspca.rules.rule import Rule
+
+class _Told(Protocol):
+    @property
+    def kind(self) -> str: ...
+
 
 NO_RELATION = "No relation holds between these columns: rows are judged by how far out they are."
 _HEADINGS = {
@@ -14,7 +19,7 @@ _HEADINGS = {
 }
 
 
-def told_apart(rules: Sequence[Rule]) -> list[tuple[str, list[int]]]:
+def told_apart(rules: Sequence[_Told]) -> list[tuple[str, list[int]]]:
     """A heading for each kind of rule there is, with the numbers of its rules; relations first, or the lack of them."""
     groups: list[tuple[str, list[int]]] = []
     for kind, (one, many) in _HEADINGS.items():

@@ -86,6 +86,11 @@ def breach_of(rule: Rule, deviation: float) -> str:
     return f"it is {off}" if len(said.features) == 1 else f"its sides differ by {off}"
 
 
+def left_side_up(rule: Rule) -> bool:
+    """Whether the left side of its sentence is the larger one where a row's deviation is positive."""
+    return _reads_forward(_said(rule).coefficients) == (rule.equation.unit > 0.0)
+
+
 def shown_terms(rule: Rule) -> Ints:
     """Positions of the features that the sentence shows.
 

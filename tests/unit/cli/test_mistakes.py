@@ -171,7 +171,7 @@ def test_interrupted(here: Path, capsys: pytest.CaptureFixture[str], monkeypatch
         raise KeyboardInterrupt
 
     before = sorted(here.rglob("*"))
-    monkeypatch.setattr("aspca.jobs.detection.write_model", interrupt)
+    monkeypatch.setattr("aspca.jobs.judged_table.write_model", interrupt)
     capsys.readouterr()
     assert main(["detect", "good.csv"]) == 130
     assert capsys.readouterr().err.startswith("aspca: Interrupted")

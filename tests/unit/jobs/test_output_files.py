@@ -110,6 +110,7 @@ def test_detect_writes_the_same_as_parquet(table: MemoryTable, tmp_path: Path) -
         "explanations.csv",
         "incidents.csv",
         "model.json",
+        "report.html",
         "set_aside.csv",
     }
     with (tmp_path / "csv" / "scores.csv").open(newline="") as file:
@@ -235,6 +236,7 @@ def test_by_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys:
         "scores.csv",
         "explanations.csv",
         "model.json",
+        "report.html",
         "set_aside.csv",
     }
     capsys.readouterr()

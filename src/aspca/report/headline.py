@@ -1,0 +1,120 @@
+"""What was found, in three sentences: how many, of which kind, and the worst."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from aspca.judging.row_text import amount
+from aspca.report.evidence import Evidence
+from aspca.report.short_names import cut
+from aspca.report.summary import Anomaly, Change, Group, Rule
+from aspca.rules.sentence import counted
+
+_LONGEST = 700
+# Of the rules that are broken, those that most rows break.
+_RULES = 3
+# And no more than fit in so many signs.
+_ROOM = 160
+# So many times the limit are no measure of anything.
+_COUNTLESS = 1e6
+
+
+def headline_of(
+    evidence: Evidence,
+    title: str,
+    rules: Sequence[Rule],
+    anomalies: Sequence[Anomaly],
+    groups: Sequence[Group],
+    changes: Sequence[Change],
+) -> tuple[str, str, str]:
+    """The three sentences."""
+    told = (
+        _how_many(evidence, title, rules),
+        _of_which_kind(evidence, rules, groups, changes),
+        _the_worst(anomalies, rules),
+    )
+    first, second, third = (cut(sentence, _LONGEST) for sentence in told)
+    return first, second, third
+
+
+def _how_many(evidence: Evidence, title: str, rules: Sequence[Rule]) -> str:
+    n, found = evidence.gathering.seen, evidence.n_anomalies
+    learned = counted(evidence.model.space.n_rows, "row")
+    by = f"by {counted(len(rules), 'rule')} learned from {learned}"
+    if not rules:
+        by = f"by how far out they are: no relation holds between the columns of the {learned} learned from"
+    if n == 1:
+        return f"The only row of {title} is {'an anomaly' if found else 'no anomaly'}, {by}."
+    if found in (0, n):
+        return f"{'All' if found else 'None of the'} {n:,} rows of {title} are anomalies, {by}."
+    are = "is an anomaly" if found == 1 else "are anomalies"
+    return f"{found:,} of {n:,} rows of {title} {are} ({100 * found / n:.2g} %), {by}."
+
+
+def _of_which_kind(
+    evidence: Evidence, rules: Sequence[Rule], groups: Sequence[Group], changes: Sequence[Change]
+) -> str:
+    found, changed = evidence.n_anomalies, evidence.n_anomalies - evidence.n_beyond
+    if not found:
+        return "Every row keeps each rule within its limit, and no score is above the limit for all of them."
+    if found == evidence.gathering.seen > 1:
+        return (
+            "Where every row is one, the table is not like the rows that the rules were learned from: compare the two "
+            "before looking at single rows."
+        )
+    if 2 * changed > found and changes:
+        more = f" There are {len(changes):,} such changes." if len(changes) > 1 else ""
+        return f"{changed:,} of them are rows of a lasting change. {changes[0].text}{more}"
+    if found == 1:
+        return f"What is wrong with it: {groups[0].text.removesuffix('.')}."
+    return " ".join(_by_rule(rules, found, evidence.gathering.keeping))
+
+
+def _by_rule(rules: Sequence[Rule], found: int, keeping: int) -> list[str]:
+    """Which rules are broken most, and how many keep all of them."""
+    told = sorted((rule for rule in rules if rule.low + rule.high), key=lambda rule: -(rule.low + rule.high))
+    sentences = []
+    if told and keeping < found:
+        most = [f"{rule.short} in {counted(rule.low + rule.high, 'row')}" for rule in told[:_RULES]]
+        while len(most) > 1 and sum(map(len, most)) > _ROOM:
+            most.pop()
+        rest = len(told) - len(most)
+        more = f", and {rest:,} more rule{'s' * (rest != 1)}" if rest else ""
+        which = f"All {found:,}" if found > keeping == 0 else f"{found - keeping:,} of them"
+        sentences.append(f"{which} break{'s' * (found - keeping == 1)} a rule: {', '.join(most)}{more}.")
+    if keeping == found:
+        sentences.append("None of them breaks a rule by itself, but all are unusual.")
+    elif keeping:
+        verbs = ("breaks", "is") if keeping == 1 else ("break", "are")
+        sentences.append(f"{keeping:,} {verbs[0]} no rule by itself, but {verbs[1]} unusual.")
+    return sentences
+
+
+def _the_worst(anomalies: Sequence[Anomaly], rules: Sequence[Rule]) -> str:
+    if not anomalies:
+        return "There is nothing to look at first; the rules below say what was checked."
+    worst = anomalies[0]
+    called = f"row {worst.row}" + ("" if worst.name is None else f" ({worst.name})")
+    beyond = "" if worst.times is None else f", {_times(worst.times)} times the limit"
+    if worst.breaks and worst.breaks[0].broken:
+        first = worst.breaks[0]
+        return f"The worst is {called}{beyond}. It breaks {rules[first.rule].short}: {first.off}."
+    return f"The worst is {called}{beyond}. {worst.reason[:1].upper()}{worst.reason[1:]}."
+
+
+def _times(value: float) -> str:
+    return amount(value) if value < _COUNTLESS else "more than a million"
+
+
+def expected_of(evidence: Evidence) -> str:
+    """How many rows are flagged where nothing is wrong, as a sentence; empty where nothing was promised."""
+    limit, level = evidence.model.settings.total
+    if not isinstance(limit, str) or not evidence.n_anomalies:
+        return ""
+    many = (1.0 - level) * evidence.gathering.seen
+    if many < 1.0:
+        return ""
+    return (
+        f"Where nothing is wrong, about {many:,.0f} of {evidence.gathering.seen:,} rows are flagged all the same, just "
+        f"above the limit: the level is {100 * level:g} %."
+    )

@@ -1,0 +1,85 @@
+"""The report as Markdown, for a ticket: all of it in short, or one anomaly."""
+
+from __future__ import annotations
+
+from aspca.harmless import for_markdown, for_terminal
+from aspca.report.pictures.svg import TIMES
+from aspca.report.summary import Anomaly, Report
+
+# Anomalies that are told in full, where no row is named.
+_IN_FULL = 20
+
+
+def markdown_text(report: Report, row: int | None = None) -> str:
+    """Markdown of the whole report, or of one of the anomalies that it shows.
+
+    Raises
+    ------
+    ValueError
+        The row is not among them.
+    """
+    if row is not None:
+        one = next((anomaly for anomaly in report.anomalies if anomaly.row == row), None)
+        if one is None:
+            raise ValueError(
+                f"--row: row {row} is not among the {len(report.anomalies):,} anomalies of the report; aspca explain "
+                "tells of any row."
+            )
+        return "\n".join([*_anomaly(report, one), "", _origin(report)]) + "\n"
+    lines = [f"# {_safe(report.title)}", "", *(_safe(sentence) for sentence in report.headline), "", "## Rules", ""]
+    lines += ["| | rule | broken by |", "|---:|---|---:|"]
+    lines += [f"| {rule.number} | {_safe(rule.text)} | {rule.low + rule.high:,} |" for rule in report.rules]
+    if report.changes:
+        lines += ["", "## Changes that last", "", *(f"- {_safe(change.text)}" for change in report.changes)]
+    if report.anomalies:
+        lines += ["", "## Anomalies", "", f"| | row | {TIMES} limit | why |", "|---:|---|---:|---|"]
+        lines += [_line(one) for one in report.anomalies]
+    lines += ["", _safe(report.left_out)] if report.left_out else []
+    for one in report.anomalies[:_IN_FULL]:
+        lines += ["", *_anomaly(report, one)]
+    return "\n".join([*lines, "", _origin(report)]) + "\n"
+
+
+def _line(one: Anomaly) -> str:
+    times = "" if one.times is None else f"{one.times:.3g}"
+    return f"| {one.rank} | {_called(one)} | {times} | {_safe(one.reason)} |"
+
+
+def _called(one: Anomaly) -> str:
+    return f"{one.row}" if one.name is None else f"{one.row} ({_safe(one.name)})"
+
+
+def _anomaly(report: Report, one: Anomaly) -> list[str]:
+    lines = [f"### Row {_called(one)}", "", _safe(one.text)]
+    for each in one.breaks:
+        rule = report.rules[each.rule]
+        lines += ["", f"**Rule {rule.number}**: {_safe(rule.text)}"]
+        if each.needed:
+            lines += ["", "| column | is | would have to be |", "|---|---:|---:|"]
+            lines += [
+                f"| {_safe(report.columns[one.column].name)} | {_safe(one.now)} | {_safe(one.needed or '—')} |"
+                for one in each.needed
+            ]
+    if one.keys:
+        keys = [f"{_safe(report.columns[cell.column].name)} {_safe(cell.text or 'missing')}" for cell in one.keys]
+        lines += ["", f"Beside it: {', '.join(keys)}"]
+    return lines + _cells(report, one)
+
+
+def _cells(report: Report, one: Anomaly) -> list[str]:
+    if report.private:
+        return []
+    cells = [f"{_safe(report.columns[cell.column].name)} = {_safe(cell.text or 'missing')}" for cell in one.cells]
+    more = f", and {one.more_cells:,} more" if one.more_cells else ""
+    return ["", f"The row: {', '.join(cells)}{more}"]
+
+
+def _origin(report: Report) -> str:
+    inputs = [f"{_safe(one.name)} (SHA-256 {one.sha256})" for one in report.reproduce.inputs if one.sha256]
+    of = f" of {', '.join(inputs)}" if inputs else ""
+    command = for_terminal(report.reproduce.command).replace("`", "'")
+    return f"aspca {report.reproduce.version}{of}: `{command}`"
+
+
+def _safe(text: str) -> str:
+    return for_markdown(for_terminal(text))

@@ -1,0 +1,107 @@
+"""The report as data: typed, frozen, plain values.
+
+Whatever is shown was decided here; pages and documents only render it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from aspca.report.summary.course import Bucket, Change, Course, Incident, Tick
+from aspca.report.summary.record import Aside, AsideCell, Certificates, Choice, Choices, Flagged, Input, Reproduce, Step
+from aspca.report.summary.rows import Anomaly, Break, Cell, Group, Near, Needed, Neighbour, Unusual
+from aspca.report.summary.rules import Column, Histogram, Rule, Term
+
+__all__ = [
+    "FORMAT",
+    "Anomaly",
+    "Aside",
+    "AsideCell",
+    "Break",
+    "Bucket",
+    "Cell",
+    "Certificates",
+    "Change",
+    "Choice",
+    "Choices",
+    "Column",
+    "Counts",
+    "Course",
+    "Flagged",
+    "Group",
+    "Histogram",
+    "Incident",
+    "Input",
+    "Near",
+    "Needed",
+    "Neighbour",
+    "Report",
+    "Reproduce",
+    "Rule",
+    "Step",
+    "Term",
+    "Tick",
+    "Unusual",
+]
+
+FORMAT = "aspca-report-1"
+
+
+@dataclass(frozen=True)
+class Counts:
+    """How many there are, of all rows judged."""
+
+    rows: int
+    learned: int
+    columns: int
+    features: int
+    rules: int
+    anomalies: int
+    beyond: int
+    partly: int
+    shown: int
+    sampled: int
+
+
+@dataclass(frozen=True)
+class Report:
+    """All that a report says.
+
+    Attributes
+    ----------
+    format : str
+    title : str
+        What was judged.
+    category : str or None
+        Where there is a model for each category, whose this is.
+    private : bool
+        Whether values are left out.
+    headline : tuple of str
+        What was found, in three sentences.
+    expected : str
+        How many rows are flagged where nothing is wrong, as a sentence.
+    left_out : str
+        What is not shown, as a sentence; empty where all is.
+    """
+
+    format: str
+    title: str
+    category: str | None
+    private: bool
+    headline: tuple[str, ...]
+    expected: str
+    left_out: str
+    counts: Counts
+    remarks: tuple[str, ...]
+    evaluation: str
+    columns: tuple[Column, ...]
+    rules: tuple[Rule, ...]
+    anomalies: tuple[Anomaly, ...]
+    groups: tuple[Group, ...]
+    course: Course
+    changes: tuple[Change, ...]
+    incidents: tuple[Incident, ...]
+    aside: Aside
+    choices: Choices
+    certificates: Certificates
+    reproduce: Reproduce

@@ -1,0 +1,235 @@
+"""Anomalies told: why each is one, its row as it stands in the table, the cells at fault, and the rows around it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from aspca.harmless import name_text
+from aspca.judging.breaks import StandsOut, break_of, outside_share, told_rules, unusual_columns
+from aspca.judging.explanation import Explanation
+from aspca.judging.row_text import amount
+from aspca.linalg.arrays import Floats
+from aspca.report.around import Around
+from aspca.report.evidence import Evidence
+from aspca.report.gathering import deviation_units
+from aspca.report.naming import Naming
+from aspca.report.short_names import cut
+from aspca.report.summary import Anomaly, Break, Cell, Near, Needed, Neighbour, Unusual
+from aspca.rules.rule import Rule
+from aspca.rules.sentence import breach_of, left_side_up, short_number
+
+# Of the rules that a row breaks, and of the columns of a rule, so many are told.
+_RULES, _COLUMNS = 6, 12
+# A row's cells are shown up to so many, and those of all rows together.
+_CELLS, _ALL_CELLS = 64, 25_000
+_LEAST_CELLS = 12
+# A sentence is cut where it is longer.
+_LONGEST = 1500
+# A cell is at a side if it is this share of its deviation off.
+_OFF = 0.05
+
+
+def anomalies_of(evidence: Evidence, why: Explanation, naming: Naming, homes: Mapping[str, int]) -> list[Anomaly]:
+    """The anomalies shown.
+
+    Parameters
+    ----------
+    why : Explanation
+        Of these rows, by a model of short names.
+    homes : mapping of str to int
+        The group that each signature belongs to.
+    """
+    shown = evidence.shown
+    room = max(_LEAST_CELLS, min(_CELLS, _ALL_CELLS // max(len(shown), 1)))
+    blame = column_blame(why, naming)
+    sides = _sides(why, naming)
+    return [_anomaly(evidence, why, naming, homes, i, blame[i], sides[i], room) for i in range(len(shown))]
+
+
+def _anomaly(
+    evidence: Evidence,
+    why: Explanation,
+    naming: Naming,
+    homes: Mapping[str, int],
+    i: int,
+    blame: Floats,
+    sides: Floats,
+    room: int,
+) -> Anomaly:
+    shown = evidence.shown
+    told, mostly_outside = told_rules(why, i)
+    breaks = tuple(_break(why, i, rule, naming) for rule in told[:_RULES])
+    unusual = tuple(_unusual(one, naming) for one in unusual_columns(why, i)) if mostly_outside else ()
+    cells = _cells(shown.cells[i], blame, sides, naming)
+    kept = _most_telling(cells, breaks, naming, room)
+    times = float(why.scores[i]) / evidence.limit if evidence.limit else None
+    times = times if times is not None and np.isfinite(times) else None
+    reason = _reason(why, i, breaks, unusual, naming)
+    name = shown.names[i]
+    return Anomaly(
+        rank=i + 1,
+        row=int(shown.rows[i]),
+        name=None if name is None or naming.private else cut(name),
+        keys=tuple(Cell(naming.number[column], naming.cell(text), 0.0, "") for column, text in shown.keys[i].items()),
+        score=naming.rough(float(why.scores[i])),
+        times=None if times is None else naming.rough(times),
+        beyond=bool(shown.beyond[i]),
+        sampled=i >= shown.n_worst,
+        group=homes.get(why.signatures[i]),
+        reason=reason,
+        text=_private_text(why, i, breaks, times) if naming.private else cut(why[i].text, _LONGEST),
+        breaks=breaks,
+        more_breaks=max(0, len(told) - _RULES),
+        outside=naming.rough(outside_share(why, i)),
+        unusual=unusual,
+        cells=kept,
+        more_cells=len(cells) - len(kept),
+        near=_near(evidence, i, naming),
+    )
+
+
+# ---- rules
+
+
+def _break(why: Explanation, i: int, number: int, naming: Naming) -> Break:
+    rule, deviation = why.rules[number], float(why.deviations[i, number])
+    found = break_of(why, i, number)
+    multiple = float(why.judgement.deviations[i, number] / deviation_units(why.model)[number]) * turn(rule)
+    return Break(
+        rule=number,
+        broken=found.broken,
+        share=naming.rough(found.share),
+        off=_off(rule, deviation, found.spreads, naming),
+        spreads=naming.rough(found.spreads) if found.spreads is not None and np.isfinite(found.spreads) else None,
+        multiple=naming.rough(multiple) if np.isfinite(multiple) else None,
+        needed=tuple(
+            Needed(naming.number[column], naming.value(now), None if wanted is None else naming.value(wanted))
+            for column, (now, wanted) in list(found.needed.items())[:_COLUMNS]
+        ),
+    )
+
+
+def _off(rule: Rule, deviation: float, spreads: float | None, naming: Naming) -> str:
+    if np.isnan(deviation):
+        return "a value is missing"
+    if naming.private:
+        return "it does not hold" if spreads is None else f"off by {amount(spreads, 2)} times its spread"
+    return breach_of(rule, deviation)
+
+
+def turn(rule: Rule) -> float:
+    """What deviations are multiplied by, so that the left side of the sentence is the larger one above zero."""
+    return 1.0 if left_side_up(rule) else -1.0
+
+
+def short_rule(rule: Rule) -> str:
+    """A rule without what stands in brackets at its end."""
+    text = str(rule)
+    return text.rpartition(" (")[0] if text.endswith(")") and " (" in text else text
+
+
+def _reason(why: Explanation, i: int, breaks: tuple[Break, ...], unusual: tuple[Unusual, ...], naming: Naming) -> str:
+    if breaks and breaks[0].broken:
+        more = "" if len(breaks) == 1 else f" (and {len(breaks) - 1} more)"
+        return f"{short_rule(why.rules[breaks[0].rule])}: {breaks[0].off}{more}"
+    if unusual:
+        names = list(naming.called.values())
+        told = [f"{name_text(names[one.column])} is {one.now}" for one in unusual]
+        return f"unusual: {', '.join(names[one.column] for one in unusual) if naming.private else ', '.join(told)}"
+    rules = " and ".join(short_rule(why.rules[one.rule]) for one in breaks)
+    return f"small deviations add up: {rules}" if rules else "unusual as a whole"
+
+
+def _private_text(why: Explanation, i: int, breaks: tuple[Break, ...], times: float | None) -> str:
+    beyond = "" if times is None else f": its score is {amount(times, 2)} times the limit"
+    broken = [f"It breaks {short_rule(why.rules[one.rule])}: {one.off}." for one in breaks if one.broken]
+    return " ".join([f"Row {why.index[i]} is an anomaly{beyond}.", *broken])
+
+
+def _unusual(column: StandsOut, naming: Naming) -> Unusual:
+    usual = ""
+    if column.mean is not None and column.deviation is not None:
+        usual = f"{short_number(column.mean, column.deviation)} ± {short_number(column.deviation, column.deviation)}"
+    return Unusual(naming.number[column.column], naming.value(column.value), usual)
+
+
+# ---- cells
+
+
+def column_blame(why: Explanation, naming: Naming) -> Floats:
+    """The share of each row's score (n, columns) that is put down to each column of the table."""
+    shares = np.zeros((len(why), len(naming.roles)))
+    scores = np.where(why.scores > 0.0, why.scores, 1.0)[:, None]
+    columns = [naming.number[feature.column] for feature in why.original.features]
+    parts = why.feature_contributions / scores
+    for j, column in enumerate(columns):
+        shares[:, column] += parts[:, j]
+    return shares
+
+
+def _sides(why: Explanation, naming: Naming) -> Floats:
+    """At which side each column (n, columns) is of the nearest row that obeys every rule, or else of its mean."""
+    space = why.model.space
+    off = why.values - why.repaired
+    aside = np.abs(off) > _OFF * space.deviations
+    off = np.where(aside, off, why.values - space.mean)
+    sides = np.zeros((len(why), len(naming.roles)))
+    for j, feature in enumerate(why.original.features):
+        if feature.kind != "level":
+            sides[:, naming.number[feature.column]] = np.sign(np.nan_to_num(off[:, j]))
+    return sides
+
+
+def _cells(texts: Mapping[str, str | None], blame: Floats, sides: Floats, naming: Naming) -> list[Cell]:
+    words = {1.0: "high", -1.0: "low"}
+    return [
+        Cell(number, naming.cell(text), naming.rough(float(blame[number]), 3), words.get(float(sides[number]), ""))
+        for number, text in enumerate(texts.values())
+    ]
+
+
+def _most_telling(cells: list[Cell], breaks: tuple[Break, ...], naming: Naming, room: int) -> tuple[Cell, ...]:
+    """The cells that are shown of a wide row, in the order of the table."""
+    if len(cells) <= room:
+        return tuple(cells)
+    named = {needed.column for each in breaks for needed in each.needed}
+    roles = list(naming.roles.values())
+    order = sorted(
+        cells,
+        key=lambda cell: (cell.column not in named, roles[cell.column] in ("feature", "not used"), -cell.blame),
+    )
+    return tuple(sorted(order[:room], key=lambda cell: cell.column))
+
+
+# ---- neighbours
+
+
+def _near(evidence: Evidence, i: int, naming: Naming) -> Near | None:
+    around, course = evidence.around, evidence.course
+    found = around.near(i)
+    if len(found) < 2:
+        return None
+    rows, rule = [], around.rules[i]
+    times = 1.0 if rule is None else turn(evidence.model.rules[rule])
+    for position, multiple, told in found:
+        rows.append(
+            Neighbour(
+                row=course.called(position),
+                when=_when(evidence, position, naming) if told else None,
+                multiple=None if multiple is None else naming.rough(times * multiple, 3),
+                values=_values(around, i, position, naming) if told else (),
+            )
+        )
+    columns = [evidence.model.space.features[j].column for j in around.features[i]]
+    return Near(rule, tuple(naming.number[column] for column in columns), tuple(rows))
+
+
+def _values(around: Around, i: int, position: int, naming: Naming) -> tuple[str, ...]:
+    return () if naming.private else tuple(map(cut, around.values(i, position)))
+
+
+def _when(evidence: Evidence, position: int, naming: Naming) -> str | None:
+    when = evidence.course.when
+    return None if when is None or naming.private else evidence.moment(when[position])
