@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from aspca.datasets.kdd99 import FEATURE_NAMES, FILE, FIRST_500, LIMIT, LOGARITHMIC
+from aspca.datasets.kdd99 import CODES, FEATURE_NAMES, FILE, FIRST_500, LIMIT, LOGARITHMIC
 from aspca.datasets.locate import find_data
 from aspca.linalg.arrays import Floats
 
@@ -25,14 +25,7 @@ Strings = np.ndarray[tuple[int, ...], np.dtype[np.str_]]
 
 # All values in the order in which public preprocessing code lists them, by all signs that of their first appearance in
 # the whole file of 4.9 million records: the 10 % file has no http_2784, harvest, aol and http_8001.
-_SERVICES = """
-http smtp domain_u auth finger telnet eco_i ftp ntp_u ecr_i other urp_i private pop_3 ftp_data netstat daytime ssh echo
-time name whois domain mtp gopher remote_job rje ctf supdup link systat discard X11 shell login imap4 nntp uucp pm_dump
-IRC Z39_50 netbios_dgm ldap sunrpc courier exec bgp csnet_ns http_443 klogin printer netbios_ssn pop_2 nnsp efs
-hostnames uucp_path sql_net vmnet iso_tsap netbios_ns kshell urh_i http_2784 harvest aol tftp_u http_8001 tim_i red_i
-"""
-_FLAGS = "SF S2 S1 S3 OTH REJ RSTO S0 RSTR RSTOS0 SH"
-WHOLE_FILE = (["tcp", "udp", "icmp"], _SERVICES.split(), _FLAGS.split())
+WHOLE_FILE = tuple(list(codes) for codes in CODES)
 _BY_STATE = "S0 S1 S2 S3 SF REJ RSTO RSTR RSTOS0 SH OTH"
 _BRO = "S0 S1 SF REJ S2 S3 RSTO RSTR RSTOS0 SH OTH"
 # As the paper's table lists them; it writes warezserver for warezmaster, and leaves out land.
