@@ -26,12 +26,14 @@ def headline_of(
     anomalies: Sequence[Anomaly],
     groups: Sequence[Group],
     changes: Sequence[Change],
+    *,
+    private: bool,
 ) -> tuple[str, str, str]:
     """The three sentences."""
     told = (
         _how_many(evidence, title, rules),
         _of_which_kind(evidence, rules, groups, changes),
-        _the_worst(anomalies, rules),
+        _the_worst(anomalies, rules, private=private),
     )
     first, second, third = (cut(sentence, _LONGEST) for sentence in told)
     return first, second, third
@@ -90,7 +92,7 @@ def _by_rule(rules: Sequence[Rule], found: int, keeping: int) -> list[str]:
     return sentences
 
 
-def _the_worst(anomalies: Sequence[Anomaly], rules: Sequence[Rule]) -> str:
+def _the_worst(anomalies: Sequence[Anomaly], rules: Sequence[Rule], *, private: bool) -> str:
     if not anomalies:
         return "There is nothing to look at first; the rules below say what was checked."
     worst = anomalies[0]
@@ -98,6 +100,8 @@ def _the_worst(anomalies: Sequence[Anomaly], rules: Sequence[Rule]) -> str:
     beyond = "" if worst.times is None else f", {_times(worst.times)} times the limit"
     if worst.breaks and worst.breaks[0].broken:
         first = worst.breaks[0]
+        if not private and first.needed and first.needed[0].needed is not None:
+            return f"The worst is {called}{beyond}: {worst.reason}."
         return f"The worst is {called}{beyond}. It breaks {rules[first.rule].short}: {first.off}."
     return f"The worst is {called}{beyond}. {worst.reason[:1].upper()}{worst.reason[1:]}."
 

@@ -42,7 +42,7 @@ def report_of(evidence: Evidence, whence: Whence, remarks: Sequence[str] = (), *
         title=title,
         category=None if whence.category is None else cut(whence.category),
         private=private,
-        headline=headline_of(evidence, title, rules, anomalies, groups, changes),
+        headline=headline_of(evidence, title, rules, anomalies, groups, changes, private=private),
         expected=expected_of(evidence),
         left_out=_left_out(evidence, anomalies),
         counts=_counts(evidence, anomalies),

@@ -9,8 +9,6 @@ from aspca.report.pictures.svg import MINUS, clipped, element, hint, label, pict
 from aspca.report.summary import Anomaly, Cell, Report
 
 _ROWS, _COLUMNS = 60, 48
-# A cell is drawn from this share of the score on, and signed from the other on.
-_LEAST, _SIGNED = 0.02, 0.15
 # From here on white is read better on it than dark.
 _STRONG = 0.5
 _CELL, _HEIGHT = 18.0, 15.0
@@ -49,7 +47,7 @@ def _columns(rows: list[Anomaly], report: Report) -> list[int]:
     blame: dict[int, float] = {}
     for one in rows:
         for cell in one.cells:
-            if cell.blame >= _LEAST:
+            if cell.marked:
                 blame[cell.column] = blame.get(cell.column, 0.0) + cell.blame
     return sorted(sorted(blame, key=lambda column: (-blame[column], column))[:_COLUMNS])
 
@@ -70,7 +68,7 @@ def _row(report: Report, one: Anomaly, place: dict[int, float], left: float, y: 
     link = label(left - 6, y + 11.5, _row_label(one), "t", "end")
     drawn += element("a", link, href=f"#row-{one.row}")
     for cell in one.cells:
-        if cell.blame >= _LEAST and cell.column in place:
+        if cell.marked and cell.column in place:
             drawn += _cell(report, cell, place[cell.column], y)
     return drawn
 
@@ -90,6 +88,6 @@ def _cell(report: Report, cell: Cell, x: float, y: float) -> str:
         fill_opacity=f"{0.25 + 0.75 * min(1.0, cell.blame):.2f}",
     )
     sign = {"high": "+", "low": MINUS}.get(cell.side, "")
-    if cell.blame < _SIGNED or not sign:
+    if not sign:
         return box
     return box + label(x + _CELL / 2, y + 11.5, sign, "sg" if cell.blame > _STRONG else "sg pale", "middle")
