@@ -13,6 +13,7 @@ from aspca.harmless import for_terminal
 from aspca.judging.row_text import amount
 from aspca.report.gathering import REACH
 from aspca.report.glossary import GLOSSARY
+from aspca.report.listing import entries_of
 from aspca.report.pictures.cell_map import cell_map
 from aspca.report.pictures.curves import sensitivity_picture, variance_picture
 from aspca.report.pictures.distribution import marked_picture, near_picture, rule_picture
@@ -54,6 +55,7 @@ def page_text(report: Report) -> str:
         style=Markup(style),  # noqa: S704  # our own file
         script=Markup(script),  # noqa: S704  # our own file
         policy=_policy(style, script),
+        entries=entries_of(report),
         first=_FIRST,
         wide=_drawn(score_picture(report, *_WIDE[:2], "wide", _WIDE[2])),
         narrow=_drawn(score_picture(report, *_NARROW[:2], "narrow", _NARROW[2])),

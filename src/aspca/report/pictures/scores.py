@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from aspca.report.listing import is_weak
 from aspca.report.pictures.scale import LogScale, tick_text
 from aspca.report.pictures.svg import element, hint, label, line, number, picture
 from aspca.report.summary import Bucket, Report
@@ -92,8 +93,8 @@ def _anomalies(report: Report, x: Place, y: LogScale, width: float) -> str:
             hint(f"row {one.row}: {one.reason}"),
             cx=x(place),
             cy=y(one.score),
-            r=3.5 if width > _LARGE else 2.5,
-            class_="an-d" if one.beyond else "an-d of-ch",
+            r=(3.5 if width > _LARGE else 2.5) - (1.0 if is_weak(one) else 0.0),
+            class_="an-d wk" if is_weak(one) else "an-d" if one.beyond else "an-d of-ch",
             data_row=one.row,
         )
         for one, place in reversed(pairs)
