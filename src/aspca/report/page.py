@@ -20,6 +20,7 @@ from aspca.report.pictures.distribution import marked_picture, near_picture, rul
 from aspca.report.pictures.scores import score_picture
 from aspca.report.pictures.ties import tied, ties_picture
 from aspca.report.summary import Break, Incident, Near, Report, Rule
+from aspca.report.telling_cells import TELLING
 from aspca.rules.headings import told_apart
 
 # Of the anomalies so many are listed at once, the others after a click.
@@ -46,6 +47,7 @@ def page_text(report: Report) -> str:
         marked=_marked,
         nearby=_nearby,
         no_value=NO_VALUE,
+        telling=TELLING,
         shown={one.row for one in report.anomalies},
     )
     environment.filters.update(percent=_percent, times=_times)

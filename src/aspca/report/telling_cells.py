@@ -20,6 +20,8 @@ COLUMNS = 12
 _MARKED = 0.1
 # Where the rules that are told hold as much of the score as this, nothing else is marked.
 _ALL_OF_IT = 0.9
+# What a rule needs is shown from this share of the score on, and always of the first.
+TELLING = 0.05
 # An unusual value is at a side of the mean from so many deviations on: nearer, the mean as shown may be beyond it.
 _ASIDE = 0.5
 
@@ -56,9 +58,9 @@ def _marked(blame: Floats, broken: Sequence[Break], unusual: Sequence[StandsOut]
 
 
 def _sides(broken: Sequence[Break], unusual: Sequence[StandsOut], naming: Naming) -> dict[int, str]:
-    """By column, where it is beside every value that is told for it; none where two of these lie on either side."""
+    """By column, where it is beside every value that is shown for it; none where two of these lie on either side."""
     found: dict[int, set[str]] = {}
-    for each in broken:
+    for each in (one for one in broken if one is broken[0] or one.share >= TELLING):
         for column, (now, needed) in list(each.needed.items())[:COLUMNS]:
             found.setdefault(naming.number[column], set()).add(_beside(now, needed))
     for one in unusual:

@@ -84,7 +84,7 @@ def _chance(rule: rules.Rule, probability: float | None) -> str:
         return "It is about one column by itself, so chance had no part in it."
     wider = ""
     if rule.widening is not None and np.isfinite(rule.widening):
-        wider = f" On other rows than those learned from about {rule.widening:.2f} times as wide."
+        wider = f" On other rows it is about {rule.widening:.2f} times as wide."
     if probability is None:
         return f"How far chance could have made it is not known.{wider}".strip()
     if probability < _NEVER:

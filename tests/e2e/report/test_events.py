@@ -63,3 +63,21 @@ def test_without_javascript(page_file: Path, open_page: Open) -> None:
     inside = page.locator("details.ev details.an").nth(3)
     inside.locator("summary").click()
     assert inside.locator(".brk").first.is_visible()
+
+
+def test_on_a_phone_no_number_and_no_time_is_broken_or_cut(page_file: Path, open_page: Open) -> None:
+    opened = open_page(page_file, width=360)
+    page = opened.go()
+    page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true })")
+    assert opened.overflow == 0
+    # One line each: less than two lines high.
+    tall = "(all) => all.filter((one) => one.getBoundingClientRect().height > 40).map((one) => one.textContent)"
+    assert page.locator("details.an .box td").count() > 100
+    assert page.eval_on_selector_all("details.an tr:not(:has(.none)) > td:not([colspan])", tall) == []
+    cut = "(all) => all.filter((one) => one.scrollWidth > one.clientWidth).map((one) => one.textContent)"
+    assert page.locator(".ky").count() > 20
+    assert page.eval_on_selector_all(".ky", cut) == []
+    # Groups and incidents are read without moving them aside.
+    for region in ("Groups", "Incidents"):
+        aside = "(one) => one.scrollWidth - one.clientWidth"
+        assert page.eval_on_selector(f"[aria-label={region}]", aside) <= 0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,6 +12,8 @@ from sklearn.datasets import load_breast_cancer
 import aspca
 from aspca.harmless import name_text
 from aspca.report.making import report_of
+from aspca.report.pictures.cell_map import cell_map
+from aspca.report.pictures.svg import MINUS
 from aspca.report.summary import Anomaly, Report
 
 
@@ -51,9 +55,8 @@ def cancer() -> pd.DataFrame:
 
 def told_values(one: Anomaly) -> list[tuple[int, float, float]]:
     """Columns with what they are, and a value that is shown beside that: needed, or usual."""
-    told = [
-        (need.column, need.now, need.needed) for each in one.breaks for need in each.needed if need.needed is not None
-    ]
+    shown = [each for each in one.breaks if each.share >= 0.05 or each is one.breaks[0]]
+    told = [(need.column, need.now, need.needed) for each in shown for need in each.needed if need.needed is not None]
     told += [(each.column, each.now, each.usual.partition(" ")[0]) for each in one.unusual if each.usual]
     return [(column, float(now.rstrip("…")), float(other.rstrip("…"))) for column, now, other in told]
 
@@ -107,3 +110,18 @@ def test_the_reason_names_the_cell_and_what_would_fit(told: Report) -> None:
 def test_no_value_where_it_is_private() -> None:
     told = report(plant(0), private=True)
     assert not any("would fit" in text for text in [*told.headline, *(one.reason for one in told.anomalies)])
+
+
+def test_the_cell_map_signs_what_is_at_a_side(told: Report) -> None:
+    drawn = cell_map(told)
+    cells = [cell for one in told.anomalies[:60] for cell in one.cells if cell.marked]
+    assert drawn.count(">+</text>") == sum(cell.side == "high" for cell in cells)
+    assert drawn.count(f">{MINUS}</text>") == sum(cell.side == "low" for cell in cells)
+    rows = list(map(int, re.findall(r'href="#row-(\d+)"', drawn)))
+    # The worst row first, and of each group.
+    ranks = {one.row: one.rank for one in told.anomalies}
+    groups = {one.row: one.group for one in told.anomalies}
+    assert rows[0] == told.anomalies[0].row
+    for group in set(groups.values()):
+        of_group = [ranks[row] for row in rows if groups[row] == group]
+        assert of_group == sorted(of_group)

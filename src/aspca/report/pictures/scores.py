@@ -105,7 +105,8 @@ def _anomalies(report: Report, x: Place, y: LogScale, width: float) -> str:
 
 def _axis(report: Report, x: Place, height: float, width: float, most: int) -> str:
     ticks = report.course.ticks
-    chosen = [ticks[round(k * (len(ticks) - 1) / max(most - 1, 1))] for k in range(min(most, len(ticks)))]
+    most = min(most, len(ticks))
+    chosen = [ticks[round(k * (len(ticks) - 1) / max(most - 1, 1))] for k in range(most)]
     drawn, used = [], 0.0
     for tick in chosen:
         half, place = _SIGN * len(tick.label) / 2, x(tick.place)

@@ -18,8 +18,8 @@ class Cell:
     marked : bool
         Whether it is shown as at fault: a rule or an unusual column that is told of the row is about it.
     side : {"high", "low", ""}
-        Beside the values that the told rules need, and beside the mean where it is told as unusual; empty where these
-        lie at either side of it, or none is told.
+        Beside the values that the told rules need, the first and those of at least 5 % of the score, and beside the
+        mean where it is told as unusual; empty where these lie at either side of it, or none is told.
     """
 
     column: int
