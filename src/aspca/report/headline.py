@@ -150,12 +150,14 @@ def expected_of(evidence: Evidence) -> str:
 
 def weaker_of(evidence: Evidence, anomalies: Sequence[Anomaly]) -> str:
     """What is said before the first anomaly near the limit; empty where all are near it, or none."""
-    near = [is_weak(one) for one in anomalies if one.beyond]
+    near = [is_weak(one) for one in anomalies if one.beyond and not one.sampled]
     if all(near) or not any(near):
         return ""
-    many = _by_chance(evidence)
+    told, many = f"From here on less than {FAR:g} times the limit", _by_chance(evidence)
+    # In a change a row has its place by what is off beside it.
+    within = ", but for rows that stand within a lasting change" if False in near[near.index(True) :] else ""
     chance = f" About {many:,.0f} rows are flagged where nothing is wrong: most of them are among these."
-    return f"From here on less than {FAR:g} times the limit.{chance if many >= 1.0 else ''}"
+    return f"{told}{within}.{chance if many >= 1.0 else ''}"
 
 
 def _by_chance(evidence: Evidence) -> float:

@@ -14,6 +14,7 @@ from aspca.report.summary import Anomaly, Incident, Report
 
 # An event has at least so many rows.
 _LEAST = 3
+_OF_CHANGES = "From here on rows that are nothing but part of a lasting change."
 
 
 @dataclass(frozen=True)
@@ -27,14 +28,14 @@ class Entry:
         More rows of the same event.
     says : str
         Which ones.
-    weaker : bool
-        Whether from here on scores are near the limit.
+    before : str
+        What is said before it, where another kind of rows begins; else empty.
     """
 
     one: Anomaly
     others: tuple[Anomaly, ...]
     says: str
-    weaker: bool
+    before: str
 
     @property
     def n_others(self) -> int:
@@ -47,15 +48,16 @@ def entries_of(report: Report) -> list[Entry]:
     heads = {id(rows[0]): (incident, rows) for incident, rows in events}
     under = {id(one) for _, rows in events for one in rows[1:]}
     entries: list[Entry] = []
-    told = False
+    said = [""]
     for one in report.anomalies:
         if id(one) in under:
             continue
-        weaker = bool(report.weaker) and not told and is_weak(one)
-        told = told or weaker
+        kind = report.weaker if is_weak(one) else "" if one.beyond or not report.weaker else _OF_CHANGES
+        before = "" if kind in said else kind
+        said.append(kind)
         incident, rows = heads.get(id(one), (None, [one]))
         says = "" if incident is None else _says(report, incident, rows)
-        entries.append(Entry(one, tuple(rows[1:]), says, weaker))
+        entries.append(Entry(one, tuple(rows[1:]), says, before))
     return entries
 
 

@@ -61,12 +61,36 @@ def test_without_times_every_row_has_a_line() -> None:
 def test_what_chance_makes_comes_after_a_line() -> None:
     report = told()
     entries = entries_of(report)
-    (place,) = (k for k, entry in enumerate(entries) if entry.weaker)
+    (place,) = (k for k, entry in enumerate(entries) if entry.before)
+    assert entries[place].before == report.weaker
     assert all(entry.one.times >= 3.0 for entry in entries[:place] if entry.one.times is not None)
     assert all(is_weak(entry.one) for entry in entries[place:])
     assert report.counts.far == sum(one.times >= 3.0 for one in report.anomalies if one.times is not None)
     assert f" {report.counts.far} of them are at least 3 times the limit." in report.headline[0]
     assert report.weaker.startswith("From here on less than 3 times the limit. About 38 rows are flagged where")
+
+
+def test_rows_of_a_change_are_not_said_to_be_near_the_limit() -> None:
+    rows = table()
+    rows.loc[900:1300, "twice"] += 8.0
+    found = aspca.detect(rows, train=rows[120:580], time="at", level=0.95)
+    evidence, whence = found.outcomes[None].evidence, found.whence
+    assert evidence is not None
+    assert whence is not None
+    report = report_of(evidence, whence)
+    assert report.weaker
+    assert not all(one.beyond for one in report.anomalies)
+    assert "but for rows that stand within a lasting change." in report.weaker
+    (change,) = report.changes
+    said, lines = "", []
+    for entry in entries_of(report):
+        said = entry.before or said
+        lines += [entry.before] if entry.before else []
+        if said == report.weaker:
+            assert is_weak(entry.one) or change.first <= entry.one.row <= change.last
+        elif not entry.one.beyond:
+            assert said.endswith("part of a lasting change.")
+    assert len(lines) == 2
 
 
 def test_a_day_is_told_once() -> None:
