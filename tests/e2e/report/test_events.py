@@ -81,3 +81,14 @@ def test_on_a_phone_no_number_and_no_time_is_broken_or_cut(page_file: Path, open
     for region in ("Groups", "Incidents"):
         aside = "(one) => one.scrollWidth - one.clientWidth"
         assert page.eval_on_selector(f"[aria-label={region}]", aside) <= 0
+
+
+def test_accessible_on_a_phone(page_file: Path, open_page: Open) -> None:
+    """What is moved aside there can be moved by keyboard, too."""
+    axe = pytest.importorskip("axe_playwright_python.base")
+    page = open_page(page_file, width=360).go()
+    page.evaluate("[...document.querySelectorAll('details.an')].slice(6).forEach((one) => one.remove())")
+    page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true })")
+    page.evaluate(axe.AXE_FILE_PATH.read_text(encoding="utf-8"))
+    found = page.evaluate("axe.run()")["violations"]
+    assert [one["id"] for one in found if one["impact"] in ("serious", "critical")] == []
