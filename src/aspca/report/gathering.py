@@ -25,6 +25,8 @@ BUCKETS = 720
 _PER_DECADE, _BELOW, _ABOVE = 40, 4, 8
 # The worst anomalies that are shown, and of the others so many.
 WORST, SAMPLED = 500, 100
+# Of chance alone a score is rarely so many times the limit.
+FAR = 3.0
 # The odd part of the golden ratio times 2^64: multiples of it are spread evenly (Fibonacci hashing).
 _SPREAD = np.uint64(0x9E3779B97F4A7C15)
 
@@ -49,8 +51,9 @@ class Gathering:
         How many there will be.
     timed : bool
         Whether they are in another order than that of their positions.
-    seen, keeping : int
-        How many there were so far, and how many of the anomalies among them break no rule by itself.
+    seen, keeping, far : int
+        How many there were so far, how many of the anomalies among them break no rule by itself, and how many of these
+        are at least FAR times the limit.
     """
 
     model: Model
@@ -58,6 +61,7 @@ class Gathering:
     timed: bool
     seen: int = 0
     keeping: int = 0
+    far: int = 0
     kinds: dict[str, Kind] = field(default_factory=dict)
     _scores: list[npt.NDArray[np.float32]] = field(default_factory=list)
     _flagged: list[Ints] = field(default_factory=list)
@@ -84,6 +88,7 @@ class Gathering:
         self._add_scores(judgement.scores, flagged, start)
         self._add_kinds(judgement.take(flagged))
         self.keeping += flagged.size
+        self.far += int((judgement.scores[flagged] >= FAR * self.model.alarms.the_total()).sum())
         if judgement.broken is not None:
             self.keeping -= int(judgement.broken[flagged].any(axis=1).sum())
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+# What is said where a rule asks for a value that cannot be.
+NO_VALUE = "no value alone would do"
+
 GLOSSARY: tuple[tuple[str, str], ...] = (
     (
         "Rule",
@@ -21,7 +24,8 @@ GLOSSARY: tuple[tuple[str, str], ...] = (
     (
         "Score",
         "One number for how far a row is from all rules together, and from what is usual beside them. A broken rule "
-        "lifts it above the limit. Twice the limit is worse than the limit, but not twice as likely to be an error.",
+        "lifts it above the limit. It counts squares: ten times as far off is a hundred times the score, so a row that "
+        "is 10 times the limit of a rule off has about 100 times the limit of the score.",
     ),
     (
         "Anomaly",
@@ -36,7 +40,9 @@ GLOSSARY: tuple[tuple[str, str], ...] = (
     ),
     (
         "Would have to be",
-        "The value with which the rule would hold, if all other cells of the row are right. One such change is enough.",
+        "The value with which the rule would hold, if all other cells of the row are right. One such change is enough. "
+        "No value alone would do where it would have to be one that the column cannot have, or far beyond all that was "
+        "seen.",
     ),
     (
         "Outside the rules",
@@ -52,8 +58,8 @@ GLOSSARY: tuple[tuple[str, str], ...] = (
         "A rule that is off by like amounts for many rows in a row. That is one event, not many anomalies: something "
         "was replaced, moved or set anew.",
     ),
-    ("Group", "Anomalies that break the same rules to the same side: probably one cause."),
-    ("Incident", "Anomalies that follow each other in time."),
+    ("Group", "Anomalies that break the same rules to the same side: often one cause."),
+    ("Incident", "Anomalies near each other in time."),
     (
         "Certificate",
         "A proof that nothing better exists than what was found, within a bound that can be checked from the data.",

@@ -6,8 +6,10 @@ from collections.abc import Sequence
 
 from aspca.judging.row_text import amount
 from aspca.report.evidence import Evidence
+from aspca.report.gathering import FAR
+from aspca.report.listing import is_weak, span_text
 from aspca.report.short_names import cut
-from aspca.report.summary import Anomaly, Change, Group, Rule
+from aspca.report.summary import Anomaly, Change, Group, Incident, Rule
 from aspca.rules.sentence import counted
 
 _LONGEST = 700
@@ -17,6 +19,8 @@ _RULES = 3
 _ROOM = 160
 # So many times the limit are no measure of anything.
 _COUNTLESS = 1e6
+# An event is told from so many rows on, and its rule from this share of its score on.
+_EVENT, _MOSTLY = 5, 0.5
 
 
 def headline_of(
@@ -26,12 +30,15 @@ def headline_of(
     anomalies: Sequence[Anomaly],
     groups: Sequence[Group],
     changes: Sequence[Change],
+    incidents: Sequence[Incident],
+    *,
+    private: bool,
 ) -> tuple[str, str, str]:
     """The three sentences."""
     told = (
         _how_many(evidence, title, rules),
-        _of_which_kind(evidence, rules, groups, changes),
-        _the_worst(anomalies, rules),
+        _of_which_kind(evidence, rules, groups, changes) + _the_longest(evidence, rules, incidents, private=private),
+        _the_worst(anomalies, rules, private=private),
     )
     first, second, third = (cut(sentence, _LONGEST) for sentence in told)
     return first, second, third
@@ -48,7 +55,16 @@ def _how_many(evidence: Evidence, title: str, rules: Sequence[Rule]) -> str:
     if found in (0, n):
         return f"{'All' if found else 'None of the'} {n:,} rows of {title} are anomalies, {by}."
     are = "is an anomaly" if found == 1 else "are anomalies"
-    return f"{found:,} of {n:,} rows of {title} {are} ({100 * found / n:.2g} %), {by}."
+    return f"{found:,} of {n:,} rows of {title} {are} ({100 * found / n:.2g} %), {by}.{_how_far(evidence)}"
+
+
+def _how_far(evidence: Evidence) -> str:
+    """How many are no matter of chance; empty where that is seen anyway."""
+    found, far = evidence.n_anomalies, evidence.gathering.far
+    if found == 1 or evidence.limit is None:
+        return ""
+    many = "All" if far == found else f"{far:,}" if far else "None"
+    return f" {many} of them {'is' if far < 2 else 'are'} at least {FAR:g} times the limit."
 
 
 def _of_which_kind(
@@ -68,6 +84,19 @@ def _of_which_kind(
     if found == 1:
         return f"What is wrong with it: {groups[0].text.removesuffix('.')}."
     return " ".join(_by_rule(rules, found, evidence.gathering.keeping))
+
+
+def _the_longest(evidence: Evidence, rules: Sequence[Rule], incidents: Sequence[Incident], *, private: bool) -> str:
+    """The event of most rows, where there is one that is more than a few rows near each other."""
+    dense = [one for one in incidents if 2 * one.rows > one.stop - one.start and one.kind == "anomalies"]
+    most = max(dense, key=lambda one: one.rows, default=None)
+    if most is None or not _EVENT <= most.rows < evidence.n_anomalies:
+        return ""
+    span = span_text(most.first, most.last)
+    if private:
+        span = " to ".join(f"row {evidence.course.at(place)[0]}" for place in (most.start, most.stop))
+    mostly = f", mostly by {rules[most.rule].short}" if most.rule is not None and most.share >= _MOSTLY else ""
+    return f" {most.rows:,} anomalies follow each other, {span}{mostly}."
 
 
 def _by_rule(rules: Sequence[Rule], found: int, keeping: int) -> list[str]:
@@ -90,7 +119,7 @@ def _by_rule(rules: Sequence[Rule], found: int, keeping: int) -> list[str]:
     return sentences
 
 
-def _the_worst(anomalies: Sequence[Anomaly], rules: Sequence[Rule]) -> str:
+def _the_worst(anomalies: Sequence[Anomaly], rules: Sequence[Rule], *, private: bool) -> str:
     if not anomalies:
         return "There is nothing to look at first; the rules below say what was checked."
     worst = anomalies[0]
@@ -98,6 +127,8 @@ def _the_worst(anomalies: Sequence[Anomaly], rules: Sequence[Rule]) -> str:
     beyond = "" if worst.times is None else f", {_times(worst.times)} times the limit"
     if worst.breaks and worst.breaks[0].broken:
         first = worst.breaks[0]
+        if not private and first.needed and first.needed[0].needed is not None:
+            return f"The worst is {called}{beyond}: {worst.reason}."
         return f"The worst is {called}{beyond}. It breaks {rules[first.rule].short}: {first.off}."
     return f"The worst is {called}{beyond}. {worst.reason[:1].upper()}{worst.reason[1:]}."
 
@@ -108,13 +139,29 @@ def _times(value: float) -> str:
 
 def expected_of(evidence: Evidence) -> str:
     """How many rows are flagged where nothing is wrong, as a sentence; empty where nothing was promised."""
-    limit, level = evidence.model.settings.total
-    if not isinstance(limit, str) or not evidence.n_anomalies:
-        return ""
-    many = (1.0 - level) * evidence.gathering.seen
+    many, seen = _by_chance(evidence), evidence.gathering.seen
     if many < 1.0:
         return ""
     return (
-        f"Where nothing is wrong, about {many:,.0f} of {evidence.gathering.seen:,} rows are flagged all the same, just "
-        f"above the limit: the level is {100 * level:g} %."
+        f"Where nothing is wrong, about {many:,.0f} of {seen:,} rows are flagged all the same, just above the limit: "
+        f"the level is {100 * evidence.model.settings.total[1]:g} %."
     )
+
+
+def weaker_of(evidence: Evidence, anomalies: Sequence[Anomaly]) -> str:
+    """What is said before the first anomaly near the limit; empty where all are near it, or none."""
+    near = [is_weak(one) for one in anomalies if one.beyond and not one.sampled]
+    if all(near) or not any(near):
+        return ""
+    told, many = f"From here on less than {FAR:g} times the limit", _by_chance(evidence)
+    # In a change a row has its place by what is off beside it.
+    within = ", but for rows that stand within a lasting change" if False in near[near.index(True) :] else ""
+    chance = f" About {many:,.0f} rows are flagged where nothing is wrong: most of them are among these."
+    return f"{told}{within}.{chance if many >= 1.0 else ''}"
+
+
+def _by_chance(evidence: Evidence) -> float:
+    """How many rows are flagged where nothing is wrong; zero where nothing was promised."""
+    limit, level = evidence.model.settings.total
+    promised = isinstance(limit, str) and evidence.n_anomalies > 0
+    return (1.0 - level) * evidence.gathering.seen if promised else 0.0

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from aspca.judging.explanation import Explanation
 from aspca.report.evidence import Evidence, Whence
-from aspca.report.headline import expected_of, headline_of
+from aspca.report.headline import expected_of, headline_of, weaker_of
 from aspca.report.naming import Naming
 from aspca.report.short_names import cut, with_short_names
 from aspca.report.summary import FORMAT, Anomaly, Counts, Input, Report, Reproduce
@@ -36,14 +36,16 @@ def report_of(evidence: Evidence, whence: Whence, remarks: Sequence[str] = (), *
     rules = rules_of(evidence, why, naming)
     anomalies = tuple(anomalies_of(evidence, why, naming, homes))
     changes = changes_of(evidence, naming.number, private=private)
+    incidents = incidents_of(evidence, private=private)
     title = cut(whence.title)
     return Report(
         format=FORMAT,
         title=title,
         category=None if whence.category is None else cut(whence.category),
         private=private,
-        headline=headline_of(evidence, title, rules, anomalies, groups, changes),
+        headline=headline_of(evidence, title, rules, anomalies, groups, changes, incidents, private=private),
         expected=expected_of(evidence),
+        weaker=weaker_of(evidence, anomalies),
         left_out=_left_out(evidence, anomalies),
         counts=_counts(evidence, anomalies),
         # A remark may quote a cell.
@@ -56,7 +58,7 @@ def report_of(evidence: Evidence, whence: Whence, remarks: Sequence[str] = (), *
         groups=groups,
         course=course_of(evidence, naming),
         changes=changes,
-        incidents=incidents_of(evidence, private=private),
+        incidents=incidents,
         aside=aside_of(model, naming),
         choices=choices_of(evidence),
         certificates=certificates_of(model),
@@ -74,6 +76,7 @@ def _counts(evidence: Evidence, anomalies: Sequence[Anomaly]) -> Counts:
         anomalies=evidence.n_anomalies,
         beyond=evidence.n_beyond,
         partly=evidence.n_partly,
+        far=evidence.gathering.far,
         shown=len(anomalies),
         sampled=sum(anomaly.sampled for anomaly in anomalies),
     )

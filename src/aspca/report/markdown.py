@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from aspca.harmless import for_markdown, for_terminal
+from aspca.report.glossary import NO_VALUE
 from aspca.report.pictures.svg import TIMES
 from aspca.report.summary import Anomaly, Report
 
@@ -57,7 +58,7 @@ def _anomaly(report: Report, one: Anomaly) -> list[str]:
         if each.needed:
             lines += ["", "| column | is | would have to be |", "|---|---:|---:|"]
             lines += [
-                f"| {_safe(report.columns[one.column].name)} | {_safe(one.now)} | {_safe(one.needed or '—')} |"
+                f"| {_safe(report.columns[one.column].name)} | {_safe(one.now)} | {_safe(one.needed or NO_VALUE)} |"
                 for one in each.needed
             ]
     if one.keys:

@@ -12,13 +12,15 @@ from markupsafe import Markup
 from aspca.harmless import for_terminal
 from aspca.judging.row_text import amount
 from aspca.report.gathering import REACH
-from aspca.report.glossary import GLOSSARY
+from aspca.report.glossary import GLOSSARY, NO_VALUE
+from aspca.report.listing import entries_of
 from aspca.report.pictures.cell_map import cell_map
 from aspca.report.pictures.curves import sensitivity_picture, variance_picture
 from aspca.report.pictures.distribution import marked_picture, near_picture, rule_picture
 from aspca.report.pictures.scores import score_picture
 from aspca.report.pictures.ties import tied, ties_picture
-from aspca.report.summary import Break, Near, Report, Rule
+from aspca.report.summary import Break, Incident, Near, Report, Rule
+from aspca.report.telling_cells import TELLING
 from aspca.rules.headings import told_apart
 
 # Of the anomalies so many are listed at once, the others after a click.
@@ -44,6 +46,8 @@ def page_text(report: Report) -> str:
         distribution=lambda rule: Markup(rule_picture(rule)),  # noqa: S704  # our own SVG, its text escaped
         marked=_marked,
         nearby=_nearby,
+        no_value=NO_VALUE,
+        telling=TELLING,
         shown={one.row for one in report.anomalies},
     )
     environment.filters.update(percent=_percent, times=_times)
@@ -54,6 +58,7 @@ def page_text(report: Report) -> str:
         style=Markup(style),  # noqa: S704  # our own file
         script=Markup(script),  # noqa: S704  # our own file
         policy=_policy(style, script),
+        entries=entries_of(report),
         first=_FIRST,
         wide=_drawn(score_picture(report, *_WIDE[:2], "wide", _WIDE[2])),
         narrow=_drawn(score_picture(report, *_NARROW[:2], "narrow", _NARROW[2])),
@@ -63,11 +68,18 @@ def page_text(report: Report) -> str:
         sensitivity=_drawn(sensitivity_picture(report)),
         alone=[column for column in report.columns if column.role == "feature" and column.number not in tied(report)],
         kinds=[(heading, [report.rules[k] for k in numbers]) for heading, numbers in told_apart(report.rules)],
-        several=sorted((one for one in report.incidents if one.rows > 1), key=lambda one: -one.rows),
+        several=_several(report),
         alone_in_time=sum(one.rows == 1 for one in report.incidents),
         loading_rows=_loading_rows(report),
         glossary=GLOSSARY,
     )
+
+
+def _several(report: Report) -> list[Incident]:
+    """Incidents of several rows, those with the worst row first; whose rows are not shown come last."""
+    ranks = {one.row: one.rank for one in report.anomalies}
+    several = [one for one in report.incidents if one.rows > 1]
+    return sorted(several, key=lambda one: (ranks.get(one.peak, len(ranks) + 1), -one.rows))
 
 
 def _loading_rows(report: Report) -> list[tuple[str, list[float | None]]]:

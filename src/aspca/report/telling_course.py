@@ -11,6 +11,7 @@ from aspca.judging import change_text, incidents
 from aspca.judging.change_text import events_of
 from aspca.report.evidence import Evidence
 from aspca.report.naming import Naming
+from aspca.report.round_times import round_times
 from aspca.report.short_names import cut
 from aspca.report.summary import Change, Course, Incident, Tick
 
@@ -24,16 +25,27 @@ def course_of(evidence: Evidence, naming: Naming) -> Course:
     """Scores over rows, in time order or as they are listed."""
     course = evidence.course
     ranks = None if course.order is None else course.ranks(np.arange(course.n))
-    places = _evenly(course.n) if course.when is not None and not naming.private else _round(course.n)
     return Course(
         limit=evidence.limit,
         buckets=tuple(
             replace(one, least=naming.rough(one.least), largest=naming.rough(one.largest))
             for one in evidence.gathering.buckets(ranks)
         ),
-        ticks=tuple(Tick(place, _label(evidence, place, naming.private)) for place in places),
+        ticks=_ticks(evidence, private=naming.private),
         timed=course.when is not None,
         places=tuple(course.ranks(evidence.shown.positions).tolist()),
+    )
+
+
+def _ticks(evidence: Evidence, *, private: bool) -> tuple[Tick, ...]:
+    course = evidence.course
+    if course.when is None or private:
+        return tuple(Tick(place, f"{course.at(place)[0]:,}") for place in _round(course.n))
+    when = course.when if course.order is None else course.when[course.order]
+    whole = round_times(when, _TICKS + 1)
+    return tuple(
+        Tick(place, label)
+        for place, label in whole or [(place, evidence.moment(when[place])) for place in _evenly(course.n)]
     )
 
 
@@ -47,11 +59,6 @@ def _round(n: int) -> list[int]:
         times * 10**power for power in range(20) for times in (1, 2, 5) if n <= times * 10**power * (_TICKS + 1)
     )
     return list(range(0, n, step))
-
-
-def _label(evidence: Evidence, place: int, private: bool) -> str:
-    row, when = evidence.course.at(place)
-    return f"{row:,}" if evidence.course.when is None or private else evidence.moment(when)
 
 
 def changes_of(evidence: Evidence, columns: Mapping[str, int], *, private: bool) -> tuple[Change, ...]:

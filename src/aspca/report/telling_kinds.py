@@ -22,7 +22,7 @@ _LONGEST = 600
 
 
 def groups_of(evidence: Evidence, why: Explanation) -> tuple[tuple[Group, ...], dict[str, int]]:
-    """The groups, largest first, and to which each signature of the rows shown belongs."""
+    """The groups, largest first, the one that breaks no rule last, and to which each signature shown belongs."""
     kinds = evidence.gathering.kinds
     # Merging compares each with each: of very many those of a few rows are told of no more.
     often = sorted(kinds, key=lambda signature: (-kinds[signature].count, signature))[:_SIGNATURES]
@@ -32,6 +32,7 @@ def groups_of(evidence: Evidence, why: Explanation) -> tuple[tuple[Group, ...], 
     for signature, home in homes.items():
         sizes[home] = sizes.get(home, 0) + counts[signature]
     order = sorted(sizes, key=lambda home: (-sizes[home], home))[:_GROUPS]
+    order.sort(key=lambda home: not home)
     numbers = {home: number for number, home in enumerate(order)}
     members: dict[str, list[int]] = {}
     for row, signature in zip(evidence.shown.rows.tolist(), why.signatures, strict=True):

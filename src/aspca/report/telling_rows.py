@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from aspca.harmless import name_text
+from aspca.judging import breaks as judged
 from aspca.judging.breaks import StandsOut, break_of, outside_share, told_rules, unusual_columns
 from aspca.judging.explanation import Explanation
 from aspca.judging.row_text import amount
@@ -17,18 +18,17 @@ from aspca.report.gathering import deviation_units
 from aspca.report.naming import Naming
 from aspca.report.short_names import cut
 from aspca.report.summary import Anomaly, Break, Cell, Near, Needed, Neighbour, Unusual
+from aspca.report.telling_cells import COLUMNS, cells_of, most_telling
 from aspca.rules.rule import Rule
 from aspca.rules.sentence import breach_of, left_side_up, short_number
 
-# Of the rules that a row breaks, and of the columns of a rule, so many are told.
-_RULES, _COLUMNS = 6, 12
+# Of the rules that a row breaks, so many are told.
+_RULES = 6
 # A row's cells are shown up to so many, and those of all rows together.
 _CELLS, _ALL_CELLS = 64, 25_000
 _LEAST_CELLS = 12
 # A sentence is cut where it is longer.
 _LONGEST = 1500
-# A cell is at a side if it is this share of its deviation off.
-_OFF = 0.05
 
 
 def anomalies_of(evidence: Evidence, why: Explanation, naming: Naming, homes: Mapping[str, int]) -> list[Anomaly]:
@@ -44,8 +44,7 @@ def anomalies_of(evidence: Evidence, why: Explanation, naming: Naming, homes: Ma
     shown = evidence.shown
     room = max(_LEAST_CELLS, min(_CELLS, _ALL_CELLS // max(len(shown), 1)))
     blame = column_blame(why, naming)
-    sides = _sides(why, naming)
-    return [_anomaly(evidence, why, naming, homes, i, blame[i], sides[i], room) for i in range(len(shown))]
+    return [_anomaly(evidence, why, naming, homes, i, blame[i], room) for i in range(len(shown))]
 
 
 def _anomaly(
@@ -55,15 +54,16 @@ def _anomaly(
     homes: Mapping[str, int],
     i: int,
     blame: Floats,
-    sides: Floats,
     room: int,
 ) -> Anomaly:
     shown = evidence.shown
     told, mostly_outside = told_rules(why, i)
-    breaks = tuple(_break(why, i, rule, naming) for rule in told[:_RULES])
-    unusual = tuple(_unusual(one, naming) for one in unusual_columns(why, i)) if mostly_outside else ()
-    cells = _cells(shown.cells[i], blame, sides, naming)
-    kept = _most_telling(cells, breaks, naming, room)
+    broken = [break_of(why, i, rule) for rule in told[:_RULES]]
+    stands_out = unusual_columns(why, i) if mostly_outside else ()
+    breaks = tuple(_break(why, i, one, naming) for one in broken)
+    unusual = tuple(_unusual(one, naming) for one in stands_out)
+    cells = cells_of(shown.cells[i], blame, broken, stands_out, naming)
+    kept = most_telling(cells, broken, naming, room)
     times = float(why.scores[i]) / evidence.limit if evidence.limit else None
     times = times if times is not None and np.isfinite(times) else None
     reason = _reason(why, i, breaks, unusual, naming)
@@ -72,7 +72,9 @@ def _anomaly(
         rank=i + 1,
         row=int(shown.rows[i]),
         name=None if name is None or naming.private else cut(name),
-        keys=tuple(Cell(naming.number[column], naming.cell(text), 0.0, "") for column, text in shown.keys[i].items()),
+        keys=tuple(
+            Cell(naming.number[column], naming.cell(text), 0.0, False, "") for column, text in shown.keys[i].items()
+        ),
         score=naming.rough(float(why.scores[i])),
         times=None if times is None else naming.rough(times),
         beyond=bool(shown.beyond[i]),
@@ -93,9 +95,9 @@ def _anomaly(
 # ---- rules
 
 
-def _break(why: Explanation, i: int, number: int, naming: Naming) -> Break:
+def _break(why: Explanation, i: int, found: judged.Break, naming: Naming) -> Break:
+    number = found.rule
     rule, deviation = why.rules[number], float(why.deviations[i, number])
-    found = break_of(why, i, number)
     multiple = float(why.judgement.deviations[i, number] / deviation_units(why.model)[number]) * turn(rule)
     return Break(
         rule=number,
@@ -106,7 +108,7 @@ def _break(why: Explanation, i: int, number: int, naming: Naming) -> Break:
         multiple=naming.rough(multiple) if np.isfinite(multiple) else None,
         needed=tuple(
             Needed(naming.number[column], naming.value(now), None if wanted is None else naming.value(wanted))
-            for column, (now, wanted) in list(found.needed.items())[:_COLUMNS]
+            for column, (now, wanted) in list(found.needed.items())[:COLUMNS]
         ),
     )
 
@@ -131,6 +133,8 @@ def short_rule(rule: Rule) -> str:
 
 
 def _reason(why: Explanation, i: int, breaks: tuple[Break, ...], unusual: tuple[Unusual, ...], naming: Naming) -> str:
+    if fits := _would_fit(why, breaks, naming):
+        return fits
     if breaks and breaks[0].broken:
         more = "" if len(breaks) == 1 else f" (and {len(breaks) - 1} more)"
         return f"{short_rule(why.rules[breaks[0].rule])}: {breaks[0].off}{more}"
@@ -140,6 +144,18 @@ def _reason(why: Explanation, i: int, breaks: tuple[Break, ...], unusual: tuple[
         return f"unusual: {', '.join(names[one.column] for one in unusual) if naming.private else ', '.join(told)}"
     rules = " and ".join(short_rule(why.rules[one.rule]) for one in breaks)
     return f"small deviations add up: {rules}" if rules else "unusual as a whole"
+
+
+def _would_fit(why: Explanation, breaks: tuple[Break, ...], naming: Naming) -> str:
+    """The cell that is likeliest wrong, and what would fit in its place; empty where that is private or not known."""
+    if naming.private or not breaks or not breaks[0].broken or not breaks[0].needed:
+        return ""
+    first, names = breaks[0].needed[0], list(naming.called.values())
+    if first.needed is None:
+        return ""
+    more = "" if len(breaks) == 1 else f"; and {len(breaks) - 1} more"
+    rule = short_rule(why.rules[breaks[0].rule])
+    return f"{name_text(names[first.column])} is {first.now}, {first.needed} would fit ({rule}{more})"
 
 
 def _private_text(why: Explanation, i: int, breaks: tuple[Break, ...], times: float | None) -> str:
@@ -167,40 +183,6 @@ def column_blame(why: Explanation, naming: Naming) -> Floats:
     for j, column in enumerate(columns):
         shares[:, column] += parts[:, j]
     return shares
-
-
-def _sides(why: Explanation, naming: Naming) -> Floats:
-    """At which side each column (n, columns) is of the nearest row that obeys every rule, or else of its mean."""
-    space = why.model.space
-    off = why.values - why.repaired
-    aside = np.abs(off) > _OFF * space.deviations
-    off = np.where(aside, off, why.values - space.mean)
-    sides = np.zeros((len(why), len(naming.roles)))
-    for j, feature in enumerate(why.original.features):
-        if feature.kind != "level":
-            sides[:, naming.number[feature.column]] = np.sign(np.nan_to_num(off[:, j]))
-    return sides
-
-
-def _cells(texts: Mapping[str, str | None], blame: Floats, sides: Floats, naming: Naming) -> list[Cell]:
-    words = {1.0: "high", -1.0: "low"}
-    return [
-        Cell(number, naming.cell(text), naming.rough(float(blame[number]), 3), words.get(float(sides[number]), ""))
-        for number, text in enumerate(texts.values())
-    ]
-
-
-def _most_telling(cells: list[Cell], breaks: tuple[Break, ...], naming: Naming, room: int) -> tuple[Cell, ...]:
-    """The cells that are shown of a wide row, in the order of the table."""
-    if len(cells) <= room:
-        return tuple(cells)
-    named = {needed.column for each in breaks for needed in each.needed}
-    roles = list(naming.roles.values())
-    order = sorted(
-        cells,
-        key=lambda cell: (cell.column not in named, roles[cell.column] in ("feature", "not used"), -cell.blame),
-    )
-    return tuple(sorted(order[:room], key=lambda cell: cell.column))
 
 
 # ---- neighbours

@@ -84,14 +84,14 @@ def _chance(rule: rules.Rule, probability: float | None) -> str:
         return "It is about one column by itself, so chance had no part in it."
     wider = ""
     if rule.widening is not None and np.isfinite(rule.widening):
-        wider = f" On rows that it was not learned from, it is about {rule.widening:.2f} times as wide."
+        wider = f" On other rows it is about {rule.widening:.2f} times as wide."
     if probability is None:
         return f"How far chance could have made it is not known.{wider}".strip()
     if probability < _NEVER:
         likely = "less than one in a million million"
     else:
         likely = f"at most {short_number(probability, probability)}"
-    return f"The chance that unrelated columns hold a rule as tight as this one is {likely}.{wider}"
+    return f"Chance: {likely}.{wider}"
 
 
 def _breakers(evidence: Evidence, why: Explanation, k: int) -> list[int]:

@@ -1,6 +1,6 @@
 """The cell map: the worst rows by the columns, coloured by blame and side, so that a pattern is seen at once.
 
-Rows of a kind stand together, and within it in the order of the file: one sensor, one shift or one supplier is a block.
+Rows of a kind stand together, the worst kind and the worst row first: one sensor, one shift or one supplier is a block.
 """
 
 from __future__ import annotations
@@ -9,11 +9,9 @@ from aspca.report.pictures.svg import MINUS, clipped, element, hint, label, pict
 from aspca.report.summary import Anomaly, Cell, Report
 
 _ROWS, _COLUMNS = 60, 48
-# A cell is drawn from this share of the score on, and signed from the other on.
-_LEAST, _SIGNED = 0.02, 0.15
 # From here on white is read better on it than dark.
 _STRONG = 0.5
-_CELL, _HEIGHT = 18.0, 15.0
+_CELL, _HEIGHT = 28.0, 18.0
 _NAME, _LABEL = 22, 16
 # Of a name that is written at an angle, how far a sign leads to the right and up.
 _ALONG, _UP = 3.6, 6.0
@@ -26,8 +24,10 @@ def cell_map(report: Report) -> str:
     columns = _columns(rows, report)
     if not rows or not columns:
         return ""
-    last = len(report.groups)
-    rows = sorted(rows, key=lambda one: (last if one.group is None else one.group, one.row))
+    worst: dict[int | None, int] = {}
+    for one in rows:
+        worst.setdefault(one.group, one.rank)
+    rows = sorted(rows, key=lambda one: (worst[one.group], one.rank))
     names = [clipped(report.columns[column].name, _NAME) for column in columns]
     left = 8.0 + 6.4 * max(len(_row_label(one)) for one in rows)
     top = 12.0 + _UP * max(map(len, names))
@@ -49,7 +49,7 @@ def _columns(rows: list[Anomaly], report: Report) -> list[int]:
     blame: dict[int, float] = {}
     for one in rows:
         for cell in one.cells:
-            if cell.blame >= _LEAST:
+            if cell.marked:
                 blame[cell.column] = blame.get(cell.column, 0.0) + cell.blame
     return sorted(sorted(blame, key=lambda column: (-blame[column], column))[:_COLUMNS])
 
@@ -67,10 +67,10 @@ def _heading(report: Report, column: int, x: float, top: float, name: str) -> st
 
 def _row(report: Report, one: Anomaly, place: dict[int, float], left: float, y: float, many: int) -> str:
     drawn = element("rect", x=left, y=y + 0.5, width=many * _CELL, height=_HEIGHT - 1, class_="m-bg")
-    link = label(left - 6, y + 11.5, _row_label(one), "t", "end")
+    link = label(left - 6, y + 13, _row_label(one), "t", "end")
     drawn += element("a", link, href=f"#row-{one.row}")
     for cell in one.cells:
-        if cell.blame >= _LEAST and cell.column in place:
+        if cell.marked and cell.column in place:
             drawn += _cell(report, cell, place[cell.column], y)
     return drawn
 
@@ -90,6 +90,6 @@ def _cell(report: Report, cell: Cell, x: float, y: float) -> str:
         fill_opacity=f"{0.25 + 0.75 * min(1.0, cell.blame):.2f}",
     )
     sign = {"high": "+", "low": MINUS}.get(cell.side, "")
-    if cell.blame < _SIGNED or not sign:
+    if not sign:
         return box
-    return box + label(x + _CELL / 2, y + 11.5, sign, "sg" if cell.blame > _STRONG else "sg pale", "middle")
+    return box + label(x + _CELL / 2, y + 13, sign, "sg" if cell.blame > _STRONG else "sg pale", "middle")

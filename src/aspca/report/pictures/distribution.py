@@ -82,11 +82,11 @@ def marked_picture(rule: Rule, broken: Break) -> str:
     far = abs(broken.multiple) > reach
     # What is beyond the picture stands with what else is there.
     place = _x(broken.multiple, reach) if not far else 7.0 if broken.multiple < 0 else WIDTH - 7.0
-    words = f"{amount(abs(broken.multiple))} {TIMES} limit"
+    words = f"{amount(abs(broken.multiple))} {TIMES} the rule's limit"
     words = f"← {words}" if far and broken.multiple < 0 else f"{words} →" if far else words
-    anchor = "start" if place < 60 else "end" if place > WIDTH - 60 else "middle"
+    anchor = "start" if place < 75 else "end" if place > WIDTH - 75 else "middle"
     mark = line(place, _TOP, place, _BASE, "mk") + label(place, 10, words, "t mk-t", anchor)
-    says = f"This row is {amount(abs(broken.multiple))} times the limit away from {rule.short}."
+    says = f"This row is {amount(abs(broken.multiple))} times the rule's limit away from {rule.short}."
     return picture(WIDTH, HEIGHT, element("use", href=f"#d{rule.number}") + mark, says, "dist")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from aspca.report.listing import is_weak
 from aspca.report.pictures.scale import LogScale, tick_text
 from aspca.report.pictures.svg import element, hint, label, line, number, picture
 from aspca.report.summary import Bucket, Report
@@ -17,6 +18,8 @@ _SINGLE = 720
 _MARKS = 600
 # Marks are smaller in pictures that are not so wide.
 _LARGE = 600.0
+# How wide a sign of a label is, and how far labels are apart.
+_SIGN, _APART = 6.4, 10.0
 
 
 def score_picture(report: Report, width: float, height: float, class_: str, ticks: int) -> str:
@@ -92,8 +95,8 @@ def _anomalies(report: Report, x: Place, y: LogScale, width: float) -> str:
             hint(f"row {one.row}: {one.reason}"),
             cx=x(place),
             cy=y(one.score),
-            r=3.5 if width > _LARGE else 2.5,
-            class_="an-d" if one.beyond else "an-d of-ch",
+            r=(3.5 if width > _LARGE else 2.5) - (1.0 if is_weak(one) else 0.0),
+            class_="an-d wk" if is_weak(one) else "an-d" if one.beyond else "an-d of-ch",
             data_row=one.row,
         )
         for one, place in reversed(pairs)
@@ -102,9 +105,15 @@ def _anomalies(report: Report, x: Place, y: LogScale, width: float) -> str:
 
 def _axis(report: Report, x: Place, height: float, width: float, most: int) -> str:
     ticks = report.course.ticks
-    chosen = [ticks[round(k * (len(ticks) - 1) / max(most - 1, 1))] for k in range(min(most, len(ticks)))]
-    drawn = []
-    for k, tick in enumerate(chosen):
-        anchor = "start" if k == 0 else "end" if k == len(chosen) - 1 else "middle"
-        drawn.append(label(x(tick.place), height - 6, tick.label, "t", anchor))
+    most = min(most, len(ticks))
+    chosen = [ticks[round(k * (len(ticks) - 1) / max(most - 1, 1))] for k in range(most)]
+    drawn, used = [], 0.0
+    for tick in chosen:
+        half, place = _SIGN * len(tick.label) / 2, x(tick.place)
+        left = min(max(place - half, _LEFT), width - 2 * half)
+        # One that would run into the last is left out.
+        if left >= used:
+            drawn.append(line(place, height - _BOTTOM, place, height - _BOTTOM + 4, "ax"))
+            drawn.append(label(left + half, height - 6, tick.label, "t", "middle"))
+            used = left + 2 * half + _APART
     return line(_LEFT, height - _BOTTOM, width - _RIGHT, height - _BOTTOM, "ax") + "".join(drawn)

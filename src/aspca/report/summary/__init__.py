@@ -49,7 +49,7 @@ FORMAT = "aspca-report-1"
 
 @dataclass(frozen=True)
 class Counts:
-    """How many there are, of all rows judged."""
+    """How many there are, of all rows judged; `far` of the anomalies are at least three times the limit."""
 
     rows: int
     learned: int
@@ -59,6 +59,7 @@ class Counts:
     anomalies: int
     beyond: int
     partly: int
+    far: int
     shown: int
     sampled: int
 
@@ -80,6 +81,8 @@ class Report:
         What was found, in three sentences.
     expected : str
         How many rows are flagged where nothing is wrong, as a sentence.
+    weaker : str
+        What is to be said before the first anomaly of less than three times the limit; empty where all are of one kind.
     left_out : str
         What is not shown, as a sentence; empty where all is.
     """
@@ -90,6 +93,7 @@ class Report:
     private: bool
     headline: tuple[str, ...]
     expected: str
+    weaker: str
     left_out: str
     counts: Counts
     remarks: tuple[str, ...]

@@ -7,20 +7,25 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell of a row: its text as in the table, None where it is missing; its share of the score, and at which side.
+    """A cell of a row: its text as in the table, None where it is missing; its share of the score, and whether marked.
 
     Attributes
     ----------
     column : int
     text : str or None
     blame : float
+        Of the whole score, whether a reason speaks of the column or not.
+    marked : bool
+        Whether it is shown as at fault: a rule or an unusual column that is told of the row is about it.
     side : {"high", "low", ""}
-        Beside the nearest row that obeys every rule.
+        Beside the values that the told rules need, the first and those of at least 5 % of the score, and beside the
+        mean where it is told as unusual; empty where these lie at either side of it, or none is told.
     """
 
     column: int
     text: str | None
     blame: float
+    marked: bool
     side: str
 
 

@@ -31,6 +31,9 @@
   const rule = document.getElementById("by-rule");
   const found = document.getElementById("found");
   const items = Array.from(list.querySelectorAll("details.an"), (item) => ({ item, text: "", rules: item.dataset.rules }));
+  // Which row it is, why, and the columns at fault: what else stands in a row would be found in all of them.
+  const said = (item) => Array.from(item.querySelectorAll(".id, .why, .at > dt"), (part) => part.textContent)
+    .join(" ").toLowerCase().replace(/\s+/g, " ");
   const clear = () => { words.value = ""; rule.value = ""; filter(); };
   const filter = () => {
     const wanted = words.value.toLowerCase().trim().replace(/\s+/g, " ");
@@ -38,12 +41,18 @@
     const each = wanted.split(" ").every((word) => word.length > 2) ? wanted.split(" ") : [wanted];
     let count = 0;
     for (const one of items) {
-      one.text = one.text || one.item.textContent.toLowerCase().replace(/\s+/g, " ");
+      one.text = one.text || said(one.item);
       const fits = each.every((word) => one.text.includes(word)) && (!rule.value || one.rules.includes(` ${rule.value} `));
       one.item.hidden = !fits;
       count += fits;
     }
     const any = wanted || rule.value;
+    for (const event of list.querySelectorAll("details.ev")) {
+      const fits = event.querySelector("details.an:not([hidden])");
+      event.hidden = !fits;
+      if (any && fits) event.open = true;
+    }
+    for (const line of list.querySelectorAll(".from-here")) line.hidden = Boolean(any);
     if (more) { more.classList.toggle("all", Boolean(any)); if (any) more.open = true; }
     found.value = any ? `${count} of ${items.length} anomalies` : "";
   };
