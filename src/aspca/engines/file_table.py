@@ -6,6 +6,7 @@ Columns are called c0, c1, ... in SQL: no name of a user enters it.
 from __future__ import annotations
 
 import errno
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -35,6 +36,8 @@ COLUMNS_AT_ONCE = 500
 WIDE = 100
 PIECE_CELLS = 200_000
 NO_VALUE = "NULL::DOUBLE"
+# No user's text stands in a query, so whatever looks like the name of a column is one.
+_COLUMN = re.compile(r"\bc(\d+)\b")
 NUMERIC_KINDS = ("number", "boolean", "date")
 
 
@@ -91,6 +94,7 @@ class NumberFile:
 class FileTable:
     """One file: `relation` stands after FROM, with `parameters`; `explain` turns DuckDB's errors into sentences.
 
+    `attach` is called before each query with its cursor and the numbers of the columns that it reads;
     `line_of` gives the line of the file (from 1) in which a row (from 0) begins; `kept` holds its numbers, if anything;
     `refuse_changed` raises SourceError if the file is not what it was when it was opened; `remarks` are sentences on
     what was guessed about its numbers; `alone` makes a file of some rows only, where that is less work.
@@ -103,7 +107,7 @@ class FileTable:
     columns: tuple[FileColumn, ...]
     n_rows: int
     explain: Callable[[Exception], SourceError]
-    attach: Callable[[duckdb.DuckDBPyConnection], Any] = lambda connection: None
+    attach: Callable[[duckdb.DuckDBPyConnection, Sequence[int] | None], Any] = lambda connection, columns: None
     line_of: Callable[[int], int | None] = lambda row: None
     kept: NumberFile | None = None
     refuse_changed: Callable[[], None] = lambda: None
@@ -191,7 +195,7 @@ class FileTable:
         listed = ", ".join(f"{expression} AS e{index}" for index, expression in enumerate(expressions))
         query = f"SELECT {listed} FROM {self.relation} {after}"  # noqa: S608  # our own names only, see the class
         try:
-            self.attach(cursor)
+            self.attach(cursor, _columns_in(listed + after))
             cursor.execute("SET TimeZone = 'UTC'")
             if len(expressions) > MANY_EXPRESSIONS:
                 cursor.execute("PRAGMA disable_optimizer")
@@ -236,6 +240,11 @@ class FileTable:
         """The same with a column n beside, the number of each row from 1."""
         numbered = f"(SELECT row_number() OVER () AS n, * FROM {self.relation}) AS numbered"  # noqa: S608  # as above
         return replace(self, relation=numbered)
+
+
+def _columns_in(sql: str) -> list[int]:
+    """Which columns a query reads."""
+    return sorted({int(number) for number in _COLUMN.findall(sql)})
 
 
 def all_finite_or_missing(values: Floats) -> bool:

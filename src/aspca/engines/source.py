@@ -6,7 +6,7 @@ Several files make one table if they have the same columns, each of one kind.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -71,9 +71,15 @@ class Source:
     remarks : one sentence for every guess that changes numbers
     """
 
-    def __init__(self, tables: list[FileTable], connection: duckdb.DuckDBPyConnection, scratch: Scratch) -> None:
+    def __init__(
+        self,
+        tables: list[FileTable],
+        connection: duckdb.DuckDBPyConnection,
+        scratch: Scratch,
+        close: Callable[[], None] = lambda: None,
+    ) -> None:
         self._tables, self._connection = tables, connection
-        self._finalizer = weakref.finalize(self, _clean, connection, scratch)
+        self._finalizer = weakref.finalize(self, _clean, connection, scratch, close)
         self.columns: tuple[Column, ...] = _merged_columns(tables)
         self.description: str = tables[0].label if len(tables) == 1 else f"{len(tables)} files"
         self.remarks: tuple[str, ...] = tuple(remark for table in tables for remark in table.remarks)
@@ -201,7 +207,7 @@ def open_source(paths: Sequence[str], options: ReadOptions | None = None) -> Sou
     scratch = Scratch()
     connection = None
     try:
-        connection = _connected(scratch)
+        connection = connected(scratch)
         tables = [table_of(one, options or ReadOptions(), connection, scratch.path) for one in given]
         return Source(tables, connection, scratch)
     except BaseException:
@@ -209,7 +215,8 @@ def open_source(paths: Sequence[str], options: ReadOptions | None = None) -> Sou
         raise
 
 
-def _connected(scratch: Scratch) -> duckdb.DuckDBPyConnection:
+def connected(scratch: Scratch) -> duckdb.DuckDBPyConnection:
+    """DuckDB, or SourceError where it is not installed."""
     try:
         return connect(scratch.path)
     except ImportError:
@@ -218,12 +225,15 @@ def _connected(scratch: Scratch) -> duckdb.DuckDBPyConnection:
         ) from None
 
 
-def _clean(connection: duckdb.DuckDBPyConnection | None, scratch: Scratch) -> None:
+def _clean(
+    connection: duckdb.DuckDBPyConnection | None, scratch: Scratch, close: Callable[[], None] = lambda: None
+) -> None:
     try:
         if connection is not None:
             connection.close()
     finally:
         scratch.close()
+        close()
 
 
 def _merged_columns(tables: list[FileTable]) -> tuple[Column, ...]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Sequence
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
@@ -112,7 +113,7 @@ def arrow_table(
         except (pa.ArrowException, OSError, ValueError) as error:
             raise explain(error) from None
 
-    def attach(cursor: duckdb.DuckDBPyConnection) -> None:
+    def attach(cursor: duckdb.DuckDBPyConnection, columns: Sequence[int] | None = None) -> None:
         # A reader is spent after one query, so that every query gets its own.
         cursor.register("arrow_cells", reader())
 

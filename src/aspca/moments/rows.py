@@ -1,0 +1,116 @@
+"""Rows that are passed over as often as need be, wherever they are: here, or in parts on the machines of an engine.
+
+What a pass is to find is a *gathering*: something that takes rows in, block by block, and that merges with the gathering
+of the rows that follow. So every pass is written once, and whoever holds the rows only has to run it over each part and
+to merge what comes back, in the order of the parts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from copy import deepcopy
+from typing import Any, Protocol, Self, TypeVar
+
+import numpy as np
+
+from aspca.linalg.arrays import Floats, Ints
+
+# Rows (m, p), and their numbers (m,) in the whole table, ascending.
+Blocks = Iterable[tuple[Floats, Ints]]
+Found = TypeVar("Found")
+# Makes other rows of rows, each with the number of the row it comes from; some may be left out.
+Step = Callable[[Floats, Ints], tuple[Floats, Ints]]
+
+
+class Gathering(Protocol):
+    """What is found in a pass over rows."""
+
+    def add(self, rows: Floats, numbers: Ints) -> None:
+        """Take in the next rows (m, p), m >= 1, and their numbers (m,)."""
+
+    def merge(self, later: Self) -> None:
+        """Take in what was found in the rows that follow."""
+
+
+Some = TypeVar("Some", bound=Gathering)
+
+
+class Over(Protocol):
+    """Runs a task over the blocks of each part of a table, where they are, and merges what comes back in order."""
+
+    def __call__(self, task: Callable[[Blocks], Found], merge: Callable[[Found, Found], Found]) -> Found: ...
+
+
+class Rows:
+    """Rows that can be passed over, always the same and in the same order.
+
+    Parameters
+    ----------
+    over : Over
+        Who has them.
+    steps : tuple of Step
+        What is made of them first.
+    """
+
+    def __init__(self, over: Over, steps: tuple[Step, ...] = ()) -> None:
+        self._over, self._steps = over, steps
+
+    @classmethod
+    def here(cls, batches: Callable[[], Iterable[Floats]]) -> Rows:
+        """Rows of this process, in batches (m, p) that are given anew for each pass."""
+
+        def over(task: Callable[[Blocks], Any], merge: Callable[[Any, Any], Any]) -> Any:
+            return task(numbered(batches()))
+
+        return cls(over)
+
+    def gather(self, nothing: Some) -> Some:
+        """What a pass finds; `nothing` is what it begins with, which stays as it is."""
+        return self._over(_Pass(nothing, self._steps), _merged)
+
+    def through(self, step: Step) -> Rows:
+        """What a step makes of these rows."""
+        return Rows(self._over, (*self._steps, step))
+
+
+def numbered(batches: Iterable[Floats], start: int = 0) -> Iterator[tuple[Floats, Ints]]:
+    """Batches with the numbers of their rows, the first of which is `start`."""
+    for rows in batches:
+        yield rows, np.arange(start, start + len(rows))
+        start += len(rows)
+
+
+class _Pass:
+    """One pass over the blocks of a part; an object and no closure, so that any engine can send it to its workers."""
+
+    def __init__(self, nothing: Any, steps: tuple[Step, ...]) -> None:
+        self._nothing, self._steps = nothing, steps
+
+    def __call__(self, blocks: Blocks) -> Any:
+        found = deepcopy(self._nothing)
+        for rows, numbers in blocks:
+            for step in self._steps:
+                rows, numbers = step(rows, numbers)
+            if len(rows):
+                found.add(rows, numbers)
+        return found
+
+
+def _merged(before: Any, later: Any) -> Any:
+    before.merge(later)
+    return before
+
+
+class Together:
+    """Several gatherings of one pass."""
+
+    def __init__(self, *parts: Any) -> None:
+        self.parts = parts
+
+    def add(self, rows: Floats, numbers: Ints) -> None:
+        for part in self.parts:
+            part.add(rows, numbers)
+
+    def merge(self, later: Together) -> None:
+        for part, following in zip(self.parts, later.parts, strict=True):
+            part.merge(following)
