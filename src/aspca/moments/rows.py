@@ -1,8 +1,8 @@
 """Rows that are passed over as often as need be, wherever they are: here, or in parts on the machines of an engine.
 
-What a pass is to find is a *gathering*: something that takes rows in, block by block, and that merges with the gathering
-of the rows that follow. So every pass is written once, and whoever holds the rows only has to run it over each part and
-to merge what comes back, in the order of the parts.
+What a pass is to find is a *gathering*: it takes rows in, block by block, and merges with that of the rows that follow.
+So every pass is written once, and whoever holds the rows only has to run it over each part and to merge what comes
+back, in the order of the parts.
 """
 
 from __future__ import annotations
@@ -66,7 +66,8 @@ class Rows:
 
     def gather(self, nothing: Some) -> Some:
         """What a pass finds; `nothing` is what it begins with, which stays as it is."""
-        return self._over(_Pass(nothing, self._steps), _merged)
+        found: Some = self._over(_Pass(nothing, self._steps), _merged)
+        return found
 
     def through(self, step: Step) -> Rows:
         """What a step makes of these rows."""
