@@ -22,6 +22,7 @@ from library.planted import planted
 from library.report import Cell, Goal, Report, Row, add_json
 
 from aspca import ASPCA, Moments
+from aspca.moments.rows import Rows
 from aspca.moments.succession import succession
 from aspca.preparation import Preparation
 from aspca.rules.table import RuleTable, beyond_chance, readable_table
@@ -64,7 +65,7 @@ def claimed(rows: Floats) -> RuleTable:
     """The rules that a fit with default settings claims."""
     moments = Moments.from_array(rows)
     features = Preparation.identity([f"x{j}" for j in range(rows.shape[1])]).features
-    space = ScaledSpace.of(moments, "maxabs", features, succession([rows], moments))
+    space = ScaledSpace.of(moments, "maxabs", features, succession(Rows.here(lambda: [rows]), moments))
     return beyond_chance(readable_table(space, n_relations(space.covariance)), space)
 
 

@@ -8,18 +8,28 @@ back, in the order of the parts.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from copy import deepcopy
 from typing import Any, Protocol, Self, TypeVar
 
 import numpy as np
 
-from aspca.linalg.arrays import Floats, Ints
+from aspca.linalg.arrays import Bools, Floats, Ints
+from aspca.linalg.steady import cached_parts
 
 # Rows (m, p), and their numbers (m,) in the whole table, ascending.
 Blocks = Iterable[tuple[Floats, Ints]]
 Found = TypeVar("Found")
 # Makes other rows of rows, each with the number of the row it comes from; some may be left out.
 Step = Callable[[Floats, Ints], tuple[Floats, Ints]]
+
+
+def kept_if(keep: Callable[[Floats], Bools]) -> Step:
+    """Keeps the rows (m, p) for which `keep` says so (m,)."""
+
+    def kept(rows: Floats, numbers: Ints) -> tuple[Floats, Ints]:
+        those = keep(rows)
+        return rows[those], numbers[those]
+
+    return kept
 
 
 class Gathering(Protocol):
@@ -64,9 +74,9 @@ class Rows:
 
         return cls(over)
 
-    def gather(self, nothing: Some) -> Some:
-        """What a pass finds; `nothing` is what it begins with, which stays as it is."""
-        found: Some = self._over(_Pass(nothing, self._steps), _merged)
+    def gather(self, begin: Callable[[], Some]) -> Some:
+        """What a pass finds; `begin` makes what it begins with, once for each part."""
+        found: Some = self._over(_Pass(begin, self._steps), _merged)
         return found
 
     def through(self, step: Step) -> Rows:
@@ -84,17 +94,29 @@ def numbered(batches: Iterable[Floats], start: int = 0) -> Iterator[tuple[Floats
 class _Pass:
     """One pass over the blocks of a part; an object and no closure, so that any engine can send it to its workers."""
 
-    def __init__(self, nothing: Any, steps: tuple[Step, ...]) -> None:
-        self._nothing, self._steps = nothing, steps
+    def __init__(self, begin: Callable[[], Any], steps: tuple[Step, ...]) -> None:
+        self._begin, self._steps = begin, steps
 
     def __call__(self, blocks: Blocks) -> Any:
-        found = deepcopy(self._nothing)
+        found = self._begin()
         for rows, numbers in blocks:
-            for step in self._steps:
-                rows, numbers = step(rows, numbers)
+            if self._steps:
+                rows, numbers = self._stepped(rows, numbers)
             if len(rows):
                 found.add(rows, numbers)
         return found
+
+    def _stepped(self, rows: Floats, numbers: Ints) -> tuple[Floats, Ints]:
+        """What the steps make of a block, in parts: what one step makes is in the cache when the next one needs it."""
+        made = []
+        for part in cached_parts(*rows.shape):
+            some = rows[part], numbers[part]
+            for step in self._steps:
+                some = step(*some)
+            made.append(some)
+        if len(made) == 1:
+            return made[0]
+        return np.concatenate([some for some, _ in made]), np.concatenate([those for _, those in made])
 
 
 def _merged(before: Any, later: Any) -> Any:

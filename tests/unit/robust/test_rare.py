@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from aspca import ASPCA, Moments
+from aspca.moments.rows import Rows
 from aspca.robust import RobustMoments, robust_moments
 from aspca.robust.inner import fences_of
 from aspca.robust.order import median_sizes
@@ -23,7 +24,7 @@ def orders(share: float, usual: float = 0.0, n: int = 1500, seed: int = 0) -> np
 
 def robust(rows: np.ndarray, step: int = 10_000) -> RobustMoments:
     parts = [rows[k : k + step] for k in range(0, len(rows), step)]
-    return robust_moments(lambda: iter(parts), Moments.from_array(rows))
+    return robust_moments(Rows.here(lambda: parts), Moments.from_array(rows))
 
 
 def total_is_exact(moments: Moments) -> bool:

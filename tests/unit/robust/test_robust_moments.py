@@ -10,10 +10,10 @@ import pytest
 
 import twins
 from aspca import ASPCA, Moments
+from aspca.moments.rows import Rows
 from aspca.robust import RobustMoments, inner, robust_moments
 from aspca.robust.distance import Distance, Near
-from aspca.robust.passes import _decimals_seen
-from aspca.robust.sieve import Sentinels
+from aspca.robust.sentinels import Sentinels, _decimals_seen
 
 
 def table(n: int = 600, seed: int = 0) -> np.ndarray:
@@ -25,7 +25,7 @@ def table(n: int = 600, seed: int = 0) -> np.ndarray:
 
 def robust(rows: np.ndarray, step: int = 10_000) -> RobustMoments:
     parts = [rows[k : k + step] for k in range(0, len(rows), step)]
-    return robust_moments(lambda: iter(parts), Moments.from_array(rows))
+    return robust_moments(Rows.here(lambda: parts), Moments.from_array(rows))
 
 
 def test_rows_without_errors_lose_nothing() -> None:
@@ -197,7 +197,7 @@ def test_memory_does_not_grow_with_the_rows() -> None:
         for rows in batches():
             moments = moments.update(rows)
         tracemalloc.start()
-        found = robust_moments(batches, moments)
+        found = robust_moments(Rows.here(batches), moments)
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
         assert not found.aside.nothing

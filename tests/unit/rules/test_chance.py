@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from aspca import ASPCA, Moments
+from aspca.moments.rows import Rows
 from aspca.moments.succession import succession
 from aspca.preparation import Feature, Preparation
 from aspca.rules.chance import EXCLUDED, chances
@@ -21,7 +22,7 @@ from zoo import rules_of
 def space_of(rows: np.ndarray) -> ScaledSpace:
     moments = Moments.from_array(rows)
     features = Preparation.identity([f"x{j}" for j in range(rows.shape[1])]).features
-    return ScaledSpace.of(moments, "maxabs", features, succession([rows], moments))
+    return ScaledSpace.of(moments, "maxabs", features, succession(Rows.here(lambda: [rows]), moments))
 
 
 def claimed(rows: np.ndarray) -> RuleTable:
