@@ -70,7 +70,6 @@ def formula(n: int, p: int) -> int:
 )
 def test_a_fit_of_many_columns(rows: Callable[[int, int], np.ndarray], n: int, p: int) -> None:
     peak, model = peak_of_a_fit(rows(n, p))
-    # There is something to hold: rules, and limits that come from refits.
+    # There is something to hold.
     assert len(model.rules_) >= 0.25 * p
-    assert model.threshold_limit_.method == "auto"
-    assert peak <= formula(n, p)
+    assert peak <= formula(n, p), f"{peak / (8 * p**2):.1f} of {formula(n, p) / (8 * p**2):.1f} matrices"
