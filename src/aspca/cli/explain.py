@@ -34,7 +34,7 @@ def run(
     from aspca.jobs.keys import Keys, ids_in
     from aspca.jobs.requests import reading_of
     from aspca.jobs.stored import model_from, refuse_both, refuse_unfit
-    from aspca.jobs.tables import opened
+    from aspca.jobs.sources import opened
 
     options = reading_of(**reading)
     refuse_both(model, [file])

@@ -24,7 +24,8 @@ from aspca.jobs.reports import write_reports
 from aspca.jobs.requests import OPTIONS, Request, in_python, request_of
 from aspca.jobs.result import Detection, Outcome
 from aspca.jobs.roles import Roles, roles_of
-from aspca.jobs.tables import MemoryTable, TableSource, opened, tables_by_category
+from aspca.jobs.sources import opened
+from aspca.jobs.tables import MemoryTable, TableSource, tables_by_category
 from aspca.jobs.whence import whence_of
 from aspca.judging.model import Model
 from aspca.outputs.errors import OutputError
@@ -238,7 +239,7 @@ def detected(request: Request, watcher: Watcher) -> Detection:
         unwritten: Sequence[str] = ()
         if folder is not None and whence is not None:
             unwritten = write_reports(folder, outcomes, whence, remarks, private=request.output.private)
-    library = learning.table.library if isinstance(learning.table, MemoryTable) else "pandas"
+    library = getattr(learning.table, "library", "pandas")
     return Detection(learning.table.description, by, outcomes, (*remarks, *unwritten), place, library, whence)
 
 
