@@ -25,7 +25,8 @@ def corrected(arguments: Sequence[str], remedy: Sequence[str], instead: Sequence
     for one in instead:
         options = _replaced(options, one)
     # Terminals are logged and shared: passwords are to be typed again.
-    return " ".join(_word(masked(word)) for word in ("aspca", *options, *_added(remedy), *rest))
+    words = ("aspca", *options, *_added(remedy), *rest)
+    return " ".join(_word(masked(word) if "://" in word else word) for word in words)
 
 
 def _replaced(words: Sequence[str], change: Instead) -> list[str]:

@@ -41,7 +41,7 @@ def is_postgres(text: object) -> bool:
 
 def masked(text: str) -> str:
     """The same address, or any other text, with *** for passwords and whatever else seems to be secret."""
-    shown = _USER.sub(rf"\1:{MASK}@", text) if _SCHEME.match(text) else text
+    shown = _USER.sub(rf"\1:{MASK}@", text)
     # What programs hand to each other: host=... password=...
     return _PARAMETER.sub(_without_secret, f" {shown}")[1:]
 

@@ -13,10 +13,11 @@ from aspca.engines.csv_table import csv_table
 from aspca.engines.duckdb_table import DUCKDB_MAGIC, MAGIC_AT, duckdb_table
 from aspca.engines.errors import SourceError
 from aspca.engines.file_table import FileTable
+from aspca.engines.parquet_folder import PARQUET_MAGIC
 from aspca.engines.plain_files import GZIP, plain_text, saved_stream, unpacked
 from aspca.engines.request import Given, ReadOptions
 from aspca.engines.sqlite_table import SQLITE_MAGIC, sqlite_table
-from aspca.engines.typed_table import ARROW_MAGIC, OLD_FEATHER_MAGIC, PARQUET_MAGIC, arrow_table, parquet_table
+from aspca.engines.typed_table import ARROW_MAGIC, OLD_FEATHER_MAGIC, arrow_table, parquet_table
 from aspca.engines.workbook_size import ZIP, workbook_kind
 
 if TYPE_CHECKING:

@@ -40,7 +40,7 @@ def parquet_files(folder: str) -> list[tuple[str, tuple[Partition, ...]]]:
     """
     label = for_terminal(folder)
     found = list(_files(folder, ()))
-    odd = [path for path, _ in found if not _is_parquet(path)]
+    odd = [path for path, _ in found if not is_parquet(path)]
     if len(odd) == len(found):
         raise SourceError(
             f"{label}: this is a directory without Parquet files; name a file in it, or a glob such as "
@@ -85,7 +85,8 @@ def _files(
             yield path, parts
 
 
-def _is_parquet(path: str) -> bool:
+def is_parquet(path: str) -> bool:
+    """Whether a file begins as Parquet files do."""
     try:
         with open(path, "rb") as file:
             return file.read(len(PARQUET_MAGIC)) == PARQUET_MAGIC

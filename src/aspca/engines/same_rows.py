@@ -9,16 +9,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from importlib import import_module
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from aspca.engines.errors import SourceError
 from aspca.harmless import quoted
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 Bits = npt.NDArray[np.uint64]
 _MODULUS = 1 << 64
@@ -86,9 +84,9 @@ class _Sums:
     def __init__(self) -> None:
         self.plain = self.placed = self._n_bytes = 0
 
-    def add(self, column: pa.Array, start: int) -> None:
+    def add(self, column: Any, start: int) -> None:
         """Add the values of some rows, the first of which is row `start`."""
-        import pyarrow as pa
+        pa = import_module("pyarrow")
 
         kind = column.type
         if pa.types.is_dictionary(kind):
@@ -107,10 +105,9 @@ class _Sums:
             return
         self._add(_bits(column), start)
 
-    def _texts(self, column: pa.Array) -> pa.Array:
+    def _texts(self, column: Any) -> Any:
         """Adds the letters of all texts, one after the other; what is left are their lengths."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
+        pa, pc = import_module("pyarrow"), import_module("pyarrow.compute")
 
         whole = column.cast(pa.large_binary())
         given = whole.drop_null()
@@ -129,13 +126,13 @@ class _Sums:
         self.placed = (self.placed + int(np.dot(bits, places))) % _MODULUS
 
 
-def _bits(column: pa.Array) -> Bits:
+def _bits(column: Any) -> Bits:
     """The values as they are stored, one number for each."""
-    import pyarrow as pa
+    pa = import_module("pyarrow")
 
     width = column.type.bit_width
     plain = column.view(getattr(pa, _UNSIGNED[width])())
     if plain.null_count:
         plain = plain.fill_null(_MISSING % (1 << width))
-    values = plain.to_numpy(zero_copy_only=False)
+    values: Bits = plain.to_numpy(zero_copy_only=False)
     return values if width == 64 else values.astype(np.uint64)

@@ -10,7 +10,8 @@ import numpy as np
 
 from aspca.engines.addresses import is_postgres
 from aspca.engines.errors import SourceError
-from aspca.engines.request import STANDARD_INPUT, ReadOptions, expand
+from aspca.engines.parquet_folder import is_parquet
+from aspca.engines.request import STANDARD_INPUT, Given, ReadOptions, expand
 from aspca.engines.source import open_source
 from aspca.harmless import for_terminal
 from aspca.jobs.requests import named_files
@@ -29,8 +30,9 @@ def opened(source: Any, reading: ReadOptions, description: str) -> AbstractConte
     ----------
     source : path or address, list of paths, or a table
         Files, globs, folders of Parquet files, ``postgresql://...``, ``duckdb:///file``, ``sqlite:///file``; a data
-        frame of any library that narwhals knows, eager or lazy, an array, a memory map, a table, batch, dataset, scanner
-        or stream of pyarrow, whatever has an Arrow C stream, a relation of DuckDB, a data frame of Dask or Spark.
+        frame of any library that narwhals knows, eager or lazy, an array, a memory map, a table, batch, dataset,
+        scanner or stream of pyarrow, whatever has an Arrow C stream, a relation of DuckDB, a data frame of Dask or
+        Spark.
 
     Raises
     ------
@@ -72,24 +74,19 @@ def _by_engine(paths: list[str], reading: ReadOptions, engine: str) -> AbstractC
         raise SourceError(f"{option} is for databases, but --engine {engine} reads Parquet files and folders.")
     given = expand(paths)
     for one in given:
-        if one.path is None or one.is_stream or not _is_parquet(str(one.path)):
+        if one.path is None or one.is_stream or not is_parquet(str(one.path)):
             raise SourceError(
                 f"{one.label}: --engine {engine} reads Parquet files and folders, and this is none; write the table as "
                 "Parquet first."
             )
     module = import_module(f"aspca.engines.{engine}_table")
     # Folders as they are: the engine finds what their names say by itself.
-    frame = getattr(module, f"read_{engine}")(_folders_and_files(paths, given), reading)
+    frame = getattr(module, f"read_{engine}")(_folders_and_files(given), reading)
     label = for_terminal(paths[0]) if len(paths) == 1 else f"{len(given)} files"
     return _closable(getattr(module, f"open_{engine}")(frame, label))
 
 
-def _is_parquet(path: str) -> bool:
-    with open(path, "rb") as file:
-        return file.read(4) == b"PAR1"
-
-
-def _folders_and_files(paths: list[str], given: list[Any]) -> list[str]:
+def _folders_and_files(given: list[Given]) -> list[str]:
     """Each folder that was named once, and every other file."""
     return list(dict.fromkeys(one.folder if one.folder is not None else str(one.path) for one in given))
 
@@ -139,7 +136,7 @@ def _arrow(
         if name == "Scanner":
             # It may be one of a stream, which gives its rows once.
             return arrow.open_stream(source.to_reader(), description, missing)
-    if _is_frame(source) is False:
+    if not _is_frame(source):
         if hasattr(source, "__arrow_c_stream__"):
             return arrow.open_stream(source, description, missing)
         if hasattr(source, "__arrow_c_array__") and not isinstance(source, np.ndarray):
@@ -152,11 +149,12 @@ def _arrow(
 
 
 def _is_frame(source: Any) -> bool:
-    """Whether narwhals knows it as a data frame whose rows are there."""
+    """Whether narwhals knows it as a data frame whose rows are there, or as a column of one."""
     import narwhals.stable.v2 as nw
 
     try:
-        return isinstance(nw.from_native(source, pass_through=True), nw.DataFrame)
+        known = nw.from_native(source, pass_through=True, allow_series=True)
+        return isinstance(known, nw.DataFrame | nw.Series)
     except Exception:
         # A data frame all the same, such as one with a name twice: its own sentence comes later.
         return True
