@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
-
-from local_sources import KINDS, NAMELESS, Place
-from same import SCORES, TIGHT, assert_same_model, assert_same_moments, assert_same_scores, fitted_to, two_pass
-from table import NAMES, in_pieces, parity_rows
 
 import aspca
 from aspca import ASPCA
@@ -23,6 +16,9 @@ from aspca.engines.source import Batch
 from aspca.jobs.sources import opened
 from aspca.jobs.tables import MemoryTable, array_table
 from aspca.moments import Moments
+from parity.local_sources import KINDS, NAMELESS, Place
+from parity.same import SCORES, TIGHT, assert_same_model, assert_same_moments, assert_same_scores, fitted_to, two_pass
+from parity.table import NAMES, in_pieces, parity_rows
 
 X_NAMES = tuple(f"x{place}" for place in range(len(NAMES)))
 # One for each way that rows take; the others are tried by `make test-long`.

@@ -31,6 +31,16 @@ def open_arrow_table(table: Any, label: str, missing: tuple[str, ...] = ()) -> S
     return _opened(ArrowReading(label, table.schema, read, _failed(label), watched=False), missing, "pyarrow")
 
 
+def open_arrow_array(array: Any, label: str, missing: tuple[str, ...] = ()) -> Source:
+    """Whatever gives an Arrow array of records."""
+    pa = pyarrow(label)
+    try:
+        table = pa.Table.from_batches([pa.record_batch(array)])
+    except Exception as error:
+        raise _failed(label)(error) from None
+    return open_arrow_table(table, label, missing)
+
+
 def open_arrow_dataset(dataset: Any, label: str, missing: tuple[str, ...] = ()) -> Source:
     """A dataset of pyarrow, scanned in each pass."""
 

@@ -42,7 +42,7 @@ def opened(source: Any, reading: ReadOptions, description: str) -> AbstractConte
     if isinstance(source, MemoryTable):
         return nullcontext(source)
     named = named_files(source)
-    if isinstance(named, list) and named and all(isinstance(path, str) for path in named):
+    if isinstance(named, list) and all(isinstance(path, str) for path in named):
         return _named(named, reading)
     for option, value in (("--query", reading.query), ("--engine", reading.engine)):
         if value is not None:
@@ -139,9 +139,9 @@ def _arrow(
     if not _is_frame(source):
         if hasattr(source, "__arrow_c_stream__"):
             return arrow.open_stream(source, description, missing)
-        if hasattr(source, "__arrow_c_array__") and not isinstance(source, np.ndarray):
-            pa = import_module("pyarrow")
-            return arrow.open_arrow_table(pa.Table.from_batches([pa.record_batch(source)]), description, missing)
+        # An array of pyarrow has it as well, and is no table.
+        if hasattr(source, "__arrow_c_array__") and "pyarrow" not in roots:
+            return arrow.open_arrow_array(source, description, missing)
         lazy = _lazy(source)
         if lazy is not None:
             return arrow.open_arrow_table(lazy.collect("pyarrow").to_native(), description, missing)
