@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from aspca.jobs.detection import detect
     from aspca.jobs.errors import JobError
     from aspca.jobs.findings import Finding
+    from aspca.jobs.fit_source import fit_source
     from aspca.jobs.result import Detection
     from aspca.judging.explained_row import ExplainedRow
     from aspca.judging.explanation import Explanation
@@ -56,6 +57,7 @@ _HOME = {
     "benjamini_hochberg": "aspca.judging.limits",
     "detect": "aspca.jobs.detection",
     "explain": "aspca.estimators.pipelines",
+    "fit_source": "aspca.jobs.fit_source",
     "load": "aspca.estimators.stored",
     "save": "aspca.estimators.stored",
     "select": "aspca.estimators.selection",
@@ -86,6 +88,7 @@ __all__ = [
     "benjamini_hochberg",
     "detect",
     "explain",
+    "fit_source",
     "load",
     "save",
     "select",

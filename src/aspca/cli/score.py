@@ -38,8 +38,8 @@ def run(
     from aspca.jobs.keys import Keys, ids_in
     from aspca.jobs.output_files import score_file, score_format, write_scores
     from aspca.jobs.requests import files_named, reading_of
+    from aspca.jobs.sources import opened
     from aspca.jobs.stored import model_from, refuse_both, refuse_gaps_in, refuse_unfit
-    from aspca.jobs.tables import opened
     from aspca.outputs.replaced_file import refuse_special
 
     talk = Talk(quiet)

@@ -16,10 +16,10 @@ import numpy as np
 from aspca.database import connect
 from aspca.engines.errors import SourceError, enumerated
 from aspca.engines.file_table import NUMERIC_KINDS, FileTable, all_finite_or_missing
-from aspca.engines.formats import table_of
+from aspca.engines.formats import table_of, with_rows
 from aspca.engines.kinds import why_not_numbers
 from aspca.engines.request import ReadOptions, expand
-from aspca.harmless import quoted
+from aspca.harmless import for_terminal, quoted
 from aspca.linalg.arrays import Floats
 from aspca.outputs.scratch import Scratch
 
@@ -67,7 +67,8 @@ class Source:
     Attributes
     ----------
     columns : tuple of Column, in the order of the first file
-    description : the file's name, or "3 files"
+    description : the file's or folder's name, or "3 files"
+    library : the data-frame library that results are to be of
     remarks : one sentence for every guess that changes numbers
     """
 
@@ -77,11 +78,14 @@ class Source:
         connection: duckdb.DuckDBPyConnection,
         scratch: Scratch,
         close: Callable[[], None] = lambda: None,
+        description: str | None = None,
     ) -> None:
         self._tables, self._connection = tables, connection
         self._finalizer = weakref.finalize(self, _clean, connection, scratch, close)
         self.columns: tuple[Column, ...] = _merged_columns(tables)
-        self.description: str = tables[0].label if len(tables) == 1 else f"{len(tables)} files"
+        self.description: str = description or (tables[0].label if len(tables) == 1 else f"{len(tables)} files")
+        # The data-frame library that results are to be of, where the rows came from one.
+        self.library = "pandas"
         self.remarks: tuple[str, ...] = tuple(remark for table in tables for remark in table.remarks)
 
     def __enter__(self) -> Source:
@@ -195,7 +199,8 @@ def open_source(paths: Sequence[str], options: ReadOptions | None = None) -> Sou
 
     Parameters
     ----------
-    paths : files, globs, or "-" for standard input; the matches of a glob are sorted by name.
+    paths : files, globs, folders of Parquet files, addresses of DuckDB and SQLite files, or "-" for standard input;
+        the matches of a glob are sorted by name.
     options : see `ReadOptions`.
 
     Raises
@@ -208,8 +213,10 @@ def open_source(paths: Sequence[str], options: ReadOptions | None = None) -> Sou
     connection = None
     try:
         connection = connected(scratch)
+        given = with_rows(given, connection)
         tables = [table_of(one, options or ReadOptions(), connection, scratch.path) for one in given]
-        return Source(tables, connection, scratch)
+        folder = given[0].folder if len(paths) == 1 else None
+        return Source(tables, connection, scratch, description=None if folder is None else for_terminal(folder))
     except BaseException:
         _clean(connection, scratch)
         raise

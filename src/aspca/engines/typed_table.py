@@ -20,13 +20,13 @@ from aspca.engines.announcements import beyond_numbers
 from aspca.engines.errors import SourceError
 from aspca.engines.file_table import COLUMNS_AT_ONCE, NO_VALUE, FileColumn, FileTable, refuse_repeated, unreadable
 from aspca.engines.missing_words import numbers_named
+from aspca.engines.parquet_folder import PARQUET_MAGIC, Partition
 from aspca.engines.parquet_pages import Damaged, refuse_damaged_pages
 from aspca.harmless import quoted
 
 if TYPE_CHECKING:
     import duckdb
 
-PARQUET_MAGIC = b"PAR1"
 ARROW_MAGIC = b"ARROW1"
 OLD_FEATHER_MAGIC = b"FEA1"
 NUMBERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "FLOAT", "DOUBLE", "DECIMAL")
@@ -40,9 +40,13 @@ NESTED = ("STRUCT", "MAP", "UNION", "LIST", "ARRAY", "VARIANT", "JSON", "GEOMETR
 
 
 def parquet_table(
-    path: Path, label: str, connection: duckdb.DuckDBPyConnection, missing: tuple[str, ...] = ()
+    path: Path,
+    label: str,
+    connection: duckdb.DuckDBPyConnection,
+    missing: tuple[str, ...] = (),
+    partitions: tuple[Partition, ...] = (),
 ) -> FileTable:
-    """The table in a Parquet file.
+    """The table in a Parquet file, with the columns that the names of its folders give after its own.
 
     Raises
     ------
@@ -64,12 +68,19 @@ def parquet_table(
         if children:
             raise nested_error(label, name)
     _refuse_damaged(replace(schema, relation="parquet_metadata(?)"), path, connection)
-    return typed_table(
-        FileTable(label, "read_parquet($1, hive_partitioning = false)", (where,), (), 0, explain),
-        [str(name) for name, _ in entries],
-        connection,
-        missing,
-    )
+    names = [str(name) for name, _ in entries]
+    relation, values = "read_parquet($1, hive_partitioning = false)", list[object]()
+    if partitions:
+        # A column that the file has as well is the folder's, as everywhere else.
+        told = {one.name for one in partitions}
+        kept = [f"c{index}" for index, name in enumerate(names) if name not in told]
+        # No name of a user stands in it, and types are our own words.
+        added = [f"CAST(${place} AS {one.kind}) AS p{place}" for place, one in enumerate(partitions, start=2)]
+        aliases = ", ".join(f"c{index}" for index in range(len(names)))
+        relation = f"(SELECT {', '.join([*kept, *added])} FROM {relation} AS file({aliases}))"  # noqa: S608
+        names = [name for name in names if name not in told] + [one.name for one in partitions]
+        values = [one.value for one in partitions]
+    return typed_table(FileTable(label, relation, (where, *values), (), 0, explain), names, connection, missing)
 
 
 def _refuse_damaged(chunks: FileTable, path: Path, connection: duckdb.DuckDBPyConnection) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Protocol
@@ -12,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from aspca.engines.announcements import beyond_numbers
-from aspca.engines.source import Batch, Column, ReadOptions, open_source
+from aspca.engines.source import Batch, Column
 from aspca.jobs.errors import JobError, RequestError, UndefinedError
 from aspca.linalg.arrays import Floats, Ints
 from aspca.preparation import ColumnPlan, Preparation
@@ -59,15 +58,6 @@ def cells_beside(table: TableSource, name: str) -> Iterator[object]:
     for rows in table.cells([name]):
         for (cell,) in rows:
             yield cell
-
-
-def opened(source: Any, reading: ReadOptions, description: str) -> AbstractContextManager[TableSource]:
-    """The table in some files (a list of paths), or in memory, then called `description`."""
-    if isinstance(source, MemoryTable):
-        return nullcontext(source)
-    if isinstance(source, list) and all(isinstance(path, str) for path in source):
-        return open_source(source, reading)
-    return nullcontext(frame_table(source, description))
 
 
 # ---- in memory
