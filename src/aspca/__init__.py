@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from aspca.jobs.errors import JobError
     from aspca.jobs.findings import Finding
     from aspca.jobs.result import Detection
+    from aspca.jobs.score_source import Scored, score_source
     from aspca.judging.explained_row import ExplainedRow
     from aspca.judging.explanation import Explanation
     from aspca.judging.groups import Group, Groups
@@ -50,6 +51,7 @@ _HOME = {
     "PerCategory": "aspca.estimators.per_category",
     "Preprocessor": "aspca.estimators.preprocessor",
     "Rule": "aspca.rules.rule",
+    "Scored": "aspca.jobs.score_source",
     "Selection": "aspca.estimators.selection",
     "SparseSubspace": "aspca.subspace.result",
     "TiedSubspaceWarning": "aspca.subspace.extraction",
@@ -58,6 +60,7 @@ _HOME = {
     "explain": "aspca.estimators.pipelines",
     "load": "aspca.estimators.stored",
     "save": "aspca.estimators.stored",
+    "score_source": "aspca.jobs.score_source",
     "select": "aspca.estimators.selection",
     "sparse_subspace": "aspca.subspace.extraction",
     "sparse_subspace_path": "aspca.subspace.path",
@@ -80,6 +83,7 @@ __all__ = [
     "PerCategory",
     "Preprocessor",
     "Rule",
+    "Scored",
     "Selection",
     "SparseSubspace",
     "TiedSubspaceWarning",
@@ -88,6 +92,7 @@ __all__ = [
     "explain",
     "load",
     "save",
+    "score_source",
     "select",
     "sparse_subspace",
     "sparse_subspace_path",

@@ -1,0 +1,109 @@
+"""Where scores go: a file by its suffix, a table of a database by its address; all of them, or none."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import import_module
+
+from aspca.jobs.errors import RequestError
+from aspca.jobs.keys import Keys
+from aspca.jobs.progress import Watcher
+from aspca.jobs.scored import ScoredColumns, Tally, scored_parts
+from aspca.jobs.tables import TableSource
+from aspca.judging.model import Model
+from aspca.outputs.replaced_file import refuse_special
+from aspca.outputs.row_file import format_of, row_file
+
+STANDARD_OUTPUT = "-"
+TABLE = "scores"
+_ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
+_PASSWORD = re.compile(r"(://[^/?#]*?):[^/?#]*@")
+_POSTGRES = ("postgres", "postgresql")
+_NAMES = {"parquet": "a Parquet file", "arrow": "an Arrow file", "duckdb": "a DuckDB file", "postgres": "a database"}
+
+
+@dataclass(frozen=True)
+class Destination:
+    """Where scores are written.
+
+    Attributes
+    ----------
+    out : str
+        A path, "-" for standard output, or an address.
+    kind : {"csv", "jsonl", "parquet", "arrow", "duckdb", "postgres"}
+    table : str
+        Of a database.
+    replace : bool
+        Whether a table that is there and that aspca did not write may be replaced.
+    """
+
+    out: str
+    kind: str
+    table: str = TABLE
+    replace: bool = False
+
+    @property
+    def shown(self) -> str:
+        """What it is called where a person reads it: no password stands in it."""
+        inside = f", table {self.table}" if self.kind in ("duckdb", "postgres") else ""
+        return _PASSWORD.sub(r"\1:***@", self.out) + inside
+
+    def refuse_inputs(self, inputs: Sequence[str]) -> None:
+        """Raise OutputError if it is one of the files that are read, or none that could be written."""
+        if self.kind != "postgres" and self.out != STANDARD_OUTPUT:
+            refuse_special(self.out, inputs)
+
+
+def destination_of(out: str, *, table: str | None = None, lines: bool = False, replace: bool = False) -> Destination:
+    """What an output is: a database by its address, a file by its suffix; `lines` asks for JSON instead of CSV.
+
+    Raises
+    ------
+    RequestError
+        Nothing can be written there, or what is asked for excludes each other.
+    """
+    address = _ADDRESS.match(out)
+    if address is not None and address[1].lower() not in _POSTGRES:
+        # The rest of it may hold a password.
+        raise RequestError(
+            f"--output: there is no way to write to {address[1]}://; give postgresql:// or the path of a file."
+        )
+    kind = "postgres" if address is not None else format_of(out)
+    if lines and kind not in ("csv", "jsonl"):
+        raise RequestError(
+            f"--json writes lines of JSON, but {_shown(out, kind)} is to be {_NAMES[kind]}; give one of them."
+        )
+    if table is not None and kind not in ("duckdb", "postgres"):
+        raise RequestError(
+            f"--output-table is for databases, but {out!r} is none; leave it out, or give a file that ends in .duckdb "
+            "or an address."
+        )
+    if table is not None and not table.strip():
+        raise RequestError("--output-table is empty; name a table.")
+    return Destination(out, "jsonl" if lines else kind, TABLE if table is None else table, replace)
+
+
+def _shown(out: str, kind: str) -> str:
+    return "--output" if kind == "postgres" else repr(out)
+
+
+def write_scored(model: Model, table: TableSource, keys: Keys, destination: Destination, watcher: Watcher) -> Tally:
+    """Judge all rows of a table and write them, in memory that does not grow with them."""
+    tally = Tally()
+    fields = ScoredColumns(model, keys).fields
+    parts = scored_parts(model, table, keys, tally, watcher)
+    if destination.kind == "postgres":
+        # Not needed for files.
+        from aspca.outputs.arrow_rows import arrow_schema, record_batch
+
+        schema = arrow_schema(fields)
+        batches = (record_batch(fields, schema, part) for part in parts)
+        write = import_module("aspca.engines.postgres").write_postgres
+        write(destination.out, destination.table, schema, batches, replace=destination.replace)
+        return tally
+    with row_file(destination.out, destination.kind, fields, destination.table, replace=destination.replace) as write:
+        for part in parts:
+            write(part)
+    return tally
