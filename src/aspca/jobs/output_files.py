@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TextIO
 import numpy as np
 
 from aspca.jobs.keys import Keys
-from aspca.jobs.scored import ScoredColumns
+from aspca.jobs.scored import verdict_fields, verdict_part
 from aspca.jobs.verdicts import JudgedRows
 from aspca.judging.model import Model
 from aspca.outputs.csv_text import CsvWriter
@@ -37,16 +37,16 @@ def folder_files(folder: Path | None, model: Model, keys: Keys, scores: str) -> 
         yield []
         return
     # Why rows are anomalies is told at length beside them.
-    columns = ScoredColumns(model, keys, reasons=False)
+    fields = verdict_fields(model, keys, reasons=False)
     with contextlib.ExitStack() as stack:
         if scores == "parquet":
             stream = stack.enter_context(open(folder / "scores.parquet", "xb"))
-            write = stack.enter_context(parquet_file(stream, columns.fields))
+            write = stack.enter_context(parquet_file(stream, fields))
         else:
             text = stack.enter_context(_new_text(folder / "scores.csv"))
-            write = stack.enter_context(csv_rows(text, columns.fields))
+            write = stack.enter_context(csv_rows(text, fields))
         yield [
-            lambda judged: write(columns.part(judged)),
+            lambda judged: write(verdict_part(model, judged)),
             stack.enter_context(_explanations(folder / "explanations.csv", model, keys)),
         ]
 

@@ -7,11 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
 
+from aspca.jobs.ahead import used_behind
 from aspca.jobs.errors import RequestError
 from aspca.jobs.keys import Keys
 from aspca.jobs.progress import Watcher
-from aspca.jobs.scored import ScoredColumns, Tally, scored_parts
+from aspca.jobs.scored import Tally, scored_fields, scored_parts
 from aspca.jobs.tables import TableSource
+from aspca.jobs.verdicts import MANY
 from aspca.judging.model import Model
 from aspca.outputs.replaced_file import refuse_special
 from aspca.outputs.row_file import format_of, row_file
@@ -92,7 +94,7 @@ def _shown(out: str, kind: str) -> str:
 def write_scored(model: Model, table: TableSource, keys: Keys, destination: Destination, watcher: Watcher) -> Tally:
     """Judge all rows of a table and write them, in memory that does not grow with them."""
     tally = Tally()
-    fields = ScoredColumns(model, keys).fields
+    fields = scored_fields(model, keys)
     parts = scored_parts(model, table, keys, tally, watcher)
     if destination.kind == "postgres":
         # Not needed for files.
@@ -104,6 +106,9 @@ def write_scored(model: Model, table: TableSource, keys: Keys, destination: Dest
         write(destination.out, destination.table, schema, batches, replace=destination.replace)
         return tally
     with row_file(destination.out, destination.kind, fields, destination.table, replace=destination.replace) as write:
-        for part in parts:
-            write(part)
+        if table.count() < MANY:
+            for part in parts:
+                write(part)
+        else:
+            used_behind(parts, write)
     return tally

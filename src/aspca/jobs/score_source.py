@@ -15,7 +15,7 @@ from aspca.jobs.keys import Keys, ids_in
 from aspca.jobs.progress import Silent, Watcher
 from aspca.jobs.requests import files_named, in_python, named_files, reading_of
 from aspca.jobs.score_outputs import Destination, destination_of, write_scored
-from aspca.jobs.scored import ScoredColumns, Tally, scored_parts
+from aspca.jobs.scored import Tally, scored_fields, scored_parts
 from aspca.jobs.stored import refuse_misfit
 from aspca.jobs.tables import TableSource, opened
 from aspca.judging.model import Model
@@ -167,11 +167,11 @@ def scored(
         return Scored(tally.n_rows, tally.anomalies, destination.shown)
     from aspca.judging.frames import frame
 
-    columns: list[list[Any]] = [[] for _ in ScoredColumns(model, keys).fields]
+    columns: list[list[Any]] = [[] for _ in scored_fields(model, keys)]
     for part in scored_parts(model, table, keys, Tally(), watcher):
         for column, more in zip(columns, part, strict=True):
             column.append(more)
-    fields = ScoredColumns(model, keys).fields
+    fields = scored_fields(model, keys)
     return frame({field.name: _whole(several) for field, several in zip(fields, columns, strict=True)}, library)
 
 

@@ -73,11 +73,11 @@ class Proposals:
         for pair, start, end in zip(pairs.tolist(), starts.tolist(), [*starts[1:].tolist(), len(order)], strict=False):
             rule, feature = divmod(pair, len(self.space.scale))
             those = order[start:end]
-            found[those] = self._wanted_of_one(rule, feature, values[those], deviations[those])
+            found[those] = self.wanted_of_one(rule, feature, values[those], deviations[those])
         return found
 
-    def _wanted_of_one(self, rule: int, feature: int, values: Floats, deviations: Floats) -> Floats:
-        """The same of one rule and feature: what `wanted` does, step by step."""
+    def wanted_of_one(self, rule: int, feature: int, values: Floats, deviations: Floats) -> Floats:
+        """The same of one rule and feature for many rows (n,): what `wanted` does, step by step."""
         per_unit = float(self.space.scale[feature]) / float(self.table.loadings[feature, rule])
         exact = values - deviations * per_unit
         digits = self._digits(rule, feature)

@@ -81,26 +81,26 @@ class ShortReasons:
         return [sentence(tuple(next(rules) for _ in range(count))) if count else None for count in counts]
 
     def _objects(self, values: Floats, judgement: Judgement, told: Ints) -> list[str | None]:
-        rows = np.flatnonzero(told != _NO_RULE)
-        sizes = np.array([self._shown[rule].size for rule in told[rows].tolist()], dtype=np.intp)
-        if not sizes.sum():
-            return [None] * len(judgement)
-        features = np.concatenate([self._shown[rule] for rule in told[rows].tolist()])
-        rows, rules = np.repeat(rows, sizes), np.repeat(told[rows], sizes)
-        wanted = self._proposals.wanted_by_all(
-            rules, features, values[rows, features], judgement.deviations[rows, rules]
-        )
-        parts: dict[int, list[str]] = {}
-        known = np.flatnonzero(np.isfinite(wanted))
-        cells = zip(*(cells[known].tolist() for cells in (rows, rules, features, wanted)), strict=True)
-        for row, rule, feature, value in cells:
-            text = number_text(value) if self._plain[feature] else self._in_column(rule, feature, value)
-            if text is not None:
-                parts.setdefault(row, []).append(f"{self._names[feature]}: {text}")
         made: list[str | None] = [None] * len(judgement)
-        for row, several in parts.items():
-            made[row] = "{" + ", ".join(several) + "}"
+        # Rule by rule: their columns are the same for all rows.
+        for rule in np.unique(told[told != _NO_RULE]).tolist():
+            rows = np.flatnonzero(told == rule)
+            deviations = judgement.deviations[rows, rule]
+            columns = [self._cells(rule, j, values[rows, j], deviations) for j in self._shown[rule].tolist()]
+            for row, cells in zip(rows.tolist(), zip(*columns, strict=True), strict=False):
+                known = [cell for cell in cells if cell is not None]
+                if known:
+                    made[row] = "{" + ", ".join(known) + "}"
         return made
+
+    def _cells(self, rule: int, feature: int, values: Floats, deviations: Floats) -> list[str | None]:
+        """What a column would have to be in some rows for a rule to hold, with its name, as in ``"A": 0.5``."""
+        name = self._names[feature]
+        wanted = self._proposals.wanted_of_one(rule, feature, values, deviations).tolist()
+        if self._plain[feature]:
+            return [f"{name}: {number_text(value)}" if math.isfinite(value) else None for value in wanted]
+        texts = [self._in_column(rule, feature, value) if math.isfinite(value) else None for value in wanted]
+        return [None if text is None else f"{name}: {text}" for text in texts]
 
     def _in_column(self, rule: int, feature: int, value: float) -> str | None:
         """A value in the terms of its column, as JSON; None where it has none."""
