@@ -11,9 +11,10 @@ import numpy.typing as npt
 
 from aspca.preparation.columns import cell_text
 
-# A cell is whatever the table that was read has there; as text it is the same for 3, 3.0 and "3". Objects are JSON.
+# A cell is whatever the table that was read has there, and a text where columns have types. Objects are JSON.
 Kind = Literal["integer", "number", "truth", "cell", "text", "object"]
 Part = Sequence[Sequence[Any] | npt.NDArray[Any]]
+_NUMBERS = (int, float)
 # Takes part after part; None stands for a missing cell.
 WritePart = Callable[[Part], None]
 
@@ -27,8 +28,8 @@ class Field:
 
 
 def as_texts(cells: Sequence[object] | npt.NDArray[Any]) -> list[str | None]:
-    """Cells as texts, the same on every engine; None where missing."""
-    return [cell if type(cell) is str else str(cell) if type(cell) is int else cell_text(cell) for cell in cells]
+    """Cells as texts, numbers as CSV has them; None where missing."""
+    return [cell if type(cell) is str else str(cell) if type(cell) in _NUMBERS else cell_text(cell) for cell in cells]
 
 
 def typed_arrays(fields: Sequence[Field], part: Part) -> list[npt.NDArray[Any]]:
