@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
 
 from aspca.jobs.ahead import used_behind
 from aspca.jobs.errors import RequestError
 from aspca.jobs.keys import Keys
 from aspca.jobs.progress import Watcher
-from aspca.jobs.scored import Tally, scored_fields, scored_parts
+from aspca.jobs.scored import ScoringOfParts, Tally, scored_fields, scored_parts, scored_schema
 from aspca.jobs.tables import TableSource
 from aspca.jobs.verdicts import MANY
 from aspca.judging.model import Model
+from aspca.outputs.inputs import refuse_inputs
 from aspca.outputs.replaced_file import refuse_special
 from aspca.outputs.row_file import format_of, row_file
 
@@ -54,7 +60,12 @@ class Destination:
 
     def refuse_inputs(self, inputs: Sequence[str]) -> None:
         """Raise OutputError if it is one of the files that are read, or none that could be written."""
-        if self.kind != "postgres" and self.out != STANDARD_OUTPUT:
+        if self.kind == "postgres" or self.out == STANDARD_OUTPUT:
+            return
+        if self.kind == "parquet" and os.path.isdir(self.out):
+            # Of a table in parts it is a folder, which is looked at once the table is open.
+            refuse_inputs(self.out, inputs)
+        else:
             refuse_special(self.out, inputs)
 
 
@@ -91,9 +102,39 @@ def _shown(out: str, kind: str) -> str:
     return "--output" if kind == "postgres" else repr(out)
 
 
+def _count_in(folder: str, tally: Tally) -> None:
+    """Count the rows of some Parquet files, and the anomalies among them."""
+    pq = import_module("pyarrow.parquet")
+    for path in sorted(Path(folder).rglob("*.parquet")):
+        verdicts = pq.read_table(path, columns=["anomaly"])["anomaly"]
+        known = verdicts.null_count < len(verdicts) or not len(verdicts)
+        tally.add(np.array(verdicts.to_pylist(), dtype=np.bool_) if known else None, len(verdicts))
+
+
+@runtime_checkable
+class Parted(Protocol):
+    """A table whose rows lie in parts on the machines of an engine: see `aspca.engines.parted.PartedTable`."""
+
+    def mapped(self, schema: Any, function: Any, names: Sequence[str] | None = None) -> Any: ...
+
+    def write_parquet(
+        self, folder: str | os.PathLike[str], schema: Any, function: Any, names: Sequence[str] | None = None
+    ) -> int: ...
+
+
 def write_scored(model: Model, table: TableSource, keys: Keys, destination: Destination, watcher: Watcher) -> Tally:
-    """Judge all rows of a table and write them, in memory that does not grow with them."""
+    """Judge all rows of a table and write them, in memory that does not grow with them.
+
+    Parquet of a table in parts is a folder with a file for each, written where the parts are.
+    """
     tally = Tally()
+    if destination.kind == "parquet" and isinstance(table, Parted):
+        work = ScoringOfParts(model, keys)
+        table.write_parquet(destination.out, scored_schema(model, keys), work, work.names)
+        _count_in(destination.out, tally)
+        return tally
+    if destination.kind == "parquet":
+        refuse_special(destination.out)
     fields = scored_fields(model, keys)
     parts = scored_parts(model, table, keys, tally, watcher)
     if destination.kind == "postgres":

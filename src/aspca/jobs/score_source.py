@@ -14,8 +14,8 @@ from aspca.jobs.errors import JobError, RequestError
 from aspca.jobs.keys import Keys, ids_in
 from aspca.jobs.progress import Silent, Watcher
 from aspca.jobs.requests import files_named, in_python, named_files, reading_of
-from aspca.jobs.score_outputs import Destination, destination_of, write_scored
-from aspca.jobs.scored import Tally, scored_fields, scored_parts
+from aspca.jobs.score_outputs import Destination, Parted, destination_of, write_scored
+from aspca.jobs.scored import ScoringOfParts, Tally, scored_fields, scored_parts, scored_schema
 from aspca.jobs.stored import refuse_misfit
 from aspca.jobs.tables import TableSource, opened
 from aspca.judging.model import Model
@@ -69,7 +69,8 @@ def score_source(
     source : whatever `aspca.detect` takes
     out : path, address, or None
         A file by its suffix (.parquet, .csv, .jsonl, .arrow, .duckdb) or ``postgresql://...``: written whole or not at
-        all, in memory that does not grow with the rows. None: a frame is returned.
+        all, in memory that does not grow with the rows; of Dask and Spark, Parquet is a folder of files, written by the
+        workers. None: a frame is returned.
     id, time : str, or list of str
         Columns that stand beside each row: text in Parquet, Arrow and databases, since that alone is the same from
         every engine.
@@ -87,7 +88,8 @@ def score_source(
     Scored
         Where `out` is given: how many rows and anomalies were written, and where.
     frame
-        Otherwise: a row for each of the source's, in its own library (pandas where it has none).
+        Otherwise: a row for each of the source's, in its own library (pandas where it has none). For a data frame of
+        Dask or Spark one that is not computed yet.
 
         - row: its number, from 0
         - the columns of `id` and `time`
@@ -165,6 +167,9 @@ def scored(
     if destination is not None:
         tally = write_scored(model, table, keys, destination, watcher)
         return Scored(tally.n_rows, tally.anomalies, destination.shown)
+    if isinstance(table, Parted):
+        work = ScoringOfParts(model, keys)
+        return table.mapped(scored_schema(model, keys), work, work.names)
     from aspca.judging.frames import frame
 
     columns: list[list[Any]] = [[] for _ in scored_fields(model, keys)]

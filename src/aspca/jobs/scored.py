@@ -6,11 +6,13 @@ Plain columns first: only what is written by way of Arrow, or is to be a lazy fr
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy.typing as npt
 
 from aspca.jobs.keys import Cells, Keys
+from aspca.jobs.preparing import columns_needed
 from aspca.jobs.progress import Silent, Watcher
 from aspca.jobs.tables import TableSource
 from aspca.jobs.verdicts import JudgedRows, rows_to_judge
@@ -109,6 +111,27 @@ def _texts(reasons: ShortReasons | None, values: Floats, flagged: Ints, judgemen
 
 def _by_column(beside: list[Cells], keys: Keys) -> list[list[object]]:
     return [list(column) for column in zip(*beside, strict=True)] if keys.columns else []
+
+
+@dataclass(frozen=True, eq=False)
+class ScoringOfParts:
+    """Judges parts of a table where they are: `scored_batches` of a part that begins at row `start`.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The columns that it reads.
+    """
+
+    model: Model
+    keys: Keys
+
+    def __call__(self, part: TableSource, start: int) -> Iterator[Any]:
+        return scored_batches(self.model, part, self.keys, start)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys([*columns_needed(self.model.preparation), *self.keys.columns]))
 
 
 def scored_schema(model: Model, keys: Keys, table: TableSource | None = None) -> Any:
