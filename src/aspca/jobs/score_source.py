@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 from aspca.engines.errors import SourceError
+from aspca.engines.source import ReadOptions
 from aspca.jobs.column_advice import refuse_absent
 from aspca.jobs.errors import JobError, RequestError
 from aspca.jobs.keys import Keys, ids_in
@@ -108,10 +109,11 @@ def score_source(
     try:
         options = {**reading, "table": table, "query": query, "engine": engine}
         given = {name: value for name, value in options.items() if value is not None}
-        try:
-            how = reading_of(**given)
-        except TypeError:
-            raise RequestError(f"There is no option among {', '.join(map(repr, given))} that is not known.") from None
+        known = [field.name for field in fields(ReadOptions)]
+        for name in given:
+            if name not in known:
+                raise RequestError(f"There is no option {name!r}; files are read by {', '.join(known)}.")
+        how = reading_of(**given)
         destination = None
         if out is not None:
             destination = destination_of(os.fspath(out), table=out_table, replace=replace)
@@ -127,7 +129,8 @@ def score_source(
             return scored(stored, rows, keys, destination, Silent(), _library(files))
     except (JobError, SourceError, OutputError) as error:
         kind = type(error) if isinstance(error, JobError) else JobError
-        raise kind(in_python(str(error))) from None
+        # What the command calls --output is `out` here.
+        raise kind(in_python(str(error).replace("--output", "--out"))) from None
 
 
 def model_of(model: Any) -> Model:

@@ -32,7 +32,7 @@ def verdict_fields(model: Model, keys: Keys, *, reasons: bool) -> tuple[Field, .
     """Which columns a table of scores has; `reasons`: also which rules anomalies break and what would mend them."""
     own: dict[str, Kind] = {"row": "integer", "score": "number", "anomaly": "truth"}
     own |= {"share_of_rules": "number"} if model.allows_gaps else {}
-    own |= {"broken_rules": "text", "proposed": "object"} if reasons else {}
+    own |= {"broken_rules": "text", "proposed": "text"} if reasons else {}
     row, *others = (Field(name, kind) for name, kind in own.items())
     return (row, *(Field(name, "cell") for name in keys.header(own)), *others)
 

@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from aspca.preparation.columns import cell_text
 
-# A cell is whatever the table that was read has there, and a text where columns have types. Objects are JSON.
-Kind = Literal["integer", "number", "truth", "cell", "text", "object"]
+# A cell is whatever the table that was read has there, and a text where columns have types.
+Kind = Literal["integer", "number", "truth", "cell", "text"]
 Part = Sequence[Sequence[Any] | npt.NDArray[Any]]
 _NUMBERS = (int, float)
 # Takes part after part; None stands for a missing cell.
@@ -38,7 +38,7 @@ def typed_arrays(fields: Sequence[Field], part: Part) -> list[npt.NDArray[Any]]:
 
 
 def _typed(field: Field, column: Sequence[Any] | npt.NDArray[Any]) -> npt.NDArray[Any]:
-    if isinstance(column, np.ndarray) and field.kind not in ("cell", "text", "object"):
+    if isinstance(column, np.ndarray) and field.kind not in ("cell", "text"):
         return column
     texts = np.empty(len(column), dtype=object)
     texts[:] = as_texts(column) if field.kind == "cell" else column

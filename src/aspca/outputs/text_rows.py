@@ -28,16 +28,13 @@ def json_rows(stream: TextIO, fields: Sequence[Field]) -> Iterator[WritePart]:
     names = [field.name for field in fields]
 
     def write(part: Part) -> None:
-        plain = [_plain(field, column) for field, column in zip(fields, part, strict=True)]
-        for values in zip(*plain, strict=True):
+        for values in zip(*map(_plain, part), strict=True):
             line = json.dumps(dict(zip(names, values, strict=True)), ensure_ascii=False, default=str)
             stream.write(for_json(line) + "\n")
 
     yield write
 
 
-def _plain(field: Field, column: Sequence[Any] | npt.NDArray[Any]) -> Sequence[Any]:
+def _plain(column: Sequence[Any] | npt.NDArray[Any]) -> Sequence[Any]:
     cells: Sequence[Any] = column.tolist() if isinstance(column, np.ndarray) else column
-    if field.kind == "object":
-        return [None if cell is None else json.loads(cell) for cell in cells]
     return cells
