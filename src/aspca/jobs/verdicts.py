@@ -128,6 +128,7 @@ def rows_to_judge(
     done when the next is asked for."""
     watcher.stage(stage, table.count())
     cells = keys.cells(table)
+    done = 0
     with _threads(table.count(), len(model.names)):
         batches = prepared(table, model.preparation).batches(model.names)
         for batch in batches if table.count() < MANY else made_ahead(batches):
@@ -135,8 +136,21 @@ def rows_to_judge(
             if not n:
                 continue
             refuse_values(table, batch, model.names, gaps=model.allows_gaps)
-            yield row_numbers(table, batch.start, n), batch.values, list(islice(cells, n))
+            beside = list(islice(cells, n))
+            done += n
+            if len(beside) < n or done > table.count():
+                raise _changed(table)
+            yield row_numbers(table, batch.start, n), batch.values, beside
             watcher.advance(n)
+        if done < table.count() or (keys.columns and next(cells, None) is not None):
+            raise _changed(table)
+
+
+def _changed(table: TableSource) -> JobError:
+    return JobError(
+        f"{table.description} has another number of rows than when it was opened; nothing may write to it while it is "
+        "read, so start again."
+    )
 
 
 def _threads(n_rows: int, n_features: int) -> AbstractContextManager[None]:

@@ -221,7 +221,7 @@ def test_no_input_is_written_to(model: ASPCA, tmp_path: Path) -> None:
         aspca.score_source(tmp_path / "model.csv", path, tmp_path / "model.csv")
     with pytest.raises(JobError, match="no column 'nobody'"):
         aspca.score_source(model, path, tmp_path / "o.csv", id="nobody")
-    with pytest.raises(JobError, match="^out_table is for databases"):
+    with pytest.raises(JobError, match=r"^out_table is for databases"):
         aspca.score_source(model, path, tmp_path / "o.csv", out_table="t")
     with pytest.raises(JobError, match="There is no option 'delimeter'; files are read by delimiter, encoding"):
         aspca.score_source(model, path, tmp_path / "o.csv", delimeter=";")
