@@ -58,14 +58,14 @@ def duckdb_rows(path: str, table: str, fields: Sequence[Field], *, replace: bool
         connection = stack.enter_context(contextlib.closing(_connected(scratch)))
         if os.path.exists(target):
             _refuse_other_files(path, target)
-            with _in_words(path), _attached(connection, target):
+            with _in_words(path), _attached(connection, target, log_stays=True):
                 _refuse_table(connection, path, table, replace=replace)
                 yield from _written(connection, table, fields)
             return
         with errors_named(path), staged_beside(target, _make, _remove) as folder:
             try:
                 new = os.path.join(folder, _NEW)
-                with _in_words(path), _attached(connection, new):
+                with _in_words(path), _attached(connection, new, log_stays=False):
                     yield from _written(connection, table, fields)
                 force_to_disk(new)
                 # Whoever made a file of that name meanwhile keeps it.
@@ -95,7 +95,8 @@ def _written(connection: duckdb.DuckDBPyConnection, table: str, fields: Sequence
 
 
 @contextlib.contextmanager
-def _attached(connection: duckdb.DuckDBPyConnection, path: str) -> Iterator[None]:
+def _attached(connection: duckdb.DuckDBPyConnection, path: str, *, log_stays: bool) -> Iterator[None]:
+    """The file as `target`; once all is committed it is whole, together with its log where that stays beside it."""
     connection.execute(f"ATTACH {for_sql_text(path)} AS target (TYPE duckdb)")
     try:
         yield
@@ -105,7 +106,9 @@ def _attached(connection: duckdb.DuckDBPyConnection, path: str) -> Iterator[None
             with contextlib.suppress(Exception):
                 connection.execute(undo)
         raise
-    connection.execute("DETACH target")
+    # Moves what is in the log into the file, for which there may be no room.
+    with contextlib.suppress(cursor_errors()) if log_stays else contextlib.nullcontext():
+        connection.execute("DETACH target")
 
 
 @contextlib.contextmanager
