@@ -82,7 +82,7 @@ class Proposals:
         exact = values - deviations * per_unit
         digits = self._digits(rule, feature)
         # NumPy rounds products, Python decimals.
-        found = exact if digits is None else np.array([_to(value, digits) for value in exact.tolist()])
+        found = exact if digits is None else _all_to(exact, digits)
         if self.space.nonnegative[feature]:
             found = np.where(found < 0.0, 0.0, found)
         limit = math.inf if self.limits is None else float(self.limits[rule])
@@ -156,6 +156,13 @@ def _digits_for(step: float) -> int | None:
         return None
     digits = -math.floor(math.log10(step))
     return digits if -300 < digits < 300 else None
+
+
+def _all_to(values: Floats, digits: int) -> Floats:
+    """`_to` of many values (n,)."""
+    if np.isfinite(values).all():
+        return np.array([round(value, digits) for value in values.tolist()]) + 0.0
+    return np.array([_to(value, digits) for value in values.tolist()])
 
 
 def _to(value: float, digits: int) -> float:

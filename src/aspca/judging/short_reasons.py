@@ -96,9 +96,10 @@ class ShortReasons:
     def _cells(self, rule: int, feature: int, values: Floats, deviations: Floats) -> list[str | None]:
         """What a column would have to be in some rows for a rule to hold, with its name, as in ``"A": 0.5``."""
         name = self._names[feature]
-        wanted = self._proposals.wanted_of_one(rule, feature, values, deviations).tolist()
+        found = self._proposals.wanted_of_one(rule, feature, values, deviations)
+        wanted = np.where(np.isfinite(found), found, np.nan).tolist()
         if self._plain[feature]:
-            return [f"{name}: {number_text(value)}" if math.isfinite(value) else None for value in wanted]
+            return [f"{name}: {_number(value)}" if value == value else None for value in wanted]
         texts = [self._in_column(rule, feature, value) if math.isfinite(value) else None for value in wanted]
         return [None if text is None else f"{name}: {text}" for text in texts]
 
@@ -108,6 +109,12 @@ class ShortReasons:
         if isinstance(found, str):
             return json.dumps(found, ensure_ascii=False)
         return number_text(found) if found is not None and math.isfinite(found) else None
+
+
+def _number(value: float) -> str:
+    """`number_text`, which only whole numbers need."""
+    text = repr(value)
+    return number_text(value) if text[-2:] == ".0" else text
 
 
 def _told(judgement: Judgement, order: Ints, broken: Bools) -> Ints:
