@@ -260,12 +260,13 @@ def _regrouped(pieces: Iterator[Floats], size: int) -> Iterator[Floats]:
         part = piece
         while held + len(part) >= size:
             cut = size - held
-            yield np.concatenate([*parts, part[:cut]])
+            # Mostly pieces are what is asked for.
+            yield np.concatenate([*parts, part[:cut]]) if parts else part[:cut]
             parts, held, part = [], 0, part[cut:]
         if len(part):
             parts, held = [*parts, part], held + len(part)
     if parts:
-        yield np.concatenate(parts)
+        yield parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
 def unreadable(label: str, what: str) -> Callable[[Exception], SourceError]:

@@ -123,7 +123,7 @@ class Model:
         deviations, weighted, outside = np.empty((n, m)), np.empty((n, m)), np.empty((2, n))
         missing = np.isnan(X) if self.allows_gaps else None
         whole = X if missing is None else np.where(missing, self.space.mean, X)
-        for rows, projections in self._everything.blocks(whole):
+        for rows, projections in self.projected(whole):
             deviations[rows], weighted[rows] = projections[:, :m], projections[:, m : 2 * m]
             beside = projections[:, 2 * m :]
             outside[:, rows] = self.metric.outside_parts(np.einsum("ij,ij->i", beside, beside))
@@ -138,6 +138,11 @@ class Model:
             scaled = self.space.centred(X[rows])
             weighted[rows], outside[:, rows] = self.gapped.weighted(scaled, deviations[rows])
             deviations[rows] = np.where(self.gapped.used(missing[rows]), deviations[rows], np.nan)
+
+    def projected(self, X: Rows) -> Iterator[tuple[slice, Floats]]:
+        """Slices of rows (n, p) without gaps, and for each its deviations from the m rules, the same weighted, and its
+        projections outside of them, side by side; they are overwritten by the next."""
+        return self._everything.blocks(X)
 
     @cached_property
     def _everything(self) -> Projector:
