@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 from aspca.engines.errors import SourceError
 from aspca.engines.file_table import FileTable
 from aspca.engines.source import Source, connected
-from aspca.engines.typed_table import nested_error, typed_table
+from aspca.engines.typed_table import named_beyond, nested_error, typed_table
+from aspca.moments import Moments
 from aspca.outputs.scratch import Scratch
 
 if TYPE_CHECKING:
@@ -39,6 +40,10 @@ class ArrowReading:
         Called when the source is closed.
     refuse_changed : callable
         Raises SourceError if the rows are known not to be those of before; called after each pass.
+    beyond : tuple of str
+        Columns that are given as text because their integers are beyond what float64 holds, which is said.
+    pushed : callable or None
+        Given names of columns of numbers, their moments as the engine itself takes them.
     """
 
     label: str
@@ -47,6 +52,8 @@ class ArrowReading:
     explain: Callable[[Exception], SourceError]
     close: Callable[[], None] = lambda: None
     refuse_changed: Callable[[], None] = lambda: None
+    beyond: tuple[str, ...] = ()
+    pushed: Callable[[Sequence[str]], Moments] | None = None
 
 
 def open_arrow(reading: ArrowReading, missing: tuple[str, ...] = ()) -> Source:
@@ -86,7 +93,20 @@ def arrow_reading_table(
         cursor.register("arrow_cells", _reader(pa, reading, [reading.schema.names[index] for index in wanted]))
 
     table = FileTable(reading.label, "arrow_cells", (), (), 0, reading.explain, attach)
-    return replace(typed_table(table, names, connection, missing), refuse_changed=reading.refuse_changed)
+    made = replace(typed_table(table, names, connection, missing), refuse_changed=reading.refuse_changed)
+    ours = dict(zip(reading.schema.names, names, strict=True))
+    return _pushing(named_beyond(made, [ours[name] for name in reading.beyond]), reading)
+
+
+def _pushing(table: FileTable, reading: ArrowReading) -> FileTable:
+    pushed = reading.pushed
+    if pushed is None:
+        return table
+
+    def moments(itself: FileTable, connection: duckdb.DuckDBPyConnection, columns: Sequence[int]) -> Moments:
+        return pushed([reading.schema.names[column] for column in columns])
+
+    return replace(table, pushed=moments)
 
 
 def _reader(pa: Any, reading: ArrowReading, wanted: list[str]) -> Any:

@@ -38,6 +38,7 @@ class ReadOptions:
     format : one of `FORMATS`; found by the first bytes, then by the suffix.
     table : which table of a database, or which sheet of a workbook (``Sheet1``, or from a cell on, ``Sheet1!B4``); the
         only one where it is not given.
+    query : one SELECT whose rows are the table, for databases; instead of `table`.
 
     Raises
     ------
@@ -54,6 +55,7 @@ class ReadOptions:
     missing: tuple[str, ...] = ()
     date_order: str | None = None
     table: str | None = None
+    query: str | None = None
 
     def __post_init__(self) -> None:
         if self.delimiter is not None and (len(self.delimiter) != 1 or self.delimiter in '"\n\r\0'):

@@ -21,6 +21,7 @@ from aspca.engines.errors import SourceError
 from aspca.engines.file_table import COLUMNS_AT_ONCE, NO_VALUE, FileColumn, FileTable, refuse_repeated, unreadable
 from aspca.engines.missing_words import numbers_named
 from aspca.engines.parquet_pages import Damaged, refuse_damaged_pages
+from aspca.engines.pushed_duckdb import duckdb_moments
 from aspca.harmless import quoted
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ ROUNDED = (
     "count(CASE WHEN abs(CAST({c} AS DOUBLE)) >= 9007199254740992 AND {c} = trunc({c}) "
     "AND coalesce(TRY_CAST(CAST({c} AS DOUBLE) AS HUGEINT) <> TRY_CAST({c} AS HUGEINT), true) THEN 1 END)"
 )
+BEYOND = "its integers are beyond 2^53, so they are no numbers but names"
 NESTED = ("STRUCT", "MAP", "UNION", "LIST", "ARRAY", "VARIANT", "JSON", "GEOMETRY")
 
 
@@ -64,12 +66,9 @@ def parquet_table(
         if children:
             raise nested_error(label, name)
     _refuse_damaged(replace(schema, relation="parquet_metadata(?)"), path, connection)
-    return typed_table(
-        FileTable(label, "read_parquet($1, hive_partitioning = false)", (where,), (), 0, explain),
-        [str(name) for name, _ in entries],
-        connection,
-        missing,
-    )
+    relation = "read_parquet($1, hive_partitioning = false)"
+    table = FileTable(label, relation, (where,), (), 0, explain, pushed=duckdb_moments)
+    return typed_table(table, [str(name) for name, _ in entries], connection, missing)
 
 
 def _refuse_damaged(chunks: FileTable, path: Path, connection: duckdb.DuckDBPyConnection) -> None:
@@ -179,8 +178,13 @@ def typed_table(
 
 
 def _as_text(index: int, column: FileColumn) -> FileColumn:
-    remark = "its integers are beyond 2^53, so they are no numbers but names"
-    return replace(column, kind="text", number="", cell=f"CAST(c{index} AS VARCHAR)", remark=remark)
+    return replace(column, kind="text", number="", cell=f"CAST(c{index} AS VARCHAR)", remark=BEYOND)
+
+
+def named_beyond(table: FileTable, names: list[str]) -> FileTable:
+    """`table`, which says of these columns of text that their integers are beyond what float64 holds."""
+    columns = tuple(replace(one, remark=BEYOND) if one.name in names else one for one in table.columns)
+    return replace(table, columns=columns, remarks=(*table.remarks, *beyond_numbers(table.label, names)))
 
 
 def _without_missing(table: FileTable, columns: list[FileColumn], missing: tuple[str, ...]) -> FileTable:

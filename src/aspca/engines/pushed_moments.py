@@ -1,0 +1,238 @@
+"""Moments taken inside an engine of SQL, of data that need not leave it: sums about a provisional centre.
+
+Two scans: the first finds extremes and centre, the second sums of ``x_i - c_i`` and ``(x_i - c_i)(x_j - c_j)``. Never
+``sum(x*x) - n*mean^2``, which loses all digits at an offset of 1e8. The decimals of columns are found too, those that
+`decimals_of` finds in all values at once.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from aspca.linalg.arrays import LARGEST_VALUE, Floats, Ints
+from aspca.moments import Moments
+from aspca.moments.blocks import two_sum
+from aspca.moments.decimals import CONTINUOUS, MOST_DECIMALS, ROUNDING, decimals_of
+from aspca.moments.validation import counted_error
+
+Rows = list[tuple[Any, ...]]
+# Runs ``SELECT expressions FROM relation after``; no text of a user's stands in it but quoted names.
+Run = Callable[[Sequence[str], str, str], Rows]
+
+# So many expressions in one statement: PostgreSQL allows 1,664, DuckDB's optimizer takes its time over more.
+EXPRESSIONS = 400
+# Rows that are looked at for decimals before all of them: a continuous column fails at once.
+FIRST_ROWS = 256
+# Without compensation an error grows with the rows that are summed: so many parts are summed apart, then merged.
+PARTS = 64
+# Columns by whose values rows are put into parts.
+HASHED = 4
+# A power of two, so that a sum of values that will be refused does not overflow before it is known.
+SHRUNK = 2.0**-60
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How an engine sums.
+
+    Attributes
+    ----------
+    total : str
+        Its sum of float64.
+    part : str
+        SQL of an integer made of a value {x}, to put rows into parts; empty where `total` is compensated.
+    fence : str
+        Ends a sub-query whose columns are to be computed once.
+    """
+
+    name: str
+    total: str
+    part: str
+    fence: str
+
+
+# fsum is Kahan's.
+DUCKDB = Dialect("duckdb", "fsum", "", "")
+POSTGRES = Dialect("postgres", "sum", "hashfloat8({x})", "OFFSET 0")
+
+
+def pushed_moments(run: Run, relation: str, columns: Mapping[str, str], dialect: Dialect) -> Moments:
+    """The moments of all rows of a relation.
+
+    Parameters
+    ----------
+    run : callable
+        Runs statements, all of them on the same rows.
+    relation : str
+        What stands after FROM.
+    columns : mapping of p >= 1 names to SQL
+        Each gives double precision; NULL and NaN are values that are missing.
+    dialect : Dialect
+
+    Raises
+    ------
+    ValueError
+        A value that is missing, infinite or beyond +-1e150, in the sentence of `Moments.from_array`.
+
+    Notes
+    -----
+    Entry (i, j) of the scatter errs by at most 1e-12 sqrt(S_ii S_jj) at offsets of 1e8, as measured against exact sums.
+    """
+    names, numbers = list(columns), list(columns.values())
+    width = len(names)
+    first = _first_look(run, relation, numbers)
+    n_rows, held, low, high, centre, decimals = _scanned(run, relation, numbers, first, dialect)
+    if n_rows == 0:
+        return Moments.empty(width)
+    if (held < n_rows).any() or not ((low >= -LARGEST_VALUE) & (high <= LARGEST_VALUE)).all():
+        raise _refused(run, relation, numbers, names, bool((held < n_rows).any() or np.isnan(high).any()))
+    # A column of one value has no scatter at all, whatever its average is rounded to.
+    centre = np.clip(centre, low, high)
+    largest = np.maximum(np.abs(low), np.abs(high))
+    with np.errstate(over="ignore"):
+        decimals = np.where(largest * 10.0**decimals < 2.0**53, decimals, CONTINUOUS)
+    parts = _parts(run, relation, numbers, centre, low < high, dialect)
+    total = [Moments(float(part.n_rows), part.n_rows, *_centred(part, centre), low, high, decimals) for part in parts]
+    while len(total) > 1:
+        total = [one.merge(other) for one, other in zip(total[::2], total[1::2], strict=False)] + (
+            [total[-1]] if len(total) % 2 else []
+        )
+    return total[0]
+
+
+# ---- the first scan
+
+
+def _first_look(run: Run, relation: str, numbers: Sequence[str]) -> Ints:
+    """The decimals of the first rows (p,): a column that is continuous there is continuous."""
+    found = np.full(len(numbers), CONTINUOUS, dtype=np.intp)
+    for start in range(0, len(numbers), EXPRESSIONS):
+        rows = run(numbers[start : start + EXPRESSIONS], relation, f"LIMIT {FIRST_ROWS}")
+        if rows:
+            with np.errstate(invalid="ignore"):
+                # float64 makes NaN of None, and no decimals of that.
+                found[start : start + EXPRESSIONS] = decimals_of(np.array(rows, dtype=np.float64).T)
+    return found
+
+
+def _scanned(
+    run: Run, relation: str, numbers: Sequence[str], first: Ints, dialect: Dialect
+) -> tuple[int, Ints, Floats, Floats, Floats, Ints]:
+    """Number of rows, and of each column the number of values, minimum, maximum, average and decimals."""
+    width = len(numbers)
+    n_rows, held, decimals = 0, np.zeros(width, dtype=np.intp), first.copy()
+    low, high, centre = np.full(width, np.inf), np.full(width, -np.inf), np.zeros(width)
+    step = EXPRESSIONS // 5
+    for start in range(0, width, step):
+        some = range(start, min(start + step, width))
+        asked = ["count(*)"]
+        for index in some:
+            x = f"x{index}"
+            asked += [f"count({x})", f"min({x})", f"max({x})", f"{dialect.total}({x} * {_literal(SHRUNK)})"]
+            asked.append(f"max({_needed(x, int(first[index]))})" if first[index] < CONTINUOUS else str(CONTINUOUS))
+        inner = ", ".join(f"{numbers[index]} AS x{index}" for index in some)
+        relation_of_numbers = f"(SELECT {inner} FROM {relation} {dialect.fence}) AS numbers"  # noqa: S608  # as in Run
+        n_rows, *found = run(asked, relation_of_numbers, "")[0]
+        for index, place in zip(some, range(0, len(found), 5), strict=True):
+            held[index] = found[place]
+            if held[index]:
+                low[index], high[index] = found[place + 1], found[place + 2]
+                with np.errstate(over="ignore", invalid="ignore"):
+                    centre[index] = np.float64(found[place + 3]) / held[index] / SHRUNK
+                decimals[index] = found[place + 4]
+    return int(n_rows), held, low, high, centre, decimals
+
+
+def _needed(x: str, least: int) -> str:
+    """SQL of the decimals that a value needs, of which `least` are known to be needed by another."""
+    cases = []
+    for decimals in range(least, MOST_DECIMALS + 1):
+        shifted = f"{x} * {_literal(10.0**decimals)}" if decimals else x
+        fits = f"abs({shifted} - round({shifted})) <= {_literal(ROUNDING)} * abs({shifted})"
+        cases.append(f"WHEN {fits} AND abs({shifted}) < {_literal(2.0**53)} THEN {decimals}")
+    return f"CASE {' '.join(cases)} ELSE {CONTINUOUS} END"
+
+
+def _refused(run: Run, relation: str, numbers: Sequence[str], names: Sequence[str], found_missing: bool) -> ValueError:
+    """The sentence, after a scan that counts what is wrong."""
+    not_finite, too_large = np.zeros(len(numbers), dtype=np.intp), np.zeros(len(numbers), dtype=np.intp)
+    largest = _literal(math.nextafter(math.inf, 0.0))
+    for start in range(0, len(numbers), EXPRESSIONS // 2):
+        some = range(start, min(start + EXPRESSIONS // 2, len(numbers)))
+        asked = ["count(*)"]
+        for index in some:
+            x, allowed = f"({numbers[index]})", _literal(LARGEST_VALUE)
+            asked.append(f"count(CASE WHEN {x} BETWEEN -{largest} AND {largest} THEN 1 END)")
+            asked.append(f"count(CASE WHEN {x} BETWEEN -{allowed} AND {allowed} THEN 1 END)")
+        n_rows, *found = run(asked, relation, "")[0]
+        not_finite[some] = n_rows - np.array(found[::2])
+        too_large[some] = np.array(found[::2]) - np.array(found[1::2])
+    return counted_error(not_finite, too_large, found_missing, names)
+
+
+# ---- the second scan
+
+
+@dataclass
+class _Part:
+    """Sums over some of the rows: of ``x - c`` (p,) and of their products (p, p)."""
+
+    n_rows: int
+    sums: Floats
+    products: Floats
+
+
+def _parts(
+    run: Run, relation: str, numbers: Sequence[str], centre: Floats, varies: np.ndarray[Any, Any], dialect: Dialect
+) -> list[_Part]:
+    width = len(numbers)
+    parts: dict[int, _Part] = {}
+    hashed = np.flatnonzero(varies)[:HASHED].tolist()
+    part = " # ".join(dialect.part.format(x=f"({numbers[index]})") for index in hashed) if dialect.part else ""
+    inner = [f"({part}) & {PARTS - 1} AS part"] if part else []
+    for entries in _chunks(width):
+        used = sorted({index for pair in entries for index in pair if index >= 0})
+        centred = [f"({numbers[index]}) - {_literal(centre[index])} AS d{index}" for index in used]
+        asked = ["part" if part else "0", "count(*)"]
+        asked += [f"{dialect.total}(d{i})" if j < 0 else f"{dialect.total}(d{i} * d{j})" for i, j in entries]
+        inside = f"(SELECT {', '.join(inner + centred)} FROM {relation} {dialect.fence}) AS centred"  # noqa: S608  # as in Run
+        for key, n_rows, *found in run(asked, inside, "GROUP BY part" if part else ""):
+            one = parts.setdefault(int(key), _Part(int(n_rows), np.zeros(width), np.zeros((width, width))))
+            for (i, j), value in zip(entries, found, strict=True):
+                if j < 0:
+                    one.sums[i] = value
+                else:
+                    one.products[i, j] = one.products[j, i] = value
+    # The same order whatever the engine's.
+    return [parts[key] for key in sorted(parts)]
+
+
+def _chunks(width: int) -> Iterator[list[tuple[int, int]]]:
+    """Column i alone as (i, -1), and pairs i <= j, as many as one statement takes: blocks, of few columns each."""
+    side = max(1, int(math.sqrt(EXPRESSIONS)) - 1)
+    if width * (width + 3) // 2 <= EXPRESSIONS:
+        side = width
+    blocks = [range(start, min(start + side, width)) for start in range(0, width, side)]
+    for place, rows in enumerate(blocks):
+        for columns in blocks[place:]:
+            pairs = [(i, j) for i in rows for j in columns if i <= j]
+            yield ([(i, -1) for i in rows] if columns == rows else []) + pairs
+
+
+def _centred(part: _Part, centre: Floats) -> tuple[Floats, Floats, Floats]:
+    """Centre, residual and scatter of a part: the step from the provisional centre to its mean is small."""
+    mean, residual = two_sum(centre, part.sums / part.n_rows)
+    scatter = part.products - np.outer(part.sums, part.sums) / part.n_rows
+    # What is left of a column that stands still in this part is rounding.
+    np.fill_diagonal(scatter, np.maximum(np.diagonal(scatter), 0.0))
+    return mean, residual, scatter
+
+
+def _literal(value: float) -> str:
+    """A float64 in SQL, all its digits, in exponent form: anything else would be a decimal number."""
+    return f"CAST({float(value):.17e} AS DOUBLE PRECISION)"
