@@ -167,8 +167,8 @@ def _wait(made: Cluster, server: subprocess.Popen[bytes]) -> None:
 
 
 def _stop(server: subprocess.Popen[bytes]) -> None:
-    # Fast shutdown; then at once; then for good.
-    for sign in (signal.SIGINT, signal.SIGQUIT, signal.SIGKILL):
+    # At once, for nobody needs its data any more; then for good.
+    for sign in (signal.SIGQUIT, signal.SIGKILL):
         server.send_signal(sign)
         with suppress(subprocess.TimeoutExpired):
             server.wait(10)

@@ -48,17 +48,21 @@ class Dialect:
         SQL of an integer made of a value {x}, to put rows into parts; empty where `total` is compensated.
     fence : str
         Ends a sub-query whose columns are to be computed once.
+    nan : str
+        SQL of whether a value {x} is NaN. Not by a comparison: the statistics of Parquet pass over NaN, and DuckDB
+        takes what they say of a column for true.
     """
 
     name: str
     total: str
     part: str
     fence: str
+    nan: str
 
 
 # fsum is Kahan's.
-DUCKDB = Dialect("duckdb", "fsum", "", "")
-POSTGRES = Dialect("postgres", "sum", "hashfloat8({x})", "OFFSET 0")
+DUCKDB = Dialect("duckdb", "fsum", "", "", "isnan({x})")
+POSTGRES = Dialect("postgres", "sum", "hashfloat8({x})", "OFFSET 0", "{x} = 'NaN'")
 
 
 def pushed_moments(run: Run, relation: str, columns: Mapping[str, str], dialect: Dialect) -> Moments:
@@ -90,7 +94,7 @@ def pushed_moments(run: Run, relation: str, columns: Mapping[str, str], dialect:
     if n_rows == 0:
         return Moments.empty(width)
     if (held < n_rows).any() or not ((low >= -LARGEST_VALUE) & (high <= LARGEST_VALUE)).all():
-        raise _refused(run, relation, numbers, names, bool((held < n_rows).any() or np.isnan(high).any()))
+        raise _refused(run, relation, numbers, names, dialect, bool((held < n_rows).any()))
     # A column of one value has no scatter at all, whatever its average is rounded to.
     centre = np.clip(centre, low, high)
     largest = np.maximum(np.abs(low), np.abs(high))
@@ -123,7 +127,7 @@ def _first_look(run: Run, relation: str, numbers: Sequence[str]) -> Ints:
 def _scanned(
     run: Run, relation: str, numbers: Sequence[str], first: Ints, dialect: Dialect
 ) -> tuple[int, Ints, Floats, Floats, Floats, Ints]:
-    """Number of rows, and of each column the number of values, minimum, maximum, average and decimals."""
+    """Number of rows, and of each column the number of values that are not missing, minimum, maximum, average and decimals."""
     width = len(numbers)
     n_rows, held, decimals = 0, np.zeros(width, dtype=np.intp), first.copy()
     low, high, centre = np.full(width, np.inf), np.full(width, -np.inf), np.zeros(width)
@@ -133,7 +137,12 @@ def _scanned(
         asked = ["count(*)"]
         for index in some:
             x = f"x{index}"
-            asked += [f"count({x})", f"min({x})", f"max({x})", f"{dialect.total}({x} * {_literal(SHRUNK)})"]
+            asked += [
+                f"count(CASE WHEN {dialect.nan.format(x=x)} THEN NULL ELSE {x} END)",
+                f"min({x})",
+                f"max({x})",
+                f"{dialect.total}({x} * {_literal(SHRUNK)})",
+            ]
             asked.append(f"max({_needed(x, int(first[index]))})" if first[index] < CONTINUOUS else str(CONTINUOUS))
         inner = ", ".join(f"{numbers[index]} AS x{index}" for index in some)
         relation_of_numbers = f"(SELECT {inner} FROM {relation} {dialect.fence}) AS numbers"  # noqa: S608  # as in Run
@@ -158,7 +167,9 @@ def _needed(x: str, least: int) -> str:
     return f"CASE {' '.join(cases)} ELSE {CONTINUOUS} END"
 
 
-def _refused(run: Run, relation: str, numbers: Sequence[str], names: Sequence[str], found_missing: bool) -> ValueError:
+def _refused(
+    run: Run, relation: str, numbers: Sequence[str], names: Sequence[str], dialect: Dialect, found_missing: bool
+) -> ValueError:
     """The sentence, after a scan that counts what is wrong."""
     not_finite, too_large = np.zeros(len(numbers), dtype=np.intp), np.zeros(len(numbers), dtype=np.intp)
     largest = _literal(math.nextafter(math.inf, 0.0))
@@ -167,8 +178,9 @@ def _refused(run: Run, relation: str, numbers: Sequence[str], names: Sequence[st
         asked = ["count(*)"]
         for index in some:
             x, allowed = f"({numbers[index]})", _literal(LARGEST_VALUE)
-            asked.append(f"count(CASE WHEN {x} BETWEEN -{largest} AND {largest} THEN 1 END)")
-            asked.append(f"count(CASE WHEN {x} BETWEEN -{allowed} AND {allowed} THEN 1 END)")
+            no_number = dialect.nan.format(x=x)
+            for most in (largest, allowed):
+                asked.append(f"count(CASE WHEN {no_number} THEN NULL WHEN {x} BETWEEN -{most} AND {most} THEN 1 END)")
         n_rows, *found = run(asked, relation, "")[0]
         not_finite[some] = n_rows - np.array(found[::2])
         too_large[some] = np.array(found[::2]) - np.array(found[1::2])

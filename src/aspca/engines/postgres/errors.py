@@ -34,7 +34,11 @@ _CONNECTING = (
      "this is no address of PostgreSQL; write postgresql://user:password@host:port/database, signs such as @ : / in a "
      "password as %40 %3A %2F"),
 )  # fmt: skip
-_LOST = re.compile(r"closed the connection|connection.*(lost|reset|not open|closed)|SSL SYSCALL|no connection to", re.I)
+_LOST = re.compile(
+    r"terminating connection|closed the connection|connection.*(lost|reset|not open|closed)|SSL SYSCALL|"
+    r"no connection to",
+    re.IGNORECASE,
+)
 _BY_STATE = {
     "42P01": "there is no such table, or this user cannot see it; correct the name",
     "3F000": "there is no such schema; correct the name",
@@ -58,6 +62,18 @@ _BY_STATE = {
     "55000": "the table cannot be read as it is; see the server's own message",
     "0A000": "the server cannot do this; give one SELECT",
 }  # fmt: skip
+# In the middle of a COPY the driver hands on the server's words, but not its state.
+_BY_WORDS = (
+    (r"division by zero", "22012"),
+    (r"canceling statement", "57014"),
+    (r"schema .* does not exist", "3F000"),
+    (r"permission denied", "42501"),
+    (r"out of range", "22003"),
+    (r"already exists", "42P07"),
+    (r"No space left", "53100"),
+    (r"out of memory", "53200"),
+)
+_MESSAGE = re.compile(r"(?:ERROR|FATAL|PANIC): +(.+)")
 _LOST_STATES = ("57P01", "57P02", "57P03", "57P05", "25P03", "08000", "08003", "08006")
 LOST = "the connection to the server was lost, so that not all rows were read; start again when the server is back"
 LONGEST = 200
@@ -92,7 +108,7 @@ def connecting_error(label: str, error: Exception) -> SourceError:
 
 def server_error(label: str, error: Exception, address: str, lost: str = LOST) -> SourceError:
     """The sentence for a statement that failed, or for a connection that broke."""
-    state = getattr(error, "sqlstate", None)
+    state = getattr(error, "sqlstate", None) or _state_by_words(str(error))
     if state in _LOST_STATES or (not state and _LOST.search(str(error))):
         return SourceError(f"{label}: {lost}.")
     said = _said(error, address)
@@ -103,11 +119,17 @@ def server_error(label: str, error: Exception, address: str, lost: str = LOST) -
     return SourceError(f"{label}: {words}.")
 
 
+def _state_by_words(text: str) -> str | None:
+    return next((state for pattern, state in _BY_WORDS if re.search(pattern, text)), None)
+
+
 def _said(error: Exception, address: str) -> str:
     """The server's own first line, if there is one without secrets."""
     details = dict(getattr(error, "details", None) or ())
     raw = details.get(b"PG_DIAG_MESSAGE_PRIMARY", b"")
-    text = for_terminal(raw.decode(errors="replace") if isinstance(raw, bytes) else str(raw)).strip().rstrip(".")
+    message = raw.decode(errors="replace") if isinstance(raw, bytes) else str(raw)
+    found = _MESSAGE.search(str(error))
+    text = for_terminal(message or (found[1] if found else "")).strip().rstrip(".")
     return "" if any(secret in text for secret in secrets_of(address)) else text[:LONGEST]
 
 

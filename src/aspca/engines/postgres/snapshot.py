@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import ExitStack, closing, suppress
 from typing import Any
 
 from aspca.engines.errors import SourceError
@@ -19,6 +19,8 @@ SETTINGS = (
     "synchronize_seqscans = off",
     "max_parallel_workers_per_gather = 0",
     "enable_indexonlyscan = off",
+    # Hundreds of sums are compiled for longer than they run.
+    "jit = off",
     # The first connection only holds the snapshot meanwhile.
     "idle_in_transaction_session_timeout = 0",
     # Cells as text read the same whatever the server's habits.
@@ -74,21 +76,23 @@ class Snapshot:
     def batches(self, sql: str, label: str | None = None) -> Iterator[Any]:
         """The rows of a statement as record batches, on a connection that no other reader uses meanwhile."""
         connection, whole = self._taken(), False
+        open_things = ExitStack()
         try:
-            cursor = told(connection.cursor, lambda error: self.explained(error, label))
-            options = {"adbc.postgresql.batch_size_hint_bytes": str(BATCH_BYTES)}
 
             def begun() -> Any:
-                cursor.adbc_statement.set_options(**options)
+                cursor = open_things.enter_context(closing(connection.cursor()))
+                cursor.adbc_statement.set_options(**{"adbc.postgresql.batch_size_hint_bytes": str(BATCH_BYTES)})
                 cursor.execute(sql)
-                return cursor.fetch_record_batch()
+                return open_things.enter_context(closing(cursor.fetch_record_batch()))
 
             reader = told(begun, lambda error: self.explained(error, label))
             while (batch := told(lambda: next(reader, None), lambda error: self.explained(error, label))) is not None:
                 yield batch
-            cursor.close()
             whole = True
         finally:
+            # In this order: a connection does not close as long as a statement of it is open.
+            with suppress(Exception):
+                open_things.close()
             self._given_back(connection, whole)
 
     def explained(self, error: Exception, label: str | None = None) -> SourceError:
