@@ -48,21 +48,23 @@ class Dialect:
         SQL of an integer made of a value {x}, to put rows into parts; empty where `total` is compensated.
     fence : str
         Ends a sub-query whose columns are to be computed once.
-    nan : str
-        SQL of whether a value {x} is NaN. Not by a comparison: the statistics of Parquet pass over NaN, and DuckDB
-        takes what they say of a column for true.
+    finite, known : str
+        SQL of whether a value {x} is finite, and of whether it is any number, infinite or not; false or NULL for NaN.
+        For DuckDB not by comparisons nor by isnan: the statistics of Parquet pass over NaN, and what they say of a
+        column is taken for true.
     """
 
     name: str
     total: str
     part: str
     fence: str
-    nan: str
+    finite: str
+    known: str
 
 
 # fsum is Kahan's.
-DUCKDB = Dialect("duckdb", "fsum", "", "", "isnan({x})")
-POSTGRES = Dialect("postgres", "sum", "hashfloat8({x})", "OFFSET 0", "{x} = 'NaN'")
+DUCKDB = Dialect("duckdb", "fsum", "", "", "isfinite({x})", "(isfinite({x}) OR isinf({x}))")
+POSTGRES = Dialect("postgres", "sum", "hashfloat8({x})", "OFFSET 0", "abs({x}) < 'Infinity'", "abs({x}) <= 'Infinity'")
 
 
 def pushed_moments(run: Run, relation: str, columns: Mapping[str, str], dialect: Dialect) -> Moments:
@@ -94,7 +96,7 @@ def pushed_moments(run: Run, relation: str, columns: Mapping[str, str], dialect:
     if n_rows == 0:
         return Moments.empty(width)
     if (held < n_rows).any() or not ((low >= -LARGEST_VALUE) & (high <= LARGEST_VALUE)).all():
-        raise _refused(run, relation, numbers, names, dialect, bool((held < n_rows).any()))
+        raise _refused(run, relation, numbers, names, dialect)
     # A column of one value has no scatter at all, whatever its average is rounded to.
     centre = np.clip(centre, low, high)
     largest = np.maximum(np.abs(low), np.abs(high))
@@ -127,7 +129,7 @@ def _first_look(run: Run, relation: str, numbers: Sequence[str]) -> Ints:
 def _scanned(
     run: Run, relation: str, numbers: Sequence[str], first: Ints, dialect: Dialect
 ) -> tuple[int, Ints, Floats, Floats, Floats, Ints]:
-    """Number of rows, and of each column the number of values that are not missing, minimum, maximum, average and decimals."""
+    """Number of rows, and of each column the number of finite values, minimum, maximum, average and decimals."""
     width = len(numbers)
     n_rows, held, decimals = 0, np.zeros(width, dtype=np.intp), first.copy()
     low, high, centre = np.full(width, np.inf), np.full(width, -np.inf), np.zeros(width)
@@ -138,7 +140,7 @@ def _scanned(
         for index in some:
             x = f"x{index}"
             asked += [
-                f"count(CASE WHEN {dialect.nan.format(x=x)} THEN NULL ELSE {x} END)",
+                f"count(CASE WHEN {dialect.finite.format(x=x)} THEN 1 END)",
                 f"min({x})",
                 f"max({x})",
                 f"{dialect.total}({x} * {_literal(SHRUNK)})",
@@ -167,24 +169,21 @@ def _needed(x: str, least: int) -> str:
     return f"CASE {' '.join(cases)} ELSE {CONTINUOUS} END"
 
 
-def _refused(
-    run: Run, relation: str, numbers: Sequence[str], names: Sequence[str], dialect: Dialect, found_missing: bool
-) -> ValueError:
+def _refused(run: Run, relation: str, numbers: Sequence[str], names: Sequence[str], dialect: Dialect) -> ValueError:
     """The sentence, after a scan that counts what is wrong."""
-    not_finite, too_large = np.zeros(len(numbers), dtype=np.intp), np.zeros(len(numbers), dtype=np.intp)
-    largest = _literal(math.nextafter(math.inf, 0.0))
-    for start in range(0, len(numbers), EXPRESSIONS // 2):
-        some = range(start, min(start + EXPRESSIONS // 2, len(numbers)))
+    counts = np.zeros((len(numbers), 3), dtype=np.intp)
+    n_rows = 0
+    for start in range(0, len(numbers), EXPRESSIONS // 3):
+        some = range(start, min(start + EXPRESSIONS // 3, len(numbers)))
         asked = ["count(*)"]
-        for index in some:
-            x, allowed = f"({numbers[index]})", _literal(LARGEST_VALUE)
-            no_number = dialect.nan.format(x=x)
-            for most in (largest, allowed):
-                asked.append(f"count(CASE WHEN {no_number} THEN NULL WHEN {x} BETWEEN -{most} AND {most} THEN 1 END)")
+        for x in (f"({numbers[index]})" for index in some):
+            known, finite = dialect.known.format(x=x), dialect.finite.format(x=x)
+            for test in (known, finite, f"{finite} AND abs({x}) <= {_literal(LARGEST_VALUE)}"):
+                asked.append(f"count(CASE WHEN {test} THEN 1 END)")
         n_rows, *found = run(asked, relation, "")[0]
-        not_finite[some] = n_rows - np.array(found[::2])
-        too_large[some] = np.array(found[::2]) - np.array(found[1::2])
-    return counted_error(not_finite, too_large, found_missing, names)
+        counts[some] = np.reshape(found, (-1, 3))
+    n_known, n_finite, n_allowed = counts.T
+    return counted_error(n_rows - n_finite, n_finite - n_allowed, bool((n_known < n_rows).any()), names)
 
 
 # ---- the second scan

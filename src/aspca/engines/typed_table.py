@@ -223,9 +223,9 @@ def _column(index: int, name: str, kind: str, label: str) -> FileColumn:
     plain = kind.removeprefix("U")
     if plain.startswith(NUMBERS):
         number = f"CAST({cell} AS DOUBLE)"
-        # A NaN is a missing value, as in a data frame. Not by nullif: the statistics of Parquet pass over NaN, so that
-        # DuckDB takes a comparison with it for always false.
-        known = f"CASE WHEN isnan({number}) THEN NULL ELSE {number} END"
+        # A NaN is a missing value, as in a data frame. Neither by a comparison nor by isnan: the statistics of Parquet
+        # pass over NaN, so that DuckDB takes both for always false.
+        known = f"CASE WHEN isfinite({number}) OR isinf({number}) THEN {number} END"
         return FileColumn(name, "number", 0, number, cell if "INT" in plain else known)
     if kind == "BOOLEAN":
         return FileColumn(name, "boolean", 0, f"CAST({cell} AS DOUBLE)", cell)

@@ -107,6 +107,13 @@ def test_more_columns_than_a_statement_takes(tmp_path: Path) -> None:
     np.testing.assert_array_equal(pushed.decimals, wanted.decimals)
 
 
+def test_nan_is_missing_whatever_the_statistics_of_parquet_say(tmp_path: Path) -> None:
+    # No NULL among them: DuckDB knows least and largest value of the column, and that nothing is missing.
+    with opened(tmp_path, {"x": np.array([1.0, np.nan, 2.0, np.nan, np.inf]), "y": [1.0] * 5}, "parquet") as source:
+        assert [column.n_missing for column in source.columns] == [2, 0]
+        assert [cell for rows in source.cells(["x"]) for (cell,) in rows] == [1.0, None, 2.0, None, math.inf]
+
+
 @pytest.mark.parametrize("bad", [None, math.nan, math.inf, -math.inf, 1e151, -1.7e308])
 def test_what_moments_refuse_is_refused_in_the_same_words(tmp_path: Path, bad: float | None) -> None:
     odd = [1.0, bad, 2.0, bad, 3.0]
