@@ -18,7 +18,7 @@ from aspca.linalg.arrays import LARGEST_VALUE, Floats, Ints
 from aspca.moments import Moments
 from aspca.moments.blocks import two_sum
 from aspca.moments.decimals import CONTINUOUS, MOST_DECIMALS, ROUNDING, decimals_of
-from aspca.moments.validation import counted_error
+from aspca.moments.validation import counted_error, overflow_error
 
 Rows = list[tuple[Any, ...]]
 # Runs ``SELECT expressions FROM relation after``; no text of a user's stands in it but quoted names.
@@ -28,10 +28,9 @@ Run = Callable[[Sequence[str], str, str], Rows]
 EXPRESSIONS = 400
 # Rows that are looked at for decimals before all of them: a continuous column fails at once.
 FIRST_ROWS = 256
-# Without compensation an error grows with the rows that are summed: so many parts are summed apart, then merged.
-PARTS = 64
-# Columns by whose values rows are put into parts.
-HASHED = 4
+# Without compensation an error may grow with every term: so many rows are summed at once, then so many of these sums,
+# and what is left here, exactly. At worst 2 x 2048 roundings of 2^-53, 4.5e-13, whatever the number of rows.
+BLOCK = 2048
 # A power of two, so that a sum of values that will be refused does not overflow before it is known.
 SHRUNK = 2.0**-60
 
@@ -44,8 +43,8 @@ class Dialect:
     ----------
     total : str
         Its sum of float64.
-    part : str
-        SQL of an integer made of a value {x}, to put rows into parts; empty where `total` is compensated.
+    number : str
+        SQL of the number of a row, to sum block by block; empty where `total` is compensated.
     fence : str
         Ends a sub-query whose columns are to be computed once.
     finite, known : str
@@ -56,7 +55,7 @@ class Dialect:
 
     name: str
     total: str
-    part: str
+    number: str
     fence: str
     finite: str
     known: str
@@ -64,7 +63,9 @@ class Dialect:
 
 # fsum is Kahan's.
 DUCKDB = Dialect("duckdb", "fsum", "", "", "isfinite({x})", "(isfinite({x}) OR isinf({x}))")
-POSTGRES = Dialect("postgres", "sum", "hashfloat8({x})", "OFFSET 0", "abs({x}) < 'Infinity'", "abs({x}) <= 'Infinity'")
+POSTGRES = Dialect(
+    "postgres", "sum", "row_number() OVER ()", "OFFSET 0", "abs({x}) < 'Infinity'", "abs({x}) <= 'Infinity'"
+)
 
 
 def pushed_moments(run: Run, relation: str, columns: Mapping[str, str], dialect: Dialect) -> Moments:
@@ -102,13 +103,13 @@ def pushed_moments(run: Run, relation: str, columns: Mapping[str, str], dialect:
     largest = np.maximum(np.abs(low), np.abs(high))
     with np.errstate(over="ignore"):
         decimals = np.where(largest * 10.0**decimals < 2.0**53, decimals, CONTINUOUS)
-    parts = _parts(run, relation, numbers, centre, low < high, dialect)
-    total = [Moments(float(part.n_rows), part.n_rows, *_centred(part, centre), low, high, decimals) for part in parts]
-    while len(total) > 1:
-        total = [one.merge(other) for one, other in zip(total[::2], total[1::2], strict=False)] + (
-            [total[-1]] if len(total) % 2 else []
-        )
-    return total[0]
+    sums, products = _sums(run, relation, numbers, centre, dialect)
+    mean, residual = two_sum(centre, sums / n_rows)
+    # The step from the provisional centre to the mean is small, and so is what it takes away.
+    scatter = products - np.outer(sums, sums) / n_rows
+    if not np.isfinite(np.diagonal(scatter)).all():
+        raise overflow_error(scatter, names)
+    return Moments(float(n_rows), n_rows, mean, residual, scatter, low, high, decimals)
 
 
 # ---- the first scan
@@ -189,38 +190,33 @@ def _refused(run: Run, relation: str, numbers: Sequence[str], names: Sequence[st
 # ---- the second scan
 
 
-@dataclass
-class _Part:
-    """Sums over some of the rows: of ``x - c`` (p,) and of their products (p, p)."""
-
-    n_rows: int
-    sums: Floats
-    products: Floats
-
-
-def _parts(
-    run: Run, relation: str, numbers: Sequence[str], centre: Floats, varies: np.ndarray[Any, Any], dialect: Dialect
-) -> list[_Part]:
+def _sums(run: Run, relation: str, numbers: Sequence[str], centre: Floats, dialect: Dialect) -> tuple[Floats, Floats]:
+    """Sums of ``x - c`` (p,), and of their products (p, p)."""
     width = len(numbers)
-    parts: dict[int, _Part] = {}
-    hashed = np.flatnonzero(varies)[:HASHED].tolist()
-    part = " # ".join(dialect.part.format(x=f"({numbers[index]})") for index in hashed) if dialect.part else ""
-    inner = [f"({part}) & {PARTS - 1} AS part"] if part else []
+    sums, products = np.zeros(width), np.zeros((width, width))
     for entries in _chunks(width):
         used = sorted({index for pair in entries for index in pair if index >= 0})
         centred = [f"({numbers[index]}) - {_literal(centre[index])} AS d{index}" for index in used]
-        asked = ["part" if part else "0", "count(*)"]
-        asked += [f"{dialect.total}(d{i})" if j < 0 else f"{dialect.total}(d{i} * d{j})" for i, j in entries]
-        inside = f"(SELECT {', '.join(inner + centred)} FROM {relation} {dialect.fence}) AS centred"  # noqa: S608  # as in Run
-        for key, n_rows, *found in run(asked, inside, "GROUP BY part" if part else ""):
-            one = parts.setdefault(int(key), _Part(int(n_rows), np.zeros(width), np.zeros((width, width))))
-            for (i, j), value in zip(entries, found, strict=True):
-                if j < 0:
-                    one.sums[i] = value
-                else:
-                    one.products[i, j] = one.products[j, i] = value
-    # The same order whatever the engine's.
-    return [parts[key] for key in sorted(parts)]
+        terms = [f"d{i}" if j < 0 else f"d{i} * d{j}" for i, j in entries]
+        for (i, j), value in zip(entries, _totals(run, relation, centred, terms, dialect), strict=True):
+            if j < 0:
+                sums[i] = value
+            else:
+                products[i, j] = products[j, i] = value
+    return sums, products
+
+
+def _totals(run: Run, relation: str, inner: list[str], terms: list[str], dialect: Dialect) -> list[float]:
+    """The sum of each term, of columns that a sub-query makes."""
+    totals = [f"{dialect.total}({term})" for term in terms]
+    if not dialect.number:
+        return list(run(totals, f"(SELECT {', '.join(inner)} FROM {relation}) AS centred", "")[0])  # noqa: S608  # as in Run
+    inner = [f"({dialect.number}) / {BLOCK} AS part", *inner]
+    centred = f"(SELECT {', '.join(inner)} FROM {relation} {dialect.fence}) AS centred"  # noqa: S608
+    listed = ", ".join(f"{total} AS s{index}" for index, total in enumerate(totals))
+    blocks = f"(SELECT part, {listed} FROM {centred} GROUP BY part) AS blocks"  # noqa: S608
+    found = run([f"{dialect.total}(s{index})" for index in range(len(terms))], blocks, f"GROUP BY part / {BLOCK}")
+    return [math.fsum(values) for values in zip(*found, strict=True)]
 
 
 def _chunks(width: int) -> Iterator[list[tuple[int, int]]]:
@@ -233,15 +229,6 @@ def _chunks(width: int) -> Iterator[list[tuple[int, int]]]:
         for columns in blocks[place:]:
             pairs = [(i, j) for i in rows for j in columns if i <= j]
             yield ([(i, -1) for i in rows] if columns == rows else []) + pairs
-
-
-def _centred(part: _Part, centre: Floats) -> tuple[Floats, Floats, Floats]:
-    """Centre, residual and scatter of a part: the step from the provisional centre to its mean is small."""
-    mean, residual = two_sum(centre, part.sums / part.n_rows)
-    scatter = part.products - np.outer(part.sums, part.sums) / part.n_rows
-    # What is left of a column that stands still in this part is rounding.
-    np.fill_diagonal(scatter, np.maximum(np.diagonal(scatter), 0.0))
-    return mean, residual, scatter
 
 
 def _literal(value: float) -> str:
