@@ -2,7 +2,7 @@
 
     python benchmarks/large.py [--millions N ...] [--only JOB ...] [--folder DIR] [--json FILE]
 
-N million rows of 40 columns (1 and 10) are written as Parquet to a temporary folder, always the same ones. On each file,
+N million rows of 40 columns (1 and 10) are written as Parquet to a temporary folder, always the same ones. On each,
 one after the other and each in a process of its own:
 
     scan     DuckDB reads all columns and sums them, by two threads
@@ -107,7 +107,7 @@ def judge(path: str, folder: Path) -> dict[str, Any]:
 
     import aspca
     import aspca.judging.short_reasons
-    import aspca.solvers.threads  # noqa: F401
+    import aspca.solvers.threads
 
     with measured() as found:
         scored = aspca.score_source(folder / "model.json", path, folder / "scores.parquet")

@@ -14,7 +14,8 @@ from aspca.engines.errors import SourceError
 from aspca.engines.file_table import FileTable
 from aspca.engines.same_rows import SameRows
 from aspca.engines.source import Source, connected
-from aspca.engines.typed_table import nested_error, typed_table
+from aspca.engines.typed_table import named_beyond, nested_error, typed_table
+from aspca.moments import Moments
 from aspca.outputs.scratch import Scratch
 
 if TYPE_CHECKING:
@@ -45,6 +46,10 @@ class ArrowReading:
         change.
     ordered : bool
         Whether another order of the rows is a change, too.
+    beyond : tuple of str
+        Columns that are given as text because their integers are beyond what float64 holds, which is said.
+    pushed : callable or None
+        Given names of columns of numbers, their moments as the engine itself takes them.
     """
 
     label: str
@@ -55,6 +60,8 @@ class ArrowReading:
     refuse_changed: Callable[[], None] = lambda: None
     watched: bool = True
     ordered: bool = True
+    beyond: tuple[str, ...] = ()
+    pushed: Callable[[Sequence[str]], Moments] | None = None
 
 
 def open_arrow(reading: ArrowReading, missing: tuple[str, ...] = ()) -> Source:
@@ -104,7 +111,20 @@ def arrow_reading_table(
         same.refuse_changed()
 
     table = FileTable(reading.label, "arrow_cells", (), (), 0, explain, attach)
-    return replace(typed_table(table, names, connection, missing), refuse_changed=refuse_changed)
+    made = replace(typed_table(table, names, connection, missing), refuse_changed=refuse_changed)
+    ours = dict(zip(reading.schema.names, names, strict=True))
+    return _pushing(named_beyond(made, [ours[name] for name in reading.beyond]), reading)
+
+
+def _pushing(table: FileTable, reading: ArrowReading) -> FileTable:
+    pushed = reading.pushed
+    if pushed is None:
+        return table
+
+    def moments(itself: FileTable, connection: duckdb.DuckDBPyConnection, columns: Sequence[int]) -> Moments:
+        return pushed([reading.schema.names[column] for column in columns])
+
+    return replace(table, pushed=moments)
 
 
 def refuse_nested(label: str, schema: Any) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from aspca.database import cursor_errors, first_line, interruptible
 from aspca.engines.errors import SourceError
 from aspca.engines.file_table import FileTable, unreadable
+from aspca.engines.pushed_duckdb import duckdb_moments
 from aspca.engines.request import ReadOptions
 from aspca.engines.typed_table import typed_table
 from aspca.engines.which_table import which_table
@@ -51,7 +52,7 @@ def duckdb_table(
     except (cursor_errors(), RuntimeError) as error:
         raise _explained(label, error) from None
     names = [one or f"column_{index}" for index, one in enumerate(names, start=1)]
-    table = FileTable(label, relation, (), (), 0, lambda error: _explained(label, error))
+    table = FileTable(label, relation, (), (), 0, lambda error: _explained(label, error), pushed=duckdb_moments)
     return typed_table(table, names, connection)
 
 

@@ -22,6 +22,7 @@ from aspca.engines.file_table import COLUMNS_AT_ONCE, NO_VALUE, FileColumn, File
 from aspca.engines.missing_words import numbers_named
 from aspca.engines.parquet_folder import PARQUET_MAGIC, Partition
 from aspca.engines.parquet_pages import Damaged, refuse_damaged_pages
+from aspca.engines.pushed_duckdb import duckdb_moments
 from aspca.harmless import quoted
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ ROUNDED = (
     "count(CASE WHEN abs(CAST({c} AS DOUBLE)) >= 9007199254740992 AND {c} = trunc({c}) "
     "AND coalesce(TRY_CAST(CAST({c} AS DOUBLE) AS HUGEINT) <> TRY_CAST({c} AS HUGEINT), true) THEN 1 END)"
 )
+BEYOND = "its integers are beyond 2^53, so they are no numbers but names"
 NESTED = ("STRUCT", "MAP", "UNION", "LIST", "ARRAY", "VARIANT", "JSON", "GEOMETRY")
 
 
@@ -80,7 +82,8 @@ def parquet_table(
         relation = f"(SELECT {', '.join([*kept, *added])} FROM {relation} AS file({aliases}))"  # noqa: S608
         names = [name for name in names if name not in told] + [one.name for one in partitions]
         values = [one.value for one in partitions]
-    return typed_table(FileTable(label, relation, (where, *values), (), 0, explain), names, connection, missing)
+    table = FileTable(label, relation, (where, *values), (), 0, explain, pushed=duckdb_moments)
+    return typed_table(table, names, connection, missing)
 
 
 def _refuse_damaged(chunks: FileTable, path: Path, connection: duckdb.DuckDBPyConnection) -> None:
@@ -190,8 +193,13 @@ def typed_table(
 
 
 def _as_text(index: int, column: FileColumn) -> FileColumn:
-    remark = "its integers are beyond 2^53, so they are no numbers but names"
-    return replace(column, kind="text", number="", cell=f"CAST(c{index} AS VARCHAR)", remark=remark)
+    return replace(column, kind="text", number="", cell=f"CAST(c{index} AS VARCHAR)", remark=BEYOND)
+
+
+def named_beyond(table: FileTable, names: list[str]) -> FileTable:
+    """`table`, which says of these columns of text that their integers are beyond what float64 holds."""
+    columns = tuple(replace(one, remark=BEYOND) if one.name in names else one for one in table.columns)
+    return replace(table, columns=columns, remarks=(*table.remarks, *beyond_numbers(table.label, names)))
 
 
 def _without_missing(table: FileTable, columns: list[FileColumn], missing: tuple[str, ...]) -> FileTable:
@@ -230,9 +238,9 @@ def _column(index: int, name: str, kind: str, label: str) -> FileColumn:
     plain = kind.removeprefix("U")
     if plain.startswith(NUMBERS):
         number = f"CAST({cell} AS DOUBLE)"
-        # A NaN is a missing value, as in a data frame. Not by nullif: the statistics of Parquet pass over NaN, so that
-        # DuckDB takes a comparison with it for always false.
-        known = f"CASE WHEN isnan({number}) THEN NULL ELSE {number} END"
+        # A NaN is a missing value, as in a data frame. Neither by a comparison nor by isnan: the statistics of Parquet
+        # pass over NaN, so that DuckDB takes both for always false.
+        known = f"CASE WHEN isfinite({number}) OR isinf({number}) THEN {number} END"
         return FileColumn(name, "number", 0, number, cell if "INT" in plain else known)
     if kind == "BOOLEAN":
         return FileColumn(name, "boolean", 0, f"CAST({cell} AS DOUBLE)", cell)
