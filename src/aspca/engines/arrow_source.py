@@ -74,8 +74,15 @@ def arrow_reading_table(
     reading: ArrowReading, connection: duckdb.DuckDBPyConnection, missing: tuple[str, ...] = ()
 ) -> FileTable:
     """A reading as a table of DuckDB; see `typed_table` for what is refused."""
-    pa = pyarrow(reading.label)
     names = [str(name).strip() or f"column_{index}" for index, name in enumerate(reading.schema.names, start=1)]
+    return replace(
+        typed_table(untyped(reading, names), names, connection, missing), refuse_changed=reading.refuse_changed
+    )
+
+
+def untyped(reading: ArrowReading, names: Sequence[str]) -> FileTable:
+    """A reading as a relation of DuckDB, whose columns are called `names`; SourceError for lists and records."""
+    pa = pyarrow(reading.label)
     for name, field in zip(names, reading.schema, strict=True):
         if pa.types.is_nested(field.type):
             raise nested_error(reading.label, name)
@@ -85,8 +92,7 @@ def arrow_reading_table(
         wanted = range(len(names)) if columns is None else columns
         cursor.register("arrow_cells", _reader(pa, reading, [reading.schema.names[index] for index in wanted]))
 
-    table = FileTable(reading.label, "arrow_cells", (), (), 0, reading.explain, attach)
-    return replace(typed_table(table, names, connection, missing), refuse_changed=reading.refuse_changed)
+    return FileTable(reading.label, "arrow_cells", (), (), 0, reading.explain, attach)
 
 
 def _reader(pa: Any, reading: ArrowReading, wanted: list[str]) -> Any:

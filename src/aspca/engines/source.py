@@ -75,7 +75,7 @@ class Source:
         self,
         tables: list[FileTable],
         connection: duckdb.DuckDBPyConnection,
-        scratch: Scratch,
+        scratch: Scratch | None,
         close: Callable[[], None] = lambda: None,
     ) -> None:
         self._tables, self._connection = tables, connection
@@ -226,13 +226,14 @@ def connected(scratch: Scratch) -> duckdb.DuckDBPyConnection:
 
 
 def _clean(
-    connection: duckdb.DuckDBPyConnection | None, scratch: Scratch, close: Callable[[], None] = lambda: None
+    connection: duckdb.DuckDBPyConnection | None, scratch: Scratch | None, close: Callable[[], None] = lambda: None
 ) -> None:
     try:
         if connection is not None:
             connection.close()
     finally:
-        scratch.close()
+        if scratch is not None:
+            scratch.close()
         close()
 
 
