@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from importlib import import_module
 from typing import Any
 
@@ -69,9 +70,10 @@ class DaskTable(PartedTable):
             return columns
         asked = [columns[index] for index in unsure]
         parts = self._frame[[column.label for column in asked]].to_delayed()
-        look = self._dask.delayed(types_in)
+        # Not as an argument, of which Dask would look into every part.
+        look = self._dask.delayed(partial(types_in, columns=asked))
         try:
-            types = self._dask.compute(*(look(part, asked) for part in parts))
+            types = self._dask.compute(*(look(part) for part in parts))
         except Exception as error:
             raise self._explained(error) from error
         for index, column, found in zip(unsure, asked, zip(*types, strict=True), strict=True):

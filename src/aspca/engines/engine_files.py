@@ -24,11 +24,15 @@ def parquet_paths(paths: Sequence[str], options: ReadOptions, engine: str) -> li
         One of them is no Parquet file, or is to be read in a way that only text is.
     """
     asked = [
-        field.name for field in fields(options) if field.name not in _ANY_FORMAT and getattr(options, field.name) is not None
+        field.name
+        for field in fields(options)
+        if field.name not in _ANY_FORMAT and getattr(options, field.name) is not None
     ]
     if asked or options.format not in (None, "parquet"):
         what = f"--{asked[0].replace('_', '-')}" if asked else f"--format {options.format}"
-        raise SourceError(f"{what} has no meaning for --engine {engine}, which reads Parquet only; leave one of them out.")
+        raise SourceError(
+            f"{what} has no meaning for --engine {engine}, which reads Parquet only; leave one of them out."
+        )
     found = []
     for path in paths:
         if "://" in path or os.path.isdir(path):

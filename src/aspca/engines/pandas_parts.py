@@ -59,7 +59,7 @@ def columns_of(meta: Any) -> list[PandasColumn]:
     found = []
     for place, label in enumerate(meta.columns):
         dtype = meta.dtypes.iloc[place]
-        unsure = dtype == object or str(dtype) == "category"
+        unsure = str(dtype) in ("object", "category")
         kind = None if unsure else pa.array(meta.iloc[:0, place], from_pandas=True).type
         found.append(PandasColumn(label, str(label).strip() or f"column_{place + 1}", kind))
     name = meta.index.name
@@ -69,7 +69,7 @@ def columns_of(meta: Any) -> list[PandasColumn]:
 
 
 def types_in(frame: Any, columns: Sequence[PandasColumn]) -> list[Any]:
-    """What the cells of columns are in one partition: pyarrow's type; its null where there are none, None if several."""
+    """What the cells of columns are in one partition: a type of pyarrow, or None for several types."""
     pa = import_module("pyarrow")
     found: list[Any] = []
     for column in columns:

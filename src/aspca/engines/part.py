@@ -5,8 +5,10 @@ What columns are is decided once, for the whole table, and sent along as a `Form
 
 from __future__ import annotations
 
+import atexit
+import os
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +21,6 @@ from aspca.engines.file_table import FileColumn, FileTable
 from aspca.engines.source import Batch, Column, Source, connected
 from aspca.engines.typed_table import Counts, counted
 from aspca.linalg.arrays import Floats
-from aspca.outputs.scratch import Scratch
 
 if TYPE_CHECKING:
     import duckdb
@@ -136,19 +137,27 @@ def bits_summed(values: Floats) -> int:
     return int((sums * factors).sum(dtype=np.uint64))
 
 
+# Connections of this process that nobody uses just now: to make one takes longer than a small part does.
+_idle: list[tuple[int, duckdb.DuckDBPyConnection]] = []
+atexit.register(_idle.clear)
+
+
 @contextmanager
 def own_connection() -> Iterator[duckdb.DuckDBPyConnection]:
-    """DuckDB for one part on a worker: one thread, since the engine has one worker per core already."""
-    scratch = Scratch()
+    """DuckDB for one part on a worker: one thread, since the engine has a worker per core, and nothing on disk."""
+    owner = connection = None
+    with suppress(IndexError):
+        owner, connection = _idle.pop()
+    # A fork has what its parent had, but not the threads in it.
+    if connection is None or owner != os.getpid():
+        connection = connected(None)
+        connection.execute("SET threads = 1")
     try:
-        connection = connected(scratch)
-        try:
-            connection.execute("SET threads = 1")
-            yield connection
-        finally:
-            connection.close()
-    finally:
-        scratch.close()
+        yield connection
+    except BaseException:
+        connection.close()
+        raise
+    _idle.append((os.getpid(), connection))
 
 
 def chunks(batches: Iterator[Any]) -> Iterator[list[Any]]:

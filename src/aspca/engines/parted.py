@@ -9,6 +9,7 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
@@ -118,9 +119,7 @@ class PartedTable(ABC):
 
     # ---- where the rows are
 
-    def each(
-        self, task: Task, merge: Merge, names: Sequence[str] | None = None
-    ) -> Any:
+    def each(self, task: Task, merge: Merge, names: Sequence[str] | None = None) -> Any:
         """Run a task over the chunks of each part, on the workers, and merge what comes back, in the order of the rows.
 
         Parameters
@@ -235,7 +234,7 @@ class PartedTable(ABC):
         starts = [self._places.start(number) for number in range(len(self._places.rows or ()) + 1)]
         wanted = frozenset(
             number
-            for number, (first, end) in enumerate(zip(starts, starts[1:], strict=False))
+            for number, (first, end) in enumerate(pairwise(starts))
             if any(first <= row < end for row in rows)
         )
         task = _Picked(tuple(names), tuple(int(row) for row in rows))

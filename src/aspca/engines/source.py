@@ -9,7 +9,7 @@ import weakref
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
@@ -84,7 +84,7 @@ class Source:
         self.description: str = tables[0].label if len(tables) == 1 else f"{len(tables)} files"
         self.remarks: tuple[str, ...] = tuple(remark for table in tables for remark in table.remarks)
 
-    def __enter__(self) -> Source:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
@@ -215,10 +215,10 @@ def open_source(paths: Sequence[str], options: ReadOptions | None = None) -> Sou
         raise
 
 
-def connected(scratch: Scratch) -> duckdb.DuckDBPyConnection:
+def connected(scratch: Scratch | None) -> duckdb.DuckDBPyConnection:
     """DuckDB, or SourceError where it is not installed."""
     try:
-        return connect(scratch.path)
+        return connect(None if scratch is None else scratch.path)
     except ImportError:
         raise SourceError(
             "Reading files needs DuckDB, which is not installed; run: pip install 'aspca[cli]'."

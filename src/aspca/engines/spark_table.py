@@ -74,6 +74,7 @@ class SparkTable(PartedTable):
                 found = self._frame.limit(0).toArrow().schema
         except Exception as error:
             raise self._explained(error) from error
+        self._prunes = _keeps_places(self._frame)
         schema = pa.schema([(field.name, field.type) for field in found])
         super().__init__(description, names, schema, missing)
 
@@ -108,6 +109,9 @@ class SparkTable(PartedTable):
             return self._narrow(columns).mapInArrow(partial(_map, work), schema)
 
     def _narrow(self, columns: Sequence[int]) -> Any:
+        """With no more columns than need be, but where Spark would send the rows elsewhere without the others."""
+        if not self._prunes:
+            return self._frame
         return self._frame.select(*(f"c{index}" for index in columns))
 
     @contextmanager
@@ -191,6 +195,15 @@ def _whole(rows: Iterable[tuple[int, int, bytes]]) -> Iterator[tuple[int, bytes]
 # ---- here
 
 
+def _keeps_places(frame: Any) -> bool:
+    """Whether rows stay where they are if columns are left out: Spark deals them out by what is in all columns."""
+    try:
+        return "Exchange" not in frame._jdf.queryExecution().executedPlan().toString()
+    except Exception:
+        # A client of a remote session does not know.
+        return False
+
+
 @contextmanager
 def _quiet() -> Iterator[None]:
     """Without Spark's word on versions of pandas: only Arrow passes between it and the work."""
@@ -204,7 +217,9 @@ def _session() -> Any:
     try:
         session = import_module("pyspark.sql").SparkSession
     except ImportError:
-        raise SourceError("--engine spark needs Spark, which is not installed; run: pip install 'aspca[spark]'.") from None
+        raise SourceError(
+            "--engine spark needs Spark, which is not installed; run: pip install 'aspca[spark]'."
+        ) from None
     active = session.getActiveSession()
     if active is not None:
         return active
