@@ -160,17 +160,21 @@ def own_connection() -> Iterator[duckdb.DuckDBPyConnection]:
     _idle.append((os.getpid(), connection))
 
 
-def chunks(batches: Iterator[Any]) -> Iterator[list[Any]]:
-    """Record batches put together or cut, so that a few ten megabytes are worked on at once."""
+def chunks(batches: Iterator[Any], first: int = CHUNK_ROWS) -> Iterator[list[Any]]:
+    """Record batches put together or cut, so that a few ten megabytes are worked on at once.
+
+    Nothing is read ahead: the first chunk is there as soon as it has `first` rows.
+    """
     held: list[Any] = []
     rows = size = 0
+    most = min(first, CHUNK_ROWS)
     for batch in batches:
         for piece in _cut(batch):
-            if held and (rows + piece.num_rows > CHUNK_ROWS or size + piece.nbytes > CHUNK_BYTES):
-                yield held
-                held, rows, size = [], 0, 0
             held.append(piece)
             rows, size = rows + piece.num_rows, size + piece.nbytes
+            if rows >= most or size >= CHUNK_BYTES:
+                yield held
+                held, rows, size, most = [], 0, 0, CHUNK_ROWS
     if held:
         yield held
 

@@ -215,7 +215,7 @@ class PartedTable(ABC):
         return self._numbers(list(names), size)
 
     def _numbers(self, names: list[str], size: int) -> Iterator[Batch]:
-        pieces = (batch.values for part, _ in self._parts(names) for batch in part.batches(names, size))
+        pieces = (batch.values for part, _ in self._parts(names, size) for batch in part.batches(names, size))
         start = 0
         for values in regrouped(pieces, size):
             yield Batch(start, values)
@@ -224,7 +224,7 @@ class PartedTable(ABC):
     def cells(self, names: Sequence[str], size: int = 65536) -> Iterator[list[tuple[object, ...]]]:
         """See `Source.cells`: streamed to this process, part after part."""
         self._here.cells(names, size)
-        return (rows for part, _ in self._parts(list(names)) for rows in part.cells(names, size))
+        return (rows for part, _ in self._parts(list(names), size) for rows in part.cells(names, size))
 
     def picked(self, names: Sequence[str], rows: Sequence[int]) -> list[tuple[object, ...]]:
         """See `Source.picked`: only the parts that hold these rows are read, where they are."""
@@ -241,11 +241,11 @@ class PartedTable(ABC):
         found, _ = self._gathered(Pass(self._form.only(columns), self._places, task, _joined, wanted), columns)
         return found or []
 
-    def _parts(self, names: list[str]) -> Iterator[tuple[Part, int]]:
+    def _parts(self, names: list[str], first: int) -> Iterator[tuple[Part, int]]:
         columns = self._chosen(names)
         form = self._form.only(columns)
         start = 0
-        for chunk in chunks(self._told(columns)):
+        for chunk in chunks(self._told(columns), first):
             with form.part(self._connection, chunk, start) as part:
                 yield part, start
                 start += part.count()
