@@ -26,8 +26,8 @@ Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
 
-def connect(scratch: Path, memory: str = MEMORY_LIMIT) -> duckdb.DuckDBPyConnection:
-    """A database in memory, in `memory` at most, that spills into the folder `scratch`.
+def connect(scratch: Path | None, memory: str = MEMORY_LIMIT) -> duckdb.DuckDBPyConnection:
+    """A database in memory, in `memory` at most, that spills into the folder `scratch`, or nowhere.
 
     Raises
     ------
@@ -41,7 +41,7 @@ def connect(scratch: Path, memory: str = MEMORY_LIMIT) -> duckdb.DuckDBPyConnect
         config={
             "threads": min(MOST_THREADS, os.cpu_count() or 1),
             "memory_limit": memory,
-            "temp_directory": str(scratch),
+            "temp_directory": "" if scratch is None else str(scratch),
             "preserve_insertion_order": True,
             # Files are read from end to end: to keep parts of them would only take memory.
             "enable_external_file_cache": False,

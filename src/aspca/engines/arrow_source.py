@@ -89,9 +89,16 @@ def arrow_reading_table(
     reading: ArrowReading, connection: duckdb.DuckDBPyConnection, missing: tuple[str, ...] = ()
 ) -> FileTable:
     """A reading as a table of DuckDB; see `typed_table` for what is refused."""
-    pa = pyarrow(reading.label)
     names = [str(name).strip() or f"column_{index}" for index, name in enumerate(reading.schema.names, start=1)]
-    refuse_nested(reading.label, reading.schema)
+    made = typed_table(untyped(reading, names), names, connection, missing)
+    ours = dict(zip(reading.schema.names, names, strict=True))
+    return _pushing(named_beyond(made, [ours[name] for name in reading.beyond]), reading)
+
+
+def untyped(reading: ArrowReading, names: Sequence[str]) -> FileTable:
+    """A reading as a relation of DuckDB, whose columns are called `names`; SourceError for lists and records."""
+    pa = pyarrow(reading.label)
+    refuse_nested(reading.label, reading.schema, names)
     same = SameRows(reading.label, ordered=reading.ordered)
     # DuckDB keeps the words of what was raised inside of it, and no more.
     raised: list[Exception] = []
@@ -111,9 +118,7 @@ def arrow_reading_table(
         same.refuse_changed()
 
     table = FileTable(reading.label, "arrow_cells", (), (), 0, explain, attach)
-    made = replace(typed_table(table, names, connection, missing), refuse_changed=refuse_changed)
-    ours = dict(zip(reading.schema.names, names, strict=True))
-    return _pushing(named_beyond(made, [ours[name] for name in reading.beyond]), reading)
+    return replace(table, refuse_changed=refuse_changed)
 
 
 def _pushing(table: FileTable, reading: ArrowReading) -> FileTable:
@@ -127,12 +132,12 @@ def _pushing(table: FileTable, reading: ArrowReading) -> FileTable:
     return replace(table, pushed=moments)
 
 
-def refuse_nested(label: str, schema: Any) -> None:
-    """Raise SourceError for a column of lists or records."""
+def refuse_nested(label: str, schema: Any, names: Sequence[str] | None = None) -> None:
+    """Raise SourceError for a column of lists or records; `names` are what columns are called, if not as there."""
     pa = pyarrow(label)
-    for field in schema:
+    for name, field in zip(schema.names if names is None else names, schema, strict=True):
         if pa.types.is_nested(field.type):
-            raise nested_error(label, field.name)
+            raise nested_error(label, name)
 
 
 def _reader(pa: Any, reading: ArrowReading, wanted: list[str], same: SameRows, raised: list[Exception]) -> Any:

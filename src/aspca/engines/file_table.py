@@ -138,7 +138,7 @@ class FileTable:
         columns = [self.positions[name] for name in names]
         if self.kept is None:
             numbers = self.numbers(connection, [self.columns[column].number for column in columns])
-            yield from _regrouped((values for values, _ in numbers), size)
+            yield from regrouped((values for values, _ in numbers), size)
             return
         try:
             yield from self.kept.rows(columns, size)
@@ -255,7 +255,7 @@ def all_finite_or_missing(values: Floats) -> bool:
     return not any(np.isinf(values[part]).any() for part in cached_parts(*values.shape))
 
 
-def _regrouped(pieces: Iterator[Floats], size: int) -> Iterator[Floats]:
+def regrouped(pieces: Iterator[Floats], size: int) -> Iterator[Floats]:
     """Pieces of rows as arrays of `size` rows, the last one shorter."""
     parts: list[Floats] = []
     held = 0

@@ -9,7 +9,7 @@ import weakref
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
@@ -77,7 +77,7 @@ class Source:
         self,
         tables: list[FileTable],
         connection: duckdb.DuckDBPyConnection,
-        scratch: Scratch,
+        scratch: Scratch | None,
         close: Callable[[], None] = lambda: None,
         description: str | None = None,
     ) -> None:
@@ -89,7 +89,7 @@ class Source:
         self.library = "pandas"
         self.remarks: tuple[str, ...] = tuple(remark for table in tables for remark in table.remarks)
 
-    def __enter__(self) -> Source:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
@@ -249,10 +249,10 @@ def open_source(paths: Sequence[str], options: ReadOptions | None = None) -> Sou
         raise
 
 
-def connected(scratch: Scratch) -> duckdb.DuckDBPyConnection:
+def connected(scratch: Scratch | None) -> duckdb.DuckDBPyConnection:
     """DuckDB, or SourceError where it is not installed."""
     try:
-        return connect(scratch.path)
+        return connect(None if scratch is None else scratch.path)
     except ImportError:
         raise SourceError(
             "Reading files needs DuckDB, which is not installed; run: pip install 'aspca[cli]'."
@@ -260,13 +260,14 @@ def connected(scratch: Scratch) -> duckdb.DuckDBPyConnection:
 
 
 def _clean(
-    connection: duckdb.DuckDBPyConnection | None, scratch: Scratch, close: Callable[[], None] = lambda: None
+    connection: duckdb.DuckDBPyConnection | None, scratch: Scratch | None, close: Callable[[], None] = lambda: None
 ) -> None:
     try:
         if connection is not None:
             connection.close()
     finally:
-        scratch.close()
+        if scratch is not None:
+            scratch.close()
         close()
 
 

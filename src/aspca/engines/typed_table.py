@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -155,6 +155,31 @@ def typed_table(
     SourceError
         No columns or no rows, a column that holds lists or records, or names that occur twice.
     """
+    table, types = shaped(table, names, connection, missing)
+    return settled(table, counted(table, types, connection))
+
+
+@dataclass(frozen=True)
+class Counts:
+    """How many rows there are, and of each column how many have a value, and how many are no float64 though whole."""
+
+    n_rows: int
+    given: list[int]
+    rounded: list[int]
+
+    def merged(self, later: Counts) -> Counts:
+        """Of the rows of both."""
+        return Counts(
+            self.n_rows + later.n_rows,
+            [one + other for one, other in zip(self.given, later.given, strict=True)],
+            [one + other for one, other in zip(self.rounded, later.rounded, strict=True)],
+        )
+
+
+def shaped(
+    table: FileTable, names: list[str], connection: duckdb.DuckDBPyConnection, missing: tuple[str, ...] = ()
+) -> tuple[FileTable, list[str]]:
+    """`table` with columns as their types tell, nothing counted, and these types; it needs one row, of any content."""
     if not names:
         raise SourceError(f"{table.label}: the file has no columns; it must have at least one.")
     refuse_repeated(names, table.label)
@@ -164,6 +189,12 @@ def typed_table(
     columns = [_column(index, names[index], kind, table.label) for index, kind in enumerate(types)]
     if missing:
         table = _without_missing(table, columns, missing)
+    return replace(table, columns=tuple(columns)), types
+
+
+def counted(table: FileTable, types: list[str], connection: duckdb.DuckDBPyConnection) -> Counts:
+    """The counts of a table that was `shaped`, or of a part of its rows."""
+    columns = table.columns
     given, rounded = list[int](), list[int]()
     n_rows = 0
     for start in range(0, len(columns), COLUMNS_AT_ONCE):
@@ -176,18 +207,24 @@ def typed_table(
         n_rows, *found = next(table.rows(connection, asked, 1))[0]
         given.extend(found[: len(part)])
         rounded.extend(found[len(part) :])
+    return Counts(n_rows, given, rounded)
+
+
+def settled(table: FileTable, counts: Counts) -> FileTable:
+    """A table that was `shaped`, once its rows are counted."""
+    n_rows, rounded = counts.n_rows, counts.rounded
     if n_rows == 0:
         raise SourceError(f"{table.label}: the file has columns but no rows; it must hold at least one row.")
-    counted = (
+    columns = (
         replace(
             _as_text(index, column) if rounded[index] else column,
             n_missing=n_rows - count,
         )
         if count
         else replace(column, n_missing=n_rows, number=NO_VALUE)
-        for index, (column, count) in enumerate(zip(columns, given, strict=True))
+        for index, (column, count) in enumerate(zip(table.columns, counts.given, strict=True))
     )
-    table = replace(table, columns=tuple(counted), n_rows=n_rows)
+    table = replace(table, columns=tuple(columns), n_rows=n_rows)
     beyond = beyond_numbers(table.label, [table.columns[index].name for index, count in enumerate(rounded) if count])
     return replace(table, remarks=(*table.remarks, *beyond))
 

@@ -1,0 +1,148 @@
+"""Dask data frames as tables: passes are tasks of Dask, on the cluster of the active client or in this process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from importlib import import_module
+from typing import Any
+
+from aspca.engines.errors import SourceError
+from aspca.engines.pandas_parts import PandasColumn, agreed, columns_of, record_batches, types_in
+from aspca.engines.part_files import Write
+from aspca.engines.part_work import Mapped, Pass
+from aspca.engines.parted import PartedTable
+from aspca.engines.request import ReadOptions
+
+# How many results are merged at once, on the worker of one of them.
+FAN_IN = 8
+
+
+def open_dask(frame: Any, description: str, missing: tuple[str, ...] = ()) -> DaskTable:
+    """The table of a Dask data frame.
+
+    Its columns are those of the frame, and its index if that has a name, as text.
+
+    Raises
+    ------
+    SourceError
+        In one sentence: what is wrong with which column or row, and what to do.
+    """
+    return DaskTable(frame, description, missing)
+
+
+def read_dask(paths: Sequence[str], options: ReadOptions) -> Any:
+    """A Dask data frame of Parquet files or folders.
+
+    Raises
+    ------
+    SourceError
+        Dask is not installed, or they are no Parquet files.
+    """
+    from aspca.engines.engine_files import parquet_paths
+
+    files = parquet_paths(paths, options, "dask")
+    frames = _dask("--engine dask", "dask.dataframe")
+    try:
+        return frames.read_parquet(files if len(files) > 1 else files[0], dtype_backend="pyarrow")
+    except Exception as error:
+        raise SourceError(
+            f"{', '.join(paths)}: Dask cannot read it as Parquet ({type(error).__name__}); check the files."
+        ) from error
+
+
+class DaskTable(PartedTable):
+    """See `PartedTable`."""
+
+    engine = "Dask"
+
+    def __init__(self, frame: Any, description: str, missing: tuple[str, ...] = ()) -> None:
+        pa, self._dask = import_module("pyarrow"), _dask(description, "dask")
+        self._frame, self.description = frame, description
+        self._pandas = self._typed(columns_of(frame._meta))
+        schema = pa.schema([(f"c{index}", column.type) for index, column in enumerate(self._pandas)])
+        super().__init__(description, [column.name for column in self._pandas], schema, missing)
+
+    def _typed(self, columns: list[PandasColumn]) -> list[PandasColumn]:
+        """The same, each with a type: cells are looked at, in all partitions, where the frame does not say."""
+        unsure = [index for index, column in enumerate(columns) if column.type is None]
+        if not unsure:
+            return columns
+        asked = [columns[index] for index in unsure]
+        parts = self._frame[[column.label for column in asked]].to_delayed()
+        # Not as an argument, of which Dask would look into every part.
+        look = self._dask.delayed(partial(types_in, columns=asked))
+        try:
+            types = self._dask.compute(*(look(part) for part in parts))
+        except Exception as error:
+            raise self._explained(error) from error
+        for index, column, found in zip(unsure, asked, zip(*types, strict=True), strict=True):
+            columns[index] = agreed(column, found)
+        return columns
+
+    def _delayed(self, columns: Sequence[int]) -> tuple[list[Any], list[tuple[int, PandasColumn]]]:
+        """The partitions, with as few columns as need be, and what to take of each."""
+        chosen = [(index, self._pandas[index]) for index in columns]
+        labels = [column.label for _, column in chosen if not column.is_index]
+        # A frame without columns would not have its index either.
+        return self._frame[labels or [self._pandas[0].label]].to_delayed(), chosen
+
+    def _pass(self, work: Pass | Write, columns: Sequence[int], small: bool) -> bytes:
+        delayed = self._dask.delayed
+        parts, chosen = self._delayed(columns)
+        # Once in the graph, not once for each part: what it carries may be as large as what comes back.
+        shared = delayed(_Sent(work, chosen, self.description), pure=False, traverse=False)
+        wanted = work.only if isinstance(work, Pass) else None
+        run, merge = delayed(_run, pure=False), delayed(_merged, pure=False)
+        level = [run(shared, part, number) for number, part in enumerate(parts) if wanted is None or number in wanted]
+        while len(level) > 1:
+            level = [merge(shared, level[start : start + FAN_IN]) for start in range(0, len(level), FAN_IN)]
+        (found,) = self._dask.compute(level[0])
+        return bytes(found)
+
+    def _batches(self, columns: Sequence[int]) -> Iterator[Any]:
+        parts, chosen = self._delayed(columns)
+        for part in parts:
+            yield from record_batches(part.compute(), chosen, self.description)
+
+    def _lazy(self, work: Mapped, columns: Sequence[int]) -> Any:
+        pandas = import_module("pandas")
+        parts, chosen = self._delayed(columns)
+        shared = self._dask.delayed(_Sent(work, chosen, self.description), pure=False, traverse=False)
+        make = self._dask.delayed(_frame_of, pure=False)
+        meta = work.schema.empty_table().to_pandas(types_mapper=pandas.ArrowDtype)
+        made = [make(shared, part, number) for number, part in enumerate(parts)]
+        return _dask(self.description, "dask.dataframe").from_delayed(made, meta=meta, verify_meta=False)
+
+
+class _Sent:
+    """Work, and how a partition is to be seen for it."""
+
+    def __init__(self, work: Any, chosen: list[tuple[int, PandasColumn]], label: str) -> None:
+        self.work, self._chosen, self._label = work, chosen, label
+
+    def batches(self, frame: Any) -> Iterator[Any]:
+        return record_batches(frame, self._chosen, self._label)
+
+
+def _run(sent: _Sent, frame: Any, number: int) -> Any:
+    return sent.work(number, sent.batches(frame))
+
+
+def _merged(sent: _Sent, outcomes: list[bytes]) -> Any:
+    return sent.work.merged(outcomes)
+
+
+def _frame_of(sent: _Sent, frame: Any, number: int) -> Any:
+    pa, pandas = import_module("pyarrow"), import_module("pandas")
+    made: Iterable[Any] = sent.work(number, sent.batches(frame))
+    return pa.Table.from_batches(made, schema=sent.work.schema).to_pandas(types_mapper=pandas.ArrowDtype)
+
+
+def _dask(label: str, module: str) -> Any:
+    try:
+        return import_module(module)
+    except ImportError:
+        raise SourceError(
+            f"{label}: this needs Dask, which is not installed; run: pip install 'aspca[dask]'."
+        ) from None

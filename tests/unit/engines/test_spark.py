@@ -1,0 +1,200 @@
+"""Spark data frames: what cells mean, passes on its workers, and what happens when tasks fail."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from running.parted_tables import (
+    cuts,
+    moments_of,
+    read_here,
+    refuse_other_moments,
+    refuse_unlike,
+    table_of_everything,
+)
+from running.spark_session import PANDAS, spark_session
+
+from aspca.engines.errors import SourceError
+from aspca.engines.request import ReadOptions
+from aspca.engines.spark_table import open_spark, read_spark
+from aspca.jobs.errors import UndefinedError
+from aspca.moments.moments import Moments
+
+pytestmark = pytest.mark.filterwarnings(f"ignore:{PANDAS}:FutureWarning")
+SCHEMA = pa.schema([("row", pa.int64()), ("twice", pa.float64())])
+
+
+@pytest.fixture(scope="module")
+def spark() -> Iterator[Any]:
+    with spark_session() as session:
+        yield session
+
+
+def in_parts(spark: Any, table: pa.Table, parts: list[slice], before: Callable[[int], None] = lambda part: None) -> Any:
+    """An Arrow table as a frame of Spark, cut at any rows; `before` is called on the worker with the number of a part."""
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    pieces = [table.slice(part.start, part.stop - part.start) for part in parts]
+
+    def rows(batches: Any) -> Any:
+        from pyspark import TaskContext
+
+        number = TaskContext.get().partitionId()
+        before(number)
+        yield from pieces[number].to_batches()
+
+    return spark.range(0, len(parts), 1, len(parts)).mapInArrow(rows, from_arrow_schema(table.schema))
+
+
+def numbers(rows: np.ndarray) -> pa.Table:
+    return pa.table({name: rows[:, place] for place, name in enumerate("abcd"[: rows.shape[1]])})
+
+
+def doubled(part: Any, start: int) -> Any:
+    import numpy
+    import pyarrow
+
+    for batch in part.batches(["a"]):
+        rows = start + batch.start + numpy.arange(len(batch.values))
+        yield pyarrow.RecordBatch.from_pydict({"row": rows, "twice": 2 * batch.values[:, 0]})
+
+
+def by_value(function: Any) -> Any:
+    """Sent to workers whole, since they cannot import tests."""
+    return lambda part, start: function(part, start)
+
+
+def test_cells_mean_what_they_mean_here(spark: Any) -> None:
+    table = table_of_everything()
+    # Names that Spark's grammar would read otherwise.
+    named = table.rename_columns(["a.b", "g`s", *table.column_names[2:]])
+    frame = in_parts(spark, table, cuts(np.random.default_rng(1), table.num_rows, 4)).toDF(*named.column_names)
+    with open_spark(frame, "frame") as parted, read_here(named) as here:
+        refuse_unlike(parted, here)
+
+
+def test_moments_are_those_of_numpy_however_rows_are_parted(spark: Any) -> None:
+    rng = np.random.default_rng(5)
+    rows = rng.normal(size=(3000, 4)) @ rng.normal(size=(4, 4)) + [1e8, 0, -3, 1e10]
+    # Twenty: more than are merged at once, on the workers.
+    for parts in (1, 20):
+        frame = in_parts(spark, numbers(rows), cuts(rng, len(rows), parts))
+        with open_spark(frame, "frame") as table:
+            refuse_other_moments(table.each(moments_of(list("abcd")), Moments.merge, list("abcd")), rows)
+
+
+def test_rows_stay_where_they_are_if_columns_are_left_out(spark: Any) -> None:
+    rows = np.random.default_rng(8).normal(size=(500, 3))
+    frame = in_parts(spark, numbers(rows), [slice(0, 500)]).repartition(3)
+    with open_spark(frame, "frame") as table:
+        whole = np.concatenate([batch.values for batch in table.batches(list("abc"))])
+        alone = np.concatenate([batch.values for batch in table.batches(["b"])])
+    np.testing.assert_array_equal(alone[:, 0], whole[:, 1])
+    np.testing.assert_array_equal(np.sort(alone[:, 0]), np.sort(rows[:, 1]))
+
+
+def test_a_task_that_fails_twice_changes_nothing(spark: Any, tmp_path: Path) -> None:
+    rows = np.random.default_rng(6).normal(size=(2000, 3))
+    place = str(tmp_path)
+
+    def before(part: int) -> None:
+        import os
+
+        failures = os.listdir(place)
+        if "begin" in failures and part == 2 and len(failures) < 3:
+            open(os.path.join(place, str(len(failures))), "x").close()
+            raise RuntimeError("this worker is lost")
+
+    frame = in_parts(spark, numbers(rows), cuts(np.random.default_rng(0), 2000, 4), before)
+    with open_spark(frame, "frame") as table:
+        (tmp_path / "begin").touch()
+        refuse_other_moments(table.each(moments_of(list("abc")), Moments.merge), rows)
+        assert len(os.listdir(tmp_path)) == 3
+        for left in tmp_path.iterdir():
+            left.unlink()
+        (tmp_path / "begin").touch()
+        assert table.write_parquet(tmp_path.parent / "spark-scores", SCHEMA, by_value(doubled)) == 2000
+        assert len(os.listdir(tmp_path)) == 3
+    written = pq.read_table(tmp_path.parent / "spark-scores")
+    np.testing.assert_array_equal(written["row"], np.arange(2000))
+    np.testing.assert_array_equal(written["twice"], 2 * rows[:, 0])
+
+
+def test_a_task_that_fails_for_good_is_one_sentence(spark: Any) -> None:
+    frame = in_parts(spark, numbers(np.ones((10, 2))), [slice(0, 5), slice(5, 10)])
+
+    def broken(part: Any, start: int) -> Any:
+        return {}[start]
+
+    def task(part: Any, start: int) -> Any:
+        from aspca.jobs.errors import UndefinedError
+
+        raise UndefinedError(f"frame: row {start} is at fault.", "a", "log")
+
+    with open_spark(frame, "frame") as table:
+        with pytest.raises(SourceError, match="^frame: Spark cannot read or pass over the rows") as caught:
+            table.each(broken, max)
+        assert "\n" not in str(caught.value)
+        assert "KeyError" in str(caught.value)
+        with pytest.raises(UndefinedError, match=r"^frame: row 0 is at fault.$") as told:
+            table.each(task, max)
+        assert (told.value.column, told.value.__cause__) == ("a", None)
+
+
+def test_rows_that_change_between_passes_are_refused(spark: Any, tmp_path: Path) -> None:
+    place = str(tmp_path)
+
+    def rows(batches: Any) -> Any:
+        import os
+
+        import pyarrow
+
+        yield pyarrow.RecordBatch.from_pydict({"a": [float(len(os.listdir(place))), 1.0]})
+
+    frame = spark.range(0, 2, 1, 2).mapInArrow(rows, "a double")
+    with open_spark(frame, "frame") as table:
+        table.each(moments_of(["a"]), Moments.merge)
+        (tmp_path / "changed").touch()
+        with pytest.raises(SourceError, match="frame: its rows changed between passes"):
+            table.each(moments_of(["a"]), Moments.merge)
+
+
+def test_judged_rows_are_a_lazy_frame_or_files_or_nothing(spark: Any, tmp_path: Path) -> None:
+    rng = np.random.default_rng(2)
+    rows = rng.normal(size=(500, 2))
+
+    def failing(part: Any, start: int) -> Any:
+        if start:
+            raise ValueError("Row 100 is at fault.")
+        yield from doubled(part, start)
+
+    with open_spark(in_parts(spark, numbers(rows), [slice(0, 100), slice(100, 100), slice(100, 500)]), "frame") as table:
+        lazy = table.mapped(SCHEMA, by_value(doubled), ["a"])
+        assert lazy.columns == ["row", "twice"]
+        found = lazy.toArrow()
+        with pytest.raises(ValueError, match=r"^Row 100 is at fault.$"):
+            table.write_parquet(tmp_path / "scores", SCHEMA, failing)
+    np.testing.assert_array_equal(found["row"], np.arange(500))
+    np.testing.assert_array_equal(found["twice"], 2 * rows[:, 0])
+    assert os.listdir(tmp_path) == []
+
+
+def test_parquet_is_read_in_the_active_session(spark: Any, tmp_path: Path) -> None:
+    table = pa.table({"a": np.arange(300.0), "site": ["x", "y"] * 150})
+    pq.write_to_dataset(table, tmp_path / "folder", partition_cols=["site"])
+    frame = read_spark([str(tmp_path / "folder")], ReadOptions())
+    assert frame.sparkSession is spark
+    with open_spark(frame, "folder") as parted:
+        assert [(column.name, column.kind) for column in parted.columns] == [("a", "number"), ("site", "text")]
+        assert sorted(row for rows in parted.cells(["a", "site"]) for row in rows) == list(
+            zip(np.arange(300.0), ["x", "y"] * 150, strict=True)
+        )
+    with pytest.raises(SourceError, match="folder: column 'l' holds lists or records"):
+        open_spark(spark.createDataFrame([([1],)], "l array<int>"), "folder")
