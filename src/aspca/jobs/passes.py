@@ -4,22 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 from aspca.jobs.preparing import refuse_values
 from aspca.jobs.progress import Silent, Watcher
-from aspca.jobs.tables import TableSource, prepared
+from aspca.jobs.tables import Parted, TableSource, prepared
 from aspca.linalg.arrays import Floats
 from aspca.moments.rows import Blocks, Rows, numbered
 from aspca.preparation import Preparation
-
-
-@runtime_checkable
-class Parted(Protocol):
-    """A table in parts that are elsewhere; see `aspca.engines.parted.PartedTable`."""
-
-    def each(self, task: Callable[[Any, int], Any], merge: Callable[[Any, Any], Any]) -> Any:
-        """What `task` makes of each part, given as a table of its own with the number of its first row, merged."""
 
 
 def rows_of(table: TableSource, plan: Preparation, watcher: Watcher, *, by_pass: bool = False) -> Rows:
@@ -32,12 +24,12 @@ def rows_of(table: TableSource, plan: Preparation, watcher: Watcher, *, by_pass:
         if by_pass:
             watcher.advance(1)
         if isinstance(table, Parted):
-            found = table.each(_PartTask(plan, task), merge)
+            found = table.each(_PartTask(plan, task), merge, [column.name for column in plan.columns])
             watcher.advance(0 if by_pass else table.count())
             return found
         return task(numbered(_batches(table, plan, Silent() if by_pass else watcher)))
 
-    return Rows(over)
+    return Rows(over, elsewhere=isinstance(table, Parted))
 
 
 @dataclass(frozen=True)

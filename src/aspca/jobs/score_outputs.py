@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -17,7 +16,7 @@ from aspca.jobs.errors import RequestError
 from aspca.jobs.keys import Keys
 from aspca.jobs.progress import Watcher
 from aspca.jobs.scored import ScoringOfParts, Tally, scored_fields, scored_parts, scored_schema
-from aspca.jobs.tables import TableSource
+from aspca.jobs.tables import Parted, TableSource
 from aspca.jobs.verdicts import MANY
 from aspca.judging.model import Model
 from aspca.outputs.inputs import refuse_inputs
@@ -109,17 +108,6 @@ def _count_in(folder: str, tally: Tally) -> None:
         verdicts = pq.read_table(path, columns=["anomaly"])["anomaly"]
         known = verdicts.null_count < len(verdicts) or not len(verdicts)
         tally.add(np.array(verdicts.to_pylist(), dtype=np.bool_) if known else None, len(verdicts))
-
-
-@runtime_checkable
-class Parted(Protocol):
-    """A table whose rows lie in parts on the machines of an engine: see `aspca.engines.parted.PartedTable`."""
-
-    def mapped(self, schema: Any, function: Any, names: Sequence[str] | None = None) -> Any: ...
-
-    def write_parquet(
-        self, folder: str | os.PathLike[str], schema: Any, function: Any, names: Sequence[str] | None = None
-    ) -> int: ...
 
 
 def write_scored(model: Model, table: TableSource, keys: Keys, destination: Destination, watcher: Watcher) -> Tally:

@@ -15,11 +15,11 @@ from aspca.jobs.errors import JobError, RequestError
 from aspca.jobs.keys import Keys, ids_in
 from aspca.jobs.progress import Silent, Watcher
 from aspca.jobs.requests import files_named, in_python, named_files, reading_of
-from aspca.jobs.score_outputs import Destination, Parted, destination_of, write_scored
+from aspca.jobs.score_outputs import Destination, destination_of, write_scored
 from aspca.jobs.scored import ScoringOfParts, Tally, scored_fields, scored_parts, scored_schema
 from aspca.jobs.sources import opened
 from aspca.jobs.stored import refuse_misfit
-from aspca.jobs.tables import TableSource
+from aspca.jobs.tables import Parted, TableSource
 from aspca.judging.model import Model
 from aspca.outputs.errors import OutputError
 
@@ -127,7 +127,7 @@ def score_source(
             rows = stack.enter_context(opened(files, how, MEMORY))
             refuse_misfit(rows, stored)
             keys = keys_in(rows, [id] if isinstance(id, str) else list(id or ()), time)
-            return scored(stored, rows, keys, destination, Silent(), _library(files))
+            return scored(stored, rows, keys, destination, Silent(), getattr(rows, "library", "pandas"))
     except (JobError, SourceError, OutputError) as error:
         kind = type(error) if isinstance(error, JobError) else JobError
         # What the command calls --output is `out` here.
@@ -196,11 +196,3 @@ def _whole(parts: list[Any]) -> Any:
 def _files_in(source: Any) -> list[str]:
     named = isinstance(source, list) and bool(source) and all(isinstance(path, str) for path in source)
     return files_named(source) if named else []
-
-
-def _library(source: Any) -> str:
-    if isinstance(source, list):
-        return "pandas"
-    from aspca.estimators.tables import library_of
-
-    return library_of(source)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -46,6 +47,22 @@ class TableSource(Protocol):
 
     def where(self, row: int) -> str:
         """The file and the place in it of a row, counted from 0."""
+
+
+@runtime_checkable
+class Parted(Protocol):
+    """A table whose rows lie in parts on the machines of an engine: see `aspca.engines.parted.PartedTable`."""
+
+    def each(self, task: Any, merge: Any, names: Sequence[str] | None = None) -> Any:
+        """What `task` makes of each part, given as a table of its own with the number of its first row, merged."""
+
+    def mapped(self, schema: Any, function: Any, names: Sequence[str] | None = None) -> Any:
+        """A data frame of the engine, not computed yet, of what a function makes of each part."""
+
+    def write_parquet(
+        self, folder: str | os.PathLike[str], schema: Any, function: Any, names: Sequence[str] | None = None
+    ) -> int:
+        """The same as a folder of Parquet files, written where the parts are; how many rows."""
 
 
 def column_of(table: TableSource, name: str) -> Column | None:

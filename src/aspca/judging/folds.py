@@ -12,6 +12,7 @@ from aspca.judging.learned_from import Keep
 from aspca.linalg.arrays import Bools, Floats, Ints
 from aspca.moments import Moments
 from aspca.moments.lots import Drawn, Lots, Repeats
+from aspca.moments.rows import Travelling
 
 _FOLDS = 5
 # Rows to judge: more tell no more about a limit, and no more values than this are kept of them.
@@ -119,8 +120,10 @@ class Dealt:
 
 
 @dataclass(eq=False)
-class Folds:
+class Folds(Travelling):
     """Moments of each block, rows to judge with their blocks and weights, and which rows are met very often."""
+
+    stays = ("dealt",)
 
     dealt: Dealt
     repeats: Repeats

@@ -8,7 +8,7 @@ import numpy as np
 
 from aspca.judging.model import Model
 from aspca.linalg.arrays import Floats, Ints
-from aspca.moments.rows import Rows
+from aspca.moments.rows import Rows, Travelling
 
 
 def with_kept_shares(model: Model, rows: Rows, weights: Floats | None = None) -> Model:
@@ -26,8 +26,15 @@ def with_kept_shares(model: Model, rows: Rows, weights: Floats | None = None) ->
 
 
 @dataclass(eq=False)
-class _Keeping:
+class _Keeping(Travelling):
     """How many rows keep each rule (g,), of those of which that is known (g,)."""
+
+    stays = (
+        "model",
+        "limits",
+        "off",
+        "weights",
+    )
 
     model: Model
     limits: Floats

@@ -14,7 +14,7 @@ import numpy as np
 from aspca.judging.gaps import Gaps, completed
 from aspca.linalg.arrays import Bools, Floats, Ints
 from aspca.moments import IncompleteMoments, Moments
-from aspca.moments.rows import Rows
+from aspca.moments.rows import Rows, Travelling
 from aspca.preparation import Feature
 from aspca.robust import Aside, robust_gaps, robust_moments
 from aspca.robust.aside import MOST_SHOWN
@@ -122,8 +122,10 @@ class _Keeps:
 
 
 @dataclass(eq=False)
-class _Kept:
+class _Kept(Travelling):
     """Moments of the rows that keep the rules, how many rows there are, how many do not, and the first of these."""
+
+    stays = ("keeps",)
 
     keeps: _Keeps
     kept: Moments
@@ -169,8 +171,10 @@ def _limits(rows: Rows, plain: Moments, given: tuple[GivenRule, ...], space: Sca
 
 
 @dataclass(eq=False)
-class _Tails:
+class _Tails(Travelling):
     """The tail of each rule (g,), of deviations (m, g) over spreads (g,)."""
+
+    stays = ("spreads",)
 
     spreads: Floats
     tails: list[Tail]

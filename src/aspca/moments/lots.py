@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from aspca.linalg.arrays import Bools, Floats, Ints
 from aspca.linalg.steady import across, row_by_row
+from aspca.moments.rows import Travelling
 
 Keys = npt.NDArray[np.uint64]
 # A sum is told in so many steps to the range of a column: rounding, in other units, moves hardly a row to the next one,
@@ -100,8 +101,10 @@ class Drawn:
 
 
 @dataclass(eq=False)
-class Repeats:
+class Repeats(Travelling):
     """Counts rows by leading bits of their keys (2^16,)."""
+
+    stays = ("even",)
 
     even: Lots
     counts: Ints

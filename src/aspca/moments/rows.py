@@ -8,7 +8,7 @@ back, in the order of the parts.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Protocol, Self, TypeVar
+from typing import Any, ClassVar, Protocol, Self, TypeVar
 
 import numpy as np
 
@@ -45,10 +45,20 @@ class Gathering(Protocol):
 Some = TypeVar("Some", bound=Gathering)
 
 
+class Travelling:
+    """A gathering that is sent without what it only reads: whoever asked for the pass has that."""
+
+    # Names of such attributes; `merge` does not need them.
+    stays: ClassVar[tuple[str, ...]] = ()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name not in self.stays}
+
+
 class Over(Protocol):
     """Runs a task over the blocks of each part of a table, where they are, and merges what comes back in order."""
 
-    def __call__(self, task: Callable[[Blocks], Found], merge: Callable[[Found, Found], Found]) -> Found: ...
+    def __call__(self, task: Callable[[Blocks], Found], merge: Callable[[Found, Found], Found]) -> Found | None: ...
 
 
 class Rows:
@@ -60,10 +70,12 @@ class Rows:
         Who has them.
     steps : tuple of Step
         What is made of them first.
+    elsewhere : bool
+        Whether what is found comes back from another process, without what it began with (`Travelling`).
     """
 
-    def __init__(self, over: Over, steps: tuple[Step, ...] = ()) -> None:
-        self._over, self._steps = over, steps
+    def __init__(self, over: Over, steps: tuple[Step, ...] = (), *, elsewhere: bool = False) -> None:
+        self._over, self._steps, self._elsewhere = over, steps, elsewhere
 
     @classmethod
     def here(cls, batches: Callable[[], Iterable[Floats]]) -> Rows:
@@ -76,12 +88,17 @@ class Rows:
 
     def gather(self, begin: Callable[[], Some]) -> Some:
         """What a pass finds; `begin` makes what it begins with, once for each part."""
-        found: Some = self._over(_Pass(begin, self._steps), _merged)
-        return found
+        found: Some | None = self._over(_Pass(begin, self._steps), _merged)
+        if found is not None and not self._elsewhere:
+            return found
+        whole = begin()
+        if found is not None:
+            whole.merge(found)
+        return whole
 
     def through(self, step: Step) -> Rows:
         """What a step makes of these rows."""
-        return Rows(self._over, (*self._steps, step))
+        return Rows(self._over, (*self._steps, step), elsewhere=self._elsewhere)
 
 
 def numbered(batches: Iterable[Floats], start: int = 0) -> Iterator[tuple[Floats, Ints]]:

@@ -10,7 +10,7 @@ import numpy as np
 from aspca.linalg.arrays import Bools, Floats, Ints
 from aspca.moments import IncompleteMoments
 from aspca.moments.gathered import MomentsOf
-from aspca.moments.rows import Rows, kept_if
+from aspca.moments.rows import Rows, Travelling, kept_if
 from aspca.robust.aside import MOST_SHOWN, Aside, GrossCells, Repeated
 from aspca.robust.passes import RobustMoments, robust_moments
 from aspca.robust.sieve import Sieve
@@ -41,11 +41,16 @@ def _without_gaps(rows: Floats) -> Bools:
 
 
 @dataclass(eq=False)
-class _Kept:
+class _Kept(Travelling):
     """Moments of what is not gross, and what is.
 
     `times` are how often some columns have some values: `wanted`.
     """
+
+    stays = (
+        "sieve",
+        "wanted",
+    )
 
     sieve: Sieve
     wanted: list[tuple[int, float]]

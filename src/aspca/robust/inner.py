@@ -12,7 +12,7 @@ from aspca.linalg.steady import across, any_in_row, row_by_row
 from aspca.moments import Moments
 from aspca.moments.gathered import MomentsOf
 from aspca.moments.lots import Lots
-from aspca.moments.rows import Rows, Step, kept_if
+from aspca.moments.rows import Rows, Step, Travelling, kept_if
 from aspca.robust.distance import Distance
 from aspca.robust.order import medians, quantile, sizes_and_others
 
@@ -179,8 +179,14 @@ def _inner_of_cells(rows: Rows, plain: Moments, fences: Fences, share: float) ->
 
 
 @dataclass(eq=False)
-class _Fitted:
+class _Fitted(Travelling):
     """Moments of rows up to an edge, with what is to be expected in cells outside of fences; what that leaves open."""
+
+    stays = (
+        "distance",
+        "fences",
+        "edge",
+    )
 
     distance: Distance
     fences: Fences

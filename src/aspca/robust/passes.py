@@ -22,7 +22,7 @@ import numpy as np
 from aspca.linalg.arrays import Bools, Floats, Ints
 from aspca.moments import Moments
 from aspca.moments.lots import Lots, Repeats
-from aspca.moments.rows import Rows, Together
+from aspca.moments.rows import Rows, Together, Travelling
 from aspca.robust.aside import Aside
 from aspca.robust.distance import Distance, Near
 from aspca.robust.inner import STARTS, Fences, Start, enough, fences_of, inner_part
@@ -169,8 +169,14 @@ def _learned(
 
 
 @dataclass(eq=False)
-class _Sized:
+class _Sized(Travelling):
     """How far rows are, by powers of two."""
+
+    stays = (
+        "distance",
+        "near",
+        "sentinels",
+    )
 
     distance: Distance
     near: Near

@@ -18,7 +18,7 @@ from aspca.linalg.steady import row_products
 from aspca.moments import Moments
 from aspca.moments.gathered import MomentsOf
 from aspca.moments.lots import Lots
-from aspca.moments.rows import Rows, Step, kept_if
+from aspca.moments.rows import Rows, Step, Travelling, kept_if
 from aspca.robust.inner import Fences
 from aspca.robust.sieve import RELATION, Sieve
 
@@ -59,8 +59,15 @@ def _far(sieve: Sieve, fences: Fences, columns: Ints) -> Step:
 
 
 @dataclass(eq=False)
-class _Some:
+class _Some(Travelling):
     """A share of the rows, drawn by lot, and how often each rare column is unlike in all of them (c,)."""
+
+    stays = (
+        "fences",
+        "columns",
+        "lots",
+        "share",
+    )
 
     fences: Fences
     columns: Ints

@@ -9,7 +9,7 @@ import numpy as np
 from aspca.linalg.arrays import Bools, Floats, Ints
 from aspca.linalg.steady import cached_parts
 from aspca.moments import Moments
-from aspca.moments.rows import Rows
+from aspca.moments.rows import Rows, Travelling
 from aspca.robust.aside import like_a_word
 from aspca.robust.inner import Fences
 
@@ -58,9 +58,11 @@ def sentinels_of(rows: Rows, plain: Moments, fences: Fences) -> Sentinels:
 
 
 @dataclass(eq=False)
-class _Edges:
+class _Edges(Travelling):
     """How often columns have their extreme values (2, p), what the extremes of all others are (2, p), and the decimals
     that columns need (p,)."""
+
+    stays = ("edges",)
 
     edges: Floats
     times: Ints

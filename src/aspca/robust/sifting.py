@@ -9,7 +9,7 @@ import numpy as np
 from aspca.linalg.arrays import Bools, Floats, Ints
 from aspca.moments import Moments
 from aspca.moments.lots import Lots
-from aspca.moments.rows import Rows
+from aspca.moments.rows import Rows, Travelling
 from aspca.robust.aside import MOST_SHOWN, Aside, GrossCells, Repeated, like_a_word
 from aspca.robust.inner import Fences, with_scatter
 from aspca.robust.kinds import Kinds
@@ -44,8 +44,14 @@ def coming_back(rows: Rows, sieve: Sieve, n_rows: int, lots: Lots) -> tuple[Mome
 
 
 @dataclass(eq=False)
-class _Near:
+class _Near(Travelling):
     """Moments of the near rows, how many the others are, and the gross cells (p,) of a share of these."""
+
+    stays = (
+        "sieve",
+        "lots",
+        "share",
+    )
 
     sieve: Sieve
     lots: Lots
@@ -82,8 +88,13 @@ def sifted(rows: Rows, sieve: Sieve, edges: Floats | None = None, common: Common
 
 
 @dataclass(eq=False)
-class Common:
+class Common(Travelling):
     """Counts rows that are far out by a value that many rows have."""
+
+    stays = (
+        "fences",
+        "kinds",
+    )
 
     fences: Fences
     kinds: Kinds
@@ -108,9 +119,14 @@ class Common:
 
 
 @dataclass(eq=False)
-class Round:
+class Round(Travelling):
     """What one pass found: moments of the rows that are near, of those whose gross cells count as missing and what that
     leaves open (p, p), and what is gross."""
+
+    stays = (
+        "sieve",
+        "edges",
+    )
 
     sieve: Sieve
     edges: Floats | None
