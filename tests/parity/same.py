@@ -34,18 +34,21 @@ def fitted_to(rows: np.ndarray, *, gaps: bool = False, **parameters: Any) -> ASP
     return ASPCA(**parameters, preprocessor=Preprocessor(missing="allow") if gaps else None).fit(rows)
 
 
-def assert_same_moments(moments: Moments, mean: np.ndarray, scatter: np.ndarray) -> None:
+def assert_same_moments(moments: Moments, mean: np.ndarray, scatter: np.ndarray, within: float = TOLERANCE) -> None:
     """Entrywise, relative to the spread of the two columns."""
     spread = np.sqrt(np.diagonal(scatter).astype(float))
     # A constant has none; its scatter must be none as well.
     scale = np.outer(spread, spread)
-    assert np.all(np.abs(moments.scatter - scatter) <= TOLERANCE * scale)
-    assert np.all(np.abs(moments.mean - mean) <= TOLERANCE * spread + np.spacing(np.abs(mean).astype(float)))
+    assert np.all(np.abs(moments.scatter - scatter) <= within * scale)
+    assert np.all(np.abs(moments.mean - mean) <= within * spread + np.spacing(np.abs(mean).astype(float)))
 
 
 def assert_same_model(model: ASPCA, reference: ASPCA, names: Any, within: float = SCORES) -> None:
     """The same rules in the same order and with the same signs, of the same moments, with the same limits."""
-    assert_same_moments(model.moments_, reference.moments_.mean, reference.moments_.scatter)
+    # What is missing is estimated step by step, until a step changes little.
+    estimated = model.model_.allows_gaps and within > SCORES
+    expected = reference.moments_
+    assert_same_moments(model.moments_, expected.mean, expected.scatter, 1e-11 if estimated else TOLERANCE)
     assert model.n_components_ == reference.n_components_
     assert [str(rule) for rule in model.rules_] == [_renamed(str(rule), names) for rule in reference.rules_]
     for one, other in zip(model.rules_, reference.rules_, strict=True):

@@ -7,6 +7,7 @@ neither there is more in memory than some batches.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from importlib import import_module
 from typing import Any
 
 from aspca.database import first_line
@@ -45,12 +46,40 @@ def open_arrow_dataset(dataset: Any, label: str, missing: tuple[str, ...] = ()) 
     """A dataset of pyarrow, scanned in each pass."""
 
     def read(names: Sequence[str]) -> Iterator[Any]:
-        # Few files and batches ahead: what is ahead is in memory.
-        yield from dataset.scanner(
-            columns=list(names), batch_size=_rows_of(dataset.schema), batch_readahead=2, fragment_readahead=1
-        ).to_batches()
+        # One thread, and no more ahead than must be: what is ahead is in memory.
+        options = {"columns": list(names), "batch_size": _rows_of(dataset.schema), "batch_readahead": 2}
+        options |= {"use_threads": False, "fragment_scan_options": _scan_options(dataset)}
+        parts = _parts(dataset)
+        if parts is None:
+            yield from dataset.scanner(fragment_readahead=1, **options).to_batches()
+            return
+        for part in parts:
+            yield from part.to_batches(schema=dataset.schema, **options)
 
     return _opened(ArrowReading(label, dataset.schema, read, _failed(label)), missing, "pyarrow")
+
+
+def _parts(dataset: Any) -> Iterator[Any] | None:
+    """Parts of a dataset to be read one after the other, of Parquet files groups of rows; None where it has a filter.
+
+    A scan of the whole reads ahead without an end if whoever takes the rows is slower.
+    """
+    try:
+        fragments = dataset.get_fragments()
+    except ValueError:
+        return None
+    return (
+        part
+        for fragment in fragments
+        for part in (fragment.split_by_row_group() if hasattr(fragment, "split_by_row_group") else (fragment,))
+    )
+
+
+def _scan_options(dataset: Any) -> Any:
+    """For Parquet files, those that do not keep all that was read until the file ends; None for others."""
+    if type(getattr(dataset, "format", None)).__name__ != "ParquetFileFormat":
+        return None
+    return import_module("pyarrow.dataset").ParquetFragmentScanOptions(pre_buffer=False)
 
 
 def open_lazy_polars(frame: Any, label: str, missing: tuple[str, ...] = ()) -> Source:

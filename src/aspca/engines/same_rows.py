@@ -47,8 +47,9 @@ class SameRows:
         sums = {name: _Sums() for name in names}
         for batch in batches:
             places = {name: index for index, name in enumerate(batch.schema.names)}
+            counts = _counts(n_rows, batch.num_rows)
             for name, one in sums.items():
-                one.add(batch.column(places[name]), n_rows)
+                one.add(batch.column(places[name]), counts)
             n_rows += batch.num_rows
             yield batch
         self._seen(n_rows, {name: (one.plain, one.placed) for name, one in sums.items()})
@@ -84,8 +85,8 @@ class _Sums:
     def __init__(self) -> None:
         self.plain = self.placed = self._n_bytes = 0
 
-    def add(self, column: Any, start: int) -> None:
-        """Add the values of some rows, the first of which is row `start`."""
+    def add(self, column: Any, counts: Bits) -> None:
+        """Add the values of some rows, each of which counts so often by its place."""
         pa = import_module("pyarrow")
 
         kind = column.type
@@ -103,7 +104,7 @@ class _Sums:
             column = self._texts(column)
         elif kind.bit_width not in _UNSIGNED:
             return
-        self._add(_bits(column), start)
+        self._add(_bits(column), counts)
 
     def _texts(self, column: Any) -> Any:
         """Adds the letters of all texts, one after the other; what is left are their lengths."""
@@ -116,14 +117,18 @@ class _Sums:
             ends = np.frombuffer(offsets, dtype=np.int64)[given.offset : given.offset + len(given) + 1]
             if ends[-1] > ends[0]:
                 found = np.frombuffer(letters, dtype=np.uint8)[ends[0] : ends[-1]]
-                self._add(found.astype(np.uint64), self._n_bytes)
+                self._add(found.astype(np.uint64), _counts(self._n_bytes, len(found)))
                 self._n_bytes += len(found)
         return pc.binary_length(whole)
 
-    def _add(self, bits: Bits, start: int) -> None:
-        places = np.arange(start + 1, start + 1 + len(bits), dtype=np.uint64)
+    def _add(self, bits: Bits, counts: Bits) -> None:
         self.plain = (self.plain + int(np.add.reduce(bits))) % _MODULUS
-        self.placed = (self.placed + int(np.dot(bits, places))) % _MODULUS
+        self.placed = (self.placed + int(np.dot(bits, counts))) % _MODULUS
+
+
+def _counts(start: int, n: int) -> Bits:
+    """How often values at the places from `start` on count."""
+    return np.arange(start + 1, start + 1 + n, dtype=np.uint64)
 
 
 def _bits(column: Any) -> Bits:

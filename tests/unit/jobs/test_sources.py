@@ -70,7 +70,6 @@ def test_results_are_of_the_library_that_the_table_is_of() -> None:
 @pytest.mark.parametrize(
     ("source", "sentence"),
     [
-        (duckdb.connect(), "this is a connection of DuckDB and no table of it; give a relation"),
         ({"a": [1]}, "it is of type dict; pandas.DataFrame(X) makes it one"),
         (3, "it is of type int"),
         (pl.Series([1.0, 2.0]), "it is a series"),
@@ -90,6 +89,11 @@ def test_what_is_no_table_is_said(source: Any, sentence: str) -> None:
     assert sentence in str(caught.value)
     assert str(caught.value).startswith("the table")
     assert "\n" not in str(caught.value)
+
+
+def test_a_connection_is_no_table() -> None:
+    with duckdb.connect() as connection, pytest.raises(aspca.JobError, match="this is a connection of DuckDB and no"):
+        aspca.fit_source(connection)
 
 
 def test_options_that_do_not_fit_are_refused(tmp_path: Path) -> None:
@@ -194,3 +198,17 @@ def test_memory_is_bounded(kind: str, tmp_path: Path) -> None:
     rules, grown = map(int, done.stdout.split())
     assert rules > 0
     assert grown * 1024 < rows.nbytes / 2
+
+
+def test_datasets_with_filters_folders_and_parts(tmp_path: Path) -> None:
+    table = pa.table({"a": np.arange(10.0), "k": ["x", "y"] * 5})
+    ds.write_dataset(table, tmp_path, format="parquet", partitioning=["k"], partitioning_flavor="hive")
+    whole = ds.dataset(tmp_path, partitioning="hive")
+    for source, expected in (
+        (whole, [0, 2, 4, 6, 8, 1, 3, 5, 7, 9]),
+        (whole.filter(ds.field("a") > 3), [4, 6, 8, 5, 7, 9]),
+        (ds.dataset([ds.dataset(table), ds.dataset(table)]), [*range(10), *range(10)]),
+    ):
+        with opened(source, ReadOptions(), "t") as found:
+            cells = [row for part in found.cells(["a", "k"]) for row in part]
+        assert cells == [(float(value), "y" if value % 2 else "x") for value in expected]
