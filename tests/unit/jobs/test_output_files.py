@@ -23,7 +23,7 @@ from aspca.jobs.requests import request_of, settings_of
 from aspca.jobs.score_outputs import Destination, destination_of, write_scored
 from aspca.jobs.tables import MemoryColumn, MemoryTable
 from aspca.judging.model import Model
-from aspca.outputs import csv_text
+from aspca.outputs import csv_text, row_file
 from aspca.preparation import Preparation
 
 duckdb = pytest.importorskip("duckdb")
