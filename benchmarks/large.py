@@ -10,9 +10,9 @@ file, one after the other and each in a process of its own:
     robust   the same with what is gross set aside; per pass that this takes more
     judge    `aspca.score_source` by the rules of `fit`, to Parquet: scores, verdicts, broken rules, proposed values
 
-Seconds are those of a clock, cores how many were busy meanwhile: where others use the machine, fewer than work there is
-for. Memory is the peak of resident memory
-beyond what the process has once all is imported; it should be the same for all sizes, within a tenth.
+Seconds are those of a clock, cores how many were busy meanwhile: both mean little where others use the machine. Memory
+is the peak of resident memory beyond what the process has once all is imported; it should be the same for all sizes,
+within a tenth.
 """
 
 from __future__ import annotations

@@ -99,6 +99,17 @@ def test_by_duckdb_as_by_python(
     assert contents[0] == contents[1]
 
 
+def test_parquet_without_pyarrow_is_the_same(
+    model: Model, table: MemoryTable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written(model, table, tmp_path / "one.parquet", "parquet", "host")
+    monkeypatch.setattr(row_file, "find_spec", lambda name: None)
+    written(model, table, tmp_path / "other.parquet", "parquet", "host")
+    one, other = (pq.ParquetFile(tmp_path / f"{name}.parquet") for name in ("one", "other"))
+    assert "duckdb" in other.metadata.created_by.lower()
+    assert one.read().equals(other.read())
+
+
 @pytest.mark.parametrize(
     "name", ["row", "Row", "SCORE", "anomaly", "share_of_rules", "proposed", 'a"b; DROP TABLE rows', "é"]
 )
