@@ -2,16 +2,17 @@
 
     python benchmarks/large.py [--millions N ...] [--only JOB ...] [--folder DIR] [--json FILE]
 
-N million rows of 40 columns (1 and 10) are written as Parquet to a temporary folder, always the same ones. On each,
-one after the other and each in a process of its own:
+N million rows of 40 columns (1 and 10) are written as Parquet to a temporary folder, always the same ones. On each
+file, one after the other and each in a process of its own:
 
     scan     DuckDB reads all columns and sums them, by two threads
     fit      plain: moments, succession, rules and limits, without robustness; per pass over the file
     robust   the same with what is gross set aside; per pass that this takes more
     judge    `aspca.score_source` by the rules of `fit`, to Parquet: scores, verdicts, broken rules, proposed values
 
-Seconds are those of a clock, cores the share of them that two cores were busy. Memory is the peak of resident memory
-beyond what the process has once all is imported; it should be the same for all sizes, within a tenth.
+Seconds are those of a clock, cores how many were busy meanwhile: both mean little where others use the machine. Memory
+is the peak of resident memory beyond what the process has once all is imported; it should be the same for all sizes,
+within a tenth.
 """
 
 from __future__ import annotations

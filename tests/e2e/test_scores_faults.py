@@ -178,3 +178,20 @@ def test_rows_that_come_and_go(rows: int, ids: tuple[str, ...], place: Path, her
     with open_source([str(place / "in.parquet")]) as table, pytest.raises(JobError, match="another number of rows"):
         write_scored(model, Shrinking(table, rows), Keys(ids), destination_of("out.parquet"), Silent())
     assert os.listdir(here) == []
+
+
+def test_a_table_that_is_not_ours(place: Path, here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    duckdb = pytest.importorskip("duckdb")
+    with duckdb.connect("x.duckdb") as connection:
+        connection.execute("CREATE TABLE april AS SELECT 1 AS mine")
+    given = ("--output-table", "april", "--quiet")
+    assert score(place, place / "in.parquet", "x.duckdb", *given) == 2
+    assert "has a table 'april' that aspca did not write; name another with --output-table" in refused(capsys)
+    assert score(place, place / "in.parquet", "x.duckdb", *given, "--replace") == 0
+    # By now it is.
+    assert score(place, place / "in.parquet", "x.duckdb", *given, "--id", "host") == 0
+    with open_source(["x.duckdb"]) as table:
+        assert [column.name for column in table.columns][:3] == ["row", "host", "score"]
+        assert table.count() == N
+    assert score(place, place / "in.parquet", "mysql://me:secret@host/base") == 2
+    assert "secret" not in refused(capsys)

@@ -32,6 +32,9 @@ def run(
     output_table: Annotated[
         str | None, typer.Option("--output-table", metavar="NAME", help="Which table of a database. Default: scores.")
     ] = None,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Replace that table, also where it is not one of aspca's.")
+    ] = False,
     **reading: Any,
 ) -> int:
     """Score the rows of FILE by a model file, as CSV.
@@ -52,7 +55,7 @@ def run(
 
     talk = Talk(quiet)
     options = reading_of(**reading)
-    destination = destination_of(output, table=output_table, lines=json)
+    destination = destination_of(output, table=output_table, lines=json, replace=replace)
     destination.refuse_inputs([*files_named(files), model])
     refuse_both(model, files)
     stored = model_from(model)

@@ -144,8 +144,8 @@ def _refuse_table(connection: duckdb.DuckDBPyConnection, path: str, table: str, 
     found = connection.execute(tables, [table]).fetchall()
     if found and found[0][0] != MARK and not replace:
         raise OutputError(
-            f"{path!r} has a table {quoted(table)} that aspca did not write; name another with --output-table, or drop "
-            "it first."
+            f"{path!r} has a table {quoted(table)} that aspca did not write; name another with --output-table, or "
+            "replace it with --replace."
         )
 
 

@@ -23,7 +23,7 @@ from aspca.jobs.requests import request_of, settings_of
 from aspca.jobs.score_outputs import Destination, destination_of, write_scored
 from aspca.jobs.tables import MemoryColumn, MemoryTable
 from aspca.judging.model import Model
-from aspca.outputs import csv_text
+from aspca.outputs import csv_text, row_file
 from aspca.preparation import Preparation
 
 duckdb = pytest.importorskip("duckdb")
@@ -97,6 +97,18 @@ def test_by_duckdb_as_by_python(
         written(model, table, tmp_path / "scores.csv", "csv", "host")
         contents.append((tmp_path / "scores.csv").read_bytes())
     assert contents[0] == contents[1]
+
+
+def test_parquet_without_pyarrow_is_the_same(
+    model: Model, table: MemoryTable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written(model, table, tmp_path / "one.parquet", "parquet", "host")
+    monkeypatch.setattr(row_file, "find_spec", lambda name: None)
+    written(model, table, tmp_path / "other.parquet", "parquet", "host")
+    one, other = (pq.ParquetFile(tmp_path / f"{name}.parquet") for name in ("one", "other"))
+    assert "duckdb" in other.metadata.created_by.lower()
+    assert one.read().to_pylist() == other.read().to_pylist()
+    assert one.schema_arrow.types == other.schema_arrow.types
 
 
 @pytest.mark.parametrize(
