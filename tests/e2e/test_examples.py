@@ -85,26 +85,13 @@ def test_help(here: Path, capsys: pytest.CaptureFixture[str], command: str) -> N
     run(example[1])
 
 
-def commands_of_readme() -> list[str]:
+def test_readme(here: Path) -> None:
     text = README.read_text(encoding="utf-8")
     lines = [
         line for block in re.findall(r"^```sh\n(.*?)^```", text, re.DOTALL | re.MULTILINE) for line in block.split("\n")
     ]
-    return [line for line in lines if line.startswith("aspca ")]
-
-
-def test_readme(here: Path) -> None:
-    commands = commands_of_readme()
+    commands = [line for line in lines if line.startswith("aspca ")]
     assert len(commands) >= 4
     for line in commands:
-        command = line.partition("#")[0]
-        # All of the paper takes as long as everything else here together: one of its tables will do.
-        run(f"{command} --only synthetic" if command.startswith("aspca reproduce") else line)
+        run(line)
     assert (here / "metrics.csv.aspca" / "explanations.csv").exists()
-
-
-@pytest.mark.long
-def test_the_paper_as_the_readme_has_it(here: Path) -> None:
-    (line,) = (line for line in commands_of_readme() if line.startswith("aspca reproduce"))
-    run(line)
-    assert (here / "paper" / "reproduction.html").stat().st_size > 0
