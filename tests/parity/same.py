@@ -16,9 +16,6 @@ from aspca.moments import Moments
 
 TOLERANCE = 1e-12
 SCORES = 1e-9
-# Where a rule is as tight as 1e-4 of its columns' spread, float64 moments hold eight digits of its own spread: those of
-# other batches end in others.
-TIGHT = 1e-6
 
 
 def two_pass(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from aspca import ASPCA
-from aspca.judging import crossfit
+from aspca.judging import folds
 
 MATRICES, TABLES, SMALL = 22, 8, 8 * 2**20
 
@@ -55,7 +55,7 @@ def peak_of_a_fit(X: np.ndarray) -> tuple[int, ASPCA]:
 
 
 def formula(n: int, p: int) -> int:
-    judged = min(n, max(min(crossfit._MOST_ROWS, crossfit._MOST_VALUES // p), crossfit._FEW_ENOUGH))
+    judged = min(n, max(min(folds._MOST_ROWS, folds._MOST_VALUES // p), folds._FEW_ENOUGH))
     return MATRICES * 8 * p**2 + TABLES * 8 * judged * p + SMALL
 
 

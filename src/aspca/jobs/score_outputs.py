@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -11,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from aspca.engines.addresses import is_address, is_postgres, masked
 from aspca.jobs.ahead import used_behind
 from aspca.jobs.errors import RequestError
 from aspca.jobs.keys import Keys
@@ -25,9 +25,6 @@ from aspca.outputs.row_file import format_of, row_file
 
 STANDARD_OUTPUT = "-"
 TABLE = "scores"
-_ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
-_PASSWORD = re.compile(r"(://[^/?#]*?):[^/?#]*@")
-_POSTGRES = ("postgres", "postgresql")
 _NAMES = {"parquet": "a Parquet file", "arrow": "an Arrow file", "duckdb": "a DuckDB file", "postgres": "a database"}
 
 
@@ -55,7 +52,7 @@ class Destination:
     def shown(self) -> str:
         """What it is called where a person reads it: no password stands in it."""
         inside = f", table {self.table}" if self.kind in ("duckdb", "postgres") else ""
-        return _PASSWORD.sub(r"\1:***@", self.out) + inside
+        return masked(self.out) + inside
 
     def refuse_inputs(self, inputs: Sequence[str]) -> None:
         """Raise OutputError if it is one of the files that are read, or none that could be written."""
@@ -76,13 +73,11 @@ def destination_of(out: str, *, table: str | None = None, lines: bool = False, r
     RequestError
         Nothing can be written there, or what is asked for excludes each other.
     """
-    address = _ADDRESS.match(out)
-    if address is not None and address[1].lower() not in _POSTGRES:
-        # The rest of it may hold a password.
+    if is_address(out) and not is_postgres(out):
         raise RequestError(
-            f"--output: there is no way to write to {address[1]}://; give postgresql:// or the path of a file."
+            f"--output: there is no way to write to {masked(out)}; give postgresql:// or the path of a file."
         )
-    kind = "postgres" if address is not None else format_of(out)
+    kind = "postgres" if is_address(out) else format_of(out)
     if lines and kind not in ("csv", "jsonl"):
         raise RequestError(
             f"--json writes lines of JSON, but {_shown(out, kind)} is to be {_NAMES[kind]}; give one of them."
@@ -127,12 +122,12 @@ def write_scored(model: Model, table: TableSource, keys: Keys, destination: Dest
     parts = scored_parts(model, table, keys, tally, watcher)
     if destination.kind == "postgres":
         # Not needed for files.
+        from aspca.engines.postgres import write_postgres
         from aspca.outputs.arrow_rows import arrow_schema, record_batch
 
         schema = arrow_schema(fields)
         batches = (record_batch(fields, schema, part) for part in parts)
-        write = import_module("aspca.engines.postgres").write_postgres
-        write(destination.out, destination.table, schema, batches, replace=destination.replace)
+        write_postgres(destination.out, destination.table, schema, batches, replace=destination.replace)
         return tally
     with row_file(destination.out, destination.kind, fields, destination.table, replace=destination.replace) as write:
         if table.count() < MANY:

@@ -8,6 +8,9 @@ next sixteen inside it. Counts add up, so neither parts nor their order matter.
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,6 +26,8 @@ _SIGN = np.uint64(1 << 63)
 _SIGN_OF_16 = np.uint16(1 << 15)
 # Where the first and the second sixteen bits of a float64 stand among its four words.
 _FIRST, _SECOND = (3, 2) if sys.byteorder == "little" else (0, 1)
+# Columns that are counted at once: 640 KB for each.
+_AT_ONCE = 256
 # Numbers of a column that are counted at once: one count takes as long as there are bins.
 _HELD = 1 << 16
 # The first sixteen bits of zero's key.
@@ -33,6 +38,10 @@ _NAN = 0xFFF1
 
 def medians(rows: Rows, p: int) -> Floats:
     """The medians (p,) of columns of rows (n, p), to one part in 2^20; NaN is passed over."""
+    return np.concatenate([_medians(some, many) for some, many in _by_columns(rows, p)])
+
+
+def _medians(rows: Rows, p: int) -> Floats:
     within = rows.gather(lambda: _Counts(p)).within(0.5)
     fine = rows.gather(lambda: _Counts(p, within.prefix))
     return _numbers(within.prefix, fine.within(within.rank_left).bins)
@@ -40,13 +49,41 @@ def medians(rows: Rows, p: int) -> Floats:
 
 def median_sizes(rows: Rows, p: int) -> Floats:
     """The medians (p,) of sizes, to one part in sixteen."""
-    return rows.through(_sizes).gather(lambda: _Counts(p)).middle()
+    parts = _by_columns(rows.through(_sizes), p)
+    return np.concatenate([some.gather(partial(_Counts, many)).middle() for some, many in parts])
 
 
 def sizes_and_others(rows: Rows, p: int) -> tuple[Floats, Floats, Ints]:
-    """The medians (p,) of sizes, the same of those that are not zero, and how many these are (p,); in one pass."""
-    counts, zeros = rows.through(_sizes).gather(lambda: Together(_Counts(p), _Zeros(p))).parts
-    return counts.middle(), counts.without_zeros(zeros.zeros).middle(), zeros.n_rows - zeros.zeros
+    """The medians (p,) of sizes, the same of those that are not zero, and how many these are (p,)."""
+    found = [_sizes_and_others(some, many) for some, many in _by_columns(rows.through(_sizes), p)]
+    sizes, others, counts = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    return sizes, others, counts
+
+
+def _sizes_and_others(rows: Rows, p: int) -> tuple[Floats, Floats, Ints]:
+    counts, zeros = rows.gather(lambda: Together(_Counts(p), _Zeros(p))).parts
+    sizes = counts.middle()
+    return sizes, counts.without_zeros(zeros.zeros).middle(), zeros.n_rows - zeros.zeros
+
+
+def _by_columns(rows: Rows, p: int) -> Iterator[tuple[Rows, int]]:
+    """Some columns at a time, and how many: counts of all columns of a wide table would take more than its rows."""
+    if p <= _AT_ONCE:
+        yield rows, p
+        return
+    for first in range(0, p, _AT_ONCE):
+        columns = slice(first, min(first + _AT_ONCE, p))
+        yield rows.through(_Columns(columns)), columns.stop - columns.start
+
+
+@dataclass(frozen=True)
+class _Columns:
+    """Makes rows of some of their columns."""
+
+    columns: slice
+
+    def __call__(self, rows: Floats, numbers: Ints) -> tuple[Floats, Ints]:
+        return rows[:, self.columns], numbers
 
 
 def quantile(values: Rows, share: float) -> float:
@@ -127,11 +164,9 @@ class _Counts:
         self._counts[state["at"]] = state["n"]
 
     def without_zeros(self, zeros: Ints) -> _Counts:
-        """The same counts without so many zeros of each column (p,)."""
-        others = _Counts(len(zeros))
-        others._counts[:] = self.counts
-        others._counts[:, _ZERO] -= zeros
-        return others
+        """The same counts without so many zeros of each column (p,); these are not there any more."""
+        self.counts[:, _ZERO] -= zeros
+        return self
 
     def middle(self) -> Floats:
         """The medians (p,) of sizes."""
@@ -147,14 +182,15 @@ class _Counts:
 
     def within(self, share: float | npt.NDArray[np.int64]) -> _Within:
         """The bins that hold a quantile, by its share or by its rank in each column."""
-        reached = np.cumsum(self.counts, axis=1)
-        total = reached[:, -1]
-        rank = np.ceil(share * total).astype(np.int64) if isinstance(share, float) else share
-        rank = np.clip(rank, 1, np.maximum(total, 1))
-        bins = np.array([np.searchsorted(row, one) for row, one in zip(reached, rank, strict=True)], dtype=np.int64)
-        bins = np.minimum(bins, _BINS - 1)
-        before = np.where(bins > 0, reached[np.arange(len(bins)), np.maximum(bins - 1, 0)], 0)
-        return _Within(bins, rank - before)
+        bins, ranks = np.zeros(len(self.counts), dtype=np.int64), np.zeros(len(self.counts), dtype=np.int64)
+        for column, counts in enumerate(self.counts):
+            reached = np.cumsum(counts)
+            total = int(reached[-1])
+            rank = int(np.ceil(share * total)) if isinstance(share, float) else int(share[column])
+            rank = min(max(rank, 1), max(total, 1))
+            at = min(int(np.searchsorted(reached, rank)), _BINS - 1)
+            bins[column], ranks[column] = at, rank - (int(reached[at - 1]) if at else 0)
+        return _Within(bins, ranks)
 
 
 def _words(values: Floats) -> tuple[npt.NDArray[np.uint16], npt.NDArray[np.uint16]]:
