@@ -178,9 +178,9 @@ class ASPCA(ShownWithRules, ComponentAttributes, TableInput, NamedOutputs, Trans
                 if weights is not None:
                     raise ValueError('robust="on" takes rows of equal weight: leave out sample_weight.')
                 learned = without_gross(rows, known, given, self.scaling, self._preparation.features)
+                self._incomplete = learned.incomplete
             else:
                 learned = learned_as_they_are(known)
-            self._incomplete = learned.incomplete
             self._take(learned_model(rows, len(X), known, learned, settings, self._preparation, weights))
             rest_on_rows = self.model_.settings.from_rows
             if rest_on_rows and "conformal" not in rest_on_rows:

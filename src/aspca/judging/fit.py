@@ -61,7 +61,8 @@ def fit_model(
         table = component_table(space, components.subspace(callback).loadings)
     metric = metric_of(settings.score, space, table, settings.total[1])
     alarms = alarms_from_moments(settings, space, table, metric)
-    return Model(settings, preparation, space, components, table, metric, alarms, moments, gaps=gaps, aside=aside)
+    kept = moments.rounded()
+    return Model(settings, preparation, space, components, table, metric, alarms, kept, gaps=gaps, aside=aside)
 
 
 def scoring_model(model: Model, settings: Settings, loadings: Floats) -> Model:

@@ -18,7 +18,7 @@ SLICE_VALUES = 2**15
 ENOUGH_ROWS = 2048
 # Bits of a float64, and what splits one in halves (Veltkamp).
 _MANTISSA, _SPLITTER = 53, 2.0**27 + 1.0
-_SMALLER = 2.0**-64
+_SMALLER, _LARGE = 2.0**-64, 2.0**800
 # Below this, what is left of a value by cutting has no normal float64.
 _LEAST_EXPONENT = -960
 # BLAS sums products one after the other: errors grow with the rows of a block, but hardly with merges.
@@ -168,7 +168,8 @@ def add_outer(scatter: Floats, low: Floats, gap: tuple[Floats, Floats], weight: 
         error += high[rows, None] * rest[None, :] + rest[rows, None] * high[None, :]
         error *= heavy
         error += light * product
-        # Smaller by a power of two, or to split a product of the largest values would overflow.
-        product, rounded = two_product(product * _SMALLER, heavy)
-        total, more = two_sum(scatter[rows], product / _SMALLER)
-        scatter[rows], low[rows] = two_sum(total, low[rows] + more + rounded / _SMALLER + error)
+        # To split the largest products would overflow; smaller ones are the same but for the power of two.
+        smaller = np.where(np.abs(product) > _LARGE, _SMALLER, 1.0)
+        product, rounded = two_product(product * smaller, heavy)
+        total, more = two_sum(scatter[rows], product / smaller)
+        scatter[rows], low[rows] = two_sum(total, low[rows] + more + rounded / smaller + error)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, cast
 
 import numpy as np
@@ -184,6 +184,10 @@ class Moments:
         decimals = np.maximum(self.decimals, other.decimals)
         n_rows = self.n_rows + other.n_rows
         return Moments(weight, n_rows, centre, residual, scatter, minimum, maximum, decimals, low)
+
+    def rounded(self) -> Moments:
+        """The same, each entry of the scatter as one float64: what a model keeps."""
+        return replace(self, scatter_low=np.zeros_like(self.scatter_low))
 
     @property
     def n_features(self) -> int:

@@ -12,6 +12,7 @@ from aspca.judging.crossfit import crossfitted
 from aspca.judging.held_out import HELD_OUT, not_errors, tails_of, upper_quantile
 from aspca.judging.law import ScoreLaw
 from aspca.judging.metric import metric_of
+from aspca.moments.lots import Lots
 from aspca.moments.rows import Rows
 from aspca.rules.table import RuleTable
 from aspca.subspace.space import ScaledSpace
@@ -60,7 +61,8 @@ def test_few_rows_never_make_an_anomaly_of_most_fresh_rows(n: int, p: int, n_com
 def _slow_threshold(model: ASPCA, X: np.ndarray, level: float) -> float:
     """The limit of a model without rules, fold by fold from the rows themselves."""
     n, space = len(X), model.model_.space
-    block = np.floor((np.arange(n) * 0.6180339887498949 % 1.0) * 5).astype(int)
+    lots = Lots.between(X.min(axis=0), X.max(axis=0))
+    block = np.floor(lots.drawn(X, np.arange(n)).shares(0) * 5).astype(int)
     nothing = np.zeros((X.shape[1], 0))
 
     def law(space: ScaledSpace) -> float:
@@ -93,7 +95,8 @@ def test_batches_do_not_matter(size: int) -> None:
     X = rng.normal(size=(300, 6))
     X[:, 5] = X[:, 0] + X[:, 1] + 0.05 * rng.normal(size=300)
     model = ASPCA().fit(X)
-    again = crossfitted(model.model_, Rows.here(lambda: (X[i : i + size] for i in range(0, 300, size))), 300)
+    lots = Lots.between(X.min(axis=0), X.max(axis=0))
+    again = crossfitted(model.model_, Rows.here(lambda: (X[i : i + size] for i in range(0, 300, size))), 300, lots)
     assert again.alarms.the_total() == pytest.approx(model.threshold_, rel=1e-9)
     np.testing.assert_allclose(again.alarms.the_rules(), model.rule_limits_, rtol=1e-9)
 
