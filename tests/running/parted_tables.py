@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Callable
 from decimal import Decimal
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,9 @@ def table_of_everything(n_rows: int = 400) -> pa.Table:
     rng = np.random.default_rng(7)
     gaps = [None if k % 7 == 0 else float("nan") if k % 11 == 0 else x for k, x in enumerate(rng.normal(size=n_rows))]
     days = [datetime.date(2024, 1, 1) + datetime.timedelta(int(k)) for k in rng.integers(0, 900, n_rows)]
-    moments = [datetime.datetime(2020, 1, 1) + datetime.timedelta(seconds=int(k)) for k in rng.integers(0, 9**9, n_rows)]
+    moments = [
+        datetime.datetime(2020, 1, 1) + datetime.timedelta(seconds=int(k)) for k in rng.integers(0, 9**9, n_rows)
+    ]
     return pa.table(
         {
             "offset": pa.array(1e8 + rng.normal(size=n_rows)),
@@ -121,4 +124,4 @@ def refuse_other_moments(moments: Moments, rows: np.ndarray) -> None:
 def cuts(rng: np.random.Generator, n_rows: int, parts: int) -> list[slice]:
     """So many parts at random, some of them without rows."""
     edges = [0, *sorted(rng.integers(0, n_rows + 1, parts - 1).tolist()), n_rows]
-    return [slice(one, other) for one, other in zip(edges, edges[1:], strict=False)]
+    return [slice(one, other) for one, other in pairwise(edges)]

@@ -233,9 +233,7 @@ class PartedTable(ABC):
             return []
         starts = [self._places.start(number) for number in range(len(self._places.rows or ()) + 1)]
         wanted = frozenset(
-            number
-            for number, (first, end) in enumerate(pairwise(starts))
-            if any(first <= row < end for row in rows)
+            number for number, (first, end) in enumerate(pairwise(starts)) if any(first <= row < end for row in rows)
         )
         task = _Picked(tuple(names), tuple(int(row) for row in rows))
         found, _ = self._gathered(Pass(self._form.only(columns), self._places, task, _joined, wanted), columns)

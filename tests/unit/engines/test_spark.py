@@ -11,6 +11,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+
+from aspca.engines.errors import SourceError
+from aspca.engines.request import ReadOptions
+from aspca.engines.spark_table import open_spark, read_spark
+from aspca.jobs.errors import UndefinedError
+from aspca.moments.moments import Moments
 from running.parted_tables import (
     cuts,
     moments_of,
@@ -20,12 +26,6 @@ from running.parted_tables import (
     table_of_everything,
 )
 from running.spark_session import PANDAS, spark_session
-
-from aspca.engines.errors import SourceError
-from aspca.engines.request import ReadOptions
-from aspca.engines.spark_table import open_spark, read_spark
-from aspca.jobs.errors import UndefinedError
-from aspca.moments.moments import Moments
 
 pytestmark = pytest.mark.filterwarnings(f"ignore:{PANDAS}:FutureWarning")
 SCHEMA = pa.schema([("row", pa.int64()), ("twice", pa.float64())])
@@ -38,7 +38,7 @@ def spark() -> Iterator[Any]:
 
 
 def in_parts(spark: Any, table: pa.Table, parts: list[slice], before: Callable[[int], None] = lambda part: None) -> Any:
-    """An Arrow table as a frame of Spark, cut at any rows; `before` is called on the worker with the number of a part."""
+    """An Arrow table as a frame of Spark, cut at any rows; `before` is called on the worker of each part."""
     from pyspark.sql.pandas.types import from_arrow_schema
 
     pieces = [table.slice(part.start, part.stop - part.start) for part in parts]
@@ -47,6 +47,8 @@ def in_parts(spark: Any, table: pa.Table, parts: list[slice], before: Callable[[
         from pyspark import TaskContext
 
         number = TaskContext.get().partitionId()
+        # Spark keeps a worker only if it has read all that it was sent.
+        list(batches)
         before(number)
         yield from pieces[number].to_batches()
 
@@ -139,7 +141,7 @@ def test_a_task_that_fails_for_good_is_one_sentence(spark: Any) -> None:
         raise UndefinedError(f"frame: row {start} is at fault.", "a", "log")
 
     with open_spark(frame, "frame") as table:
-        with pytest.raises(SourceError, match="^frame: Spark cannot read or pass over the rows") as caught:
+        with pytest.raises(SourceError, match=r"^frame: Spark cannot read or pass over the rows") as caught:
             table.each(broken, max)
         assert "\n" not in str(caught.value)
         assert "KeyError" in str(caught.value)
@@ -156,6 +158,7 @@ def test_rows_that_change_between_passes_are_refused(spark: Any, tmp_path: Path)
 
         import pyarrow
 
+        list(batches)
         yield pyarrow.RecordBatch.from_pydict({"a": [float(len(os.listdir(place))), 1.0]})
 
     frame = spark.range(0, 2, 1, 2).mapInArrow(rows, "a double")
@@ -175,7 +178,9 @@ def test_judged_rows_are_a_lazy_frame_or_files_or_nothing(spark: Any, tmp_path: 
             raise ValueError("Row 100 is at fault.")
         yield from doubled(part, start)
 
-    with open_spark(in_parts(spark, numbers(rows), [slice(0, 100), slice(100, 100), slice(100, 500)]), "frame") as table:
+    with open_spark(
+        in_parts(spark, numbers(rows), [slice(0, 100), slice(100, 100), slice(100, 500)]), "frame"
+    ) as table:
         lazy = table.mapped(SCHEMA, by_value(doubled), ["a"])
         assert lazy.columns == ["row", "twice"]
         found = lazy.toArrow()
