@@ -35,6 +35,7 @@ from library.timing import fastest
 from sklearn.metrics import average_precision_score, roc_auc_score
 
 from aspca import ASPCA, Moments
+from aspca.moments.rows import Rows
 from aspca.robust import robust_moments
 
 PEER_KINDS = ("nothing", "5 % cells", "10 % rows", "20 % rows", "10 % in one cluster", "5 % in range")
@@ -200,8 +201,8 @@ def cost_lines(n: int, p: int, kinds: Sequence[str]) -> list[Row]:
         robust = fastest(lambda train=train: ASPCA(robust="on").fit(train), 3)
         moments = Moments.from_array(train)
         parts = np.array_split(train, 30)
-        alone = fastest(lambda parts=parts, moments=moments: robust_moments(lambda: parts, moments), 3)
-        aside = robust_moments(lambda parts=parts: parts, moments).aside
+        alone = fastest(lambda parts=parts, moments=moments: robust_moments(Rows.here(lambda: parts), moments), 3)
+        aside = robust_moments(Rows.here(lambda parts=parts: parts), moments).aside
         lines.append({
             f"{n:,} x {p}": kind,
             "plain, s": plain,
@@ -229,7 +230,7 @@ def memory_lines(p: int, kind: str) -> list[Row]:
         for part in rows():
             moments = moments.update(part)
         tracemalloc.start()
-        robust_moments(rows, moments)
+        robust_moments(Rows.here(rows), moments)
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         lines.append({"rows": f"{batches * batch:,}", "most memory, MB": peak / 1e6})

@@ -22,7 +22,8 @@ from library.planted import planted
 from library.report import Cell, Goal, Report, Row, add_json
 
 from aspca import ASPCA, Moments
-from aspca.moments.succession import succession
+from aspca.moments.rows import Rows
+from aspca.moments.succession import Pairs, succession
 from aspca.preparation import Preparation
 from aspca.rules.table import RuleTable, beyond_chance, readable_table
 from aspca.subspace.defaults import n_relations
@@ -64,7 +65,8 @@ def claimed(rows: Floats) -> RuleTable:
     """The rules that a fit with default settings claims."""
     moments = Moments.from_array(rows)
     features = Preparation.identity([f"x{j}" for j in range(rows.shape[1])]).features
-    space = ScaledSpace.of(moments, "maxabs", features, succession([rows], moments))
+    pairs = Rows.here(lambda: [rows]).gather(lambda: Pairs.nothing(moments.minimum, moments.maximum))
+    space = ScaledSpace.of(moments, "maxabs", features, succession(pairs, moments))
     return beyond_chance(readable_table(space, n_relations(space.covariance)), space)
 
 

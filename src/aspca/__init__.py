@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from aspca.jobs.detection import detect
     from aspca.jobs.errors import JobError
     from aspca.jobs.findings import Finding
+    from aspca.jobs.fit_source import fit_source
     from aspca.jobs.result import Detection
+    from aspca.jobs.score_source import Scored, score_source
     from aspca.judging.explained_row import ExplainedRow
     from aspca.judging.explanation import Explanation
     from aspca.judging.groups import Group, Groups
@@ -50,14 +52,17 @@ _HOME = {
     "PerCategory": "aspca.estimators.per_category",
     "Preprocessor": "aspca.estimators.preprocessor",
     "Rule": "aspca.rules.rule",
+    "Scored": "aspca.jobs.score_source",
     "Selection": "aspca.estimators.selection",
     "SparseSubspace": "aspca.subspace.result",
     "TiedSubspaceWarning": "aspca.subspace.extraction",
     "benjamini_hochberg": "aspca.judging.limits",
     "detect": "aspca.jobs.detection",
     "explain": "aspca.estimators.pipelines",
+    "fit_source": "aspca.jobs.fit_source",
     "load": "aspca.estimators.stored",
     "save": "aspca.estimators.stored",
+    "score_source": "aspca.jobs.score_source",
     "select": "aspca.estimators.selection",
     "sparse_subspace": "aspca.subspace.extraction",
     "sparse_subspace_path": "aspca.subspace.path",
@@ -80,14 +85,17 @@ __all__ = [
     "PerCategory",
     "Preprocessor",
     "Rule",
+    "Scored",
     "Selection",
     "SparseSubspace",
     "TiedSubspaceWarning",
     "benjamini_hochberg",
     "detect",
     "explain",
+    "fit_source",
     "load",
     "save",
+    "score_source",
     "select",
     "sparse_subspace",
     "sparse_subspace_path",

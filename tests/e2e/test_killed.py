@@ -5,6 +5,7 @@ Ten moments here; a hundred of each command with `make test-long`.
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import json
 import os
@@ -18,6 +19,7 @@ import pytest
 
 import aspca
 from aspca import ASPCA
+from aspca.cli.main import main
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 
@@ -129,7 +131,8 @@ def test_a_mixture_would_be_noticed(here: Path) -> None:
     rows = pd.read_csv(here / "k.csv")[FEATURES]
     for number, arguments in enumerate((("--score", "spe"), ())):
         command = ["detect", "k.csv", "--id", "host", "--output", f"part{number}", *arguments]
-        subprocess.run([sys.executable, "-m", "aspca", *command], cwd=here, check=True, capture_output=True)
+        with contextlib.chdir(here):
+            assert main(command) == 0
         refuse_a_mixture(here / f"part{number}", rows)
     for name in ("model.json", "scores.csv", "explanations.csv"):
         kept = (here / "part0" / name).read_bytes()

@@ -11,6 +11,7 @@ import re
 import struct
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -115,8 +116,9 @@ def test_quiet_is_quiet(here: Path, capsys: pytest.CaptureFixture[str], words: s
     assert out == aloud
 
 
+@cache
 def on_terminal(here: Path, words: str, width: int) -> str:
-    """All that a terminal of some width is sent."""
+    """All that a terminal of some width is sent; the same command is not run again."""
     pty, fcntl, termios = (pytest.importorskip(name) for name in ("pty", "fcntl", "termios"))
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, width, 0, 0))

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import zoo
 from aspca import ASPCA, PerCategory, Preprocessor, load, save
 
-SOME = settings(max_examples=60, deadline=None)
+SOME = settings(max_examples=25, deadline=None)
 
 
 def fitted(X: np.ndarray, options: dict[str, Any], *, gaps: bool = False) -> ASPCA:

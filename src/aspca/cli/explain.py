@@ -33,8 +33,8 @@ def run(
     from aspca.jobs.explaining import explained, numbered
     from aspca.jobs.keys import Keys, ids_in
     from aspca.jobs.requests import reading_of
+    from aspca.jobs.sources import opened
     from aspca.jobs.stored import model_from, refuse_both, refuse_unfit
-    from aspca.jobs.tables import opened
 
     options = reading_of(**reading)
     refuse_both(model, [file])

@@ -68,9 +68,12 @@ def _flag(*names: str, help: str) -> tuple[Any, bool]:
 
 
 Files = Annotated[
-    list[str], typer.Argument(metavar="FILE", help="CSV, Parquet, Excel, SQLite, ...; globs; - for stdin.")
+    list[str],
+    typer.Argument(metavar="FILE", help="CSV, Parquet, Excel, ...; globs; folders; postgresql://...; - for stdin."),
 ]
-File = Annotated[str, typer.Argument(metavar="FILE", help="CSV, Parquet, Excel, SQLite, ...; - for stdin.")]
+File = Annotated[
+    str, typer.Argument(metavar="FILE", help="CSV, Parquet, Excel, ...; folders; postgresql://...; - for stdin.")
+]
 StoredModel = Annotated[
     str, typer.Option("--model", "-m", metavar="MODEL", help="The model file, by custom model.json.")
 ]
@@ -111,6 +114,8 @@ READING: Group = {
         None,
     ),
     "table": _text("--table", "NAME", "Which sheet or table of FILE, if it holds several."),
+    "query": _text("--query", "SQL", "One SELECT whose rows are the table, for a database."),
+    "engine": _text("--engine", "NAME", "Let dask or spark read Parquet files and folders.", "dask", "spark"),
 }
 QUIET: Group = {"quiet": _flag("--quiet", "-q", help="Say nothing but errors on stderr.")}
 JSON: Group = {"json": _flag("--json", help="JSON on stdout.")}

@@ -7,6 +7,8 @@ import shlex
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from aspca.engines.addresses import masked
+
 if TYPE_CHECKING:
     from aspca.jobs.errors import Instead
 
@@ -22,7 +24,9 @@ def corrected(arguments: Sequence[str], remedy: Sequence[str], instead: Sequence
     options, rest = typed[:end], typed[end:]
     for one in instead:
         options = _replaced(options, one)
-    return " ".join(map(_word, ["aspca", *options, *_added(remedy), *rest]))
+    # Terminals are logged and shared: passwords are to be typed again.
+    words = ("aspca", *options, *_added(remedy), *rest)
+    return " ".join(_word(masked(word) if "://" in word else word) for word in words)
 
 
 def _replaced(words: Sequence[str], change: Instead) -> list[str]:

@@ -22,31 +22,38 @@ def run(
     fail_on_anomaly: bool,
     output: Annotated[
         str,
-        typer.Option("--output", "-o", metavar="FILE", help="Where to: CSV, or Parquet by its suffix; - is stdout."),
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Where to: by its suffix .csv, .jsonl, .parquet, .arrow or .duckdb, or postgresql://...; - is stdout.",
+        ),
     ] = "-",
+    output_table: Annotated[
+        str | None, typer.Option("--output-table", metavar="NAME", help="Which table of a database. Default: scores.")
+    ] = None,
     **reading: Any,
 ) -> int:
     """Score the rows of FILE by a model file, as CSV.
 
-    Columns: row, those of --id, score and whether it is an anomaly. Rows are
-    read and written in batches: files may be larger than memory.
+    Columns: row, those of --id, score, whether it is an anomaly, the rules
+    that it breaks, and what its cells would have to be. Rows are read and
+    written in batches: files may be larger than memory.
 
     Example:  aspca score february.csv --model model.json > scores.csv
     """
     from aspca.cli.main import ANOMALIES, FINE
     from aspca.cli.talk import Talk
     from aspca.jobs.keys import Keys, ids_in
-    from aspca.jobs.output_files import score_file, score_format, write_scores
     from aspca.jobs.requests import files_named, reading_of
-    from aspca.jobs.stored import model_from, refuse_both, refuse_gaps_in, refuse_unfit
-    from aspca.jobs.tables import opened
-    from aspca.outputs.replaced_file import refuse_special
+    from aspca.jobs.score_outputs import destination_of, write_scored
+    from aspca.jobs.sources import opened
+    from aspca.jobs.stored import model_from, refuse_both, refuse_misfit
 
     talk = Talk(quiet)
     options = reading_of(**reading)
-    kind = score_format(output, lines=json)
-    if output != "-":
-        refuse_special(output, [*files_named(files), model])
+    destination = destination_of(output, table=output_table, lines=json)
+    destination.refuse_inputs([*files_named(files), model])
     refuse_both(model, files)
     stored = model_from(model)
     with ExitStack() as stack:
@@ -55,13 +62,10 @@ def run(
         table = stack.enter_context(opened(files, options, ""))
         for remark in table.remarks:
             talk.say(remark)
-        refuse_unfit(table, stored)
-        refuse_gaps_in(table, stored)
-        keys = Keys(ids_in(table, id or ()))
-        with score_file(output, kind, keys, stored.allows_gaps) as write:
-            rows, anomalies = write_scores(stored, table, keys, write, watcher)
-    if anomalies is None:
-        talk.say(f"{rows:,} rows scored; the model has no limit, so none is called an anomaly.")
+        refuse_misfit(table, stored)
+        tally = write_scored(stored, table, Keys(ids_in(table, id or ())), destination, watcher)
+    if tally.anomalies is None:
+        talk.say(f"{tally.n_rows:,} rows scored; the model has no limit, so none is called an anomaly.")
     else:
-        talk.say(f"{rows:,} rows scored, {anomalies:,} flagged.")
-    return ANOMALIES if fail_on_anomaly and anomalies else FINE
+        talk.say(f"{tally.n_rows:,} rows scored, {tally.anomalies:,} flagged.")
+    return ANOMALIES if fail_on_anomaly and tally.anomalies else FINE

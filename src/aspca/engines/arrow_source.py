@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from aspca.engines.errors import SourceError
 from aspca.engines.file_table import FileTable
+from aspca.engines.same_rows import SameRows
 from aspca.engines.source import Source, connected
-from aspca.engines.typed_table import nested_error, typed_table
+from aspca.engines.typed_table import named_beyond, nested_error, typed_table
+from aspca.moments import Moments
 from aspca.outputs.scratch import Scratch
 
 if TYPE_CHECKING:
@@ -39,6 +41,15 @@ class ArrowReading:
         Called when the source is closed.
     refuse_changed : callable
         Raises SourceError if the rows are known not to be those of before; called after each pass.
+    watched : bool
+        Whether passes are compared with each other as well (`aspca.engines.same_rows`); False where the rows cannot
+        change.
+    ordered : bool
+        Whether another order of the rows is a change, too.
+    beyond : tuple of str
+        Columns that are given as text because their integers are beyond what float64 holds, which is said.
+    pushed : callable or None
+        Given names of columns of numbers, their moments as the engine itself takes them.
     """
 
     label: str
@@ -47,6 +58,10 @@ class ArrowReading:
     explain: Callable[[Exception], SourceError]
     close: Callable[[], None] = lambda: None
     refuse_changed: Callable[[], None] = lambda: None
+    watched: bool = True
+    ordered: bool = True
+    beyond: tuple[str, ...] = ()
+    pushed: Callable[[Sequence[str]], Moments] | None = None
 
 
 def open_arrow(reading: ArrowReading, missing: tuple[str, ...] = ()) -> Source:
@@ -75,45 +90,86 @@ def arrow_reading_table(
 ) -> FileTable:
     """A reading as a table of DuckDB; see `typed_table` for what is refused."""
     names = [str(name).strip() or f"column_{index}" for index, name in enumerate(reading.schema.names, start=1)]
-    return replace(
-        typed_table(untyped(reading, names), names, connection, missing), refuse_changed=reading.refuse_changed
-    )
+    made = typed_table(untyped(reading, names), names, connection, missing)
+    ours = dict(zip(reading.schema.names, names, strict=True))
+    return _pushing(named_beyond(made, [ours[name] for name in reading.beyond]), reading)
 
 
 def untyped(reading: ArrowReading, names: Sequence[str]) -> FileTable:
     """A reading as a relation of DuckDB, whose columns are called `names`; SourceError for lists and records."""
     pa = pyarrow(reading.label)
-    for name, field in zip(names, reading.schema, strict=True):
-        if pa.types.is_nested(field.type):
-            raise nested_error(reading.label, name)
+    refuse_nested(reading.label, reading.schema, names)
+    same = SameRows(reading.label, ordered=reading.ordered)
+    # DuckDB keeps the words of what was raised inside of it, and no more.
+    raised: list[Exception] = []
 
     def attach(cursor: duckdb.DuckDBPyConnection, columns: Sequence[int] | None = None) -> None:
         # A reader is spent after one query, so that every query gets its own.
         wanted = range(len(names)) if columns is None else columns
-        cursor.register("arrow_cells", _reader(pa, reading, [reading.schema.names[index] for index in wanted]))
+        chosen = [reading.schema.names[index] for index in wanted]
+        cursor.register("arrow_cells", _reader(pa, reading, chosen, same, raised))
 
-    return FileTable(reading.label, "arrow_cells", (), (), 0, reading.explain, attach)
+    def explain(error: Exception) -> SourceError:
+        cause = raised.pop() if raised else error
+        return cause if isinstance(cause, SourceError) else reading.explain(cause)
+
+    def refuse_changed() -> None:
+        reading.refuse_changed()
+        same.refuse_changed()
+
+    table = FileTable(reading.label, "arrow_cells", (), (), 0, explain, attach)
+    return replace(table, refuse_changed=refuse_changed)
 
 
-def _reader(pa: Any, reading: ArrowReading, wanted: list[str]) -> Any:
+def _pushing(table: FileTable, reading: ArrowReading) -> FileTable:
+    pushed = reading.pushed
+    if pushed is None:
+        return table
+
+    def moments(itself: FileTable, connection: duckdb.DuckDBPyConnection, columns: Sequence[int]) -> Moments:
+        return pushed([reading.schema.names[column] for column in columns])
+
+    return replace(table, pushed=moments)
+
+
+def refuse_nested(label: str, schema: Any, names: Sequence[str] | None = None) -> None:
+    """Raise SourceError for a column of lists or records; `names` are what columns are called, if not as there."""
+    pa = pyarrow(label)
+    for name, field in zip(schema.names if names is None else names, schema, strict=True):
+        if pa.types.is_nested(field.type):
+            raise nested_error(label, name)
+
+
+def _reader(pa: Any, reading: ArrowReading, wanted: list[str], same: SameRows, raised: list[Exception]) -> Any:
     """Batches of all columns of the schema, those that nobody wants without any value: columns stand where they did."""
-    schema, known = reading.schema, set(wanted)
+    schema = reading.schema
+    # Rows are counted even where no column is needed.
+    asked = wanted or schema.names[:1]
+    known = set(asked)
 
     def batches() -> Iterator[Any]:
-        for batch in reading.read(wanted):
-            given = {name: index for index, name in enumerate(batch.schema.names)}
-            columns = [
-                _as(batch.column(given[field.name]), field.type)
-                if field.name in known
-                else pa.nulls(batch.num_rows, field.type)
-                for field in schema
-            ]
-            whole = pa.RecordBatch.from_arrays(columns, schema=schema)
-            # A damaged offset would lead DuckDB out of the batch's memory.
-            whole.validate(full=True)
-            yield whole
+        try:
+            given = (_whole(pa, batch, schema, known) for batch in reading.read(asked))
+            yield from same.watched(given, asked) if reading.watched else given
+        except Exception as error:
+            raised.append(error)
+            raise
 
     return pa.RecordBatchReader.from_batches(schema, batches())
+
+
+def _whole(pa: Any, batch: Any, schema: Any, known: set[str]) -> Any:
+    given = {name: index for index, name in enumerate(batch.schema.names)}
+    columns = [
+        _as(batch.column(given[field.name]), field.type)
+        if field.name in known
+        else pa.nulls(batch.num_rows, field.type)
+        for field in schema
+    ]
+    whole = pa.RecordBatch.from_arrays(columns, schema=schema)
+    # A damaged offset would lead DuckDB out of the batch's memory.
+    whole.validate(full=True)
+    return whole
 
 
 def _as(column: Any, kind: Any) -> Any:

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 # Rows that are turned from columns at once: they stay in the cache.
 TURNED_ROWS = 2048
+# Rows of an array at most, as many as jobs ask for at once: of half a batch of DuckDB's, so that its memory is used
+# again and again, where that of a larger one would come anew from the system each time.
+MOST_ROWS = 65536
 
 
 class _Array(ctypes.Structure):
@@ -82,28 +85,26 @@ def number_batches(
         if not batch.release:
             return
         try:
-            made = _turned(batch)
+            for start in range(0, batch.length, MOST_ROWS):
+                yield _turned(batch, start, min(MOST_ROWS, batch.length - start))
         finally:
             batch.release(ctypes.addressof(batch))
-        yield made
 
 
-def _turned(batch: _Array) -> tuple[Floats, Ints]:
-    """A record batch as rows; nothing of its memory is kept."""
-    n_rows, width = batch.length, batch.n_children
-    columns = [_column(batch.children[index].contents, n_rows) for index in range(width)]
+def _turned(batch: _Array, start: int, n_rows: int) -> tuple[Floats, Ints]:
+    """Some rows of a record batch; nothing of its memory is kept."""
+    width = batch.n_children
+    columns = [_column(batch.children[index].contents, start, n_rows) for index in range(width)]
     values = np.empty((n_rows, width))
-    for start in range(0, n_rows, TURNED_ROWS):
-        rows = slice(start, start + TURNED_ROWS)
+    for begin in range(0, n_rows, TURNED_ROWS):
+        rows = slice(begin, begin + TURNED_ROWS)
         np.stack([column[rows] for column, _ in columns], axis=1, out=values[rows])
     return values, np.array([nulls for _, nulls in columns], dtype=np.intp)
 
 
-def _column(array: _Array, length: int) -> tuple[Floats, int]:
-    """The values of a column and how many are NULL; a view where none is."""
-    if not length:
-        return np.empty(0), 0
-    first = array.offset
+def _column(array: _Array, start: int, length: int) -> tuple[Floats, int]:
+    """Values of a column, from `start` on, and how many of them are NULL; a view where none is."""
+    first = array.offset + start
     doubles = (ctypes.c_double * (first + length)).from_address(array.buffers[1])
     values = np.frombuffer(doubles, dtype=np.float64)[first:]
     if array.null_count == 0 or not array.buffers[0]:

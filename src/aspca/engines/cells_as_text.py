@@ -55,7 +55,9 @@ def table_of_cells(
         raise SourceError(f"{label}: the table has columns but no rows; it must hold at least one row.")
     header = options.header if names is None else False
     text = plain_text(target, label, "utf-8", folder)
-    reading = replace(options, delimiter=",", encoding="utf-8", decimal=decimal, header=header, format=None, table=None)
+    reading = replace(
+        options, delimiter=",", encoding="utf-8", decimal=decimal, header=header, format=None, table=None, query=None
+    )
     table = csv_table(text, label, reading, connection, folder, None if names is None else tuple(names))
     if not rounded:
         return table

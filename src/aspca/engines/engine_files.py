@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import fields
 
 from aspca.engines.errors import SourceError
+from aspca.engines.parquet_folder import PARQUET_MAGIC
 from aspca.engines.request import ReadOptions, expand
-from aspca.engines.typed_table import PARQUET_MAGIC
 from aspca.harmless import for_terminal
 
 # What does not depend on how text is written, or is no matter of files.

@@ -23,6 +23,7 @@ from aspca.engines.errors import SourceError, enumerated
 from aspca.harmless import quoted
 from aspca.linalg.arrays import Floats, Ints
 from aspca.linalg.steady import cached_parts
+from aspca.moments import Moments
 
 if TYPE_CHECKING:
     import duckdb
@@ -97,7 +98,8 @@ class FileTable:
     `attach` is called before each query with its cursor and the numbers of the columns that it reads;
     `line_of` gives the line of the file (from 1) in which a row (from 0) begins; `kept` holds its numbers, if anything;
     `refuse_changed` raises SourceError if the file is not what it was when it was opened; `remarks` are sentences on
-    what was guessed about its numbers; `alone` makes a file of some rows only, where that is less work.
+    what was guessed about its numbers; `alone` makes a file of some rows only, where that is less work;
+    `pushed` takes the moments of some of its columns of numbers inside the engine that has them, if one can.
     No text of the user's stands in the SQL: columns are called c0, c1, ... there, and paths are parameters.
     """
 
@@ -113,6 +115,7 @@ class FileTable:
     refuse_changed: Callable[[], None] = lambda: None
     remarks: tuple[str, ...] = ()
     alone: Callable[[Sequence[int]], str | None] = lambda rows: None
+    pushed: Callable[[FileTable, duckdb.DuckDBPyConnection, Sequence[int]], Moments] | None = None
 
     @cached_property
     def positions(self) -> dict[str, int]:
@@ -260,12 +263,13 @@ def regrouped(pieces: Iterator[Floats], size: int) -> Iterator[Floats]:
         part = piece
         while held + len(part) >= size:
             cut = size - held
-            yield np.concatenate([*parts, part[:cut]])
+            # Mostly pieces are what is asked for.
+            yield np.concatenate([*parts, part[:cut]]) if parts else part[:cut]
             parts, held, part = [], 0, part[cut:]
         if len(part):
             parts, held = [*parts, part], held + len(part)
     if parts:
-        yield np.concatenate(parts)
+        yield parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
 def unreadable(label: str, what: str) -> Callable[[Exception], SourceError]:

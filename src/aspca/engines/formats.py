@@ -8,14 +8,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from aspca.database import cursor_errors, plain_path
 from aspca.engines.csv_table import csv_table
 from aspca.engines.duckdb_table import DUCKDB_MAGIC, MAGIC_AT, duckdb_table
 from aspca.engines.errors import SourceError
 from aspca.engines.file_table import FileTable
+from aspca.engines.parquet_folder import PARQUET_MAGIC
 from aspca.engines.plain_files import GZIP, plain_text, saved_stream, unpacked
 from aspca.engines.request import Given, ReadOptions
 from aspca.engines.sqlite_table import SQLITE_MAGIC, sqlite_table
-from aspca.engines.typed_table import ARROW_MAGIC, OLD_FEATHER_MAGIC, PARQUET_MAGIC, arrow_table, parquet_table
+from aspca.engines.typed_table import ARROW_MAGIC, OLD_FEATHER_MAGIC, arrow_table, parquet_table
 from aspca.engines.workbook_size import ZIP, workbook_kind
 
 if TYPE_CHECKING:
@@ -32,6 +34,8 @@ SUFFIXES = {
     ".ndjson": "jsonl",
     ".json": "jsonl",
 }
+# Databases, and what they are called.
+NAMES = {"duckdb": "DuckDB", "sqlite": "SQLite"}
 OTHERS = (
     (b"\xd0\xcf\x11\xe0", "an old Excel workbook, or one with a password; save it as .xlsx without one, or as CSV"),
     (b"BZh", "packed with bzip2; unpack it first, or use gzip"),
@@ -63,16 +67,38 @@ def table_of(given: Given, options: ReadOptions, connection: duckdb.DuckDBPyConn
         if not head:
             raise SourceError(f"{given.label}: the file is empty; it must hold at least one row.")
         kind = options.format or _format(head, path, Path(name).suffix.lower(), given.label)
+        if given.format is not None and kind != given.format:
+            raise SourceError(
+                f"{given.label}: the address says that this is a file of {NAMES[given.format]}, but it is none; give "
+                "its path alone to have its format found."
+            )
         if kind == "parquet" and not head.startswith(PARQUET_MAGIC):
             raise SourceError(
                 f"{given.label}: this is not a Parquet file, for it does not begin with PAR1; check its format."
             )
-        table = _read(path, given.label, kind, options, connection, folder)
+        table = _read(path, given, kind, options, connection, folder)
         refuse_changed()
         return replace(table, refuse_changed=refuse_changed)
     except OSError as error:
         why = error.strerror or type(error).__name__
         raise SourceError(f"{given.label}: reading failed ({why}); check the disk and the temporary folder.") from None
+
+
+def with_rows(given: list[Given], connection: duckdb.DuckDBPyConnection) -> list[Given]:
+    """The inputs, of folders only the files that have rows: engines write empty ones beside them.
+
+    All of them where none has any, for the sentence that says so; and those whose rows cannot be counted.
+    """
+    kept = [one for one in given if one.folder is None or not _is_without_rows(one, connection)]
+    return kept or given
+
+
+def _is_without_rows(given: Given, connection: duckdb.DuckDBPyConnection) -> bool:
+    try:
+        found = connection.execute("SELECT num_rows FROM parquet_file_metadata(?)", [plain_path(given.path or "")])
+        return found.fetchall() == [(0,)]
+    except cursor_errors():
+        return False
 
 
 def _watched(given: Given) -> Callable[[], None]:
@@ -106,12 +132,18 @@ def _head(path: Path) -> bytes:
 
 def _read(
     path: Path,
-    label: str,
+    given: Given,
     kind: str | None,
     options: ReadOptions,
     connection: duckdb.DuckDBPyConnection,
     folder: Path,
 ) -> FileTable:
+    label = given.label
+    if options.query is not None and kind not in NAMES:
+        raise SourceError(
+            f"{label}: --query is for databases, which are DuckDB and SQLite files and postgresql:// addresses; leave "
+            "it out, or make the table by the query first."
+        )
     # Readers of what is not met every day are loaded when it is.
     if kind in ("xlsx", "ods"):
         from aspca.engines.workbook import workbook_table
@@ -120,11 +152,11 @@ def _read(
     if kind == "sqlite":
         return sqlite_table(path, label, options, connection, folder)
     if kind == "duckdb":
-        return duckdb_table(path, label, options.table, connection, folder)
+        return duckdb_table(path, label, options, connection, folder)
     if options.table is not None:
         raise SourceError(f"{label}: this file holds one table, so there is none to name; leave out --table.")
     if kind == "parquet":
-        return parquet_table(path, label, connection, options.missing)
+        return parquet_table(path, label, connection, options.missing, given.partitions)
     if kind == "arrow":
         return arrow_table(path, label, connection, folder, options.missing)
     text = plain_text(path, label, options.encoding, folder)

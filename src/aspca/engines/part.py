@@ -97,7 +97,7 @@ class Part(Source):
         def explain(error: Exception) -> SourceError:
             return SourceError(f"{form.label}: rows from {start} on cannot be read ({first_line(error)}).")
 
-        reading = ArrowReading(form.label, form.schema, lambda names: iter(batches), explain)
+        reading = ArrowReading(form.label, form.schema, lambda names: iter(batches), explain, watched=False)
         bare = untyped(reading, form.schema.names)
         columns = tuple(
             replace(column, n_missing=n_rows if form.n_rows and column.n_missing == form.n_rows else 0)

@@ -59,7 +59,7 @@ class PartedTable(ABC):
             connection = connected(scratch)
             pa = pyarrow(label)
             nothing = pa.RecordBatch.from_arrays([pa.nulls(1, field.type) for field in schema], schema=schema)
-            reading = ArrowReading(label, schema, lambda names: iter([nothing]), self._explained)
+            reading = ArrowReading(label, schema, lambda names: iter([nothing]), self._explained, watched=False)
             table, types = shaped(untyped(reading, names), names, connection, missing)
             self.description = label
             self._form = Form(label, schema, table.relation, table.parameters, table.columns, types)

@@ -7,16 +7,19 @@ import glob
 import os
 import stat
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from aspca.engines.addresses import file_of, is_address, is_postgres, masked
 from aspca.engines.errors import SourceError
+from aspca.engines.parquet_folder import Partition, parquet_files
 from aspca.harmless import for_terminal, quoted
 
 FORMATS = ("csv", "parquet", "arrow", "jsonl", "xlsx", "ods", "sqlite", "duckdb")
 STANDARD_INPUT = "-"
 THOUSANDS = (",", ".", " ", "'", "none")
 DATE_ORDERS = ("dmy", "mdy", "ymd")
+ENGINES = ("dask", "spark")
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,8 @@ class ReadOptions:
     format : one of `FORMATS`; found by the first bytes, then by the suffix.
     table : which table of a database, or which sheet of a workbook (``Sheet1``, or from a cell on, ``Sheet1!B4``); the
         only one where it is not given.
+    query : one SELECT whose rows are the table, for databases; instead of `table`.
+    engine : one of `ENGINES`, which then reads Parquet files and folders on all of its workers.
 
     Raises
     ------
@@ -54,6 +59,8 @@ class ReadOptions:
     missing: tuple[str, ...] = ()
     date_order: str | None = None
     table: str | None = None
+    query: str | None = None
+    engine: str | None = None
 
     def __post_init__(self) -> None:
         if self.delimiter is not None and (len(self.delimiter) != 1 or self.delimiter in '"\n\r\0'):
@@ -72,6 +79,12 @@ class ReadOptions:
             )
         if self.format is not None and self.format not in FORMATS:
             raise SourceError(f"The format must be one of {', '.join(FORMATS)}, not {quoted(self.format)}.")
+        if self.engine is not None and self.engine not in ENGINES:
+            raise SourceError(f"The engine must be one of {', '.join(ENGINES)}, not {quoted(self.engine)}.")
+        if self.query is not None and self.table is not None:
+            raise SourceError("--table and --query exclude each other; give one of them.")
+        if self.query is not None and not self.query.strip():
+            raise SourceError("--query must be one SELECT, as in SELECT a, b FROM readings, but it is empty.")
         if self.encoding is not None:
             try:
                 "".encode(self.encoding)
@@ -83,20 +96,28 @@ class ReadOptions:
 
 @dataclass(frozen=True)
 class Given:
-    """One input: `label` is how sentences call it, `path` where it is; a stream can be read only once."""
+    """One input: `label` is how sentences call it, `path` where it is; a stream can be read only once.
+
+    `folder` is the one that was named, if that was one, and `partitions` the columns that names of folders in it give;
+    `format` is the one that the file must have, if any.
+    """
 
     label: str
     path: Path | None
     is_stream: bool
+    folder: str | None = None
+    partitions: tuple[Partition, ...] = ()
+    format: str | None = None
 
 
 def expand(paths: Sequence[str]) -> list[Given]:
-    """The inputs in the order given, the matches of each glob sorted by name.
+    """The inputs in the order given, the matches of each glob sorted by name; of a folder its Parquet files.
 
     Raises
     ------
     SourceError
-        No path, nothing there, a directory, a device, no permission, or standard input twice.
+        No path, nothing there, a directory without Parquet files, a device, no permission, an address that names no
+        file, or standard input twice.
     """
     if isinstance(paths, str) or not paths:
         raise SourceError("No file is given; name at least one file, a glob, or - for standard input.")
@@ -106,14 +127,33 @@ def expand(paths: Sequence[str]) -> list[Given]:
     for text in paths:
         if text == STANDARD_INPUT:
             found.append(Given("standard input", None, True))
+        elif is_address(text):
+            found.append(_at_address(text))
+        elif os.path.isdir(text):
+            files = parquet_files(text)
+            found.extend(replace(_checked(name), folder=text, partitions=parts) for name, parts in files)
         else:
             found.extend(_checked(name) for name in _matches(text))
     return found
 
 
+def _at_address(address: str) -> Given:
+    if is_postgres(address):
+        raise SourceError(
+            f"{for_terminal(masked(address))}: a database is read alone, not beside other files or databases; name one."
+        )
+    path, kind = file_of(address)
+    if not os.path.exists(path):
+        raise SourceError(
+            f"{for_terminal(address)}: there is no file {for_terminal(path)}; check the path, which begins at the root "
+            f"only after four slashes, as in {kind}:////var/lib/plant.db."
+        )
+    return replace(_checked(path), format=kind)
+
+
 def _matches(text: str) -> list[str]:
     if "\0" in text:
-        raise SourceError(f"{for_terminal(text)}: the path holds a NUL character; give the path of a file.")
+        raise SourceError(f"{for_terminal(masked(text))}: the path holds a NUL character; give the path of a file.")
     # A file of exactly this name wins, so that names with brackets and stars can be read.
     if os.path.lexists(text):
         return [text]
@@ -121,7 +161,8 @@ def _matches(text: str) -> list[str]:
     names = [name for name in names if not os.path.isdir(name)]
     if not names:
         what = "no file matches this pattern" if glob.has_magic(text) else "there is no such file"
-        raise SourceError(f"{for_terminal(text)}: {what}; check the path.")
+        # Somebody may have meant an address, password and all.
+        raise SourceError(f"{for_terminal(masked(text))}: {what}; check the path.")
     return names
 
 

@@ -14,7 +14,7 @@ from aspca.engines.errors import SourceError
 from aspca.engines.file_table import FileTable, refuse_repeated, unreadable
 from aspca.engines.request import ReadOptions
 from aspca.engines.which_table import which_table
-from aspca.harmless import for_sql_name, quoted
+from aspca.harmless import for_sql_name, for_terminal, quoted
 
 if TYPE_CHECKING:
     import duckdb
@@ -28,7 +28,7 @@ UNFINISHED = ("-wal", "-journal")
 def sqlite_table(
     path: Path, label: str, options: ReadOptions, connection: duckdb.DuckDBPyConnection, folder: Path
 ) -> FileTable:
-    """The table or view named by `options.table`, or the only table.
+    """The table or view named by `options.table`, or the only table; or the rows of `options.query`.
 
     Columns have no types there, only cells: as in CSV, kinds are those of all cells of a column.
 
@@ -49,8 +49,7 @@ def sqlite_table(
         with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro&immutable=1", uri=True)) as database:
             database.execute("PRAGMA trusted_schema = OFF")
             database.text_factory = lambda text: text.decode("utf-8", errors="replace")
-            name = which_table(_names(database, options.table), options.table, label, "table")
-            cursor = database.execute(f"SELECT * FROM {for_sql_name(name)}")  # noqa: S608  # quoted
+            cursor = _selected(database, label, options)
             names = [str(column[0]).strip() for column in cursor.description]
             refuse_repeated(names, label)
             names = [one or f"column_{index}" for index, one in enumerate(names, start=1)]
@@ -58,6 +57,25 @@ def sqlite_table(
     except (sqlite3.Error, OverflowError, UnicodeError) as error:
         raise unreadable(label, "an SQLite file")(error) from None
     return replace(table, line_of=lambda row: None)
+
+
+def _selected(database: sqlite3.Connection, label: str, options: ReadOptions) -> sqlite3.Cursor:
+    """The rows asked for."""
+    if options.query is None:
+        name = which_table(_names(database, options.table), options.table, label, "table")
+        return database.execute(f"SELECT * FROM {for_sql_name(name)}")  # noqa: S608  # quoted
+    # Whatever else it asks for, such as another file to attach, is refused.
+    allowed = (sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE)
+    database.set_authorizer(lambda action, *_: sqlite3.SQLITE_OK if action in allowed else sqlite3.SQLITE_DENY)
+    try:
+        cursor = database.execute(options.query)
+    except (sqlite3.Error, sqlite3.Warning) as error:
+        if "not authorized" in str(error) or "one statement" in str(error):
+            raise SourceError(f"{label}: --query must be one SELECT and nothing else; correct it.") from None
+        raise SourceError(f"{label}: the query fails ({for_terminal(str(error))[:160]}); correct it.") from None
+    if cursor.description is None:
+        raise SourceError(f"{label}: --query must be one SELECT and nothing else; correct it.")
+    return cursor
 
 
 def _names(database: sqlite3.Connection, wanted: str | None) -> list[str]:

@@ -20,13 +20,14 @@ from aspca.engines.announcements import beyond_numbers
 from aspca.engines.errors import SourceError
 from aspca.engines.file_table import COLUMNS_AT_ONCE, NO_VALUE, FileColumn, FileTable, refuse_repeated, unreadable
 from aspca.engines.missing_words import numbers_named
+from aspca.engines.parquet_folder import PARQUET_MAGIC, Partition
 from aspca.engines.parquet_pages import Damaged, refuse_damaged_pages
+from aspca.engines.pushed_duckdb import duckdb_moments
 from aspca.harmless import quoted
 
 if TYPE_CHECKING:
     import duckdb
 
-PARQUET_MAGIC = b"PAR1"
 ARROW_MAGIC = b"ARROW1"
 OLD_FEATHER_MAGIC = b"FEA1"
 NUMBERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "FLOAT", "DOUBLE", "DECIMAL")
@@ -36,13 +37,18 @@ ROUNDED = (
     "count(CASE WHEN abs(CAST({c} AS DOUBLE)) >= 9007199254740992 AND {c} = trunc({c}) "
     "AND coalesce(TRY_CAST(CAST({c} AS DOUBLE) AS HUGEINT) <> TRY_CAST({c} AS HUGEINT), true) THEN 1 END)"
 )
+BEYOND = "its integers are beyond 2^53, so they are no numbers but names"
 NESTED = ("STRUCT", "MAP", "UNION", "LIST", "ARRAY", "VARIANT", "JSON", "GEOMETRY")
 
 
 def parquet_table(
-    path: Path, label: str, connection: duckdb.DuckDBPyConnection, missing: tuple[str, ...] = ()
+    path: Path,
+    label: str,
+    connection: duckdb.DuckDBPyConnection,
+    missing: tuple[str, ...] = (),
+    partitions: tuple[Partition, ...] = (),
 ) -> FileTable:
-    """The table in a Parquet file.
+    """The table in a Parquet file, with the columns that the names of its folders give after its own.
 
     Raises
     ------
@@ -64,12 +70,20 @@ def parquet_table(
         if children:
             raise nested_error(label, name)
     _refuse_damaged(replace(schema, relation="parquet_metadata(?)"), path, connection)
-    return typed_table(
-        FileTable(label, "read_parquet($1, hive_partitioning = false)", (where,), (), 0, explain),
-        [str(name) for name, _ in entries],
-        connection,
-        missing,
-    )
+    names = [str(name) for name, _ in entries]
+    relation, values = "read_parquet($1, hive_partitioning = false)", list[object]()
+    if partitions:
+        # A column that the file has as well is the folder's, as everywhere else.
+        told = {one.name for one in partitions}
+        kept = [f"c{index}" for index, name in enumerate(names) if name not in told]
+        # No name of a user stands in it, and types are our own words.
+        added = [f"CAST(${place} AS {one.kind}) AS p{place}" for place, one in enumerate(partitions, start=2)]
+        aliases = ", ".join(f"c{index}" for index in range(len(names)))
+        relation = f"(SELECT {', '.join([*kept, *added])} FROM {relation} AS file({aliases}))"  # noqa: S608
+        names = [name for name in names if name not in told] + [one.name for one in partitions]
+        values = [one.value for one in partitions]
+    table = FileTable(label, relation, (where, *values), (), 0, explain, pushed=duckdb_moments)
+    return typed_table(table, names, connection, missing)
 
 
 def _refuse_damaged(chunks: FileTable, path: Path, connection: duckdb.DuckDBPyConnection) -> None:
@@ -216,8 +230,13 @@ def settled(table: FileTable, counts: Counts) -> FileTable:
 
 
 def _as_text(index: int, column: FileColumn) -> FileColumn:
-    remark = "its integers are beyond 2^53, so they are no numbers but names"
-    return replace(column, kind="text", number="", cell=f"CAST(c{index} AS VARCHAR)", remark=remark)
+    return replace(column, kind="text", number="", cell=f"CAST(c{index} AS VARCHAR)", remark=BEYOND)
+
+
+def named_beyond(table: FileTable, names: list[str]) -> FileTable:
+    """`table`, which says of these columns of text that their integers are beyond what float64 holds."""
+    columns = tuple(replace(one, remark=BEYOND) if one.name in names else one for one in table.columns)
+    return replace(table, columns=columns, remarks=(*table.remarks, *beyond_numbers(table.label, names)))
 
 
 def _without_missing(table: FileTable, columns: list[FileColumn], missing: tuple[str, ...]) -> FileTable:
@@ -256,9 +275,9 @@ def _column(index: int, name: str, kind: str, label: str) -> FileColumn:
     plain = kind.removeprefix("U")
     if plain.startswith(NUMBERS):
         number = f"CAST({cell} AS DOUBLE)"
-        # A NaN is a missing value, as in a data frame. Not by nullif: the statistics of Parquet pass over NaN, so that
-        # DuckDB takes a comparison with it for always false.
-        known = f"CASE WHEN isnan({number}) THEN NULL ELSE {number} END"
+        # A NaN is a missing value, as in a data frame. Neither by a comparison nor by isnan: the statistics of Parquet
+        # pass over NaN, so that DuckDB takes both for always false.
+        known = f"CASE WHEN isfinite({number}) OR isinf({number}) THEN {number} END"
         return FileColumn(name, "number", 0, number, cell if "INT" in plain else known)
     if kind == "BOOLEAN":
         return FileColumn(name, "boolean", 0, f"CAST({cell} AS DOUBLE)", cell)

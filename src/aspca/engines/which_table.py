@@ -11,8 +11,8 @@ from aspca.harmless import quoted
 MOST_NAMED = 20
 
 
-def which_table(names: Sequence[str], wanted: str | None, label: str, what: str) -> str:
-    """The name that is meant; `what` they are is "table" or "sheet".
+def which_table(names: Sequence[str], wanted: str | None, label: str, what: str, whole: str = "the file") -> str:
+    """The name that is meant; `what` they are is "table" or "sheet", `whole` what holds them.
 
     Raises
     ------
@@ -20,7 +20,7 @@ def which_table(names: Sequence[str], wanted: str | None, label: str, what: str)
         There is none, none of that name, or several and no name is given.
     """
     if not names:
-        raise SourceError(f"{label}: the file holds no {what} with anything in it; it must hold one.")
+        raise SourceError(f"{label}: {whole} holds no {what} with anything in it; it must hold one.")
     if wanted is None and len(names) == 1:
         return names[0]
     if wanted in names:
@@ -29,7 +29,7 @@ def which_table(names: Sequence[str], wanted: str | None, label: str, what: str)
     listed += [f"{len(names) - MOST_NAMED} more"] if len(names) > MOST_NAMED else []
     there = ", ".join(listed[:-1]) + f" and {listed[-1]}" if len(listed) > 1 else listed[0]
     if wanted is None:
-        trouble = f"the file holds {len(names)} {what}s, {there}; name one by --table"
+        trouble = f"{whole} holds {len(names)} {what}s, {there}; name one by --table"
     else:
         trouble = (
             f"there is no {what} {quoted(wanted)}, but {there}; name {'it' if len(names) == 1 else 'one'} by --table"

@@ -12,26 +12,26 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin as NamedOutputs
 from sklearn.base import OutlierMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from aspca.estimators.batches import batches_of, weighty
+from aspca.estimators.batches import rows_of
 from aspca.estimators.component_attributes import ComponentAttributes
 from aspca.estimators.inputs import TableInput
 from aspca.estimators.notebook import ShownWithRules
 from aspca.estimators.parameters import ParameterOnly
 from aspca.estimators.preprocessor import Preprocessor
 from aspca.estimators.tables import library_of, refuse_nameless, row_labels
-from aspca.judging.crossfit import calibrated_by, crossfitted
+from aspca.judging.crossfit import calibrated_by
 from aspca.judging.explanation import Explanation
 from aspca.judging.fit import fit_model
 from aspca.judging.gaps import Gaps, completed
 from aspca.judging.given_text import warn_of_given
-from aspca.judging.learned_from import without_gross
+from aspca.judging.kept_rules import with_kept_shares
+from aspca.judging.learned_from import learned_as_they_are, without_gross
+from aspca.judging.learning import learned_model
 from aspca.judging.model import Model
 from aspca.linalg.arrays import Floats
 from aspca.moments import IncompleteMoments, Moments
-from aspca.moments.succession import succession
 from aspca.moments.validation import weights_of
 from aspca.preparation import Preparation
-from aspca.robust import Aside
 from aspca.rules.given import given_rules
 from aspca.rules.rule import Rule
 from aspca.settings import AUTO, DEFAULTS, PAPER, Settings, check_parameters, parameters_text
@@ -173,21 +173,19 @@ class ASPCA(ShownWithRules, ComponentAttributes, TableInput, NamedOutputs, Trans
         weights = None if sample_weight is None else weights_of(sample_weight, X.shape[0])
         with blas_threads_for(X.shape[1]):
             known = self._known(X, weights, fresh=True)
-            batches = batches_of(X)
-            learned = None
-            if Settings.of(self.get_params()).sets_aside:
+            rows, settings = rows_of(X), Settings.of(self.get_params())
+            if settings.sets_aside:
                 if weights is not None:
                     raise ValueError('robust="on" takes rows of equal weight: leave out sample_weight.')
-                learned = without_gross(batches, known, given, self.scaling, self._preparation.features)
-                self._incomplete = learned.incomplete
-            moments, gaps = _complete(known) if learned is None else (learned.moments, learned.gaps)
-            follows = succession(weighty(batches(), weights), moments) if moments.n_rows else None
-            self._fit(moments, gaps, aside=None if learned is None else learned.aside, follows=follows)
-            self._take(crossfitted(self.model_, batches, len(X), learned, weights))
+                learned = without_gross(rows, known, given, self.scaling, self._preparation.features)
+            else:
+                learned = learned_as_they_are(known)
+            self._incomplete = learned.incomplete
+            self._take(learned_model(rows, len(X), known, learned, settings, self._preparation, weights))
             rest_on_rows = self.model_.settings.from_rows
             if rest_on_rows and "conformal" not in rest_on_rows:
                 self._take(self.model_.calibrated(X, weights))
-            self._take(self.model_.checked_against(batches(), weights))
+                self._take(with_kept_shares(self.model_, rows, weights))
         warn_of_given(self.model_)
         return self
 
@@ -282,14 +280,12 @@ class ASPCA(ShownWithRules, ComponentAttributes, TableInput, NamedOutputs, Trans
         moments: Moments,
         gaps: Gaps | None = None,
         *,
-        aside: Aside | None = None,
-        follows: Floats | None = None,
         warm_start: SparseSubspace | None = None,
         names: Sequence[str] | None = None,
     ) -> None:
         settings = Settings.of(self.get_params())
         preparation = self._preparation if names is None else Preparation.identity(names)
-        self._take(fit_model(moments, settings, preparation, warm_start, gaps=gaps, aside=aside, succession=follows))
+        self._take(fit_model(moments, settings, preparation, warm_start, gaps=gaps))
 
     def _take(self, model: Model) -> None:
         """The model in use from now on: every fitted attribute is a view of it."""

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from aspca.estimators.aspca import ASPCA
 from aspca.estimators.preprocessor import fitted_preprocessor
 from aspca.files.model_file import PathLike, read_contents, write_model
+from aspca.judging.model import Model
 from aspca.settings import Settings
 
 
@@ -71,7 +72,14 @@ def load(path: PathLike) -> ASPCA:
         The file cannot be opened.
     """
     contents = read_contents(path)
-    model = contents.model
+    return estimator_of(contents.model, contents.naming)
+
+
+def estimator_of(model: Model, naming: str) -> ASPCA:
+    """The fitted estimator of a model, as if it had been fitted to the rows itself.
+
+    `naming` says whose the columns' names are: a "table"'s, "given" by hand, or "none".
+    """
     estimator = ASPCA(**_parameters(model.settings))
     plan = model.preparation
     columns = tuple(column.name for column in plan.columns)
@@ -82,9 +90,9 @@ def load(path: PathLike) -> ASPCA:
         estimators.append(estimator.preprocessor_)
     for one in estimators:
         one.n_features_in_ = len(columns)
-        if contents.naming != "none":
+        if naming != "none":
             one.feature_names_in_ = np.array(columns, dtype=object)
-    estimator._named_by_hand = contents.naming == "given"
+    estimator._named_by_hand = naming == "given"
     estimator._take(model)
     return estimator
 

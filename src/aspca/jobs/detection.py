@@ -24,7 +24,8 @@ from aspca.jobs.reports import write_reports
 from aspca.jobs.requests import OPTIONS, Request, in_python, request_of
 from aspca.jobs.result import Detection, Outcome
 from aspca.jobs.roles import Roles, roles_of
-from aspca.jobs.tables import MemoryTable, TableSource, opened, tables_by_category
+from aspca.jobs.sources import opened
+from aspca.jobs.tables import MemoryTable, TableSource, tables_by_category
 from aspca.jobs.whence import whence_of
 from aspca.judging.model import Model
 from aspca.outputs.errors import OutputError
@@ -43,9 +44,10 @@ def detect(source: Any, train: Any = None, **options: Any) -> Detection:
 
     Parameters
     ----------
-    source : path, list of paths, data frame, or array
-        What is judged: files (CSV, Parquet, Arrow, JSON lines, .xlsx, .ods, SQLite, DuckDB, compressed or not; globs),
-        or a table in memory (pandas, polars, pyarrow, numpy).
+    source : path, list of paths, address, or a table of any library
+        What is judged: files (CSV, Parquet, Arrow, JSON lines, .xlsx, .ods, SQLite, DuckDB, compressed or not; globs;
+        folders of Parquet files), an address (``postgresql://...``, ``duckdb:///file``, ``sqlite:///file``), or a
+        table (pandas, polars eager and lazy, pyarrow, numpy, DuckDB, Dask, Spark, whatever has an Arrow C stream).
     train : the same, or None
         What to learn from; None: from the source itself.
     calibrate : the same, or None
@@ -73,8 +75,9 @@ def detect(source: Any, train: Any = None, **options: Any) -> Detection:
         Keep what `Detection.report` is made of, and write report.html where a folder is written.
     preset, and all parameters of `ASPCA`
         By name: ``n_components``, ``alpha``, ``limit``, ``level``, ``score``, ...
-    delimiter, encoding, decimal, thousands, missing, date_order, header, table
-        How to read files, where that is not found out; which sheet or table, if a file holds several.
+    delimiter, encoding, decimal, thousands, missing, date_order, header, table, query, engine
+        How to read files, where that is not found out; which sheet or table, if a file or database holds several; a
+        SELECT whose rows are the table, for databases; which engine (``"dask"``, ``"spark"``) reads Parquet files.
 
     Returns
     -------
@@ -238,7 +241,7 @@ def detected(request: Request, watcher: Watcher) -> Detection:
         unwritten: Sequence[str] = ()
         if folder is not None and whence is not None:
             unwritten = write_reports(folder, outcomes, whence, remarks, private=request.output.private)
-    library = learning.table.library if isinstance(learning.table, MemoryTable) else "pandas"
+    library = getattr(learning.table, "library", "pandas")
     return Detection(learning.table.description, by, outcomes, (*remarks, *unwritten), place, library, whence)
 
 

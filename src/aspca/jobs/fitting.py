@@ -8,23 +8,22 @@ from typing import cast
 
 import numpy as np
 
+from aspca.engines.errors import SourceError
 from aspca.jobs.column_advice import PLURALS, word_of
 from aspca.jobs.errors import JobError, RequestError
+from aspca.jobs.passes import rows_of
 from aspca.jobs.preparing import NUMBERS, refuse_values
 from aspca.jobs.progress import Watcher
 from aspca.jobs.tables import TableSource, column_of, prepared
 from aspca.judging.alarms import alarms_from_rows
-from aspca.judging.crossfit import crossfitted
-from aspca.judging.fit import fit_model
-from aspca.judging.gaps import completed
 from aspca.judging.judgement import Judgement, squared
-from aspca.judging.learned_from import without_gross
+from aspca.judging.kept_rules import with_kept_shares
+from aspca.judging.learned_from import learned_as_they_are, without_gross
+from aspca.judging.learning import learned_model
 from aspca.judging.model import Model
-from aspca.linalg.arrays import Floats
 from aspca.moments import IncompleteMoments, Moments
-from aspca.moments.succession import succession
+from aspca.moments.gathered import IncompleteMomentsOf, MomentsOf
 from aspca.preparation import Preparation
-from aspca.robust.order import Batches
 from aspca.rules.equation_text import NO_COLUMN, RuleError
 from aspca.rules.given import GivenRule, given_rules
 from aspca.settings import Settings, needs_rows
@@ -46,20 +45,21 @@ def moments_of(table: TableSource, names: Sequence[str], watcher: Watcher) -> Mo
         A value that is missing, infinite or beyond +-1e150: the file, the row and the column are named. Or the scatter
         of a column exceeds float64.
     """
-    return cast(Moments, _gathered(table, names, watcher, gaps=False))
+    return cast(Moments, _known(table, Preparation.identity(names), watcher))
 
 
-def _gathered(table: TableSource, names: Sequence[str], watcher: Watcher, *, gaps: bool) -> Moments | IncompleteMoments:
+def _known(table: TableSource, plan: Preparation, watcher: Watcher) -> Moments | IncompleteMoments:
+    """The moments of all rows, as a plan makes features of them."""
     watcher.stage("Reading", table.count())
-    moments = IncompleteMoments.empty(len(names)) if gaps else Moments.empty(len(names))
-    for batch in table.batches(names):
-        refuse_values(table, batch, names, gaps=gaps, learning=True)
-        try:
-            moments = moments.update(batch.values, names=names)
-        except ValueError as error:
-            raise JobError(f"{table.description}: {error}") from None
-        watcher.advance(len(batch.values))
-    return moments
+    rows, p = rows_of(table, plan, watcher), len(plan.names)
+    try:
+        if plan.missing == "allow":
+            return rows.gather(lambda: IncompleteMomentsOf.nothing(p)).moments
+        return rows.gather(lambda: MomentsOf.nothing(p, decimals=True, names=plan.names)).moments
+    except ValueError as error:
+        if isinstance(error, JobError | SourceError):
+            raise
+        raise JobError(f"{table.description}: {error}") from None
 
 
 def fit_table(
@@ -88,38 +88,31 @@ def fit_table(
     JobError
         Fewer than two rows, far more features than rows, a value that is missing, or what `fit_model` refuses.
     """
-    gaps = learned = None
     sets_aside = settings.sets_aside or (settings.robust == "auto" and judges_itself)
     given = _given(table, plan, settings)
-    features = prepared(table, plan)
     _refuse_too_wide(table, len(plan.names), settings)
     # The solver loads it later, when its threads could not be held back any more.
     import scipy.linalg  # noqa: F401
 
     with blas_threads_for(len(plan.names)):
-        allowed = plan.missing == "allow"
-        known = _gathered(features, plan.names, watcher, gaps=allowed)
+        known = _known(table, plan, watcher)
         try:
             if sets_aside and known.n_rows:
                 watcher.stage("Setting gross values aside", unit="passes")
-                passes = _passes(features, plan.names, watcher)
+                passes = rows_of(table, plan, watcher, by_pass=True)
                 learned = without_gross(passes, known, given, settings.scaling, plan.features)
-                moments, gaps = learned.moments, learned.gaps
-            elif isinstance(known, IncompleteMoments):
-                watcher.stage("Estimating what is missing", unit="steps")
-                moments, gaps = completed(known)
             else:
-                moments = known
+                if isinstance(known, IncompleteMoments):
+                    watcher.stage("Estimating what is missing", unit="steps")
+                learned = learned_as_they_are(known)
         except ValueError as error:
+            if isinstance(error, JobError | SourceError):
+                raise
             raise JobError(f"{table.description}: {error}") from None
+        moments = learned.moments
         if moments.n_rows < 2:
-            few = ("no rows" if moments.n_rows == 0 else "1 row") + ("" if gaps is None else " with values")
+            few = ("no rows" if moments.n_rows == 0 else "1 row") + ("" if learned.gaps is None else " with values")
             raise JobError(f"{table.description} has {few}, but at least 2 are needed to learn rules from; add rows.")
-        aside = None if learned is None else learned.aside
-        batches = _batches(features, plan.names, watcher)
-        watcher.stage("Looking for succession", table.count())
-        follows = succession(batches(), moments)
-        watcher.stage("Finding rules", unit="components")
 
         def solved(step: int, n_steps: int, gap: float) -> None:
             # A path of penalties solves the sequence several times over.
@@ -127,49 +120,20 @@ def fit_table(
                 watcher.stage("Finding rules", n_steps, "components")
             watcher.advance(1)
 
+        def stage(words: str, passing: bool) -> None:
+            watcher.stage(words, *((table.count(),) if passing else (None, "components")))
+
+        rows = rows_of(table, plan, watcher)
         try:
-            model = fit_model(
-                moments,
-                settings,
-                plan,
-                callback=solved,
-                gaps=gaps,
-                aside=aside,
-                succession=follows,
-            )
+            model = learned_model(rows, table.count(), known, learned, settings, plan, callback=solved, stage=stage)
         except ValueError as error:
+            if isinstance(error, JobError | SourceError):
+                raise
             raise JobError(str(error)) from error
-        if settings.auto:
-            watcher.stage("Setting limits", table.count())
-            model = crossfitted(model, batches, table.count(), learned)
         if settings.from_rows:
             model = _calibrated(model, table if kept_out is None else kept_out, watcher)
-        if model.table.given:
-            watcher.stage("Checking the rules given", table.count())
-            model = model.checked_against(batches())
+            model = with_kept_shares(model, rows)
     return model
-
-
-def _batches(table: TableSource, names: Sequence[str], watcher: Watcher) -> Batches:
-    """The rows of a table, read once more each time."""
-
-    def batches() -> Iterator[Floats]:
-        for batch in table.batches(names):
-            if len(batch.values):
-                yield batch.values
-                watcher.advance(len(batch.values))
-
-    return batches
-
-
-def _passes(table: TableSource, names: Sequence[str], watcher: Watcher) -> Batches:
-    """The same, each pass a step."""
-
-    def batches() -> Iterator[Floats]:
-        watcher.advance(1)
-        return (batch.values for batch in table.batches(names) if len(batch.values))
-
-    return batches
 
 
 def _given(table: TableSource, plan: Preparation, settings: Settings) -> tuple[GivenRule, ...]:

@@ -1,27 +1,22 @@
-"""The files that a job writes: scores (CSV, JSON lines, Parquet), explanations, changes, incidents, categories."""
+"""The files of a folder that a job writes: scores, explanations, changes, incidents, categories."""
 
 from __future__ import annotations
 
 import contextlib
-import json
 import math
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, TextIO
+from typing import TYPE_CHECKING, TextIO
 
 import numpy as np
 
-from aspca.harmless import for_json
-from aspca.jobs.errors import RequestError
 from aspca.jobs.keys import Keys
-from aspca.jobs.progress import Watcher
-from aspca.jobs.tables import TableSource
-from aspca.jobs.verdicts import JudgedRows, judged_rows
+from aspca.jobs.scored import verdict_fields, verdict_part
+from aspca.jobs.verdicts import JudgedRows
 from aspca.judging.model import Model
-from aspca.linalg.arrays import Floats
 from aspca.outputs.csv_text import CsvWriter
-from aspca.outputs.replaced_file import replaced_bytes, replaced_file
-from aspca.outputs.standard import data_output
+from aspca.outputs.row_file import parquet_file
+from aspca.outputs.text_rows import csv_rows
 from aspca.robust import MOST_SHOWN
 from aspca.rules.sentence import number_text
 
@@ -30,125 +25,6 @@ if TYPE_CHECKING:
     from aspca.judging.incidents import Incident
 
 RowWriter = Callable[[JudgedRows], None]
-
-
-# ---- scores
-
-
-def write_scores(
-    model: Model, table: TableSource, keys: Keys, write: RowWriter, watcher: Watcher
-) -> tuple[int, int | None]:
-    """Write row, score and anomaly of every row of a table.
-
-    Returns
-    -------
-    rows : int
-    anomalies : int or None
-        None if the model has no limit.
-    """
-    n_rows = n_anomalies = 0
-    known = True
-    for judged in judged_rows(model, table, keys, watcher):
-        write(judged)
-        n_rows += len(judged)
-        known = judged.anomalies is not None
-        n_anomalies += judged.flagged.size
-    return n_rows, n_anomalies if known else None
-
-
-def score_format(path: str, *, lines: bool) -> str:
-    """The format of a file of scores: "parquet" by its suffix, "jsonl" if `lines` are asked for, otherwise "csv".
-
-    Raises
-    ------
-    RequestError
-        Both are asked for.
-    """
-    parquet = Path(path).suffix.lower() in (".parquet", ".pq")
-    if parquet and lines:
-        raise RequestError(f"--json writes lines of JSON, but {path!r} is to be a Parquet file; give one of them.")
-    return "parquet" if parquet else "jsonl" if lines else "csv"
-
-
-@contextlib.contextmanager
-def score_file(path: str, kind: str, keys: Keys, gaps: bool) -> Iterator[RowWriter]:
-    """A function that writes rows to a file, which is replaced as a whole at the end, or to stdout for "-".
-
-    Parameters
-    ----------
-    kind : as `score_format` says
-    keys : the columns that stand beside rows
-    gaps : whether to say what share of the rules each row was judged by
-    """
-    with contextlib.ExitStack() as stack:
-        if kind == "parquet":
-            yield stack.enter_context(parquet_scores(stack.enter_context(replaced_bytes(path)), keys, gaps))
-        else:
-            stream = data_output() if path == "-" else stack.enter_context(replaced_file(path))
-            yield stack.enter_context((json_scores if kind == "jsonl" else csv_scores)(stream, keys, gaps))
-
-
-def score_header(keys: Keys, gaps: bool) -> list[str]:
-    """The columns of a file of scores."""
-    columns = ["row", "score", "anomaly", *(["share_of_rules"] if gaps else [])]
-    return [columns[0], *keys.header(columns), *columns[1:]]
-
-
-@contextlib.contextmanager
-def csv_scores(stream: TextIO, keys: Keys, gaps: bool) -> Iterator[RowWriter]:
-    """A function that writes rows as lines of CSV; a missing verdict is empty."""
-    with CsvWriter(stream, score_header(keys, gaps)) as writer:
-
-        def write(judged: JudgedRows) -> None:
-            verdicts = [None] * len(judged) if judged.anomalies is None else judged.anomalies
-            writer.columns(judged.rows, *judged.key_columns(), judged.scores, verdicts, *_shares(judged, gaps))
-
-        yield write
-
-
-@contextlib.contextmanager
-def json_scores(stream: TextIO, keys: Keys, gaps: bool) -> Iterator[RowWriter]:
-    """A function that writes rows as lines of JSON, one object each."""
-    header = score_header(keys, gaps)
-
-    def write(judged: JudgedRows) -> None:
-        verdicts = [None] * len(judged) if judged.anomalies is None else judged.anomalies.tolist()
-        beside = judged.key_columns()
-        shares = [column.tolist() for column in _shares(judged, gaps)]
-        for values in zip(judged.rows.tolist(), *beside, judged.scores.tolist(), verdicts, *shares, strict=True):
-            line = json.dumps(dict(zip(header, values, strict=True)), ensure_ascii=False, default=str)
-            stream.write(for_json(line) + "\n")
-
-    yield write
-
-
-@contextlib.contextmanager
-def parquet_scores(stream: BinaryIO, keys: Keys, gaps: bool) -> Iterator[RowWriter]:
-    """A function that takes rows, which are all written at the end; rows are BIGINT, scores DOUBLE, keys text."""
-    from aspca.outputs.desk import Desk
-
-    with Desk() as desk:
-        types = ["BIGINT", *(["VARCHAR"] * len(keys.columns)), "DOUBLE", "BOOLEAN", *(["DOUBLE"] if gaps else [])]
-        desk.begin(score_header(keys, gaps), types)
-
-        def write(judged: JudgedRows) -> None:
-            beside = [_texts(column) for column in judged.key_columns()]
-            unknown = np.full(len(judged), None, dtype=object)
-            verdicts = unknown if judged.anomalies is None else judged.anomalies
-            desk.add([judged.rows, *beside, judged.scores, verdicts, *_shares(judged, gaps)])
-
-        yield write
-        desk.parquet(stream)
-
-
-def _shares(judged: JudgedRows, gaps: bool) -> list[Floats]:
-    return [judged.judgement.share_of_rules] if gaps else []
-
-
-def _texts(cells: Sequence[object]) -> np.ndarray[tuple[int], np.dtype[np.object_]]:
-    texts = np.empty(len(cells), dtype=object)
-    texts[:] = [None if cell is None else str(cell) for cell in cells]
-    return texts
 
 
 # ---- the folder of `detect`
@@ -160,14 +36,19 @@ def folder_files(folder: Path | None, model: Model, keys: Keys, scores: str) -> 
     if folder is None:
         yield []
         return
+    # Why rows are anomalies is told at length beside them.
+    fields = verdict_fields(model, keys, reasons=False)
     with contextlib.ExitStack() as stack:
         if scores == "parquet":
             stream = stack.enter_context(open(folder / "scores.parquet", "xb"))
-            write_score = stack.enter_context(parquet_scores(stream, keys, model.allows_gaps))
+            write = stack.enter_context(parquet_file(stream, fields))
         else:
             text = stack.enter_context(_new_text(folder / "scores.csv"))
-            write_score = stack.enter_context(csv_scores(text, keys, model.allows_gaps))
-        yield [write_score, stack.enter_context(_explanations(folder / "explanations.csv", model, keys))]
+            write = stack.enter_context(csv_rows(text, fields))
+        yield [
+            lambda judged: write(verdict_part(model, judged)),
+            stack.enter_context(_explanations(folder / "explanations.csv", model, keys)),
+        ]
 
 
 def _new_text(path: Path) -> TextIO:

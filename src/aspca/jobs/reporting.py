@@ -13,8 +13,9 @@ from aspca.jobs.keys import Keys, ids_in
 from aspca.jobs.progress import Watcher
 from aspca.jobs.remarks import remarks_on
 from aspca.jobs.requests import Output
+from aspca.jobs.sources import opened
 from aspca.jobs.stored import model_from, refuse_gaps_in, refuse_unfit
-from aspca.jobs.tables import TableSource, opened
+from aspca.jobs.tables import TableSource
 from aspca.jobs.whence import base_name, inputs_of, version
 from aspca.preparation import CATEGORIES
 from aspca.report.evidence import Whence

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
 from typing import Any
 
+from aspca.engines.addresses import is_postgres
 from aspca.engines.errors import SourceError
 from aspca.engines.request import STANDARD_INPUT, ReadOptions, expand
 from aspca.jobs.errors import RequestError
@@ -18,7 +19,18 @@ from aspca.settings import DEFAULTS, PAPER, Settings, check_parameters
 
 PRESETS: dict[str, dict[str, Any]] = {"paper": PAPER}
 SCORE_FORMATS = ("csv", "parquet")
-_READING = ("delimiter", "encoding", "decimal", "thousands", "missing", "date_order", "header", "table")
+_READING = (
+    "delimiter",
+    "encoding",
+    "decimal",
+    "thousands",
+    "missing",
+    "date_order",
+    "header",
+    "table",
+    "query",
+    "engine",
+)
 _OPTION = re.compile(r"--([a-z][a-z-]*)")
 
 
@@ -198,14 +210,17 @@ def request_of(source: Any, train: Any = None, **options: Any) -> Request:
 
 
 def files_named(paths: Sequence[str]) -> list[str]:
-    """The files that some paths and patterns name, none of which may be written to; "-" is standard input.
+    """The files that some paths, patterns and folders name, none of which may be written to; "-" is standard input.
+
+    Databases that are no files of this machine are left out.
 
     Raises
     ------
     SourceError
         There is no such file, or it cannot be read.
     """
-    return [STANDARD_INPUT if given.path is None else str(given.path) for given in expand(paths)]
+    local = [path for path in paths if not is_postgres(path)]
+    return [STANDARD_INPUT if given.path is None else str(given.path) for given in expand(local)] if local else []
 
 
 def _are_files(source: Any) -> bool:

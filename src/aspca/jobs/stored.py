@@ -59,6 +59,13 @@ def refuse_gaps_in(table: TableSource, model: Model) -> None:
         refuse_gaps(table, list(columns_needed(model.preparation)), cure="learn the model with --allow-missing")
 
 
+def refuse_misfit(table: TableSource, model: Model) -> None:
+    """Raise JobError unless a table has what a model needs to judge all its rows; more columns, or another order of
+    them, do no harm."""
+    refuse_unfit(table, model)
+    refuse_gaps_in(table, model)
+
+
 def markdown_of(model: Model) -> str:
     """A table of the rules."""
     lines = [

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
 from aspca.engines.announcements import beyond_numbers
-from aspca.engines.source import Batch, Column, ReadOptions, open_source
+from aspca.engines.source import Batch, Column
 from aspca.jobs.errors import JobError, RequestError, UndefinedError
 from aspca.linalg.arrays import Floats, Ints
 from aspca.preparation import ColumnPlan, Preparation
@@ -49,6 +49,22 @@ class TableSource(Protocol):
         """The file and the place in it of a row, counted from 0."""
 
 
+@runtime_checkable
+class Parted(Protocol):
+    """A table whose rows lie in parts on the machines of an engine: see `aspca.engines.parted.PartedTable`."""
+
+    def each(self, task: Any, merge: Any, names: Sequence[str] | None = None) -> Any:
+        """What `task` makes of each part, given as a table of its own with the number of its first row, merged."""
+
+    def mapped(self, schema: Any, function: Any, names: Sequence[str] | None = None) -> Any:
+        """A data frame of the engine, not computed yet, of what a function makes of each part."""
+
+    def write_parquet(
+        self, folder: str | os.PathLike[str], schema: Any, function: Any, names: Sequence[str] | None = None
+    ) -> int:
+        """The same as a folder of Parquet files, written where the parts are; how many rows."""
+
+
 def column_of(table: TableSource, name: str) -> Column | None:
     """The column of that name, if there is one."""
     return next((column for column in table.columns if column.name == name), None)
@@ -59,15 +75,6 @@ def cells_beside(table: TableSource, name: str) -> Iterator[object]:
     for rows in table.cells([name]):
         for (cell,) in rows:
             yield cell
-
-
-def opened(source: Any, reading: ReadOptions, description: str) -> AbstractContextManager[TableSource]:
-    """The table in some files (a list of paths), or in memory, then called `description`."""
-    if isinstance(source, MemoryTable):
-        return nullcontext(source)
-    if isinstance(source, list) and all(isinstance(path, str) for path in source):
-        return open_source(source, reading)
-    return nullcontext(frame_table(source, description))
 
 
 # ---- in memory

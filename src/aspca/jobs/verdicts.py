@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from aspca.jobs.ahead import made_ahead
 from aspca.jobs.errors import JobError, RequestError
 from aspca.jobs.keys import NO_KEYS, Cells, Keys
 from aspca.jobs.preparing import refuse_values
@@ -27,8 +28,8 @@ if TYPE_CHECKING:
     from aspca.judging.explanation import Explanation
     from aspca.judging.incidents import Incident
 
-# From so many rows on one BLAS thread pays.
-_MANY = 50_000
+# From so many rows on one BLAS thread pays, and to read and write beside judging.
+MANY = 100_000
 # Rows of one incident may miss a beat.
 _STEPS = 2.0
 
@@ -116,22 +117,45 @@ def judged_rows(
     model: Model, table: TableSource, keys: Keys, watcher: Watcher, stage: str = "Scoring"
 ) -> Iterator[JudgedRows]:
     """The rows of a table judged by a model, in parts, with the cells of their key columns."""
+    for rows, values, beside in rows_to_judge(model, table, keys, watcher, stage):
+        yield JudgedRows(rows, values, model.judge(values), keys, beside)
+
+
+def rows_to_judge(
+    model: Model, table: TableSource, keys: Keys, watcher: Watcher, stage: str = "Scoring"
+) -> Iterator[tuple[Ints, Floats, list[Cells]]]:
+    """The rows of a table in parts: their numbers, their features, the cells of their key columns; a part counts as
+    done when the next is asked for."""
     watcher.stage(stage, table.count())
     cells = keys.cells(table)
+    done = 0
     with _threads(table.count(), len(model.names)):
-        for batch in prepared(table, model.preparation).batches(model.names):
+        batches = prepared(table, model.preparation).batches(model.names)
+        for batch in batches if table.count() < MANY else made_ahead(batches):
             n = len(batch.values)
             if not n:
                 continue
             refuse_values(table, batch, model.names, gaps=model.allows_gaps)
             beside = list(islice(cells, n))
-            yield JudgedRows(row_numbers(table, batch.start, n), batch.values, model.judge(batch.values), keys, beside)
+            done += n
+            if len(beside) < n or done > table.count():
+                raise _changed(table)
+            yield row_numbers(table, batch.start, n), batch.values, beside
             watcher.advance(n)
+        if done < table.count() or (keys.columns and next(cells, None) is not None):
+            raise _changed(table)
+
+
+def _changed(table: TableSource) -> JobError:
+    return JobError(
+        f"{table.description} has another number of rows than when it was opened; nothing may write to it while it is "
+        "read, so start again."
+    )
 
 
 def _threads(n_rows: int, n_features: int) -> AbstractContextManager[None]:
     """One BLAS thread where it pays: rows meet small matrices, block by block, and a second one waits for the first."""
-    if n_rows < _MANY:
+    if n_rows < MANY:
         return nullcontext()
     # Not needed for a few rows, which are scored sooner than it is loaded.
     from aspca.solvers.threads import blas_threads_for

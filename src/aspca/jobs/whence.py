@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any
 
+from aspca.engines.addresses import is_address, is_postgres, masked
 from aspca.engines.request import STANDARD_INPUT, ReadOptions
 from aspca.jobs.requests import Columns, Request, files_named
 from aspca.report.evidence import Whence
@@ -38,19 +39,26 @@ def version() -> str:
 
 
 def base_name(path: str) -> str:
-    """A name of a file without its folder; whatever else as it is."""
-    return os.path.basename(path) or path
+    """A name of a file without its folder, an address without what is secret in it; whatever else as it is."""
+    if is_address(path):
+        return masked(path)
+    return os.path.basename(path.rstrip(os.sep)) or path
 
 
 def inputs_of(source: Any, purpose: str) -> list[tuple[str, str, str | None]]:
     """The files that were read; of a table in memory that it was one."""
     if not isinstance(source, list):
         return [("a table in memory", purpose, None)]
-    return [(_name(path), purpose, _checksum(path)) for path in files_named(source)]
+    databases = [(masked(path), purpose, None) for path in source if is_postgres(path)]
+    return [*databases, *((_name(path, source), purpose, _checksum(path)) for path in files_named(source))]
 
 
-def _name(path: str) -> str:
-    return "standard input" if path == STANDARD_INPUT else base_name(path)
+def _name(path: str, source: Sequence[str]) -> str:
+    if path == STANDARD_INPUT:
+        return "standard input"
+    folder = next((one for one in source if os.path.isdir(one) and path.startswith(os.path.join(one, ""))), None)
+    # What folders inside the one that was named are called is part of the table.
+    return base_name(path) if folder is None else os.path.join(base_name(folder), os.path.relpath(path, folder))
 
 
 def _checksum(path: str) -> str | None:

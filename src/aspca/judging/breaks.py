@@ -9,13 +9,14 @@ import numpy as np
 
 from aspca.judging.proposals import Value
 from aspca.judging.row_text import standing_out
+from aspca.judging.short_reasons import MOSTLY
 from aspca.rules.sentence import shown_terms
 
 if TYPE_CHECKING:
     from aspca.judging.explanation import Explanation
 
 # What lies outside the rules is told beside broken ones from this share of the score on, without them from half of it.
-_WORTH_TELLING, _MOSTLY = 0.2, 0.5
+_WORTH_TELLING = 0.2
 # Where no rule is broken, so many that add most to the score.
 _ADD_MOST = 2
 
@@ -77,7 +78,7 @@ def told_rules(why: Explanation, i: int) -> tuple[list[int], bool]:
     """
     order = np.argsort(-why.rule_contributions[i], kind="stable").tolist()
     told = [rule for rule in order if why.broken[i, rule]]
-    outside = outside_share(why, i) >= (_WORTH_TELLING if told else _MOSTLY)
+    outside = outside_share(why, i) >= (_WORTH_TELLING if told else MOSTLY)
     return (told if told or outside else order[:_ADD_MOST]), outside
 
 

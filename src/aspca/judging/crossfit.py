@@ -1,8 +1,9 @@
 """Every block of rows judged by the rules of all others: scores of rows that were not fitted, without spare rows.
 
 Moments add up, so the moments of all rows but a block's are a sum, and each of five fits takes no pass over the rows.
-One pass gathers the moments of the blocks and the rows to judge. Blocks are scattered evenly; where rows follow each
-other (`moments.succession`) they are contiguous, or a row's neighbours would give away what it is.
+One pass gathers the moments of the blocks and the rows to judge. Both are drawn by what rows hold (`moments.lots`), so
+that order and parts of the table do not matter; where rows follow each other (`moments.succession`) blocks are
+contiguous, or a row's neighbours would give away what it is.
 
 A fit to fewer rows is a little worse, and more so with many features: scores and excesses are corrected by the ratio
 of the laws (`judging.law`) of both, which is exact for Gaussian rows. What is not Gaussian stays in the scores.
@@ -10,65 +11,75 @@ of the laws (`judging.law`) of both, which is exact for Gaussian rows. What is n
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from functools import reduce
+from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
+from aspca.judging.folds import BlocksOfRows, Dealt, Folds
 from aspca.judging.held_out import HeldOut, alarms_held_out, not_errors, tails_of
-from aspca.judging.learned_from import Keep, LearnedFrom
+from aspca.judging.learned_from import LearnedFrom
 from aspca.judging.measure import Measure
 from aspca.judging.metric import READABLE
 from aspca.judging.model import Model
 from aspca.judging.outside import LARGE
 from aspca.judging.outside_form import OutsideForm
 from aspca.judging.small_errors import weights_of_rules, weights_of_scores
-from aspca.linalg.arrays import Bools, Floats, Ints
-from aspca.moments import Moments
-from aspca.robust.order import Batches, scattered
+from aspca.linalg.arrays import Bools, Floats
+from aspca.moments.lots import Lots
+from aspca.moments.rows import Rows
 from aspca.settings import Settings
-
-_FOLDS = 5
-# Rows to judge: more tell no more about a limit, and no more values than this are kept of them.
-_MOST_ROWS, _MOST_VALUES, _FEW_ENOUGH = 20_000, 2**22, 2_000
-# Fewer rows than ten to a block are no basis for five fits.
-_LEAST_ROWS = 50
-# Another irrational step than that of the blocks: rows to judge are evenly spread over these.
-_SILVER = 0.4142135623730951
 
 
 def crossfitted(
     model: Model,
-    batches: Batches,
+    rows: Rows,
     n_rows: int,
+    lots: Lots,
     learned: LearnedFrom | None = None,
     weights: Floats | None = None,
+    folds: Folds | None = None,
 ) -> Model:
     """The same model, its automatic limits taken from its own rows; as it was where there are too few of them.
 
     Parameters
     ----------
-    batches : callable
-        Gives the rows the model was fitted to, in batches (m, p).
+    rows : Rows
+        Those that the model was fitted to.
     n_rows : int
         How many they are.
+    lots : Lots
+        Of these rows, by the extremes of all of them.
     learned : LearnedFrom or None
         What tells which of them count as normal rows, where some were set aside. Rows with gaps never do.
     weights : ndarray of shape (n_rows,), or None
         How many rows each counts for.
+    folds : Folds or None
+        Of an earlier pass over the same rows, dealt out by these lots.
     """
-    if not (model.settings.auto and model.settings.score in READABLE):
+    if not takes_folds(model.settings):
         return model
     if weights is not None:
         # Rows that count for less than one each are as many as they are.
         weights = weights * max(1.0, float((weights > 0.0).sum() / weights.sum()))
-    serial = model.space.worth < model.space.fitted_to
-    rows = _gathered(model, batches, n_rows, None if learned is None else learned.normal, weights, contiguous=serial)
-    if not rows.enough:
+    keep = None if learned is None else learned.normal
+    dealt = Dealt.of(model.space.n_features, n_rows, lots, keep, weights, gaps=model.allows_gaps)
+    if model.space.worth < model.space.fitted_to:
+        folds = rows.gather(partial(Folds.nothing, replace(dealt, contiguous=True)))
+    else:
+        folds = rows.gather(partial(Folds.nothing, dealt)) if folds is None else folds
+        if folds.repeats.lots.uneven:
+            folds = rows.gather(partial(Folds.nothing, replace(dealt, lots=folds.repeats.lots)))
+    found = folds.rows
+    if not found.enough:
         return model
-    held = _held_out(Measure.of(model), model.settings, rows, 0.0 if learned is None else learned.spoiled)
+    held = _held_out(Measure.of(model), model.settings, found, 0.0 if learned is None else learned.spoiled)
     return replace(model, alarms=alarms_held_out(model.alarms, model.table, model.floors, held))
+
+
+def takes_folds(settings: Settings) -> bool:
+    """Whether limits are to rest on rows that were not fitted."""
+    return settings.auto and settings.score in READABLE
 
 
 def calibrated_by(model: Model, X: Floats, weights: Floats | None = None) -> Model:
@@ -90,87 +101,10 @@ def calibrated_by(model: Model, X: Floats, weights: Floats | None = None) -> Mod
     return replace(model, alarms=alarms_held_out(model.alarms, model.table, model.floors, held))
 
 
-# ---- rows
-
-
-@dataclass(frozen=True, eq=False)
-class _Rows:
-    """Moments of each block, and rows to judge (k, p), block after block, with their blocks (k,) and weights (k,)."""
-
-    blocks: tuple[Moments, ...]
-    values: Floats
-    block: Ints
-    weights: Floats | None
-
-    @property
-    def enough(self) -> bool:
-        """Whether five fits can be made of them."""
-        counts = [block.n_rows for block in self.blocks]
-        return sum(counts) >= _LEAST_ROWS and 2 * max(counts) <= sum(counts)
-
-    def without_each(self) -> Iterator[Moments]:
-        """The moments of all rows but those of a block, block after block."""
-        return _without_each(self.blocks, Moments.empty(self.blocks[0].n_features))
-
-    def of_block(self, k: int) -> slice:
-        """Where the rows of a block are."""
-        first, last = np.searchsorted(self.block, [k, k + 1])
-        return slice(int(first), int(last))
-
-
-def _without_each(blocks: tuple[Moments, ...], beside: Moments) -> Iterator[Moments]:
-    """The moments of all rows but those of a block, and of those beside: what halves have in common is merged once."""
-    if len(blocks) == 1:
-        yield beside
-        return
-    first, second = blocks[: len(blocks) // 2], blocks[len(blocks) // 2 :]
-    yield from _without_each(first, reduce(Moments.merge, second, beside))
-    yield from _without_each(second, reduce(Moments.merge, first, beside))
-
-
-def _gathered(
-    model: Model, batches: Batches, n_rows: int, keep: Keep | None, weights: Floats | None, *, contiguous: bool
-) -> _Rows:
-    p = model.space.n_features
-    blocks = [Moments.empty(p) for _ in range(_FOLDS)]
-    most = max(min(_MOST_ROWS, _MOST_VALUES // p), _FEW_ENOUGH)
-    values, members, counted = [np.empty((0, p))], [np.empty(0, dtype=np.intp)], [np.empty(0)]
-    start = 0
-    for rows in batches():
-        positions = np.arange(start, start + len(rows))
-        whole = np.ones(len(rows), dtype=np.bool_) if keep is None else keep(rows, start)
-        if model.allows_gaps:
-            whole &= ~np.isnan(rows).any(axis=1)
-        if weights is not None:
-            whole &= weights[positions] > 0.0
-        start += len(rows)
-        spread = positions * _FOLDS / n_rows if contiguous else scattered(positions) * _FOLDS
-        block = spread.astype(np.intp)
-        for k in range(_FOLDS):
-            mine = whole & (block == k)
-            if mine.any():
-                counts = None if weights is None else weights[positions[mine]]
-                # Nobody asks a refit for the decimals of its columns.
-                blocks[k] = blocks[k].update(rows[mine], counts, decimals=False)
-        chosen = whole & (positions * _SILVER % 1.0 < most / n_rows)
-        values.append(np.asarray(rows[chosen], dtype=np.float64))
-        members.append(block[chosen])
-        if weights is not None:
-            counted.append(weights[positions[chosen]])
-    member = np.concatenate(members)
-    order = np.argsort(member, kind="stable")
-    return _Rows(
-        tuple(blocks),
-        np.concatenate(values)[order],
-        member[order],
-        None if weights is None else np.concatenate(counted)[order],
-    )
-
-
 # ---- rules without a block
 
 
-def _held_out(measure: Measure, settings: Settings, rows: _Rows, spoiled: float) -> HeldOut:
+def _held_out(measure: Measure, settings: Settings, rows: BlocksOfRows, spoiled: float) -> HeldOut:
     level, many = settings.total[1], len(rows.values)
     worth = many * measure.space.worth / measure.space.fitted_to
     scores, excess = np.zeros(many), np.zeros(many)
@@ -224,7 +158,7 @@ def _by_column(scaled: Floats) -> Floats:
 def _certain(
     measure: Measure,
     others: list[Measure],
-    rows: _Rows,
+    rows: BlocksOfRows,
     scores: Floats,
     squares: list[Floats],
     normal: Bools,

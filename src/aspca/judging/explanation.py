@@ -28,11 +28,12 @@ from aspca.judging.notebook import explanation_html
 from aspca.judging.original import Original
 from aspca.judging.proposals import Proposals, Value
 from aspca.judging.row_text import row_text
+from aspca.judging.short_reasons import proposals_of, shown_features
 from aspca.judging.signatures import signatures_of
 from aspca.linalg.arrays import Bools, Floats, Ints
 from aspca.linalg.steady import across, cached_parts, row_products
 from aspca.rules.rule import Rule
-from aspca.rules.sentence import counted, shown_terms
+from aspca.rules.sentence import counted
 
 if TYPE_CHECKING:
     from aspca.judging.model import Model
@@ -207,9 +208,7 @@ class Explanation:
     @cached_property
     def proposals(self) -> Proposals:
         """What columns would have to be for rules to hold."""
-        alarms = self.model.alarms
-        limits = None if alarms.rules is None else np.sqrt(alarms.the_rules())
-        return Proposals(self.model.space, self.model.table, limits)
+        return proposals_of(self.model)
 
     def needed(self, row: Any, rule: int) -> dict[str, Value]:
         """For one rule, what each of its columns would need to be, the others as they are, for it to hold.
@@ -247,8 +246,7 @@ class Explanation:
 
     def shown_features(self, rule: int) -> Ints:
         """Positions of the features in a rule's text, one per column: what is too small for it needs no repair."""
-        used = np.flatnonzero(self.model.table.loadings[:, rule])
-        return self.original.distinct(int(used[k]) for k in shown_terms(self.rules[rule]))
+        return shown_features(self.model, rule)
 
     # ---- as tables
 

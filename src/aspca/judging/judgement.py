@@ -93,7 +93,7 @@ def judged(deviations: Floats, weighted: Floats, outside: Outside, alarms: Alarm
     models of the first file format, are split by plain squares.
     """
     contributions = squared(weighted)
-    usual, beyond = (np.minimum(part, _LARGEST**2) for part in outside)
+    usual, beyond = _bounded(outside)
     apart = usual + beyond
     total = contributions.sum(axis=1)
     scores = total + apart
@@ -117,6 +117,16 @@ def judged(deviations: Floats, weighted: Floats, outside: Outside, alarms: Alarm
         excess = np.where(broken[rows], multiples_of(squares[rows], limits), 0.0)
         _lift(contributions, scores, apart, rows, excess, alarms.lift)
     return Judgement(scores, contributions, apart, deviations, weighted, broken, verdicts(scores, broken, alarms))
+
+
+def apart_of(outside: Outside) -> Floats:
+    """What lies outside the rules, of a score (n,)."""
+    usual, beyond = _bounded(outside)
+    return np.asarray(usual + beyond)
+
+
+def _bounded(outside: Outside) -> Outside:
+    return np.minimum(outside[0], _LARGEST**2), np.minimum(outside[1], _LARGEST**2)
 
 
 def squared(deviations: Floats) -> Floats:

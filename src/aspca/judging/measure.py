@@ -136,7 +136,7 @@ class Measure:
         varying = ~self.table.exact
         some = deviations if varying.all() else deviations[:, varying]
         weighted = some @ self.weights[np.ix_(varying, varying)]
-        inside = np.square(np.clip(weighted, -_LARGEST, _LARGEST, out=weighted)).sum(axis=1)
+        inside = np.square(np.clip(weighted, -_LARGEST, _LARGEST, out=weighted), out=weighted).sum(axis=1)
         if not _rank(self.beside):
             return np.asarray(inside)
         seen = scaled if self.space is self.whole else scaled - self._shift
@@ -144,7 +144,7 @@ class Measure:
             squares = self.beside.squares(seen, some)
         else:
             beside = seen @ self.beside
-            squares = np.square(np.clip(beside, -_LARGEST, _LARGEST, out=beside)).sum(axis=1)
+            squares = np.square(np.clip(beside, -_LARGEST, _LARGEST, out=beside), out=beside).sum(axis=1)
         return np.asarray(inside + tempered(squares, self.outside_limit, self.outside_share))
 
     @cached_property
@@ -170,8 +170,9 @@ class Measure:
         return np.array([known[many] for many in terms])
 
     def without_outside(self) -> Measure:
-        """The same rules alone: what lies outside of many features is large, and done with."""
-        return replace(self, beside=np.zeros((self.space.n_features, 0)), weights=np.zeros((0, 0)))
+        """The same rules alone: of many features the covariance and what lies outside are large, and done with."""
+        nothing = np.zeros((self.space.n_features, 0))
+        return replace(self, space=self.space.without_covariance(), beside=nothing, weights=np.zeros((0, 0)))
 
     def with_rules_of(self, other: Measure) -> Measure:
         """As many rows as here, and the rules of another."""

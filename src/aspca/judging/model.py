@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -123,7 +123,7 @@ class Model:
         deviations, weighted, outside = np.empty((n, m)), np.empty((n, m)), np.empty((2, n))
         missing = np.isnan(X) if self.allows_gaps else None
         whole = X if missing is None else np.where(missing, self.space.mean, X)
-        for rows, projections in self._everything.blocks(whole):
+        for rows, projections in self.projected(whole):
             deviations[rows], weighted[rows] = projections[:, :m], projections[:, m : 2 * m]
             beside = projections[:, 2 * m :]
             outside[:, rows] = self.metric.outside_parts(np.einsum("ij,ij->i", beside, beside))
@@ -138,6 +138,11 @@ class Model:
             scaled = self.space.centred(X[rows])
             weighted[rows], outside[:, rows] = self.gapped.weighted(scaled, deviations[rows])
             deviations[rows] = np.where(self.gapped.used(missing[rows]), deviations[rows], np.nan)
+
+    def projected(self, X: Rows) -> Iterator[tuple[slice, Floats]]:
+        """Slices of rows (n, p) without gaps, and for each its deviations from the m rules, the same weighted, and its
+        projections outside of them, side by side; they are overwritten by the next."""
+        return self._everything.blocks(X)
 
     @cached_property
     def _everything(self) -> Projector:
@@ -200,23 +205,6 @@ class Model:
         """The same model, its rules checked on rows (n, p) that took no part in the fit."""
         spreads = np.sqrt(self.table.variances)
         return replace(self, widenings=held_out_widening(self.judge(X).deviations, spreads))
-
-    def checked_against(self, batches: Iterable[Rows], weights: Floats | None = None) -> Model:
-        """The same model, with the share of rows, in batches (m, p), that keep each rule that was given."""
-        given = self.table.given
-        if not given or self.alarms.rules is None:
-            return self
-        limits = np.sqrt(self.alarms.the_rules()[: len(given)])
-        # How far a row is off what was written, where that is not what it is judged by.
-        off = [0.0 if rule.holds else rule.off(self.space.plain) / rule.loading(self.space)[1] for rule in given]
-        kept, known, start = np.zeros(len(given)), np.zeros(len(given)), 0
-        for rows in batches:
-            deviations = self.judge(rows).deviations[:, : len(given)] + off
-            counts = np.ones(len(rows)) if weights is None else weights[start : start + len(rows)]
-            kept += counts @ (np.abs(deviations) <= limits)
-            known += counts @ ~np.isnan(deviations)
-            start += len(rows)
-        return replace(self, kept=kept / np.where(known > 0.0, known, 1.0))
 
     # ---- what it says
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -71,10 +71,15 @@ class Original:
 
     def distinct(self, features: Iterable[int]) -> Ints:
         """Of these features the first of each column."""
-        first: dict[str, int] = {}
-        for feature in features:
-            first.setdefault(self.features[feature].column, int(feature))
-        return np.array(list(first.values()), dtype=np.intp)
+        return distinct_columns(self.features, features)
+
+
+def distinct_columns(known: Sequence[Feature], features: Iterable[int]) -> Ints:
+    """Of some features, by their positions among all that are known, the first of each column."""
+    first: dict[str, int] = {}
+    for feature in features:
+        first.setdefault(known[feature].column, int(feature))
+    return np.array(list(first.values()), dtype=np.intp)
 
 
 def value_text(value: Value) -> str:

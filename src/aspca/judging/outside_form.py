@@ -20,6 +20,7 @@ import numpy as np
 from aspca.linalg.arrays import Bools, Floats, Ints
 from aspca.linalg.symmetric import symmetrise
 from aspca.linalg.thin import thinned
+from aspca.moments.blocks import cached_slices
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -92,7 +93,7 @@ class OutsideForm:
         own = np.diag(covariance)
         thin = thinned(loadings[:, ~exact])
         known, heights = weights[~exact][:, ~exact], np.zeros((0, len(others)))
-        within = covariance[others].take(others, axis=1)
+        within = _part(covariance, others)
         if len(pivots):
             between = covariance[pivots].take(others, axis=1)
             inner = covariance[pivots].take(pivots, axis=1) @ slopes + blur * own[pivots, None] * steep
@@ -175,6 +176,14 @@ def _graph(loadings: Floats, pivots: Ints | None) -> tuple[Ints, Ints, Floats] |
         return None
     # Not a number is no slope either.
     return (pivots, others, np.asarray(slopes)) if float(np.abs(slopes).max(initial=0.0)) <= _STEEP else None
+
+
+def _part(matrix: Floats, features: Ints) -> Floats:
+    """The rows and columns (r, r) of these features, a few rows at a time: no second matrix between."""
+    part = np.empty((features.size, features.size))
+    for rows in cached_slices(features.size, len(matrix)):
+        np.take(matrix[features[rows]], features, axis=1, out=part[rows])
+    return part
 
 
 def _square(matrix: Floats) -> float:

@@ -73,16 +73,16 @@ class Proposals:
         for pair, start, end in zip(pairs.tolist(), starts.tolist(), [*starts[1:].tolist(), len(order)], strict=False):
             rule, feature = divmod(pair, len(self.space.scale))
             those = order[start:end]
-            found[those] = self._wanted_of_one(rule, feature, values[those], deviations[those])
+            found[those] = self.wanted_of_one(rule, feature, values[those], deviations[those])
         return found
 
-    def _wanted_of_one(self, rule: int, feature: int, values: Floats, deviations: Floats) -> Floats:
-        """The same of one rule and feature: what `wanted` does, step by step."""
+    def wanted_of_one(self, rule: int, feature: int, values: Floats, deviations: Floats) -> Floats:
+        """The same of one rule and feature for many rows (n,): what `wanted` does, step by step."""
         per_unit = float(self.space.scale[feature]) / float(self.table.loadings[feature, rule])
         exact = values - deviations * per_unit
         digits = self._digits(rule, feature)
         # NumPy rounds products, Python decimals.
-        found = exact if digits is None else np.array([_to(value, digits) for value in exact.tolist()])
+        found = exact if digits is None else _all_to(exact, digits)
         if self.space.nonnegative[feature]:
             found = np.where(found < 0.0, 0.0, found)
         limit = math.inf if self.limits is None else float(self.limits[rule])
@@ -156,6 +156,13 @@ def _digits_for(step: float) -> int | None:
         return None
     digits = -math.floor(math.log10(step))
     return digits if -300 < digits < 300 else None
+
+
+def _all_to(values: Floats, digits: int) -> Floats:
+    """`_to` of many values (n,)."""
+    if np.isfinite(values).all():
+        return np.array([round(value, digits) for value in values.tolist()]) + 0.0
+    return np.array([_to(value, digits) for value in values.tolist()])
 
 
 def _to(value: float, digits: int) -> float:

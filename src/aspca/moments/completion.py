@@ -81,7 +81,7 @@ def completion(
     n_rows = len(rare.values) + sum(moments.n_rows for _, moments in parts)
     if n_rows == 0 and n_left_out == 0:
         return Completion(Moments.empty(p), 0, True, 0)
-    minimum, maximum = _extremes(parts, rare)
+    minimum, maximum = extremes(parts, rare)
     unknown = np.flatnonzero(minimum > maximum)
     if unknown.size:
         others = f" (and so have {unknown.size - 1} other columns)" if unknown.size > 1 else ""
@@ -115,7 +115,8 @@ def completion(
 _Parts = Sequence[tuple[Bools, Moments]]
 
 
-def _extremes(parts: _Parts, rare: Rows) -> tuple[Floats, Floats]:
+def extremes(parts: _Parts, rare: Rows) -> tuple[Floats, Floats]:
+    """The least and the largest value present of each column (p,); +inf and -inf where there is none."""
     minimum = np.fmin.reduce(rare.values, axis=0, initial=np.inf)
     maximum = np.fmax.reduce(rare.values, axis=0, initial=-np.inf)
     for present, moments in parts:

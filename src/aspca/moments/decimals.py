@@ -11,7 +11,7 @@ MOST_DECIMALS = 6
 CONTINUOUS = 16
 # Of a block, so many values are tried before all of them: a continuous column fails at once.
 _FIRST = 64
-_ROUNDING = 4.0 * float(np.finfo(np.float64).eps)
+ROUNDING = 4.0 * float(np.finfo(np.float64).eps)
 
 
 def decimals_of(columns: Floats) -> Ints:
@@ -37,5 +37,5 @@ def _fit(columns: Floats, decimals: int) -> np.ndarray[tuple[int, ...], np.dtype
         shifted = columns * 10.0**decimals
         off = np.abs(shifted - np.rint(shifted))
         # Beyond 2^53 every float64 is a whole number: no sign of a step.
-        bad = (off > _ROUNDING * np.abs(shifted)) | (np.abs(shifted) >= 2.0**53)
+        bad = (off > ROUNDING * np.abs(shifted)) | (np.abs(shifted) >= 2.0**53)
     return np.asarray(~bad.any(axis=1))

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from aspca.linalg.arrays import LARGEST_VALUE, Floats, Ints
-from aspca.moments.completion import Completion, Rows, completion, key_of
+from aspca.moments.completion import Completion, Rows, completion, extremes, gaps_of, key_of
 from aspca.moments.moments import Moments
 from aspca.moments.patterns import group_by_gaps
 from aspca.moments.validation import (
@@ -70,6 +70,12 @@ class IncompleteMoments:
     def without_gaps(self) -> Moments | None:
         """The moments of the complete rows; None where these are no more than there are columns."""
         return self.common.get(key_of(np.zeros(self.n_features, dtype=np.bool_)))
+
+    @property
+    def extremes(self) -> tuple[Floats, Floats]:
+        """The least and the largest value present of each column (p,); +inf and -inf where there is none."""
+        parts = [(~gaps_of(key, self.n_features), moments) for key, moments in self.common.items()]
+        return extremes(parts, _as_one(self.rare, self.n_features))
 
     @classmethod
     def empty(cls, n_features: int) -> IncompleteMoments:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from aspca.linalg.arrays import Floats, Ints, frozen
-from aspca.moments.blocks import add_outer, block_moments, row_slices, two_sum
+from aspca.moments.blocks import add_outer, block_moments, over, row_slices, two_product, two_sum, weighted_moments
 from aspca.moments.decimals import CONTINUOUS, decimals_of
 from aspca.moments.validation import (
     Table,
@@ -46,11 +46,14 @@ class Moments:
         Of each column; +inf and -inf while empty.
     decimals : (p,) int, optional
         Decimals that each column is given in: 0 for whole numbers; 16, also where it is left out, for any number.
+    scatter_low : (p, p), optional
+        What rounding `scatter` to float64 left over, so that parts merge without loss; zero where it is left out.
 
     Notes
     -----
     Guarantee: entry (i, j) of `scatter` errs by at most 1e-12 sqrt(S_ii S_jj), at offsets up to 1e10, however
-    the rows are split into parts and in whatever order these are merged. A column of one value has exactly
+    the rows are split into parts and in whatever order these are merged. Of rows that are not weighted it is the
+    exact one rounded, but for one entry in thousands and the last bit of it. A column of one value has exactly
     zero scatter and exactly that mean. Values lie within +-1e150; a column whose standard deviation is
     below 1e-152 cannot be fitted, since its squares lose their digits: rescale it.
     """
@@ -63,14 +66,17 @@ class Moments:
     minimum: Floats
     maximum: Floats
     decimals: Ints = None  # type: ignore[assignment]  # left out: an array after __post_init__
+    scatter_low: Floats = None  # type: ignore[assignment]  # the same
 
     def __post_init__(self) -> None:
         vector = np.shape(self.centre)
         if len(vector) != 1 or vector[0] == 0:
             raise ValueError(f"The centre must be a vector of at least one entry, but has shape {vector}.")
-        for name in ("centre", "residual", "scatter", "minimum", "maximum"):
+        if cast("Floats | None", self.scatter_low) is None:
+            object.__setattr__(self, "scatter_low", np.zeros(vector * 2))
+        for name in ("centre", "residual", "scatter", "minimum", "maximum", "scatter_low"):
             array = getattr(self, name)
-            wanted = vector * 2 if name == "scatter" else vector
+            wanted = vector * 2 if name.startswith("scatter") else vector
             if np.shape(array) != wanted:
                 raise ValueError(f"The {name} must have shape {wanted}, but has shape {np.shape(array)}.")
             object.__setattr__(self, name, _sealed(array))
@@ -161,16 +167,23 @@ class Moments:
         # The step from the heavier mean to the common one is at most a standard deviation: its rounding
         # does not show. From the lighter mean it can be an outlier's distance, and cost the last digits.
         heavy, light = (self, other) if self.weight >= other.weight else (other, self)
-        share = light.weight / weight
-        gap = (light.centre - heavy.centre) + (light.residual - heavy.residual)
-        centre, residual = two_sum(heavy.centre, heavy.residual + share * gap)
+        share, share_low = (float(part) for part in over((np.asarray(light.weight), np.zeros(())), weight))
+        step, left = two_sum(light.centre, -heavy.centre)
+        gap = two_sum(step, left + (light.residual - heavy.residual))
+        shift, shift_low = two_product(share, gap[0])
+        centre, left = two_sum(heavy.centre, shift)
+        residual = left + (heavy.residual + (shift_low + share_low * gap[0] + share * gap[1]))
+        centre, residual = two_sum(centre, residual)
+        factor, factor_low = two_product(heavy.weight, share)
         with np.errstate(over="ignore", invalid="ignore"):
-            scatter = heavy.scatter + light.scatter
-            add_outer(scatter, gap, heavy.weight * share)
+            scatter, low = two_sum(heavy.scatter, light.scatter)
+            low += heavy.scatter_low + light.scatter_low
+            add_outer(scatter, low, gap, (float(factor), float(factor_low) + heavy.weight * share_low))
         minimum, maximum = np.minimum(self.minimum, other.minimum), np.maximum(self.maximum, other.maximum)
-        _finish(centre, residual, _within_range(scatter), minimum, maximum)
+        _finish(centre, residual, _within_range(scatter), minimum, maximum, low)
         decimals = np.maximum(self.decimals, other.decimals)
-        return Moments(weight, self.n_rows + other.n_rows, centre, residual, scatter, minimum, maximum, decimals)
+        n_rows = self.n_rows + other.n_rows
+        return Moments(weight, n_rows, centre, residual, scatter, minimum, maximum, decimals, low)
 
     @property
     def n_features(self) -> int:
@@ -210,10 +223,13 @@ def _of_block(
     # Before the block is centred in place.
     decimals = decimals_of(columns) if with_decimals else None
     with np.errstate(over="ignore", invalid="ignore"):
-        centre, residual, scatter = block_moments(columns, kept)
+        if kept is None:
+            centre, residual, scatter, low = block_moments(columns, minimum, maximum)
+        else:
+            centre, residual, scatter, low = weighted_moments(columns, kept)
     weight = float(n_rows) if kept is None else float(kept.sum())
-    _finish(centre, residual, _within_range(scatter, names), minimum, maximum)
-    return Moments(weight, n_rows, centre, residual, scatter, minimum, maximum, cast(Ints, decimals))
+    _finish(centre, residual, _within_range(scatter, names), minimum, maximum, low)
+    return Moments(weight, n_rows, centre, residual, scatter, minimum, maximum, cast(Ints, decimals), low)
 
 
 def _kept(

@@ -8,18 +8,28 @@ back, in the order of the parts.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from copy import deepcopy
-from typing import Any, Protocol, Self, TypeVar
+from typing import Any, ClassVar, Protocol, Self, TypeVar
 
 import numpy as np
 
-from aspca.linalg.arrays import Floats, Ints
+from aspca.linalg.arrays import Bools, Floats, Ints
+from aspca.linalg.steady import cached_parts
 
 # Rows (m, p), and their numbers (m,) in the whole table, ascending.
 Blocks = Iterable[tuple[Floats, Ints]]
 Found = TypeVar("Found")
 # Makes other rows of rows, each with the number of the row it comes from; some may be left out.
 Step = Callable[[Floats, Ints], tuple[Floats, Ints]]
+
+
+def kept_if(keep: Callable[[Floats], Bools]) -> Step:
+    """Keeps the rows (m, p) for which `keep` says so (m,)."""
+
+    def kept(rows: Floats, numbers: Ints) -> tuple[Floats, Ints]:
+        those = keep(rows)
+        return rows[those], numbers[those]
+
+    return kept
 
 
 class Gathering(Protocol):
@@ -35,10 +45,20 @@ class Gathering(Protocol):
 Some = TypeVar("Some", bound=Gathering)
 
 
+class Travelling:
+    """A gathering that is sent without what it only reads: whoever asked for the pass has that."""
+
+    # Names of such attributes; `merge` does not need them.
+    stays: ClassVar[tuple[str, ...]] = ()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name not in self.stays}
+
+
 class Over(Protocol):
     """Runs a task over the blocks of each part of a table, where they are, and merges what comes back in order."""
 
-    def __call__(self, task: Callable[[Blocks], Found], merge: Callable[[Found, Found], Found]) -> Found: ...
+    def __call__(self, task: Callable[[Blocks], Found], merge: Callable[[Found, Found], Found]) -> Found | None: ...
 
 
 class Rows:
@@ -50,10 +70,12 @@ class Rows:
         Who has them.
     steps : tuple of Step
         What is made of them first.
+    elsewhere : bool
+        Whether what is found comes back from another process, without what it began with (`Travelling`).
     """
 
-    def __init__(self, over: Over, steps: tuple[Step, ...] = ()) -> None:
-        self._over, self._steps = over, steps
+    def __init__(self, over: Over, steps: tuple[Step, ...] = (), *, elsewhere: bool = False) -> None:
+        self._over, self._steps, self._elsewhere = over, steps, elsewhere
 
     @classmethod
     def here(cls, batches: Callable[[], Iterable[Floats]]) -> Rows:
@@ -64,14 +86,19 @@ class Rows:
 
         return cls(over)
 
-    def gather(self, nothing: Some) -> Some:
-        """What a pass finds; `nothing` is what it begins with, which stays as it is."""
-        found: Some = self._over(_Pass(nothing, self._steps), _merged)
-        return found
+    def gather(self, begin: Callable[[], Some]) -> Some:
+        """What a pass finds; `begin` makes what it begins with, once for each part."""
+        found: Some | None = self._over(_Pass(begin, self._steps), _merged)
+        if found is not None and not self._elsewhere:
+            return found
+        whole = begin()
+        if found is not None:
+            whole.merge(found)
+        return whole
 
     def through(self, step: Step) -> Rows:
         """What a step makes of these rows."""
-        return Rows(self._over, (*self._steps, step))
+        return Rows(self._over, (*self._steps, step), elsewhere=self._elsewhere)
 
 
 def numbered(batches: Iterable[Floats], start: int = 0) -> Iterator[tuple[Floats, Ints]]:
@@ -84,17 +111,29 @@ def numbered(batches: Iterable[Floats], start: int = 0) -> Iterator[tuple[Floats
 class _Pass:
     """One pass over the blocks of a part; an object and no closure, so that any engine can send it to its workers."""
 
-    def __init__(self, nothing: Any, steps: tuple[Step, ...]) -> None:
-        self._nothing, self._steps = nothing, steps
+    def __init__(self, begin: Callable[[], Any], steps: tuple[Step, ...]) -> None:
+        self._begin, self._steps = begin, steps
 
     def __call__(self, blocks: Blocks) -> Any:
-        found = deepcopy(self._nothing)
+        found = self._begin()
         for rows, numbers in blocks:
-            for step in self._steps:
-                rows, numbers = step(rows, numbers)
+            if self._steps:
+                rows, numbers = self._stepped(rows, numbers)
             if len(rows):
                 found.add(rows, numbers)
         return found
+
+    def _stepped(self, rows: Floats, numbers: Ints) -> tuple[Floats, Ints]:
+        """What the steps make of a block, in parts: what one step makes is in the cache when the next one needs it."""
+        made = []
+        for part in cached_parts(*rows.shape):
+            some = rows[part], numbers[part]
+            for step in self._steps:
+                some = step(*some)
+            made.append(some)
+        if len(made) == 1:
+            return made[0]
+        return np.concatenate([some for some, _ in made]), np.concatenate([those for _, those in made])
 
 
 def _merged(before: Any, later: Any) -> Any:

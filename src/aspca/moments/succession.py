@@ -5,30 +5,33 @@ Nothing of it shows in moments, so it takes a pass over rows in their order; sum
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from aspca.linalg.arrays import Floats, frozen
+from aspca.linalg.arrays import Floats, Ints, frozen
 from aspca.linalg.steady import cached_parts
 from aspca.moments.moments import Moments
 
 # A lag-one correlation counts from so many of its own standard errors on: one in forty columns of independent rows,
 # which lose little by it, since it takes two that follow themselves to follow each other by chance.
 _SIGNIFICANT = 2.0
+# Less than this takes a fiftieth off what rows are worth, and is not told from none: of some thousand independent rows
+# no order shows more.
+_WORTH_A_WORD = 0.1
 # Sums over other batches differ in the last digits of float64; the digits that are kept do not.
 _DIGITS = 9
 
 
-def succession(batches: Iterable[Floats], moments: Moments) -> Floats:
+def succession(pairs: Pairs, moments: Moments) -> Floats:
     """The lag-one correlation of each column (p,), zero where it is no more than that of independent rows may be.
 
     Parameters
     ----------
-    batches : iterable of ndarray of shape (m, p)
-        Rows in order, in batches of any size; NaN is a value that is missing, and no pair is made of it.
+    pairs : Pairs
+        Of the rows in their order.
     moments : Moments
-        Of these rows, or of those that are not gross: a value beyond their extremes counts as one of these.
+        Of these rows, or of those that are not gross.
 
     Notes
     -----
@@ -36,26 +39,110 @@ def succession(batches: Iterable[Floats], moments: Moments) -> Floats:
     rows of a random walk would look like many of something quicker. In a table that is sorted by one column only that
     column follows itself.
     """
-    mean = moments.centre + moments.residual
-    low, high = moments.minimum - mean, moments.maximum - mean
-    reach = np.maximum(high, -low)
-    reach = np.where(reach > 0.0, reach, 1.0)
-    squares, products, pairs = (np.zeros(mean.size) for _ in range(3))
-    last = np.full((1, mean.size), np.nan)
-    for batch in (rows[part] for rows in batches for part in cached_parts(*rows.shape)):
-        # In units of the farthest value, so that no square overflows.
-        rows = np.vstack([last, np.clip(np.asarray(batch, dtype=np.float64) - mean, low, high) / reach])
-        # A row that repeats the one before counts for several, and follows nothing.
-        new = (rows[1:] != rows[:-1]).any(axis=1)
-        last, product = rows[-1:], rows[1:][new] * rows[:-1][new]
-        squares += np.nansum(rows[1:][new] ** 2, axis=0)
-        products += np.nansum(product, axis=0)
-        pairs += (~np.isnan(product)).sum(axis=0)
-    many = np.maximum(pairs, 1.0)
-    found = products / np.where(squares > 0.0, squares, 1.0)
+    found = pairs.seen_from(moments.centre, moments.residual)
+    many = np.maximum(found.pairs, 1.0)
+    correlation = found.products / np.where(found.squares > 0.0, found.squares, 1.0)
     # The increments of a walk of n rows have 6/n of its variance, however long it is: 2 (1 - r) of an autoregression's.
-    corrected = np.minimum(found + (1.0 + 4.0 * found) / many, 1.0 - 3.0 / np.maximum(many, 3.0))
-    return frozen(np.where(corrected > _SIGNIFICANT / np.sqrt(many), np.round(corrected, _DIGITS), 0.0))
+    corrected = np.minimum(correlation + (1.0 + 4.0 * correlation) / many, 1.0 - 3.0 / np.maximum(many, 3.0))
+    least = np.maximum(_SIGNIFICANT / np.sqrt(many), _WORTH_A_WORD)
+    return frozen(np.where(corrected > least, np.round(corrected, _DIGITS), 0.0))
+
+
+@dataclass(eq=False)
+class Pairs:
+    """Sums over rows and the rows before them, per column (p,), seen from a point near the mean.
+
+    Attributes
+    ----------
+    low, high : ndarray of shape (p,)
+        A value beyond counts as one of these.
+    centre : ndarray of shape (p,), or None
+        The point: the mean of the first rows, None before there are any.
+    squares, sums, rows : ndarray of shape (p,)
+        Sums of squares and of values, of so many rows that do not repeat the one before.
+    products, befores, afters, pairs : ndarray of shape (p,)
+        Of so many values that have one before: sums of the products of both, of the ones before, and of the others.
+    first, last : ndarray of shape (1, p)
+        The rows at the ends as they are, NaN before there are any: the next part of the table goes on from there.
+    """
+
+    low: Floats
+    high: Floats
+    centre: Floats | None
+    squares: Floats
+    sums: Floats
+    rows: Floats
+    products: Floats
+    befores: Floats
+    afters: Floats
+    pairs: Floats
+    first: Floats
+    last: Floats
+
+    @classmethod
+    def nothing(cls, low: Floats, high: Floats) -> Pairs:
+        """Of no rows; `low` and `high` (p,) are the extremes of what is not gross, or infinite."""
+        sums, nowhere = np.zeros(low.size), np.full((1, low.size), np.nan)
+        return cls(low, high, None, sums, sums, sums, sums, sums, sums, sums, nowhere, nowhere)
+
+    def add(self, rows: Floats, numbers: Ints) -> None:
+        for part in cached_parts(*rows.shape):
+            clipped = np.clip(np.asarray(rows[part], dtype=np.float64), self.low, self.high)
+            if self.centre is None:
+                given = ~np.isnan(clipped)
+                self.centre = np.where(given, clipped, 0.0).sum(axis=0) / np.maximum(given.sum(axis=0), 1)
+                self.first = clipped[:1]
+            self._take(np.vstack([self.last, clipped]), self.centre)
+            self.last = clipped[-1:]
+
+    def _take(self, together: Floats, centre: Floats) -> None:
+        """The first of these rows (m + 1, p) is the one before, and counted."""
+        # A row that repeats the one before counts for several, and follows nothing.
+        new = (together[1:] != together[:-1]).any(axis=1)
+        with np.errstate(over="ignore", invalid="ignore"):
+            seen = together - centre
+            now, before = seen[1:][new], seen[:-1][new]
+            product = now * before
+            paired = ~np.isnan(product)
+            self.squares = self.squares + np.nansum(now**2, axis=0)
+            self.sums = self.sums + np.nansum(now, axis=0)
+            self.rows = self.rows + (~np.isnan(now)).sum(axis=0)
+            self.products = self.products + np.nansum(product, axis=0)
+            self.befores = self.befores + np.where(paired, before, 0.0).sum(axis=0)
+            self.afters = self.afters + np.where(paired, now, 0.0).sum(axis=0)
+            self.pairs = self.pairs + paired.sum(axis=0)
+
+    def merge(self, later: Pairs) -> None:
+        if later.centre is None or self.centre is None:
+            if later.centre is not None:
+                self.__dict__.update(later.__dict__)
+            return
+        others = later.seen_from(self.centre, np.zeros(self.centre.size))
+        # There its first row counted as one that follows nothing.
+        alone = np.nan_to_num(later.first[0] - self.centre)
+        self.squares = self.squares + others.squares - alone**2
+        self.sums = self.sums + others.sums - alone
+        self.rows = self.rows + others.rows - ~np.isnan(later.first[0])
+        for name in ("products", "befores", "afters", "pairs"):
+            setattr(self, name, getattr(self, name) + getattr(others, name))
+        self._take(np.vstack([self.last, later.first]), self.centre)
+        self.last = later.last
+
+    def seen_from(self, centre: Floats, residual: Floats) -> Pairs:
+        """The same sums about another point (p,), given as a sum of two numbers."""
+        if self.centre is None:
+            return self
+        step = (centre - self.centre) + residual
+        with np.errstate(over="ignore", invalid="ignore"):
+            return replace(
+                self,
+                centre=centre + residual,
+                squares=self.squares - 2.0 * step * self.sums + self.rows * step**2,
+                sums=self.sums - self.rows * step,
+                products=self.products - step * (self.befores + self.afters) + self.pairs * step**2,
+                befores=self.befores - self.pairs * step,
+                afters=self.afters - self.pairs * step,
+            )
 
 
 def effective_rows(n_rows: float, correlation: Floats | float) -> Floats:

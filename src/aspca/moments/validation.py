@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from aspca.linalg.arrays import LARGEST_VALUE, Floats
+from aspca.linalg.arrays import LARGEST_VALUE, Floats, Ints
 
 # A sentence names so many columns.
 _MOST_COLUMNS = 6
@@ -110,6 +110,11 @@ def value_error(blocks: Iterable[Floats], names: Sequence[str] | None) -> ValueE
         found_missing = found_missing or bool(np.isnan(block).any())
         not_finite = not_finite + (~finite).sum(axis=1)
         too_large = too_large + (finite & (np.abs(block) > LARGEST_VALUE)).sum(axis=1)
+    return counted_error(not_finite, too_large, found_missing, names)
+
+
+def counted_error(not_finite: Ints, too_large: Ints, found_missing: bool, names: Sequence[str] | None) -> ValueError:
+    """The error for a table whose columns have so many values that are not finite, and so many too large (p,)."""
     if not_finite.any():
         found, what = not_finite, "NaN or infinite"
         cure = "all values must be finite, so fill them or leave out their rows"

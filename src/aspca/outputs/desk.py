@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy.typing as npt
 
 from aspca.database import connect, cursor_errors, first_line, interruptible
+from aspca.harmless import for_sql_name, for_sql_text
+from aspca.outputs.columns import Field, WritePart, typed_arrays
 from aspca.outputs.scratch import Scratch
 
 if TYPE_CHECKING:
@@ -17,6 +20,7 @@ if TYPE_CHECKING:
 
 MEMORY_LIMIT = "256MB"
 Column = npt.NDArray[Any]
+_TYPES = {"integer": "BIGINT", "number": "DOUBLE", "truth": "BOOLEAN"}
 
 
 class Desk:
@@ -55,7 +59,7 @@ class Desk:
 
     def begin(self, names: Sequence[str], types: Sequence[str]) -> None:
         """A table of columns with these names and types of DuckDB's, to which `add` adds rows."""
-        listed = ", ".join(f"{_quoted(name)} {kind}" for name, kind in zip(names, types, strict=True))
+        listed = ", ".join(f"{for_sql_name(name)} {kind}" for name, kind in zip(names, types, strict=True))
         self._run(f"CREATE TABLE rows ({listed})")
 
     def add(self, columns: Sequence[Column]) -> None:
@@ -70,8 +74,7 @@ class Desk:
 
     @property
     def _target(self) -> str:
-        path = str(self._file)
-        return "'" + path.replace("'", "''") + "'"
+        return for_sql_text(str(self._file))
 
     def _run(self, query: str, columns: Sequence[Column] = ()) -> None:
         cursor = self._connection.cursor()
@@ -89,6 +92,11 @@ class Desk:
             cursor.close()
 
 
-def _quoted(name: str) -> str:
-    """A name of the user's as an identifier, whatever is in it."""
-    return '"' + name.replace('"', '""') + '"'
+@contextlib.contextmanager
+def desk_parquet(stream: BinaryIO, fields: Sequence[Field]) -> Iterator[WritePart]:
+    """A function that takes parts of a table, which are all written at the end; meanwhile what is beyond the limit of
+    memory is in the temporary folder."""
+    with Desk() as desk:
+        desk.begin([field.name for field in fields], [_TYPES.get(field.kind, "VARCHAR") for field in fields])
+        yield lambda part: desk.add(typed_arrays(fields, part))
+        desk.parquet(stream)

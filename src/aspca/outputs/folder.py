@@ -77,9 +77,14 @@ def replaced_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def place_of(files: Sequence[str]) -> str:
-    """Where the outputs for these files go, unless somebody says: beside the file, or here if there are several."""
-    alone = len(files) == 1 and os.path.isfile(files[0])
-    return f"{files[0]}{SUFFIX}" if alone else f"output{SUFFIX}"
+    """Where the outputs for these files go, unless somebody says: beside the file or folder, or here if there are
+    several, or none of this machine."""
+    alone = (
+        len(files) == 1
+        and os.path.exists(files[0])
+        and os.path.basename(files[0].rstrip(os.sep)) not in ("", ".", "..")
+    )
+    return f"{files[0].rstrip(os.sep)}{SUFFIX}" if alone else f"output{SUFFIX}"
 
 
 def refuse_foreign(path: str | os.PathLike[str], inputs: Sequence[str] = ()) -> None:

@@ -53,6 +53,14 @@ class GrossCells:
             np.concatenate([self.expected, expected[at, columns]]),
         )
 
+    def followed_by(self, later: GrossCells) -> GrossCells:
+        """With those of rows that follow, as long as there is room."""
+        both = (
+            np.concatenate([getattr(self, name), getattr(later, name)])[:MOST_SHOWN]
+            for name in ("rows", "columns", "values", "expected")
+        )
+        return GrossCells(*both)
+
 
 @dataclass(frozen=True, eq=False)
 class Aside:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from aspca.linalg.arrays import Bools, Floats, Ints
-from aspca.linalg.steady import across, any_in_row, cached_parts, row_by_row
+from aspca.linalg.steady import across, any_in_row, row_by_row
 from aspca.moments import Moments
+from aspca.moments.gathered import MomentsOf
+from aspca.moments.lots import Lots
+from aspca.moments.rows import Rows, Step, Travelling, kept_if
 from aspca.robust.distance import Distance
-from aspca.robust.order import Batches, medians, quantile, scattered, sizes_and_others
+from aspca.robust.order import medians, quantile, sizes_and_others
 
 # A cell further from the median than this many deviations is outside its fence.
 _FENCE = 6.0
@@ -26,8 +29,8 @@ _EQUAL = 2.0**-19
 _EXPECTATIONS = 6
 # Rows per column that a start must have; with fewer, nothing is set aside.
 _ENOUGH_ROWS = 3
-# Of more than twice as many rows the start is looked for among so many, or so many per column, scattered over them: all
-# rows have their say when they come back, and these know the inner half to a percent.
+# Of more than twice as many rows the start is looked for among so many, or so many per column, drawn by lot: all rows
+# have their say when they come back, and these know the inner half to a percent.
 _START_ROWS, _START_PER_COLUMN = 100_000, 500
 
 
@@ -81,46 +84,48 @@ class Fences:
         return row_by_row(lambda part: ~any_in_row(self.outside(part, wider)), rows)
 
 
-def fences_of(batches: Batches, p: int) -> Fences:
+def fences_of(rows: Rows, p: int) -> Fences:
     """The fences of p columns."""
-    middle = medians(batches, p)
+    middle = medians(rows, p)
 
-    def off() -> Iterator[Floats]:
-        for rows in batches():
-            for part in cached_parts(*rows.shape):
-                distances = across(np.subtract, rows[part], middle)
-                distances[across(np.less_equal, np.abs(distances), _EQUAL * np.abs(middle))] = 0.0
-                yield distances
+    def off(some: Floats, numbers: Ints) -> tuple[Floats, Ints]:
+        return _off(some, middle), numbers
 
     # Of a column of which more than half the values are equal, what the others are off by; a few of them are errors.
-    size, others, counts = sizes_and_others(off, p)
+    size, others, counts = sizes_and_others(rows.through(off), p)
     still = size == 0.0
     size = _DEVIATIONS_PER_MEDIAN * np.where(still, others, size)
     return Fences(middle, size, np.where(still, counts, -1))
 
 
-def inner_part(batches: Batches, plain: Moments, fences: Fences, start: Start) -> tuple[Moments | None, Distance, int]:
+def _off(rows: Floats, middle: Floats) -> Floats:
+    """How far rows (m, p) are off the medians, zero where they are these."""
+    distances = across(np.subtract, rows, middle)
+    distances[across(np.less_equal, np.abs(distances), _EQUAL * np.abs(middle))] = 0.0
+    return distances
+
+
+def inner_part(
+    rows: Rows, plain: Moments, fences: Fences, start: Start, lots: Lots
+) -> tuple[Moments | None, Distance, int]:
     """Moments of the inner rows, as if of all of them; the distance by these; the passes it took.
 
     None, and a distance by columns alone, if they are too few.
     """
     p, share = plain.n_features, start.share
-    batches = _some_rows(batches, plain.n_rows, max(_START_ROWS, _START_PER_COLUMN * p))
+    rows = _some_rows(rows, plain.n_rows, max(_START_ROWS, _START_PER_COLUMN * p), lots)
     # The few values beside one that most rows have tell little of how far the others may be.
     units = fences.size if start.wider == 1.0 else None
-
-    def inside() -> Iterator[Floats]:
-        return (rows[fences.inside(rows, start.wider)] for rows in batches())
-
-    kept, passes = _moments(inside(), p), 1
+    inside = rows.through(kept_if(lambda some: fences.inside(some, start.wider)))
+    kept, passes = inside.gather(lambda: MomentsOf.nothing(p)).moments, 1
     if enough(kept, share):
         for _ in range(_CONCENTRATIONS):
             distance = Distance.of(kept, plain, units, _TIGHTEST)
-            edge = quantile((distance.squared(rows) for rows in inside()), share)
-            kept = _moments((rows[distance.squared(rows) <= edge] for rows in inside()), p)
+            edge = quantile(inside.through(squared_distances(distance)), share)
+            kept = inside.through(_Nearer(distance, edge)).gather(lambda: MomentsOf.nothing(p)).moments
             passes += 2
     elif enough(plain, share):
-        kept, more = _inner_of_cells(batches, plain, fences, share)
+        kept, more = _inner_of_cells(rows, plain, fences, share)
         passes += more
     if not enough(kept, 1.0):
         return None, Distance.of_columns(fences.middle, fences.size), passes
@@ -128,38 +133,89 @@ def inner_part(batches: Batches, plain: Moments, fences: Fences, start: Start) -
     return whole, Distance.of(whole, plain, units, _TIGHTEST), passes
 
 
-def _some_rows(batches: Batches, n_rows: int, enough_rows: int) -> Batches:
-    """About so many of the rows, where they are more than twice as many; which, hangs on their numbers alone."""
+def squared_distances(distance: Distance) -> Step:
+    """Makes squared distances (m, 1) of rows."""
+    return lambda rows, numbers: (distance.squared(rows)[:, None], numbers)
+
+
+@dataclass(frozen=True)
+class _Nearer:
+    """Keeps the rows that are no further than an edge."""
+
+    distance: Distance
+    edge: float
+
+    def __call__(self, rows: Floats, numbers: Ints) -> tuple[Floats, Ints]:
+        near = self.distance.squared(rows) <= self.edge
+        return rows[near], numbers[near]
+
+
+def _some_rows(rows: Rows, n_rows: int, enough_rows: int, lots: Lots) -> Rows:
+    """About so many of the rows, where they are more than twice as many."""
     if n_rows <= 2 * enough_rows:
-        return batches
+        return rows
 
-    def some() -> Iterator[Floats]:
-        start = 0
-        for rows in batches():
-            yield rows[scattered(start + np.arange(len(rows))) * n_rows < enough_rows]
-            start += len(rows)
+    def some(batch: Floats, numbers: Ints) -> tuple[Floats, Ints]:
+        those = lots.some(batch, numbers, enough_rows / n_rows)
+        return batch[those], numbers[those]
 
-    return some
+    return rows.through(some)
 
 
-def _inner_of_cells(batches: Batches, plain: Moments, fences: Fences, share: float) -> tuple[Moments, int]:
+def _inner_of_cells(rows: Rows, plain: Moments, fences: Fences, share: float) -> tuple[Moments, int]:
     """The same where hardly any row is inside all fences: cells outside of them count as missing."""
     p = plain.n_features
     kept, distance, edge = Moments.empty(p), Distance.of_columns(fences.middle, fences.size), np.inf
     for step in range(_EXPECTATIONS + 1):
         if step:
             distance = Distance.of(kept, plain, fences.size, _TIGHTEST)
-            edge = quantile((_fitted(distance, rows, fences)[2] for rows in batches()), share)
-        kept, left_open = Moments.empty(p), np.zeros((p, p))
-        for rows in batches():
-            filled, cells, squared = _fitted(distance, rows, fences)
-            those = squared <= edge
-            kept = kept.update(distance.unscaled(filled[those]), decimals=False)
-            left_open += distance.left_open(cells[those])
+            edge = quantile(rows.through(_fitted_distances(distance, fences)), share)
+        found = rows.gather(partial(_Fitted.nothing, distance, fences, float(edge)))
+        kept = found.kept
         if not enough(kept, 1.0):
             return kept, 2 * step + 1
-        kept = with_scatter(kept, left_open * distance.scale[:, None] * distance.scale)
+        kept = with_scatter(kept, found.left_open * distance.scale[:, None] * distance.scale)
     return kept, 2 * _EXPECTATIONS + 1
+
+
+@dataclass(eq=False)
+class _Fitted(Travelling):
+    """Moments of rows up to an edge, with what is to be expected in cells outside of fences; what that leaves open."""
+
+    stays = (
+        "distance",
+        "fences",
+        "edge",
+    )
+
+    distance: Distance
+    fences: Fences
+    edge: float
+    kept: Moments
+    left_open: Floats
+
+    @classmethod
+    def nothing(cls, distance: Distance, fences: Fences, edge: float) -> _Fitted:
+        p = len(distance.scale)
+        return cls(distance, fences, edge, Moments.empty(p), np.zeros((p, p)))
+
+    def add(self, rows: Floats, numbers: Ints) -> None:
+        filled, cells, squared = _fitted(self.distance, rows, self.fences)
+        those = squared <= self.edge
+        self.kept = self.kept.update(self.distance.unscaled(filled[those]), decimals=False)
+        self.left_open = self.left_open + self.distance.left_open(cells[those])
+
+    def merge(self, later: _Fitted) -> None:
+        self.kept, self.left_open = self.kept.merge(later.kept), self.left_open + later.left_open
+
+
+def _fitted_distances(distance: Distance, fences: Fences) -> Step:
+    def distances(rows: Floats, numbers: Ints) -> tuple[Floats, Ints]:
+        # Rows with too many such cells are left out: nobody asks these for their numbers.
+        found = _fitted(distance, rows, fences)[2]
+        return found[:, None], numbers[: len(found)]
+
+    return distances
 
 
 def _fitted(distance: Distance, rows: Floats, fences: Fences) -> tuple[Floats, Bools, Floats]:
@@ -180,14 +236,6 @@ def _shrunk(p: int, share: float) -> float:
     from scipy.special import chdtr, chdtri
 
     return share / float(chdtr(p + 2, chdtri(p, 1.0 - share)))
-
-
-def _moments(parts: Iterable[Floats], p: int) -> Moments:
-    total = Moments.empty(p)
-    for part in parts:
-        # All that is wanted of them is a distance: decimals are those of all rows.
-        total = total.update(part, decimals=False)
-    return total
 
 
 def enough(moments: Moments, share: float) -> bool:

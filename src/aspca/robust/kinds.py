@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from aspca.linalg.arrays import Bools, Floats
+from aspca.linalg.arrays import Bools, Floats, Ints
 
 # A column of more values is no list of kinds.
 _MOST_VALUES = 50
@@ -19,8 +19,7 @@ class Kinds:
         self._counts: list[dict[float, int] | None] = [{} for _ in range(p)]
         self._n = 0
 
-    def add(self, rows: Floats) -> None:
-        """Count further rows (m, p)."""
+    def add(self, rows: Floats, numbers: Ints) -> None:
         self._n += len(rows)
         for j, counts in enumerate(self._counts):
             if counts is None:
@@ -31,6 +30,17 @@ class Kinds:
                 continue
             for value, times in zip(*np.unique(rows[:, j], return_counts=True), strict=True):
                 counts[float(value)] = counts.get(float(value), 0) + int(times)
+            if len(counts) > _MOST_VALUES:
+                self._counts[j] = None
+
+    def merge(self, later: Kinds) -> None:
+        self._n += later._n
+        for j, (counts, others) in enumerate(zip(self._counts, later._counts, strict=True)):
+            if counts is None or others is None:
+                self._counts[j] = None
+                continue
+            for value, times in others.items():
+                counts[value] = counts.get(value, 0) + times
             if len(counts) > _MOST_VALUES:
                 self._counts[j] = None
 

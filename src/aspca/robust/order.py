@@ -8,15 +8,15 @@ next sixteen inside it. Counts add up, so neither parts nor their order matter.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from aspca.linalg.arrays import Floats, Ints
 from aspca.linalg.steady import cached_parts
+from aspca.moments.rows import Rows, Together
 
-_GOLDEN = 0.6180339887498949
 _BITS = 16
 _BINS = 1 << _BITS
 _SIGN = np.uint64(1 << 63)
@@ -30,53 +30,46 @@ _ZERO = 0x8000
 # The first sixteen bits of infinity, plus one.
 _NAN = 0xFFF1
 
-Batches = Callable[[], Iterable[Floats]]
 
-
-def medians(batches: Batches, p: int) -> Floats:
-    """The medians (p,) of columns of batches (m, p), to one part in 2^20; NaN is passed over."""
-    coarse = _Counts(p)
-    for batch in batches():
-        coarse.add(batch)
-    within = coarse.within(0.5)
-    fine = _Counts(p)
-    for batch in batches():
-        fine.add_within(batch, within.prefix)
+def medians(rows: Rows, p: int) -> Floats:
+    """The medians (p,) of columns of rows (n, p), to one part in 2^20; NaN is passed over."""
+    within = rows.gather(lambda: _Counts(p)).within(0.5)
+    fine = rows.gather(lambda: _Counts(p, within.prefix))
     return _numbers(within.prefix, fine.within(within.rank_left).bins)
 
 
-def median_sizes(batches: Batches, p: int) -> Floats:
+def median_sizes(rows: Rows, p: int) -> Floats:
     """The medians (p,) of sizes, to one part in sixteen."""
-    counts = _Counts(p)
-    for batch in batches():
-        counts.add(np.abs(batch))
-    return counts.middle()
+    return rows.through(_sizes).gather(lambda: _Counts(p)).middle()
 
 
-def sizes_and_others(batches: Batches, p: int) -> tuple[Floats, Floats, Ints]:
+def sizes_and_others(rows: Rows, p: int) -> tuple[Floats, Floats, Ints]:
     """The medians (p,) of sizes, the same of those that are not zero, and how many these are (p,); in one pass."""
-    counts, n_rows, zeros = _Counts(p), 0, np.zeros(p, dtype=np.intp)
-    for batch in batches():
-        counts.add(np.abs(batch))
-        n_rows, zeros = n_rows + len(batch), zeros + (batch == 0.0).sum(axis=0)
-    sizes = counts.middle()
-    return sizes, counts.without_zeros(zeros).middle(), n_rows - zeros
+    counts, zeros = rows.through(_sizes).gather(lambda: Together(_Counts(p), _Zeros(p))).parts
+    return counts.middle(), counts.without_zeros(zeros.zeros).middle(), zeros.n_rows - zeros.zeros
 
 
-def quantile(values: Iterable[Floats], share: float) -> float:
-    """The `share` quantile of numbers in batches (m,), to one part in sixteen."""
-    counts = _Counts(1)
-    for batch in values:
-        counts.add(batch[:, None])
+def quantile(values: Rows, share: float) -> float:
+    """The `share` quantile of one column, to one part in sixteen."""
+    counts = values.gather(lambda: _Counts(1))
     return float(_numbers(counts.within(share).prefix, np.array([_BINS - 1]))[0])
 
 
-def scattered(numbers: Ints) -> Floats:
-    """A share between 0 and 1 for each number, those of any run of numbers scattered evenly.
+def _sizes(rows: Floats, numbers: Ints) -> tuple[Floats, Ints]:
+    return np.abs(rows), numbers
 
-    The step is irrational, so that no period of the rows meets it.
-    """
-    return np.asarray(np.mod(numbers * _GOLDEN, 1.0))
+
+class _Zeros:
+    """How many rows there are, and how many zeros in each column (p,)."""
+
+    def __init__(self, p: int) -> None:
+        self.n_rows, self.zeros = 0, np.zeros(p, dtype=np.intp)
+
+    def add(self, rows: Floats, numbers: Ints) -> None:
+        self.n_rows, self.zeros = self.n_rows + len(rows), self.zeros + (rows == 0.0).sum(axis=0)
+
+    def merge(self, later: _Zeros) -> None:
+        self.n_rows, self.zeros = self.n_rows + later.n_rows, self.zeros + later.zeros
 
 
 class _Within:
@@ -88,42 +81,55 @@ class _Within:
 
 
 class _Counts:
-    """How many numbers of each column (p,) begin with which sixteen bits."""
+    """How many numbers of each column (p,) begin with which sixteen bits; with a prefix (p,), those that begin with its
+    bits, by the sixteen that follow."""
 
-    def __init__(self, p: int) -> None:
+    def __init__(self, p: int, prefix: npt.NDArray[np.int64] | None = None) -> None:
+        self._prefix = prefix
         self._counts = np.zeros((p, _BINS), dtype=np.int64)
         self._held = np.empty((p, _HELD), dtype=np.uint16)
         self._n_held = 0
 
-    def add(self, values: Floats) -> None:
-        """Count numbers (m, p)."""
-        for part in cached_parts(*values.shape):
-            leading = _words(values[part])[0]
-            if self._n_held + len(leading) > _HELD:
-                self._count()
-            self._held[:, self._n_held : self._n_held + len(leading)] = leading.T
-            self._n_held += len(leading)
+    def add(self, rows: Floats, numbers: Ints) -> None:
+        for part in cached_parts(*rows.shape):
+            leading, following = _words(rows[part])
+            if self._prefix is None:
+                self._hold(leading)
+            else:
+                those, columns = np.nonzero(leading == self._prefix.astype(np.uint16))
+                np.add.at(self._counts, (columns, following[those, columns]), 1)
+
+    def merge(self, later: _Counts) -> None:
+        self._counts += later.counts
+
+    def _hold(self, leading: npt.NDArray[np.uint16]) -> None:
+        if self._n_held + len(leading) > _HELD:
+            self._count()
+        self._held[:, self._n_held : self._n_held + len(leading)] = leading.T
+        self._n_held += len(leading)
 
     def _count(self) -> None:
+        if not self._n_held:
+            return
         for counts, held in zip(self._counts, self._held[:, : self._n_held], strict=True):
             counts += np.bincount(held, minlength=_BINS)
         # NaN, which comes last of all, is not counted.
         self._counts[:, _NAN:] = 0
         self._n_held = 0
 
-    def add_within(self, values: Floats, prefix: npt.NDArray[np.int64]) -> None:
-        """Count those of numbers (m, p) that begin with the bits of a prefix (p,), by the bits that follow."""
-        wanted = prefix.astype(np.uint16)
-        for part in cached_parts(*values.shape):
-            leading, following = _words(values[part])
-            rows, columns = np.nonzero(leading == wanted)
-            np.add.at(self._counts, (columns, following[rows, columns]), 1)
+    def __getstate__(self) -> dict[str, Any]:
+        """What is sent between machines: of 65,536 bins most are empty."""
+        columns, bins = np.nonzero(self.counts)
+        return {"p": len(self._counts), "prefix": self._prefix, "at": (columns, bins), "n": self.counts[columns, bins]}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__(state["p"], state["prefix"])  # type: ignore[misc]  # an object that is only being made
+        self._counts[state["at"]] = state["n"]
 
     def without_zeros(self, zeros: Ints) -> _Counts:
         """The same counts without so many zeros of each column (p,)."""
         others = _Counts(len(zeros))
-        self._count()
-        others._counts[:] = self._counts
+        others._counts[:] = self.counts
         others._counts[:, _ZERO] -= zeros
         return others
 

@@ -8,55 +8,87 @@ that are near with that taken into account are no errors.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from aspca.linalg.arrays import Bools, Floats, Ints
 from aspca.linalg.steady import row_products
 from aspca.moments import Moments
+from aspca.moments.gathered import MomentsOf
+from aspca.moments.lots import Lots
+from aspca.moments.rows import Rows, Step, Travelling, kept_if
 from aspca.robust.inner import Fences
-from aspca.robust.order import Batches, scattered
 from aspca.robust.sieve import RELATION, Sieve
 
 # Fewer such rows may well be errors; more than this are no better known.
-_LEAST, _MOST = 10, 4_000
+_LEAST, FEW = 10, 4_000
 # A direction is off by a value where most rows are this many deviations off, and with it no more than half as much.
 _OFF, _EXPLAINED = 2.0, 0.5
 # The least part of a relation that is one.
 _COUNTS = 1e-3
 
 
-def rare_rows(batches: Batches, sieve: Sieve, fences: Fences, n_rows: int) -> tuple[Moments, int]:
+def rare_rows(rows: Rows, sieve: Sieve, fences: Fences, n_rows: int, lots: Lots) -> tuple[Moments, int]:
     """Moments of the far rows that are so for rare values alone, and the passes it took."""
     p = len(sieve.distance.scale)
     columns = np.flatnonzero((fences.beside >= _LEAST) & (2 * fences.beside < n_rows))
-    found = Moments.empty(p)
     if not columns.size:
-        return found, 0
-    parts, counts = [np.empty((0, p))], np.zeros(columns.size, dtype=np.intp)
-    for rows, numbers in _far(batches, sieve, fences, columns):
-        parts.append(rows[scattered(numbers) * n_rows < _MOST])
-        counts += fences.unlike(rows)[:, columns].sum(axis=0)
+        return Moments.empty(p), 0
+    far = rows.through(_far(sieve, fences, columns))
+    some = far.gather(partial(_Some.nothing, fences, columns, lots, FEW / n_rows))
     # The others vary among the near rows, too.
-    columns = columns[2 * counts > fences.beside[columns]]
-    effects = _Effects.of(sieve, fences, columns, np.concatenate(parts))
+    columns = columns[2 * some.counts > fences.beside[columns]]
+    effects = _Effects.of(sieve, fences, columns, np.concatenate(some.rows))
     if not columns.size or not effects.known.any():
-        return found, 1
-    for rows, _ in _far(batches, sieve, fences, columns):
-        found = found.update(rows[effects.near(rows)], decimals=False)
-    return found, 2
+        return Moments.empty(p), 1
+    near = rows.through(_far(sieve, fences, columns)).through(kept_if(effects.near))
+    return near.gather(lambda: MomentsOf.nothing(p)).moments, 2
 
 
-def _far(batches: Batches, sieve: Sieve, fences: Fences, columns: Ints) -> Iterator[tuple[Floats, Ints]]:
-    """Far rows with a rare value, and their numbers."""
-    start = 0
-    for rows in batches():
-        far = sieve.far_rows(rows, start)
-        far = far[fences.unlike(rows[far])[:, columns].any(axis=1)]
-        yield rows[far], start + far
-        start += len(rows)
+def _far(sieve: Sieve, fences: Fences, columns: Ints) -> Step:
+    """Keeps far rows with a rare value."""
+
+    def far(rows: Floats, numbers: Ints) -> tuple[Floats, Ints]:
+        those = sieve.far_rows(rows, numbers)
+        those = those[fences.unlike(rows[those])[:, columns].any(axis=1)]
+        return rows[those], numbers[those]
+
+    return far
+
+
+@dataclass(eq=False)
+class _Some(Travelling):
+    """A share of the rows, drawn by lot, and how often each rare column is unlike in all of them (c,)."""
+
+    stays = (
+        "fences",
+        "columns",
+        "lots",
+        "share",
+    )
+
+    fences: Fences
+    columns: Ints
+    lots: Lots
+    share: float
+    counts: Ints
+    rows: list[Floats]
+
+    @classmethod
+    def nothing(cls, fences: Fences, columns: Ints, lots: Lots, share: float) -> _Some:
+        return cls(
+            fences, columns, lots, share, np.zeros(columns.size, dtype=np.intp), [np.empty((0, len(fences.size)))]
+        )
+
+    def add(self, rows: Floats, numbers: Ints) -> None:
+        self.rows.append(rows[self.lots.some(rows, numbers, self.share)])
+        self.counts = self.counts + self.fences.unlike(rows)[:, self.columns].sum(axis=0)
+
+    def merge(self, later: _Some) -> None:
+        self.rows += later.rows
+        self.counts = self.counts + later.counts
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,6 +8,7 @@ import numpy as np
 
 from aspca.linalg.arrays import Bools, Floats, Ints
 from aspca.robust.distance import Distance, Near
+from aspca.robust.sentinels import Sentinels
 
 # A direction with no more of a column's variance is a relation, as where rules are learned (`subspace.defaults`).
 RELATION = 0.3
@@ -33,29 +34,6 @@ class Sifted:
     likeliest: Floats
     cells: Bools
     mended: Bools
-
-
-@dataclass(frozen=True, eq=False)
-class Sentinels:
-    """Numbers that stand for something else: `values` (2, p), low and high ones of each column; NaN: there is none.
-
-    `rounding` (p,) is the variance of what the columns' own steps hide: a relation is never known better than that.
-    """
-
-    values: Floats
-    rounding: Floats
-
-    @property
-    def any(self) -> bool:
-        return not np.isnan(self.values).all()
-
-    def any_in(self, rows: Floats) -> Bools:
-        """Which of rows (n, p) have such a cell (n,)."""
-        columns = np.flatnonzero(~np.isnan(self.values).all(axis=0))
-        if not columns.size:
-            return np.zeros(len(rows), dtype=np.bool_)
-        those = rows[:, columns]
-        return np.asarray(((those == self.values[0, columns]) | (those == self.values[1, columns])).any(axis=1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,15 +65,15 @@ class Sieve:
     sentinels: Sentinels | None = None
     lawful: float = 1.0
 
-    def sift(self, rows: Floats, start: int | None = None) -> Sifted:
+    def sift(self, rows: Floats, numbers: Ints | None = None) -> Sifted:
         """What becomes of rows (n, p); the same for a row in any company.
 
-        `start` is the number of the first of them where they are the rows that the states were found in.
+        `numbers` (n,) are theirs where they are the rows that the states were found in.
         """
         distance = self.distance
-        bad = self.far_rows(rows, start)
+        bad = self.far_rows(rows, numbers)
         found, cells, mended = distance.repaired(distance.scaled(rows[bad]), self.near)
-        other = self._in_states(len(rows), start)[bad]
+        other = self._in_states(len(rows), numbers)[bad]
         cells[other], mended[other] = False, False
         if self.often is not None:
             # Cells that are so often like that are as they should be: their rows come back whole.
@@ -104,23 +82,23 @@ class Sieve:
         likeliest = np.where(cells, distance.unscaled(found), rows[bad])
         return Sifted(bad, likeliest, cells, mended)
 
-    def far_rows(self, rows: Floats, start: int | None = None) -> Ints:
+    def far_rows(self, rows: Floats, numbers: Ints | None = None) -> Ints:
         """Which of the rows (n, p) do not count as they are (k,), but for those that `often` brings back."""
         # Columns have variance one where the distance is.
         far = self.distance.sizes_of(rows, self.near, self.lawful, RELATION) > self.far
         if self.sentinels is not None:
             far |= self.sentinels.any_in(rows)
-        return np.flatnonzero(far | self._in_states(len(rows), start))
+        return np.flatnonzero(far | self._in_states(len(rows), numbers))
 
-    def whole(self, rows: Floats, start: int | None = None) -> Bools:
-        """Which of the rows (n, p) count as they are (n,); `start` as in `sift`."""
+    def whole(self, rows: Floats, numbers: Ints | None = None) -> Bools:
+        """Which of the rows (n, p) count as they are (n,); `numbers` as in `sift`."""
         whole = np.ones(len(rows), dtype=np.bool_)
-        whole[self.far_rows(rows, start) if self.often is None else self.sift(rows, start).bad] = False
+        whole[self.far_rows(rows, numbers) if self.often is None else self.sift(rows, numbers).bad] = False
         return whole
 
-    def _in_states(self, n: int, start: int | None) -> Bools:
+    def _in_states(self, n: int, numbers: Ints | None) -> Bools:
         inside = np.zeros(n, dtype=np.bool_)
-        if start is not None:
+        if numbers is not None:
             for first, end in self.states:
-                inside[max(first - start, 0) : max(end - start, 0)] = True
+                inside |= (numbers >= first) & (numbers < end)
         return inside

@@ -144,6 +144,11 @@ class ScaledSpace:
             seen_from_mean=plain,
         )
 
+    def without_covariance(self) -> ScaledSpace:
+        """The same space without its matrix: for those who keep many of them."""
+        seen = self.seen_from_mean
+        return replace(self, known_covariance=None, seen_from_mean=None if seen is None else seen.without_covariance())
+
     @property
     def plain(self) -> ScaledSpace:
         """Seen from the mean of the rows."""

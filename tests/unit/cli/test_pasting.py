@@ -61,3 +61,16 @@ def test_a_shell_reads_the_very_names() -> None:
         ["bash", "-c", pasted.replace("aspca", "printf '%s\\0'", 1)], capture_output=True, check=True, text=True
     ).stdout
     assert read.split("\0")[:-1] == ["detect", *words]
+
+
+def test_passwords_are_not_pasted() -> None:
+    typed = ["detect", "postgresql://me:secret@host/db?sslpassword=secret", "--train=postgres://me:secret@host/db"]
+    shown = corrected(typed, ("--table", "readings"))
+    assert "secret" not in shown
+    assert "'postgresql://me:***@host/db?sslpassword=***'" in shown
+    assert "'--train=postgres://me:***@host/db'" in shown
+    # What only looks like one stays.
+    assert (
+        corrected(["detect", "x.csv", "--transform", "password=log"], ())
+        == "aspca detect x.csv --transform password=log"
+    )

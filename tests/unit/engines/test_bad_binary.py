@@ -141,7 +141,7 @@ def refusal(*paths: Path | str) -> str:
 
 
 def test_paths(tmp_path: Path) -> None:
-    directory = "this is a directory, not a file; name a file in it, or a glob such as *.csv."
+    directory = "this is a directory without Parquet files; name a file in it, or a glob such as *.csv."
     assert refusal(tmp_path) == f"{tmp_path}: {directory}"
     assert refusal(tmp_path / "no.csv") == f"{tmp_path}/no.csv: there is no such file; check the path."
     assert refusal(tmp_path / "*.csv") == f"{tmp_path}/*.csv: no file matches this pattern; check the path."

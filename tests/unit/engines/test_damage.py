@@ -76,10 +76,11 @@ def damaged(content: bytes, chance: random.Random) -> bytes:
     return bytes(data)
 
 
+@pytest.mark.parametrize("times", [16, pytest.param(40, marks=pytest.mark.long)])
 @pytest.mark.parametrize("name", list(good_files()))
-def test_damage(tmp_path: Path, name: str) -> None:
+def test_damage(tmp_path: Path, name: str, times: int) -> None:
     chance, content, path = random.Random(name), good_files()[name], tmp_path / name  # noqa: S311
-    for _ in range(40):
+    for _ in range(times):
         path.write_bytes(damaged(content, chance))
         try:
             with open_source([str(path)]) as source:
@@ -95,13 +96,14 @@ def test_damage(tmp_path: Path, name: str) -> None:
             assert "Error" not in sentence
 
 
+@pytest.mark.parametrize("tables", [8, pytest.param(25, marks=pytest.mark.long)])
 @pytest.mark.parametrize("ending", ["\n", "\r\n", "\r"])
 @pytest.mark.parametrize("delimiter", [",", ";", "\t"])
-def test_like_pythons_reader(tmp_path: Path, ending: str, delimiter: str) -> None:
+def test_like_pythons_reader(tmp_path: Path, ending: str, delimiter: str, tables: int) -> None:
     chance, path = random.Random(ending + delimiter), tmp_path / "t.csv"  # noqa: S311
     # Python writes a line feed without quotes where lines end otherwise.
     choices = [cell.replace("\n", ending) if ending == "\r" else cell for cell in CELLS]
-    for _ in range(25):
+    for _ in range(tables):
         width = chance.randrange(2, 5)
         rows = [[chance.choice(choices) for _ in range(width)] for _ in range(chance.randrange(1, 8))]
         text = io.StringIO(newline="")

@@ -153,7 +153,7 @@ def fits(draw: st.DrawFn) -> tuple[ASPCA, pd.DataFrame]:
 @pytest.mark.filterwarnings("ignore::aspca.TiedSubspaceWarning")
 @given(fits())
 @settings(
-    max_examples=60,
+    max_examples=25,
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
@@ -166,7 +166,7 @@ def test_a_loaded_model_is_the_saved_one(case: tuple[ASPCA, pd.DataFrame]) -> No
 @pytest.mark.filterwarnings("ignore::aspca.TiedSubspaceWarning")
 @given(fits(), st.booleans(), st.booleans())
 @settings(
-    max_examples=40,
+    max_examples=20,
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],

@@ -18,17 +18,20 @@ from aspca.jobs.detection import detected
 from aspca.jobs.errors import RequestError
 from aspca.jobs.fitting import fit_table
 from aspca.jobs.keys import Keys
-from aspca.jobs.output_files import score_file, score_format, write_scores
 from aspca.jobs.progress import Silent
 from aspca.jobs.requests import request_of, settings_of
+from aspca.jobs.score_outputs import Destination, destination_of, write_scored
 from aspca.jobs.tables import MemoryColumn, MemoryTable
 from aspca.judging.model import Model
 from aspca.outputs import csv_text
 from aspca.preparation import Preparation
 
+duckdb = pytest.importorskip("duckdb")
 pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
 
 NAMES = ("a", "b", "c", "d")
+KINDS = ("csv", "jsonl", "parquet", "arrow", "duckdb")
+REASONS = ["broken_rules", "proposed"]
 
 
 @pytest.fixture(scope="module")
@@ -38,30 +41,44 @@ def model(table: MemoryTable) -> Model:
 
 def written(model: Model, table: MemoryTable, path: Path, kind: str, name: str | None) -> tuple[int, int | None]:
     keys = Keys(() if name is None else (name,))
-    with score_file(str(path), kind, keys, gaps=False) as write:
-        return write_scores(model, table, keys, write, Silent())
+    tally = write_scored(model, table, keys, Destination(str(path), kind), Silent())
+    return tally.n_rows, tally.anomalies
+
+
+def read(path: Path, kind: str) -> list[dict]:
+    """The rows of a file of scores as Python values."""
+    if kind == "parquet":
+        return pq.read_table(path).to_pylist()
+    if kind == "arrow":
+        return pa.ipc.open_file(path).read_all().to_pylist()
+    if kind == "jsonl":
+        return [json.loads(line) for line in path.read_text().splitlines()]
+    with duckdb.connect(str(path), read_only=True) as connection:
+        return connection.sql("FROM scores").to_arrow_table().to_pylist()
 
 
 @pytest.mark.parametrize("name", [None, "host"])
 def test_every_format_holds_the_same(
     model: Model, table: MemoryTable, values: np.ndarray, name: str | None, tmp_path: Path
 ) -> None:
-    counts = {
-        kind: written(model, table, tmp_path / f"scores.{kind}", kind, name) for kind in ("csv", "jsonl", "parquet")
-    }
+    counts = {kind: written(model, table, tmp_path / f"scores.{kind}", kind, name) for kind in KINDS}
     scores = model.score(values)
     flags = scores > model.alarms.the_total()
     assert set(counts.values()) == {(300, int(flags.sum()))}
     parquet = pq.read_table(tmp_path / "scores.parquet")
-    assert parquet.schema.names == ["row", *([name] if name else []), "score", "anomaly"]
+    assert parquet.schema.names == ["row", *([name] if name else []), "score", "anomaly", *REASONS]
     assert [str(kind) for kind in parquet.schema.types if kind != pa.string()] == ["int64", "double", "bool"]
     assert parquet["row"].to_pylist() == list(range(300))
     assert parquet["score"].to_numpy().tobytes() == scores.tobytes()
     assert parquet["anomaly"].to_pylist() == flags.tolist()
-    objects = [json.loads(line) for line in (tmp_path / "scores.jsonl").read_text().splitlines()]
-    assert objects == parquet.to_pylist()
+    rows = parquet.to_pylist()
+    assert read(tmp_path / "scores.arrow", "arrow") == rows
+    assert read(tmp_path / "scores.duckdb", "duckdb") == rows
+    assert read(tmp_path / "scores.jsonl", "jsonl") == rows
     with (tmp_path / "scores.csv").open(newline="") as file:
         lines = list(csv.DictReader(file))
+    for column in REASONS:
+        assert [line[column] or None for line in lines] == parquet[column].to_pylist()
     assert [(int(line["row"]), float(line["score"]), line["anomaly"] == "1") for line in lines] == list(
         zip(range(300), scores.tolist(), flags.tolist(), strict=True)
     )
@@ -82,14 +99,16 @@ def test_by_duckdb_as_by_python(
     assert contents[0] == contents[1]
 
 
-@pytest.mark.parametrize("name", ["row", "Row", "SCORE", "anomaly", "share_of_rules", 'a"b; DROP TABLE rows', "é"])
+@pytest.mark.parametrize(
+    "name", ["row", "Row", "SCORE", "anomaly", "share_of_rules", "proposed", 'a"b; DROP TABLE rows', "é"]
+)
 def test_names_of_any_kind(model: Model, table: MemoryTable, name: str, tmp_path: Path) -> None:
     cells = MemoryColumn("text", None, [None, "", *map(str, range(298))])
     odd = MemoryTable("odd", {**{one: table.content[one] for one in NAMES}, name: cells})
     written(model, odd, tmp_path / "scores.parquet", "parquet", name)
     parquet = pq.read_table(tmp_path / "scores.parquet")
-    own = f"id: {name}" if name.lower() in ("row", "score", "anomaly") else name
-    assert parquet.schema.names == ["row", own, "score", "anomaly"]
+    own = f"id: {name}" if name.lower() in ("row", "score", "anomaly", "proposed") else name
+    assert parquet.schema.names == ["row", own, "score", "anomaly", *REASONS]
     assert parquet[own].to_pylist() == [None, "", *map(str, range(298))]
 
 
@@ -97,7 +116,9 @@ def test_a_model_without_a_limit(model: Model, table: MemoryTable, tmp_path: Pat
     waiting = fit_table(table, Preparation.identity(NAMES), settings_of({"limit": "quantile"}), Silent())
     object.__setattr__(waiting.alarms, "total", None)
     assert written(waiting, table, tmp_path / "scores.parquet", "parquet", None) == (300, None)
-    assert pq.read_table(tmp_path / "scores.parquet")["anomaly"].to_pylist() == [None] * 300
+    found = pq.read_table(tmp_path / "scores.parquet")
+    for name in ("anomaly", *REASONS):
+        assert found[name].to_pylist() == [None] * 300
 
 
 def test_detect_writes_the_same_as_parquet(table: MemoryTable, tmp_path: Path) -> None:
@@ -151,7 +172,7 @@ class Breaking(MemoryTable):
         raise OSError("the disk is gone")
 
 
-@pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet"])
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet", "arrow"])
 def test_the_old_file_or_the_new_one(
     kind: str, model: Model, table: MemoryTable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -164,22 +185,32 @@ def test_the_old_file_or_the_new_one(
         written(model, Breaking(**vars(table)), path, kind, None)
     assert path.read_text() == "the old one"
     written(model, table, path, kind, None)
-    assert path.read_bytes()[:3] in (b"row", b'{"r', b"PAR")
+    assert path.read_bytes()[:3] in (b"row", b'{"r', b"PAR", b"ARR")
     assert sorted(file.name for file in tmp_path.iterdir()) == ["scores", "scratch"]
     assert not list(scratch.iterdir())
 
 
 def test_formats_by_suffix() -> None:
-    assert [score_format(path, lines=False) for path in ("-", "a.csv", "a.parquet", "A.PQ", "parquet")] == [
-        "csv",
-        "csv",
-        "parquet",
-        "parquet",
-        "csv",
-    ]
-    assert score_format("a.txt", lines=True) == "jsonl"
+    named = {
+        "-": "csv",
+        "a.csv": "csv",
+        "a.parquet": "parquet",
+        "A.PQ": "parquet",
+        "parquet": "csv",
+        "a.jsonl": "jsonl",
+    }
+    named |= {"a.arrow": "arrow", "a.feather": "arrow", "a.duckdb": "duckdb", "postgresql://u:p@h/d": "postgres"}
+    assert {out: destination_of(out).kind for out in named} == named
+    assert destination_of("a.txt", lines=True).kind == "jsonl"
+    assert destination_of("a.duckdb", table="t").table == "t"
     with pytest.raises(RequestError, match=r"--json writes lines of JSON, but 'a\.parquet' is to be a Parquet file"):
-        score_format("a.parquet", lines=True)
+        destination_of("a.parquet", lines=True)
+    with pytest.raises(RequestError, match=r"--output-table is for databases, but 'a\.csv' is none"):
+        destination_of("a.csv", table="t")
+    with pytest.raises(RequestError, match="no way to write to mysql://; give postgresql:// or") as refused:
+        destination_of("mysql://me:secret@host/base")
+    assert "secret" not in str(refused.value)
+    assert destination_of("postgresql://me:sec@ret@host/base").shown == "postgresql://me:***@host/base, table scores"
 
 
 def test_floats_of_all_sizes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -225,7 +256,11 @@ def test_by_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys:
     assert main(["score", "t.csv", "--model", "t.csv.aspca/model.json", "-o", "s.parquet", "--quiet"]) == 0
     assert main(["score", "t.csv", "--model", "t.csv.aspca/model.json", "-o", "s.csv", "--quiet"]) == 0
     found, scored = pq.read_table("t.csv.aspca/scores.parquet"), pq.read_table("s.parquet")
-    assert found.equals(scored)
+    assert found.equals(scored.drop_columns(REASONS))
+    # That of row 77 says what would mend it.
+    needed = json.loads(scored["proposed"][77].as_py())
+    assert needed["c"] == pytest.approx(rows[77, 2] - 3.0, abs=0.05)
+    assert scored["broken_rules"][77].as_py() == "c = a + b (exactly)"
     with open("s.csv", newline="") as file:
         assert [float(line["score"]) for line in csv.DictReader(file)] == scored["score"].to_pylist()
     assert int(np.argmax(scored["score"].to_numpy())) == 77

@@ -8,6 +8,7 @@ from aspca import ASPCA
 from aspca.cli.options import with_numbers
 from aspca.jobs.errors import RequestError
 from aspca.jobs.requests import in_python, parameters_of, request_of, settings_of
+from aspca.jobs.whence import whence_of
 from aspca.settings import DEFAULTS, Settings
 
 
@@ -96,3 +97,13 @@ def test_options_that_cannot_be(options: dict[str, object], words: str) -> None:
 def test_sentences_in_the_words_of_python() -> None:
     told = in_python("--label: t.csv has no column 'x-y'; give --allow-missing, or --n-components 20.")
     assert told == "label: t.csv has no column 'x-y'; give allow_missing, or n_components 20."
+
+
+def test_addresses_are_no_files_and_their_secrets_are_nowhere() -> None:
+    address = "postgresql://me:secret@host/db"
+    request = request_of(address, table="readings", query=None)
+    assert request.inputs == []
+    told = whence_of(request, "postgresql://me:***@host/db")
+    assert told.inputs == (("postgresql://me:***@host/db", "judged", None),)
+    assert "'postgresql://me:***@host/db' --table readings" in told.command
+    assert "secret" not in repr(told)

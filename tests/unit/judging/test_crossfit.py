@@ -12,6 +12,7 @@ from aspca.judging.crossfit import crossfitted
 from aspca.judging.held_out import HELD_OUT, not_errors, tails_of, upper_quantile
 from aspca.judging.law import ScoreLaw
 from aspca.judging.metric import metric_of
+from aspca.moments.rows import Rows
 from aspca.rules.table import RuleTable
 from aspca.subspace.space import ScaledSpace
 
@@ -92,7 +93,7 @@ def test_batches_do_not_matter(size: int) -> None:
     X = rng.normal(size=(300, 6))
     X[:, 5] = X[:, 0] + X[:, 1] + 0.05 * rng.normal(size=300)
     model = ASPCA().fit(X)
-    again = crossfitted(model.model_, lambda: (X[i : i + size] for i in range(0, 300, size)), 300)
+    again = crossfitted(model.model_, Rows.here(lambda: (X[i : i + size] for i in range(0, 300, size))), 300)
     assert again.alarms.the_total() == pytest.approx(model.threshold_, rel=1e-9)
     np.testing.assert_allclose(again.alarms.the_rules(), model.rule_limits_, rtol=1e-9)
 

@@ -33,7 +33,7 @@ def judged(X: np.ndarray, train: np.ndarray, anomalies: np.ndarray) -> tuple[flo
 
 
 @pytest.mark.parametrize("share", [0.0, 0.01, 0.05, 0.2])
-@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.long)])
 def test_sums_with_gaps_are_ranked_as_by_the_cells_that_are_there(share: float, seed: int) -> None:
     """Six sums of gamma columns six decades apart, one cell of an anomaly moved by half a deviation."""
     whole, anomalies = zoo.moved(zoo.sums(3000, 20 + seed), 0.2, 30 + seed, by=0.5)
@@ -43,7 +43,7 @@ def test_sums_with_gaps_are_ranked_as_by_the_cells_that_are_there(share: float, 
 
 
 @pytest.mark.parametrize(("share", "least"), [(0.0, 0.97), (0.01, 0.95), (0.05, 0.93), (0.2, 0.89)])
-@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.long)])
 def test_totals_that_share_parts_tell_of_each_other(share: float, least: float, seed: int) -> None:
     """FINDINGS 5: one cell of an anomaly has the value of another row; it stays, as what is gone cannot be wrong."""
     rng = np.random.default_rng(seed)

@@ -8,6 +8,7 @@ import numpy as np
 
 import aspca
 from aspca import ASPCA, Preprocessor
+from aspca.moments.rows import Rows
 from aspca.robust import robust_gaps
 
 
@@ -32,7 +33,7 @@ def spoiled() -> tuple[np.ndarray, list[tuple[int, int]]]:
 
 def test_gross_cells_are_found_in_rows_with_and_without_gaps() -> None:
     rows, cells = spoiled()
-    kept, found = robust_gaps(lambda: iter([rows]), 5)
+    kept, found = robust_gaps(Rows.here(lambda: [rows]), 5)
     assert kept is not None
     assert sorted(zip(found.aside.shown.rows, found.aside.shown.columns, strict=True)) == sorted(cells)
     assert sorted(found.aside.rows.tolist()) == sorted(row for row, _ in cells)
@@ -41,13 +42,13 @@ def test_gross_cells_are_found_in_rows_with_and_without_gaps() -> None:
 
 def test_parts_do_not_matter() -> None:
     rows, _ = spoiled()
-    one, many = (robust_gaps(lambda step=step: iter(np.array_split(rows, step)), 5)[1] for step in (1, 13))
+    one, many = (robust_gaps(Rows.here(lambda step=step: np.array_split(rows, step)), 5)[1] for step in (1, 13))
     assert one.aside.rows.tolist() == many.aside.rows.tolist()
     assert one.aside.cells.tolist() == many.aside.cells.tolist()
 
 
 def test_nothing_gross_changes_nothing() -> None:
-    kept, found = robust_gaps(lambda: iter([table()]), 5)
+    kept, found = robust_gaps(Rows.here(lambda: [table()]), 5)
     assert kept is None
     assert found.aside.nothing
     assert found.aside.passes > 0
@@ -56,7 +57,7 @@ def test_nothing_gross_changes_nothing() -> None:
 def test_too_few_whole_rows_are_told_apart() -> None:
     rows = table()
     rows[np.arange(len(rows)), np.arange(len(rows)) % 5] = np.nan
-    kept, found = robust_gaps(lambda: iter([rows]), 5)
+    kept, found = robust_gaps(Rows.here(lambda: [rows]), 5)
     assert kept is None
     assert found.aside.passes == 0
 

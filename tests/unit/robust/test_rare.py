@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from aspca import ASPCA, Moments
+from aspca.moments.rows import Rows
 from aspca.robust import RobustMoments, robust_moments
 from aspca.robust.inner import fences_of
 from aspca.robust.order import median_sizes
@@ -23,7 +24,7 @@ def orders(share: float, usual: float = 0.0, n: int = 1500, seed: int = 0) -> np
 
 def robust(rows: np.ndarray, step: int = 10_000) -> RobustMoments:
     parts = [rows[k : k + step] for k in range(0, len(rows), step)]
-    return robust_moments(lambda: iter(parts), Moments.from_array(rows))
+    return robust_moments(Rows.here(lambda: parts), Moments.from_array(rows))
 
 
 def total_is_exact(moments: Moments) -> bool:
@@ -80,7 +81,7 @@ def test_batches_do_not_matter() -> None:
 @pytest.mark.parametrize("usual", [0.0, 0.3, 7.0])
 def test_a_column_of_mostly_one_value_is_fenced_by_its_others(usual: float) -> None:
     rows = orders(0.3, usual)
-    fences = fences_of(lambda: iter([rows]), 5)
+    fences = fences_of(Rows.here(lambda: [rows]), 5)
     others = rows[rows[:, 2] != usual, 2]
     assert fences.beside.tolist() == [-1, -1, len(others), -1, -1]
     assert fences.size[2] == pytest.approx(1.4826 * np.median(np.abs(others - usual)), rel=0.07)
@@ -88,4 +89,4 @@ def test_a_column_of_mostly_one_value_is_fenced_by_its_others(usual: float) -> N
 
 
 def test_the_size_of_nothing_is_nothing() -> None:
-    assert median_sizes(lambda: iter([np.zeros((5, 1))]), 1)[0] == 0.0
+    assert median_sizes(Rows.here(lambda: [np.zeros((5, 1))]), 1)[0] == 0.0

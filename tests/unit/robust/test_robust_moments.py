@@ -10,10 +10,12 @@ import pytest
 
 import twins
 from aspca import ASPCA, Moments
+from aspca.moments.gathered import MomentsOf
+from aspca.moments.lots import Lots
+from aspca.moments.rows import Rows
 from aspca.robust import RobustMoments, inner, robust_moments
 from aspca.robust.distance import Distance, Near
-from aspca.robust.passes import _decimals_seen
-from aspca.robust.sieve import Sentinels
+from aspca.robust.sentinels import Sentinels, _decimals_seen
 
 
 def table(n: int = 600, seed: int = 0) -> np.ndarray:
@@ -25,7 +27,7 @@ def table(n: int = 600, seed: int = 0) -> np.ndarray:
 
 def robust(rows: np.ndarray, step: int = 10_000) -> RobustMoments:
     parts = [rows[k : k + step] for k in range(0, len(rows), step)]
-    return robust_moments(lambda: iter(parts), Moments.from_array(rows))
+    return robust_moments(Rows.here(lambda: parts), Moments.from_array(rows))
 
 
 def test_rows_without_errors_lose_nothing() -> None:
@@ -110,18 +112,19 @@ def test_a_start_among_scattered_rows_leads_where_all_rows_lead(step: int, monke
     assert np.array_equal(some.moments.scatter, whole.moments.scatter)
 
 
-def test_scattered_rows_hang_on_their_numbers_alone() -> None:
+def test_some_rows_stand_for_all_in_any_order_and_parts() -> None:
     rows = np.arange(5000.0)[:, None]
-    taken = [
-        np.concatenate(
-            list(inner._some_rows(lambda step=step: (rows[k : k + step] for k in range(0, 5000, step)), 5000, 500)())
-        )
-        for step in (5000, 77)
-    ]
-    assert np.array_equal(*taken)
-    assert 480 < len(taken[0]) < 520
+    lots, taken = Lots.between(rows.min(axis=0), rows.max(axis=0)), []
+    for seed, step in ((0, 5000), (1, 77)):
+        mixed = np.random.default_rng(seed).permutation(rows)
+        parts = [mixed[k : k + step] for k in range(0, 5000, step)]
+        some = inner._some_rows(Rows.here(lambda parts=parts: parts), 5000, 500, lots)
+        taken.append(some.gather(lambda: MomentsOf.nothing(1)).moments)
+    assert taken[0].n_rows == taken[1].n_rows
+    assert 430 < taken[0].n_rows < 570
+    assert np.array_equal(taken[0].scatter, taken[1].scatter)
     # Everywhere alike.
-    assert np.histogram(taken[0], bins=10, range=(0, 5000))[0].min() > 40
+    assert abs(float(taken[0].mean[0]) - 2500.0) < 4 * 5000 / np.sqrt(12 * taken[0].n_rows)
 
 
 def test_rows_that_count_as_they_are_are_told_one_by_one() -> None:
@@ -197,7 +200,7 @@ def test_memory_does_not_grow_with_the_rows() -> None:
         for rows in batches():
             moments = moments.update(rows)
         tracemalloc.start()
-        found = robust_moments(batches, moments)
+        found = robust_moments(Rows.here(batches), moments)
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
         assert not found.aside.nothing

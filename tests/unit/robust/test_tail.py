@@ -11,7 +11,19 @@ from aspca.robust.tail import Tail
 def tail(sizes: np.ndarray, step: int = 10_000) -> Tail:
     found = Tail(len(sizes), 25.0)
     for start in range(0, len(sizes), step):
-        found.add(sizes[start : start + step])
+        part = sizes[start : start + step]
+        found.add(part, np.arange(start, start + len(part)))
+    return found
+
+
+def merged(sizes: np.ndarray, cuts: list[int]) -> Tail:
+    """The same out of parts, each gathered by itself."""
+    found = Tail(len(sizes), 25.0)
+    for first, end in zip([0, *cuts], [*cuts, len(sizes)], strict=True):
+        part = Tail(len(sizes), 25.0)
+        if end > first:
+            part.add(sizes[first:end], np.arange(first, end))
+        found.merge(part)
     return found
 
 
@@ -74,12 +86,21 @@ def test_parts_do_not_matter(step: int) -> None:
     sizes = body(3000)
     sizes[100:160] = 30.0
     sizes[::100] = 1e5
-    whole, parts = tail(sizes), tail(sizes, step)
-    assert np.array_equal(whole.counts, parts.counts)
-    assert np.array_equal(whole.pairs, parts.pairs)
-    assert np.array_equal(whole.limits(), parts.limits())
-    assert whole.states() == parts.states()
+    whole = tail(sizes)
+    for parts in (
+        tail(sizes, step),
+        merged(sizes, list(range(step, 3000, max(step, 30)))),
+        merged(sizes, [0, 130, 130]),
+    ):
+        _same(whole, parts)
     # The slow, obvious twin: neighbours that are both beyond a power of two.
     for power in range(8):
         far = sizes >= 2.0**power
         assert whole.pairs[power + 2 :].sum() == (far[1:] & far[:-1]).sum()
+
+
+def _same(whole: Tail, parts: Tail) -> None:
+    assert np.array_equal(whole.counts, parts.counts)
+    assert np.array_equal(whole.pairs, parts.pairs)
+    assert np.array_equal(whole.limits(), parts.limits())
+    assert whole.states() == parts.states()

@@ -1,0 +1,74 @@
+"""Addresses of databases, and how they are shown: without what is secret in them.
+
+``postgresql://user:***@host/db``, ``duckdb:///file`` and ``sqlite:///file``; as elsewhere, what follows three slashes
+is a path from here, and a fourth begins one from the root: ``sqlite:////var/lib/plant.db``.
+"""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import unquote, unquote_plus
+
+from aspca.engines.errors import SourceError
+from aspca.harmless import for_terminal
+
+MASK = "***"
+POSTGRES = ("postgresql", "postgres")
+# By the format that a file of this scheme must have.
+FILES = ("duckdb", "sqlite")
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
+# Up to the last @: a password that was not escaped may hold any sign.
+_USER = re.compile(r"(?<=://)([^:/@?]*):.*@", re.DOTALL)
+_PARAMETER = re.compile(r"([?&;\s])([^?&;=\s]+)=('(?:[^'\\]|\\.)*'|[^&;\s]*)")
+_SECRET = re.compile(r"pass|pwd|secret|token|credential|signature|apikey|api_key|access_?key|private|^sig$|^key$")
+
+
+def is_address(text: object) -> bool:
+    """Whether this is an address, such as ``postgresql://host/db``, and no path of a file."""
+    return isinstance(text, str) and _SCHEME.match(text) is not None
+
+
+def scheme_of(address: str) -> str:
+    """The word before ``://``, in small letters; empty where there is none."""
+    found = _SCHEME.match(address)
+    return "" if found is None else found[1].lower()
+
+
+def is_postgres(text: object) -> bool:
+    """Whether this is an address of PostgreSQL."""
+    return isinstance(text, str) and scheme_of(text) in POSTGRES
+
+
+def masked(text: str) -> str:
+    """The same address, or any other text, with *** for passwords and whatever else seems to be secret."""
+    shown = _USER.sub(rf"\1:{MASK}@", text)
+    # What programs hand to each other: host=... password=...
+    return _PARAMETER.sub(_without_secret, f" {shown}")[1:]
+
+
+def _without_secret(match: re.Match[str]) -> str:
+    secret = _SECRET.search(unquote_plus(match[2]).lower())
+    return f"{match[1]}{match[2]}={MASK}" if secret else match[0]
+
+
+def file_of(address: str) -> tuple[str, str]:
+    """The path and the format of the file at an address of a DuckDB or SQLite file.
+
+    Raises
+    ------
+    SourceError
+        An address that is not read, or that names no file.
+    """
+    scheme, shown = scheme_of(address), for_terminal(masked(address))
+    if scheme not in FILES:
+        raise SourceError(
+            f"{shown}: addresses of this kind are not read; they begin with postgresql://, duckdb:/// or sqlite:///, "
+            "and files are named by their paths, so copy the table into a file first."
+        )
+    rest = address.partition("://")[2]
+    if "?" in rest or not rest.startswith("/") or len(rest) < 2:
+        raise SourceError(
+            f"{shown}: this address must name a file and nothing else, as in {scheme}:///plant.db, or from the root "
+            f"{scheme}:////var/lib/plant.db."
+        )
+    return unquote(rest[1:]), scheme

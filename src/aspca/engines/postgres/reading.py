@@ -1,0 +1,190 @@
+"""A table, a view or a query of PostgreSQL as a source: rows of one snapshot, streamed in the same order each time."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from aspca.engines.arrow_source import ArrowReading, open_arrow, pyarrow
+from aspca.engines.errors import SourceError
+from aspca.engines.file_table import refuse_repeated
+from aspca.engines.postgres.columns import ServerColumn, server_columns
+from aspca.engines.postgres.errors import shown
+from aspca.engines.postgres.snapshot import Snapshot
+from aspca.engines.pushed_moments import POSTGRES, Rows, pushed_moments
+from aspca.engines.request import ReadOptions
+from aspca.engines.source import Source
+from aspca.engines.which_table import which_table
+from aspca.harmless import for_sql_name, quoted
+from aspca.moments import Moments
+
+# What is before the first word of a query: blanks, comments and brackets.
+_BEFORE = re.compile(r"(?:\s|\(|--[^\n]*(?:\n|$)|/\*.*?\*/)*", re.DOTALL)
+_SELECTS = ("select", "with", "values", "table")
+# Ordinary and partitioned tables, what is kept of a view, tables of other servers.
+_TABLES = ("r", "p", "m", "f")
+
+
+@dataclass(frozen=True)
+class Relation:
+    """What stands after FROM, called q.
+
+    Attributes
+    ----------
+    whole : bool
+        Whether every pass asks for all columns: whoever asks a view or a query for some may get another plan, and with
+        it another order of rows.
+    """
+
+    sql: str
+    label: str
+    whole: bool
+
+
+def open_postgres(address: str, options: ReadOptions) -> Source:
+    """The table `options.table` ("name" or "schema.name"), the rows of `options.query`, or the only table there is.
+
+    All passes see one snapshot: rows that others write meanwhile do not matter. Close the source soon after: as long as
+    it is open the server keeps old rows.
+
+    Parameters
+    ----------
+    address : str
+        ``postgresql://user:password@host:port/database``, or libpq's key=value pairs; what it lacks comes from PG*
+        variables and ~/.pgpass.
+
+    Raises
+    ------
+    SourceError
+        In one sentence, without secrets.
+    """
+    label = shown(address)
+    if options.query is not None:
+        _refuse_no_select(options.query, label)
+    snapshot = Snapshot(address, label)
+    try:
+        relation = _query(options.query, label) if options.query is not None else _table(snapshot, options.table, label)
+        everything = snapshot.schema(f"SELECT * FROM {relation.sql}", relation.label)  # noqa: S608  # quoted
+        names = [str(name) for name in everything.names]
+        if not names:
+            raise SourceError(f"{relation.label}: the table has no columns; it must have at least one.")
+        refuse_repeated(names, relation.label)
+        columns = server_columns(snapshot, relation.sql, names, relation.label)
+        if not snapshot.rows(f"SELECT 1 FROM {relation.sql} LIMIT 1", relation.label):  # noqa: S608  # quoted
+            raise SourceError(f"{relation.label}: there are columns but no rows; there must be at least one row.")
+        reading = _Reading(snapshot, relation, columns)
+    except BaseException:
+        snapshot.close()
+        raise
+    return open_arrow(reading.arrow(not options.missing), options.missing)
+
+
+class _Reading:
+    """A relation of a snapshot as Arrow record batches."""
+
+    def __init__(self, snapshot: Snapshot, relation: Relation, columns: Sequence[ServerColumn]) -> None:
+        self._snapshot, self._relation = snapshot, relation
+        self._columns = {column.name: column for column in columns}
+        self._failed: SourceError | None = None
+        self._n_rows: int | None = None
+
+    def arrow(self, can_push: bool) -> ArrowReading:
+        return ArrowReading(
+            self._relation.label,
+            self._schema(),
+            self._read,
+            self._explain,
+            self._snapshot.close,
+            beyond=tuple(column.name for column in self._columns.values() if column.beyond),
+            pushed=self._pushed if can_push else None,
+        )
+
+    def _schema(self) -> Any:
+        pa = pyarrow(self._relation.label)
+        schema = self._snapshot.schema(self._sql(list(self._columns)), self._relation.label)
+        # Without what the driver notes beside the types.
+        return pa.schema([pa.field(field.name, field.type) for field in schema])
+
+    def _read(self, names: Sequence[str]) -> Iterator[Any]:
+        wanted = list(self._columns) if self._relation.whole else list(names)
+        n_rows = 0
+        try:
+            for batch in self._snapshot.batches(self._sql(wanted), self._relation.label):
+                n_rows += batch.num_rows
+                yield batch
+            if self._n_rows is not None and n_rows != self._n_rows:
+                raise SourceError(
+                    f"{self._relation.label}: the query gave {self._n_rows} rows first and {n_rows} later; it must "
+                    "give the same rows each time, so do without random() and the like."
+                )
+            self._n_rows = n_rows
+        except SourceError as error:
+            # DuckDB makes a text of it, and the sentence would be lost.
+            self._failed = error
+            raise
+
+    def _sql(self, names: Sequence[str]) -> str:
+        cells = [f"{self._columns[name].cell} AS {for_sql_name(name)}" for name in names]
+        return f"SELECT {', '.join(cells) or 'true AS row'} FROM {self._relation.sql}"  # noqa: S608  # quoted
+
+    def _explain(self, error: Exception) -> SourceError:
+        return self._failed or self._snapshot.explained(error, self._relation.label)
+
+    def _pushed(self, names: Sequence[str]) -> Moments:
+        columns = {name: self._columns[name].number for name in names}
+        return pushed_moments(self._run, self._relation.sql, columns, POSTGRES)
+
+    def _run(self, expressions: Sequence[str], relation: str, after: str) -> Rows:
+        sql = f"SELECT {', '.join(expressions)} FROM {relation} {after}"  # noqa: S608  # our own, and quoted names
+        return self._snapshot.rows(sql, self._relation.label)
+
+
+def _table(snapshot: Snapshot, wanted: str | None, label: str) -> Relation:
+    found = snapshot.rows(
+        "SELECT n.nspname::text, c.relname::text, c.relkind::text, pg_table_is_visible(c.oid) FROM pg_class AS c "
+        "JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE c.relkind IN ('r', 'p', 'm', 'f', 'v') "
+        "AND NOT c.relispartition AND n.nspname NOT IN ('pg_catalog', 'information_schema') "
+        "AND n.nspname NOT LIKE 'pg\\_toast%' AND n.nspname NOT LIKE 'pg\\_temp%' ORDER BY 1, 2"
+    )
+    seen = {name: (schema, name, kind) for schema, name, kind, visible in found if visible}
+    everything = seen | {f"{schema}.{name}": (schema, name, kind) for schema, name, kind, _ in found}
+    if wanted is not None and wanted not in everything:
+        everything |= _partition(snapshot, wanted)
+    if wanted in everything:
+        schema, name, kind = everything[str(wanted)]
+    else:
+        tables = [name for name, (_, _, kind) in seen.items() if kind in _TABLES]
+        schema, name, kind = everything[which_table(tables or list(everything), wanted, label, "table", "the database")]
+    said = f"{label}, table {quoted(name if seen.get(name) == (schema, name, kind) else f'{schema}.{name}')}"
+    return Relation(f"{for_sql_name(schema)}.{for_sql_name(name)} AS q", said, kind not in _TABLES)
+
+
+def _partition(snapshot: Snapshot, wanted: str) -> dict[str, tuple[str, str, str]]:
+    """One partition of a table, which is not offered but can be named."""
+    rows = snapshot.rows(
+        "SELECT n.nspname::text, c.relname::text, c.relkind::text, pg_table_is_visible(c.oid) FROM pg_class AS c "
+        "JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE c.relispartition AND c.relkind IN ('r', 'p', 'f')"
+    )
+    return {
+        spelled: (schema, name, kind)
+        for schema, name, kind, visible in rows
+        for spelled in (f"{schema}.{name}", name if visible else "")
+        if spelled == wanted
+    }
+
+
+def _query(query: str, label: str) -> Relation:
+    # On a line of its own, so that a comment at its end ends there.
+    return Relation(f"(\n{query.strip().rstrip(';')}\n) AS q", f"{label}, query", True)
+
+
+def _refuse_no_select(query: str, label: str) -> None:
+    before = _BEFORE.match(query)
+    word = re.match(r"\w*", query[before.end() if before else 0 :])
+    if word is None or word[0].lower() not in _SELECTS:
+        raise SourceError(
+            f"{label}: the query must be one SELECT, which only reads, but it begins with "
+            f"{quoted(word[0] if word else '')}; correct it."
+        )

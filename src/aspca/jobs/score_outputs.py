@@ -1,0 +1,143 @@
+"""Where scores go: a file by its suffix, a table of a database by its address; all of them, or none."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+
+import numpy as np
+
+from aspca.jobs.ahead import used_behind
+from aspca.jobs.errors import RequestError
+from aspca.jobs.keys import Keys
+from aspca.jobs.progress import Watcher
+from aspca.jobs.scored import ScoringOfParts, Tally, scored_fields, scored_parts, scored_schema
+from aspca.jobs.tables import Parted, TableSource
+from aspca.jobs.verdicts import MANY
+from aspca.judging.model import Model
+from aspca.outputs.inputs import refuse_inputs
+from aspca.outputs.replaced_file import refuse_special
+from aspca.outputs.row_file import format_of, row_file
+
+STANDARD_OUTPUT = "-"
+TABLE = "scores"
+_ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
+_PASSWORD = re.compile(r"(://[^/?#]*?):[^/?#]*@")
+_POSTGRES = ("postgres", "postgresql")
+_NAMES = {"parquet": "a Parquet file", "arrow": "an Arrow file", "duckdb": "a DuckDB file", "postgres": "a database"}
+
+
+@dataclass(frozen=True)
+class Destination:
+    """Where scores are written.
+
+    Attributes
+    ----------
+    out : str
+        A path, "-" for standard output, or an address.
+    kind : {"csv", "jsonl", "parquet", "arrow", "duckdb", "postgres"}
+    table : str
+        Of a database.
+    replace : bool
+        Whether a table that is there and that aspca did not write may be replaced.
+    """
+
+    out: str
+    kind: str
+    table: str = TABLE
+    replace: bool = False
+
+    @property
+    def shown(self) -> str:
+        """What it is called where a person reads it: no password stands in it."""
+        inside = f", table {self.table}" if self.kind in ("duckdb", "postgres") else ""
+        return _PASSWORD.sub(r"\1:***@", self.out) + inside
+
+    def refuse_inputs(self, inputs: Sequence[str]) -> None:
+        """Raise OutputError if it is one of the files that are read, or none that could be written."""
+        if self.kind == "postgres" or self.out == STANDARD_OUTPUT:
+            return
+        if self.kind == "parquet" and os.path.isdir(self.out):
+            # Of a table in parts it is a folder, which is looked at once the table is open.
+            refuse_inputs(self.out, inputs)
+        else:
+            refuse_special(self.out, inputs)
+
+
+def destination_of(out: str, *, table: str | None = None, lines: bool = False, replace: bool = False) -> Destination:
+    """What an output is: a database by its address, a file by its suffix; `lines` asks for JSON instead of CSV.
+
+    Raises
+    ------
+    RequestError
+        Nothing can be written there, or what is asked for excludes each other.
+    """
+    address = _ADDRESS.match(out)
+    if address is not None and address[1].lower() not in _POSTGRES:
+        # The rest of it may hold a password.
+        raise RequestError(
+            f"--output: there is no way to write to {address[1]}://; give postgresql:// or the path of a file."
+        )
+    kind = "postgres" if address is not None else format_of(out)
+    if lines and kind not in ("csv", "jsonl"):
+        raise RequestError(
+            f"--json writes lines of JSON, but {_shown(out, kind)} is to be {_NAMES[kind]}; give one of them."
+        )
+    if table is not None and kind not in ("duckdb", "postgres"):
+        raise RequestError(
+            f"--output-table is for databases, but {out!r} is none; leave it out, or give a file that ends in .duckdb "
+            "or an address."
+        )
+    if table is not None and not table.strip():
+        raise RequestError("--output-table is empty; name a table.")
+    return Destination(out, "jsonl" if lines else kind, TABLE if table is None else table, replace)
+
+
+def _shown(out: str, kind: str) -> str:
+    return "--output" if kind == "postgres" else repr(out)
+
+
+def _count_in(folder: str, tally: Tally) -> None:
+    """Count the rows of some Parquet files, and the anomalies among them."""
+    pq = import_module("pyarrow.parquet")
+    for path in sorted(Path(folder).rglob("*.parquet")):
+        verdicts = pq.read_table(path, columns=["anomaly"])["anomaly"]
+        known = verdicts.null_count < len(verdicts) or not len(verdicts)
+        tally.add(np.array(verdicts.to_pylist(), dtype=np.bool_) if known else None, len(verdicts))
+
+
+def write_scored(model: Model, table: TableSource, keys: Keys, destination: Destination, watcher: Watcher) -> Tally:
+    """Judge all rows of a table and write them, in memory that does not grow with them.
+
+    Parquet of a table in parts is a folder with a file for each, written where the parts are.
+    """
+    tally = Tally()
+    if destination.kind == "parquet" and isinstance(table, Parted):
+        work = ScoringOfParts(model, keys)
+        table.write_parquet(destination.out, scored_schema(model, keys), work, work.names)
+        _count_in(destination.out, tally)
+        return tally
+    if destination.kind == "parquet":
+        refuse_special(destination.out)
+    fields = scored_fields(model, keys)
+    parts = scored_parts(model, table, keys, tally, watcher)
+    if destination.kind == "postgres":
+        # Not needed for files.
+        from aspca.outputs.arrow_rows import arrow_schema, record_batch
+
+        schema = arrow_schema(fields)
+        batches = (record_batch(fields, schema, part) for part in parts)
+        write = import_module("aspca.engines.postgres").write_postgres
+        write(destination.out, destination.table, schema, batches, replace=destination.replace)
+        return tally
+    with row_file(destination.out, destination.kind, fields, destination.table, replace=destination.replace) as write:
+        if table.count() < MANY:
+            for part in parts:
+                write(part)
+        else:
+            used_behind(parts, write)
+    return tally

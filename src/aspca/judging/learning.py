@@ -1,0 +1,92 @@
+"""From rows to a model: what is gross set aside if asked for, rules from moments, limits from the rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from aspca.judging.crossfit import crossfitted, takes_folds
+from aspca.judging.fit import fit_model
+from aspca.judging.folds import Dealt, Folds
+from aspca.judging.kept_rules import with_kept_shares
+from aspca.judging.learned_from import LearnedFrom
+from aspca.judging.model import Model
+from aspca.linalg.arrays import Floats, Ints
+from aspca.moments import IncompleteMoments, Moments
+from aspca.moments.lots import Lots
+from aspca.moments.rows import Rows, Together
+from aspca.moments.succession import Pairs, succession
+from aspca.preparation import Preparation
+from aspca.settings import Settings
+
+# Called with a few words about what comes next, and whether it is a pass over all rows.
+Stage = Callable[[str, bool], None]
+
+
+def learned_model(
+    rows: Rows,
+    n_rows: int,
+    known: Moments | IncompleteMoments,
+    learned: LearnedFrom,
+    settings: Settings,
+    preparation: Preparation,
+    weights: Floats | None = None,
+    callback: Callable[[int, int, float], None] | None = None,
+    stage: Stage = lambda words, passing: None,
+) -> Model:
+    """The model of rows, with its limits; see `fit_model` for what is refused.
+
+    Parameters
+    ----------
+    n_rows : int
+        How many rows there are.
+    known : Moments, or IncompleteMoments where values may be missing
+        Of all of them.
+    learned : LearnedFrom
+        What rules are learned from.
+    weights : ndarray of shape (n_rows,), or None
+        How many rows each counts for.
+    callback : callable or None
+        As in `fit_model`.
+    """
+    moments, lots = learned.moments, Lots.between(*extremes_of(known))
+    sifted = None if learned.aside is None else learned
+    stage("Looking at rows together", True)
+    keep = None if sifted is None else sifted.normal
+    dealt = Dealt.of(moments.n_features, n_rows, lots, keep, gaps=learned.gaps is not None)
+    begin_pairs = partial(Pairs.nothing, moments.minimum, moments.maximum)
+    folds = None
+    if weights is not None:
+        pairs = _weighty(rows, weights).gather(begin_pairs)
+    elif takes_folds(settings):
+        pairs, folds = rows.gather(lambda: Together(begin_pairs(), Folds.nothing(dealt))).parts
+    else:
+        pairs = rows.gather(begin_pairs)
+    stage("Finding rules", False)
+    model = fit_model(
+        moments,
+        settings,
+        preparation,
+        callback=callback,
+        gaps=learned.gaps,
+        aside=learned.aside,
+        succession=succession(pairs, moments) if moments.n_rows else None,
+    )
+    stage("Setting limits", True)
+    model = crossfitted(model, rows, n_rows, lots, sifted, weights, folds)
+    return with_kept_shares(model, rows, weights)
+
+
+def extremes_of(known: Moments | IncompleteMoments) -> tuple[Floats, Floats]:
+    """The least and the largest value of each column (p,)."""
+    return known.extremes if isinstance(known, IncompleteMoments) else (known.minimum, known.maximum)
+
+
+def _weighty(rows: Rows, weights: Floats) -> Rows:
+    """Those of positive weight (n,)."""
+
+    def counted(some: Floats, numbers: Ints) -> tuple[Floats, Ints]:
+        those = weights[numbers] > 0.0
+        return some[those], numbers[those]
+
+    return rows.through(counted)

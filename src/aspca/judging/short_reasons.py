@@ -1,0 +1,125 @@
+"""Why rows are anomalies, in two texts each, for tables of scores: the rules that they break, and what would mend them.
+
+The same rules, order and values that an `Explanation` gives; made for many rows at once, and without loading one.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from aspca.judging.judgement import Judgement
+from aspca.judging.original import distinct_columns
+from aspca.judging.proposals import Proposals, Value
+from aspca.linalg.arrays import Bools, Floats, Ints
+from aspca.rules.sentence import number_text, shown_terms
+
+if TYPE_CHECKING:
+    from aspca.judging.model import Model
+
+# Where a row breaks no rule and at least this share of its score lies outside of them, no rule is the reason.
+MOSTLY = 0.5
+_BETWEEN = "; "
+_NO_RULE = -1
+
+
+def proposals_of(model: Model) -> Proposals:
+    """What columns would have to be for the rules of a model to hold."""
+    limits = None if model.alarms.rules is None else np.sqrt(model.alarms.the_rules())
+    return Proposals(model.space, model.table, limits)
+
+
+def shown_features(model: Model, rule: int) -> Ints:
+    """Positions of the features in a rule's text, one per column: what is too small for it needs no repair."""
+    used = np.flatnonzero(model.table.loadings[:, rule])
+    return distinct_columns(model.space.features, (int(used[k]) for k in shown_terms(model.rules[rule])))
+
+
+class ShortReasons:
+    """The two texts for rows of one model."""
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+        self._proposals = proposals_of(model)
+        self._shown = [shown_features(model, rule) for rule in range(len(model.table))]
+        self._texts = [str(rule) for rule in model.rules]
+        self._names = [json.dumps(feature.column, ensure_ascii=False) for feature in model.space.features]
+        self._plain = [feature.kind == "number" for feature in model.space.features]
+
+    def of(self, values: Floats, judgement: Judgement) -> tuple[list[str | None], list[str | None]]:
+        """For rows (n, p) and what was judged of them: their broken rules, and values that would mend the worst.
+
+        Returns
+        -------
+        broken : list of n texts
+            Sentences of rules, that with the largest part of the score first; None where none is broken.
+        proposed : list of n texts
+            A JSON object: for the first of these rules, or where none is broken the one with the largest part, what
+            each of its columns would have to be, the others as they are, for it to hold. None where no value would do,
+            and for a row that keeps its rules and is unusual outside of them.
+        """
+        if not self._texts or not len(judgement):
+            return [None] * len(judgement), [None] * len(judgement)
+        order = np.argsort(-judgement.contributions, axis=1, kind="stable")
+        no_rule = np.zeros(order.shape, dtype=np.bool_)
+        broken = no_rule if judgement.broken is None else np.take_along_axis(judgement.broken, order, axis=1)
+        return self._sentences(order, broken), self._objects(values, judgement, _told(judgement, order, broken))
+
+    def _sentences(self, order: Ints, broken: Bools) -> list[str | None]:
+        counts = np.count_nonzero(broken, axis=1).tolist()
+        rules = iter(order[broken].tolist())
+
+        # Rows that break the same rules share one text.
+        @lru_cache(maxsize=1024)
+        def sentence(several: tuple[int, ...]) -> str:
+            return _BETWEEN.join(self._texts[rule] for rule in several)
+
+        return [sentence(tuple(next(rules) for _ in range(count))) if count else None for count in counts]
+
+    def _objects(self, values: Floats, judgement: Judgement, told: Ints) -> list[str | None]:
+        made: list[str | None] = [None] * len(judgement)
+        # Rule by rule: their columns are the same for all rows.
+        for rule in np.unique(told[told != _NO_RULE]).tolist():
+            rows = np.flatnonzero(told == rule)
+            deviations = judgement.deviations[rows, rule]
+            columns = [self._cells(rule, j, values[rows, j], deviations) for j in self._shown[rule].tolist()]
+            for row, cells in zip(rows.tolist(), zip(*columns, strict=True), strict=False):
+                known = [cell for cell in cells if cell is not None]
+                if known:
+                    made[row] = "{" + ", ".join(known) + "}"
+        return made
+
+    def _cells(self, rule: int, feature: int, values: Floats, deviations: Floats) -> list[str | None]:
+        """What a column would have to be in some rows for a rule to hold, with its name, as in ``"A": 0.5``."""
+        name = self._names[feature]
+        found = self._proposals.wanted_of_one(rule, feature, values, deviations)
+        wanted = np.where(np.isfinite(found), found, np.nan).tolist()
+        if self._plain[feature]:
+            return [f"{name}: {_number(value)}" if value == value else None for value in wanted]
+        texts = [self._in_column(rule, feature, value) if math.isfinite(value) else None for value in wanted]
+        return [None if text is None else f"{name}: {text}" for text in texts]
+
+    def _in_column(self, rule: int, feature: int, value: float) -> str | None:
+        """A value in the terms of its column, as JSON; None where it has none."""
+        found: Value = self._proposals.original(feature, value, rule)
+        if isinstance(found, str):
+            return json.dumps(found, ensure_ascii=False)
+        return number_text(found) if found is not None and math.isfinite(found) else None
+
+
+def _number(value: float) -> str:
+    """`number_text`, which only whole numbers need."""
+    text = repr(value)
+    return number_text(value) if text[-2:] == ".0" else text
+
+
+def _told(judgement: Judgement, order: Ints, broken: Bools) -> Ints:
+    """The rule of each row (n,) that values are proposed for, -1 for none: see `breaks.told_rules`."""
+    any_broken = broken.any(axis=1)
+    first = np.take_along_axis(order, broken.argmax(axis=1)[:, None], axis=1)[:, 0]
+    outside = np.divide(judgement.outside, judgement.scores, out=np.zeros(len(judgement)), where=judgement.scores > 0.0)
+    return np.where(any_broken, first, np.where(outside >= MOSTLY, _NO_RULE, order[:, 0]))

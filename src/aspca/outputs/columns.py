@@ -1,0 +1,45 @@
+"""Tables as they are written: named columns of a few kinds, given in parts, each a list of columns of one length."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from aspca.preparation.columns import cell_text
+
+# A cell is whatever the table that was read has there, and a text where columns have types.
+Kind = Literal["integer", "number", "truth", "cell", "text"]
+Part = Sequence[Sequence[Any] | npt.NDArray[Any]]
+_NUMBERS = (int, float)
+# Takes part after part; None stands for a missing cell.
+WritePart = Callable[[Part], None]
+
+
+@dataclass(frozen=True)
+class Field:
+    """A column that is written: `kind` says what stands in it."""
+
+    name: str
+    kind: Kind
+
+
+def as_texts(cells: Sequence[object] | npt.NDArray[Any]) -> list[str | None]:
+    """Cells as texts, numbers as CSV has them; None where missing."""
+    return [cell if type(cell) is str else str(cell) if type(cell) in _NUMBERS else cell_text(cell) for cell in cells]
+
+
+def typed_arrays(fields: Sequence[Field], part: Part) -> list[npt.NDArray[Any]]:
+    """The columns of a part as arrays: numbers and truth values as they are, anything else as texts or None."""
+    return [_typed(field, column) for field, column in zip(fields, part, strict=True)]
+
+
+def _typed(field: Field, column: Sequence[Any] | npt.NDArray[Any]) -> npt.NDArray[Any]:
+    if isinstance(column, np.ndarray) and field.kind not in ("cell", "text"):
+        return column
+    texts = np.empty(len(column), dtype=object)
+    texts[:] = as_texts(column) if field.kind == "cell" else column
+    return texts

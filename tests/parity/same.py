@@ -1,0 +1,81 @@
+"""What it means that two fits are the same, and what moments really are."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+
+from aspca import ASPCA, Preprocessor
+from aspca.engines.request import ReadOptions
+from aspca.jobs.preparing import columns_needed
+from aspca.jobs.sources import opened
+from aspca.jobs.tables import prepared
+from aspca.moments import Moments
+
+TOLERANCE = 1e-12
+SCORES = 1e-9
+# Where a rule is as tight as 1e-4 of its columns' spread, float64 moments hold eight digits of its own spread: those of
+# other batches end in others.
+TIGHT = 1e-6
+
+
+def two_pass(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Mean (p,) and scatter (p, p) of rows without gaps by NumPy's two passes, in extended precision."""
+    wide = rows.astype(np.longdouble)
+    mean = wide.mean(axis=0)
+    centred = wide - mean
+    return mean, centred.T @ centred
+
+
+def fitted_to(rows: np.ndarray, *, gaps: bool = False, **parameters: Any) -> ASPCA:
+    """The reference: `ASPCA.fit` of the array."""
+    return ASPCA(**parameters, preprocessor=Preprocessor(missing="allow") if gaps else None).fit(rows)
+
+
+def assert_same_moments(moments: Moments, mean: np.ndarray, scatter: np.ndarray) -> None:
+    """Entrywise, relative to the spread of the two columns."""
+    spread = np.sqrt(np.diagonal(scatter).astype(float))
+    # A constant has none; its scatter must be none as well.
+    scale = np.outer(spread, spread)
+    assert np.all(np.abs(moments.scatter - scatter) <= TOLERANCE * scale)
+    assert np.all(np.abs(moments.mean - mean) <= TOLERANCE * spread + np.spacing(np.abs(mean).astype(float)))
+
+
+def assert_same_model(model: ASPCA, reference: ASPCA, names: Any, within: float = SCORES) -> None:
+    """The same rules in the same order and with the same signs, of the same moments, with the same limits."""
+    assert_same_moments(model.moments_, reference.moments_.mean, reference.moments_.scatter)
+    assert model.n_components_ == reference.n_components_
+    assert [str(rule) for rule in model.rules_] == [_renamed(str(rule), names) for rule in reference.rules_]
+    for one, other in zip(model.rules_, reference.rules_, strict=True):
+        np.testing.assert_allclose(
+            one.coefficients, other.coefficients, rtol=0, atol=1e-9 * np.abs(other.coefficients).max()
+        )
+    assert abs(model.threshold_ - reference.threshold_) <= within * reference.threshold_
+
+
+def assert_same_scores(
+    model: ASPCA, source: Any, reference: ASPCA, rows: np.ndarray, within: float = SCORES, **reading: Any
+) -> None:
+    """The same scores and verdicts of all rows, read from the source by the model that was learned from it."""
+    expected = reference.model_.judge(rows)
+    scores, verdicts = judged_at(model, source, **reading)
+    limit = reference.threshold_
+    # A score of many limits has no more digits than one of a few.
+    assert np.all(np.abs(scores - expected.scores) <= within * np.maximum(limit, expected.scores))
+    assert np.array_equal(verdicts, expected.anomalies)
+
+
+def judged_at(model: ASPCA, source: Any, **reading: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Scores and verdicts of the rows of a source, in the batches that it gives."""
+    plan = model.model_.preparation
+    with opened(source, ReadOptions(**reading), "the table") as table:
+        assert set(columns_needed(plan)) <= {column.name for column in table.columns}
+        found = [model.model_.judge(batch.values) for batch in prepared(table, plan).batches(plan.names)]
+    return np.concatenate([one.scores for one in found]), np.concatenate([one.anomalies for one in found])
+
+
+def _renamed(rule: str, names: Any) -> str:
+    """A rule of x0, x1, ... in the names of the table."""
+    return re.sub(r"\bx(\d+)\b", lambda match: names[int(match[1])], rule)
