@@ -3,8 +3,8 @@
     python benchmarks/scaling.py [--rows 2000000] [--columns 20] [--parts 16] [--engine dask|spark]
 
 Prints for each engine and number of workers: seconds of a pass that takes moments, rows per second and core, what a
-part costs beside its rows (a pass over as many parts of ten rows each), what the driver does meanwhile, and the bytes that
-come back of a part. One untimed pass goes before, so that workers have what they import.
+part costs beside its rows (a pass over as many parts of ten rows each), what the driver does meanwhile, and the bytes
+that come back of a part. One untimed pass goes before, so that workers have what they import.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ class _Moments:
 def _dask(workers: int) -> Iterator[Callable[[str], PartedTable]]:
     from distributed import Client, LocalCluster
 
-    cluster = LocalCluster(n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=None)
+    cluster = LocalCluster(n_workers=workers, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0")
     with cluster, Client(cluster):
         yield lambda folder: open_dask(read_dask([folder], ReadOptions()), "table")
 

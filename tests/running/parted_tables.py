@@ -72,7 +72,7 @@ def refuse_unlike(table: PartedTable, here: Source) -> None:
     some = [0, 7, 8, here.count() - 1]
     assert table.picked(everything, some) == here.picked(everything, some)
     # The same on the workers: chunks in their order, each with the number of its first row.
-    starts, values = table.each(gathered(numbers), joined, numbers)
+    starts, values = table.each(gathered(numbers), joining(), numbers)
     together = np.concatenate([batch.values for batch in here.batches(numbers)])
     np.testing.assert_array_equal(np.concatenate(values), together)
     assert starts == np.cumsum([0, *(len(part) for part in values[:-1])]).tolist()
@@ -89,9 +89,30 @@ def gathered(names: list[str]) -> Callable[[Any, int], Any]:
     return task
 
 
-def joined(before: Any, later: Any) -> Any:
-    """The results of two chunks."""
-    return before[0] + later[0], before[1] + later[1]
+def joining() -> Callable[[Any, Any], Any]:
+    """Merges what `gathered` gives."""
+
+    def merge(before: Any, later: Any) -> Any:
+        return before[0] + later[0], before[1] + later[1]
+
+    return merge
+
+
+def doubling() -> Callable[[Any, int], Any]:
+    """A function for `mapped`: the number of each row, and twice its value in column a."""
+
+    def doubled(part: Any, start: int) -> Any:
+        import numpy
+        import pyarrow
+
+        for batch in part.batches(["a"]):
+            rows = start + batch.start + numpy.arange(len(batch.values))
+            yield pyarrow.RecordBatch.from_pydict({"row": rows, "twice": 2 * batch.values[:, 0]})
+
+    return doubled
+
+
+DOUBLED = pa.schema([("row", pa.int64()), ("twice", pa.float64())])
 
 
 def moments_of(names: list[str]) -> Callable[[Any, int], Moments]:

@@ -18,7 +18,9 @@ from aspca.engines.spark_table import open_spark, read_spark
 from aspca.jobs.errors import UndefinedError
 from aspca.moments.moments import Moments
 from running.parted_tables import (
+    DOUBLED,
     cuts,
+    doubling,
     moments_of,
     read_here,
     refuse_other_moments,
@@ -28,7 +30,6 @@ from running.parted_tables import (
 from running.spark_session import PANDAS, spark_session
 
 pytestmark = pytest.mark.filterwarnings(f"ignore:{PANDAS}:FutureWarning")
-SCHEMA = pa.schema([("row", pa.int64()), ("twice", pa.float64())])
 
 
 @pytest.fixture(scope="module")
@@ -57,20 +58,6 @@ def in_parts(spark: Any, table: pa.Table, parts: list[slice], before: Callable[[
 
 def numbers(rows: np.ndarray) -> pa.Table:
     return pa.table({name: rows[:, place] for place, name in enumerate("abcd"[: rows.shape[1]])})
-
-
-def doubled(part: Any, start: int) -> Any:
-    import numpy
-    import pyarrow
-
-    for batch in part.batches(["a"]):
-        rows = start + batch.start + numpy.arange(len(batch.values))
-        yield pyarrow.RecordBatch.from_pydict({"row": rows, "twice": 2 * batch.values[:, 0]})
-
-
-def by_value(function: Any) -> Any:
-    """Sent to workers whole, since they cannot import tests."""
-    return lambda part, start: function(part, start)
 
 
 def test_cells_mean_what_they_mean_here(spark: Any) -> None:
@@ -122,7 +109,7 @@ def test_a_task_that_fails_twice_changes_nothing(spark: Any, tmp_path: Path) -> 
         for left in tmp_path.iterdir():
             left.unlink()
         (tmp_path / "begin").touch()
-        assert table.write_parquet(tmp_path.parent / "spark-scores", SCHEMA, by_value(doubled)) == 2000
+        assert table.write_parquet(tmp_path.parent / "spark-scores", DOUBLED, doubling()) == 2000
         assert len(os.listdir(tmp_path)) == 3
     written = pq.read_table(tmp_path.parent / "spark-scores")
     np.testing.assert_array_equal(written["row"], np.arange(2000))
@@ -172,20 +159,21 @@ def test_rows_that_change_between_passes_are_refused(spark: Any, tmp_path: Path)
 def test_judged_rows_are_a_lazy_frame_or_files_or_nothing(spark: Any, tmp_path: Path) -> None:
     rng = np.random.default_rng(2)
     rows = rng.normal(size=(500, 2))
+    twice = doubling()
 
     def failing(part: Any, start: int) -> Any:
         if start:
             raise ValueError("Row 100 is at fault.")
-        yield from doubled(part, start)
+        yield from twice(part, start)
 
     with open_spark(
         in_parts(spark, numbers(rows), [slice(0, 100), slice(100, 100), slice(100, 500)]), "frame"
     ) as table:
-        lazy = table.mapped(SCHEMA, by_value(doubled), ["a"])
+        lazy = table.mapped(DOUBLED, doubling(), ["a"])
         assert lazy.columns == ["row", "twice"]
         found = lazy.toArrow()
         with pytest.raises(ValueError, match=r"^Row 100 is at fault.$"):
-            table.write_parquet(tmp_path / "scores", SCHEMA, failing)
+            table.write_parquet(tmp_path / "scores", DOUBLED, failing)
     np.testing.assert_array_equal(found["row"], np.arange(500))
     np.testing.assert_array_equal(found["twice"], 2 * rows[:, 0])
     assert os.listdir(tmp_path) == []
