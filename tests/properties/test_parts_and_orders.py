@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import Any
@@ -11,6 +10,7 @@ import numpy as np
 import pytest
 
 from aspca import ASPCA
+from aspca.engines.parcel import packed, unpacked
 from aspca.judging.learned_from import learned_as_they_are, without_gross
 from aspca.judging.learning import learned_model
 from aspca.judging.model import Model
@@ -23,14 +23,18 @@ from aspca.settings import DEFAULTS, Settings
 
 
 def in_parts(parts: Sequence[np.ndarray]) -> Rows:
-    """Each part on a machine of its own; what comes back is a copy, so that nothing is shared."""
+    """Each part on a machine of its own: tasks are sent as engines send them, and what is found comes back as bytes."""
     starts = np.cumsum([0, *(len(part) for part in parts)])
 
     def over(task: Callable[[Blocks], Any], merge: Callable[[Any, Any], Any]) -> Any:
-        found = [copy.deepcopy(task(numbered([part], int(start)))) for part, start in zip(parts, starts, strict=False)]
-        return reduce(merge, found)
+        sent = cloudpickle.dumps(task)
+        found = [
+            unpacked(packed(cloudpickle.loads(sent)(numbered([part], int(start)))))
+            for part, start in zip(parts, starts, strict=False)
+        ]
+        return unpacked(packed(reduce(merge, found)))
 
-    return Rows(over)
+    return Rows(over, elsewhere=True)
 
 
 def table(n: int = 4000) -> np.ndarray:
@@ -64,6 +68,9 @@ def fitted(rows: Rows, n: int, p: int, *, robust: bool, gaps: bool, rules: Seque
         without_gross(rows, known, given, settings.scaling, plan.features) if robust else learned_as_they_are(known)
     )
     return learned_model(rows, n, known, learned, settings, plan)
+
+
+cloudpickle = pytest.importorskip("cloudpickle", reason="it comes with the extra dask")
 
 
 @pytest.mark.parametrize(

@@ -129,7 +129,7 @@ def _pushing(table: FileTable, reading: ArrowReading) -> FileTable:
     def moments(itself: FileTable, connection: duckdb.DuckDBPyConnection, columns: Sequence[int]) -> Moments:
         return pushed([reading.schema.names[column] for column in columns])
 
-    return replace(table, pushed=moments)
+    return replace(table, pushed=moments, engine="postgres")
 
 
 def refuse_nested(label: str, schema: Any, names: Sequence[str] | None = None) -> None:

@@ -99,7 +99,7 @@ class FileTable:
     `line_of` gives the line of the file (from 1) in which a row (from 0) begins; `kept` holds its numbers, if anything;
     `refuse_changed` raises SourceError if the file is not what it was when it was opened; `remarks` are sentences on
     what was guessed about its numbers; `alone` makes a file of some rows only, where that is less work;
-    `pushed` takes the moments of some of its columns of numbers inside the engine that has them, if one can.
+    `pushed` takes the moments of some of its columns of numbers inside the `engine` that has them, if one can.
     No text of the user's stands in the SQL: columns are called c0, c1, ... there, and paths are parameters.
     """
 
@@ -116,6 +116,7 @@ class FileTable:
     remarks: tuple[str, ...] = ()
     alone: Callable[[Sequence[int]], str | None] = lambda rows: None
     pushed: Callable[[FileTable, duckdb.DuckDBPyConnection, Sequence[int]], Moments] | None = None
+    engine: str = "duckdb"
 
     @cached_property
     def positions(self) -> dict[str, int]:

@@ -128,6 +128,11 @@ class Source:
         self._refuse_text(names)
         return self._batches(list(names), max(1, min(size, MOST_CELLS // max(1, len(names)))))
 
+    @property
+    def engine(self) -> str | None:
+        """Who could take moments itself: "duckdb" or "postgres"; None: nobody."""
+        return None if any(table.pushed is None for table in self._tables) else self._tables[0].engine
+
     def pushed(self, names: Sequence[str]) -> Moments | None:
         """The moments of the columns `names` of numbers, taken inside the engine; None where it cannot take them.
 

@@ -19,6 +19,7 @@ from aspca.jobs.many import remark_on_many
 from aspca.jobs.output_files import write_categories
 from aspca.jobs.preparing import has_gaps, plan_of
 from aspca.jobs.progress import Silent, Watcher
+from aspca.jobs.pushing import way_remark
 from aspca.jobs.remarks import remarks_on
 from aspca.jobs.reports import write_reports
 from aspca.jobs.requests import OPTIONS, Request, in_python, request_of
@@ -68,6 +69,10 @@ def detect(source: Any, train: Any = None, **options: Any) -> Detection:
         One model for each category of this column.
     output : path or None
         The folder to write, which is replaced as a whole; None: nothing is written.
+    moments : {"auto", "engine", "stream"}
+        Where the moments of a table in an engine are taken: inside of it (PostgreSQL, Parquet and DuckDB files), so
+        that no row leaves it for them, and limits are those of a law; or here, of rows that are streamed; "auto": where
+        that is quicker.
     scores, private, top, patience
         Format of the file of scores; whether model.json holds no value of a row; how many findings to return; longest
         gap in an incident, in units of `time` (seconds for dates).
@@ -195,6 +200,7 @@ class Learning:
                 self.watcher,
                 self.kept_out,
                 judges_itself=self.judges_itself and self.source is self.table,
+                moments=self.request.moments,
             )
         except UndefinedError as error:
             raise undefined(error) from None
@@ -211,7 +217,8 @@ class Learning:
         given_away = self.request.output.private and self.request.settings.scaling == "maxabs"
         tables = [table for table in (self.table, self.source, self.kept_out) if table is not None]
         reading = dict.fromkeys(remark for table in tables for remark in table.remarks)
-        return [*reading, *self.roles.remarks, *([GIVEN_AWAY] if given_away else [])]
+        way = way_remark(self.source, self.request.moments)
+        return [*reading, *self.roles.remarks, *way, *([GIVEN_AWAY] if given_away else [])]
 
 
 def _indices(table: TableSource | None, ids: Sequence[str]) -> list[str]:

@@ -14,8 +14,10 @@ from aspca.jobs.errors import JobError, RequestError
 from aspca.jobs.passes import rows_of
 from aspca.jobs.preparing import NUMBERS, refuse_values
 from aspca.jobs.progress import Watcher
+from aspca.jobs.pushing import taken_inside
 from aspca.jobs.tables import TableSource, column_of, prepared
 from aspca.judging.alarms import alarms_from_rows
+from aspca.judging.fit import fit_model
 from aspca.judging.judgement import Judgement, squared
 from aspca.judging.kept_rules import with_kept_shares
 from aspca.judging.learned_from import learned_as_they_are, without_gross
@@ -70,6 +72,7 @@ def fit_table(
     kept_out: TableSource | None = None,
     *,
     judges_itself: bool = False,
+    moments: str = "auto",
 ) -> Model:
     """The model of a table; the same as `ASPCA.fit` of its rows.
 
@@ -82,6 +85,8 @@ def fit_table(
     judges_itself : bool
         Whether the rules are to judge the very rows they are learned from: what is gross is set aside then, unless the
         settings say otherwise.
+    moments : str
+        Where moments are taken, where the table is in an engine: see `aspca.jobs.pushing`.
 
     Raises
     ------
@@ -95,6 +100,9 @@ def fit_table(
     import scipy.linalg  # noqa: F401
 
     with blas_threads_for(len(plan.names)):
+        pushed = taken_inside(table, plan, settings, moments, robust=sets_aside)
+        if pushed is not None:
+            return _from_sums(table, pushed, settings, plan)
         known = _known(table, plan, watcher)
         try:
             if sets_aside and known.n_rows:
@@ -109,10 +117,7 @@ def fit_table(
             if isinstance(error, JobError | SourceError):
                 raise
             raise JobError(f"{table.description}: {error}") from None
-        moments = learned.moments
-        if moments.n_rows < 2:
-            few = ("no rows" if moments.n_rows == 0 else "1 row") + ("" if learned.gaps is None else " with values")
-            raise JobError(f"{table.description} has {few}, but at least 2 are needed to learn rules from; add rows.")
+        _refuse_few(table, learned.moments, "" if learned.gaps is None else " with values")
 
         def solved(step: int, n_steps: int, gap: float) -> None:
             # A path of penalties solves the sequence several times over.
@@ -134,6 +139,21 @@ def fit_table(
             model = _calibrated(model, table if kept_out is None else kept_out, watcher)
             model = with_kept_shares(model, rows)
     return model
+
+
+def _refuse_few(table: TableSource, moments: Moments, which: str = "") -> None:
+    if moments.n_rows < 2:
+        few = ("no rows" if moments.n_rows == 0 else "1 row") + which
+        raise JobError(f"{table.description} has {few}, but at least 2 are needed to learn rules from; add rows.")
+
+
+def _from_sums(table: TableSource, moments: Moments, settings: Settings, plan: Preparation) -> Model:
+    """The model of moments alone."""
+    _refuse_few(table, moments)
+    try:
+        return fit_model(moments, settings, plan)
+    except ValueError as error:
+        raise JobError(str(error)) from error
 
 
 def _given(table: TableSource, plan: Preparation, settings: Settings) -> tuple[GivenRule, ...]:

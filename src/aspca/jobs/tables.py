@@ -53,6 +53,8 @@ class TableSource(Protocol):
 class Parted(Protocol):
     """A table whose rows lie in parts on the machines of an engine: see `aspca.engines.parted.PartedTable`."""
 
+    engine: str
+
     def each(self, task: Any, merge: Any, names: Sequence[str] | None = None) -> Any:
         """What `task` makes of each part, given as a table of its own with the number of its first row, merged."""
 

@@ -30,7 +30,7 @@ from aspca.robust.kinds import Kinds
 from aspca.robust.rare import FEW, rare_rows
 from aspca.robust.sentinels import Sentinels, sentinels_of
 from aspca.robust.sieve import Sieve
-from aspca.robust.sifting import MOST_GROSS, Common, coming_back, sifted
+from aspca.robust.sifting import MOST_GROSS, coming_back, sifted
 from aspca.robust.tail import Tail
 
 # Rows come back up to this many times the limit that one in a hundred normal rows exceeds.
@@ -154,7 +154,7 @@ def _learned(
         if far == np.inf and not states and not sentinels.any:
             return (None if 2 * before > plain.n_rows * MOST_GROSS else RobustMoments(plain, nothing)), passes
         sieve = Sieve(distance, near, float(far), often, states, sentinels, _LAWFUL)
-        last = sifted(rows, sieve, np.stack([plain.minimum, plain.maximum]), Common(fences, kinds))
+        last = sifted(rows, sieve, np.stack([plain.minimum, plain.maximum]), (fences, kinds))
         passes += 1
         # More are no errors: there are several kinds of rows, or they drift. What is further out may be all the same.
         if last.n_rows <= MOST_GROSS * plain.n_rows and not last.of_kinds:

@@ -74,13 +74,13 @@ class _Near(Travelling):
         self.many, self.looked_at = self.many + later.many, self.looked_at + later.looked_at
 
 
-def sifted(rows: Rows, sieve: Sieve, edges: Floats | None = None, common: Common | None = None) -> Round:
+def sifted(rows: Rows, sieve: Sieve, edges: Floats | None = None, kinds: tuple[Fences, Kinds] | None = None) -> Round:
     """One pass over the rows; how often gross cells have the columns' extreme values (2, p) is counted where given, and
     how many of the rows are of a kind."""
     p = len(sieve.distance.scale)
 
     def begin() -> Round:
-        counted = None if common is None else Common(common.fences, common.kinds)
+        counted = None if kinds is None else Common(*kinds)
         nothing, cells = Moments.empty(p), np.zeros(p, dtype=np.intp)
         return Round(sieve, edges, counted, nothing, nothing, np.zeros((p, p)), cells)
 
