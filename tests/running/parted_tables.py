@@ -146,3 +146,27 @@ def cuts(rng: np.random.Generator, n_rows: int, parts: int) -> list[slice]:
     """So many parts at random, some of them without rows."""
     edges = [0, *sorted(rng.integers(0, n_rows + 1, parts - 1).tolist()), n_rows]
     return [slice(one, other) for one, other in pairwise(edges)]
+
+
+def related_rows(n_rows: int = 3000) -> np.ndarray:
+    """Six columns: an exact total at a large offset, a relation that holds but for noise, and gross cells."""
+    rng = np.random.default_rng(11)
+    a, b, c, d = rng.normal(size=(4, n_rows))
+    rows = np.column_stack([a + 1e8, b, a + b, c, d, c - d + 0.01 * rng.normal(size=n_rows)])
+    gross = rng.choice(n_rows, n_rows // 100, replace=False)
+    rows[gross, rng.integers(0, 6, gross.size)] += rng.normal(size=gross.size) * 30
+    return rows
+
+
+def refuse_other_fit(frame: Any, rows: np.ndarray, columns: list[str]) -> None:
+    """Assert that a robust fit of a frame is that of the same rows here: rules, scores and verdicts."""
+    import aspca
+
+    table = pa.table(dict(zip(columns, rows.T, strict=True)))
+    here = aspca.fit_source(table, robust=True)
+    there = aspca.fit_source(frame, robust=True)
+    assert [str(rule) for rule in there.rules_] == [str(rule) for rule in here.rules_]
+    assert len(here.rules_) >= 2
+    ours, theirs = here.score_samples(table), there.score_samples(table)
+    assert (np.abs(ours - theirs) <= 1e-9 * np.maximum(abs(here.offset_), np.abs(ours))).all()
+    np.testing.assert_array_equal(there.predict(table), here.predict(table))

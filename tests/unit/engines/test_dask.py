@@ -27,8 +27,10 @@ from running.parted_tables import (
     joining,
     moments_of,
     read_here,
+    refuse_other_fit,
     refuse_other_moments,
     refuse_unlike,
+    related_rows,
     table_of_everything,
 )
 
@@ -117,6 +119,12 @@ def test_moments_are_those_of_numpy_however_rows_are_parted(client: Any) -> None
     for parts in (1, 3, 40):
         with open_dask(in_parts(frame, cuts(rng, len(rows), parts)), "frame") as table:
             refuse_other_moments(table.each(moments_of(list("abcd")), Moments.merge, list("abcd")), rows)
+
+
+def test_a_robust_fit_is_that_of_the_same_rows_here(client: Any) -> None:
+    rows = related_rows()
+    frame = in_parts(pd.DataFrame(rows, columns=list("abcdef")), cuts(np.random.default_rng(9), len(rows), 4))
+    refuse_other_fit(frame, rows, list("abcdef"))
 
 
 def test_a_worker_that_is_killed_in_a_pass_changes_nothing(client: Any, tmp_path: Path) -> None:

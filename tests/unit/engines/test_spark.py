@@ -23,8 +23,10 @@ from running.parted_tables import (
     doubling,
     moments_of,
     read_here,
+    refuse_other_fit,
     refuse_other_moments,
     refuse_unlike,
+    related_rows,
     table_of_everything,
 )
 from running.spark_session import PANDAS, spark_session
@@ -77,6 +79,14 @@ def test_moments_are_those_of_numpy_however_rows_are_parted(spark: Any) -> None:
         frame = in_parts(spark, numbers(rows), cuts(rng, len(rows), parts))
         with open_spark(frame, "frame") as table:
             refuse_other_moments(table.each(moments_of(list("abcd")), Moments.merge, list("abcd")), rows)
+
+
+def test_a_robust_fit_is_that_of_the_same_rows_here(spark: Any, tmp_path: Path) -> None:
+    rows = related_rows()
+    table = pa.table(dict(zip("abcdef", rows.T, strict=True)))
+    for number, part in enumerate(cuts(np.random.default_rng(9), len(rows), 2)):
+        pq.write_table(table.slice(part.start, part.stop - part.start), tmp_path / f"{number}.parquet")
+    refuse_other_fit(spark.read.parquet(str(tmp_path)), rows, list("abcdef"))
 
 
 def test_rows_stay_where_they_are_if_columns_are_left_out(spark: Any) -> None:
