@@ -4,7 +4,7 @@
 
 Prints for each engine and number of workers: seconds of a pass that takes moments, rows per second and core, what a
 part costs beside its rows (a pass over as many parts of ten rows each), what the driver does meanwhile, and the bytes
-that come back of a part. One untimed pass goes before, so that workers have what they import.
+that come back of a part, and a whole robust fit. One untimed pass goes before, so that workers have what they import.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+import aspca
 from aspca.engines.dask_table import open_dask, read_dask
 from aspca.engines.parcel import packed
 from aspca.engines.parted import PartedTable
@@ -34,6 +35,8 @@ SEED = 0
 # Rows of the table whose parts cost next to nothing but what every part costs.
 FEW = 10
 REPEATS = 3
+# What reads a folder as a frame, and what makes a table of that.
+Engine = tuple[Callable[[str], Any], Callable[[Any, str], PartedTable]]
 
 
 def main() -> None:
@@ -50,20 +53,27 @@ def main() -> None:
     print(
         f"{asked.rows:,} rows x {asked.columns} columns in {asked.parts} parts; {size:,} bytes come back of each part"
     )
-    print(f"{'engine':8}{'workers':>8}{'pass, s':>10}{'rows/s per core':>18}{'s per part':>12}{'driver, s':>11}")
+    print(
+        f"{'engine':8}{'workers':>8}{'pass, s':>10}{'rows/s per core':>18}{'s per part':>12}{'driver, s':>11}{'fit, s':>9}"
+    )
     with tempfile.TemporaryDirectory() as folder:
         large = _written(Path(folder, "large"), asked.rows, names, asked.parts)
         small = _written(Path(folder, "small"), FEW * asked.parts, names, asked.parts)
         for engine in asked.engine or ["dask", "spark"]:
             for workers in (1, 2):
-                with _ENGINES[engine](workers) as opened:
-                    with opened(large) as table:
+                with _ENGINES[engine](workers) as (read, opened):
+                    with opened(read(large), "table") as table:
                         seconds, driver = _timed(table, names)
-                    with opened(small) as table:
+                    with opened(read(small), "table") as table:
                         few, _ = _timed(table, names)
+                    clock = time.perf_counter()
+                    aspca.fit_source(read(large), robust=True)
+                    fit = time.perf_counter() - clock
                 each = few * workers / asked.parts
                 rate = asked.rows / seconds / workers
-                print(f"{engine:8}{workers:8}{seconds:10.2f}{rate:18,.0f}{each:12.3f}{driver:11.2f}", flush=True)
+                print(
+                    f"{engine:8}{workers:8}{seconds:10.2f}{rate:18,.0f}{each:12.3f}{driver:11.2f}{fit:9.1f}", flush=True
+                )
 
 
 def _written(folder: Path, rows: int, names: list[str], parts: int) -> str:
@@ -102,16 +112,16 @@ class _Moments:
 
 
 @contextmanager
-def _dask(workers: int) -> Iterator[Callable[[str], PartedTable]]:
+def _dask(workers: int) -> Iterator[Engine]:
     from distributed import Client, LocalCluster
 
     cluster = LocalCluster(n_workers=workers, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0")
     with cluster, Client(cluster):
-        yield lambda folder: open_dask(read_dask([folder], ReadOptions()), "table")
+        yield (lambda folder: read_dask([folder], ReadOptions())), open_dask
 
 
 @contextmanager
-def _spark(workers: int) -> Iterator[Callable[[str], PartedTable]]:
+def _spark(workers: int) -> Iterator[Engine]:
     from pyspark.sql import SparkSession
 
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
@@ -121,7 +131,7 @@ def _spark(workers: int) -> Iterator[Callable[[str], PartedTable]]:
     builder = builder.config("spark.sql.files.openCostInBytes", str(1 << 30))
     session = builder.config("spark.sql.files.maxPartitionBytes", str(1 << 30)).getOrCreate()
     try:
-        yield lambda folder: open_spark(read_spark([folder], ReadOptions()), "table")
+        yield (lambda folder: read_spark([folder], ReadOptions())), open_spark
     finally:
         session.stop()
 

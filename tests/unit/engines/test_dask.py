@@ -168,6 +168,32 @@ def test_sentences_come_from_the_workers_as_they_were_raised(client: Any) -> Non
 
 
 @pytest.mark.usefixtures("here")
+def test_what_is_named_as_missing_is_missing_in_every_part() -> None:
+    frame = in_parts(pd.DataFrame({"a": [1.0, -999.0, 3.0, -999.0], "t": list("x-y-")}), [slice(0, 3), slice(3, 4)])
+    with open_dask(frame, "frame", ("-999", "-")) as table:
+        assert [column.n_missing for column in table.columns] == [2, 2]
+        assert [row for rows in table.cells(["a", "t"]) for row in rows] == [
+            (1.0, "x"),
+            (None, None),
+            (3.0, "y"),
+            (None, None),
+        ]
+        found = table.each(largest(), max, ["a"])
+    assert found == 3.0
+
+
+def largest() -> Any:
+    """A task: the largest number of a part."""
+
+    def task(part: Any, start: int) -> float:
+        values = next(iter(part.batches(["a"]))).values
+        known = values[~np.isnan(values)]
+        return float(known.max()) if known.size else -1.0
+
+    return task
+
+
+@pytest.mark.usefixtures("here")
 def test_an_infinite_value_is_named_by_its_row_in_the_whole() -> None:
     values = np.arange(100.0)
     values[73] = np.inf
