@@ -53,9 +53,8 @@ def main() -> None:
     print(
         f"{asked.rows:,} rows x {asked.columns} columns in {asked.parts} parts; {size:,} bytes come back of each part"
     )
-    print(
-        f"{'engine':8}{'workers':>8}{'pass, s':>10}{'rows/s per core':>18}{'s per part':>12}{'driver, s':>11}{'fit, s':>9}"
-    )
+    heads = ("workers", "pass, s", "rows/s per core", "s per part", "driver, s", "fit, s")
+    print(f"{'engine':8}" + "".join(f"{head:>16}" for head in heads))
     with tempfile.TemporaryDirectory() as folder:
         large = _written(Path(folder, "large"), asked.rows, names, asked.parts)
         small = _written(Path(folder, "small"), FEW * asked.parts, names, asked.parts)
@@ -71,9 +70,8 @@ def main() -> None:
                     fit = time.perf_counter() - clock
                 each = few * workers / asked.parts
                 rate = asked.rows / seconds / workers
-                print(
-                    f"{engine:8}{workers:8}{seconds:10.2f}{rate:18,.0f}{each:12.3f}{driver:11.2f}{fit:9.1f}", flush=True
-                )
+                figures = (f"{workers}", f"{seconds:.2f}", f"{rate:,.0f}", f"{each:.3f}", f"{driver:.2f}", f"{fit:.1f}")
+                print(f"{engine:8}" + "".join(f"{figure:>16}" for figure in figures), flush=True)
 
 
 def _written(folder: Path, rows: int, names: list[str], parts: int) -> str:
