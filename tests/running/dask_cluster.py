@@ -14,9 +14,9 @@ def dask_cluster(workers: int = 2) -> Iterator[Any]:
     """The client of a cluster of worker processes with one thread each; skips where Dask is not installed."""
     distributed = pytest.importorskip("distributed", reason="the extra dask is not installed")
     pytest.importorskip("dask.dataframe", reason="the extra dask is not installed")
-    # What it says of a worker that was killed is what a test is about.
+    # Any free port for its HTTP server: others may run beside. What it says of a worker that was killed is expected.
     cluster = distributed.LocalCluster(
-        n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
+        n_workers=workers, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0", silence_logs=50
     )
     with cluster, distributed.Client(cluster) as client:
         yield client

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Callable
 from decimal import Decimal
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,9 @@ def table_of_everything(n_rows: int = 400) -> pa.Table:
     rng = np.random.default_rng(7)
     gaps = [None if k % 7 == 0 else float("nan") if k % 11 == 0 else x for k, x in enumerate(rng.normal(size=n_rows))]
     days = [datetime.date(2024, 1, 1) + datetime.timedelta(int(k)) for k in rng.integers(0, 900, n_rows)]
-    moments = [datetime.datetime(2020, 1, 1) + datetime.timedelta(seconds=int(k)) for k in rng.integers(0, 9**9, n_rows)]
+    moments = [
+        datetime.datetime(2020, 1, 1) + datetime.timedelta(seconds=int(k)) for k in rng.integers(0, 9**9, n_rows)
+    ]
     return pa.table(
         {
             "offset": pa.array(1e8 + rng.normal(size=n_rows)),
@@ -69,7 +72,7 @@ def refuse_unlike(table: PartedTable, here: Source) -> None:
     some = [0, 7, 8, here.count() - 1]
     assert table.picked(everything, some) == here.picked(everything, some)
     # The same on the workers: chunks in their order, each with the number of its first row.
-    starts, values = table.each(gathered(numbers), joined, numbers)
+    starts, values = table.each(gathered(numbers), joining(), numbers)
     together = np.concatenate([batch.values for batch in here.batches(numbers)])
     np.testing.assert_array_equal(np.concatenate(values), together)
     assert starts == np.cumsum([0, *(len(part) for part in values[:-1])]).tolist()
@@ -86,9 +89,30 @@ def gathered(names: list[str]) -> Callable[[Any, int], Any]:
     return task
 
 
-def joined(before: Any, later: Any) -> Any:
-    """The results of two chunks."""
-    return before[0] + later[0], before[1] + later[1]
+def joining() -> Callable[[Any, Any], Any]:
+    """Merges what `gathered` gives."""
+
+    def merge(before: Any, later: Any) -> Any:
+        return before[0] + later[0], before[1] + later[1]
+
+    return merge
+
+
+def doubling() -> Callable[[Any, int], Any]:
+    """A function for `mapped`: the number of each row, and twice its value in column a."""
+
+    def doubled(part: Any, start: int) -> Any:
+        import numpy
+        import pyarrow
+
+        for batch in part.batches(["a"]):
+            rows = start + batch.start + numpy.arange(len(batch.values))
+            yield pyarrow.RecordBatch.from_pydict({"row": rows, "twice": 2 * batch.values[:, 0]})
+
+    return doubled
+
+
+DOUBLED = pa.schema([("row", pa.int64()), ("twice", pa.float64())])
 
 
 def moments_of(names: list[str]) -> Callable[[Any, int], Moments]:
@@ -121,4 +145,28 @@ def refuse_other_moments(moments: Moments, rows: np.ndarray) -> None:
 def cuts(rng: np.random.Generator, n_rows: int, parts: int) -> list[slice]:
     """So many parts at random, some of them without rows."""
     edges = [0, *sorted(rng.integers(0, n_rows + 1, parts - 1).tolist()), n_rows]
-    return [slice(one, other) for one, other in zip(edges, edges[1:], strict=False)]
+    return [slice(one, other) for one, other in pairwise(edges)]
+
+
+def related_rows(n_rows: int = 3000) -> np.ndarray:
+    """Six columns: an exact total at a large offset, a relation that holds but for noise, and gross cells."""
+    rng = np.random.default_rng(11)
+    a, b, c, d = rng.normal(size=(4, n_rows))
+    rows = np.column_stack([a + 1e8, b, a + b, c, d, c - d + 0.01 * rng.normal(size=n_rows)])
+    gross = rng.choice(n_rows, n_rows // 100, replace=False)
+    rows[gross, rng.integers(0, 6, gross.size)] += rng.normal(size=gross.size) * 30
+    return rows
+
+
+def refuse_other_fit(frame: Any, rows: np.ndarray, columns: list[str]) -> None:
+    """Assert that a robust fit of a frame is that of the same rows here: rules, scores and verdicts."""
+    import aspca
+
+    table = pa.table(dict(zip(columns, rows.T, strict=True)))
+    here = aspca.fit_source(table, robust=True)
+    there = aspca.fit_source(frame, robust=True)
+    assert [str(rule) for rule in there.rules_] == [str(rule) for rule in here.rules_]
+    assert len(here.rules_) >= 2
+    ours, theirs = here.score_samples(table), there.score_samples(table)
+    assert (np.abs(ours - theirs) <= 1e-9 * np.maximum(abs(here.offset_), np.abs(ours))).all()
+    np.testing.assert_array_equal(there.predict(table), here.predict(table))

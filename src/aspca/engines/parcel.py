@@ -16,6 +16,8 @@ from typing import Any
 
 import numpy as np
 
+from aspca.moments.rows import Travelling
+
 PACKAGE = "aspca"
 _MAGIC = b"aspca parcel 1\n\0"
 # Sentences that are raised by classes of Python's own.
@@ -33,7 +35,7 @@ def packed(thing: Any) -> bytes:
     """A tree of numbers, texts, arrays, collections and objects of this package as bytes.
 
     Each place of the tree is packed for itself: what stands in two places comes back as two equal things. Arrays that
-    cannot be written to come back so.
+    cannot be written to come back so. A gathering leaves behind what it only reads (`Travelling`).
 
     Raises
     ------
@@ -99,7 +101,10 @@ def _tree(thing: Any, buffers: list[bytes]) -> Any:
         return {"error": [*name, _tree(list(thing.args), buffers), _tree(thing.__dict__, buffers)]}
     if isinstance(thing, tuple):
         return {"named": [*name, [_tree(item, buffers) for item in thing]]}
-    return {"object": [*name, _tree(thing.__getstate__(), buffers)]}
+    state = thing.__getstate__()
+    if isinstance(thing, Travelling) and isinstance(state, dict):
+        state = {key: value for key, value in state.items() if key not in kind.stays}
+    return {"object": [*name, _tree(state, buffers)]}
 
 
 def _kept(data: bytes, buffers: list[bytes]) -> int:

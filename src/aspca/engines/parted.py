@@ -114,7 +114,7 @@ class PartedTable(ABC):
             return error
         return SourceError(
             f"{self.description}: {self.engine} cannot read or pass over the rows "
-            f"({type(error).__name__}: {first_line(error)}); what it says of its workers tells more."
+            f"({type(error).__name__}: {_reason(error)}); what it says of its workers tells more."
         )
 
     # ---- where the rows are
@@ -263,6 +263,13 @@ class PartedTable(ABC):
 
 def _whole(table: FileTable, reading: ArrowReading, names: list[str]) -> FileTable:
     return replace(table, attach=untyped(reading, names).attach)
+
+
+def _reason(error: Exception) -> str:
+    """What an error says, in one line: where it quotes that of a worker, what that one says."""
+    _, quoting, trace = str(error).partition("Traceback (most recent call last):\n")
+    told = next((line for line in trace.splitlines() if line and not line.startswith(" ")), "") if quoting else ""
+    return first_line(Exception(told)) if told else first_line(error)
 
 
 def _count(part: Part, start: int) -> Counts:

@@ -16,6 +16,7 @@ from aspca.engines.part_files import Write
 from aspca.engines.part_work import Mapped, Pass
 from aspca.engines.parted import PartedTable
 from aspca.engines.request import ReadOptions
+from aspca.outputs.scratch import Scratch
 
 # How many results are merged at once on a worker; and how many may come to the driver, of narrow and of wide tables.
 FAN_IN = 16
@@ -24,6 +25,15 @@ FEW, FEW_WIDE, WIDE = 4, 1, 200
 PIECE = 8 << 20
 _RESULT = "part long, piece long, data binary"
 _ADAPTIVE = "spark.sql.adaptive.enabled"
+# Of a session of our own: errors only.
+_LOG = """rootLogger.level = error
+rootLogger.appenderRef.errors.ref = errors
+appender.errors.type = Console
+appender.errors.name = errors
+appender.errors.target = SYSTEM_ERR
+appender.errors.layout.type = PatternLayout
+appender.errors.layout.pattern = %p %c{1}: %m%n
+"""
 
 
 def open_spark(frame: Any, description: str, missing: tuple[str, ...] = ()) -> SparkTable:
@@ -232,12 +242,14 @@ def _session() -> Any:
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.host": "127.0.0.1",
         "spark.sql.session.timeZone": "UTC",
-        "spark.log.level": "ERROR",
     }.items():
         builder = builder.config(key, value)
     try:
-        with _quiet():
-            return builder.getOrCreate()
+        with _quiet(), Scratch() as folder:
+            # Read when the machine of Java starts, before any level can be set.
+            (folder / "log4j2.properties").write_text(_LOG)
+            quiet = f"-Dlog4j2.configurationFile={(folder / 'log4j2.properties').as_uri()}"
+            return builder.config("spark.driver.extraJavaOptions", quiet).getOrCreate()
     except Exception as error:
         raise SourceError(
             f"--engine spark: Spark does not start ({type(error).__name__}); it needs Java 17 or later on the PATH."

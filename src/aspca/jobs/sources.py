@@ -83,7 +83,7 @@ def _by_engine(paths: list[str], reading: ReadOptions, engine: str) -> AbstractC
     # Folders as they are: the engine finds what their names say by itself.
     frame = getattr(module, f"read_{engine}")(_folders_and_files(given), reading)
     label = for_terminal(paths[0]) if len(paths) == 1 else f"{len(given)} files"
-    return _closable(getattr(module, f"open_{engine}")(frame, label))
+    return _closable(getattr(module, f"open_{engine}")(frame, label, reading.missing))
 
 
 def _folders_and_files(given: list[Given]) -> list[str]:
@@ -101,9 +101,9 @@ def _table(source: Any, reading: ReadOptions, description: str) -> AbstractConte
     if "narwhals" in roots and hasattr(source, "to_native"):
         return _table(source.to_native(), reading, description)
     if "dask" in roots and hasattr(source, "map_partitions") and name == "DataFrame":
-        return _closable(import_module("aspca.engines.dask_table").open_dask(source, description))
+        return _closable(import_module("aspca.engines.dask_table").open_dask(source, description, reading.missing))
     if "pyspark" in roots and name == "DataFrame" and hasattr(source, "mapInArrow"):
-        return _closable(import_module("aspca.engines.spark_table").open_spark(source, description))
+        return _closable(import_module("aspca.engines.spark_table").open_spark(source, description, reading.missing))
     if name == "DuckDBPyConnection":
         raise SourceError(f"{description}: {_CONNECTION}.")
     if isinstance(source, np.memmap):

@@ -46,13 +46,13 @@ Some = TypeVar("Some", bound=Gathering)
 
 
 class Travelling:
-    """A gathering that is sent without what it only reads: whoever asked for the pass has that."""
+    """A gathering that comes back without what it only reads: whoever asked for the pass has that.
+
+    `aspca.engines.parcel`, in which it comes, leaves that out; on its way to the workers it is whole.
+    """
 
     # Names of such attributes; `merge` does not need them.
     stays: ClassVar[tuple[str, ...]] = ()
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name not in self.stays}
 
 
 class Over(Protocol):

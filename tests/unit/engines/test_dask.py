@@ -13,23 +13,26 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from running.dask_cluster import dask_cluster
-from running.parted_tables import (
-    cuts,
-    joined,
-    moments_of,
-    read_here,
-    refuse_other_moments,
-    refuse_unlike,
-    table_of_everything,
-)
 
 from aspca.engines.dask_table import open_dask, read_dask
 from aspca.engines.errors import SourceError
 from aspca.engines.request import ReadOptions
 from aspca.jobs.errors import UndefinedError
 from aspca.moments.moments import Moments
-from aspca.moments.rows import numbered
+from running.dask_cluster import dask_cluster
+from running.parted_tables import (
+    DOUBLED,
+    cuts,
+    doubling,
+    joining,
+    moments_of,
+    read_here,
+    refuse_other_fit,
+    refuse_other_moments,
+    refuse_unlike,
+    related_rows,
+    table_of_everything,
+)
 
 dask = pytest.importorskip("dask", reason="the extra dask is not installed")
 dd = pytest.importorskip("dask.dataframe", reason="the extra dask is not installed")
@@ -89,16 +92,20 @@ def test_columns_of_objects_and_categories_are_of_one_kind_in_all_parts() -> Non
     wanted = wanted.append_column("late", pa.array([None] * 30 + [1.0] * 10 + [0.5] * 20))
     parts = [slice(0, 20), slice(20, 20), slice(20, 31), slice(31, 40), slice(40, 60)]
     # Or else Dask makes text of them itself.
-    with dask.config.set({"dataframe.convert-string": False}):
-        with open_dask(in_parts(frame, parts), "frame") as parted, read_here(wanted) as here:
-            refuse_unlike(parted, here)
+    own = {"dataframe.convert-string": False}
+    with dask.config.set(own), open_dask(in_parts(frame, parts), "frame") as parted, read_here(wanted) as here:
+        refuse_unlike(parted, here)
 
 
 @pytest.mark.usefixtures("here")
 def test_an_index_with_a_name_is_a_column_of_text() -> None:
     frame = pd.DataFrame({"x": np.arange(10.0), 5: np.arange(10.0) ** 2}, index=pd.Index(range(100, 110), name="id"))
     with open_dask(dd.from_pandas(frame, npartitions=3), "frame") as table:
-        assert [(column.name, column.kind) for column in table.columns] == [("x", "number"), ("5", "number"), ("id", "text")]
+        assert [(column.name, column.kind) for column in table.columns] == [
+            ("x", "number"),
+            ("5", "number"),
+            ("id", "text"),
+        ]
         assert table.picked(["id", "5"], [3, 9]) == [("103", 9.0), ("109", 81.0)]
         assert table.picked(["id"], [4]) == [("104",)]
     with open_dask(dd.from_pandas(frame.reset_index(drop=True), npartitions=3), "frame") as table:
@@ -112,6 +119,12 @@ def test_moments_are_those_of_numpy_however_rows_are_parted(client: Any) -> None
     for parts in (1, 3, 40):
         with open_dask(in_parts(frame, cuts(rng, len(rows), parts)), "frame") as table:
             refuse_other_moments(table.each(moments_of(list("abcd")), Moments.merge, list("abcd")), rows)
+
+
+def test_a_robust_fit_is_that_of_the_same_rows_here(client: Any) -> None:
+    rows = related_rows()
+    frame = in_parts(pd.DataFrame(rows, columns=list("abcdef")), cuts(np.random.default_rng(9), len(rows), 4))
+    refuse_other_fit(frame, rows, list("abcdef"))
 
 
 def test_a_worker_that_is_killed_in_a_pass_changes_nothing(client: Any, tmp_path: Path) -> None:
@@ -149,9 +162,35 @@ def test_sentences_come_from_the_workers_as_they_were_raised(client: Any) -> Non
             table.each(task, max)
         assert caught.value.column == "a"
         assert caught.value.__cause__ is None
-        with pytest.raises(SourceError, match="frame: Dask cannot read or pass over the rows .KeyError: ") as caught_too:
+        with pytest.raises(SourceError, match=r"^frame: Dask cannot read .* .KeyError: ") as caught_too:
             table.each(broken, max)
         assert isinstance(caught_too.value.__cause__, KeyError)
+
+
+@pytest.mark.usefixtures("here")
+def test_what_is_named_as_missing_is_missing_in_every_part() -> None:
+    frame = in_parts(pd.DataFrame({"a": [1.0, -999.0, 3.0, -999.0], "t": list("x-y-")}), [slice(0, 3), slice(3, 4)])
+    with open_dask(frame, "frame", ("-999", "-")) as table:
+        assert [column.n_missing for column in table.columns] == [2, 2]
+        assert [row for rows in table.cells(["a", "t"]) for row in rows] == [
+            (1.0, "x"),
+            (None, None),
+            (3.0, "y"),
+            (None, None),
+        ]
+        found = table.each(largest(), max, ["a"])
+    assert found == 3.0
+
+
+def largest() -> Any:
+    """A task: the largest number of a part."""
+
+    def task(part: Any, start: int) -> float:
+        values = next(iter(part.batches(["a"]))).values
+        known = values[~np.isnan(values)]
+        return float(known.max()) if known.size else -1.0
+
+    return task
 
 
 @pytest.mark.usefixtures("here")
@@ -202,12 +241,7 @@ def test_the_first_rows_are_there_before_all_are_read() -> None:
         assert read == [15]
 
 
-def doubled(part: Any, start: int) -> Any:
-    for rows, numbers in numbered((batch.values for batch in part.batches(["a"])), start):
-        yield pa.RecordBatch.from_pydict({"row": numbers, "twice": 2 * rows[:, 0]})
-
-
-SCHEMA = pa.schema([("row", pa.int64()), ("twice", pa.float64())])
+doubled = doubling()
 
 
 @pytest.mark.usefixtures("here")
@@ -216,16 +250,16 @@ def test_judged_rows_are_a_lazy_frame_or_files_of_each_part(tmp_path: Path) -> N
     values = rng.normal(size=500)
     frame = in_parts(pd.DataFrame({"a": values, "b": values}), cuts(rng, 500, 6))
     with open_dask(frame, "frame") as table:
-        lazy = table.mapped(SCHEMA, doubled, ["a"])
+        lazy = table.mapped(DOUBLED, doubled, ["a"])
         assert isinstance(lazy, dd.DataFrame)
         found = lazy.compute()
         np.testing.assert_array_equal(found["row"], np.arange(500))
         np.testing.assert_array_equal(found["twice"], 2 * values)
-        assert table.write_parquet(tmp_path / "scores", SCHEMA, doubled, ["a"]) == 500
+        assert table.write_parquet(tmp_path / "scores", DOUBLED, doubled, ["a"]) == 500
         # Once more: the folder is replaced as a whole.
-        assert table.write_parquet(tmp_path / "scores", SCHEMA, doubled, ["a"]) == 500
+        assert table.write_parquet(tmp_path / "scores", DOUBLED, doubled, ["a"]) == 500
     written = pq.read_table(tmp_path / "scores")
-    assert written.schema == SCHEMA
+    assert written.schema == DOUBLED
     np.testing.assert_array_equal(written["row"], np.arange(500))
     np.testing.assert_array_equal(written["twice"], 2 * values)
     assert os.listdir(tmp_path) == ["scores"]
@@ -233,7 +267,9 @@ def test_judged_rows_are_a_lazy_frame_or_files_of_each_part(tmp_path: Path) -> N
 
 @pytest.mark.usefixtures("here")
 def test_files_that_cannot_be_written_leave_nothing(tmp_path: Path) -> None:
-    frame = in_parts(pd.DataFrame({"a": np.random.default_rng(3).normal(size=40000)}), [slice(0, 100), slice(100, 40000)])
+    frame = in_parts(
+        pd.DataFrame({"a": np.random.default_rng(3).normal(size=40000)}), [slice(0, 100), slice(100, 40000)]
+    )
 
     def failing(part: Any, start: int) -> Any:
         if start >= 100:
@@ -242,13 +278,13 @@ def test_files_that_cannot_be_written_leave_nothing(tmp_path: Path) -> None:
 
     with open_dask(frame, "frame") as table:
         with pytest.raises(SourceError, match=r"^frame: row 100 is at fault.$"):
-            table.write_parquet(tmp_path / "scores", SCHEMA, failing)
+            table.write_parquet(tmp_path / "scores", DOUBLED, failing)
         limits = resource.getrlimit(resource.RLIMIT_FSIZE)
         # As a full disk does, after so many bytes.
         resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, limits[1]))
         try:
             with pytest.raises(OSError, match="File too large") as caught:
-                table.write_parquet(tmp_path / "scores", SCHEMA, doubled)
+                table.write_parquet(tmp_path / "scores", DOUBLED, doubled)
         finally:
             resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert caught.value.filename == str(tmp_path / "scores")
@@ -271,7 +307,7 @@ def test_a_worker_that_is_killed_while_writing_leaves_no_rows_twice(client: Any,
             os.kill(os.getpid(), signal.SIGKILL)
 
     with open_dask(frame, "frame") as table:
-        assert table.write_parquet(tmp_path / "scores", SCHEMA, twice) == 600
+        assert table.write_parquet(tmp_path / "scores", DOUBLED, twice) == 600
     assert mark.exists()
     np.testing.assert_array_equal(pq.read_table(tmp_path / "scores")["row"], np.arange(600))
     assert sorted(os.listdir(tmp_path / "scores")) == [".aspca-output", *(f"part-{k:06d}.parquet" for k in range(6))]
@@ -282,10 +318,13 @@ def test_parquet_files_are_read_by_dask_and_others_are_not(tmp_path: Path) -> No
     table = table_of_everything(90)
     for k in range(3):
         pq.write_table(table.slice(30 * k, 30), tmp_path / f"{k}.parquet")
-    with open_dask(read_dask([str(tmp_path / "*.parquet")], ReadOptions()), "frame") as parted, read_here(table) as here:
+    with (
+        open_dask(read_dask([str(tmp_path / "*.parquet")], ReadOptions()), "frame") as parted,
+        read_here(table) as here,
+    ):
         refuse_unlike(parted, here)
     (tmp_path / "t.csv").write_text("a,b\n1,2\n")
-    with pytest.raises(SourceError, match="t.csv: --engine dask reads Parquet only"):
+    with pytest.raises(SourceError, match=r"t\.csv: --engine dask reads Parquet only"):
         read_dask([str(tmp_path / "t.csv")], ReadOptions())
     with pytest.raises(SourceError, match="--decimal has no meaning for --engine dask"):
         read_dask([str(tmp_path / "0.parquet")], ReadOptions(decimal=","))
@@ -307,9 +346,9 @@ def test_a_damaged_file_is_said_in_one_sentence(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("here")
 def test_what_cannot_be_a_table_is_refused() -> None:
     frame = pd.DataFrame({"a": [1.0, 2.0], "b": [[1], [2]]})
-    with dask.config.set({"dataframe.convert-string": False}):
-        with pytest.raises(SourceError, match="frame: column 'b' holds lists or records"):
-            open_dask(dd.from_pandas(frame, npartitions=1), "frame")
+    own = {"dataframe.convert-string": False}
+    with dask.config.set(own), pytest.raises(SourceError, match="frame: column 'b' holds lists or records"):
+        open_dask(dd.from_pandas(frame, npartitions=1), "frame")
     with pytest.raises(SourceError, match="no rows"):
         open_dask(in_parts(frame[["a"]], [slice(0, 0)]), "frame")
     twice = pd.DataFrame(np.ones((4, 2)), columns=["a", " a"])
@@ -319,4 +358,4 @@ def test_what_cannot_be_a_table_is_refused() -> None:
         with pytest.raises(SourceError, match="frame: column 'text' holds text, in row 1 for example 't1 ü'"):
             table.batches(["text"])
         with pytest.raises(SourceError, match="frame: there is no column 'x'; the columns are 'offset'"):
-            table.each(lambda part, start: list(part.cells(["x"])), joined, ["offset"])
+            table.each(lambda part, start: list(part.cells(["x"])), joining(), ["offset"])

@@ -54,7 +54,7 @@ def alike(one: Any, other: Any) -> bool:
         flags = (one.flags.writeable, one.flags.f_contiguous) == (other.flags.writeable, other.flags.f_contiguous)
         return flags and (one.dtype, one.shape, one.tobytes()) == (other.dtype, other.shape, other.tobytes())
     if isinstance(one, float):
-        return math.isnan(one) and math.isnan(other) or struct.pack("d", one) == struct.pack("d", other)
+        return (math.isnan(one) and math.isnan(other)) or struct.pack("d", one) == struct.pack("d", other)
     if isinstance(one, (list, tuple)):
         return len(one) == len(other) and all(map(alike, one, other))
     if isinstance(one, dict):

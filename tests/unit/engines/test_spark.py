@@ -11,24 +11,27 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from running.parted_tables import (
-    cuts,
-    moments_of,
-    read_here,
-    refuse_other_moments,
-    refuse_unlike,
-    table_of_everything,
-)
-from running.spark_session import PANDAS, spark_session
 
 from aspca.engines.errors import SourceError
 from aspca.engines.request import ReadOptions
 from aspca.engines.spark_table import open_spark, read_spark
 from aspca.jobs.errors import UndefinedError
 from aspca.moments.moments import Moments
+from running.parted_tables import (
+    DOUBLED,
+    cuts,
+    doubling,
+    moments_of,
+    read_here,
+    refuse_other_fit,
+    refuse_other_moments,
+    refuse_unlike,
+    related_rows,
+    table_of_everything,
+)
+from running.spark_session import PANDAS, spark_session
 
 pytestmark = pytest.mark.filterwarnings(f"ignore:{PANDAS}:FutureWarning")
-SCHEMA = pa.schema([("row", pa.int64()), ("twice", pa.float64())])
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +41,7 @@ def spark() -> Iterator[Any]:
 
 
 def in_parts(spark: Any, table: pa.Table, parts: list[slice], before: Callable[[int], None] = lambda part: None) -> Any:
-    """An Arrow table as a frame of Spark, cut at any rows; `before` is called on the worker with the number of a part."""
+    """An Arrow table as a frame of Spark, cut at any rows; `before` is called on the worker of each part."""
     from pyspark.sql.pandas.types import from_arrow_schema
 
     pieces = [table.slice(part.start, part.stop - part.start) for part in parts]
@@ -47,6 +50,8 @@ def in_parts(spark: Any, table: pa.Table, parts: list[slice], before: Callable[[
         from pyspark import TaskContext
 
         number = TaskContext.get().partitionId()
+        # Spark keeps a worker only if it has read all that it was sent.
+        list(batches)
         before(number)
         yield from pieces[number].to_batches()
 
@@ -55,20 +60,6 @@ def in_parts(spark: Any, table: pa.Table, parts: list[slice], before: Callable[[
 
 def numbers(rows: np.ndarray) -> pa.Table:
     return pa.table({name: rows[:, place] for place, name in enumerate("abcd"[: rows.shape[1]])})
-
-
-def doubled(part: Any, start: int) -> Any:
-    import numpy
-    import pyarrow
-
-    for batch in part.batches(["a"]):
-        rows = start + batch.start + numpy.arange(len(batch.values))
-        yield pyarrow.RecordBatch.from_pydict({"row": rows, "twice": 2 * batch.values[:, 0]})
-
-
-def by_value(function: Any) -> Any:
-    """Sent to workers whole, since they cannot import tests."""
-    return lambda part, start: function(part, start)
 
 
 def test_cells_mean_what_they_mean_here(spark: Any) -> None:
@@ -88,6 +79,14 @@ def test_moments_are_those_of_numpy_however_rows_are_parted(spark: Any) -> None:
         frame = in_parts(spark, numbers(rows), cuts(rng, len(rows), parts))
         with open_spark(frame, "frame") as table:
             refuse_other_moments(table.each(moments_of(list("abcd")), Moments.merge, list("abcd")), rows)
+
+
+def test_a_robust_fit_is_that_of_the_same_rows_here(spark: Any, tmp_path: Path) -> None:
+    rows = related_rows()
+    table = pa.table(dict(zip("abcdef", rows.T, strict=True)))
+    for number, part in enumerate(cuts(np.random.default_rng(9), len(rows), 2)):
+        pq.write_table(table.slice(part.start, part.stop - part.start), tmp_path / f"{number}.parquet")
+    refuse_other_fit(spark.read.parquet(str(tmp_path)), rows, list("abcdef"))
 
 
 def test_rows_stay_where_they_are_if_columns_are_left_out(spark: Any) -> None:
@@ -120,7 +119,7 @@ def test_a_task_that_fails_twice_changes_nothing(spark: Any, tmp_path: Path) -> 
         for left in tmp_path.iterdir():
             left.unlink()
         (tmp_path / "begin").touch()
-        assert table.write_parquet(tmp_path.parent / "spark-scores", SCHEMA, by_value(doubled)) == 2000
+        assert table.write_parquet(tmp_path.parent / "spark-scores", DOUBLED, doubling()) == 2000
         assert len(os.listdir(tmp_path)) == 3
     written = pq.read_table(tmp_path.parent / "spark-scores")
     np.testing.assert_array_equal(written["row"], np.arange(2000))
@@ -139,7 +138,7 @@ def test_a_task_that_fails_for_good_is_one_sentence(spark: Any) -> None:
         raise UndefinedError(f"frame: row {start} is at fault.", "a", "log")
 
     with open_spark(frame, "frame") as table:
-        with pytest.raises(SourceError, match="^frame: Spark cannot read or pass over the rows") as caught:
+        with pytest.raises(SourceError, match=r"^frame: Spark cannot read or pass over the rows") as caught:
             table.each(broken, max)
         assert "\n" not in str(caught.value)
         assert "KeyError" in str(caught.value)
@@ -156,6 +155,7 @@ def test_rows_that_change_between_passes_are_refused(spark: Any, tmp_path: Path)
 
         import pyarrow
 
+        list(batches)
         yield pyarrow.RecordBatch.from_pydict({"a": [float(len(os.listdir(place))), 1.0]})
 
     frame = spark.range(0, 2, 1, 2).mapInArrow(rows, "a double")
@@ -169,18 +169,21 @@ def test_rows_that_change_between_passes_are_refused(spark: Any, tmp_path: Path)
 def test_judged_rows_are_a_lazy_frame_or_files_or_nothing(spark: Any, tmp_path: Path) -> None:
     rng = np.random.default_rng(2)
     rows = rng.normal(size=(500, 2))
+    twice = doubling()
 
     def failing(part: Any, start: int) -> Any:
         if start:
             raise ValueError("Row 100 is at fault.")
-        yield from doubled(part, start)
+        yield from twice(part, start)
 
-    with open_spark(in_parts(spark, numbers(rows), [slice(0, 100), slice(100, 100), slice(100, 500)]), "frame") as table:
-        lazy = table.mapped(SCHEMA, by_value(doubled), ["a"])
+    with open_spark(
+        in_parts(spark, numbers(rows), [slice(0, 100), slice(100, 100), slice(100, 500)]), "frame"
+    ) as table:
+        lazy = table.mapped(DOUBLED, doubling(), ["a"])
         assert lazy.columns == ["row", "twice"]
         found = lazy.toArrow()
         with pytest.raises(ValueError, match=r"^Row 100 is at fault.$"):
-            table.write_parquet(tmp_path / "scores", SCHEMA, failing)
+            table.write_parquet(tmp_path / "scores", DOUBLED, failing)
     np.testing.assert_array_equal(found["row"], np.arange(500))
     np.testing.assert_array_equal(found["twice"], 2 * rows[:, 0])
     assert os.listdir(tmp_path) == []
