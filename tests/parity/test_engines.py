@@ -72,7 +72,7 @@ def given(engine: str, running: Any, rows: np.ndarray, order: np.ndarray, seed: 
         parts = [table.slice(piece.start, piece.stop - piece.start) for piece in pieces]
         return dd.from_map(lambda part: part.to_pandas(), parts), {}, lambda frame: frame.compute()
     frame = running.createDataFrame(table).repartition(len(pieces))
-    return frame, {}, lambda frame: frame.toPandas()
+    return frame, {}, lambda frame: frame.toArrow().to_pandas()
 
 
 @pytest.fixture(scope="module")
