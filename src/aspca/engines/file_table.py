@@ -53,6 +53,7 @@ class FileColumn:
     cell: str
     remark: str = ""
     remedy: tuple[str, ...] = ()
+    extremes: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True)

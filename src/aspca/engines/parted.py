@@ -68,7 +68,7 @@ class PartedTable(ABC):
             counts, self._seen = self._gathered(Pass(self._form, self._places, _count, Counts.merged), small=True)
             rows = self._seen.rows
             self._places = Places(tuple(rows.get(number, 0) for number in range(max(rows, default=-1) + 1)))
-            table = settled(table, counts or Counts(0, [], []))
+            table = settled(table, counts or Counts(0, [], [], []))
             # Only what is asked before rows are read: kinds, places and sentences that show a cell.
             first = replace(reading, read=self._first)
             self._here = Source([_whole(table, first, names)], connection, scratch)

@@ -15,7 +15,7 @@ import numpy as np
 
 from aspca.database import connect
 from aspca.engines.errors import SourceError, enumerated
-from aspca.engines.file_table import NUMERIC_KINDS, FileTable, all_finite_or_missing
+from aspca.engines.file_table import NUMERIC_KINDS, FileColumn, FileTable, all_finite_or_missing
 from aspca.engines.formats import table_of, with_rows
 from aspca.engines.kinds import why_not_numbers
 from aspca.engines.request import ReadOptions, expand
@@ -43,6 +43,7 @@ class Column:
     kind : "number", "boolean", "date" or "text"
     n_missing : number of cells without a value
     remark : why a column is text though most of its cells are not, or that it has no values; otherwise empty.
+    extremes : the least and the largest number of a column, where they were seen when its cells were counted; else None
     remedy : words of a command line that settle what the remark says, such as ("--decimal", ","). A column of text that
         has a remedy seems to be meant as something else.
     """
@@ -52,6 +53,7 @@ class Column:
     n_missing: int | None
     remark: str = ""
     remedy: tuple[str, ...] = ()
+    extremes: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -306,8 +308,17 @@ def _merged(name: str, tables: list[FileTable]) -> Column:
         return Column(name, "text", n_missing, "it has no values")
     if len(kinds) == 1 or set(kinds) == {"number", "boolean"}:
         remark, remedy = next(((part.remark, part.remedy) for part, _ in parts if part.remark), ("", ()))
-        return Column(name, "number" if len(kinds) == 2 else next(iter(kinds)), n_missing, remark, remedy)
+        kind = "number" if len(kinds) == 2 else next(iter(kinds))
+        return Column(name, kind, n_missing, remark, remedy, _widest([part for part, _ in parts]))
     return Column(name, "text", n_missing, ", ".join(f"{kind} in {table.label}" for kind, table in kinds.items()))
+
+
+def _widest(parts: list[FileColumn]) -> tuple[float, float] | None:
+    """The extremes of a column of several files; None where those of one are not known."""
+    known = [part.extremes for part in parts if part.extremes is not None]
+    if len(known) < len(parts):
+        return None
+    return min(low for low, _ in known), max(high for _, high in known)
 
 
 def _not_numeric(tables: list[FileTable], column: Column, connection: duckdb.DuckDBPyConnection) -> SourceError:

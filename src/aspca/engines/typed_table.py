@@ -161,11 +161,13 @@ def typed_table(
 
 @dataclass(frozen=True)
 class Counts:
-    """How many rows there are, and of each column how many have a value, and how many are no float64 though whole."""
+    """How many rows there are, and of each column how many have a value, how many are no float64 though whole, and the
+    least and the largest number, None where there is none."""
 
     n_rows: int
     given: list[int]
     rounded: list[int]
+    extremes: list[tuple[float, float] | None]
 
     def merged(self, later: Counts) -> Counts:
         """Of the rows of both."""
@@ -173,7 +175,14 @@ class Counts:
             self.n_rows + later.n_rows,
             [one + other for one, other in zip(self.given, later.given, strict=True)],
             [one + other for one, other in zip(self.rounded, later.rounded, strict=True)],
+            [_wider(one, other) for one, other in zip(self.extremes, later.extremes, strict=True)],
         )
+
+
+def _wider(one: tuple[float, float] | None, other: tuple[float, float] | None) -> tuple[float, float] | None:
+    if one is None or other is None:
+        return one or other
+    return min(one[0], other[0]), max(one[1], other[1])
 
 
 def shaped(
@@ -195,7 +204,7 @@ def shaped(
 def counted(table: FileTable, types: list[str], connection: duckdb.DuckDBPyConnection) -> Counts:
     """The counts of a table that was `shaped`, or of a part of its rows."""
     columns = table.columns
-    given, rounded = list[int](), list[int]()
+    given, rounded, extremes = list[int](), list[int](), list[tuple[float, float] | None]()
     n_rows = 0
     for start in range(0, len(columns), COLUMNS_AT_ONCE):
         part = range(start, min(start + COLUMNS_AT_ONCE, len(columns)))
@@ -203,11 +212,19 @@ def counted(table: FileTable, types: list[str], connection: duckdb.DuckDBPyConne
         lost = [
             ROUNDED.format(c=f"c{index}") if types[index].removeprefix("U").startswith(LONG) else "0" for index in part
         ]
+        numbers = [
+            f"CAST({columns[index].cell} AS DOUBLE)" if columns[index].kind in ("number", "boolean") else NO_VALUE
+            for index in part
+        ]
         asked = ["count(*)", *(f"count({cell})" for cell in cells), *lost]
+        asked += [f"{which}({number})" for which in ("min", "max") for number in numbers]
         n_rows, *found = next(table.rows(connection, asked, 1))[0]
-        given.extend(found[: len(part)])
-        rounded.extend(found[len(part) :])
-    return Counts(n_rows, given, rounded)
+        many = len(part)
+        given.extend(found[:many])
+        rounded.extend(found[many : 2 * many])
+        ends = zip(found[2 * many : 3 * many], found[3 * many :], strict=True)
+        extremes.extend(None if low is None else (float(low), float(high)) for low, high in ends)
+    return Counts(n_rows, given, rounded, extremes)
 
 
 def settled(table: FileTable, counts: Counts) -> FileTable:
@@ -219,6 +236,7 @@ def settled(table: FileTable, counts: Counts) -> FileTable:
         replace(
             _as_text(index, column) if rounded[index] else column,
             n_missing=n_rows - count,
+            extremes=counts.extremes[index],
         )
         if count
         else replace(column, n_missing=n_rows, number=NO_VALUE)

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
 Item = TypeVar("Item")
+# From so many rows on it pays to do several things at once, and to hold BLAS to one thread meanwhile.
+MANY = 100_000
 
 
 def made_ahead(items: Iterator[Item]) -> Iterator[Item]:

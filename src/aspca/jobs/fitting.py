@@ -17,12 +17,14 @@ from aspca.jobs.progress import Watcher
 from aspca.jobs.pushing import taken_inside
 from aspca.jobs.tables import TableSource, column_of, prepared
 from aspca.judging.alarms import alarms_from_rows
+from aspca.judging.crossfit import takes_folds
 from aspca.judging.fit import fit_model
 from aspca.judging.judgement import Judgement, squared
 from aspca.judging.kept_rules import with_kept_shares
 from aspca.judging.learned_from import learned_as_they_are, without_gross
-from aspca.judging.learning import learned_model
+from aspca.judging.learning import Seen, learned_model, seen_at_once
 from aspca.judging.model import Model
+from aspca.linalg.arrays import Floats
 from aspca.moments import IncompleteMoments, Moments
 from aspca.moments.gathered import IncompleteMomentsOf, MomentsOf
 from aspca.preparation import Preparation
@@ -99,11 +101,18 @@ def fit_table(
     # The solver loads it later, when its threads could not be held back any more.
     import scipy.linalg  # noqa: F401
 
+    known: Moments | IncompleteMoments
     with blas_threads_for(len(plan.names)):
         pushed = taken_inside(table, plan, settings, moments, robust=sets_aside)
         if pushed is not None:
             return _from_sums(table, pushed, settings, plan)
-        known = _known(table, plan, watcher)
+        seen = None
+        ends = None if sets_aside or not takes_folds(settings) else _extremes(table, plan)
+        if ends is not None:
+            watcher.stage("Reading", table.count())
+            known, seen = _at_once(table, plan, watcher, *ends)
+        else:
+            known = _known(table, plan, watcher)
         try:
             if sets_aside and known.n_rows:
                 watcher.stage("Setting gross values aside", unit="passes")
@@ -130,7 +139,7 @@ def fit_table(
 
         rows = rows_of(table, plan, watcher)
         try:
-            model = learned_model(rows, table.count(), known, learned, settings, plan, callback=solved, stage=stage)
+            model = learned_model(rows, table.count(), known, learned, settings, plan, None, seen, solved, stage)
         except ValueError as error:
             if isinstance(error, JobError | SourceError):
                 raise
@@ -139,6 +148,30 @@ def fit_table(
             model = _calibrated(model, table if kept_out is None else kept_out, watcher)
             model = with_kept_shares(model, rows)
     return model
+
+
+def _extremes(table: TableSource, plan: Preparation) -> tuple[Floats, Floats] | None:
+    """The least and the largest value of each feature (p,), where these were seen before; None: they were not."""
+    if not plan.plain or plan.missing == "allow":
+        return None
+    columns = {column.name: column.extremes for column in table.columns}
+    known = [columns.get(name) for name in plan.names]
+    if any(ends is None or not np.isfinite(ends).all() for ends in known):
+        return None
+    ends = np.array(known, dtype=np.float64)
+    return ends[:, 0].copy(), ends[:, 1].copy()
+
+
+def _at_once(
+    table: TableSource, plan: Preparation, watcher: Watcher, low: Floats, high: Floats
+) -> tuple[Moments, Seen]:
+    """Moments, and all else that a plain fit needs of rows, in one pass."""
+    try:
+        return seen_at_once(rows_of(table, plan, watcher), table.count(), low, high)
+    except ValueError as error:
+        if isinstance(error, JobError | SourceError):
+            raise
+        raise JobError(f"{table.description}: {error}") from None
 
 
 def _refuse_few(table: TableSource, moments: Moments, which: str = "") -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from aspca.jobs.ahead import MANY, made_ahead
 from aspca.jobs.preparing import refuse_values
 from aspca.jobs.progress import Silent, Watcher
 from aspca.jobs.tables import Parted, TableSource, prepared
@@ -27,7 +28,8 @@ def rows_of(table: TableSource, plan: Preparation, watcher: Watcher, *, by_pass:
             found = table.each(_PartTask(plan, task), merge, [column.name for column in plan.columns])
             watcher.advance(0 if by_pass else table.count())
             return found
-        return task(numbered(_batches(table, plan, Silent() if by_pass else watcher)))
+        batches = _batches(table, plan, Silent() if by_pass else watcher)
+        return task(numbered(batches if table.count() < MANY else made_ahead(batches)))
 
     return Rows(over, elsewhere=isinstance(table, Parted))
 

@@ -11,13 +11,12 @@ from pathlib import Path
 import numpy as np
 
 from aspca.engines.addresses import is_address, is_postgres, masked
-from aspca.jobs.ahead import used_behind
+from aspca.jobs.ahead import MANY, used_behind
 from aspca.jobs.errors import RequestError
 from aspca.jobs.keys import Keys
 from aspca.jobs.progress import Watcher
 from aspca.jobs.scored import ScoringOfParts, Tally, scored_fields, scored_parts, scored_schema
 from aspca.jobs.tables import Parted, TableSource
-from aspca.jobs.verdicts import MANY
 from aspca.judging.model import Model
 from aspca.outputs.inputs import refuse_inputs
 from aspca.outputs.replaced_file import refuse_special

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from aspca.jobs.ahead import made_ahead
+from aspca.jobs.ahead import MANY, made_ahead
 from aspca.jobs.errors import JobError, RequestError
 from aspca.jobs.keys import NO_KEYS, Cells, Keys
 from aspca.jobs.preparing import refuse_values
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from aspca.judging.explanation import Explanation
     from aspca.judging.incidents import Incident
 
-# From so many rows on one BLAS thread pays, and to read and write beside judging.
-MANY = 100_000
 # Rows of one incident may miss a beat.
 _STEPS = 2.0
 

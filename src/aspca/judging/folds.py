@@ -75,6 +75,8 @@ class Dealt:
         Whether values may be missing: such rows are left out.
     contiguous : bool
         Whether blocks are stretches of rows, for rows that follow each other.
+    decimals : bool
+        Whether the blocks are to be all that is known of the rows: nobody asks a refit for the decimals of its columns.
     """
 
     n_rows: int
@@ -84,6 +86,7 @@ class Dealt:
     weights: Floats | None = None
     gaps: bool = False
     contiguous: bool = False
+    decimals: bool = False
 
     @classmethod
     def of(
@@ -149,8 +152,7 @@ class Folds(Travelling):
             mine = whole & (block == k)
             if mine.any():
                 counts = None if dealt.weights is None else dealt.weights[numbers[mine]]
-                # Nobody asks a refit for the decimals of its columns.
-                self.blocks[k] = self.blocks[k].update(rows[mine], counts, decimals=False)
+                self.blocks[k] = self.blocks[k].update(rows[mine], counts, decimals=dealt.decimals)
         chosen = whole & dealt.judged(drawn)
         self.values.append(np.asarray(rows[chosen], dtype=np.float64))
         self.members.append(block[chosen])
@@ -162,6 +164,11 @@ class Folds(Travelling):
         self.blocks = [mine.merge(other) for mine, other in zip(self.blocks, later.blocks, strict=True)]
         self.values, self.members = self.values + later.values, self.members + later.members
         self.counted = self.counted + later.counted
+
+    @property
+    def whole(self) -> Moments:
+        """Of all rows that count."""
+        return reduce(Moments.merge, self.blocks)
 
     @property
     def rows(self) -> BlocksOfRows:

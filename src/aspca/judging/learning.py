@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 from aspca.judging.crossfit import crossfitted, takes_folds
@@ -21,6 +22,8 @@ from aspca.settings import Settings
 
 # Called with a few words about what comes next, and whether it is a pass over all rows.
 Stage = Callable[[str, bool], None]
+# How rows follow each other, and their blocks where limits rest on these.
+Seen = tuple[Pairs, Folds | None]
 
 
 def learned_model(
@@ -31,6 +34,7 @@ def learned_model(
     settings: Settings,
     preparation: Preparation,
     weights: Floats | None = None,
+    seen: Seen | None = None,
     callback: Callable[[int, int, float], None] | None = None,
     stage: Stage = lambda words, passing: None,
 ) -> Model:
@@ -46,22 +50,19 @@ def learned_model(
         What rules are learned from.
     weights : ndarray of shape (n_rows,), or None
         How many rows each counts for.
+    seen : Seen or None
+        Of an earlier pass over the rows, see `seen_at_once`.
     callback : callable or None
         As in `fit_model`.
     """
     moments, lots = learned.moments, Lots.between(*extremes_of(known))
     sifted = None if learned.aside is None else learned
-    stage("Looking at rows together", True)
-    keep = None if sifted is None else sifted.normal
-    dealt = Dealt.of(moments.n_features, n_rows, lots, keep, gaps=learned.gaps is not None)
-    begin_pairs = partial(Pairs.nothing, moments.minimum, moments.maximum)
-    folds = None
-    if weights is not None:
-        pairs = _weighty(rows, weights).gather(begin_pairs)
-    elif takes_folds(settings):
-        pairs, folds = rows.gather(lambda: Together(begin_pairs(), Folds.nothing(dealt))).parts
-    else:
-        pairs = rows.gather(begin_pairs)
+    if seen is None:
+        stage("Looking at rows together", True)
+        keep = None if sifted is None else sifted.normal
+        dealt = Dealt.of(moments.n_features, n_rows, lots, keep, gaps=learned.gaps is not None)
+        seen = _seen(rows, dealt if takes_folds(settings) else None, moments.minimum, moments.maximum, weights)
+    pairs, folds = seen
     stage("Finding rules", False)
     model = fit_model(
         moments,
@@ -75,6 +76,31 @@ def learned_model(
     stage("Setting limits", True)
     model = crossfitted(model, rows, n_rows, lots, sifted, weights, folds)
     return with_kept_shares(model, rows, weights)
+
+
+def seen_at_once(rows: Rows, n_rows: int, low: Floats, high: Floats) -> tuple[Moments, Seen]:
+    """All that a plain fit needs of rows, in one pass; `low` and `high` (p,) are the extremes of their columns.
+
+    Returns
+    -------
+    known : Moments
+        Of all rows.
+    seen : Seen
+    """
+    dealt = replace(Dealt.of(low.size, n_rows, Lots.between(low, high)), decimals=True)
+    pairs, folds = _seen(rows, dealt, low, high)
+    return (Moments.empty(low.size) if folds is None else folds.whole), (pairs, folds)
+
+
+def _seen(rows: Rows, dealt: Dealt | None, low: Floats, high: Floats, weights: Floats | None = None) -> Seen:
+    begin_pairs = partial(Pairs.nothing, low, high)
+    if weights is not None:
+        # Blocks of weighted rows come later.
+        return _weighty(rows, weights).gather(begin_pairs), None
+    if dealt is None:
+        return rows.gather(begin_pairs), None
+    pairs, folds = rows.gather(lambda: Together(begin_pairs(), Folds.nothing(dealt))).parts
+    return pairs, folds
 
 
 def extremes_of(known: Moments | IncompleteMoments) -> tuple[Floats, Floats]:
