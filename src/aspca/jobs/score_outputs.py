@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 
-import numpy as np
-
 from aspca.engines.addresses import is_address, is_postgres, masked
 from aspca.jobs.ahead import MANY, used_behind
 from aspca.jobs.errors import RequestError
@@ -101,7 +99,7 @@ def _count_in(folder: str, tally: Tally) -> None:
     for path in sorted(Path(folder).rglob("*.parquet")):
         verdicts = pq.read_table(path, columns=["anomaly"])["anomaly"]
         known = verdicts.null_count < len(verdicts) or not len(verdicts)
-        tally.add(np.array(verdicts.to_pylist(), dtype=np.bool_) if known else None, len(verdicts))
+        tally.add(verdicts.to_numpy() if known else None, len(verdicts))
 
 
 def write_scored(model: Model, table: TableSource, keys: Keys, destination: Destination, watcher: Watcher) -> Tally:

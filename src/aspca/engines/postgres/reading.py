@@ -97,6 +97,8 @@ class _Reading:
             self._read,
             self._explain,
             self._snapshot.close,
+            # The rows of a table are those of the snapshot, in the order of its pages; a query may give what it likes.
+            watched=self._relation.whole,
             beyond=tuple(column.name for column in self._columns.values() if column.beyond),
             pushed=self._pushed if can_push else None,
         )
