@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 import aspca
-import aspca.jobs.tables
+import aspca.jobs.sources
 from aspca.cli.main import main
 
 TABLES = ("g1.csv", "g2.csv", "other.csv", "plant/data.csv", "plant2/data.csv", ".g.json.0123456789abcdef.tmp")
@@ -91,7 +91,7 @@ def test_attacks(
     def read(*_: object) -> None:
         raise AssertionError("it was read")
 
-    monkeypatch.setattr(aspca.jobs.tables, "open_source", read)
+    monkeypatch.setattr(aspca.jobs.sources, "open_source", read)
     prepare()
     before = everything(here.parent)
     assert main(command.split()) == 2

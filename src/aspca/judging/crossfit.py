@@ -26,7 +26,7 @@ from aspca.judging.outside import LARGE
 from aspca.judging.outside_form import OutsideForm
 from aspca.judging.small_errors import weights_of_rules, weights_of_scores
 from aspca.linalg.arrays import Bools, Floats
-from aspca.moments.lots import Lots
+from aspca.moments.lots import Lots, Repeats
 from aspca.moments.rows import Rows
 from aspca.settings import Settings
 
@@ -55,7 +55,7 @@ def crossfitted(
     weights : ndarray of shape (n_rows,), or None
         How many rows each counts for.
     folds : Folds or None
-        Of an earlier pass over the same rows, dealt out by these lots.
+        Of an earlier pass over the same rows.
     """
     if not takes_folds(model.settings):
         return model
@@ -64,17 +64,21 @@ def crossfitted(
         weights = weights * max(1.0, float((weights > 0.0).sum() / weights.sum()))
     keep = None if learned is None else learned.normal
     dealt = Dealt.of(model.space.n_features, n_rows, lots, keep, weights, gaps=model.allows_gaps)
-    if model.space.worth < model.space.fitted_to:
+    if follow_each_other(model):
         folds = rows.gather(partial(Folds.nothing, replace(dealt, contiguous=True)))
-    else:
-        folds = rows.gather(partial(Folds.nothing, dealt)) if folds is None else folds
-        if folds.repeats.lots.uneven:
-            folds = rows.gather(partial(Folds.nothing, replace(dealt, lots=folds.repeats.lots)))
-    found = folds.rows
+    elif folds is None:
+        repeats = rows.gather(lambda: Repeats.nothing(lots))
+        folds = rows.gather(partial(Folds.nothing, replace(dealt, lots=repeats.lots)))
+    found = folds.taken()
     if not found.enough:
         return model
     held = _held_out(Measure.of(model), model.settings, found, 0.0 if learned is None else learned.spoiled)
     return replace(model, alarms=alarms_held_out(model.alarms, model.table, model.floors, held))
+
+
+def follow_each_other(model: Model) -> bool:
+    """Whether the rows that a model was fitted to follow each other: then they are worth fewer than they are."""
+    return model.space.worth < model.space.fitted_to
 
 
 def takes_folds(settings: Settings) -> bool:

@@ -170,10 +170,12 @@ class Folds(Travelling):
         """Of all rows that count."""
         return reduce(Moments.merge, self.blocks)
 
-    @property
-    def rows(self) -> BlocksOfRows:
-        """All of it, block after block."""
+    def taken(self) -> BlocksOfRows:
+        """All of it, block after block; nothing is left here, for of many features it is large."""
         member = np.concatenate(self.members)
         order = np.argsort(member, kind="stable")
         weights = None if self.dealt.weights is None else np.concatenate(self.counted)[order]
-        return BlocksOfRows(tuple(self.blocks), np.concatenate(self.values)[order], member[order], weights)
+        # Each is the exact one, rounded; what is merged of them from here on hangs on nothing else.
+        blocks = tuple(block.rounded() for block in self.blocks)
+        values, self.blocks, self.values, self.members, self.counted = self.values, [], [], [], []
+        return BlocksOfRows(blocks, np.concatenate(values)[order], member[order], weights)

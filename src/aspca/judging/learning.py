@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
-from aspca.judging.crossfit import crossfitted, takes_folds
+from aspca.judging.crossfit import crossfitted, follow_each_other, takes_folds
 from aspca.judging.fit import fit_model
 from aspca.judging.folds import Dealt, Folds
 from aspca.judging.kept_rules import with_kept_shares
@@ -22,8 +22,14 @@ from aspca.settings import Settings
 
 # Called with a few words about what comes next, and whether it is a pass over all rows.
 Stage = Callable[[str, bool], None]
-# How rows follow each other, and their blocks where limits rest on these.
-Seen = tuple[Pairs, Folds | None]
+
+
+@dataclass(eq=False)
+class Seen:
+    """How rows follow each other, and their blocks where limits rest on these."""
+
+    pairs: Pairs
+    folds: Folds | None
 
 
 def learned_model(
@@ -62,7 +68,8 @@ def learned_model(
         keep = None if sifted is None else sifted.normal
         dealt = Dealt.of(moments.n_features, n_rows, lots, keep, gaps=learned.gaps is not None)
         seen = _seen(rows, dealt if takes_folds(settings) else None, moments.minimum, moments.maximum, weights)
-    pairs, folds = seen
+    # Blocks of many features are large, and nobody else needs them.
+    folds, seen.folds = seen.folds, None
     stage("Finding rules", False)
     model = fit_model(
         moments,
@@ -71,9 +78,11 @@ def learned_model(
         callback=callback,
         gaps=learned.gaps,
         aside=learned.aside,
-        succession=succession(pairs, moments) if moments.n_rows else None,
+        succession=succession(seen.pairs, moments) if moments.n_rows else None,
     )
     stage("Setting limits", True)
+    if follow_each_other(model):
+        folds = None
     model = crossfitted(model, rows, n_rows, lots, sifted, weights, folds)
     return with_kept_shares(model, rows, weights)
 
@@ -88,19 +97,24 @@ def seen_at_once(rows: Rows, n_rows: int, low: Floats, high: Floats) -> tuple[Mo
     seen : Seen
     """
     dealt = replace(Dealt.of(low.size, n_rows, Lots.between(low, high)), decimals=True)
-    pairs, folds = _seen(rows, dealt, low, high)
-    return (Moments.empty(low.size) if folds is None else folds.whole), (pairs, folds)
+    seen = _seen(rows, dealt, low, high)
+    return (Moments.empty(low.size) if seen.folds is None else seen.folds.whole), seen
 
 
 def _seen(rows: Rows, dealt: Dealt | None, low: Floats, high: Floats, weights: Floats | None = None) -> Seen:
     begin_pairs = partial(Pairs.nothing, low, high)
     if weights is not None:
         # Blocks of weighted rows come later.
-        return _weighty(rows, weights).gather(begin_pairs), None
+        return Seen(_weighty(rows, weights).gather(begin_pairs), None)
     if dealt is None:
-        return rows.gather(begin_pairs), None
-    pairs, folds = rows.gather(lambda: Together(begin_pairs(), Folds.nothing(dealt))).parts
-    return pairs, folds
+        return Seen(rows.gather(begin_pairs), None)
+    seen = Seen(*rows.gather(lambda: Together(begin_pairs(), Folds.nothing(dealt))).parts)
+    lots = dealt.lots if seen.folds is None else seen.folds.repeats.lots
+    if lots.uneven:
+        # Some rows are met very often, and must be dealt out otherwise.
+        seen.folds = None
+        seen.folds = rows.gather(partial(Folds.nothing, replace(dealt, lots=lots)))
+    return seen
 
 
 def extremes_of(known: Moments | IncompleteMoments) -> tuple[Floats, Floats]:

@@ -10,6 +10,9 @@ from aspca.linalg.arrays import Floats
 from aspca.linalg.symmetric import symmetrise
 
 Number = Floats | float
+Pair = tuple[Floats, Floats]
+# The same where nothing is known of what rounding left over.
+Rounded = tuple[Floats, Floats | None]
 # A block of 1 MiB stays in the second-level cache, and is all that is ever copied of the data.
 BLOCK_VALUES = 2**17
 # Temporaries of 256 KiB: larger ones go back to the operating system each time, and come as fresh pages.
@@ -88,23 +91,23 @@ def block_moments(columns: Floats, minimum: Floats, maximum: Floats) -> tuple[Fl
     m = columns.shape[1]
     point = _point(columns, minimum, maximum)
     cut = _cutter(np.maximum(maximum - point, point - minimum), m)
-    rest, both = np.empty_like(columns), np.empty_like(columns)
+    rest = np.empty_like(columns)
     for lines in cached_slices(*columns.shape):
         if point[lines].any():
             columns[lines] -= point[lines, None]
-        # Twice the leading part and the rest: with the rest it makes all products but those of leading parts.
-        leading = np.add(columns[lines], cut[lines, None], out=both[lines])
+        leading = columns[lines] + cut[lines, None]
         leading -= cut[lines, None]
         np.subtract(columns[lines], leading, out=rest[lines])
-        both[lines] += columns[lines]
-        np.subtract(columns[lines], rest[lines], out=columns[lines])
-    sums = two_sum(columns.sum(axis=1), rest.sum(axis=1))
+        columns[lines] = leading
+    mean, mean_low = over(two_sum(columns.sum(axis=1), rest.sum(axis=1)), float(m))
     scatter = columns @ columns.T
     # BLAS makes A A' symmetric wherever NumPy asks it to, but nothing promises that it does.
     symmetrise(scatter)
-    low = rest @ both.T
-    low = 0.5 * (low + low.T)
-    mean, mean_low = over(sums, float(m))
+    # Twice the leading parts and the rest: with the rest they make all products but those of leading parts.
+    columns *= 2.0
+    columns += rest
+    low = rest @ columns.T
+    symmetrise(low)
     add_outer(scatter, low, (mean, mean_low), (-float(m), 0.0))
     centre, residual = two_sum(point, mean)
     return *two_sum(centre, residual + mean_low), scatter, low
@@ -155,21 +158,37 @@ def weighted_moments(columns: Floats, weights: Floats) -> tuple[Floats, Floats, 
     return *two_sum(centre, residual), scatter, np.zeros_like(scatter)
 
 
-def add_outer(scatter: Floats, low: Floats, gap: tuple[Floats, Floats], weight: tuple[float, float]) -> None:
+def add_outer(scatter: Floats, low: Floats, gap: Pair, weight: tuple[float, float]) -> None:
     """Add weight gap gap' to `scatter + low` (p, p), a few rows at a time: no further p x p matrix.
 
     `gap` is the unevaluated sum of two vectors (p,), `weight` of two numbers.
     """
-    high, rest = gap
-    heavy, light = weight
     for rows in cached_slices(*scatter.shape):
-        # The product of the gaps first: only that is exactly symmetric.
-        product, error = two_product(high[rows, None], high[None, :])
-        error += high[rows, None] * rest[None, :] + rest[rows, None] * high[None, :]
-        error *= heavy
-        error += light * product
-        # To split the largest products would overflow; smaller ones are the same but for the power of two.
-        smaller = np.where(np.abs(product) > _LARGE, _SMALLER, 1.0)
-        product, rounded = two_product(product * smaller, heavy)
-        total, more = two_sum(scatter[rows], product / smaller)
-        scatter[rows], low[rows] = two_sum(total, low[rows] + more + rounded / smaller + error)
+        scatter[rows], low[rows] = _with_outer(rows, (scatter[rows], low[rows]), gap, weight)
+
+
+def sum_with_outer(one: Rounded, other: Rounded, gap: Pair, weight: tuple[float, float]) -> Pair:
+    """one + other + weight gap gap', all of them unevaluated sums of two matrices (p, p), in the same way."""
+    scatter, low = np.empty_like(one[0]), np.empty_like(one[0])
+    for rows in cached_slices(*scatter.shape):
+        total, more = two_sum(one[0][rows], other[0][rows])
+        for low_part in (one[1], other[1]):
+            if low_part is not None:
+                more += low_part[rows]
+        scatter[rows], low[rows] = _with_outer(rows, (total, more), gap, weight)
+    return scatter, low
+
+
+def _with_outer(rows: slice, before: Pair, gap: Pair, weight: tuple[float, float]) -> Pair:
+    """Some rows of the sum."""
+    (high, rest), (heavy, light) = gap, weight
+    # The product of the gaps first: only that is exactly symmetric.
+    product, error = two_product(high[rows, None], high[None, :])
+    error += high[rows, None] * rest[None, :] + rest[rows, None] * high[None, :]
+    error *= heavy
+    error += light * product
+    # To split the largest products would overflow; smaller ones are the same but for the power of two.
+    smaller = np.where(np.abs(product) > _LARGE, _SMALLER, 1.0)
+    product, rounded = two_product(product * smaller, heavy)
+    total, more = two_sum(before[0], product / smaller)
+    return two_sum(total, before[1] + more + rounded / smaller + error)

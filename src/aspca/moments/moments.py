@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from aspca.linalg.arrays import Floats, Ints, frozen
-from aspca.moments.blocks import add_outer, block_moments, over, row_slices, two_product, two_sum, weighted_moments
+from aspca.moments.blocks import block_moments, over, row_slices, sum_with_outer, two_product, two_sum, weighted_moments
 from aspca.moments.decimals import CONTINUOUS, decimals_of
 from aspca.moments.validation import (
     Table,
@@ -47,7 +47,7 @@ class Moments:
     decimals : (p,) int, optional
         Decimals that each column is given in: 0 for whole numbers; 16, also where it is left out, for any number.
     scatter_low : (p, p), optional
-        What rounding `scatter` to float64 left over, so that parts merge without loss; zero where it is left out.
+        What rounding `scatter` to float64 left over, so that parts merge without loss; None: nothing that is known.
 
     Notes
     -----
@@ -66,16 +66,16 @@ class Moments:
     minimum: Floats
     maximum: Floats
     decimals: Ints = None  # type: ignore[assignment]  # left out: an array after __post_init__
-    scatter_low: Floats = None  # type: ignore[assignment]  # the same
+    scatter_low: Floats | None = None
 
     def __post_init__(self) -> None:
         vector = np.shape(self.centre)
         if len(vector) != 1 or vector[0] == 0:
             raise ValueError(f"The centre must be a vector of at least one entry, but has shape {vector}.")
-        if cast("Floats | None", self.scatter_low) is None:
-            object.__setattr__(self, "scatter_low", np.zeros(vector * 2))
         for name in ("centre", "residual", "scatter", "minimum", "maximum", "scatter_low"):
             array = getattr(self, name)
+            if array is None:
+                continue
             wanted = vector * 2 if name.startswith("scatter") else vector
             if np.shape(array) != wanted:
                 raise ValueError(f"The {name} must have shape {wanted}, but has shape {np.shape(array)}.")
@@ -176,9 +176,12 @@ class Moments:
         centre, residual = two_sum(centre, residual)
         factor, factor_low = two_product(heavy.weight, share)
         with np.errstate(over="ignore", invalid="ignore"):
-            scatter, low = two_sum(heavy.scatter, light.scatter)
-            low += heavy.scatter_low + light.scatter_low
-            add_outer(scatter, low, gap, (float(factor), float(factor_low) + heavy.weight * share_low))
+            scatter, low = sum_with_outer(
+                (heavy.scatter, heavy.scatter_low),
+                (light.scatter, light.scatter_low),
+                gap,
+                (float(factor), float(factor_low) + heavy.weight * share_low),
+            )
         minimum, maximum = np.minimum(self.minimum, other.minimum), np.maximum(self.maximum, other.maximum)
         _finish(centre, residual, _within_range(scatter), minimum, maximum, low)
         decimals = np.maximum(self.decimals, other.decimals)
@@ -187,7 +190,7 @@ class Moments:
 
     def rounded(self) -> Moments:
         """The same, each entry of the scatter as one float64: what a model keeps."""
-        return replace(self, scatter_low=np.zeros_like(self.scatter_low))
+        return replace(self, scatter_low=None)
 
     @property
     def n_features(self) -> int:

@@ -219,7 +219,9 @@ def test_formats_by_suffix() -> None:
         destination_of("a.parquet", lines=True)
     with pytest.raises(RequestError, match=r"--output-table is for databases, but 'a\.csv' is none"):
         destination_of("a.csv", table="t")
-    with pytest.raises(RequestError, match="no way to write to mysql://; give postgresql:// or") as refused:
+    with pytest.raises(
+        RequestError, match=r"no way to write to mysql://me:\*\*\*@host/base; give postgresql:// or"
+    ) as refused:
         destination_of("mysql://me:secret@host/base")
     assert "secret" not in str(refused.value)
     assert destination_of("postgresql://me:sec@ret@host/base").shown == "postgresql://me:***@host/base, table scores"

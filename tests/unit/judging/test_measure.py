@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from aspca import ASPCA, Moments
-from aspca.judging.crossfit import _without_each
+from aspca.judging.folds import _without_each
 from aspca.judging.measure import Measure, on_same_features
 from aspca.linalg.arrays import Floats
 from aspca.rules.table import RuleTable
