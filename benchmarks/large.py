@@ -86,7 +86,7 @@ def fit(path: str, folder: Path, robust: str = "off") -> dict[str, Any]:
     from aspca.jobs.fitting import fit_table
     from aspca.jobs.progress import Silent
     from aspca.jobs.requests import settings_of
-    from aspca.jobs.tables import opened
+    from aspca.jobs.sources import opened
     from aspca.preparation import Preparation
 
     with measured() as found, opened([path], ReadOptions(), "") as table:

@@ -30,6 +30,8 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:Sending large graph:UserWarning"),
 ]
 ENGINES = ["postgres", "dask", "spark"]
+# Of tables with gaps; a pass takes Spark a second, whatever it is for.
+QUICK = [("postgres", "on"), ("dask", "on")]
 # A source, what is to be said when it is read, and a frame of pandas made of what judging it returns.
 Given = tuple[Any, dict[str, Any], Callable[[Any], pd.DataFrame]]
 
@@ -87,10 +89,14 @@ def reference(references: dict[tuple[bool, str], ASPCA], gaps: bool, robust: str
 
 
 @pytest.mark.parametrize(
-    ("gaps", "robust"),
-    [(False, "off"), (False, "on"), pytest.param(True, "off", marks=pytest.mark.long), (True, "on")],
+    ("engine", "gaps", "robust"),
+    [
+        pytest.param(engine, gaps, robust, marks=[pytest.mark.long] if gaps and (engine, robust) not in QUICK else [])
+        for engine in ENGINES
+        for gaps in (False, True)
+        for robust in ("off", "on")
+    ],
 )
-@pytest.mark.parametrize("engine", ENGINES)
 def test_one_model_and_one_judgement(
     engine: str, gaps: bool, robust: str, engines: Callable[[str], Any], references: dict[tuple[bool, str], ASPCA]
 ) -> None:
@@ -120,7 +126,7 @@ def test_one_model_and_one_judgement(
         assert pd.isna(proposed) or set(json.loads(proposed)) <= set(NAMES)
 
 
-@pytest.mark.parametrize("engine", ["dask", "spark"])
+@pytest.mark.parametrize("engine", ["dask", pytest.param("spark", marks=pytest.mark.long)])
 def test_detect_finds_the_same_rows(engine: str, engines: Callable[[str], Any]) -> None:
     rows, order = mixed(2)
     rows, order = rows[:3000], order[:3000]
@@ -134,7 +140,7 @@ def test_detect_finds_the_same_rows(engine: str, engines: Callable[[str], Any]) 
     )
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", ["postgres", "dask"])
 def test_sums_inside_the_engine_are_the_same_moments(engine: str, engines: Callable[[str], Any]) -> None:
     rows, order = mixed(3)
     source, options, _ = given(engine, engines(engine), rows, order, 2)

@@ -148,11 +148,14 @@ class Folds(Travelling):
         drawn = dealt.lots.drawn(rows, numbers)
         self.repeats.count(drawn.keys)
         whole, block = dealt.counted(rows, numbers), dealt.blocks(drawn)
+        # Block after block, each row moved once.
+        order = np.argsort(np.where(whole, block, _FOLDS).astype(np.uint8), kind="stable")[: int(whole.sum())]
+        sorted_rows, ends = rows[order], np.cumsum(np.bincount(block[whole], minlength=_FOLDS))
         for k in range(_FOLDS):
-            mine = whole & (block == k)
-            if mine.any():
-                counts = None if dealt.weights is None else dealt.weights[numbers[mine]]
-                self.blocks[k] = self.blocks[k].update(rows[mine], counts, decimals=dealt.decimals)
+            mine = slice(int(ends[k - 1]) if k else 0, int(ends[k]))
+            if mine.start < mine.stop:
+                counts = None if dealt.weights is None else dealt.weights[numbers[order[mine]]]
+                self.blocks[k] = self.blocks[k].update(sorted_rows[mine], counts, decimals=dealt.decimals)
         chosen = whole & dealt.judged(drawn)
         self.values.append(np.asarray(rows[chosen], dtype=np.float64))
         self.members.append(block[chosen])

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 
+import numpy as np
+
 from aspca.judging.crossfit import crossfitted, follow_each_other, takes_folds
 from aspca.judging.fit import fit_model
 from aspca.judging.folds import Dealt, Folds
@@ -97,7 +99,9 @@ def seen_at_once(rows: Rows, n_rows: int, low: Floats, high: Floats) -> tuple[Mo
     seen : Seen
     """
     dealt = replace(Dealt.of(low.size, n_rows, Lots.between(low, high)), decimals=True)
-    seen = _seen(rows, dealt, low, high)
+    # Nothing is beyond these extremes, so nothing is to be looked for there.
+    beyond = np.full(low.size, np.inf)
+    seen = _seen(rows, dealt, -beyond, beyond)
     return (Moments.empty(low.size) if seen.folds is None else seen.folds.whole), seen
 
 

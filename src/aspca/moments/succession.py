@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from aspca.linalg.arrays import Floats, Ints, frozen
-from aspca.linalg.steady import cached_parts
+from aspca.linalg.arrays import Bools, Floats, Ints, frozen
+from aspca.linalg.steady import across, cached_parts
 from aspca.moments.moments import Moments
 
 # A lag-one correlation counts from so many of its own standard errors on: one in forty columns of independent rows,
@@ -87,30 +87,52 @@ class Pairs:
 
     def add(self, rows: Floats, numbers: Ints) -> None:
         for part in cached_parts(*rows.shape):
-            clipped = np.clip(np.asarray(rows[part], dtype=np.float64), self.low, self.high)
+            some = np.asarray(rows[part], dtype=np.float64)
+            if not self._unbounded:
+                some = np.clip(some, self.low, self.high)
             if self.centre is None:
-                given = ~np.isnan(clipped)
-                self.centre = np.where(given, clipped, 0.0).sum(axis=0) / np.maximum(given.sum(axis=0), 1)
-                self.first = clipped[:1]
-            self._take(np.vstack([self.last, clipped]), self.centre)
-            self.last = clipped[-1:]
+                given = ~np.isnan(some)
+                self.centre = np.where(given, some, 0.0).sum(axis=0) / np.maximum(given.sum(axis=0), 1)
+                self.first = some[:1].copy()
+            self._take(np.vstack([self.last, some]), self.centre)
+            self.last = some[-1:].copy()
+
+    @property
+    def _unbounded(self) -> bool:
+        return bool(np.isinf(self.low).all() and np.isinf(self.high).all())
 
     def _take(self, together: Floats, centre: Floats) -> None:
         """The first of these rows (m + 1, p) is the one before, and counted."""
         # A row that repeats the one before counts for several, and follows nothing.
-        new = (together[1:] != together[:-1]).any(axis=1)
+        again = _repeats(together)
         with np.errstate(over="ignore", invalid="ignore"):
-            seen = together - centre
-            now, before = seen[1:][new], seen[:-1][new]
-            product = now * before
-            paired = ~np.isnan(product)
-            self.squares = self.squares + np.nansum(now**2, axis=0)
-            self.sums = self.sums + np.nansum(now, axis=0)
-            self.rows = self.rows + (~np.isnan(now)).sum(axis=0)
-            self.products = self.products + np.nansum(product, axis=0)
-            self.befores = self.befores + np.where(paired, before, 0.0).sum(axis=0)
-            self.afters = self.afters + np.where(paired, now, 0.0).sum(axis=0)
-            self.pairs = self.pairs + paired.sum(axis=0)
+            seen = across(np.subtract, together, centre)
+            now, before = (seen[1:], seen[:-1]) if not again.any() else (seen[1:][~again], seen[:-1][~again])
+            squares = np.einsum("ij,ij->j", now, now)
+            products = np.einsum("ij,ij->j", now, before)
+            if np.isnan(products).any():
+                # Of the first row, and where values are missing.
+                self._take_present(now, before)
+                return
+            sums = now.sum(axis=0)
+            self.squares = self.squares + squares
+            self.sums = self.sums + sums
+            self.products = self.products + products
+            self.befores = self.befores + before.sum(axis=0)
+            self.afters = self.afters + sums
+            self.rows, self.pairs = self.rows + len(now), self.pairs + len(now)
+
+    def _take_present(self, now: Floats, before: Floats) -> None:
+        """The same where some values are missing."""
+        product = now * before
+        paired = ~np.isnan(product)
+        self.squares = self.squares + np.nansum(now**2, axis=0)
+        self.sums = self.sums + np.nansum(now, axis=0)
+        self.rows = self.rows + (~np.isnan(now)).sum(axis=0)
+        self.products = self.products + np.nansum(product, axis=0)
+        self.befores = self.befores + np.where(paired, before, 0.0).sum(axis=0)
+        self.afters = self.afters + np.where(paired, now, 0.0).sum(axis=0)
+        self.pairs = self.pairs + paired.sum(axis=0)
 
     def merge(self, later: Pairs) -> None:
         if later.centre is None or self.centre is None:
@@ -143,6 +165,15 @@ class Pairs:
                 befores=self.befores - self.pairs * step,
                 afters=self.afters - self.pairs * step,
             )
+
+
+def _repeats(together: Floats) -> Bools:
+    """Which of the rows (m + 1, p), the first aside, are the same as the one before (m,)."""
+    again = np.asarray(together[1:, 0] == together[:-1, 0])
+    # Few are alike in their first column.
+    those = np.flatnonzero(again)
+    again[those] = (together[those + 1] == together[those]).all(axis=1)
+    return again
 
 
 def effective_rows(n_rows: float, correlation: Floats | float) -> Floats:
