@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import numpy as np
 import pandas as pd
@@ -18,6 +19,7 @@ import pytest
 
 import aspca
 from aspca import ASPCA
+from aspca.cli.main import main
 from parity.local_sources import Place
 from parity.same import SCORES, assert_same_model, assert_same_moments, fitted_to, two_pass
 from parity.table import NAMES, in_pieces, parity_rows
@@ -152,3 +154,60 @@ def test_sums_inside_the_engine_are_the_same_moments(engine: str, engines: Calla
     else:
         with pytest.raises(aspca.JobError, match="moments engine is for PostgreSQL"):
             aspca.fit_source(source, id="key", moments="engine", **options)
+
+
+def test_the_command_on_a_server_and_nowhere_its_password(
+    engines: Callable[[str], Any],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    running = engines("postgres")
+    rows, order = mixed(4)
+    given("postgres", running, rows[:2000], order[:2000], 0)
+    monkeypatch.chdir(tmp_path)
+    address, table = running.address, ["--table", "parity", "--id", "key"]
+    assert main(["detect", address, *table, "--output", "found", "--top", "3"]) == 0
+    assert main(["fit", address, *table, "--model", "model.json"]) == 0
+    assert main(["score", address, *table, "--model", "model.json", "--output", address, "--output-table", "sc"]) == 0
+    # A second time it is there, and not replaced unasked.
+    assert main(["score", address, *table, "--model", "model.json", "--output", address, "--output-table", "sc"]) != 0
+    assert main(["score", address, *table, "--model", "missing.json"]) != 0
+    assert main(["detect", address, "--table", "nothing"]) != 0
+    assert main(["detect", address, "--query", "DROP TABLE parity"]) != 0
+    said = capsys.readouterr()
+    assert running.run("SELECT count(*) FROM sc") == [(2000,)]
+    written = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    assert {"report.html", "model.json", "scores.csv"} <= {path.name for path in written}
+    for hidden in (running.password, quote(running.password, safe=""), quote(running.password)):
+        assert hidden not in said.out + said.err
+        assert not [path for path, content in written.items() if hidden.encode() in content]
+    assert "***" in said.err
+
+
+@pytest.mark.parametrize("engine", ["dask", pytest.param("spark", marks=pytest.mark.long)])
+def test_the_command_with_an_engine(
+    engine: str, engines: Callable[[str], Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engines(engine)
+    rows, order = mixed(6)
+    frame = pd.DataFrame(rows[:3000], columns=list(NAMES)).assign(key=[f"k{n}" for n in order[:3000]], half="a")
+    frame.loc[1500:, "half"] = "b"
+    monkeypatch.chdir(tmp_path)
+    frame.to_parquet("readings", partition_cols=["half"])
+    for name, more in (("here.json", []), ("there.json", ["--engine", engine])):
+        assert main(["fit", "readings", "--id", "key", "--ignore", "half", "--model", name, *more]) == 0
+    here, there = (aspca.load(name) for name in ("here.json", "there.json"))
+    assert [str(rule) for rule in there.rules_] == [str(rule) for rule in here.rules_]
+    assert there.threshold_ == pytest.approx(here.threshold_, rel=1e-12)
+    assert (
+        main(["score", "readings", "--model", "there.json", "--id", "key", "-o", "s.parquet", "--engine", engine]) == 0
+    )
+    found = pd.read_parquet("s.parquet").set_index("key").sort_index()
+    expected = aspca.score_source("here.json", "readings", id="key").set_index("key").sort_index()
+    assert np.allclose(found["score"], expected["score"], rtol=1e-12)
+    assert (found["anomaly"].to_numpy(dtype=bool) == expected["anomaly"].to_numpy(dtype=bool)).all()
+    # What an engine cannot read is one sentence.
+    Path("table.csv").write_text("a,b\n1,2\n")
+    assert main(["fit", "table.csv", "--model", "no.json", "--engine", engine]) != 0
+    assert not Path("no.json").exists()

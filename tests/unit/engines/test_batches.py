@@ -62,7 +62,7 @@ def close(one: Moments, other: Moments) -> None:
     np.testing.assert_array_equal(one.maximum, other.maximum)
 
 
-@pytest.mark.parametrize("size", [1, 7, 1000, 2048, 4999, 5000, 10**9])
+@pytest.mark.parametrize("size", [pytest.param(1, marks=pytest.mark.long), 7, 1000, 2048, 4999, 5000, 10**9])
 def test_moments_of_any_batches(table: np.ndarray, path: Path, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
     with open_source([str(path)]) as source:
         batches = source.batches
