@@ -9,10 +9,10 @@ BIN    := $(VENV)/bin
 demo: $(VENV)/.core
 	$(BIN)/python -m aspca demo
 
-# Two workers, a file each: fits are cached per file. In their order, or long files of few tests would come last and alone.
-# One BLAS thread per worker, or four would share two cores.
+# Three workers for two cores, since some wait for browsers, servers and engines; a file each: fits are cached per file. In
+# their order, or long files of few tests would come last and alone. One BLAS thread per worker, or more would share two cores.
 test: $(VENV)/.test $(VENV)/.browser
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder
 
 test-long: $(VENV)/.test $(VENV)/.browser
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m long

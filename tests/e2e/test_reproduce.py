@@ -53,6 +53,8 @@ def test_a_folder_and_a_document(tmp_path: Path, settings: Path) -> None:
     assert done.stderr == "Wrote paper/.\n"
 
 
+# The same section as above, which the README's example prints as well.
+@pytest.mark.long
 def test_a_page_in_the_terminal(tmp_path: Path, settings: Path) -> None:
     done = run(tmp_path, settings, "--only", "synthetic")
     assert "Sparsity of the loadings (Table 3)" in done.stdout

@@ -32,8 +32,8 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:Sending large graph:UserWarning"),
 ]
 ENGINES = ["postgres", "dask", "spark"]
-# Of tables with gaps; a pass takes Spark a second, whatever it is for.
-QUICK = [("postgres", "on"), ("dask", "on")]
+# Of tables with gaps, which take the same passes elsewhere.
+QUICK = [("postgres", "on")]
 # A source, what is to be said when it is read, and a frame of pandas made of what judging it returns.
 Given = tuple[Any, dict[str, Any], Callable[[Any], pd.DataFrame]]
 

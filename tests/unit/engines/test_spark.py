@@ -130,6 +130,8 @@ def test_a_task_that_fails_twice_changes_nothing(spark: Any, tmp_path: Path) -> 
     np.testing.assert_array_equal(written["twice"], 2 * rows[:, 0])
 
 
+# Dask says the same quickly.
+@pytest.mark.long
 def test_a_task_that_fails_for_good_is_one_sentence(spark: Any) -> None:
     frame = in_parts(spark, numbers(np.ones((10, 2))), [slice(0, 5), slice(5, 10)])
 
