@@ -173,6 +173,8 @@ class ASPCA(ShownWithRules, ComponentAttributes, TableInput, NamedOutputs, Trans
         weights = None if sample_weight is None else weights_of(sample_weight, X.shape[0])
         with blas_threads_for(X.shape[1]):
             known = self._known(X, weights, fresh=True)
+            if isinstance(known, Moments):
+                known = known.rounded()
             rows, settings = rows_of(X), Settings.of(self.get_params())
             if settings.sets_aside:
                 if weights is not None:

@@ -52,8 +52,13 @@ def _without_each(blocks: tuple[Moments, ...], beside: Moments) -> Iterator[Mome
         yield beside
         return
     first, second = blocks[: len(blocks) // 2], blocks[len(blocks) // 2 :]
-    yield from _without_each(first, reduce(Moments.merge, second, beside))
-    yield from _without_each(second, reduce(Moments.merge, first, beside))
+    yield from _without_each(first, reduce(_together, second, beside))
+    yield from _without_each(second, reduce(_together, first, beside))
+
+
+def _together(one: Moments, other: Moments) -> Moments:
+    # What rounding leaves over is as large as the rest, and of no use to a refit.
+    return one.merge(other).rounded()
 
 
 @dataclass(frozen=True, eq=False)
