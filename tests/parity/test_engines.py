@@ -32,8 +32,9 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:Sending large graph:UserWarning"),
 ]
 ENGINES = ["postgres", "dask", "spark"]
-# Of tables with gaps, which take the same passes elsewhere.
-QUICK = [("postgres", "on")]
+# A pass takes Spark a second: robust fits of its own are in tests/unit/engines/test_spark.py, of fewer rows.
+QUICK = [(engine, False, "off") for engine in ENGINES]
+QUICK += [("postgres", False, "on"), ("postgres", True, "on"), ("dask", False, "on")]
 # A source, what is to be said when it is read, and a frame of pandas made of what judging it returns.
 Given = tuple[Any, dict[str, Any], Callable[[Any], pd.DataFrame]]
 
@@ -93,7 +94,7 @@ def reference(references: dict[tuple[bool, str], ASPCA], gaps: bool, robust: str
 @pytest.mark.parametrize(
     ("engine", "gaps", "robust"),
     [
-        pytest.param(engine, gaps, robust, marks=[pytest.mark.long] if gaps and (engine, robust) not in QUICK else [])
+        pytest.param(engine, gaps, robust, marks=[] if (engine, gaps, robust) in QUICK else [pytest.mark.long])
         for engine in ENGINES
         for gaps in (False, True)
         for robust in ("off", "on")

@@ -83,8 +83,6 @@ def test_moments_are_those_of_numpy_however_rows_are_parted(spark: Any) -> None:
             refuse_other_moments(table.each(moments_of(list("abcd")), Moments.merge, list("abcd")), rows)
 
 
-# Quickly on Dask, and as a whole fit in tests/parity: a pass takes Spark a second.
-@pytest.mark.long
 def test_a_robust_fit_is_that_of_the_same_rows_here(spark: Any, tmp_path: Path) -> None:
     rows = related_rows()
     table = pa.table(dict(zip("abcdef", rows.T, strict=True)))
