@@ -16,7 +16,7 @@ _spec.loader.exec_module(_made)
 
 # The paper's rounding is another sequence only where a step before the last is not rank one.
 _SAME_AS_SPARSE = {"breast_cancer-B-5-dominant", "breast_cancer-B-10-dominant", "breast_cancer-F-10-dominant"}
-_LONG = {"breast_cancer-F-1-dominant", "kdd99-F-100-dominant"}
+_LONG = {"breast_cancer-F-1-dominant", "kdd99-B-100-dominant", "kdd99-F-100-dominant"}
 
 
 def pytest_generate_tests(metafunc):

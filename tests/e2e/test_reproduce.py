@@ -36,6 +36,8 @@ def run(folder: Path, settings: Path, *arguments: str) -> subprocess.CompletedPr
     return done
 
 
+# The README's example writes such a folder as well.
+@pytest.mark.long
 def test_a_folder_and_a_document(tmp_path: Path, settings: Path) -> None:
     done = run(tmp_path, settings, "--only", "synthetic", "--out", "paper", "--json")
     document = json.loads(done.stdout)

@@ -62,6 +62,8 @@ def numbers(rows: np.ndarray) -> pa.Table:
     return pa.table({name: rows[:, place] for place, name in enumerate("abcd"[: rows.shape[1]])})
 
 
+# Quickly on Dask, by the same code.
+@pytest.mark.long
 def test_cells_mean_what_they_mean_here(spark: Any) -> None:
     table = table_of_everything()
     # Names that Spark's grammar would read otherwise.
