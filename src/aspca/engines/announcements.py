@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from aspca.engines.errors import enumerated
-from aspca.engines.file_table import FileTable
 from aspca.engines.local_dates import TWO_DIGITS
 from aspca.engines.number_columns import Style
 from aspca.engines.number_signs import Signs
@@ -21,35 +20,34 @@ _ORDERS = {"dmy": "the day first", "mdy": "the month first", "ymd": "the year fi
 
 
 def announced(
-    table: FileTable,
+    label: str,
     signs: Signs,
-    styles: Mapping[int, Style],
-    orders: Mapping[int, str],
-    words: Mapping[int, Mapping[str, int]],
+    styles: Mapping[str, Style],
+    orders: Mapping[str, str],
+    words: Mapping[str, Mapping[str, int]],
     options: ReadOptions,
     examples: Examples,
 ) -> list[str]:
     """What was guessed about a table: the signs of its numbers, what stands beside them, what is missing."""
-    say = _Sentences(table, examples)
+    say = _Sentences(label, examples)
     if signs.why != "given":
-        decimal = [index for index, style in styles.items() if style.examples["decimal"]]
+        decimal = [name for name, style in styles.items() if style.examples["decimal"]]
         if signs.decimal == "," and decimal:
             say.numbers("commas stand before decimals", decimal, styles, "decimal", "--decimal . if they do not")
         for separator in NAMES:
-            some = [index for index, style in styles.items() if style.separator == separator]
+            some = [name for name, style in styles.items() if style.separator == separator]
             cure = f"--decimal {separator} if they do not" if separator in ",." else "--thousands none if they do not"
             say.numbers(f"{NAMES[separator]} separate thousands", some, styles, "separator", cure)
     for unit in dict.fromkeys(style.unit for style in styles.values() if style.unit):
-        some = [index for index, style in styles.items() if style.unit == unit]
+        some = [name for name, style in styles.items() if style.unit == unit]
         say.numbers(f"numbers are taken without their unit {quoted(unit)}", some, styles, "unit", "")
     for way, what in (("brackets", "in brackets"), ("trailing", "before a minus"), ("sign", "behind such a minus")):
-        some = [index for index, style in styles.items() if style.negative == way]
+        some = [name for name, style in styles.items() if style.negative == way]
         say.numbers(f"numbers {what} are negative", some, styles, "negative", "")
     for order in dict.fromkeys(orders.values()):
         if options.date_order is None:
-            say.dates(_ORDERS[order], [index for index in orders if orders[index] == order])
-    missing_words(say.sentences, table, words, options.missing)
-    return say.sentences
+            say.dates(_ORDERS[order], [name for name in orders if orders[name] == order])
+    return [*say.sentences, *describe_missing_words(label, words, options.missing)]
 
 
 def beyond_numbers(label: str, columns: Sequence[str]) -> list[str]:
@@ -61,44 +59,40 @@ def beyond_numbers(label: str, columns: Sequence[str]) -> list[str]:
     return [f"{label}: integers beyond 2^53, of which digits would be lost, are kept as text in {which}."]
 
 
-def missing_words(
-    sentences: list[str], table: FileTable, words: Mapping[int, Mapping[str, int]], named: Sequence[str]
-) -> None:
-    """Add the sentence on words that were taken for missing, but for those that the user named."""
+def describe_missing_words(label: str, words: Mapping[str, Mapping[str, int]], named: Sequence[str]) -> list[str]:
+    """The sentence on words that were taken for missing, but for those that the user named."""
     found = [
-        f"{quoted(word)} {count:,} time{'s' * (count != 1)} in column {quoted(table.columns[index].name)}"
-        for index, counts in words.items()
+        f"{quoted(word)} {count:,} time{'s' * (count != 1)} in column {quoted(name)}"
+        for name, counts in words.items()
         for word, count in sorted(counts.items())
         if word and word not in named
     ]
-    if found:
-        sentences.append(f"{table.label}: taken for missing values: {enumerated(found)}.")
+    return [f"{label}: taken for missing values: {enumerated(found)}."] if found else []
 
 
 class _Sentences:
     """Sentences about a table, each with a cell that shows what is meant."""
 
-    def __init__(self, table: FileTable, examples: Examples) -> None:
-        self.table, self.examples = table, examples
+    def __init__(self, label: str, examples: Examples) -> None:
+        self.label, self.examples = label, examples
         self.sentences: list[str] = []
 
-    def numbers(self, what: str, columns: list[int], styles: Mapping[int, Style], which: str, cure: str) -> None:
+    def numbers(self, what: str, columns: list[str], styles: Mapping[str, Style], which: str, cure: str) -> None:
         if not columns:
             return
-        first = columns[0]
-        found = self.examples.cell(first, styles[first].examples[which], self.table.columns[first].number)
+        found = self.examples.cell(columns[0], styles[columns[0]].examples[which], number=True)
         shown = f": {found[0]} in {found[1]} is {found[2]:.15g}" if found and found[2] is not None else ""
         self._say(what, columns, f"{shown}{f'; {cure}' if cure else ''}")
 
-    def dates(self, what: str, columns: list[int]) -> None:
-        first = columns[0]
-        number = self.table.columns[first].number
-        found = self.examples.failing(first, "NULL")
+    def dates(self, what: str, columns: list[str]) -> None:
+        found = self.examples.failing(columns[0], lambda cell: "NULL")
         self._say(f"dates have {what}", columns, f": {found[0]} in {found[1]}; see --date-order" if found else "")
-        short = self.examples.having(first, TWO_DIGITS, f"strftime(make_timestamp(({number} * 1e6)::BIGINT), '%Y')")
+        short = self.examples.having(
+            columns[0], TWO_DIGITS, lambda number: f"strftime(make_timestamp(({number} * 1e6)::BIGINT), '%Y')"
+        )
         if short:
             self._say("years have two digits", columns, f": {short[0]} in {short[1]} is in {short[2]}")
 
-    def _say(self, what: str, columns: list[int], rest: str) -> None:
-        names = enumerated([quoted(self.table.columns[index].name) for index in columns])
-        self.sentences.append(f"{self.table.label}: {what} in column{'s' * (len(columns) > 1)} {names}{rest}.")
+    def _say(self, what: str, columns: list[str], rest: str) -> None:
+        names = enumerated([quoted(name) for name in columns])
+        self.sentences.append(f"{self.label}: {what} in column{'s' * (len(columns) > 1)} {names}{rest}.")

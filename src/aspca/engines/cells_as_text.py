@@ -8,16 +8,16 @@ from __future__ import annotations
 import csv
 import datetime
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from aspca.engines.csv_table import csv_table
 from aspca.engines.errors import SourceError, enumerated
-from aspca.engines.file_table import FileTable
 from aspca.engines.plain_files import plain_text
 from aspca.engines.request import ReadOptions
+from aspca.engines.text_table import TextTable
 from aspca.harmless import quoted
 
 if TYPE_CHECKING:
@@ -36,11 +36,12 @@ def table_of_cells(
     connection: duckdb.DuckDBPyConnection,
     folder: Path,
     names: Sequence[str] | None = None,
-) -> FileTable:
+    line_of: Callable[[int], int | None] | None = None,
+) -> TextTable:
     """The table of these rows, all of one length; without `names`, the first may be a header, as in CSV.
 
     Texts that look like numbers are numbers. `options.decimal` is the decimal sign of such texts, a point if it is not
-    given.
+    given. `line_of` gives the line of one of these rows, from 0.
     """
     decimal = options.decimal or "."
     target = folder / "cells"
@@ -56,14 +57,23 @@ def table_of_cells(
     header = options.header if names is None else False
     text = plain_text(target, label, "utf-8", folder)
     reading = replace(
-        options, delimiter=",", encoding="utf-8", decimal=decimal, header=header, format=None, table=None, query=None
+        options,
+        delimiter=",",
+        encoding="utf-8",
+        decimal=decimal,
+        header=header,
+        skip=None,
+        format=None,
+        table=None,
+        query=None,
     )
-    table = csv_table(text, label, reading, connection, folder, None if names is None else tuple(names))
+    table = csv_table(text, label, reading, connection, folder, None if names is None else tuple(names), line_of)
     if not rounded:
         return table
-    told = enumerated([quoted(table.columns[place].name) for place in sorted(rounded) if place < len(table.columns)])
+    told = enumerated([quoted(table.names[place]) for place in sorted(rounded) if place < len(table.names)])
     lost = f"{label}: integers beyond 2^53 in {told} may have lost their last digits, since they are stored as numbers"
-    return replace(table, remarks=(*table.remarks, f"{lost}; ids should be stored as text."))
+    note = f"{lost}; ids should be stored as text."
+    return table.then(lambda known: replace(known, remarks=(*known.remarks, note)))
 
 
 def cell_as_text(cell: object, decimal: str = ".") -> str:

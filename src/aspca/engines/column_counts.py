@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -38,6 +38,22 @@ class Counted:
     words: Mapping[str, int] = field(default_factory=dict)
     shapes: Mapping[str, int] = field(default_factory=dict)
     kinds: Mapping[str, int] = field(default_factory=dict)
+
+
+def merge_counts(several: Sequence[Counted]) -> Counted:
+    """The cells of a column over several files."""
+    return Counted(
+        sum(one.given for one in several),
+        *(_add_up([getattr(one, name) for one in several]) for name in ("words", "shapes", "kinds")),
+    )
+
+
+def _add_up(several: Sequence[Mapping[str, int]]) -> dict[str, int]:
+    total: dict[str, int] = {}
+    for one in several:
+        for key, count in one.items():
+            total[key] = total.get(key, 0) + count
+    return total
 
 
 def _listed(words: frozenset[str] | tuple[str, ...]) -> str:

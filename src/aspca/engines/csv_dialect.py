@@ -12,8 +12,18 @@ from itertools import zip_longest
 from pathlib import Path
 
 from aspca.engines.errors import SourceError
-from aspca.engines.file_table import refuse_repeated
-from aspca.engines.headers import header_remark, may_be_names, numbers_as_names
+from aspca.engines.file_table import make_names_unique
+from aspca.engines.headers import (
+    find_header,
+    header_remark,
+    is_second_header,
+    may_be_names,
+    names_of,
+    numbers_as_names,
+    second_header_remark,
+    title_remark,
+    usual_width,
+)
 from aspca.engines.local_dates import LOCAL
 from aspca.engines.missing_words import BLANKS, EVERYWHERE, stands_for_nothing
 from aspca.engines.number_shapes import SIGNS, shape_key, shape_of
@@ -39,17 +49,24 @@ LOOKS: dict[str, Callable[[str], object]] = {
 
 @dataclass(frozen=True)
 class Dialect:
-    """`skip` lines come before the header or the first row; `guesses` are kinds to be confirmed by a whole pass.
+    """How a CSV file is written.
 
-    `remark` is said if the header was guessed against numbers or between them.
+    Parameters
+    ----------
+    delimiter : what separates cells
+    header : whether its names come from the file
+    before : how many records (empty lines are some) stand above the first row
+    names : of the columns
+    guesses : kinds of the columns, to be confirmed by a whole pass
+    remarks : sentences on what was guessed about the lines above the first row
     """
 
     delimiter: str
     header: bool
-    skip: int
+    before: int
     names: tuple[str, ...]
     guesses: tuple[str, ...]
-    remark: str = ""
+    remarks: tuple[str, ...] = ()
 
 
 @contextmanager
@@ -68,42 +85,51 @@ def dialect_of(path: Path, label: str, options: ReadOptions) -> Dialect:
     Raises
     ------
     SourceError
-        No rows, a header alone, or a name that occurs twice.
+        No rows, or a header alone.
     """
     with path.open("rb") as file:
         head = file.read(HEAD_BYTES)
         whole = not file.read(1)
     text = head.decode("utf-8-sig", errors="ignore")
     lines = text.splitlines(keepends=True) if "\n" not in text else text.split("\n")
-    skip = next((number for number, line in enumerate(lines) if line.strip("\r\n")), 0)
+    skip = options.skip or next((number for number, line in enumerate(lines) if line.strip("\r\n")), 0)
     delimiter = options.delimiter
-    named = re.fullmatch(r'"?sep=(.)"?\s*', lines[skip])
+    named = re.fullmatch(r'"?sep=(.)"?\s*', lines[skip]) if skip < len(lines) else None
     if named:  # Excel's own remark on the delimiter
         skip, delimiter = skip + 1, delimiter or named.group(1)
     body = lines[skip:] if whole else lines[skip:-1]
     ending = "\n" if "\n" in text else ""
-    tried = {each: _rows(body, each, ending) for each in ([delimiter] if delimiter else DELIMITERS)}
-    delimiter = _best_fit(tried)
-    rows = tried[delimiter]
+    tried = {each: _records(body, each, ending) for each in ([delimiter] if delimiter else DELIMITERS)}
+    delimiter = _best_fit({each: [cells for _, cells in records] for each, records in tried.items()})
+    places, rows = [place for place, _ in tried[delimiter]], [cells for _, cells in tried[delimiter]]
     if not rows:
         raise SourceError(f"{label}: the file is empty; it must hold at least one row.")
-    header, remark = options.header, ""
+    start = 0 if options.skip is not None or options.header is False else find_header(rows, _is_value)
+    remarks = title_remark(label, rows[:start])
+    places, rows = places[start:], rows[start:]
+    header = options.header
     if header is None:
-        header, in_doubt = _is_header(rows, _quotes(body))
-        remark = header_remark(label, rows[0], header) if in_doubt else ""
-    names = _names(rows[0], header, label)
+        header, in_doubt = (True, False) if start else _is_header(rows, _quotes(body))
+        remarks += (header_remark(label, rows[0], header),) if in_doubt else ()
+    width = usual_width(rows[1:] if header and len(rows) > 1 else rows)
+    names, notes = make_names_unique(names_of(rows, width) if header else [""] * width, label)
+    remarks += notes
+    n_header = 0
     if header:
-        rows = rows[1:]
-        if not rows:
+        n_header = 2 if is_second_header(rows, _is_value, guess_kind) else 1
+        remarks += second_header_remark(label, rows[1]) if n_header == 2 else ()
+        if len(rows) <= n_header:
             if "".join(body).count('"') % 2:
                 raise SourceError(f"{label}: the header has a quote that is not closed; close it.")
             raise SourceError(
                 f"{label}: the file has a header but no rows; add rows, or say that it has no header "
                 "if its one line is a row."
             )
+    before = skip + (places[n_header] if n_header < len(places) else places[-1] + 1)
+    rows = rows[n_header:]
     columns = ([row[index] for row in rows if index < len(row)] for index in range(len(names)))
     guesses = [guess_kind([cell for cell in cells if cell.strip() not in options.missing]) for cells in columns]
-    return Dialect(delimiter, header, skip, names, tuple(guesses), remark)
+    return Dialect(delimiter, header, before, names, tuple(guesses), remarks)
 
 
 def guess_kind(cells: Sequence[str]) -> str:
@@ -149,23 +175,24 @@ def _quotes(lines: list[str]) -> tuple[bool, bool]:
     return lines[0].startswith('"') and lines[0].endswith('"'), '"' not in lines[1]
 
 
-def _rows(lines: list[str], delimiter: str, ending: str) -> list[list[str]]:
-    rows: list[list[str]] = []
+def _records(lines: list[str], delimiter: str, ending: str) -> list[tuple[int, list[str]]]:
+    """The first rows, and above how many records, among them empty lines, each of them stands."""
+    found: list[tuple[int, list[str]]] = []
     with long_cells():
         reader = csv.reader((line + ending for line in lines), delimiter=delimiter, skipinitialspace=delimiter != " ")
         try:
-            for row in reader:
+            for place, row in enumerate(reader):
                 if row:
-                    rows.append(row)
-                if len(rows) > HEAD_ROWS:
+                    found.append((place, row))
+                if len(found) > HEAD_ROWS:
                     break
         except csv.Error:
             pass  # the pass over the whole file says what is wrong, and in which row
-    return rows
+    return found
 
 
 def _best_fit(tried: dict[str, list[list[str]]]) -> str:
-    """The delimiter that fits best: several cells a row, as many in each as in the first, then cells that are values.
+    """The delimiter that fits best: several cells a row, as many in each, then cells that are values.
 
     What cells are takes longest to tell, so only those are looked at that are as good in all else.
     """
@@ -177,7 +204,8 @@ def _best_fit(tried: dict[str, list[list[str]]]) -> str:
 def _evenness(rows: list[list[str]]) -> tuple[bool, float]:
     if not rows:
         return False, 0.0
-    return len(rows[0]) > 1, sum(len(row) == len(rows[0]) for row in rows) / len(rows)
+    width = usual_width(rows)
+    return width > 1, sum(len(row) == width for row in rows) / len(rows)
 
 
 def _share_of_values(rows: list[list[str]]) -> float:
@@ -187,10 +215,3 @@ def _share_of_values(rows: list[list[str]]) -> float:
 
 def _is_value(cell: str) -> bool:
     return any(fits(cell) for fits in LOOKS.values())
-
-
-def _names(cells: list[str], header: bool, label: str) -> tuple[str, ...]:
-    names = [cell.strip() if header else "" for cell in cells]
-    names = [name or f"column_{index}" for index, name in enumerate(names, start=1)]
-    refuse_repeated(names, label)
-    return tuple(names)

@@ -6,7 +6,6 @@ ends at the first cell that is not, and kinds are decided by counting first.
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
@@ -16,16 +15,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from aspca.database import first_line, plain_path
-from aspca.engines.announcements import missing_words
+from aspca.engines.announcements import describe_missing_words
 from aspca.engines.column_counts import counted
-from aspca.engines.csv_dialect import LONGEST_CELL, Dialect, dialect_of, long_cells
+from aspca.engines.csv_dialect import Dialect, dialect_of
+from aspca.engines.csv_rows import describe_misfit, records, repair_rows
 from aspca.engines.errors import SourceError
 from aspca.engines.file_table import FileTable, NumberFile, all_finite_or_missing
-from aspca.engines.kinds import SAFE_INTEGER, assumed_column, decide, rounded_sql, strict_test
+from aspca.engines.kinds import SAFE_INTEGER, assumed_column, rounded_sql, strict_test
 from aspca.engines.missing_words import EVERYWHERE
 from aspca.engines.picked_lines import picked_lines
-from aspca.engines.plain_files import LONGEST_LINE, PlainText
-from aspca.engines.request import ReadOptions
+from aspca.engines.plain_files import LONGEST_LINE, PlainText, plain_text
+from aspca.engines.request import ColumnReading, ReadOptions
+from aspca.engines.text_table import TextTable
 from aspca.harmless import quoted
 from aspca.linalg.arrays import Bools, Floats, Ints
 from aspca.linalg.steady import cached_parts
@@ -46,23 +47,24 @@ def csv_table(
     folder: Path,
     names: tuple[str, ...] | None = None,
     line_of: Callable[[int], int | None] | None = None,
-) -> FileTable:
+) -> TextTable:
     """The table in a text of at least one line; see `dialect_of` and `decide`.
 
-    `names` and `line_of` replace the file's, where it was made of another.
+    `names` replace the file's, and `line_of` the lines of its records (from 0), where it was made of another.
 
     Its numbers are kept in a file in `folder`.
 
     Raises
     ------
     SourceError
-        Rows of different lengths, a quote that is not closed, no rows, names that occur twice.
+        A quote that is not closed, or no rows.
     """
     path = text.path
     dialect = dialect_of(path, label, options)
+    dialect = replace(dialect, names=names or dialect.names)
     signs = text.signs if dialect.header else text.signs | text.signs_of_first_line
     # DuckDB does not mind a quote that is open at the end of a file that it reads in one go.
-    if QUOTE in signs and text.quotes % 2 and (wrong := _wrong_row(path, label, dialect)):
+    if QUOTE in signs and text.quotes % 2 and (wrong := describe_misfit(path, label, dialect)):
         raise wrong
     # Every cell is compared with each of these, so only those are named that can occur. DuckDB wants no delimiter in
     # them; a cell that had one would be two cells.
@@ -74,38 +76,56 @@ def csv_table(
             return SourceError(f"{label}: the file is not there any more; leave it in place while it is read.")
         # DuckDB's messages differ between its versions.
         unknown = SourceError(f"{label}: the file cannot be read as CSV ({first_line(error)}); export it anew.")
-        return _wrong_row(path, label, dialect) or unknown
+        return describe_misfit(path, label, dialect) or unknown
 
     def own_line_of(row: int) -> int | None:
-        return next((line for line, _ in islice(_records(path, dialect), row, None)), None)
+        if line_of is not None:
+            return line_of(row + dialect.before)
+        return next((line for line, _ in islice(records(path, dialect), row, None)), None)
 
-    names = names or dialect.names
     parameters = (plain_path(path), dialect.delimiter)
-    said = (dialect.remark,) if dialect.remark else ()
-    table = FileTable(label, raw, parameters, (), 0, explain, line_of=line_of or own_line_of, remarks=said)
+    notes = (*((text.note,) if text.note else ()), *dialect.remarks)
+    table = FileTable(label, raw, parameters, (), 0, explain, line_of=own_line_of, remarks=notes)
     numbers = folder / "numbers"
-    known = None
-    if not options.missing:
+
+    def read_plain() -> FileTable | None:
+        if options.missing:
+            return None
         fast = replace(table, relation=short)
         decimal = options.decimal or {".": ",", ",": "."}.get(options.thousands or "")
-        known = in_one_pass(fast, names, dialect.guesses, decimal, UNDERSCORE in signs, connection, numbers)
-        if known is not None and words:
-            known = _with_words(known, table, connection)
-    if known is None:
-        semicolons = dialect.delimiter == ";"
-        known = decide(table, names, dialect.guesses, options, connection, semicolons=semicolons)
-        known = with_numbers(known, connection, numbers)
-    if known.n_rows == 0:
-        raise SourceError(f"{label}: there are no rows below the header; close its quotes, or add rows.")
-    before, n_rows = dialect.skip + dialect.header, known.n_rows
+        known = in_one_pass(fast, dialect.names, dialect.guesses, decimal, UNDERSCORE in signs, connection, numbers)
+        return _with_words(known, table, connection) if known is not None and words else known
 
-    def alone(rows: Sequence[int]) -> str | None:
-        # Where there are quotes, a line feed may be part of a cell.
-        few = folder / "some_rows"
-        found = QUOTE not in text.signs_of_first_line | text.signs and picked_lines(path, before, rows, n_rows, few)
-        return plain_path(few) if found else None
+    def finish(known: FileTable) -> FileTable:
+        known = known if known.kept is not None else with_numbers(known, connection, numbers)
+        if known.n_rows == 0:
+            raise SourceError(f"{label}: there are no rows below the header; close its quotes, or add rows.")
 
-    return replace(known, alone=alone)
+        def alone(rows: Sequence[int]) -> str | None:
+            # Where there are quotes, a line feed may be part of a cell.
+            few = folder / "some_rows"
+            whole = QUOTE not in text.signs_of_first_line | text.signs
+            found = whole and picked_lines(path, dialect.before, rows, known.n_rows, few)
+            return plain_path(few) if found else None
+
+        encoding = None if text.encoding == "utf-8" else text.encoding
+        return replace(known, alone=alone, reading=replace(known.reading, encoding=encoding))
+
+    def repair() -> TextTable:
+        repaired = repair_rows(path, label, dialect, folder)
+        if repaired is None:
+            return found
+        plain = plain_text(repaired.path, label, "utf-8", folder)
+        asked = replace(options, delimiter=dialect.delimiter, encoding="utf-8", header=False, skip=0)
+        again = csv_table(plain, label, asked, connection, folder, dialect.names, own_line_of)
+        notes = (*table.remarks, *repaired.notes)
+        return again.then(
+            lambda known: replace(known, bad_cells=repaired.add_to(known.bad_cells), remarks=(*notes, *known.remarks))
+        )
+
+    semicolons = dialect.delimiter == ";"
+    found = TextTable(table, dialect.names, dialect.guesses, options, semicolons, read_plain, finish, repair)
+    return found
 
 
 def _relation(dialect: Dialect, signs: frozenset[int], words: list[str]) -> str:
@@ -114,7 +134,7 @@ def _relation(dialect: Dialect, signs: frozenset[int], words: list[str]) -> str:
     nulls = ", ".join(f"'{word}'" for word in ["", *words])
     return (
         f"read_csv($1, auto_detect = false, columns = {{{columns}}}, delim = $2, quote = '\"', escape = '\"', "
-        f"header = {str(dialect.header).lower()}, skip = {dialect.skip}, nullstr = [{nulls}], strict_mode = true, "
+        f"header = false, skip = {dialect.before}, nullstr = [{nulls}], strict_mode = true, "
         # In parts only where no line feed may stand within quotes: from the middle nobody can tell if one does.
         f"parallel = {str(QUOTE not in signs).lower()}, "
         f"null_padding = false, hive_partitioning = false, max_line_size = {2 * LONGEST_LINE}, "
@@ -126,9 +146,8 @@ def _with_words(known: FileTable, raw: FileTable, connection: duckdb.DuckDBPyCon
     """`known` with a remark on the words that were taken for missing, if any was."""
     gaps = {index: {"text"} for index, column in enumerate(known.columns) if column.n_missing}
     found = counted(raw, gaps, connection)[1]
-    sentences: list[str] = []
-    missing_words(sentences, known, {index: found[index].words for index in gaps}, ())
-    return replace(known, remarks=(*known.remarks, *sentences))
+    words = {known.columns[index].name: found[index].words for index in gaps}
+    return replace(known, remarks=(*known.remarks, *describe_missing_words(known.label, words, ())))
 
 
 def in_one_pass(
@@ -156,8 +175,8 @@ def in_one_pass(
     numeric = tuple(index for index, kind in enumerate(kinds) if kind != "text")
     try:
         pieces = blunt.numbers(connection, [test.format(c=f"c{index}") for index, test in enumerate(tests)])
-        vast = np.zeros(len(names), dtype=np.bool_)
-        written = _written(_watched(pieces, vast), numeric, len(names), target)
+        vast, fractions = np.zeros((2, len(names)), dtype=np.bool_)
+        written = _written(_watched(pieces, vast, fractions), numeric, len(names), target)
         vast &= [kind == "number" for kind in kinds]
         if written is not None and _rounded(blunt, np.flatnonzero(vast), decimal, connection):
             written = None
@@ -167,11 +186,17 @@ def in_one_pass(
     if written is None:
         return None
     kept, nulls = written
-    columns = (
+    if not kept.finite:
+        return None
+    columns = tuple(
         assumed_column(index, name, kind, kept.n_rows, int(missing), decimal)
         for index, (name, kind, missing) in enumerate(zip(names, kinds, nulls, strict=True))
     )
-    return replace(table, columns=tuple(columns), n_rows=kept.n_rows, kept=kept)
+    reading = ReadOptions(
+        decimal=decimal or ("." if fractions.any() else None),
+        learned=tuple(ColumnReading(column.name, column.kind) for column in columns if column.kind != "text"),
+    )
+    return replace(table, columns=columns, n_rows=kept.n_rows, kept=kept, reading=reading)
 
 
 def with_numbers(table: FileTable, connection: duckdb.DuckDBPyConnection, target: Path) -> FileTable:
@@ -198,14 +223,17 @@ def _assumed(guess: str, decimal: str | None) -> str:
     return "number" if guess == "unknown" or (guess == "styled" and decimal == ",") else guess
 
 
-def _watched(pieces: Iterator[tuple[Floats, Ints]], vast: Bools) -> Iterator[tuple[Floats, Ints]]:
-    """The pieces as they are; `vast` becomes true for columns with numbers of which not every integer is a float64."""
+def _watched(pieces: Iterator[tuple[Floats, Ints]], vast: Bools, fractions: Bools) -> Iterator[tuple[Floats, Ints]]:
+    """The pieces as they are; `vast` becomes true for columns with numbers of which not every integer is a float64,
+    `fractions` for the first that is seen to have decimals."""
     for values, missing in pieces:
         # Part by part: an array of sizes would be as large as the piece.
         for part in cached_parts(*values.shape):
             sizes = np.abs(values[part])
             if (sizes >= SAFE_INTEGER).any():
                 vast |= (sizes >= SAFE_INTEGER).any(axis=0)
+            if not fractions.any():
+                fractions |= (np.isfinite(sizes) & (sizes != np.rint(sizes))).any(axis=0)
         yield values, missing
 
 
@@ -236,64 +264,3 @@ def _written(
         target.unlink(missing_ok=True)
         return None
     return NumberFile(target, columns, n_rows, finite), nulls
-
-
-class _BadRow(Exception):
-    """A row or a header, beginning in this line, that Python's reader cannot take: a cell is too long or ill quoted."""
-
-    def __init__(self, line: int, header: bool, too_long: bool) -> None:
-        super().__init__(line, header, too_long)
-        self.line, self.header, self.too_long = line, header, too_long
-
-
-def _records(path: Path, dialect: Dialect) -> Iterator[tuple[int, list[str]]]:
-    """The rows below the header by Python's slow reader, each with the line in which it begins, from 1.
-
-    Raises
-    ------
-    _BadRow
-    """
-    with long_cells(), path.open(encoding="utf-8-sig", newline="") as file:
-        for _ in range(dialect.skip):
-            file.readline()
-        delimiter, line = dialect.delimiter, dialect.skip + 1
-        reader = csv.reader(file, delimiter=delimiter, skipinitialspace=delimiter != " ", strict=True)
-        header = dialect.header
-        try:
-            for cells in reader:
-                # An empty line is a row only where rows have one cell.
-                if not header and (cells or len(dialect.names) == 1):
-                    yield line, cells
-                header, line = False, dialect.skip + reader.line_num + 1
-        except csv.Error as reason:
-            raise _BadRow(line, header, "larger" in str(reason)) from None
-
-
-def _wrong_row(path: Path, label: str, dialect: Dialect) -> SourceError | None:
-    """The sentence for the first row that is not as long as the others or ill quoted, if there is one."""
-    width, row = len(dialect.names), 0
-    try:
-        for line, cells in _records(path, dialect):
-            if len(cells) != width and (cells or width > 1):
-                return SourceError(
-                    f"{label}: row {row} (line {line}) has {_cells(len(cells))}, but the first has {width}; "
-                    "every row needs one cell per column, so check its delimiters and quotes."
-                )
-            row += 1
-    except _BadRow as bad:
-        if bad.header:
-            return SourceError(f"{label}: the header has a quote that is not closed; close it.")
-        if bad.too_long:
-            return SourceError(
-                f"{label}: row {row} (line {bad.line}) has a cell of more than {LONGEST_CELL:,} characters, "
-                "or a quote that is not closed; shorten the cell or close the quote."
-            )
-        return SourceError(
-            f"{label}: row {row} (line {bad.line}) has a quote that is not closed, or text after a closing "
-            "quote; close it, and write a quote inside a cell twice."
-        )
-    return None
-
-
-def _cells(count: int) -> str:
-    return "1 cell" if count == 1 else f"{count} cells"

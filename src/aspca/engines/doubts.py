@@ -2,77 +2,92 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from aspca.engines.file_table import FileTable
 from aspca.engines.local_dates import date_sql
-from aspca.engines.missing_words import BLANKS
 from aspca.engines.number_columns import Against, Keys
-from aspca.engines.number_shapes import ODD, shape_sql
+from aspca.engines.number_shapes import shape_sql
 from aspca.engines.number_signs import Signs, other_sign
 from aspca.harmless import quoted
 
 if TYPE_CHECKING:
     import duckdb
 
-_MOST_WORDS, _LONGEST_WORD = 3, 24
 NAMES = {",": "comma", ".": "point", " ": "blank", "'": "apostrophe"}
 
 
 class Examples:
-    """Cells of a table, looked up by what they look like."""
+    """Cells of one or more tables, looked up by what they look like."""
 
-    def __init__(self, table: FileTable, connection: duckdb.DuckDBPyConnection) -> None:
-        self._table, self._connection = table, connection
+    def __init__(self, tables: Sequence[FileTable], connection: duckdb.DuckDBPyConnection) -> None:
+        self._tables, self._connection = tables, connection
 
-    def cell(self, index: int, keys: Keys, number: str = "NULL::DOUBLE") -> tuple[str, str, float | None] | None:
-        """The first cell of a column of one of these shapes, in quotes, where it is, and its number."""
-        place = f"${len(self._table.parameters) + 1}"
-        asked = replace(self._table, parameters=(*self._table.parameters, list(keys)))
-        where = f"c{index} IS NOT NULL AND list_contains({place}, {shape_sql(f'c{index}')})"
-        return self._found(asked, index, where, number)
+    def cell(self, name: str, keys: Keys, *, number: bool = False) -> tuple[str, str, Any] | None:
+        """The first cell of a column of one of these shapes, in quotes, where it is, and its number, if asked for."""
 
-    def failing(self, index: int, test: str) -> tuple[str, str, float | None] | None:
-        """The first cell of a column of which a test gives nothing."""
-        return self._found(self._table, index, f"c{index} IS NOT NULL AND ({test}) IS NULL")
+        def find(table: FileTable, index: int) -> tuple[int, Any] | None:
+            place = f"${len(table.parameters) + 1}"
+            asked = replace(table, parameters=(*table.parameters, list(keys)))
+            where = f"c{index} IS NOT NULL AND list_contains({place}, {shape_sql(f'c{index}')})"
+            return asked.first(self._connection, _pair(index, table.columns[index].number if number else ""), where)
 
-    def having(self, index: int, pattern: str, number: str) -> tuple[str, str, Any] | None:
-        """The first cell of a column that matches one of our own patterns, with what is made of it."""
-        return self._found(self._table, index, f"regexp_matches(c{index}, '{pattern}')", number)
+        return self._first(name, find)
 
-    def _found(
-        self, table: FileTable, index: int, where: str, number: str = "NULL::DOUBLE"
+    def failing(self, name: str, test: Callable[[str], str]) -> tuple[str, str, Any] | None:
+        """The first cell of a column of which a test, made of the name of a cell, gives nothing."""
+        return self._first(
+            name,
+            lambda table, index: table.first(
+                self._connection, _pair(index), f"c{index} IS NOT NULL AND ({test(f'c{index}')}) IS NULL"
+            ),
+        )
+
+    def having(self, name: str, pattern: str, made: Callable[[str], str]) -> tuple[str, str, Any] | None:
+        """The first cell of a column that matches one of our own patterns, with what is made of its number."""
+        return self._first(
+            name,
+            lambda table, index: table.first(
+                self._connection,
+                _pair(index, made(table.columns[index].number)),
+                f"regexp_matches(c{index}, '{pattern}')",
+            ),
+        )
+
+    def _first(
+        self, name: str, find: Callable[[FileTable, int], tuple[int, Any] | None]
     ) -> tuple[str, str, Any] | None:
-        found = table.first(self._connection, f"{{'cell': c{index}, 'number': {number}}}", where)
-        if found is None:
-            return None
-        row, pair = found
-        return quoted(pair["cell"]), self._table.where(row), pair["number"]
+        for table in self._tables:
+            found = find(table, table.positions[name]) if name in table.positions else None
+            if found is not None:
+                row, pair = found
+                label = f"{table.label}, " if len(self._tables) > 1 else ""
+                return quoted(pair["cell"]), f"{label}{table.where(row)}", pair["number"]
+        return None
 
-    def words(self, index: int) -> list[str]:
-        """The words in a column of numbers that are none, if they are few."""
-        cell = f"trim(c{index}, '{BLANKS}')"
-        after = f"WHERE c{index} IS NOT NULL AND {shape_sql(f'c{index}')} = '{ODD}' LIMIT {_MOST_WORDS + 1}"
-        rows: list[tuple[Any, ...]] = next(self._table.rows(self._connection, [f"DISTINCT {cell}"], 9, after), [])
-        words = sorted(str(row[0]) for row in rows)
-        return words if len(words) <= _MOST_WORDS and all(len(word) <= _LONGEST_WORD for word in words) else []
+
+def _pair(index: int, number: str = "") -> str:
+    return f"{{'cell': c{index}, 'number': {number or 'NULL::DOUBLE'}}}"
 
 
 def doubt_about(
-    against: Against, index: int, name: str, signs: Signs, semicolons: bool, proof: str, examples: Examples
+    against: Against, name: str, signs: Signs, semicolons: bool, proof: str, examples: Examples
 ) -> tuple[str, tuple[str, ...]]:
     """What is wrong with a column that looks like numbers, and the remedy; `proof` is a cell that proves a sign."""
-    shown = [found for keys in against.cells if (found := examples.cell(index, keys))]
+    shown = [found for keys in against.cells if (found := examples.cell(name, keys))]
     cells = [f"{cell} in {where}" for cell, where, _ in shown]
     ignore = ("--ignore", name)
     if not cells:
         return "its cells are written in several ways", ignore
-    if against.reason == "odd":
-        words = examples.words(index) if set(against.cells[0]) == {ODD} else []
-        remedy = tuple(part for word in words for part in ("--missing", word)) or ignore
-        return odd_cell(cells[0], "no number", against, words), remedy
+    if against.reason == "learned unit":
+        return (
+            f"{cells[0]} has another unit than the rows that the rules were learned from, which have "
+            f"{against.expected}; write all in the same unit",
+            (),
+        )
     if against.reason == "ambiguous":
         sign = "," if "," in shown[0][0] else "."
         by_decimal = ("--decimal", sign)
@@ -112,19 +127,18 @@ def doubt_about(
     return f"{both} {what}; write all in the same way, or leave the column out", ignore
 
 
-def odd_cell(cell: str, what: str, against: Against, words: Sequence[str] = ()) -> str:
-    """What is wrong with a cell that is unlike most."""
-    share = f"as {against.n_fitting} of {against.n_given} cells are"
-    named = f"give --missing {' --missing '.join(map(quoted, words))}, " if words else ""
-    return f"{cell} is {what}, {share}; correct it, empty it, {named}or leave the column out"
+def describe_misfits(against: Against, name: str, examples: Examples | None) -> str:
+    """Why a column is text though most of its cells are not: how many do not fit, and the first."""
+    n_odd = against.n_given - against.n_fitting
+    found = None if examples is None or not against.cells else examples.cell(name, against.cells[0])
+    shown = f", the first {found[0]} in {found[1]}" if found else ""
+    return f"{n_odd:,} of {against.n_given:,} cells are not {against.expected}{shown}"
 
 
-def date_doubt(
-    orders: Sequence[str], given: str | None, index: int, name: str, examples: Examples
-) -> tuple[str, tuple[str, ...]]:
+def date_doubt(orders: Sequence[str], given: str | None, name: str, examples: Examples) -> tuple[str, tuple[str, ...]]:
     """What is wrong with a column of dates that has several possible orders, or none."""
     if orders:
-        cell = examples.failing(index, "NULL")
+        cell = examples.failing(name, lambda cell: "NULL")
         shown = f"{cell[0]} in {cell[1]}" if cell else "its dates"
         choices = " or ".join(f"--date-order {order}" for order in orders)
         return f"{shown} is a date that may be read in several ways, and no other tells: give {choices}", (
@@ -132,7 +146,7 @@ def date_doubt(
             orders[0],
         )
     tried = [given] if given else ["dmy", "mdy"]
-    cells = [found for order in tried if (found := examples.failing(index, date_sql(f"c{index}", order)))]
+    cells = [found for order in tried if (found := examples.failing(name, partial(date_sql, order=order)))]
     shown = " and ".join(f"{cell} in {where}" for cell, where, _ in cells)
     how = f"not of the order {given}" if given else "no dates in the same order of day and month"
     return f"{shown} {'is' if len(cells) == 1 else 'are'} {how}; write all in the same way", ("--ignore", name)

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import errno
 import re
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +19,7 @@ import numpy as np
 from aspca.database import MEMORY_LIMIT, cursor_errors, interruptible
 from aspca.engines.arrow_stream import number_batches
 from aspca.engines.errors import SourceError, enumerated
+from aspca.engines.request import ReadOptions
 from aspca.harmless import quoted
 from aspca.linalg.arrays import Floats, Ints
 from aspca.linalg.steady import cached_parts
@@ -54,6 +54,24 @@ class FileColumn:
     remark: str = ""
     remedy: tuple[str, ...] = ()
     extremes: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True)
+class BadCell:
+    """A cell that is not what its column holds: it counts as missing, and is a finding.
+
+    Parameters
+    ----------
+    row : its number, from 0
+    column : None for a row that has too few or too many cells
+    text : what stands there
+    expected : what should, such as "a number"
+    """
+
+    row: int
+    column: str | None
+    text: str
+    expected: str
 
 
 @dataclass(frozen=True)
@@ -100,7 +118,8 @@ class FileTable:
     `line_of` gives the line of the file (from 1) in which a row (from 0) begins; `kept` holds its numbers, if anything;
     `refuse_changed` raises SourceError if the file is not what it was when it was opened; `remarks` are sentences on
     what was guessed about its numbers; `alone` makes a file of some rows only, where that is less work;
-    `pushed` takes the moments of some of its columns of numbers inside the `engine` that has them, if one can.
+    `pushed` takes the moments of some of its columns of numbers inside the `engine` that has them, if one can;
+    `bad_cells` are those that are not what their columns hold, `reading` is how its cells are read.
     No text of the user's stands in the SQL: columns are called c0, c1, ... there, and paths are parameters.
     """
 
@@ -118,6 +137,8 @@ class FileTable:
     alone: Callable[[Sequence[int]], str | None] = lambda rows: None
     pushed: Callable[[FileTable, duckdb.DuckDBPyConnection, Sequence[int]], Moments] | None = None
     engine: str = "duckdb"
+    bad_cells: tuple[BadCell, ...] = ()
+    reading: ReadOptions = field(default_factory=ReadOptions)
 
     @cached_property
     def positions(self) -> dict[str, int]:
@@ -229,6 +250,11 @@ class FileTable:
             return int(rows[0][0]) - 1, rows[0][1]
         return None
 
+    def find_rows(self, connection: duckdb.DuckDBPyConnection, expression: str, where: str) -> list[tuple[int, Any]]:
+        """Numbers of all rows (from 0) for which `where` holds, ascending, each with its `expression`."""
+        parts = self._numbered.rows(connection, ["n", expression], 4096, f"WHERE {where} ORDER BY n")
+        return [(int(row[0]) - 1, row[1]) for part in parts for row in part]
+
     def picked(self, connection: duckdb.DuckDBPyConnection, expressions: list[str], rows: Sequence[int]) -> Rows:
         """The rows with these numbers (from 0, ascending), and no others."""
         alone = self.alone(rows)
@@ -283,13 +309,27 @@ def unreadable(label: str, what: str) -> Callable[[Exception], SourceError]:
     return explain
 
 
-def refuse_repeated(names: list[str], label: str) -> None:
-    """Raise the sentence for names that occur more than once."""
-    repeated = [name for name, count in Counter(names).items() if count > 1]
+def make_names_unique(names: Sequence[str], label: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Every column with a name of its own, and a note where one had none, or that of another.
+
+    Names stay as they are; the second `amount` becomes `amount_2`, the fourth column without a name `column_4`.
+    """
+    given = {name for name in names if name}
+    unique: list[str] = []
+    repeated: list[str] = []
+    for place, name in enumerate(names, start=1):
+        base, number = (name, 1) if name else (f"column_{place}", 1)
+        found = base
+        while found in unique or (found != name and found in given):
+            number += 1
+            found = f"{base}_{number}"
+        if name and found != name:
+            repeated.append(f"{quoted(name)} in column {place} becomes {quoted(found)}")
+        unique.append(found)
+    notes = []
+    unnamed = [quoted(new) for name, new in zip(names, unique, strict=True) if not name]
+    if given and unnamed:
+        notes.append(f"{label}: columns without a name are called {enumerated(unnamed)}.")
     if repeated:
-        places = [str(index) for index, name in enumerate(names, start=1) if name == repeated[0]]
-        others = f" (and {enumerated([quoted(name) for name in repeated[1:]])} to several, too)" if repeated[1:] else ""
-        raise SourceError(
-            f"{label}: the name {quoted(repeated[0])} is given to columns {enumerated(places)}{others}; "
-            "every column needs a name of its own."
-        )
+        notes.append(f"{label}: names of columns occur more than once: {enumerated(repeated)}.")
+    return tuple(unique), tuple(notes)

@@ -17,6 +17,7 @@ from aspca.engines.parquet_folder import PARQUET_MAGIC
 from aspca.engines.plain_files import GZIP, plain_text, saved_stream, unpacked
 from aspca.engines.request import Given, ReadOptions
 from aspca.engines.sqlite_table import SQLITE_MAGIC, sqlite_table
+from aspca.engines.text_table import TextTable
 from aspca.engines.typed_table import ARROW_MAGIC, OLD_FEATHER_MAGIC, arrow_table, parquet_table
 from aspca.engines.workbook_size import ZIP, workbook_kind
 
@@ -47,8 +48,10 @@ OTHERS = (
 )
 
 
-def table_of(given: Given, options: ReadOptions, connection: duckdb.DuckDBPyConnection, scratch: Path) -> FileTable:
-    """The table in one file or stream.
+def table_of(
+    given: Given, options: ReadOptions, connection: duckdb.DuckDBPyConnection, scratch: Path
+) -> FileTable | TextTable:
+    """The table in one file or stream; a text before it is decided what its columns hold.
 
     Raises
     ------
@@ -78,6 +81,8 @@ def table_of(given: Given, options: ReadOptions, connection: duckdb.DuckDBPyConn
             )
         table = _read(path, given, kind, options, connection, folder)
         refuse_changed()
+        if isinstance(table, TextTable):
+            return table.then(lambda known: replace(known, refuse_changed=refuse_changed))
         return replace(table, refuse_changed=refuse_changed)
     except OSError as error:
         why = error.strerror or type(error).__name__
@@ -137,7 +142,7 @@ def _read(
     options: ReadOptions,
     connection: duckdb.DuckDBPyConnection,
     folder: Path,
-) -> FileTable:
+) -> FileTable | TextTable:
     label = given.label
     if options.query is not None and kind not in NAMES:
         raise SourceError(
@@ -159,7 +164,7 @@ def _read(
         return parquet_table(path, label, connection, options.missing, given.partitions)
     if kind == "arrow":
         return arrow_table(path, label, connection, folder, options.missing)
-    text = plain_text(path, label, options.encoding, folder)
+    text = plain_text(path, label, options.encoding, folder, options.likely_encoding)
     begins_as_object = text.head.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b'{"')
     if kind == "jsonl" or (kind is None and begins_as_object):
         from aspca.engines.json_lines import json_lines_table

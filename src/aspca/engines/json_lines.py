@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from aspca.engines.csv_table import csv_table
 from aspca.engines.errors import SourceError
-from aspca.engines.file_table import FileTable
 from aspca.engines.plain_files import plain_text
 from aspca.engines.request import ReadOptions
+from aspca.engines.text_table import TextTable
 from aspca.harmless import quoted
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 def json_lines_table(
     path: Path, label: str, asked: ReadOptions, connection: duckdb.DuckDBPyConnection, folder: Path
-) -> FileTable:
+) -> TextTable:
     """The table of a UTF-8 file with one JSON object per line; its columns are the keys in order of first use.
 
     A key that an object lacks, a null and an empty text are missing values. As in CSV, kinds are those of all cells of
@@ -53,6 +53,7 @@ def json_lines_table(
         delimiter=",",
         encoding="utf-8",
         header=False,
+        skip=None,
         decimal=asked.decimal or (None if asked.thousands in (".", ",") else "."),
         thousands=asked.thousands or (None if asked.decimal else "none"),
     )

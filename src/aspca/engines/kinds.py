@@ -1,22 +1,34 @@
-"""Which kind of values the columns of a text file hold: guessed from the first rows, decided by a pass over all."""
+"""Which kind of values the columns of text files hold, and how they are written: decided by all cells of all files.
+
+A few cells that do not fit are no reason to refuse a column: they are missing, and each of them is a finding.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from aspca.engines.announcements import announced, beyond_numbers
-from aspca.engines.column_counts import BOOLEAN, DATE, Counted, counted, missing_sql
-from aspca.engines.doubts import Examples, date_doubt, doubt_about, odd_cell
+from aspca.engines.column_counts import BOOLEAN, DATE, Counted, missing_sql
+from aspca.engines.csv_rows import RaggedRowsError
+from aspca.engines.doubts import Examples, date_doubt, describe_misfits, doubt_about
 from aspca.engines.errors import SourceError
-from aspca.engines.file_table import NO_VALUE, FileColumn, FileTable
+from aspca.engines.file_table import COLUMNS_AT_ONCE, NO_VALUE, BadCell, FileColumn, FileTable
 from aspca.engines.local_dates import ORDERS, date_sql
 from aspca.engines.missing_words import numbers_named
-from aspca.engines.number_columns import Against, Style, is_evidence, judged, numbers_among
-from aspca.engines.number_shapes import digits_sql, number_sql, shape_of
-from aspca.engines.number_signs import Signs, proves, signs_of
-from aspca.engines.request import ReadOptions
+from aspca.engines.number_columns import Against, Keys, Style, is_evidence, judged, numbers_among
+from aspca.engines.number_shapes import SIGNS, digits_sql, number_sql, shape_sql
+from aspca.engines.number_signs import Shapes, Signs, are_few, proves, signs_of
+from aspca.engines.request import ColumnReading, ReadOptions
+from aspca.engines.text_table import (
+    EVERYTHING,
+    CellCounts,
+    TextTable,
+    questions_of,
+    with_missing_words,
+    words_parameter,
+)
 from aspca.harmless import quoted
 
 if TYPE_CHECKING:
@@ -26,33 +38,25 @@ PLAIN_NUMBER = "CAST({c} AS DOUBLE)"
 # DuckDB would take 2020_01 for 202001, which no user means; one call is far cheaper than a CASE over 5,000 columns.
 NUMBER = "CAST(replace({c}, '_', 'x') AS DOUBLE)"
 COMMA = "CAST(translate({c}, ',._', '.xx') AS DOUBLE)"
-UNLIKE = {"boolean": "no truth value", "date": "no date"}
+EXPECTED = {"number": "a number", "boolean": "true or false", "date": "a date"}
 # Of so many columns in doubt a cell is looked up; each takes a pass.
 MOST_EXAMPLES = 20
-_EVERYTHING = {"shape", "boolean", "date", "local date"}
-_ASKED = {
-    "text": {"text"},
-    "number": {"shape"},
-    "styled": {"shape"},
-    "boolean": {"boolean"},
-    "date": {"date"},
-    "local date": {"local date"},
-}
 SAFE_INTEGER = 2**53
 
 
 @dataclass(frozen=True)
 class _Found:
-    """A column before anything is said of it: `number` is its SQL, `style` how its numbers are written."""
+    """What a column holds: `style` is how its numbers are written, `order` that of its dates, `odd` the shapes of cells
+    that do not fit, `n_odd` how many cells these are; `against` and `orders` are why it is text after all."""
 
     kind: str
-    number: str = ""
     style: Style | None = None
     order: str = ""
+    odd: Keys = ()
+    n_odd: int = 0
     against: Against | None = None
     orders: tuple[str, ...] | None = None
     beyond: bool = False
-    unlike: str = ""
 
     @property
     def is_text(self) -> bool:
@@ -60,75 +64,227 @@ class _Found:
         return (
             self.kind == "text"
             and not self.beyond
-            and (self.against is None or self.against.reason == "text")
+            and (self.against is None or self.against.reason in ("text", "odd"))
             and self.orders is None
         )
 
+    def number(self, cell: str, decimal: str) -> str:
+        """The SQL that gives the DOUBLE of a cell."""
+        if self.kind == "boolean":
+            return BOOLEAN.format(c=cell)
+        if self.kind == "date":
+            return date_sql(cell, self.order) if self.order else DATE.format(c=cell)
+        return "" if self.style is None else number_sql(cell, decimal, styled=self.style.styled)
 
-def decide(
-    table: FileTable,
-    names: tuple[str, ...],
-    guesses: tuple[str, ...],
-    options: ReadOptions,
-    connection: duckdb.DuckDBPyConnection,
-    *,
-    semicolons: bool = False,
-) -> FileTable:
-    """`table`, whose cells are text, with its columns, its number of rows and what was guessed.
 
-    One pass for good guesses, a second for columns that failed. A column is of a kind where all its cells are.
+def read_text_tables(texts: Sequence[TextTable], connection: duckdb.DuckDBPyConnection) -> list[FileTable]:
+    """The tables with their columns, the cells of all of them read in the same way."""
+    if not texts:
+        return []
+    plain: list[FileTable] = []
+    for text in texts:
+        table = text.read_plain()
+        if table is None:
+            break
+        plain.append(table)
+    if len(plain) < len(texts) or not _are_alike(plain, texts[0].options):
+        try:
+            plain = decide(texts, connection)
+        except RaggedRowsError:
+            texts = [text.repair() for text in texts]
+            plain = decide(texts, connection)
+    return [text.finish(table) for text, table in zip(texts, plain, strict=True)]
+
+
+def _are_alike(tables: Sequence[FileTable], options: ReadOptions) -> bool:
+    """Whether every column with values is of one kind in all tables, and none should have units."""
+    kinds: dict[str, str] = {}
+    units = {column.name for column in options.learned if column.unit}
+    return all(
+        kinds.setdefault(column.name, column.kind) == column.kind and column.name not in units
+        for table in tables
+        for column in table.columns
+        if column.n_missing < table.n_rows
+    )
+
+
+def decide(texts: Sequence[TextTable], connection: duckdb.DuckDBPyConnection) -> list[FileTable]:
+    """The tables with their columns, their number of rows and what was guessed.
+
+    One pass for good guesses, a second for columns that failed.
     """
-    named = f"${len(table.parameters) + 1}" if options.missing else ""
-    if named:
-        table = replace(table, parameters=(*table.parameters, list(options.missing)))
-    asked = {index: _ASKED.get(guess, _EVERYTHING) for index, guess in enumerate(guesses)}
-    n_rows, counts = counted(table, asked, connection, named)
-    failed = {index: _EVERYTHING for index in asked if asked[index] != {"text"} and not _fits(counts[index])}
-    if failed:
-        counts.update(counted(table, failed, connection, named)[1])
+    options = texts[0].options
+    texts = [with_missing_words(text) for text in texts]
+    counts = CellCounts(texts, connection)
+    counts.ask(questions_of(texts))
+    counts.ask({name: EVERYTHING for name in counts.asked if not counts.fits(name)})
+    merged = {name: counts.merged(name) for name in counts.asked}
     shapes = {
-        index: {shape: count.shapes[key] for key, shape in numbers_among(count.shapes).items()}
-        for index, count in counts.items()
+        name: {shape: count.shapes[key] for key, shape in numbers_among(count.shapes).items()}
+        for name, count in merged.items()
         if is_evidence(count.shapes)
     }
     signs = signs_of(shapes, options.decimal, options.thousands)
-    found = {index: _kind(counts[index], index, signs, options) for index in asked}
+    known = {column.name: column for column in options.learned}
+    found = {name: _kind(count, name, signs, options, known.get(name)) for name, count in merged.items()}
     # Words that are missing values among numbers may be categories among texts.
-    texts = {index: {"text"} for index, one in found.items() if one.is_text and asked[index] != {"text"}}
-    counts.update(counted(table, texts, connection, named)[1])
-    table = _without_missing(table, found, counts, options, named)
-    found = _without_rounding(table, found, counts, signs, connection)
-    examples = Examples(table, connection)
-    proof = _proof(signs, counts, names, examples)
-    n_missing = _missing_cells(table, found, counts, n_rows, options, connection)
-    columns: list[FileColumn] = []
-    for index, name in enumerate(names):
-        remark, remedy = "", tuple[str, ...]()
-        one = found[index]
-        in_doubt = sum(bool(column.remark) for column in columns) < MOST_EXAMPLES
-        if n_missing[index] == n_rows:
-            remark = "it has no values"
-        elif one.beyond:
-            remark = "its integers are beyond 2^53, so they are no numbers but names"
-        elif one.kind == "text" and in_doubt and one.orders is not None:
-            remark, remedy = date_doubt(one.orders, options.date_order, index, name, examples)
-        elif one.unlike and one.against is not None and (odd := examples.failing(index, one.number)):
-            remark = odd_cell(f"{odd[0]} in {odd[1]}", one.unlike, one.against)
-            remedy = ("--ignore", name)
-        elif one.kind == "text" and one.against is not None and one.against.reason != "text":
-            remark, remedy = (
-                doubt_about(one.against, index, name, signs, semicolons, proof, examples)
-                if in_doubt
-                else ("it seems to hold numbers, but not all of its cells can be read", ("--ignore", name))
+    counts.ask({name: {"text"} for name, one in found.items() if one.is_text and counts.asked[name] != {"text"}})
+    texts = [_with_values(text, found, each, signs.decimal) for text, each in zip(texts, counts.found, strict=True)]
+    found = _without_rounding(texts, found, merged, signs, connection)
+    tables = [
+        _with_columns(text, found, each, n_rows, signs.decimal, connection)
+        for text, each, n_rows in zip(texts, counts.found, counts.n_rows, strict=True)
+    ]
+    label = tables[0].label if len(tables) == 1 else f"{len(tables)} files"
+    examples = Examples(tables, connection)
+    doubts = _doubts(found, signs, texts[0], _proof(signs, merged, examples), examples)
+    words = {name: count.words for name in found if (count := counts.merged(name)).words}
+    styles = {name: one.style for name, one in found.items() if one.style is not None and one.kind == "number"}
+    orders = {name: one.order for name, one in found.items() if one.order}
+    notes = announced(label, signs, styles, orders, words, options, examples)
+    notes += beyond_numbers(label, [name for name, one in found.items() if one.beyond])
+    reading = ReadOptions(
+        decimal=signs.decimal if signs.why == "given" or _shows_decimals(shapes) else None,
+        thousands=options.thousands,
+        learned=tuple(
+            ColumnReading(name, one.kind, "" if one.style is None else one.style.unit, one.order)
+            for name, one in found.items()
+            if one.kind != "text"
+        ),
+    )
+    return [
+        replace(
+            table,
+            columns=tuple(_with_doubt(column, *doubts.get(column.name, ("", ()))) for column in table.columns),
+            # What is said of all of them is said once.
+            remarks=(*table.remarks, *(notes if table is tables[0] else ())),
+            reading=reading,
+        )
+        for table in tables
+    ]
+
+
+def _kind(count: Counted, name: str, signs: Signs, options: ReadOptions, known: ColumnReading | None) -> _Found:
+    """What a column holds: what fits all of its cells, else what fits all but a few."""
+    if not count.given:
+        return _Found("text")
+    dates = _date(count, options.date_order or (known.order if known else None) or None)
+    number = judged(count.shapes, name, signs, known.unit if known and known.kind == "number" else None)
+    possible = [_Found(kind, n_odd=count.given - count.kinds.get(kind, 0)) for kind in ("boolean", "date")]
+    possible += [dates] if dates is not None else []
+    if isinstance(number, Style):
+        possible.append(_Found("number", number, odd=number.odd, n_odd=number.n_odd))
+    fitting = [one for one in possible if one.kind != "text" and are_few(one.n_odd, count.given)]
+    if fitting:
+        return min(fitting, key=lambda one: one.n_odd)
+    if dates is not None:
+        return dates
+    for kind in ("boolean", "date"):
+        if 2 * count.kinds.get(kind, 0) >= count.given:
+            return _Found("text", against=Against("odd", (), count.kinds[kind], count.given, EXPECTED[kind]))
+    return _Found("text", against=number if isinstance(number, Against) else None)
+
+
+def _date(count: Counted, given: str | None) -> _Found | None:
+    """Dates with the day, the month or the year first: the order that no cell contradicts, or that few do."""
+    n_local = count.kinds.get("local", 0)
+    if 2 * n_local <= count.given:
+        return None
+    orders = [order for order in ORDERS if given in (None, order)]
+    n_against = {order: n_local - count.kinds.get(order, 0) for order in orders}
+    possible = [order for order in orders if not n_against[order]]
+    possible = possible or [order for order in orders if are_few(n_against[order], count.given)]
+    alike = {"dmy", "mdy"} == set(possible) and count.kinds.get("same") == n_local
+    if len(possible) > 1 and (alike or ("dmy" in possible and count.kinds.get("points") == n_local)):
+        possible = ["dmy"]
+    if len(possible) != 1:
+        return _Found("text", orders=tuple(possible))
+    return _Found("date", order=possible[0], n_odd=count.given - n_local + n_against[possible[0]])
+
+
+def _with_values(
+    text: TextTable, found: Mapping[str, _Found], counts: Mapping[str, Counted], decimal: str
+) -> TextTable:
+    """The same with NULL for cells that stand for no value; v0 beside c0 is NULL as well where a cell does not fit."""
+    named, parameters = words_parameter(text), list(text.table.parameters)
+    numbers = ", ".join(f"{number!r}::DOUBLE" for number in numbers_named(text.options.missing))
+    cells, changed = [], bool(named)
+    for index, name in enumerate(text.names):
+        one, cell = found[name], f"c{index}"
+        missing = missing_sql(cell, one.is_text, named)
+        if numbers and one.kind == "number":
+            missing = f"({missing} OR coalesce({one.number(cell, decimal)} IN ({numbers}), false))"
+        needed = bool(counts[name].words or named)
+        value = f"CASE WHEN {missing} THEN NULL ELSE {cell} END" if needed else cell
+        cells.append(f"{value} AS {cell}" if needed else cell)
+        if one.odd:
+            parameters.append(list(one.odd))
+            cells.append(
+                f"CASE WHEN NOT list_contains(${len(parameters)}, {shape_sql(cell)}) THEN {value} END AS v{index}"
             )
-        columns.append(_column(index, name, one, n_missing[index], n_rows, remark, remedy))
-    table = replace(table, columns=tuple(columns), n_rows=n_rows)
-    words = {index: counts[index].words for index in asked if counts[index].words}
-    styles = {index: one.style for index, one in found.items() if one.style is not None and one.kind == "number"}
-    orders = {index: one.order for index, one in found.items() if one.order}
-    told = announced(table, signs, styles, orders, words, options, examples)
-    told += beyond_numbers(table.label, [table.columns[index].name for index, one in found.items() if one.beyond])
-    return replace(table, remarks=(*table.remarks, *told))
+        changed = changed or needed or bool(one.odd)
+    if not changed:
+        return text
+    relation = f"(SELECT {', '.join(cells)} FROM {text.table.relation}) AS known"  # noqa: S608  # our own names only
+    return replace(text, table=replace(text.table, relation=relation, parameters=tuple(parameters)))
+
+
+def _with_columns(
+    text: TextTable,
+    found: Mapping[str, _Found],
+    counts: Mapping[str, Counted],
+    n_rows: int,
+    decimal: str,
+    connection: duckdb.DuckDBPyConnection,
+) -> FileTable:
+    """The table with its columns, its number of rows and the cells that do not fit."""
+    table = replace(text.table, n_rows=n_rows)
+    ways = [found[name].number(f"v{i}" if found[name].odd else f"c{i}", decimal) for i, name in enumerate(text.names)]
+    # Cells that do not fit, and numbers that were named as missing, are known once they are read.
+    asked = [i for i, name in enumerate(text.names) if found[name].n_odd or numbers_named(text.options.missing)]
+    n_missing = {i: n_rows - counts[name].given for i, name in enumerate(text.names)}
+    bad: list[BadCell] = []
+    for start in range(0, len(asked), COLUMNS_AT_ONCE):
+        part = asked[start : start + COLUMNS_AT_ONCE]
+        given = next(table.rows(connection, [f"count({ways[i] or f'c{i}'})" for i in part], 1))[0]
+        n_missing |= {i: n_rows - int(count) for i, count in zip(part, given, strict=True)}
+    for i, name in enumerate(text.names):
+        if found[name].n_odd:
+            odd = table.find_rows(connection, f"c{i}", f"c{i} IS NOT NULL AND ({ways[i]}) IS NULL")
+            bad += [BadCell(row, name, str(cell), EXPECTED[found[name].kind]) for row, cell in odd]
+    columns = (_column(i, name, found[name].kind, ways[i], n_missing[i], n_rows) for i, name in enumerate(text.names))
+    return replace(table, columns=tuple(columns), bad_cells=tuple(sorted(bad, key=lambda one: one.row)))
+
+
+def _doubts(
+    found: Mapping[str, _Found], signs: Signs, text: TextTable, proof: str, examples: Examples
+) -> dict[str, tuple[str, tuple[str, ...]]]:
+    """Why columns are text though most of their cells are not, and what settles it."""
+    doubts: dict[str, tuple[str, tuple[str, ...]]] = {}
+    options = text.options
+    for name, one in found.items():
+        if one.beyond:
+            doubts[name] = "its integers are beyond 2^53, so they are no numbers but names", ()
+        elif one.kind != "text" or (one.is_text and (one.against is None or one.against.reason == "text")):
+            continue
+        elif one.against is not None and one.against.reason == "odd":
+            doubts[name] = describe_misfits(one.against, name, examples if len(doubts) < MOST_EXAMPLES else None), ()
+        elif len(doubts) >= MOST_EXAMPLES:
+            doubts[name] = "it seems to hold numbers, but not all of its cells can be read", ("--ignore", name)
+        elif one.orders is not None:
+            doubts[name] = date_doubt(one.orders, options.date_order, name, examples)
+        elif one.against is not None:
+            doubts[name] = doubt_about(one.against, name, signs, text.semicolons, proof, examples)
+    return doubts
+
+
+def _with_doubt(column: FileColumn, remark: str, remedy: tuple[str, ...]) -> FileColumn:
+    return replace(column, remark=column.remark or remark, remedy=remedy)
+
+
+def _shows_decimals(shapes: Mapping[str, Shapes]) -> bool:
+    """Whether a decimal sign occurs, so that there is something to go by."""
+    return any(sign in shape.body for several in shapes.values() for shape in several for sign in SIGNS)
 
 
 def why_not_numbers(table: FileTable, index: int, connection: duckdb.DuckDBPyConnection) -> SourceError:
@@ -166,118 +322,49 @@ def assumed_column(index: int, name: str, kind: str, n_rows: int, n_missing: int
     """The column of which every cell is missing or of this kind."""
     numbers = {"boolean": BOOLEAN.format(c=f"c{index}"), "date": DATE.format(c=f"c{index}"), "text": ""}
     number = numbers.get(kind, number_sql(f"c{index}", decimal or ".", styled=False))
-    remark = "it has no values" if n_missing == n_rows else ""
-    return _column(index, name, _Found(kind, number), n_missing, n_rows, remark, ())
-
-
-def _fits(count: Counted) -> bool:
-    """Whether a column is of a kind that was asked for, as far as that is known before signs are."""
-    if not count.given:
-        return True
-    numbers = sum(count.shapes[key] for key in count.shapes if key == "infinite" or shape_of(key) is not None)
-    return numbers == count.given or any(count.kinds.get(kind) == count.given for kind in ("boolean", "date", "local"))
-
-
-def _kind(count: Counted, index: int, signs: Signs, options: ReadOptions) -> _Found:
-    cell = f"c{index}"
-    if not count.given:
-        return _Found("text")
-    for kind, test in (("boolean", BOOLEAN), ("date", DATE)):
-        if count.kinds.get(kind) == count.given:
-            return _Found(kind, test.format(c=cell))
-    possible = tuple(order for order in ORDERS if count.kinds.get(order) == count.given)
-    if options.date_order is not None:
-        possible = tuple(order for order in possible if order == options.date_order)
-    alike = set(possible) == {"dmy", "mdy"} and count.kinds.get("same") == count.given
-    if len(possible) > 1 and (alike or ("dmy" in possible and count.kinds.get("points") == count.given)):
-        possible = ("dmy",)
-    if len(possible) == 1:
-        return _Found("date", date_sql(cell, possible[0]), order=possible[0])
-    verdict = judged(count.shapes, index, signs) if count.shapes else Against("text")
-    if isinstance(verdict, Style):
-        return _Found("number", number_sql(cell, signs.decimal, styled=verdict.styled), verdict)
-    if possible or 2 * count.kinds.get("local", 0) > count.given:
-        return _Found("text", orders=possible)
-    for kind, test in (("boolean", BOOLEAN), ("date", DATE)):
-        if 2 * count.kinds.get(kind, 0) >= count.given:
-            against = Against("odd", (), count.kinds[kind], count.given)
-            return _Found("text", test.format(c=cell), against=against, unlike=UNLIKE[kind])
-    return _Found("text", against=verdict)
-
-
-def _without_missing(
-    table: FileTable,
-    found: dict[int, _Found],
-    counts: Mapping[int, Counted],
-    options: ReadOptions,
-    named: str,
-) -> FileTable:
-    """`table` with NULL for every cell that is a word for missing, or a number that was named as one."""
-    numbers = ", ".join(f"{number!r}::DOUBLE" for number in numbers_named(options.missing))
-    cells, changed = [], bool(named)
-    for index, one in found.items():
-        missing = missing_sql(f"c{index}", one.is_text, named)
-        if numbers and one.kind == "number":
-            missing = f"({missing} OR coalesce({one.number} IN ({numbers}), false))"
-        needed = bool(counts[index].words or named)
-        cells.append(f"CASE WHEN {missing} THEN NULL ELSE c{index} END AS c{index}" if needed else f"c{index}")
-        changed = changed or needed
-    if changed:
-        table = replace(table, relation=f"(SELECT {', '.join(cells)} FROM {table.relation}) AS known")  # noqa: S608  # our own
-    return table
-
-
-def _missing_cells(
-    table: FileTable,
-    found: Mapping[int, _Found],
-    counts: Mapping[int, Counted],
-    n_rows: int,
-    options: ReadOptions,
-    connection: duckdb.DuckDBPyConnection,
-) -> dict[int, int]:
-    if not numbers_named(options.missing):
-        return {index: n_rows - counts[index].given for index in found}
-    given = next(table.rows(connection, [f"count(c{index})" for index in found], 1))[0]
-    return {index: n_rows - int(count) for index, count in zip(found, given, strict=True)}
+    return _column(index, name, kind, number, n_missing, n_rows)
 
 
 def _without_rounding(
-    table: FileTable,
-    found: dict[int, _Found],
-    counts: Mapping[int, Counted],
+    texts: Sequence[TextTable],
+    found: dict[str, _Found],
+    counts: Mapping[str, Counted],
     signs: Signs,
     connection: duckdb.DuckDBPyConnection,
-) -> dict[int, _Found]:
+) -> dict[str, _Found]:
     """Columns of integers that float64 cannot hold are none of numbers."""
-    long = [
-        index
-        for index, one in found.items()
-        if one.kind == "number" and any(shape.long for shape in numbers_among(counts[index].shapes).values())
-    ]
-    if not long:
-        return found
-    tests = [rounded_sql(f"c{index}", signs.decimal) for index in long]
-    rounded = next(table.rows(connection, tests, 1))[0]
-    return found | {index: _Found("text", beyond=True) for index, count in zip(long, rounded, strict=True) if count}
+    for text in texts:
+        long = [
+            index
+            for index, name in enumerate(text.names)
+            if found[name].kind == "number" and any(shape.long for shape in numbers_among(counts[name].shapes).values())
+        ]
+        if long:
+            tests = [
+                rounded_sql(f"v{index}" if found[text.names[index]].odd else f"c{index}", signs.decimal)
+                for index in long
+            ]
+            rounded = next(text.table.rows(connection, tests, 1))[0]
+            lost = [text.names[index] for index, count in zip(long, rounded, strict=True) if count]
+            found = found | {name: _Found("text", beyond=True) for name in lost}
+    return found
 
 
-def _proof(signs: Signs, counts: Mapping[int, Counted], names: tuple[str, ...], examples: Examples) -> str:
+def _proof(signs: Signs, counts: Mapping[str, Counted], examples: Examples) -> str:
     """The first cell that proves the decimal sign, where that is not enough."""
     if "slip" not in signs.doubtful.values():
         return ""
-    for index, count in counts.items():
+    for name, count in counts.items():
         keys = tuple(key for key, shape in numbers_among(count.shapes).items() if proves(shape) == signs.decimal)
-        found = examples.cell(index, keys) if keys else None
+        found = examples.cell(name, keys) if keys else None
         if found:
-            return f"{found[0]} in {found[1]} of column {quoted(names[index])}"
+            return f"{found[0]} in {found[1]} of column {quoted(name)}"
     return ""
 
 
-def _column(
-    index: int, name: str, one: _Found, n_missing: int, n_rows: int, remark: str, remedy: tuple[str, ...]
-) -> FileColumn:
-    cell = f"({one.number}) = 1.0" if one.kind == "boolean" else f"c{index}"
-    kind = "text" if n_missing == n_rows else one.kind
-    # Beside other files, one in which a column has no values may still be read.
-    number = NO_VALUE if n_missing == n_rows else "" if kind == "text" else one.number
-    return FileColumn(name, kind, n_missing, number, cell if kind != "text" else f"c{index}", remark, remedy)
+def _column(index: int, name: str, kind: str, number: str, n_missing: int, n_rows: int) -> FileColumn:
+    if n_missing == n_rows:
+        # Beside other files, one in which a column has no values may still be read.
+        return FileColumn(name, "text", n_missing, NO_VALUE, f"c{index}", "it has no values")
+    cell = f"({number}) = 1.0" if kind == "boolean" else f"c{index}"
+    return FileColumn(name, kind, n_missing, "" if kind == "text" else number, cell)

@@ -1,12 +1,13 @@
-"""Whether the cells of a column are all numbers written in one way, by their shapes; or what stands against it."""
+"""Whether the cells of a column are numbers written in one way, all but a few of them; or what stands against it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from aspca.engines.number_shapes import INFINITE, SIGNS, Shape, shape_of
-from aspca.engines.number_signs import Signs, may_be_either, other_sign, proves
+from aspca.engines.number_shapes import SIGNS, Shape, shape_of
+from aspca.engines.number_signs import Signs, are_few, may_be_either, other_sign, proves
+from aspca.harmless import quoted
 
 # From here on odd cells are slips in a column of numbers; below, a column is text that has numbers among it.
 MOSTLY = 0.5
@@ -27,6 +28,8 @@ class Style:
     negative : "brackets", "trailing" or "sign" where negatives are written so, otherwise nothing
     separator : what separates thousands, if anything does
     examples : keys of cells that show the unit, the negatives, the separator and the decimal sign
+    odd : keys of the few cells that are not written so
+    n_odd : how many these are
     """
 
     styled: bool
@@ -34,19 +37,22 @@ class Style:
     negative: str
     separator: str
     examples: Mapping[str, Keys]
+    odd: Keys = ()
+    n_odd: int = 0
 
 
 @dataclass(frozen=True)
 class Against:
     """Why a column is none of numbers, and keys of cells that show it, one group for each cell to be named.
 
-    `n_fitting` of its `n_given` cells are numbers, or what else most of them are.
+    `n_fitting` of its `n_given` cells are numbers, or what else is `expected`.
     """
 
     reason: str
     cells: tuple[Keys, ...] = ()
     n_fitting: int = 0
     n_given: int = 0
+    expected: str = "a number"
 
 
 def numbers_among(keys: Mapping[str, int]) -> dict[str, Shape]:
@@ -61,55 +67,65 @@ def is_evidence(keys: Mapping[str, int]) -> bool:
     return n_numbers >= NEARLY * sum(keys.values()) > 0
 
 
-def judged(keys: Mapping[str, int], index: int, signs: Signs) -> Style | Against:
-    """How the numbers of a column are written, or why they are none."""
+def judged(keys: Mapping[str, int], name: str, signs: Signs, unit: str | None = None) -> Style | Against:
+    """How the numbers of a column are written, or why they are none; `unit` is the one it must have, if any."""
     shapes = numbers_among(keys)
     n_given, n_numbers = sum(keys.values()), sum(keys[key] for key in shapes)
-    n_infinite = keys.get(INFINITE, 0)
+    odd = tuple(key for key in keys if key not in shapes)
+
+    def count(several: Keys) -> int:
+        return sum(keys[key] for key in several)
 
     def which(holds: Callable[[Shape], bool]) -> Keys:
         return tuple(key for key, shape in shapes.items() if holds(shape))
 
-    if not n_given or n_numbers + n_infinite < MOSTLY * n_given:
+    if not n_given or n_numbers < MOSTLY * n_given:
         return Against("text", (), n_numbers, n_given)
-    odd = tuple(key for key in keys if key not in shapes and key != INFINITE)
-    if odd:
+    if not are_few(count(odd), n_given):
         return Against("odd", (odd,), n_numbers, n_given)
-    doubt = signs.doubtful.get(index)
-    if doubt is not None:
+    wrong = which(lambda shape: signs.separator(shape) is None)
+    doubt = signs.doubtful.get(name)
+    if doubt is not None and not (doubt == "outvoted" and are_few(count((*odd, *wrong)), n_given)):
         unclear = which(lambda shape: may_be_either(shape) is not None)
         proofs = which(
             lambda shape: proves(shape) == (other_sign(signs.decimal) if doubt == "outvoted" else signs.decimal)
         )
-        groups = {"ambiguous": (unclear,), "outvoted": (proofs,), "slip": (proofs, unclear)}[doubt]
-        return Against(doubt, tuple(group for group in groups if group), n_numbers, n_given)
-    wrong = which(lambda shape: signs.separator(shape) is None)
-    if wrong:
-        return Against("given" if signs.why == "given" else "outvoted", (wrong,), n_numbers, n_given)
-    units = _apart(shapes, lambda shape: shape.unit)
-    if len(units) > 1:
-        return Against("units", tuple(units.values())[:2], n_numbers, n_given)
-    negatives = {way: found for way, found in _apart(shapes, lambda shape: shape.negative).items() if way}
-    # A minus of typographers and a plain one are both a minus.
-    if ("brackets" in negatives and len(negatives) > 1) or {"trailing", "minus"} <= set(negatives):
-        return Against("negatives", tuple(negatives.values())[:2], n_numbers, n_given)
-    separators = {sign: found for sign, found in _apart(shapes, lambda one: signs.separator(one) or "").items() if sign}
-    if len(separators) > 1:
-        return Against("separators", tuple(separators.values())[:2], n_numbers, n_given)
-    if separators and _like_codes(shapes, keys):
+        cells = {"ambiguous": (unclear,), "outvoted": (proofs,), "slip": (proofs, unclear)}[doubt]
+        return Against(doubt, tuple(group for group in cells if group), n_numbers, n_given)
+    ways: tuple[tuple[str, Callable[[Shape], str]], ...] = (
+        (
+            "given" if signs.why == "given" else "outvoted",
+            lambda shape: "wrong" if signs.separator(shape) is None else "right",
+        ),
+        ("units", lambda shape: shape.unit or "none"),
+        ("negatives", lambda shape: {"": "", "sign": "minus"}.get(shape.negative, shape.negative)),
+        ("separators", lambda shape: signs.separator(shape) or ""),
+    )
+    for reason, way in ways:
+        # Numbers without a minus, or below a thousand, go along with the others.
+        groups = {written: found for written, found in _apart(shapes, way).items() if written}
+        most = max(groups, key=lambda written: count(groups[written]), default="")
+        others = tuple(key for written in groups if written != most for key in groups[written])
+        if most == "wrong" or not are_few(count((*odd, *others)), n_given):
+            shown = (groups["wrong"],) if "wrong" in groups else tuple(groups.values())[:2]
+            return Against(reason, shown, n_numbers, n_given)
+        odd = (*odd, *others)
+        shapes = {key: shape for key, shape in shapes.items() if key not in others}
+    found = next((shape.unit for shape in shapes.values()), "")
+    if unit is not None and found != unit:
+        return Against("learned unit", (tuple(shapes),), n_numbers, n_given, quoted(unit) if unit else "no unit")
+    separator = next((sign for shape in shapes.values() if (sign := signs.separator(shape))), "")
+    if separator and _like_codes(shapes, keys):
         return Against("codes", (tuple(shapes),), n_numbers, n_given)
-    unit = next(iter(units), "")
+    negatives = {shape.negative for shape in shapes.values()}
     negative = next((way for way in ("brackets", "trailing", "sign") if way in negatives), "")
-    styled = bool(unit or negative or separators)
-    if styled and n_infinite:
-        return Against("odd", ((INFINITE,),), n_numbers, n_given)
     examples = {
-        "unit": tuple(shapes) if unit else (),
-        "negative": negatives.get(negative, ()),
-        "separator": next(iter(separators.values()), ()),
+        "unit": tuple(shapes) if found else (),
+        "negative": which(lambda shape: shape.negative == negative) if negative else (),
+        "separator": which(lambda shape: bool(signs.separator(shape))),
         "decimal": which(lambda shape: signs.decimal in shape.body),
     }
-    return Style(styled, unit, negative, next(iter(separators), ""), examples)
+    return Style(bool(found or negative or separator), found, negative, separator, examples, odd, count(odd))
 
 
 def _apart(shapes: Mapping[str, Shape], of: Callable[[Shape], str]) -> dict[str, Keys]:

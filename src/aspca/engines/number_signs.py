@@ -13,6 +13,8 @@ from aspca.engines.number_shapes import SIGNS, Shape
 
 # One cell may be a slip of the pen: what it proves is held against cells that it would change only if there are more.
 SOLID_CELLS, SOLID_SHARE = 2, 0.05
+# More cells than these that do not fit a column are another way of writing it, or codes, and no slips.
+MOST_ODD_CELLS, MOST_ODD_SHARE = 5, 0.02
 Shapes = Mapping[Shape, int]
 
 
@@ -32,7 +34,7 @@ class Signs:
     decimal: str
     thousands: str | None
     why: str
-    doubtful: Mapping[int, str]
+    doubtful: Mapping[str, str]
 
     def separator(self, shape: Shape) -> str | None:
         """What separates thousands in a number; None if it is none by these signs."""
@@ -47,6 +49,11 @@ class _Evidence:
     proofs: Mapping[str, int]
     strong: Mapping[str, int]
     either: Mapping[str, int]
+
+
+def are_few(n_odd: int, n_given: int) -> bool:
+    """Whether so many cells that do not fit are slips in a column that the others fit."""
+    return n_odd <= max(MOST_ODD_CELLS, MOST_ODD_SHARE * n_given) and 2 * n_odd < max(n_given, 1)
 
 
 def other_sign(sign: str) -> str:
@@ -67,32 +74,41 @@ def may_be_either(shape: Shape) -> str | None:
     return None
 
 
-def signs_of(columns: Mapping[int, Shapes], decimal: str | None, thousands: str | None) -> Signs:
+def signs_of(columns: Mapping[str, Shapes], decimal: str | None, thousands: str | None) -> Signs:
     """The signs of a file, from the shapes of its columns of numbers and from what was said of them."""
     if decimal is None and thousands in (".", ","):
         decimal = other_sign(thousands)
     allowed = thousands if thousands != "none" else ""
     if decimal is not None:
         return Signs(decimal, allowed, "given", {})
-    evidence = {index: _evidence(shapes) for index, shapes in columns.items()}
+    evidence = {name: _evidence(shapes) for name, shapes in columns.items()}
     if allowed == "":
         # Nothing is between thousands: what occurs is the decimal sign.
         commas = [one.either[","] + one.proofs[","] for one in evidence.values()]
         points = [one.either["."] + one.proofs["."] for one in evidence.values()]
         return Signs("," if sum(commas) > sum(points) else ".", allowed, "given", {})
-    proved = {sign: [index for index, one in evidence.items() if one.proofs[sign]] for sign in SIGNS}
-    either = {sign: [index for index, one in evidence.items() if one.either[sign]] for sign in SIGNS}
+    proved = {sign: [name for name, one in evidence.items() if one.proofs[sign]] for sign in SIGNS}
+    either = {sign: [name for name, one in evidence.items() if one.either[sign]] for sign in SIGNS}
     if not proved["."] and not proved[","]:
         # Numbers with points alone are what every program takes them for.
         unclear = either["."] + either[","] if either[","] else []
         return Signs(".", allowed, "custom", dict.fromkeys(unclear, "ambiguous"))
-    winner = max(SIGNS, key=lambda sign: (len(proved[sign]), _total(evidence, proved[sign], sign), sign == "."))
+    # A few cells of a column may be slips.
+    firm = {
+        sign: [name for name in proved[sign] if not are_few(evidence[name].proofs[sign], sum(columns[name].values()))]
+        for sign in SIGNS
+    }
+    winner = max(
+        SIGNS,
+        key=lambda sign: (len(firm[sign]), len(proved[sign]), _total(evidence, proved[sign], sign), sign == "."),
+    )
     loser = other_sign(winner)
-    doubtful = dict.fromkeys(proved[loser], "outvoted")
+    contested = firm[loser] if firm[winner] else proved[loser]
+    doubtful = dict.fromkeys(contested, "outvoted")
     # Points before three digits are decimals by custom: only to read them otherwise takes more than a cell or two.
     changed = either[","] if winner == "." else [*either["."], *either[","]]
-    if proved[loser]:
-        doubtful |= {index: "ambiguous" for index in changed if evidence[index].proofs[winner] == 0}
+    if contested:
+        doubtful |= {name: "ambiguous" for name in changed if evidence[name].proofs[winner] == 0}
     if changed and not _solid(evidence, winner):
         doubtful |= dict.fromkeys((*changed, *proved[winner]), "slip")
     return Signs(winner, allowed, "proof", doubtful)
@@ -110,11 +126,11 @@ def _evidence(shapes: Shapes) -> _Evidence:
     return _Evidence(proofs, strong, either)
 
 
-def _total(evidence: Mapping[int, _Evidence], columns: Sequence[int], sign: str) -> int:
-    return sum(evidence[index].proofs[sign] for index in columns)
+def _total(evidence: Mapping[str, _Evidence], columns: Sequence[str], sign: str) -> int:
+    return sum(evidence[name].proofs[sign] for name in columns)
 
 
-def _solid(evidence: Mapping[int, _Evidence], sign: str) -> bool:
+def _solid(evidence: Mapping[str, _Evidence], sign: str) -> bool:
     """Whether the proof of a sign is more than a slip: by both signs in a cell, or by more than a few cells."""
     parts = evidence.values()
     n_proofs = sum(one.proofs[sign] for one in parts)

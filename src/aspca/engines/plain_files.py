@@ -31,6 +31,14 @@ MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
+# What texts are written in that are not UTF-8, the most frequent first (Windows' of western Europe, w3techs.com).
+ENCODINGS = (
+    *("cp1252", "cp1250", "cp1251", "cp1253", "cp1254", "cp1257"),
+    *("cp932", "gb18030", "big5", "euc_kr", "euc_jp", "mac_roman", "latin_1"),
+)
+LONGEST_SAMPLE = 65_536
+# Shares of odd characters that charset-normalizer finds differ by this much between words of one language.
+SAME_CHAOS = 0.05
 GZIP = b"\x1f\x8b"
 # A table packs to a tenth, one of hardly more than zeros to a hundredth; a bomb to a thousandth.
 LARGEST_RATIO = 250
@@ -103,6 +111,8 @@ class PlainText:
     Parameters
     ----------
     head : its first bytes
+    encoding : that of the file
+    note : a sentence on the encoding, where it was guessed
     signs, signs_of_first_line : which of the bytes `SIGNS` occur below the first line feed, and before it
     quotes : how many double quotes it has
     """
@@ -112,10 +122,15 @@ class PlainText:
     signs: frozenset[int]
     signs_of_first_line: frozenset[int]
     quotes: int
+    encoding: str = "utf-8"
+    note: str = ""
 
 
-def plain_text(path: Path, label: str, encoding: str | None, scratch: Path) -> PlainText:
+def plain_text(path: Path, label: str, encoding: str | None, scratch: Path, likely: str | None = None) -> PlainText:
     """A UTF-8 file with the same text: `path` itself, or a copy in `scratch` that is made in small pieces.
+
+    Without an `encoding` it is UTF-8, or what its byte order mark says, or the `likely` one, or the one that
+    charset-normalizer finds.
 
     Raises
     ------
@@ -124,18 +139,25 @@ def plain_text(path: Path, label: str, encoding: str | None, scratch: Path) -> P
     """
     with path.open("rb") as file:
         head = file.read(4096)
-        file.seek(0)
-        name = encoding or next((found for mark, found in MARKS if head.startswith(mark)), None) or "utf-8"
-        is_utf8 = codecs.lookup(name).name in ("utf-8", "utf-8-sig", "ascii")
-        if encoding is None and is_utf8:
-            _refuse_binary(head, label)
-        seen = _Seen()
-        if is_utf8:
-            _pass(file, label, "utf-8", seen, None)
-        else:
-            path = scratch / "text"
-            with path.open("wb") as copy:
-                _pass(file, label, name, seen, copy)
+    marked = next((found for mark, found in MARKS if head.startswith(mark)), None)
+    name = encoding or marked or _utf16_without_mark(head)
+    if name is None:
+        _refuse_binary(head, label)
+    try:
+        seen, path = _decode(path, label, name or "utf-8", scratch)
+    except _OtherEncoding:
+        if name is not None:
+            raise
+        name = likely or detect_encoding(path)
+        try:
+            seen, path = _decode(path, label, name, scratch)
+        except _OtherEncoding:
+            # Every byte is a letter there.
+            name = "latin-1"
+            seen, path = _decode(path, label, name, scratch)
+    note = ""
+    if name is not None and name not in (encoding, marked):
+        note = f"{label}: the text is not UTF-8 and is read as {name}; give --encoding if letters look wrong."
     if seen.mixed_endings:
         # Its first line may end before the first line feed.
         seen.signs |= seen.signs_of_first_line
@@ -144,7 +166,54 @@ def plain_text(path: Path, label: str, encoding: str | None, scratch: Path) -> P
             for chunk in _unified(path):
                 out.write(chunk)
         path = final
-    return PlainText(path, seen.head, frozenset(seen.signs), frozenset(seen.signs_of_first_line), seen.quotes)
+    signs, signs_of_first_line = frozenset(seen.signs), frozenset(seen.signs_of_first_line)
+    return PlainText(path, seen.head, signs, signs_of_first_line, seen.quotes, name or "utf-8", note)
+
+
+class _OtherEncoding(SourceError):
+    """The text is not in the encoding that was tried."""
+
+
+def _decode(path: Path, label: str, encoding: str, scratch: Path) -> tuple[_Seen, Path]:
+    """What was seen in a text of this encoding, and where it is as UTF-8."""
+    seen = _Seen()
+    with path.open("rb") as file:
+        if codecs.lookup(encoding).name in ("utf-8", "utf-8-sig", "ascii"):
+            _pass(file, label, "utf-8", seen, None)
+            return seen, path
+        target = scratch / "text"
+        with target.open("wb") as copy:
+            _pass(file, label, encoding, seen, copy)
+        return seen, target
+
+
+def detect_encoding(path: Path) -> str:
+    """The likely encoding of a text that is not UTF-8, by its lines that are not ASCII.
+
+    Few letters do not tell the encodings of western Europe apart; the most frequent one is taken then.
+    """
+    from charset_normalizer import from_bytes
+
+    sample = b""
+    with path.open("rb") as file:
+        for line in file:
+            if not line.isascii():
+                sample += line[:LONGEST_SAMPLE]
+            if len(sample) >= LONGEST_SAMPLE:
+                break
+    matches = from_bytes(sample, cp_isolation=list(ENCODINGS), threshold=0.3)
+    best = min((match.chaos for match in matches), default=0.0)
+    near = [match for match in matches if match.chaos <= best + SAME_CHAOS]
+    names = [name for match in near for name in match.could_be_from_charset]
+    return ENCODINGS[0] if not names or ENCODINGS[0] in names else str(near[0].encoding)
+
+
+def _utf16_without_mark(head: bytes) -> str | None:
+    even, odd = head[0::2].count(0), head[1::2].count(0)
+    for zeros, others, name in ((odd, even, "utf-16-le"), (even, odd, "utf-16-be")):
+        if zeros * 2 > 0.6 * len(head) > 0 and others == 0:
+            return name
+    return None
 
 
 class _Seen:
@@ -240,26 +309,17 @@ def _unified(path: Path) -> Iterator[bytes]:
 
 def _encoding_error(label: str, encoding: str, error: UnicodeError, seen: _Seen) -> SourceError:
     if not isinstance(error, UnicodeDecodeError):
-        return SourceError(f"{label}: the file is not {encoding}; say which encoding it has.")
+        return _OtherEncoding(f"{label}: the file is not {encoding}; say which encoding it has.")
     if error.end == len(error.object) and "truncated" in error.reason:
         return SourceError(f"{label}: the file ends in the middle of a character; copy or export it anew.")
     piece = error.object[: error.start]
     line = seen.line + (piece.count(b"\n") if encoding == "utf-8" else piece.decode(encoding, "ignore").count("\n"))
     byte = error.object[error.start]
-    cure = "give its encoding, for example 'cp1252' or 'latin-1'" if encoding == "utf-8" else "give another encoding"
-    remedy = ("--encoding", "cp1252") if encoding == "utf-8" else ()
-    sentence = f"{label}: line {line} holds the byte 0x{byte:02x}, which is not {encoding.upper()}; {cure}."
-    return SourceError(sentence, remedy)
+    sentence = f"{label}: line {line} holds the byte 0x{byte:02x}, which is not {encoding.upper()}"
+    return _OtherEncoding(f"{sentence}; give another encoding, or none to have it found.")
 
 
 def _refuse_binary(head: bytes, label: str) -> None:
-    even, odd = head[0::2].count(0), head[1::2].count(0)
-    for zeros, others, name in ((odd, even, "utf-16-le"), (even, odd, "utf-16-be")):
-        if zeros * 2 > 0.6 * len(head) > 0 and others == 0:
-            raise SourceError(
-                f"{label}: this seems to be UTF-16 without a byte order mark; give its encoding, here '{name}'.",
-                ("--encoding", name),
-            )
     controls = sum(head.count(byte) for byte in CONTROLS)
     # A stray one is named with its line, further on.
     if controls > max(3, 0.02 * len(head)):

@@ -20,6 +20,18 @@ STANDARD_INPUT = "-"
 THOUSANDS = (",", ".", " ", "'", "none")
 DATE_ORDERS = ("dmy", "mdy", "ymd")
 ENGINES = ("dask", "spark")
+MOST_SKIPPED = 10_000
+
+
+@dataclass(frozen=True)
+class ColumnReading:
+    """How the cells of a column were read: `kind` is "number", "boolean" or "date", `unit` what stands beside numbers,
+    `order` that of dates, where the day or the month comes first."""
+
+    name: str
+    kind: str
+    unit: str = ""
+    order: str = ""
 
 
 @dataclass(frozen=True)
@@ -43,6 +55,9 @@ class ReadOptions:
         only one where it is not given.
     query : one SELECT whose rows are the table, for databases; instead of `table`.
     engine : one of `ENGINES`, which then reads Parquet files and folders on all of its workers.
+    skip : how many lines of a text file stand above its header, or above its first row; found by what they hold.
+    likely_encoding : what a text has that is not UTF-8; found otherwise.
+    learned : how the columns of the rows that a model was learned from are written, which others must not contradict.
 
     Raises
     ------
@@ -61,6 +76,9 @@ class ReadOptions:
     table: str | None = None
     query: str | None = None
     engine: str | None = None
+    skip: int | None = None
+    likely_encoding: str | None = None
+    learned: tuple[ColumnReading, ...] = ()
 
     def __post_init__(self) -> None:
         if self.delimiter is not None and (len(self.delimiter) != 1 or self.delimiter in '"\n\r\0'):
@@ -81,6 +99,8 @@ class ReadOptions:
             raise SourceError(f"The format must be one of {', '.join(FORMATS)}, not {quoted(self.format)}.")
         if self.engine is not None and self.engine not in ENGINES:
             raise SourceError(f"The engine must be one of {', '.join(ENGINES)}, not {quoted(self.engine)}.")
+        if self.skip is not None and not 0 <= self.skip <= MOST_SKIPPED:
+            raise SourceError(f"The lines to skip must be a number from 0 to {MOST_SKIPPED}, not {self.skip}.")
         if self.query is not None and self.table is not None:
             raise SourceError("--table and --query exclude each other; give one of them.")
         if self.query is not None and not self.query.strip():
@@ -92,6 +112,18 @@ class ReadOptions:
             except (LookupError, ValueError, TypeError):
                 known = "use for example 'utf-8', 'utf-16' or 'latin-1'"
                 raise SourceError(f"The encoding {quoted(self.encoding)} is not known; {known}.") from None
+
+
+def follow(options: ReadOptions, learned: ReadOptions) -> ReadOptions:
+    """The options for rows that are judged by others: what is not given is as those were read."""
+    return replace(
+        options,
+        decimal=options.decimal or (None if options.thousands == learned.decimal else learned.decimal),
+        thousands=options.thousands or (None if options.decimal == learned.thousands else learned.thousands),
+        missing=options.missing or learned.missing,
+        likely_encoding=learned.encoding,
+        learned=learned.learned,
+    )
 
 
 @dataclass(frozen=True)

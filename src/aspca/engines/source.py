@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
@@ -15,10 +15,11 @@ import numpy as np
 
 from aspca.database import connect
 from aspca.engines.errors import SourceError, enumerated
-from aspca.engines.file_table import NUMERIC_KINDS, FileColumn, FileTable, all_finite_or_missing
+from aspca.engines.file_table import NUMERIC_KINDS, BadCell, FileColumn, FileTable, all_finite_or_missing
 from aspca.engines.formats import table_of, with_rows
-from aspca.engines.kinds import why_not_numbers
+from aspca.engines.kinds import read_text_tables, why_not_numbers
 from aspca.engines.request import ReadOptions, expand
+from aspca.engines.text_table import TextTable
 from aspca.harmless import for_terminal, quoted
 from aspca.linalg.arrays import Floats
 from aspca.moments import Moments
@@ -73,6 +74,8 @@ class Source:
     description : the file's or folder's name, or "3 files"
     library : the data-frame library that results are to be of
     remarks : one sentence for every guess that changes numbers
+    reading : how cells were read, for other rows to be read in the same way
+    bad_cells : cells that are not what their columns hold, by row (from 0, over all files); they count as missing
     """
 
     def __init__(
@@ -90,6 +93,8 @@ class Source:
         # The data-frame library that results are to be of, where the rows came from one.
         self.library = "pandas"
         self.remarks: tuple[str, ...] = tuple(remark for table in tables for remark in table.remarks)
+        self.reading: ReadOptions = _merged_reading(tables)
+        self.bad_cells: tuple[BadCell, ...] = _merged_bad_cells(tables)
 
     def __enter__(self) -> Self:
         return self
@@ -248,7 +253,10 @@ def open_source(paths: Sequence[str], options: ReadOptions | None = None) -> Sou
     try:
         connection = connected(scratch)
         given = with_rows(given, connection)
-        tables = [table_of(one, options or ReadOptions(), connection, scratch.path) for one in given]
+        options = options or ReadOptions()
+        found = [table_of(one, options, connection, scratch.path) for one in given]
+        texts = iter(read_text_tables([one for one in found if isinstance(one, TextTable)], connection))
+        tables = [next(texts) if isinstance(one, TextTable) else one for one in found]
         folder = given[0].folder if len(paths) == 1 else None
         return Source(tables, connection, scratch, description=None if folder is None else for_terminal(folder))
     except BaseException:
@@ -311,6 +319,21 @@ def _merged(name: str, tables: list[FileTable]) -> Column:
         kind = "number" if len(kinds) == 2 else next(iter(kinds))
         return Column(name, kind, n_missing, remark, remedy, _widest([part for part, _ in parts]))
     return Column(name, "text", n_missing, ", ".join(f"{kind} in {table.label}" for kind, table in kinds.items()))
+
+
+def _merged_reading(tables: list[FileTable]) -> ReadOptions:
+    """How the cells of texts were read, which is the same in all of them."""
+    known = [table.reading for table in tables if table.reading.learned]
+    encoding = next((one.encoding for one in known if one.encoding), None)
+    return replace(known[0], encoding=encoding) if known else ReadOptions()
+
+
+def _merged_bad_cells(tables: list[FileTable]) -> tuple[BadCell, ...]:
+    before, found = 0, list[BadCell]()
+    for table in tables:
+        found += [replace(cell, row=cell.row + before) for cell in table.bad_cells]
+        before += table.n_rows
+    return tuple(found)
 
 
 def _widest(parts: list[FileColumn]) -> tuple[float, float] | None:

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 from aspca.engines.cells_as_text import table_of_cells
 from aspca.engines.errors import SourceError
-from aspca.engines.file_table import FileTable, refuse_repeated, unreadable
+from aspca.engines.file_table import make_names_unique, unreadable
 from aspca.engines.request import ReadOptions
+from aspca.engines.text_table import TextTable
 from aspca.engines.which_table import which_table
 from aspca.harmless import for_sql_name, for_terminal, quoted
 
@@ -27,7 +28,7 @@ UNFINISHED = ("-wal", "-journal")
 
 def sqlite_table(
     path: Path, label: str, options: ReadOptions, connection: duckdb.DuckDBPyConnection, folder: Path
-) -> FileTable:
+) -> TextTable:
     """The table or view named by `options.table`, or the only table; or the rows of `options.query`.
 
     Columns have no types there, only cells: as in CSV, kinds are those of all cells of a column.
@@ -50,13 +51,11 @@ def sqlite_table(
             database.execute("PRAGMA trusted_schema = OFF")
             database.text_factory = lambda text: text.decode("utf-8", errors="replace")
             cursor = _selected(database, label, options)
-            names = [str(column[0]).strip() for column in cursor.description]
-            refuse_repeated(names, label)
-            names = [one or f"column_{index}" for index, one in enumerate(names, start=1)]
-            table = table_of_cells(_rows(cursor), label, options, connection, folder, names)
+            names, notes = make_names_unique([str(column[0]).strip() for column in cursor.description], label)
+            table = table_of_cells(_rows(cursor), label, options, connection, folder, names, lambda row: None)
     except (sqlite3.Error, OverflowError, UnicodeError) as error:
         raise unreadable(label, "an SQLite file")(error) from None
-    return replace(table, line_of=lambda row: None)
+    return table.then(lambda known: replace(known, remarks=(*notes, *known.remarks)))
 
 
 def _selected(database: sqlite3.Connection, label: str, options: ReadOptions) -> sqlite3.Cursor:

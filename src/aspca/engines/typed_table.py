@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from aspca.database import plain_path
 from aspca.engines.announcements import beyond_numbers
 from aspca.engines.errors import SourceError
-from aspca.engines.file_table import COLUMNS_AT_ONCE, NO_VALUE, FileColumn, FileTable, refuse_repeated, unreadable
+from aspca.engines.file_table import COLUMNS_AT_ONCE, NO_VALUE, FileColumn, FileTable, make_names_unique, unreadable
 from aspca.engines.missing_words import numbers_named
 from aspca.engines.parquet_folder import PARQUET_MAGIC, Partition
 from aspca.engines.parquet_pages import Damaged, refuse_damaged_pages
@@ -191,11 +191,11 @@ def shaped(
     """`table` with columns as their types tell, nothing counted, and these types; it needs one row, of any content."""
     if not names:
         raise SourceError(f"{table.label}: the file has no columns; it must have at least one.")
-    refuse_repeated(names, table.label)
+    unique, notes = make_names_unique(names, table.label)
     aliases = ", ".join(f"c{index}" for index in range(len(names)))
-    table = replace(table, relation=f"{table.relation} AS cells({aliases})")
+    table = replace(table, relation=f"{table.relation} AS cells({aliases})", remarks=(*table.remarks, *notes))
     types = [str(row[0]) for row in _described(table, len(names), connection)]
-    columns = [_column(index, names[index], kind, table.label) for index, kind in enumerate(types)]
+    columns = [_column(index, unique[index], kind, table.label) for index, kind in enumerate(types)]
     if missing:
         table = _without_missing(table, columns, missing)
     return replace(table, columns=tuple(columns)), types

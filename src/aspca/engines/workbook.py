@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from statistics import median
@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from aspca.engines.cells_as_text import cell_as_text, table_of_cells
 from aspca.engines.errors import SourceError
-from aspca.engines.file_table import FileTable
 from aspca.engines.request import ReadOptions
+from aspca.engines.text_table import TextTable
 from aspca.engines.which_table import which_table
 from aspca.engines.workbook_size import WHAT, Merged, protected, refuse_large
 from aspca.harmless import quoted
@@ -46,7 +46,7 @@ class Part:
 
 def workbook_table(
     path: Path, label: str, kind: str, options: ReadOptions, connection: duckdb.DuckDBPyConnection, folder: Path
-) -> FileTable:
+) -> TextTable:
     """The sheet named by `options.table`, or a part of it (``Sheet1!B4``), or the only sheet with anything in it.
 
     Raises
@@ -92,9 +92,7 @@ def workbook_table(
             f"{label}: the sheet {quoted(name)} has merged cells in its table, {_address(covered[0])}:"
             f"{_address(covered[1])}, of which only the first has a value; split them, and fill in the others."
         )
-    table = table_of_cells(block.rows(), label, options, connection, folder)
-    lines = block.lines[len(block.lines) - table.n_rows :]
-    return replace(table, line_of=lambda row: lines[row])
+    return table_of_cells(block.rows(), label, options, connection, folder, line_of=lambda row: block.lines[row])
 
 
 class _Block:

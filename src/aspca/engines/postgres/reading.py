@@ -9,7 +9,6 @@ from typing import Any
 
 from aspca.engines.arrow_source import ArrowReading, open_arrow, pyarrow
 from aspca.engines.errors import SourceError
-from aspca.engines.file_table import refuse_repeated
 from aspca.engines.postgres.columns import ServerColumn, server_columns
 from aspca.engines.postgres.errors import shown
 from aspca.engines.postgres.snapshot import Snapshot
@@ -70,7 +69,12 @@ def open_postgres(address: str, options: ReadOptions) -> Source:
         names = [str(name) for name in everything.names]
         if not names:
             raise SourceError(f"{relation.label}: the table has no columns; it must have at least one.")
-        refuse_repeated(names, relation.label)
+        twice = next((name for name in names if names.count(name) > 1), None)
+        if twice is not None:
+            raise SourceError(
+                f"{relation.label}: the name {quoted(twice)} is given to several columns; every column needs a name of "
+                "its own, as in SELECT a AS first, b AS second."
+            )
         columns = server_columns(snapshot, relation.sql, names, relation.label)
         if not snapshot.rows(f"SELECT 1 FROM {relation.sql} LIMIT 1", relation.label):  # noqa: S608  # quoted
             raise SourceError(f"{relation.label}: there are columns but no rows; there must be at least one row.")
