@@ -78,6 +78,7 @@ def _outcome(outcome: Outcome, detection: Detection) -> dict[str, Any]:
         "n_anomalies": outcome.n_anomalies,
         "n_partly": outcome.n_partly,
         "n_beyond": outcome.n_beyond,
+        "n_unread": outcome.n_unread,
         "changes": [_change(change, number) for number, event in enumerate(outcome.events) for change in event],
         "anomalies": [finding_document(finding) for finding in outcome.findings],
         "evaluation": None

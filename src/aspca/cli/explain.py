@@ -33,7 +33,7 @@ def run(
     from aspca.jobs.explaining import explained, numbered
     from aspca.jobs.keys import Keys, ids_in
     from aspca.jobs.requests import reading_of
-    from aspca.jobs.sources import opened
+    from aspca.jobs.sources import open_for
     from aspca.jobs.stored import model_from, refuse_both, refuse_unfit
 
     options = reading_of(**reading)
@@ -43,7 +43,7 @@ def run(
     with ExitStack() as stack:
         watcher = stack.enter_context(talk.progress())
         watcher.stage("Opening", unit="")
-        table = stack.enter_context(opened([file], options, ""))
+        table = stack.enter_context(open_for(stored, [file], options, ""))
         for remark in table.remarks:
             talk.say(remark)
         refuse_unfit(table, stored)

@@ -113,6 +113,10 @@ READING: Group = {
         Annotated[bool | None, typer.Option("--header/--no-header", help="Whether the first line holds names.")],
         None,
     ),
+    "skip": (
+        Annotated[int | None, typer.Option("--skip", metavar="N", help="Lines above the header; found by itself.")],
+        None,
+    ),
     "table": _text("--table", "NAME", "Which sheet or table of FILE, if it holds several."),
     "query": _text("--query", "SQL", "One SELECT whose rows are the table, for a database."),
     "engine": _text("--engine", "NAME", "Let dask or spark read Parquet files and folders.", "dask", "spark"),

@@ -125,7 +125,8 @@ def show_findings(console: Console, outcome: Outcome, more: str, by: str | None 
     """
     console.print(outcome.headline)
     show_changes(console, outcome.events)
-    findings = outcome.apart
+    show_bad_cells(console, outcome, more)
+    findings = [finding for finding in outcome.apart if not finding.bad_cells]
     if outcome.changes and findings:
         console.print(outcome.headline_beyond)
     breaking = [finding for finding in findings if finding.breaks_a_rule]
@@ -133,12 +134,28 @@ def show_findings(console: Console, outcome: Outcome, more: str, by: str | None 
     if breaking:
         _show_breaks(console, breaking, by)
     if keeping:
-        many = "All" if len(keeping) == outcome.n_beyond else f"{len(keeping)}"
+        n_judged = outcome.n_beyond - outcome.n_unread
+        many = "All" if len(keeping) == n_judged else f"{len(keeping)}"
         verb = ("keeps its rules, but is", "keep their rules, but are")[len(keeping) > 1]
-        console.print(f"{many} of them {verb} unusual" if outcome.n_beyond > 1 else f"It {verb} unusual")
+        console.print(f"{many} of them {verb} unusual" if n_judged > 1 else f"It {verb} unusual")
         _show_unusual(console, keeping, by)
-    if outcome.n_beyond > len(findings) and more:
-        console.print(f"  ... and {outcome.n_beyond - len(findings):,} more{more}.")
+    rest = outcome.n_beyond - outcome.n_unread - len(findings)
+    if rest > 0 and more:
+        console.print(f"  ... and {rest:,} more{more}.")
+
+
+def show_bad_cells(console: Console, outcome: Outcome, more: str) -> None:
+    """The cells that are not what their columns hold, a line each."""
+    if not outcome.n_unread:
+        return
+    console.print(f"{count(outcome.n_unread, 'row')} with cells that are not what their columns hold")
+    rows = [finding for finding in outcome.findings if finding.bad_cells]
+    for finding in rows:
+        called = "" if finding.name is None else f" ({finding.name})"
+        for cell in finding.bad_cells:
+            console.print(text(f"  {cell}{called}"))
+    if outcome.n_unread > len(rows) and more:
+        console.print(f"  ... and {outcome.n_unread - len(rows):,} more{more}.")
 
 
 def show_changes(console: Console, events: Sequence[Sequence[Change]]) -> None:

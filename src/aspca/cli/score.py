@@ -50,7 +50,7 @@ def run(
     from aspca.jobs.keys import Keys, ids_in
     from aspca.jobs.requests import files_named, reading_of
     from aspca.jobs.score_outputs import destination_of, write_scored
-    from aspca.jobs.sources import opened
+    from aspca.jobs.sources import open_for
     from aspca.jobs.stored import model_from, refuse_both, refuse_misfit
 
     talk = Talk(quiet)
@@ -62,7 +62,7 @@ def run(
     with ExitStack() as stack:
         watcher = stack.enter_context(talk.progress())
         watcher.stage("Opening", unit="")
-        table = stack.enter_context(opened(files, options, ""))
+        table = stack.enter_context(open_for(stored, files, options, ""))
         for remark in table.remarks:
             talk.say(remark)
         refuse_misfit(table, stored)

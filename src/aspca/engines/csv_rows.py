@@ -9,8 +9,8 @@ from pathlib import Path
 
 from aspca.engines.csv_dialect import LONGEST_CELL, Dialect, long_cells
 from aspca.engines.errors import SourceError
-from aspca.engines.file_table import BadCell
 from aspca.engines.number_signs import are_few
+from aspca.preparation.bad_cells import BadCell
 
 
 class RaggedRowsError(SourceError):

@@ -25,11 +25,12 @@ from aspca.engines.kinds import SAFE_INTEGER, assumed_column, rounded_sql, stric
 from aspca.engines.missing_words import EVERYWHERE
 from aspca.engines.picked_lines import picked_lines
 from aspca.engines.plain_files import LONGEST_LINE, PlainText, plain_text
-from aspca.engines.request import ColumnReading, ReadOptions
+from aspca.engines.request import ReadOptions
 from aspca.engines.text_table import TextTable
 from aspca.harmless import quoted
 from aspca.linalg.arrays import Bools, Floats, Ints
 from aspca.linalg.steady import cached_parts
+from aspca.preparation.cell_format import CellFormat, ColumnFormat
 
 if TYPE_CHECKING:
     import duckdb
@@ -109,7 +110,7 @@ def csv_table(
             return plain_path(few) if found else None
 
         encoding = None if text.encoding == "utf-8" else text.encoding
-        return replace(known, alone=alone, reading=replace(known.reading, encoding=encoding))
+        return replace(known, alone=alone, cell_format=replace(known.cell_format, encoding=encoding))
 
     def repair() -> TextTable:
         repaired = repair_rows(path, label, dialect, folder)
@@ -192,11 +193,11 @@ def in_one_pass(
         assumed_column(index, name, kind, kept.n_rows, int(missing), decimal)
         for index, (name, kind, missing) in enumerate(zip(names, kinds, nulls, strict=True))
     )
-    reading = ReadOptions(
+    cell_format = CellFormat(
         decimal=decimal or ("." if fractions.any() else None),
-        learned=tuple(ColumnReading(column.name, column.kind) for column in columns if column.kind != "text"),
+        columns=tuple(ColumnFormat(column.name, column.kind) for column in columns if column.kind != "text"),
     )
-    return replace(table, columns=columns, n_rows=kept.n_rows, kept=kept, reading=reading)
+    return replace(table, columns=columns, n_rows=kept.n_rows, kept=kept, cell_format=cell_format)
 
 
 def with_numbers(table: FileTable, connection: duckdb.DuckDBPyConnection, target: Path) -> FileTable:

@@ -74,9 +74,12 @@ def _pair(index: int, number: str = "") -> str:
 
 
 def doubt_about(
-    against: Against, name: str, signs: Signs, semicolons: bool, proof: str, examples: Examples
+    against: Against, name: str, signs: Signs, semicolons: bool, proof: str, examples: Examples, *, learned: bool
 ) -> tuple[str, tuple[str, ...]]:
-    """What is wrong with a column that looks like numbers, and the remedy; `proof` is a cell that proves a sign."""
+    """What is wrong with a column that looks like numbers, and the remedy; `proof` is a cell that proves a sign.
+
+    `learned`: signs are those of the rows that rules were learned from.
+    """
     shown = [found for keys in against.cells if (found := examples.cell(name, keys))]
     cells = [f"{cell} in {where}" for cell, where, _ in shown]
     ignore = ("--ignore", name)
@@ -112,10 +115,12 @@ def doubt_about(
             ignore,
         )
     if against.reason == "given":
+        whose = "of the rows that the rules were learned from" if learned else "that was given"
+        other = other_sign(signs.decimal)
         return (
-            f"{cells[0]} is no number with the decimal sign {signs.decimal!r} that was given; correct it or give the "
-            f"other sign",
-            ignore,
+            f"{cells[0]} is no number with the decimal sign {signs.decimal!r} {whose}; correct it, or give "
+            f"--decimal {other}",
+            ("--decimal", other),
         )
     what = {
         "units": "have different units",

@@ -9,7 +9,7 @@ import errno
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,11 +19,12 @@ import numpy as np
 from aspca.database import MEMORY_LIMIT, cursor_errors, interruptible
 from aspca.engines.arrow_stream import number_batches
 from aspca.engines.errors import SourceError, enumerated
-from aspca.engines.request import ReadOptions
 from aspca.harmless import quoted
 from aspca.linalg.arrays import Floats, Ints
 from aspca.linalg.steady import cached_parts
 from aspca.moments import Moments
+from aspca.preparation.bad_cells import BadCell
+from aspca.preparation.cell_format import NO_FORMAT, CellFormat
 
 if TYPE_CHECKING:
     import duckdb
@@ -54,24 +55,6 @@ class FileColumn:
     remark: str = ""
     remedy: tuple[str, ...] = ()
     extremes: tuple[float, float] | None = None
-
-
-@dataclass(frozen=True)
-class BadCell:
-    """A cell that is not what its column holds: it counts as missing, and is a finding.
-
-    Parameters
-    ----------
-    row : its number, from 0
-    column : None for a row that has too few or too many cells
-    text : what stands there
-    expected : what should, such as "a number"
-    """
-
-    row: int
-    column: str | None
-    text: str
-    expected: str
 
 
 @dataclass(frozen=True)
@@ -119,7 +102,7 @@ class FileTable:
     `refuse_changed` raises SourceError if the file is not what it was when it was opened; `remarks` are sentences on
     what was guessed about its numbers; `alone` makes a file of some rows only, where that is less work;
     `pushed` takes the moments of some of its columns of numbers inside the `engine` that has them, if one can;
-    `bad_cells` are those that are not what their columns hold, `reading` is how its cells are read.
+    `bad_cells` are those that are not what their columns hold, `cell_format` is how cells are written.
     No text of the user's stands in the SQL: columns are called c0, c1, ... there, and paths are parameters.
     """
 
@@ -138,7 +121,7 @@ class FileTable:
     pushed: Callable[[FileTable, duckdb.DuckDBPyConnection, Sequence[int]], Moments] | None = None
     engine: str = "duckdb"
     bad_cells: tuple[BadCell, ...] = ()
-    reading: ReadOptions = field(default_factory=ReadOptions)
+    cell_format: CellFormat = NO_FORMAT
 
     @cached_property
     def positions(self) -> dict[str, int]:

@@ -164,7 +164,7 @@ def _read(
         return parquet_table(path, label, connection, options.missing, given.partitions)
     if kind == "arrow":
         return arrow_table(path, label, connection, folder, options.missing)
-    text = plain_text(path, label, options.encoding, folder, options.likely_encoding)
+    text = plain_text(path, label, options.encoding, folder, options.learned.encoding)
     begins_as_object = text.head.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b'{"')
     if kind == "jsonl" or (kind is None and begins_as_object):
         from aspca.engines.json_lines import json_lines_table

@@ -13,8 +13,8 @@ from aspca.harmless import quoted
 _YEARS = range(1800, 2201)
 _WHOLE = re.compile(r"\s*[0-9]{1,9}\s*")
 _DECIMALS = re.compile(r"\s*[+-]?[0-9]*[.,][0-9]+([eE][+-]?[0-9]+)?\s*")
-# Fewer rows say little about how a column is written.
-_ENOUGH_ROWS = 3
+# Fewer rows say little about how a column is written, and about whether the first of them is one of text.
+_ENOUGH_ROWS, _ROWS_BELOW = 3, 10
 _SHOWN = 3
 Rows = Sequence[Sequence[str]]
 IsValue = Callable[[str], bool]
@@ -64,7 +64,7 @@ def names_of(rows: Rows, width: int) -> list[str]:
 def is_second_header(rows: Rows, is_value: IsValue, kind_of: Callable[[Sequence[str]], str]) -> bool:
     """Whether the second of some rows is one of units or codes: text above columns of values, and no value."""
     second, below = rows[1] if len(rows) > 1 else (), rows[2:]
-    if len(below) < _ENOUGH_ROWS or any(map(is_value, second)):
+    if len(below) < _ROWS_BELOW or any(map(is_value, second)):
         return False
     columns = [[row[place] for row in below if place < len(row)] for place in range(len(second))]
     cells = [

@@ -14,13 +14,13 @@ from aspca.engines.column_counts import BOOLEAN, DATE, Counted, missing_sql
 from aspca.engines.csv_rows import RaggedRowsError
 from aspca.engines.doubts import Examples, date_doubt, describe_misfits, doubt_about
 from aspca.engines.errors import SourceError
-from aspca.engines.file_table import COLUMNS_AT_ONCE, NO_VALUE, BadCell, FileColumn, FileTable
+from aspca.engines.file_table import COLUMNS_AT_ONCE, NO_VALUE, FileColumn, FileTable
 from aspca.engines.local_dates import ORDERS, date_sql
 from aspca.engines.missing_words import numbers_named
 from aspca.engines.number_columns import Against, Keys, Style, is_evidence, judged, numbers_among
 from aspca.engines.number_shapes import SIGNS, digits_sql, number_sql, shape_sql
 from aspca.engines.number_signs import Shapes, Signs, are_few, proves, signs_of
-from aspca.engines.request import ColumnReading, ReadOptions
+from aspca.engines.request import ReadOptions
 from aspca.engines.text_table import (
     EVERYTHING,
     CellCounts,
@@ -30,6 +30,8 @@ from aspca.engines.text_table import (
     words_parameter,
 )
 from aspca.harmless import quoted
+from aspca.preparation.bad_cells import BadCell
+from aspca.preparation.cell_format import CellFormat, ColumnFormat
 
 if TYPE_CHECKING:
     import duckdb
@@ -99,7 +101,7 @@ def read_text_tables(texts: Sequence[TextTable], connection: duckdb.DuckDBPyConn
 def _are_alike(tables: Sequence[FileTable], options: ReadOptions) -> bool:
     """Whether every column with values is of one kind in all tables, and none should have units."""
     kinds: dict[str, str] = {}
-    units = {column.name for column in options.learned if column.unit}
+    units = {column.name for column in options.learned.columns if column.unit}
     return all(
         kinds.setdefault(column.name, column.kind) == column.kind and column.name not in units
         for table in tables
@@ -125,7 +127,7 @@ def decide(texts: Sequence[TextTable], connection: duckdb.DuckDBPyConnection) ->
         if is_evidence(count.shapes)
     }
     signs = signs_of(shapes, options.decimal, options.thousands)
-    known = {column.name: column for column in options.learned}
+    known = {column.name: column for column in options.learned.columns}
     found = {name: _kind(count, name, signs, options, known.get(name)) for name, count in merged.items()}
     # Words that are missing values among numbers may be categories among texts.
     counts.ask({name: {"text"} for name, one in found.items() if one.is_text and counts.asked[name] != {"text"}})
@@ -143,11 +145,11 @@ def decide(texts: Sequence[TextTable], connection: duckdb.DuckDBPyConnection) ->
     orders = {name: one.order for name, one in found.items() if one.order}
     notes = announced(label, signs, styles, orders, words, options, examples)
     notes += beyond_numbers(label, [name for name, one in found.items() if one.beyond])
-    reading = ReadOptions(
+    cell_format = CellFormat(
         decimal=signs.decimal if signs.why == "given" or _shows_decimals(shapes) else None,
         thousands=options.thousands,
-        learned=tuple(
-            ColumnReading(name, one.kind, "" if one.style is None else one.style.unit, one.order)
+        columns=tuple(
+            ColumnFormat(name, one.kind, "" if one.style is None else one.style.unit, one.order)
             for name, one in found.items()
             if one.kind != "text"
         ),
@@ -158,13 +160,13 @@ def decide(texts: Sequence[TextTable], connection: duckdb.DuckDBPyConnection) ->
             columns=tuple(_with_doubt(column, *doubts.get(column.name, ("", ()))) for column in table.columns),
             # What is said of all of them is said once.
             remarks=(*table.remarks, *(notes if table is tables[0] else ())),
-            reading=reading,
+            cell_format=cell_format,
         )
         for table in tables
     ]
 
 
-def _kind(count: Counted, name: str, signs: Signs, options: ReadOptions, known: ColumnReading | None) -> _Found:
+def _kind(count: Counted, name: str, signs: Signs, options: ReadOptions, known: ColumnFormat | None) -> _Found:
     """What a column holds: what fits all of its cells, else what fits all but a few."""
     if not count.given:
         return _Found("text")
@@ -274,7 +276,8 @@ def _doubts(
         elif one.orders is not None:
             doubts[name] = date_doubt(one.orders, options.date_order, name, examples)
         elif one.against is not None:
-            doubts[name] = doubt_about(one.against, name, signs, text.semicolons, proof, examples)
+            learned = bool(options.learned.columns)
+            doubts[name] = doubt_about(one.against, name, signs, text.semicolons, proof, examples, learned=learned)
     return doubts
 
 

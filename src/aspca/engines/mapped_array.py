@@ -16,6 +16,8 @@ import numpy.typing as npt
 from aspca.engines.announcements import beyond_numbers
 from aspca.engines.errors import SourceError
 from aspca.engines.source import MOST_CELLS, Batch, Column
+from aspca.preparation.bad_cells import BadCell
+from aspca.preparation.cell_format import NO_FORMAT
 
 # Up to here every whole number is a float64.
 _EXACT = 2**53
@@ -59,6 +61,9 @@ class MappedArray:
                 rounded |= _rounded(rows)
         kinds = ["text" if lost else "boolean" if kind == "b" else "number" for lost in rounded]
         return tuple(map(Column, self._names, kinds, missing.tolist()))
+
+    cell_format = NO_FORMAT
+    bad_cells: tuple[BadCell, ...] = ()
 
     @property
     def remarks(self) -> tuple[str, ...]:

@@ -79,6 +79,7 @@ class PartedTable(ABC):
             raise
         self.columns: tuple[Column, ...] = self._here.columns
         self.remarks: tuple[str, ...] = self._here.remarks
+        self.cell_format, self.bad_cells = self._here.cell_format, self._here.bad_cells
         self._form = replace(self._form, columns=table.columns, n_rows=table.n_rows, kinds=self.columns)
         self._connection = connection
 

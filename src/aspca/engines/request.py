@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import glob
 import os
 import stat
@@ -14,24 +13,12 @@ from aspca.engines.addresses import file_of, is_address, is_postgres, masked
 from aspca.engines.errors import SourceError
 from aspca.engines.parquet_folder import Partition, parquet_files
 from aspca.harmless import for_terminal, quoted
+from aspca.preparation.cell_format import DATE_ORDERS, NO_FORMAT, THOUSANDS, CellFormat, is_encoding
 
 FORMATS = ("csv", "parquet", "arrow", "jsonl", "xlsx", "ods", "sqlite", "duckdb")
 STANDARD_INPUT = "-"
-THOUSANDS = (",", ".", " ", "'", "none")
-DATE_ORDERS = ("dmy", "mdy", "ymd")
 ENGINES = ("dask", "spark")
 MOST_SKIPPED = 10_000
-
-
-@dataclass(frozen=True)
-class ColumnReading:
-    """How the cells of a column were read: `kind` is "number", "boolean" or "date", `unit` what stands beside numbers,
-    `order` that of dates, where the day or the month comes first."""
-
-    name: str
-    kind: str
-    unit: str = ""
-    order: str = ""
 
 
 @dataclass(frozen=True)
@@ -56,8 +43,7 @@ class ReadOptions:
     query : one SELECT whose rows are the table, for databases; instead of `table`.
     engine : one of `ENGINES`, which then reads Parquet files and folders on all of its workers.
     skip : how many lines of a text file stand above its header, or above its first row; found by what they hold.
-    likely_encoding : what a text has that is not UTF-8; found otherwise.
-    learned : how the columns of the rows that a model was learned from are written, which others must not contradict.
+    learned : how the rows that a model was learned from are written, which others must not contradict.
 
     Raises
     ------
@@ -77,8 +63,7 @@ class ReadOptions:
     query: str | None = None
     engine: str | None = None
     skip: int | None = None
-    likely_encoding: str | None = None
-    learned: tuple[ColumnReading, ...] = ()
+    learned: CellFormat = NO_FORMAT
 
     def __post_init__(self) -> None:
         if self.delimiter is not None and (len(self.delimiter) != 1 or self.delimiter in '"\n\r\0'):
@@ -105,24 +90,20 @@ class ReadOptions:
             raise SourceError("--table and --query exclude each other; give one of them.")
         if self.query is not None and not self.query.strip():
             raise SourceError("--query must be one SELECT, as in SELECT a, b FROM readings, but it is empty.")
-        if self.encoding is not None:
-            try:
-                "".encode(self.encoding)
-                codecs.getincrementaldecoder(self.encoding)
-            except (LookupError, ValueError, TypeError):
-                known = "use for example 'utf-8', 'utf-16' or 'latin-1'"
-                raise SourceError(f"The encoding {quoted(self.encoding)} is not known; {known}.") from None
+        if self.encoding is not None and not is_encoding(self.encoding):
+            known = "use for example 'utf-8', 'utf-16' or 'latin-1'"
+            raise SourceError(f"The encoding {quoted(self.encoding)} is not known; {known}.")
 
 
-def follow(options: ReadOptions, learned: ReadOptions) -> ReadOptions:
-    """The options for rows that are judged by others: what is not given is as those were read."""
+def read_alike(options: ReadOptions, learned: CellFormat) -> ReadOptions:
+    """The options for rows that are judged by others: what is not given is as in those."""
+    decimal, thousands = options.decimal, options.thousands
     return replace(
         options,
-        decimal=options.decimal or (None if options.thousands == learned.decimal else learned.decimal),
-        thousands=options.thousands or (None if options.decimal == learned.thousands else learned.thousands),
+        decimal=decimal or (None if thousands == learned.decimal else learned.decimal),
+        thousands=thousands or (None if decimal == learned.thousands else learned.thousands),
         missing=options.missing or learned.missing,
-        likely_encoding=learned.encoding,
-        learned=learned.learned,
+        learned=learned,
     )
 
 

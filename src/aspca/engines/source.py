@@ -15,7 +15,7 @@ import numpy as np
 
 from aspca.database import connect
 from aspca.engines.errors import SourceError, enumerated
-from aspca.engines.file_table import NUMERIC_KINDS, BadCell, FileColumn, FileTable, all_finite_or_missing
+from aspca.engines.file_table import NUMERIC_KINDS, FileColumn, FileTable, all_finite_or_missing
 from aspca.engines.formats import table_of, with_rows
 from aspca.engines.kinds import read_text_tables, why_not_numbers
 from aspca.engines.request import ReadOptions, expand
@@ -24,6 +24,8 @@ from aspca.harmless import for_terminal, quoted
 from aspca.linalg.arrays import Floats
 from aspca.moments import Moments
 from aspca.outputs.scratch import Scratch
+from aspca.preparation.bad_cells import BadCell
+from aspca.preparation.cell_format import CellFormat
 
 if TYPE_CHECKING:
     import duckdb
@@ -74,7 +76,7 @@ class Source:
     description : the file's or folder's name, or "3 files"
     library : the data-frame library that results are to be of
     remarks : one sentence for every guess that changes numbers
-    reading : how cells were read, for other rows to be read in the same way
+    cell_format : how the cells of texts are written, for other rows to be read in the same way
     bad_cells : cells that are not what their columns hold, by row (from 0, over all files); they count as missing
     """
 
@@ -93,7 +95,7 @@ class Source:
         # The data-frame library that results are to be of, where the rows came from one.
         self.library = "pandas"
         self.remarks: tuple[str, ...] = tuple(remark for table in tables for remark in table.remarks)
-        self.reading: ReadOptions = _merged_reading(tables)
+        self.cell_format: CellFormat = _merged_format(tables)
         self.bad_cells: tuple[BadCell, ...] = _merged_bad_cells(tables)
 
     def __enter__(self) -> Self:
@@ -321,11 +323,11 @@ def _merged(name: str, tables: list[FileTable]) -> Column:
     return Column(name, "text", n_missing, ", ".join(f"{kind} in {table.label}" for kind, table in kinds.items()))
 
 
-def _merged_reading(tables: list[FileTable]) -> ReadOptions:
-    """How the cells of texts were read, which is the same in all of them."""
-    known = [table.reading for table in tables if table.reading.learned]
+def _merged_format(tables: list[FileTable]) -> CellFormat:
+    """How the cells of texts are written, which is the same in all of them."""
+    known = [table.cell_format for table in tables if table.cell_format.columns]
     encoding = next((one.encoding for one in known if one.encoding), None)
-    return replace(known[0], encoding=encoding) if known else ReadOptions()
+    return replace(known[0], encoding=encoding) if known else CellFormat()
 
 
 def _merged_bad_cells(tables: list[FileTable]) -> tuple[BadCell, ...]:

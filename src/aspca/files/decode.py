@@ -33,6 +33,16 @@ from aspca.linalg.arrays import LARGEST_VALUE, Floats, frozen
 from aspca.moments import Moments
 from aspca.moments.decimals import CONTINUOUS
 from aspca.preparation import Preparation
+from aspca.preparation.cell_format import (
+    COLUMN_KINDS,
+    DATE_ORDERS,
+    DECIMALS,
+    NO_FORMAT,
+    THOUSANDS,
+    CellFormat,
+    ColumnFormat,
+    is_encoding,
+)
 from aspca.robust import Aside, GrossCells, Repeated
 from aspca.rules.equation_text import RuleError
 from aspca.rules.given import GivenRule, given_rules
@@ -56,10 +66,11 @@ _FIELDS = (
     "aside",
     "widenings",
     "reading",
+    "cell_format",
     "checksum",
 )
 # What files of this version lacked at first, and is then as here.
-_ADDED: dict[str, Any] = {"reading": []}
+_ADDED: dict[str, Any] = {"reading": [], "cell_format": None}
 _TRAINING = (
     "rows",
     "weight",
@@ -85,6 +96,8 @@ _MOST_NUMBERS = 1000
 # In the scaled space, where values are about one.
 LARGEST_SHIFT = 1e6
 LONGEST_REMARK = 4000
+# No file has more columns, and no unit or name of an encoding more letters.
+_MOST_COLUMNS, _LONGEST_WORD = 1_000_000, 200
 
 
 @dataclass(frozen=True)
@@ -169,8 +182,30 @@ def contents_of(top: Field) -> Contents:
         _aside(at["aside"], p),
         kept,
         tuple(entry.text(LONGEST_REMARK) for entry in at["reading"].items(0, _MOST_NUMBERS)),
+        _cell_format(at["cell_format"]),
     )
     return Contents(model, naming, package)
+
+
+def _cell_format(at: Field) -> CellFormat:
+    if at.absent:
+        return NO_FORMAT
+    part = at.members("decimal", "thousands", "missing", "encoding", "columns")
+    columns = []
+    for column in part["columns"].items(0, _MOST_COLUMNS):
+        name, kind, unit, order = column.items(4, 4)
+        columns.append(
+            ColumnFormat(name.text(), kind.word(COLUMN_KINDS), unit.text(_LONGEST_WORD), order.word(("", *DATE_ORDERS)))
+        )
+    encoding = None if part["encoding"].absent else part["encoding"].text(_LONGEST_WORD)
+    part["encoding"].require(encoding is None or is_encoding(encoding), "a text encoding that Python knows, or null")
+    return CellFormat(
+        None if part["decimal"].absent else part["decimal"].word(DECIMALS),
+        None if part["thousands"].absent else part["thousands"].word(THOUSANDS),
+        tuple(word.text(LONGEST_REMARK) for word in part["missing"].items(0, _MOST_NUMBERS)),
+        encoding,
+        tuple(columns),
+    )
 
 
 def _whole(content: object) -> object:

@@ -78,6 +78,13 @@ def content_of(model: Model, *, naming: str, private: bool, moments: bool, packa
         "widenings": None if model.widenings is None else [finite_or_word(value) for value in model.widenings],
         # They quote cells.
         "reading": [] if private else list(model.reading),
+        "cell_format": {
+            "decimal": model.cell_format.decimal,
+            "thousands": model.cell_format.thousands,
+            "missing": list(model.cell_format.missing),
+            "encoding": model.cell_format.encoding,
+            "columns": [[one.name, one.kind, one.unit, one.order] for one in model.cell_format.columns],
+        },
     }
 
 

@@ -97,7 +97,8 @@ def text_obstacle(table: TableSource, column: Column, text: TextColumn, settled:
     `settled` are options that other columns asked for already, with their values: no two columns may ask for different
     ones.
     """
-    if not (column.remedy or text.mostly_numbers):
+    # Who read a file has said why a column is text, and whether it seems to be meant as something else.
+    if not column.remedy and (column.remark or not text.mostly_numbers):
         return None
     sentence, remedy = _why_no_numbers(table, column, text)
     asked = dict(zip(remedy[::2], remedy[1::2], strict=False)) if remedy[:1] not in _REPEATABLE else {}

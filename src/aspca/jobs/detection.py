@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from aspca.engines.errors import SourceError
+from aspca.engines.request import read_alike
 from aspca.jobs.asked_columns import undefined
 from aspca.jobs.errors import JobError, UndefinedError
 from aspca.jobs.fitting import fit_table
@@ -145,12 +146,15 @@ class Learning:
         columns = request.columns
         # A large text is parsed here, and kinds of columns are decided: that takes its time, too.
         watcher.stage("Opening", unit="")
-        table = stack.enter_context(opened(request.source, request.reading, "the table"))
         train = calibrate = None
+        reading = request.reading
         if request.train is not None:
-            train = stack.enter_context(opened(request.train, request.reading, "the table to learn from"))
+            train = stack.enter_context(opened(request.train, reading, "the table to learn from"))
+            reading = read_alike(reading, train.cell_format)
+        table = stack.enter_context(opened(request.source, reading, "the table"))
+        reading = reading if train is not None else read_alike(reading, table.cell_format)
         if request.calibrate is not None:
-            calibrate = stack.enter_context(opened(request.calibrate, request.reading, "the table to calibrate with"))
+            calibrate = stack.enter_context(opened(request.calibrate, reading, "the table to calibrate with"))
         index = table.index if isinstance(table, MemoryTable) else None
         ids = ids_of(table, columns.id)
         roles = roles_of(
@@ -204,7 +208,8 @@ class Learning:
             )
         except UndefinedError as error:
             raise undefined(error) from None
-        return replace(model, reading=self.source.remarks)
+        cell_format = replace(self.source.cell_format, missing=self.request.reading.missing)
+        return replace(model, reading=self.source.remarks, cell_format=cell_format)
 
     @property
     def judging(self) -> Judging:

@@ -88,9 +88,10 @@ def drift_of(
     beyond = []
     for judged in judged_rows(model, table, keys, watcher, "Telling rows apart"):
         verdicts, scores = levels.judge(_ranks(course, start, judged), judged.values, judged.judgement)
-        found = np.flatnonzero(verdicts)
+        bad = judged.judgement.has_bad_cells
+        found = np.flatnonzero(verdicts & ~bad)
         worst.add(judged.take(found), scores[found])
-        beyond.append(start + found)
+        beyond.append(start + np.flatnonzero(verdicts | bad))
         start += len(judged)
     return Drift(course, changes, np.concatenate(beyond), worst.rows(model))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
@@ -17,10 +17,12 @@ from aspca.jobs.keys import Cells, Keys
 from aspca.jobs.preparing import refuse_values
 from aspca.jobs.progress import Watcher
 from aspca.jobs.tables import TableSource, prepared
+from aspca.jobs.verdicts import bad_cells_by_row, without_bad_rows
 from aspca.judging.explanation import Explanation
 from aspca.judging.model import Model
 from aspca.judging.proposals import Value, rounded
 from aspca.linalg.arrays import Floats
+from aspca.preparation.bad_cells import BadCell
 
 _WHOLE = re.compile(r"[0-9]{1,18}")
 # Rows that are looked at before that is told.
@@ -143,14 +145,16 @@ def explained(model: Model, table: TableSource, rows: Sequence[int], keys: Keys,
     watcher.stage("Reading", table.count())
     wanted, reasons = set(rows), {}
     cells = keys.cells(table)
+    bad = bad_cells_by_row(model, table)
     n = 0
     for batch in prepared(table, model.preparation).batches(model.names):
         beside = list(islice(cells, len(batch.values)))
         for row in sorted(wanted & set(range(batch.start, batch.start + len(batch.values)))):
             i = row - batch.start
-            alone = Batch(row, batch.values[i : i + 1])
+            values = without_bad_rows(model, batch.values[i : i + 1], np.array([row]), bad)
+            alone = Batch(row, values)
             refuse_values(table, alone, model.names, gaps=model.allows_gaps)
-            reasons[row] = _reason(model, alone.values, row, keys, beside[i])
+            reasons[row] = _reason(model, alone.values, row, keys, beside[i], bad.get(row, ()))
         n += len(batch.values)
         watcher.advance(len(batch.values))
         if len(reasons) == len(wanted):
@@ -161,9 +165,11 @@ def explained(model: Model, table: TableSource, rows: Sequence[int], keys: Keys,
     return [reasons[row] for row in rows]
 
 
-def _reason(model: Model, values: Floats, row: int, keys: Keys, cells: Cells) -> Reason:
+def _reason(model: Model, values: Floats, row: int, keys: Keys, cells: Cells, bad_cells: tuple[BadCell, ...]) -> Reason:
     name = keys.name(cells)
     why = model.explain(values, [row if name is None else name])
+    if bad_cells:
+        why = replace(why, judgement=why.judgement.with_bad_cells([bad_cells]))
     by_rule = np.argsort(-why.rule_contributions[0], kind="stable")
     original = why.original
     parts: dict[str, float] = {}

@@ -9,6 +9,7 @@ from aspca.judging.breaks import Break, StandsOut, break_of, outside_share, told
 from aspca.judging.explanation import Explanation
 from aspca.judging.model import Model
 from aspca.linalg.arrays import Bools
+from aspca.preparation.bad_cells import BadCell
 
 __all__ = ["Break", "Finding", "StandsOut", "findings_of"]
 
@@ -42,6 +43,8 @@ class Finding:
         The columns that stand out, where a good part of the score lies outside the rules.
     text : str
         All of it in a few sentences.
+    bad_cells : tuple of BadCell
+        Cells that are not what their columns hold.
     beyond : bool
         False if it is nothing but a row of a change: see `Outcome.changes`.
     """
@@ -56,6 +59,7 @@ class Finding:
     unusual: tuple[StandsOut, ...]
     text: str
     keys: dict[str, str | None]
+    bad_cells: tuple[BadCell, ...] = ()
     beyond: bool = True
 
     @property
@@ -74,16 +78,18 @@ def findings_of(model: Model, judged: JudgedRows, beyond: Bools, category: str |
 def _finding(why: Explanation, judged: JudgedRows, i: int, beyond: bool, category: str | None) -> Finding:
     score, limit = float(why.scores[i]), why.threshold
     told, mostly_outside = told_rules(why, i)
+    bad_cells = why.bad_cells(i)
     return Finding(
         row=int(judged.rows[i]),
         name=judged.name(i),
         category=category,
         score=score,
-        times=None if not limit else score / limit,
+        times=None if not limit or (bad_cells and score <= limit) else score / limit,
         breaks=tuple(break_of(why, i, rule) for rule in told[:_MOST]),
         outside=outside_share(why, i),
         unusual=unusual_columns(why, i) if mostly_outside else (),
         text=why[i].text,
         keys=judged.keys.texts(judged.beside[i]),
+        bad_cells=bad_cells,
         beyond=beyond,
     )

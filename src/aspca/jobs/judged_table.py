@@ -24,7 +24,7 @@ from aspca.jobs.requests import Output
 from aspca.jobs.result import Outcome
 from aspca.jobs.stuck import Runs, stuck_remarks
 from aspca.jobs.tables import TableSource, cells_beside, row_numbers
-from aspca.jobs.verdicts import Timeline, Worst, judged_rows
+from aspca.jobs.verdicts import Timeline, Worst, joined, judged_rows
 from aspca.judging.changes import Crossings
 from aspca.judging.model import Model
 from aspca.linalg.arrays import Bools, Floats
@@ -50,10 +50,10 @@ def judge_table(
     crossings, shifts, runs = Crossings(model), Shifts(model), Runs(model.names)
     timeline = None if keys.time is None else Timeline(table, keys.time)
     witness = _witness(model, table, how) if output.report else None
-    worst = Worst(max(output.top, 0 if witness is None else witness.most))
+    worst, unread = (Worst(max(output.top, 0 if witness is None else witness.most)) for _ in range(2))
     # Kept only where labels are to be compared with them: else no memory grows with the rows.
     kept: list[tuple[Floats, Bools]] = []
-    n_rows = n_anomalies = n_partly = 0
+    n_rows = n_anomalies = n_partly = n_unread = 0
     with folder_files(folder, model, keys, output.scores) as writers, ThreadPoolExecutor(2) as pool:
         written: list[Future[None]] = []
         for judged in judged_rows(model, table, keys, how.watcher):
@@ -62,7 +62,11 @@ def judge_table(
             # Rows are written while the next ones are judged; each file has one writer.
             _wait_for(written)
             written = [pool.submit(write, judged) for write in writers]
-            worst.add(judged.take(judged.flagged), judged.scores[judged.flagged])
+            bad = judged.judgement.has_bad_cells
+            rest = np.flatnonzero(np.asarray(judged.anomalies) & ~bad)
+            worst.add(judged.take(rest), judged.scores[rest])
+            # In the order of the table.
+            unread.add(judged.take(np.flatnonzero(bad)), np.zeros(int(bad.sum())))
             crossings.add(judged.judgement, judged.values)
             shifts.add(judged.values)
             runs.add(judged.values)
@@ -74,6 +78,7 @@ def judge_table(
                 kept.append((judged.scores, judged.anomalies))
             n_rows += len(judged)
             n_anomalies += judged.flagged.size
+            n_unread += int(bad.sum())
             n_partly += int((judged.judgement.share_of_rules < 1.0).sum()) if model.allows_gaps else 0
         _wait_for(written)
     if not n_rows:
@@ -91,17 +96,21 @@ def judge_table(
         write_model(model, folder / "model.json", naming="table", private=output.private)
         write_set_aside(folder / "set_aside.csv", model)
     shown, beyond = drift.told_first(worst.rows(model), worst.most)
+    first = unread.rows(model)
+    if len(first):
+        shown, beyond = joined([first, shown]), np.concatenate([np.ones(len(first), dtype=np.bool_), beyond])
     evaluation = None if keys.label is None else _evaluation(table, keys.label, kept)
     evidence = None
     if witness is not None:
         evidence = witness.evidence(shown, beyond, drift, incidents or (), flagged, n_partly, evaluation)
-    told = np.arange(min(output.top, len(shown)))
+    told = np.r_[: min(output.top, len(first)), len(first) : min(len(first) + output.top, len(shown))]
     shown, beyond = shown.take(told), beyond[told]
     return Outcome(
         model=model,
         n_rows=n_rows,
         n_anomalies=n_anomalies,
         n_partly=n_partly,
+        n_unread=n_unread,
         n_beyond=n_anomalies if drift.beyond is None else int(drift.beyond.size),
         changes=drift.changes,
         findings=findings_of(model, shown, beyond, category),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -62,7 +63,11 @@ def refuse_gaps(table: TableSource, names: Sequence[str], cure: str = "give --al
 def gaps_in(table: TableSource, names: Sequence[str], cure: str = "leave out --no-allow-missing") -> list[Obstacle]:
     """What to say if values of these columns are known to be missing: the columns, and how many."""
     columns = {name: column_of(table, name) for name in names}
-    counts = {name: column.n_missing or 0 for name, column in columns.items() if column is not None}
+    # Cells that could not be read are findings, whatever the model knows of gaps.
+    bad = Counter(cell.column for cell in table.bad_cells)
+    counts = {
+        name: (column.n_missing or 0) - bad[name] - bad[None] for name, column in columns.items() if column is not None
+    }
     if not any(counts.values()):
         return []
     sentence = missing_sentence(counts, cure=cure)
@@ -112,11 +117,15 @@ def other_columns(
         empty = not held or names[name].n_missing == table.count()
         if kind in CATEGORIES or empty or (held == "date" if kind == "date" else held in NUMBERS):
             continue
-        example = examined(table, [name])[0].example if held == "text" else ""
-        sentence = (
-            f"Column {name!r} of {table.description} holds {PLURALS.get(held, held)}{example}, but {whose} need "
-            f"{'dates' if kind == 'date' else 'numbers'} there; correct the column."
-        )
+        needed = "dates" if kind == "date" else "numbers"
+        if names[name].remark:
+            held_there = f"cannot be read as {needed}, which {whose} need: {names[name].remark}"
+        else:
+            example = examined(table, [name])[0].example if held == "text" else ""
+            held_there = (
+                f"holds {PLURALS.get(held, held)}{example}, but {whose} need {needed} there; correct the column"
+            )
+        sentence = f"Column {name!r} of {table.description} {held_there}."
         remedy = names[name].remedy or (ignoring([name]) if can_ignore else ())
         found.append(Obstacle(sentence, remedy, settled=bool(remedy)))
     return found

@@ -13,7 +13,7 @@ from aspca.jobs.keys import Keys, ids_in
 from aspca.jobs.progress import Watcher
 from aspca.jobs.remarks import remarks_on
 from aspca.jobs.requests import Output
-from aspca.jobs.sources import opened
+from aspca.jobs.sources import open_for
 from aspca.jobs.stored import model_from, refuse_gaps_in, refuse_unfit
 from aspca.jobs.tables import TableSource
 from aspca.jobs.whence import base_name, inputs_of, version
@@ -63,7 +63,7 @@ def report_by_model(asked: Asked, watcher: Watcher) -> Report:
     """
     model = model_from(asked.model)
     watcher.stage("Opening", unit="")
-    with opened(list(asked.files), asked.reading, "") as table:
+    with open_for(model, list(asked.files), asked.reading, "") as table:
         refuse_unfit(table, model)
         refuse_gaps_in(table, model)
         categories = tuple(plan.name for plan in model.preparation.columns if plan.kind in CATEGORIES)

@@ -29,6 +29,7 @@ _READING = (
     "missing",
     "date_order",
     "header",
+    "skip",
     "table",
     "query",
     "engine",

@@ -42,6 +42,8 @@ class Outcome:
         Rows with gaps, that were judged by some of the rules only.
     n_beyond : int
         Anomalies that are more than rows of a change: outside of changes, or off the new level too.
+    n_unread : int
+        Anomalies that have cells which are not what their columns hold.
     changes : tuple of Change
         Rules and columns that are off by like amounts for long, in time order, or as rows are listed.
     findings : tuple of Finding
@@ -68,6 +70,7 @@ class Outcome:
     n_anomalies: int
     n_partly: int
     n_beyond: int
+    n_unread: int
     changes: tuple[Change, ...]
     findings: tuple[Finding, ...]
     explanation: Explanation
@@ -95,6 +98,10 @@ class Outcome:
         if not self.n_anomalies:
             return f"No anomalies (no {what})"
         many = f"{self.n_anomalies:,} anomal{'y' if self.n_anomalies == 1 else 'ies'}"
+        if self.n_unread == self.n_anomalies:
+            what = "cells that are not what their columns hold"
+        elif self.n_unread:
+            what = f"{self.n_unread:,} with cells that are not what their columns hold, the others with a {what}"
         if not self.changes:
             return f"{many} ({what}){self._worst}"
         events = f"{len(self.events):,} change{'s' * (len(self.events) != 1)}"

@@ -199,7 +199,10 @@ class _Chosen:
         obstacles = [] if ignore_text else self._numbers_as_text()
         self._leave_out_dates()
         n_rows = self._source.count() if judged else 0
-        self.remarks += [] if ignore_text else left_out_remarks(self.texts, n_rows)
+        odd = [column for column in self.left if column.name in self._texts and column.remark]
+        self.remarks += [f"Column {column.name!r} is text and left out: {column.remark}." for column in odd]
+        texts = [text for text in self.texts if text.name not in {column.name for column in odd}]
+        self.remarks += [] if ignore_text else left_out_remarks(texts, n_rows)
         self._drop(*self._texts)
         self._leave_out_labels()
         self._leave_out_codes()

@@ -17,7 +17,7 @@ from aspca.jobs.progress import Silent, Watcher
 from aspca.jobs.requests import files_named, in_python, named_files, reading_of
 from aspca.jobs.score_outputs import Destination, destination_of, write_scored
 from aspca.jobs.scored import ScoringOfParts, Tally, scored_fields, scored_parts, scored_schema
-from aspca.jobs.sources import opened
+from aspca.jobs.sources import open_for
 from aspca.jobs.stored import refuse_misfit
 from aspca.jobs.tables import Parted, TableSource
 from aspca.judging.model import Model
@@ -124,7 +124,7 @@ def score_source(
         if destination is not None:
             destination.refuse_inputs([*_files_in(files), *_files_in(named_files(model))])
         with ExitStack() as stack:
-            rows = stack.enter_context(opened(files, how, MEMORY))
+            rows = stack.enter_context(open_for(stored, files, how, MEMORY))
             refuse_misfit(rows, stored)
             keys = keys_in(rows, [id] if isinstance(id, str) else list(id or ()), time)
             return scored(stored, rows, keys, destination, Silent(), getattr(rows, "library", "pandas"))

@@ -15,7 +15,7 @@ from aspca.jobs.keys import Cells, Keys
 from aspca.jobs.preparing import columns_needed
 from aspca.jobs.progress import Silent, Watcher
 from aspca.jobs.tables import TableSource
-from aspca.jobs.verdicts import JudgedRows, rows_to_judge
+from aspca.jobs.verdicts import JudgedRows, bad_cells_by_row, rows_to_judge
 from aspca.judging.judgement import Judgement
 from aspca.judging.model import Model
 from aspca.judging.sifting import sifted
@@ -84,8 +84,12 @@ def scored_parts(
         The number of the table's first row, where it is a part of a larger one.
     """
     reasons: ShortReasons | None = None
+    bad = bad_cells_by_row(model, table)
     for rows, values, beside in rows_to_judge(model, table, keys, watcher):
         found = sifted(model, values)
+        bad_here = {place: bad[row] for place, row in enumerate(rows.tolist()) if row in bad} if bad else {}
+        if found.anomalies is not None:
+            found.anomalies[list(bad_here)] = True
         tally.add(found.anomalies, len(rows))
         if reasons is None and found.flagged.size:
             # Words are loaded where there is something to say.
@@ -93,6 +97,8 @@ def scored_parts(
 
             reasons = ShortReasons(model)
         texts = _texts(reasons, values, found.flagged, found.judgement)
+        for place, cells in bad_here.items():
+            texts[0][place] = "; ".join(text for text in [*map(str, cells), texts[0][place]] if text)
         columns = _columns(
             model, rows + start, _by_column(beside, keys), found.scores, found.anomalies, found.share_of_rules
         )

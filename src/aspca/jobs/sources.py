@@ -11,11 +11,12 @@ import numpy as np
 from aspca.engines.addresses import is_postgres
 from aspca.engines.errors import SourceError
 from aspca.engines.parquet_folder import is_parquet
-from aspca.engines.request import STANDARD_INPUT, Given, ReadOptions, expand
+from aspca.engines.request import STANDARD_INPUT, Given, ReadOptions, expand, read_alike
 from aspca.engines.source import open_source
 from aspca.harmless import for_terminal
 from aspca.jobs.requests import named_files
 from aspca.jobs.tables import MemoryTable, TableSource, frame_table
+from aspca.judging.model import Model
 
 _CONNECTION = (
     "this is a connection of DuckDB and no table of it; give a relation, such as connection.table('readings') or "
@@ -49,6 +50,11 @@ def opened(source: Any, reading: ReadOptions, description: str) -> AbstractConte
             what = "databases" if option == "--query" else "Parquet files and folders"
             raise SourceError(f"{description}: {option} is for {what}, not for a table in memory; leave it out.")
     return _table(source, reading, description)
+
+
+def open_for(model: Model, source: Any, reading: ReadOptions, description: str) -> AbstractContextManager[TableSource]:
+    """The table to judge by a model: its cells are read as those of the rows that the model was learned from."""
+    return opened(source, read_alike(reading, model.cell_format), description)
 
 
 # ---- what has a name

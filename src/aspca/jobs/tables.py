@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import islice
 from typing import Any, Protocol, runtime_checkable
 
@@ -16,6 +17,8 @@ from aspca.engines.source import Batch, Column
 from aspca.jobs.errors import JobError, RequestError, UndefinedError
 from aspca.linalg.arrays import Floats, Ints
 from aspca.preparation import ColumnPlan, Preparation
+from aspca.preparation.bad_cells import BadCell
+from aspca.preparation.cell_format import NO_FORMAT, CellFormat
 from aspca.preparation.columns import Cells, cell_text
 
 # A model for each of more categories is nothing that a person would read.
@@ -35,6 +38,14 @@ class TableSource(Protocol):
     @property
     def remarks(self) -> tuple[str, ...]:
         """One sentence for every guess that changes numbers."""
+
+    @property
+    def cell_format(self) -> CellFormat:
+        """How the cells of texts are written."""
+
+    @property
+    def bad_cells(self) -> tuple[BadCell, ...]:
+        """Cells that are not what their columns hold, by row, as numbered in the files."""
 
     def batches(self, names: Sequence[str], size: int = ...) -> Iterator[Batch]: ...
 
@@ -108,6 +119,8 @@ class MemoryTable:
     index: str | None = None
     library: str = "pandas"
     remarks: tuple[str, ...] = ()
+    cell_format: CellFormat = NO_FORMAT
+    bad_cells: tuple[BadCell, ...] = ()
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -227,6 +240,18 @@ class CategoryTable:
     def remarks(self) -> tuple[str, ...]:
         return self.table.remarks
 
+    @property
+    def cell_format(self) -> CellFormat:
+        return self.table.cell_format
+
+    @property
+    def bad_cells(self) -> tuple[BadCell, ...]:
+        return tuple(cell for cell in self.table.bad_cells if cell.row in self._row_set)
+
+    @cached_property
+    def _row_set(self) -> frozenset[int]:
+        return frozenset(self.rows.tolist())
+
     def count(self) -> int:
         return len(self.rows)
 
@@ -309,6 +334,14 @@ class PreparedTable:
     @property
     def remarks(self) -> tuple[str, ...]:
         return self.table.remarks
+
+    @property
+    def cell_format(self) -> CellFormat:
+        return self.table.cell_format
+
+    @property
+    def bad_cells(self) -> tuple[BadCell, ...]:
+        return self.table.bad_cells
 
     def count(self) -> int:
         return self.table.count()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,15 +12,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from aspca.engines.source import Batch
 from aspca.jobs.ahead import MANY, made_ahead
 from aspca.jobs.errors import JobError, RequestError
 from aspca.jobs.keys import NO_KEYS, Cells, Keys
-from aspca.jobs.preparing import refuse_values
+from aspca.jobs.preparing import columns_needed, refuse_values
 from aspca.jobs.progress import Watcher
 from aspca.jobs.tables import TableSource, column_of, prepared, row_numbers
 from aspca.judging.judgement import Judgement
 from aspca.judging.model import Model
 from aspca.linalg.arrays import Bools, Floats, Ints
+from aspca.preparation.bad_cells import BadCell
 
 if TYPE_CHECKING:
     from aspca.judging.change_text import Change
@@ -115,8 +117,22 @@ def judged_rows(
     model: Model, table: TableSource, keys: Keys, watcher: Watcher, stage: str = "Scoring"
 ) -> Iterator[JudgedRows]:
     """The rows of a table judged by a model, in parts, with the cells of their key columns."""
+    bad = bad_cells_by_row(model, table)
     for rows, values, beside in rows_to_judge(model, table, keys, watcher, stage):
-        yield JudgedRows(rows, values, model.judge(values), keys, beside)
+        judgement = model.judge(values)
+        if bad:
+            judgement = judgement.with_bad_cells([bad.get(row, ()) for row in rows.tolist()])
+        yield JudgedRows(rows, values, judgement, keys, beside)
+
+
+def bad_cells_by_row(model: Model, table: TableSource) -> dict[int, tuple[BadCell, ...]]:
+    """The cells of a table that are not what their columns hold, where a model needs these columns."""
+    needed = {None, *columns_needed(model.preparation)}
+    found: dict[int, tuple[BadCell, ...]] = {}
+    for cell in table.bad_cells:
+        if cell.column in needed:
+            found[cell.row] = (*found.get(cell.row, ()), cell)
+    return found
 
 
 def rows_to_judge(
@@ -125,7 +141,7 @@ def rows_to_judge(
     """The rows of a table in parts: their numbers, their features, the cells of their key columns; a part counts as
     done when the next is asked for."""
     watcher.stage(stage, table.count())
-    cells = keys.cells(table)
+    cells, bad = keys.cells(table), bad_cells_by_row(model, table)
     done = 0
     with _threads(table.count(), len(model.names)):
         batches = prepared(table, model.preparation).batches(model.names)
@@ -133,15 +149,30 @@ def rows_to_judge(
             n = len(batch.values)
             if not n:
                 continue
-            refuse_values(table, batch, model.names, gaps=model.allows_gaps)
+            rows = row_numbers(table, batch.start, n)
+            values = without_bad_rows(model, batch.values, rows, bad)
+            refuse_values(table, Batch(batch.start, values), model.names, gaps=model.allows_gaps)
             beside = list(islice(cells, n))
             done += n
             if len(beside) < n or done > table.count():
                 raise _changed(table)
-            yield row_numbers(table, batch.start, n), batch.values, beside
+            yield rows, values, beside
             watcher.advance(n)
         if done < table.count() or (keys.columns and next(cells, None) is not None):
             raise _changed(table)
+
+
+def without_bad_rows(model: Model, values: Floats, rows: Ints, bad: Mapping[int, object]) -> Floats:
+    """Rows (n, p) to judge. A model that knows of no gaps cannot judge a row with a cell that could not be read: the
+    mean stands in its place, which obeys every rule, so that nothing is said of it but the cell."""
+    if model.allows_gaps or not bad:
+        return values
+    unread = [place for place, row in enumerate(rows.tolist()) if row in bad]
+    if not unread:
+        return values
+    values = values.copy()
+    values[unread] = model.space.mean
+    return values
 
 
 def _changed(table: TableSource) -> JobError:
@@ -171,6 +202,8 @@ class Worst:
 
     def add(self, flagged: JudgedRows, keys: Floats) -> None:
         """More of them; `keys` (n,) say how far out each is."""
+        if not len(flagged):
+            return
         together = flagged if self._kept is None else joined([self._kept, flagged])
         keys = np.concatenate([self._keys, keys])
         # The stable order keeps the first of equals.

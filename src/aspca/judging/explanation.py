@@ -32,6 +32,7 @@ from aspca.judging.short_reasons import proposals_of, shown_features
 from aspca.judging.signatures import signatures_of
 from aspca.linalg.arrays import Bools, Floats, Ints
 from aspca.linalg.steady import across, cached_parts, row_products
+from aspca.preparation.bad_cells import BadCell
 from aspca.rules.rule import Rule
 from aspca.rules.sentence import counted
 
@@ -139,6 +140,11 @@ class Explanation:
     @property
     def outside(self) -> Floats:
         return self.judgement.outside
+
+    def bad_cells(self, row: int) -> tuple[BadCell, ...]:
+        """The cells of a row, by its position, that were not what their columns hold when it was read."""
+        cells = self.judgement.bad_cells
+        return () if cells is None else cells[row]
 
     @property
     def threshold(self) -> float | None:

@@ -14,12 +14,45 @@ if TYPE_CHECKING:
 
 
 def lines_of(why: Explanation) -> dict[str, Any]:
-    """The columns of `to_frame`, without a data-frame library."""
-    if not why.rules:
-        return _without_rules(why)
+    """The columns of `to_frame`, without a data-frame library; first what was not what its column holds."""
+    bad = [(position, cell) for position in range(len(why)) for cell in why.bad_cells(position)]
+    judged = _judged_lines(why) if why.rules else _without_rules(why)
+    if not bad:
+        return judged
+    rows = np.array([position for position, _ in bad], dtype=np.intp)
+    cells = [cell for _, cell in bad]
+    nothing = np.full(rows.size, np.nan)
+    first: dict[str, Any] = {
+        "row": [why.index[row] for row in rows.tolist()],
+        "score": why.scores[rows],
+        "anomaly": why.anomalies[rows] if why.judgement.anomalies is not None else [None] * rows.size,
+        "share_of_rules": why.share_of_rules[rows],
+        "outside": np.zeros(rows.size),
+        "rule": np.full(rows.size, -1),
+        "text": [str(cell) for cell in cells],
+        "broken": np.ones(rows.size, dtype=np.bool_),
+        "share": np.zeros(rows.size),
+        "deviation": nothing,
+        "multiple": nothing,
+        "feature": [cell.column or "" for cell in cells],
+        "value": _column(why, [None] * rows.size),
+        "needed": _column(why, [None] * rows.size),
+    }
+    return {name: _joined(first[name], column) for name, column in judged.items()}
+
+
+def _joined(first: Any, rest: Any) -> Any:
+    if isinstance(first, np.ndarray) and isinstance(rest, np.ndarray):
+        return np.concatenate([first, rest])
+    return [*first, *rest]
+
+
+def _judged_lines(why: Explanation) -> dict[str, Any]:
     listed = why.broken.copy()
     if why.rules:
-        silent = np.flatnonzero(~listed.any(axis=1))
+        # A row that is normal but for a cell that could not be read has no rule to tell of.
+        normal = why.judgement.has_bad_cells & (why.scores <= (why.threshold or 0.0))
+        silent = np.flatnonzero(~listed.any(axis=1) & ~normal)
         listed[silent, why.rule_contributions[silent].argmax(axis=1)] = True
     rows, rules = np.nonzero(listed)
     # Within a row the worst rule first; ties as they are numbered.

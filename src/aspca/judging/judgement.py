@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from aspca.judging.alarms import Alarms
 from aspca.linalg.arrays import Bools, Floats, Ints
 from aspca.linalg.steady import across, any_in_row
+from aspca.preparation.bad_cells import BadCell
 
 # What lies outside the rules as parts of the score (n,): as usual, and beyond its limit.
 Outside = tuple[Floats, Floats]
@@ -43,6 +45,9 @@ class Judgement:
         Which rules are beyond their own limit; None while these wait for rows.
     anomalies : ndarray of shape (n,), or None
         The verdict; None while the threshold waits for rows.
+    bad_cells : ndarray of shape (n,), or None
+        Tuples of `BadCell`, empty for most rows: what was not what its column holds when the row was read. Such a row
+        is an anomaly, whatever its score is. None where nothing was.
     """
 
     scores: Floats
@@ -52,9 +57,24 @@ class Judgement:
     weighted: Floats
     broken: Bools | None
     anomalies: Bools | None
+    bad_cells: npt.NDArray[np.object_] | None = None
 
     def __len__(self) -> int:
         return int(self.scores.size)
+
+    @property
+    def has_bad_cells(self) -> Bools:
+        """Which rows have such cells (n,)."""
+        if self.bad_cells is None:
+            return np.zeros(len(self), dtype=np.bool_)
+        return np.array([bool(cells) for cells in self.bad_cells], dtype=np.bool_)
+
+    def with_bad_cells(self, bad_cells: Sequence[tuple[BadCell, ...]]) -> Judgement:
+        """The same, the rows that have such cells anomalies."""
+        cells = np.empty(len(self), dtype=object)
+        cells[:] = bad_cells
+        found = replace(self, bad_cells=cells)
+        return found if self.anomalies is None else replace(found, anomalies=self.anomalies | found.has_bad_cells)
 
     def take(self, rows: Ints) -> Judgement:
         """The judgement of some of the rows."""

@@ -20,6 +20,7 @@ from aspca.judging.projector import Projector, Rows
 from aspca.linalg.arrays import Bools, Floats
 from aspca.moments import Moments
 from aspca.preparation import Preparation
+from aspca.preparation.cell_format import NO_FORMAT, CellFormat
 from aspca.rules.rule import Rule
 from aspca.rules.table import RuleTable
 from aspca.rules.widening import held_out_widening
@@ -68,6 +69,8 @@ class Model:
         Of the rules that were given, the share of the training rows that keep each; None where nobody looked.
     reading : tuple of str
         What was guessed when their numbers were read, in sentences.
+    cell_format : CellFormat
+        How their cells are written: other rows are read in the same way.
     """
 
     settings: Settings
@@ -83,6 +86,7 @@ class Model:
     aside: Aside | None = None
     kept: Floats | None = None
     reading: tuple[str, ...] = ()
+    cell_format: CellFormat = NO_FORMAT
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -29,7 +29,16 @@ _MORE_THAN_OFF = 2.0
 
 
 def row_text(why: Explanation, row: int) -> str:
-    """A few sentences about a row."""
+    """A few sentences about a row: first the cells that are not what their columns hold, if there are some."""
+    cells = why.bad_cells(row)
+    if not cells:
+        return _judged_text(why, row)
+    sentences = [f"{str(cell)[0].upper()}{str(cell)[1:]}." for cell in cells]
+    also = why.threshold is not None and (why.scores[row] > why.threshold or _broken(why, row).size)
+    return " ".join([*sentences, *([_judged_text(why, row)] if also else [])])
+
+
+def _judged_text(why: Explanation, row: int) -> str:
     score, threshold = float(why.scores[row]), why.threshold
     name = f"Row {for_terminal(why.index[row])}"
     broken = _broken(why, row)

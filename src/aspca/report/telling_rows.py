@@ -67,6 +67,10 @@ def _anomaly(
     times = float(why.scores[i]) / evidence.limit if evidence.limit else None
     times = times if times is not None and np.isfinite(times) else None
     reason = _reason(why, i, breaks, unusual, naming)
+    bad_cells = why.bad_cells(i)
+    if bad_cells:
+        reason = "; ".join(cell.without_text if naming.private else str(cell) for cell in bad_cells)
+        times = times if times is not None and times > 1.0 else None
     name = shown.names[i]
     return Anomaly(
         rank=i + 1,
@@ -161,7 +165,8 @@ def _would_fit(why: Explanation, breaks: tuple[Break, ...], naming: Naming) -> s
 def _private_text(why: Explanation, i: int, breaks: tuple[Break, ...], times: float | None) -> str:
     beyond = "" if times is None else f": its score is {amount(times, 2)} times the limit"
     broken = [f"It breaks {short_rule(why.rules[one.rule])}: {one.off}." for one in breaks if one.broken]
-    return " ".join([f"Row {why.index[i]} is an anomaly{beyond}.", *broken])
+    unread = [f"{cell.without_text[0].upper()}{cell.without_text[1:]}." for cell in why.bad_cells(i)]
+    return " ".join([*unread, f"Row {why.index[i]} is an anomaly{beyond}.", *broken])
 
 
 def _unusual(column: StandsOut, naming: Naming) -> Unusual:
