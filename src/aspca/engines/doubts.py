@@ -119,7 +119,7 @@ def doubt_about(
         other = other_sign(signs.decimal)
         return (
             f"{cells[0]} is no number with the decimal sign {signs.decimal!r} {whose}; correct it, or give "
-            f"--decimal {other}",
+            f"--decimal {other} if that is right",
             ("--decimal", other),
         )
     what = {

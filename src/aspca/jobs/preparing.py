@@ -118,15 +118,13 @@ def other_columns(
         if kind in CATEGORIES or empty or (held == "date" if kind == "date" else held in NUMBERS):
             continue
         needed = "dates" if kind == "date" else "numbers"
-        if names[name].remark:
-            held_there = f"cannot be read as {needed}, which {whose} need: {names[name].remark}"
-        else:
+        why = f"cannot be read as {needed}, which {whose} need: {names[name].remark}"
+        if not names[name].remark:
             example = examined(table, [name])[0].example if held == "text" else ""
-            held_there = (
-                f"holds {PLURALS.get(held, held)}{example}, but {whose} need {needed} there; correct the column"
-            )
-        sentence = f"Column {name!r} of {table.description} {held_there}."
-        remedy = names[name].remedy or (ignoring([name]) if can_ignore else ())
+            why = f"holds {PLURALS.get(held, held)}{example}, but {whose} need {needed} there; correct the column"
+        sentence = f"Column {name!r} of {table.description} {why}."
+        # While rules are learned, an option would change how the rows to learn from are read, too.
+        remedy = ignoring([name]) if can_ignore else names[name].remedy
         found.append(Obstacle(sentence, remedy, settled=bool(remedy)))
     return found
 
