@@ -10,11 +10,12 @@ from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from aspca.engines.errors import SourceError
+from aspca.engines.errors import SourceError, enumerated
 from aspca.engines.file_table import FileTable
 from aspca.engines.same_rows import SameRows
 from aspca.engines.source import Source, connected
 from aspca.engines.typed_table import named_beyond, nested_error, typed_table
+from aspca.harmless import quoted
 from aspca.moments import Moments
 from aspca.outputs.scratch import Scratch
 
@@ -90,9 +91,21 @@ def arrow_reading_table(
 ) -> FileTable:
     """A reading as a table of DuckDB; see `typed_table` for what is refused."""
     names = [str(name).strip() or f"column_{index}" for index, name in enumerate(reading.schema.names, start=1)]
+    refuse_repeated(names, reading.label)
     made = typed_table(untyped(reading, names), names, connection, missing)
     ours = dict(zip(reading.schema.names, names, strict=True))
     return _pushing(named_beyond(made, [ours[name] for name in reading.beyond]), reading)
+
+
+def refuse_repeated(names: Sequence[str], label: str) -> None:
+    """Raise SourceError for a name that several columns have: the source is asked for columns by their names."""
+    repeated = next((name for name in names if names.count(name) > 1), None)
+    if repeated is not None:
+        places = [str(place) for place, name in enumerate(names, start=1) if name == repeated]
+        raise SourceError(
+            f"{label}: the name {quoted(repeated)} is given to columns {enumerated(places)}; every column needs a name "
+            "of its own."
+        )
 
 
 def untyped(reading: ArrowReading, names: Sequence[str]) -> FileTable:

@@ -23,7 +23,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "text.csv").write_text("host,a,b\nx,1,2\nx,2,3\nz,3,5\n")
     (tmp_path / "zero.csv").write_text("a,b\n1,2\n0,3\n3,5\n")
     (tmp_path / "missing.csv").write_text("a,b\n1,2\n,3\n3,5\n")
-    (tmp_path / "typo.csv").write_text("a,b\n1,2\n2,3\nx,5\n")
+    (tmp_path / "ambiguous.csv").write_text("a;b\n1,234;2\n2,345;3\n3,456;5\n")
     (tmp_path / "words.csv").write_text("kind\nx\ny\nx\nx\n")
     (tmp_path / "huge.csv").write_text("a,b\n1,2\n2,1e200\n4,5\n")
     (tmp_path / "one.csv").write_text("a,b\n1,2\n")
@@ -44,9 +44,9 @@ MISTAKES = [
     ("detect nowhere.csv", 1, "nowhere.csv"),
     ("detect empty.csv", 1, "empty.csv"),
     (
-        "detect typo.csv",
+        "detect ambiguous.csv",
         2,
-        "typo.csv: column 'a' is not read: 'x' in row 2 (line 4) is no number, as 2 of 3 cells are",
+        "ambiguous.csv: column 'a' is not read: the comma of '1,234' in row 0 (line 2) may stand before decimals",
     ),
     ("detect missing.csv --no-allow-missing", 2, "missing.csv: values are missing (NaN) in column 'a' (1): fill them"),
     ("detect words.csv", 2, "words.csv has no column of numbers left to make rules of; it could take the values of"),
@@ -120,11 +120,11 @@ def test_mistakes(here: Path, capsys: pytest.CaptureFixture[str], command: str, 
 
 
 def test_names_cannot_act_on_the_terminal(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (here / "hostile.csv").write_text("\x1b[31mred,a,b\n1,1,2\n2,2,3\ny,3,5\n")
-    assert main(["detect", "hostile.csv"]) == 2
+    (here / "hostile.csv").write_text("\x1b[31mred,a,b\n1,1,2\n2,2,3\n\x1b[32my,3,5\n")
+    assert main(["detect", "hostile.csv"]) == 0
     shown = capsys.readouterr()
     assert "\x1b" not in shown.err + shown.out
-    assert "red" in shown.err
+    assert "[32my' in column [\\x1b[31mred], row 2: expected a number" in " ".join(shown.out.split())
 
 
 def test_markup_is_text(here: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -303,7 +303,7 @@ def test_no_field_is_forgotten() -> None:
             "widenings",
             "gaps",
         ),
-        *("aside", "kept", "reading"),
+        *("aside", "kept", "reading", "cell_format"),
     }
     assert {field.name for field in fields(ScaledSpace)} == {
         *("features", "centre", "residual", "scale", "variances", "known_covariance", "n_rows", "weight"),

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from aspca.engines.arrow_source import ArrowReading, open_arrow, pyarrow
+from aspca.engines.arrow_source import ArrowReading, open_arrow, pyarrow, refuse_repeated
 from aspca.engines.errors import SourceError
 from aspca.engines.postgres.columns import ServerColumn, server_columns
 from aspca.engines.postgres.errors import shown
@@ -69,12 +69,7 @@ def open_postgres(address: str, options: ReadOptions) -> Source:
         names = [str(name) for name in everything.names]
         if not names:
             raise SourceError(f"{relation.label}: the table has no columns; it must have at least one.")
-        twice = next((name for name in names if names.count(name) > 1), None)
-        if twice is not None:
-            raise SourceError(
-                f"{relation.label}: the name {quoted(twice)} is given to several columns; every column needs a name of "
-                "its own, as in SELECT a AS first, b AS second."
-            )
+        refuse_repeated(names, relation.label)
         columns = server_columns(snapshot, relation.sql, names, relation.label)
         if not snapshot.rows(f"SELECT 1 FROM {relation.sql} LIMIT 1", relation.label):  # noqa: S608  # quoted
             raise SourceError(f"{relation.label}: there are columns but no rows; there must be at least one row.")
