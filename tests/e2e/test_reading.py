@@ -322,7 +322,7 @@ def test_lines_can_be_skipped(capsys: pytest.CaptureFixture[str]) -> None:
     save("t.csv", CLEAN)
     Path("t.csv").write_text("1;2;3\n" + Path("t.csv").read_text())
     document = json.loads(command("detect t.csv --skip 1 --json", capsys)[1])
-    assert (document["n_rows"], [feature for feature in document["features"]]) == (40, ["net", "tax", "total"])
+    assert (document["n_rows"], document["features"]) == (40, ["net", "tax", "total"])
 
 
 def test_names_are_made_unique() -> None:
