@@ -1,7 +1,7 @@
 """Everyday tables with a known truth: ledgers, sensors, surveys, statistics of sports, census extracts, invoices.
 
-Each theme is a list of fields, ``name:kind:...``: whole numbers and decimals in a range (``num:lowest:highest:decimals``,
-``walk`` for readings that follow each other), exact relations (``=Net+Tax``), percentages, dates, codes, names, 0/1.
+Each theme is a list of fields, ``name:kind:...``: numbers in a range (``num:lowest:highest:decimals``, ``walk`` for
+readings that follow each other), exact relations (``=Net+Tax``), percentages, dates, codes, names, 0/1.
 Numbers are whole multiples of a power of ten, so that relations hold to the last digit and every cell is exact.
 """
 
@@ -14,10 +14,16 @@ from typing import Any
 
 import numpy as np
 
+
+def listed(text: str) -> list[str]:
+    """What stands between semicolons."""
+    return text.split(";")
+
+
 THEMES = {
     "ledger": "Entry No:seq;Posting date:date;Account:code:6;Description:words;Cost centre:cat:Sales/IT/HR/Plant;"
     "Debit:num:0:90000:2;Credit:num:0:60000:2;Balance:=Debit-Credit;VAT:pct;Posted:01;Attachments:num:0:9:0",
-    "sensors": "timestamp:stamp;station:cat:North/South/Harbour;temp:walk:-15:38:1;humidity:pct;pressure:walk:970:1040:1;"
+    "sensors": "timestamp:stamp;station:cat:North/South/Port;temp:walk:-15:38:1;humidity:pct;pressure:walk:970:1040:1;"
     "inlet:num:200:900:2;loss:num:0:80:2;outlet:=inlet-loss;battery:walk:2:5:2;alarm:01;samples:num:50:60:0",
     "survey": "Respondent:seq;Completed:date;Region:cat:East/West/North;Age:num:18:94:0;Household size:num:1:8:0;"
     "Q1:num:1:5:0;Q2:num:1:5:0;Q3:num:1:5:0;Score:=Q1+Q2+Q3;Income:num:9000:240000:0;Consent:yn;Comment:words",
@@ -25,8 +31,8 @@ THEMES = {
     "PTS:num:0:40:1;REB:num:0:18:1;FG%:pct;Salary:num:500000:45000000:0;Rookie:01;Debut:date",
     "census": "GEOID:code:5;County:place;Male:num:300:480000:0;Female:num:300:490000:0;Total population:=Male+Female;"
     "Households:num:90:300000:0;Median income:num:18000:140000:0;Pct urban:pct;Area:num:10:9000:1;Metro:yn",
-    "invoices": "Invoice:code:7;Customer:company;Issued:date;Due:date;Net:num:5:25000:2;Tax:num:1:4700:2;Gross:=Net+Tax;"
-    "Items:num:1:60:0;Discount:pct;Paid:yn;Reminder:01;Country:cat:AT/CH/DE/FR",
+    "invoices": "Invoice:code:7;Customer:company;Issued:date;Due:date;Net:num:5:25000:2;Tax:num:1:4700:2;"
+    "Gross:=Net+Tax;Items:num:1:60:0;Discount:pct;Paid:yn;Reminder:01;Country:cat:AT/CH/DE/FR",
     "requests": "Request:big;Opened:stamp;Agency:cat:DOT/DPR/NYPD;Street:place;ZIP:code:5;Latitude:num:40:41:5;"
     "Longitude:num:-75:-73:5;Calls:num:1:40:0;Visits:num:0:12:0;Contacts:=Calls+Visits;Days open:num:0:400:0;Closed:01",
     "energy": "Day:date;Solar:num:0:4000:1;Wind:num:0:7000:1;Hydro:num:100:900:1;Generation:=Solar+Wind+Hydro;"
@@ -38,15 +44,15 @@ THEMES = {
 }
 MORE = (
     "Rank:num:1:900:0;Index:num:80:130:2;2018:num:100:9900:0;2019:num:100:9900:0;Share:pct;Weight factor:num:0:4:3;"
-    "Notes:words;Margin of error:num:0:90:1;Flag:01;Change:num:-50:50:1;Rate per 1000:num:0:30:2;Elevation:num:-20:3200:0"
+    "Notes:words;Margin of error:num:0:90:1;Flag:01;Change:num:-50:50:1;Rate per 1000:num:0:30:2;Height:num:-20:3200:0"
 )
-PEOPLE = "Ann Lee;Bob Stone;Carla Diaz;Dev Patel;Eve Moore;Finn Ward;Gus Hall;Hana Kim;Ian Fox;Joan Reyes".split(";")
-PLACES = "Adams, WA;Boone County;Clay Street;Dover;East Hill Rd;Fulton;Grant Ave;Holt;Iron River;Juneau".split(";")
-FIRMS = 'Acme Ltd;Baker & Sons;"Star" Foods;Delta Inc.;Elm Co., LLC;Fisher;Globe AG;Hooper'.split(";")
-WORDS = (
+PEOPLE = listed("Ann Lee;Bob Stone;Carla Diaz;Dev Patel;Eve Moore;Finn Ward;Gus Hall;Hana Kim;Ian Fox;Joan Reyes")
+PLACES = listed("Adams, WA;Boone County;Clay Street;Dover;East Hill Rd;Fulton;Grant Ave;Holt;Iron River;Juneau")
+FIRMS = listed('Acme Ltd;Baker & Sons;"Star" Foods;Delta Inc.;Elm Co., LLC;Fisher;Globe AG;Hooper')
+WORDS = listed(
     "paid in full;left at door;office supplies;no answer;replaced filter;see also row above;travel, hotel;spare part"
 )
-POOLS = {"person": PEOPLE, "place": PLACES, "company": FIRMS, "words": WORDS.split(";")}
+POOLS = {"person": PEOPLE, "place": PLACES, "company": FIRMS, "words": WORDS}
 
 
 @dataclass
@@ -108,10 +114,8 @@ def _made(rng: np.random.Generator, name: str, kind: str, rest: list[str], n: in
     if kind.startswith("="):
         terms = re.findall(r"([-+]?)([^-+]+)", kind[1:])
         decimals = max(others[term].decimals for _, term in terms)
-        sums = [
-            sum((-1 if sign == "-" else 1) * others[term].units[i] * 10 ** (decimals - others[term].decimals) for sign, term in terms)
-            for i in range(n)
-        ]  # fmt: skip
+        size = {term: 10 ** (decimals - others[term].decimals) * (-1 if sign == "-" else 1) for sign, term in terms}
+        sums = [sum(size[term] * others[term].units[i] for term in size) for i in range(n)]
         return Field(name, "number", [], [], decimals, sums, kind)
     if kind in ("num", "walk", "pct"):
         low, high, decimals = (float(rest[0]), float(rest[1]), int(rest[2])) if rest else (0.0, 100.0, 1)
