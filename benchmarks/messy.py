@@ -46,7 +46,7 @@ from aspca.harmless import quoted
 from aspca.jobs.errors import JobError
 
 VERDICTS = ["exact", "noted", "command works", "no command", "unsaid", "wrong row", "misread", "traceback"]
-_TOLD = re.compile(r"""('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*") in row ([\d,]+)(?: \(line ([\d,]+)\))?""")
+_TOLD = re.compile(r"""('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*") in (?:row ([\d,]+))?(?: ?\(?line ([\d,]+))?""")
 # Every so many files are put through the real command as well.
 _EACH = 10
 # Which row of the truth each row is that was read; None: a line that is no row.
@@ -76,8 +76,11 @@ class Trial:
 
     def names(self, name: str, *words: str) -> bool:
         """Whether one remark has this column and, if any are given, one of these cells."""
-        called, shown = {quoted(name), repr(name), f"[{name}]"}, [quoted(word)[1:-1] for word in words] or [""]
-        return any(any(own in one for own in called) and any(word in one for word in shown) for one in self.said)
+        called = re.compile(
+            "|".join(map(re.escape, (quoted(name), repr(name), f"[{name}]"))) + rf"|\b{re.escape(name)}\b"
+        )
+        shown = [quoted(word)[1:-1] for word in words] or [""]
+        return any(called.search(one) and any(word in one for word in shown) for one in self.said)
 
     def names_line(self, row: int) -> bool:
         """Whether a remark has the number of this row, its line, or how it begins."""
@@ -86,8 +89,8 @@ class Trial:
         return any(number.search(one.replace(",", "")) or text[:20] in one for one in self.said)
 
 
-def trial(file: MessyFile) -> Trial:
-    """One file, judged."""
+def trial(file: MessyFile, paste: bool = True) -> Trial:
+    """One file, judged; `paste`: run what a refusal proposes."""
     made = Trial(file)
     try:
         found = aspca.detect(str(file.path))
@@ -96,8 +99,11 @@ def trial(file: MessyFile) -> Trial:
             rows = _compare(made, source)
         if rows is not None:
             _compare_findings(made, found, rows)
-    except JobError:
-        _paste(made)
+    except JobError as error:
+        made.answered, made.said = False, [str(error)]
+        _compare_told(made, {})
+        if paste:
+            _paste(made)
     except Exception:
         made.tell("traceback", traceback.format_exc(limit=-3))
     return made
@@ -113,7 +119,6 @@ def called(words: list[str]) -> tuple[int, str]:
 
 def _paste(made: Trial) -> None:
     """Run what a refusal ends in, in a shell as a user does, and compare what that reads."""
-    made.answered = False
     code, said = called(["detect", str(made.file.path), "--no-output"])
     made.said = said.splitlines()
     proposed = made.said[-1] if code and made.said[-1:] and made.said[-1].startswith("aspca ") else ""
@@ -224,12 +229,14 @@ def _compare_column(made: Trial, k: int, column: Column, read: Any, rows: Rows) 
     if extra and not any(kind == "total" for kind, *_ in file.others):
         made.tell("misread", f"a line that is no row has the number {extra[0]} of {name!r}")
     own = [(read[i], row) for i, row in enumerate(rows) if row is not None]
-    truths = [float(cell or "nan") for cell in truth.cells] if truth.kind == "code" else truth.values
-    # What is lost of a damaged row is said elsewhere.
-    own = [(one, row) for one, row in own if not (row in file.damaged and np.isnan(one))]
-    wrong = [truth.cells[row] for one, row in own if not _same(one, truths[row])]
-    if truth.kind == "code":
-        wrong = [truth.cells[row] for one, row in own if truth.cells[row] and int(one) != int(truth.cells[row])]
+    # What is lost of a damaged row is said elsewhere. A code may be a number, but that one to the last digit.
+    own = [(one, row) for one, row in own if not (np.isnan(one) and (row in file.damaged or truth.kind == "code"))]
+    codes = truth.cells if truth.kind == "code" else None
+    wrong = [
+        truth.cells[row]
+        for one, row in own
+        if not (int(one) == int(codes[row]) if codes else _same(one, truth.values[row]))
+    ]
     if wrong:
         made.tell("misread", f"{len(wrong)} cells of {name!r} such as {wrong[0]!r}", made.names(name, *wrong))
 
@@ -239,9 +246,9 @@ def _compare_told(made: Trial, own: dict[int, int]) -> None:
     texts = dict(made.file.rows) | {line: text for *_, line, text in made.file.others}
     for found in (found for one in made.said for found in _TOLD.finditer(one)):
         word = re.sub(r"\\.+|\.\.\.$", "", found[1][1:-1])
-        row, line = (int((number or "0").replace(",", "")) for number in found.groups()[1:])
+        row, line = (int((number or "-1").replace(",", "")) for number in found.groups()[1:])
         there = row not in own or word in made.file.rows[own[row]][1].replace('""', '"')
-        if not there or (line and word not in texts.get(line, "").replace('""', '"')):
+        if not there or (line > 0 and word not in texts.get(line, "").replace('""', '"')):
             made.tell("wrong row", f"this is not so: {found[0]}")
 
 

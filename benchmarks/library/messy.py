@@ -295,7 +295,10 @@ def _dates(draft: Draft, name: str) -> None:
 @defect("missing", [f"missing: {word}" for word in MISSING])
 def _missing(draft: Draft, name: str) -> None:
     share = draft.rng.uniform(0.02, 0.25)
-    for one in [draft.fields[k] for k in draft.numbers()[: draft.rng.integers(1, 4)]]:
+    # Among negative numbers nobody can tell what -999 is.
+    found = draft.numbers(lambda one: "-999" not in name or min(one.units) >= 0)
+    draft.need(found)
+    for one in [draft.fields[k] for k in found[: draft.rng.integers(1, 4)]]:
         for i in np.flatnonzero(draft.rng.random(draft.n) < share).tolist() or [1]:
             one.values[i], one.cells[i] = None, name.removeprefix("missing: ")
 
@@ -539,6 +542,7 @@ def _write(draft: Draft, path: Path) -> tuple[list[tuple[int, str]], list[tuple[
             others.append((kind, i, line, content))
         parts += [content.replace("\n", draft.newlines[0]), draft.some(draft.newlines)]
         line += 1 + content.count("\n")
+    others += [("ending", draft.n, line, draft.ending)] if draft.ending else []
     mark = {"utf-16-le": b"\xff\xfe", "utf-16-be": b"\xfe\xff"}.get(draft.encoding, b"")
     whole = mark + ("".join(parts) + draft.ending).encode(draft.encoding.split()[0])
     path.write_bytes(gzip.compress(whole, mtime=0) if path.suffix == ".gz" else whole)
