@@ -76,11 +76,9 @@ class Trial:
 
     def names(self, name: str, *words: str) -> bool:
         """Whether one remark has this column and, if any are given, one of these cells."""
-        called = re.compile(
-            "|".join(map(re.escape, (quoted(name), repr(name), f"[{name}]"))) + rf"|\b{re.escape(name)}\b"
-        )
-        shown = [quoted(word)[1:-1] for word in words] or [""]
-        return any(called.search(one) and any(word in one for word in shown) for one in self.said)
+        ways = [quoted(name), repr(name), f"[{name}]", *([name] if len(name) > 3 else [])]
+        shown = [quoted(word) for word in words] or [""]
+        return any(any(way in one for way in ways) and any(word in one for word in shown) for one in self.said)
 
     def names_line(self, row: int) -> bool:
         """Whether a remark has the number of this row, its line, or how it begins."""
@@ -227,7 +225,8 @@ def _compare_column(made: Trial, k: int, column: Column, read: Any, rows: Rows) 
         return
     extra = [read[i] for i, row in enumerate(rows) if row is None and not np.isnan(read[i])]
     if extra and not any(kind == "total" for kind, *_ in file.others):
-        made.tell("misread", f"a line that is no row has the number {extra[0]} of {name!r}")
+        said = any(f"line {line}" in one for *_, line, _ in file.others for one in made.said)
+        made.tell("misread", f"a line that is no row has the number {extra[0]} of {name!r}", said)
     own = [(read[i], row) for i, row in enumerate(rows) if row is not None]
     # What is lost of a damaged row is said elsewhere. A code may be a number, but that one to the last digit.
     own = [(one, row) for one, row in own if not (np.isnan(one) and (row in file.damaged or truth.kind == "code"))]
