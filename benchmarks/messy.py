@@ -36,7 +36,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from library.messy import DEFECTS, MessyFile, messy_files
+from library.defects import DEFECTS
+from library.messy import MessyFile, messy_files
 from library.report import Goal, Report, Row, add_json
 
 import aspca

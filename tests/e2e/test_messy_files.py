@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
-from library.messy import ALPHABETS, MessyFile, messy_files  # the benchmarks are no package
+from library.defects import ALPHABETS  # the benchmarks are no package
+from library.messy import MessyFile, messy_files
 from messy import Trial, trial
 
 N_FILES = 24
