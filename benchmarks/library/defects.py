@@ -229,12 +229,14 @@ def _names(draft: Draft, name: str) -> None:
 # ---- what stands around and between the rows
 
 
-@defect("second", "line of units;names and codes;header twice")
+@defect("second", "line of units;names and codes;header twice;numbers of columns")
 def _second(draft: Draft, name: str) -> None:
     draft.need(draft.header and not draft.unnamed)
     cells = [f"HD{k:02d}_VD{k + 1:02d}" for k in range(len(draft.fields))]
     if name == "line of units":
         cells = [draft.some(["kg", "%", "EUR", "count", "m/s"]) if one.units else "" for one in draft.fields]
+    elif name == "numbers of columns":
+        cells = [str(k + 1) for k in range(len(draft.fields))]
     elif name == "header twice":
         cells = [str(one.title if one.name is None else one.name) for one in draft.fields]
     place = draft.row() if name == "header twice" else 0
