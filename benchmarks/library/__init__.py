@@ -11,6 +11,7 @@
     from library.report import Report, Goal     # Markdown tables, goals beside figures, --json
     from library.loose import Loose             # sequences that are orthogonal, accurate or rounded only so far
     from library.kdd_codings import Records     # KDD99 under any integer coding; library.paper_rows: what is printed
+    from library.everyday import everyday       # ledgers, surveys, invoices; library.messy: as messy files
     from library.timing import ...              # fastest and median runs
     from library.arguments import ...           # ASPCA's parameters on a command line
 
