@@ -116,9 +116,9 @@ def _write(draft: Draft, path: Path) -> tuple[list[tuple[int, str]], list[tuple[
         for kind, text in [draft.inside[i]] if i in draft.inside else draft.below if i == draft.n else []:
             lines.append((text + draft.tail * (d in text and kind != "note"), kind, i))
         if i < draft.n:
-            cells = [
-                one.cells[i] if one.decimals < 0 else draft.quoted(one.cells[i], bool(one.units)) for one in fields
-            ]
+            own = [(one.cells[i], one) for one in fields]
+            raw = [one.decimals < 0 and d not in cell for cell, one in own]
+            cells = [cell if raw[k] else draft.quoted(cell, bool(one.units)) for k, (cell, one) in enumerate(own)]
             lines.append((d.join(draft.edits.get(i, list)(cells)) + draft.tail, "row", i))
     rows: list[tuple[int, str]] = []
     others: list[tuple[str, int, int, str]] = []
