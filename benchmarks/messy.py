@@ -46,6 +46,7 @@ from aspca.engines.source import Column, ReadOptions, Source, open_source
 from aspca.harmless import quoted
 from aspca.jobs.errors import JobError
 
+FLAGS = ("header",)
 VERDICTS = ["exact", "noted", "command works", "no command", "unsaid", "wrong row", "misread", "traceback"]
 _TOLD = re.compile(r"""('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*") in (?:row ([\d,]+))?(?: ?\(?line ([\d,]+))?""")
 # Every so many files are put through the real command as well.
@@ -77,7 +78,7 @@ class Trial:
 
     def names(self, name: str, *words: str) -> bool:
         """Whether one remark has this column and, if any are given, one of these cells."""
-        ways = [quoted(name), repr(name), f"[{name}]", *([name] if len(name) > 3 else [])]
+        ways = [quoted(name), repr(name), f"[{name}]", f"column {name},", *([name] if len(name) > 3 else [])]
         shown = [quoted(word) for word in words] or [""]
         return any(any(way in one for way in ways) and any(word in one for word in shown) for one in self.said)
 
@@ -132,11 +133,11 @@ def _paste(made: Trial) -> None:
     made.said += again.stderr.splitlines()
     # Words of a shell that spells signs out are not taken apart here.
     pairs = [*itertools.pairwise(shlex.split(proposed))] if "$'" not in proposed and not made.file.refusable else []
-    known: dict[str, Any] = {one.name: None for one in fields(ReadOptions)} | {"missing": ()}
+    known: dict[str, Any] = {one.name: one.default for one in fields(ReadOptions)}
     for word, after in pairs:
         option, _, value = word.removeprefix("--").replace("-", "_").partition("=")
-        known |= {"header": option == "header"} if option in ("header", "no_header") else {}
-        known |= {option: value or after} if option in known and option not in ("missing", "header") else {}
+        known |= {option.removeprefix("no_"): not option.startswith("no_")} if option.endswith(FLAGS) else {}
+        known |= {option: value or after} if option in known and option not in ("missing", *FLAGS) else {}
         known["missing"] += (value or after,) if option == "missing" else ()
     if pairs:
         with open_source([str(made.file.path)], ReadOptions(**known)) as source:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import csv
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from aspca.engines.errors import SourceError
 from aspca.engines.file_table import make_names_unique
@@ -28,6 +29,9 @@ from aspca.engines.local_dates import LOCAL
 from aspca.engines.missing_words import BLANKS, EVERYWHERE, stands_for_nothing
 from aspca.engines.number_shapes import SIGNS, shape_key, shape_of
 from aspca.engines.request import ReadOptions
+
+if TYPE_CHECKING:
+    from _csv import Reader as _Reader
 
 DELIMITERS = ",;\t|"
 HEAD_BYTES = 4_000_000
@@ -175,11 +179,16 @@ def _quotes(lines: list[str]) -> tuple[bool, bool]:
     return lines[0].startswith('"') and lines[0].endswith('"'), '"' not in lines[1]
 
 
+def reader_of(lines: Iterable[str], delimiter: str, *, strict: bool = False) -> _Reader:
+    """Python's reader of rows."""
+    return csv.reader(lines, delimiter=delimiter, skipinitialspace=delimiter != " ", strict=strict)
+
+
 def _records(lines: list[str], delimiter: str, ending: str) -> list[tuple[int, list[str]]]:
     """The first rows, and above how many records, among them empty lines, each of them stands."""
     found: list[tuple[int, list[str]]] = []
     with long_cells():
-        reader = csv.reader((line + ending for line in lines), delimiter=delimiter, skipinitialspace=delimiter != " ")
+        reader = reader_of((line + ending for line in lines), delimiter)
         try:
             for place, row in enumerate(reader):
                 if row:

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import islice
 from pathlib import Path
 
-from aspca.engines.csv_dialect import LONGEST_CELL, Dialect, long_cells
+from aspca.engines.csv_dialect import LONGEST_CELL, Dialect, long_cells, reader_of
 from aspca.engines.errors import SourceError
 from aspca.engines.number_signs import are_few
 from aspca.preparation.bad_cells import BadCell
 
+# The length of a row whose quotes are not closed.
+_OPEN_QUOTE = -1
+
 
 class RaggedRowsError(SourceError):
-    """Rows of a file have different numbers of cells."""
+    """Rows of a file have different numbers of cells, or quotes that are not closed."""
 
 
 class _BadRow(Exception):
@@ -34,7 +39,7 @@ def records(path: Path, dialect: Dialect) -> Iterator[tuple[int, list[str]]]:
     """
     with long_cells(), path.open(encoding="utf-8-sig", newline="") as file:
         delimiter, line, place = dialect.delimiter, 1, 0
-        reader = csv.reader(file, delimiter=delimiter, skipinitialspace=delimiter != " ", strict=True)
+        reader = reader_of(file, delimiter, strict=True)
         try:
             for place, cells in enumerate(reader, start=1):
                 # An empty line is a row only where rows have one cell.
@@ -64,7 +69,7 @@ def describe_misfit(path: Path, label: str, dialect: Dialect) -> SourceError | N
                 f"{label}: row {row} (line {bad.line}) has a cell of more than {LONGEST_CELL:,} characters, "
                 "or a quote that is not closed; shorten the cell or close the quote."
             )
-        return SourceError(
+        return RaggedRowsError(
             f"{label}: row {row} (line {bad.line}) has a quote that is not closed, or text after a closing "
             "quote; close it, and write a quote inside a cell twice."
         )
@@ -73,11 +78,15 @@ def describe_misfit(path: Path, label: str, dialect: Dialect) -> SourceError | N
 
 @dataclass(frozen=True)
 class RepairedRows:
-    """A text of which all rows have as many cells: `bad` are those that had not, and have no values now."""
+    """A text of which all rows have as many cells: `bad` are those that had not, and have no values now.
+
+    `lines` are those of its rows, from 1, where the reader of whole rows cannot tell.
+    """
 
     path: Path
     bad: tuple[BadCell, ...]
     notes: tuple[str, ...]
+    lines: list[int] | None = None
 
     def add_to(self, cells: tuple[BadCell, ...]) -> tuple[BadCell, ...]:
         """Bad cells with these, by row."""
@@ -88,63 +97,95 @@ def repair_rows(path: Path, label: str, dialect: Dialect, folder: Path) -> Repai
     """The rows below the header, each with one cell per column; None where they are so already.
 
     Empty cells beyond the last column do no harm. Lines below the table, with a cell or two, are left out. A few other
-    rows with too few or too many cells are findings, and have no values; if there are more that are too short, their
-    last cells are missing.
+    rows with too few or too many cells, or with a quote that is not closed, are findings, and have no values; if there
+    are more that are too short, their last cells are missing.
 
     Raises
     ------
     SourceError
-        Many rows have too many cells, or a quote is not closed.
+        Many rows have too many cells, or quotes that are not closed.
     """
     width = len(dialect.names)
-    misfits: dict[int, int] = {}
-    notes_below: list[int] = []
-    n_rows = 0
+    rows: Callable[[], Iterator[tuple[int, list[str]]]] = partial(records, path, dialect)
     try:
-        for row, (_, cells) in enumerate(records(path, dialect)):
-            n_rows += 1
-            length = len(_without_empty_end(cells, width))
-            if length == width:
-                notes_below = []
-                continue
-            misfits[row] = length
-            filled = sum(bool(cell.strip()) for cell in cells)
-            notes_below = [*notes_below, row] if length < width and 2 * filled < width else []
-    except _BadRow:
-        wrong = describe_misfit(path, label, dialect)
-        raise wrong if wrong is not None else SourceError(f"{label}: the file cannot be read as CSV.") from None
-    if not misfits and not _has_empty_ends(path, dialect):
+        found = _find_misfits(rows(), width)
+        by_line = False
+    except _BadRow as bad:
+        if bad.header or bad.too_long:
+            raise _refused(path, label, dialect) from None
+        # A quote that is not closed swallows the lines below it: no row is taken for more than a line then.
+        rows, by_line = partial(_lines, path, dialect), True
+        found = _find_misfits(rows(), width)
+    if not found.lengths and not found.empty_ends and not by_line:
         return None
-    # Lines below the table are those after its last whole row.
-    notes_below = notes_below if notes_below and notes_below[-1] == n_rows - 1 else []
-    n_rows -= len(notes_below)
-    inside = {row: length for row, length in misfits.items() if row < n_rows}
-    few, long = are_few(len(inside), n_rows), [row for row, length in inside.items() if length > width]
-    if long and not few:
-        wrong = describe_misfit(path, label, dialect)
-        raise wrong if wrong is not None else SourceError(f"{label}: the file cannot be read as CSV.")
+    n_rows = found.n_rows - found.n_below
+    inside = {row: length for row, length in found.lengths.items() if row < n_rows}
+    few = are_few(len(inside), n_rows)
+    if not few and any(length > width or length == _OPEN_QUOTE for length in inside.values()):
+        raise _refused(path, label, dialect)
     target = folder / "repaired"
-    bad = []
+    bad_rows, lines = [], []
     with target.open("w", encoding="utf-8", newline="") as out:
         writer = csv.writer(out, delimiter=dialect.delimiter, quoting=csv.QUOTE_ALL, lineterminator="\n")
-        for row, (_, cells) in enumerate(records(path, dialect)):
-            if row >= n_rows:
-                break
+        for row, (line, cells) in enumerate(islice(rows(), n_rows)):
+            lines.append(line)
             if row in inside and few:
-                expected = f"{width} cells, not {inside[row]}"
-                bad.append(BadCell(row, None, dialect.delimiter.join(cells), expected))
+                length = inside[row]
+                expected = f"{width} cells, not {length}" if length != _OPEN_QUOTE else "quotes that are closed"
+                bad_rows.append(BadCell(row, None, dialect.delimiter.join(cells), expected, line))
                 cells = []
             writer.writerow([*cells[:width], *[""] * (width - len(cells))])
     notes = []
-    if notes_below:
-        notes.append(f"{label}: {len(notes_below)} line{'s' * (len(notes_below) > 1)} below the table left out.")
+    if found.n_below:
+        notes.append(f"{label}: {found.n_below} line{'s' * (found.n_below > 1)} below the table left out.")
     if inside and not few:
-        first = next(iter(inside))
         notes.append(
             f"{label}: {len(inside):,} of {n_rows:,} rows have fewer cells than there are columns, the first of them "
-            f"row {first}; their last cells count as missing."
+            f"row {next(iter(inside))}; their last cells count as missing."
         )
-    return RepairedRows(target, tuple(bad), tuple(notes))
+    return RepairedRows(target, tuple(bad_rows), tuple(notes), lines if by_line else None)
+
+
+def _refused(path: Path, label: str, dialect: Dialect) -> SourceError:
+    found = describe_misfit(path, label, dialect)
+    return SourceError(f"{label}: the file cannot be read as CSV; export it anew." if found is None else str(found))
+
+
+@dataclass
+class _Misfits:
+    """Rows of another length: `lengths` by row, `n_below` at the end that are lines below the table, and whether there
+    are empty cells beyond the last column."""
+
+    n_rows: int = 0
+    lengths: dict[int, int] = field(default_factory=dict)
+    n_below: int = 0
+    empty_ends: bool = False
+
+
+def _find_misfits(rows: Iterator[tuple[int, list[str]]], width: int) -> _Misfits:
+    found = _Misfits()
+    for row, (_, cells) in enumerate(rows):
+        found.n_rows += 1
+        length = _OPEN_QUOTE if cells == [] else len(_without_empty_end(cells, width))
+        found.empty_ends = found.empty_ends or len(cells) > length
+        filled = sum(bool(cell.strip()) for cell in cells)
+        is_note = 0 < length < width and 2 * filled < width
+        found.n_below = found.n_below + 1 if is_note else 0
+        if length != width:
+            found.lengths[row] = length
+    return found
+
+
+def _lines(path: Path, dialect: Dialect) -> Iterator[tuple[int, list[str]]]:
+    """As `records`, but every line is a row; without cells where its quotes are not closed."""
+    with long_cells(), path.open(encoding="utf-8-sig", newline="") as file:
+        for number, line in enumerate(file, start=1):
+            if number > dialect.before and line.strip("\r\n"):
+                try:
+                    cells = next(reader_of([line], dialect.delimiter, strict=True))
+                except csv.Error:
+                    cells = []
+                yield number, cells
 
 
 def _without_empty_end(cells: list[str], width: int) -> list[str]:
@@ -152,10 +193,6 @@ def _without_empty_end(cells: list[str], width: int) -> list[str]:
     while end > width and not cells[end - 1].strip():
         end -= 1
     return cells[:end]
-
-
-def _has_empty_ends(path: Path, dialect: Dialect) -> bool:
-    return any(len(cells) != len(dialect.names) for _, cells in records(path, dialect))
 
 
 def _cells(count: int) -> str:

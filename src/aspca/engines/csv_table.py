@@ -64,9 +64,6 @@ def csv_table(
     dialect = dialect_of(path, label, options)
     dialect = replace(dialect, names=names or dialect.names)
     signs = text.signs if dialect.header else text.signs | text.signs_of_first_line
-    # DuckDB does not mind a quote that is open at the end of a file that it reads in one go.
-    if QUOTE in signs and text.quotes % 2 and (wrong := describe_misfit(path, label, dialect)):
-        raise wrong
     # Every cell is compared with each of these, so only those are named that can occur. DuckDB wants no delimiter in
     # them; a cell that had one would be two cells.
     words = [word for word in EVERYWHERE if word and dialect.delimiter not in word and signs.issuperset(word.encode())]
@@ -85,7 +82,7 @@ def csv_table(
         return next((line for line, _ in islice(records(path, dialect), row, None)), None)
 
     parameters = (plain_path(path), dialect.delimiter)
-    notes = (*((text.note,) if text.note else ()), *dialect.remarks)
+    notes = (*text.notes, *dialect.remarks)
     table = FileTable(label, raw, parameters, (), 0, explain, line_of=own_line_of, remarks=notes)
     numbers = folder / "numbers"
 
@@ -118,7 +115,8 @@ def csv_table(
             return found
         plain = plain_text(repaired.path, label, "utf-8", folder)
         asked = replace(options, delimiter=dialect.delimiter, encoding="utf-8", header=False, skip=0)
-        again = csv_table(plain, label, asked, connection, folder, dialect.names, own_line_of)
+        lines = own_line_of if repaired.lines is None else repaired.lines.__getitem__
+        again = csv_table(plain, label, asked, connection, folder, dialect.names, lines)
         notes = (*table.remarks, *repaired.notes)
         return again.then(
             lambda known: replace(known, bad_cells=repaired.add_to(known.bad_cells), remarks=(*notes, *known.remarks))
@@ -126,7 +124,8 @@ def csv_table(
 
     semicolons = dialect.delimiter == ";"
     found = TextTable(table, dialect.names, dialect.guesses, options, semicolons, read_plain, finish, repair)
-    return found
+    # DuckDB does not mind a quote that is open at the end of a file that it reads in one go.
+    return repair() if QUOTE in signs and text.quotes % 2 and describe_misfit(path, label, dialect) else found
 
 
 def _relation(dialect: Dialect, signs: frozenset[int], words: list[str]) -> str:

@@ -15,6 +15,8 @@ _WHOLE = re.compile(r"\s*[0-9]{1,9}\s*")
 _DECIMALS = re.compile(r"\s*[+-]?[0-9]*[.,][0-9]+([eE][+-]?[0-9]+)?\s*")
 # Fewer rows say little about how a column is written, and about whether the first of them is one of text.
 _ENOUGH_ROWS, _ROWS_BELOW = 3, 10
+# A row that counts so many columns from 1 on holds no values.
+_COUNTED = 4
 _SHOWN = 3
 Rows = Sequence[Sequence[str]]
 IsValue = Callable[[str], bool]
@@ -35,8 +37,14 @@ def find_header(rows: Rows, is_value: IsValue) -> int:
     start = next((place for place, row in enumerate(rows) if len(row) == width and 2 * _filled(row) > width), 0)
     if start and _lacks_one_name(rows[start - 1], rows[start:], is_value):
         start -= 1
-    is_header = start > 0 and width > 1 and not any(map(is_value, rows[start]))
-    return start if is_header and any(is_value(cell) for row in rows[start + 1 :] for cell in row) else 0
+    # A year may be a name.
+    is_header = start > 0 and width > 1 and 2 * _values(rows[start], is_value) < width
+    below = rows[start + 1 :]
+    return start if is_header and any(_values(row, is_value) > _values(rows[start], is_value) for row in below) else 0
+
+
+def _values(row: Sequence[str], is_value: IsValue) -> int:
+    return sum(map(is_value, row))
 
 
 def _filled(row: Sequence[str]) -> int:
@@ -62,8 +70,11 @@ def names_of(rows: Rows, width: int) -> list[str]:
 
 
 def is_second_header(rows: Rows, is_value: IsValue, kind_of: Callable[[Sequence[str]], str]) -> bool:
-    """Whether the second of some rows is one of units or codes: text above columns of values, and no value."""
+    """Whether the second of some rows is one of units or codes: text above columns of values, and no value; or counts
+    the columns."""
     second, below = rows[1] if len(rows) > 1 else (), rows[2:]
+    if len(second) >= _COUNTED and [cell.strip() for cell in second] == [str(k + 1) for k in range(len(second))]:
+        return True
     if len(below) < _ROWS_BELOW or any(map(is_value, second)):
         return False
     columns = [[row[place] for row in below if place < len(row)] for place in range(len(second))]

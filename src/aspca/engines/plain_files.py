@@ -36,6 +36,7 @@ ENCODINGS = (
     *("cp1252", "cp1250", "cp1251", "cp1253", "cp1254", "cp1257"),
     *("cp932", "gb18030", "big5", "euc_kr", "euc_jp", "mac_roman", "latin_1"),
 )
+UNKNOWN_LETTER = "\N{REPLACEMENT CHARACTER}".encode()
 LONGEST_SAMPLE = 65_536
 # Shares of odd characters that charset-normalizer finds differ by this much between words of one language.
 SAME_CHAOS = 0.05
@@ -112,7 +113,7 @@ class PlainText:
     ----------
     head : its first bytes
     encoding : that of the file
-    note : a sentence on the encoding, where it was guessed
+    notes : sentences on what was guessed about its letters
     signs, signs_of_first_line : which of the bytes `SIGNS` occur below the first line feed, and before it
     quotes : how many double quotes it has
     """
@@ -123,7 +124,7 @@ class PlainText:
     signs_of_first_line: frozenset[int]
     quotes: int
     encoding: str = "utf-8"
-    note: str = ""
+    notes: tuple[str, ...] = ()
 
 
 def plain_text(path: Path, label: str, encoding: str | None, scratch: Path, likely: str | None = None) -> PlainText:
@@ -155,9 +156,11 @@ def plain_text(path: Path, label: str, encoding: str | None, scratch: Path, like
             # Every byte is a letter there.
             name = "latin-1"
             seen, path = _decode(path, label, name, scratch)
-    note = ""
+    notes = []
     if name is not None and name not in (encoding, marked):
-        note = f"{label}: the text is not UTF-8 and is read as {name}; give --encoding if letters look wrong."
+        notes.append(f"{label}: the text is not UTF-8 and is read as {name}; give --encoding if letters look wrong.")
+    if seen.nul_line:
+        notes.append(f"{label}: line {seen.nul_line} holds a NUL character, which is read as an unknown letter.")
     if seen.mixed_endings:
         # Its first line may end before the first line feed.
         seen.signs |= seen.signs_of_first_line
@@ -167,7 +170,7 @@ def plain_text(path: Path, label: str, encoding: str | None, scratch: Path, like
                 out.write(chunk)
         path = final
     signs, signs_of_first_line = frozenset(seen.signs), frozenset(seen.signs_of_first_line)
-    return PlainText(path, seen.head, signs, signs_of_first_line, seen.quotes, name or "utf-8", note)
+    return PlainText(path, seen.head, signs, signs_of_first_line, seen.quotes, name or "utf-8", tuple(notes))
 
 
 class _OtherEncoding(SourceError):
@@ -180,7 +183,11 @@ def _decode(path: Path, label: str, encoding: str, scratch: Path) -> tuple[_Seen
     with path.open("rb") as file:
         if codecs.lookup(encoding).name in ("utf-8", "utf-8-sig", "ascii"):
             _pass(file, label, "utf-8", seen, None)
-            return seen, path
+            if not seen.nul_line:
+                return seen, path
+            # Nothing of it is left in the copy.
+            file.seek(0)
+            seen = _Seen()
         target = scratch / "text"
         with target.open("wb") as copy:
             _pass(file, label, encoding, seen, copy)
@@ -222,6 +229,7 @@ class _Seen:
     def __init__(self) -> None:
         self.pairs = self.feeds = self.returns = self.open_line = self.quotes = 0
         self.last = self.head = b""
+        self.nul_line = 0
         self.anything = False
         self.signs = set[int]()
         self.signs_of_first_line = set[int]()
@@ -280,12 +288,9 @@ def _pass(file: IO[bytes], label: str, encoding: str, seen: _Seen, copy: IO[byte
         except UnicodeError as error:
             raise _encoding_error(label, encoding, error, seen) from None
         plain = chunk if copy is None else text.encode("utf-8", errors="replace")
-        if (nul := plain.find(b"\0")) >= 0:
-            seen.add(plain[:nul], label)
-            raise SourceError(
-                f"{label}: line {seen.line} holds a NUL character, which text never does; "
-                "export the table anew as text."
-            )
+        if b"\0" in plain:
+            seen.nul_line = seen.nul_line or seen.line + plain[: plain.find(b"\0")].count(b"\n")
+            plain = plain.replace(b"\0", UNKNOWN_LETTER)
         if plain:
             seen.add(plain, label)
         if copy is not None:

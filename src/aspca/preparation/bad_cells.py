@@ -17,17 +17,20 @@ class BadCell:
     column : None for a row that has too few or too many cells
     text : what stands there
     expected : what should, such as "a number"
+    line : the line of the file, where it is known
     """
 
     row: int
     column: str | None
     text: str
     expected: str
+    line: int | None = None
 
     def __str__(self) -> str:
         """One sentence, without its full stop."""
         if self.column is None:
-            return f"row {self.row}: expected {self.expected}"
+            line = "" if self.line is None else f" (line {self.line})"
+            return f"row {self.row}{line}: expected {self.expected}"
         return f"cell {quoted(self.text)} in column {name_text(self.column)}, row {self.row}: expected {self.expected}"
 
     @property
