@@ -84,7 +84,7 @@ def test_a_cell_that_is_no_number_is_a_finding_in_every_output(
     document = json.loads(command(f"detect {spoiled} --json -o out", capsys)[1])
     first = document["anomalies"][0]
     assert (document["n_unread"], first["row"], first["text"]) == (1, 45, f"C{SENTENCE[1:]}.")
-    assert first["bad_cells"] == [{"row": 45, "column": "tax", "text": "bbbb", "expected": "a number"}]
+    assert first["bad_cells"] == [{"row": 45, "column": "tax", "text": "bbbb", "expected": "a number", "line": None}]
 
 
 def test_such_a_cell_is_a_finding_in_python_and_its_row_is_no_error_otherwise(spoiled: str) -> None:
