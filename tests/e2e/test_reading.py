@@ -169,8 +169,8 @@ def test_rows_with_too_few_or_too_many_cells_are_findings(capsys: pytest.Capture
     code, out, _ = command(f"detect {save('t.csv', rows)}", capsys)
     text = " ".join(out.split())
     assert code == 0
-    assert "row 17: expected 3 cells, not 2" in text
-    assert "row 30: expected 3 cells, not 4" in text
+    assert "row 17 (line 19): expected 3 cells, not 2" in text
+    assert "row 30 (line 32): expected 3 cells, not 4" in text
     assert "row 50" not in text
 
 
