@@ -138,7 +138,7 @@ def rows_to_judge(
             done += n
             if len(beside) < n or done > table.count():
                 raise _changed(table)
-            yield row_numbers(table, batch.start, n), batch.values, beside
+            yield row_numbers(table, np.arange(batch.start, batch.start + n)), batch.values, beside
             watcher.advance(n)
         if done < table.count() or (keys.columns and next(cells, None) is not None):
             raise _changed(table)
@@ -202,7 +202,7 @@ class Timeline:
                 f"--time: column {column!r} of {table.description} holds no times; it must hold dates or numbers."
             )
         self._dates = kind == "date"
-        self._column = column
+        self._table, self._column = table, column
         self._moments = (moment for batch in table.batches([column]) for moment in batch.values[:, 0].tolist())
         self._times: list[Floats] = []
         self._flagged: list[tuple[Ints, JudgedRows]] = []
@@ -212,8 +212,8 @@ class Timeline:
         """The next rows of the table."""
         times = np.array(list(islice(self._moments, len(judged))))
         if not np.isfinite(times).all():
-            row = judged.rows[np.flatnonzero(~np.isfinite(times))[0]]
-            raise JobError(f"--time: column {self._column!r} has no time in row {row}; every row needs one.")
+            where = self._table.where(self._n + int(np.flatnonzero(~np.isfinite(times))[0]))
+            raise JobError(f"--time: {where} has no time in column {self._column!r}; every row needs one.")
         self._times.append(times)
         self._flagged.append((self._n + judged.flagged, judged.take(judged.flagged)))
         self._n += len(judged)
