@@ -87,7 +87,9 @@ def _with_words(table: Table, word: str) -> list[str]:
 
 def _odd_lines(table: Table) -> Path:
     """Blank lines, also above the header, and line feeds in quotes."""
-    lines = [f'{line},"note\n{row}"' if row % 7 == 3 else f"{line},note {row}" for row, line in enumerate(table.lines())]
+    lines = [
+        f'{line},"note\n{row}"' if row % 7 == 3 else f"{line},note {row}" for row, line in enumerate(table.lines())
+    ]
     for place in (90, 40, 40, 3):
         lines.insert(place, "")
     return table.text("odd.csv", lines, "\n\n" + ",".join([*NAMES, "note"]))

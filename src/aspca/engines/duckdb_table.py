@@ -69,7 +69,9 @@ def _chosen(database: str, label: str, wanted: str | None, connection: duckdb.Du
         raise _explained(label, error) from None
     there = {(one[1] if one[0] == "main" else f"{one[0]}.{one[1]}"): one for one in found}
     tables = [name for name, (_, _, view) in there.items() if not view]
-    schema, name, is_view = there[which_table(tables if tables and wanted is None else list(there), wanted, label, "table")]
+    schema, name, is_view = there[
+        which_table(tables if tables and wanted is None else list(there), wanted, label, "table")
+    ]
     return ".".join(map(for_sql_name, (database, schema, name))), bool(is_view)
 
 

@@ -70,8 +70,8 @@ def aside_remarks(model: Model, learned_from: str = "") -> list[str]:
     shown += " and more" if aside.rows.size > _ROWS_TOLD else ""
     whose, judged = (f" of {learned_from}", "") if learned_from else ("", "; they are judged like all others")
     remarks = [
-        f"Rules were learned without {' and '.join(parts)}, in row{'s' * (aside.rows.size != 1)} {shown}{whose}{judged} "
-        "(--robust off learns from everything)."
+        f"Rules were learned without {' and '.join(parts)}, in row{'s' * (aside.rows.size != 1)} {shown}{whose}"
+        f"{judged} (--robust off learns from everything)."
     ]
     told = [f"{value:g} stands {times:,} times in {columns[column]}" for column, value, times in aside.repeated]
     if told:
