@@ -167,7 +167,7 @@ def test_rows_are_numbered_as_they_come(engine: str, engines: Callable[[str], An
     elif engine == "dask":
         import dask.dataframe as dd
 
-        pieces = in_pieces(len(table), np.random.default_rng(9), most=90)
+        pieces = in_pieces(len(table), np.random.default_rng(9), most=200)
         parts = [table.slice(piece.start, piece.stop - piece.start) for piece in pieces]
         source, computed = dd.from_map(lambda part: part.to_pandas(), parts), lambda frame: frame.compute()
     else:
