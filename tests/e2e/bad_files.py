@@ -69,7 +69,7 @@ UNFIT: list[tuple[str, bytes, tuple[str, ...], int, str]] = [
     ("near.csv", b"host name,b\nx,1\ny,2\n", ("--id", "hostname"), 2, "did you mean 'host name'?"),
     ("unlabelled.csv", b"a,l\n1,2\n2,3\n3,5\n", ("--label", "l"), 2, "column 'l' holds '2', '3', '5', of which one"),
     ("all-normal.csv", b"a,b,l\n1,2,ok\n2,4,ok\n3,6,ok\n", ("--label", "l"), 2, "holds 'ok' only"),
-    ("few-labels.csv", b"a,b,l\n1,2,ok\n2,4,\n3,6,bad\n", ("--label", "l"), 2, "has no label in row 1"),
+    ("few-labels.csv", b"a,b,l\n1,2,ok\n2,4,\n3,6,bad\n", ("--label", "l"), 2, "row 1 (line 3) has no label in column"),
     ("all-ignored.csv", rows(9), ("--ignore", "a", "--ignore", "b", "--ignore", "c"), 1, "no column of numbers left"),
     ("delimiter.csv", rows(9), ("--delimiter", ";"), 1, "delimiter.csv"),
     ("header.csv", b"a\n1\n3\n5\n", ("--no-header",), 2, "'a' in row 0 (line 1)"),

@@ -1,6 +1,6 @@
 """A table of a DuckDB file, or the rows of a query: attached read-only, so that columns have the types that it states.
 
-The rows of a query are kept on disk: without an order, or with chance in it, another run may give others."""
+The rows of a query or a view are kept on disk: without an order, or with chance in it, another run may give others."""
 
 from __future__ import annotations
 
@@ -41,11 +41,12 @@ def duckdb_table(
         connection.execute(f"ATTACH {place} AS {for_sql_name(database)} (READ_ONLY, TYPE duckdb)")
     except (cursor_errors(), RuntimeError) as error:
         raise _explained(label, error) from None
-    relation = (
-        _chosen(database, label, options.table, connection)
-        if options.query is None
-        else _kept(database, label, options.query, connection, folder)
-    )
+    query = options.query
+    if query is None:
+        relation, is_view = _chosen(database, label, options.table, connection)
+        query = f"SELECT * FROM {relation}" if is_view else None  # noqa: S608  # quoted
+    if query is not None:
+        relation = _kept(database, label, query, connection, folder)
     try:
         cursor = connection.execute(f"SELECT * FROM {relation} LIMIT 0")  # noqa: S608  # quoted
         names = [str(column[0]).strip() for column in cursor.description or ()]
@@ -56,8 +57,8 @@ def duckdb_table(
     return typed_table(table, names, connection)
 
 
-def _chosen(database: str, label: str, wanted: str | None, connection: duckdb.DuckDBPyConnection) -> str:
-    """The table or view that is meant, in SQL."""
+def _chosen(database: str, label: str, wanted: str | None, connection: duckdb.DuckDBPyConnection) -> tuple[str, bool]:
+    """The table or view that is meant, in SQL, and whether it is a view."""
     try:
         found = connection.execute(
             "SELECT table_schema, table_name, table_type = 'VIEW' FROM information_schema.tables "
@@ -68,8 +69,10 @@ def _chosen(database: str, label: str, wanted: str | None, connection: duckdb.Du
         raise _explained(label, error) from None
     there = {(one[1] if one[0] == "main" else f"{one[0]}.{one[1]}"): one for one in found}
     tables = [name for name, (_, _, view) in there.items() if not view]
-    schema, name, _ = there[which_table(tables if tables and wanted is None else list(there), wanted, label, "table")]
-    return ".".join(map(for_sql_name, (database, schema, name)))
+    schema, name, is_view = there[
+        which_table(tables if tables and wanted is None else list(there), wanted, label, "table")
+    ]
+    return ".".join(map(for_sql_name, (database, schema, name))), bool(is_view)
 
 
 def _kept(database: str, label: str, query: str, connection: duckdb.DuckDBPyConnection, folder: Path) -> str:

@@ -246,7 +246,8 @@ class FileTable:
             some = replace(self, parameters=(alone, *self.parameters[1:]))
             return [row for part in some.rows(connection, expressions, len(rows)) for row in part]
         wanted = ", ".join(str(int(row) + 1) for row in rows)
-        parts = self._numbered.rows(connection, expressions, len(rows), f"WHERE n IN ({wanted}) ORDER BY n")
+        after = f"WHERE n IN (SELECT unnest([{wanted}])) ORDER BY n"
+        parts = self._numbered.rows(connection, expressions, len(rows), after)
         return [row for part in parts for row in part]
 
     @property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Self
 
@@ -11,17 +12,19 @@ from sklearn.base import BaseEstimator, OutlierMixin, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from aspca.estimators.aspca import ASPCA
+from aspca.estimators.cells import raw_columns
 from aspca.estimators.tables import (
     array_of,
     column_names,
     frame_of,
     refuse_odd_shapes,
+    refuse_odd_tables,
     row_labels,
     told_columns_apart,
 )
 from aspca.judging.explanation import Explanation
 from aspca.linalg.arrays import Floats, Ints
-from aspca.preparation.columns import cell_text
+from aspca.preparation.columns import CellError, cell_text
 from aspca.rules.rule import Rule
 
 
@@ -76,7 +79,8 @@ class PerCategory(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-
                     "least 2: add rows, leave it out, or join it with another category."
                 )
             try:
-                models[category] = clone(template).fit(part)
+                with _told_of_whole(rows):
+                    models[category] = clone(template).fit(part)
             except ValueError as error:
                 raise ValueError(f"Category {category!r} of column {self.by!r}: {error}") from error
         self.models_: dict[str, ASPCA] = models
@@ -103,7 +107,8 @@ class PerCategory(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-
             model = self._model(category, rows)
             limit = model.model_.alarms.the_total()
             # A limit of zero, where nothing varies at all, has no multiples.
-            values[rows] = judge(model, part) / (limit if limit > 0.0 else 1.0)
+            with _told_of_whole(rows):
+                values[rows] = judge(model, part) / (limit if limit > 0.0 else 1.0)
         return values
 
     def predict(self, X: Any) -> np.ndarray[Any, np.dtype[np.int64]]:
@@ -114,10 +119,12 @@ class PerCategory(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-
         """The explanation of the rows of each category, by category; rows are called as in the whole table."""
         check_is_fitted(self, "models_")
         labels = row_labels(X, len(X))
-        return {
-            category: replace(self._model(category, rows).explain(part), index=[labels[row] for row in rows])
-            for category, rows, part in self._parts(X)
-        }
+        found = {}
+        for category, rows, part in self._parts(X):
+            with _told_of_whole(rows):
+                why = self._model(category, rows).explain(part)
+            found[category] = replace(why, index=[labels[row] for row in rows])
+        return found
 
     def _model(self, category: str, rows: Ints) -> ASPCA:
         if category not in self.models_:
@@ -141,10 +148,25 @@ class PerCategory(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-
                 f"Column {self.by!r} has no category in row {cells.index(None)} ({cells.count(None)} rows lack one); "
                 "fill them, or leave out their rows."
             )
+        # What is wrong with a cell is told with its row in the whole table, so before that is taken apart.
+        whole = _without(X, self.by, np.arange(len(cells)))
+        if getattr(self.estimator, "preprocessor", None) is None:
+            refuse_odd_tables(whole)
+        else:
+            raw_columns(whole)
         categories = np.array(cells, dtype=object)
         for category in sorted(set(cells)):  # type: ignore[type-var]  # None was refused
             rows = np.flatnonzero(categories == category)
             yield str(category), rows, _without(X, self.by, rows)
+
+
+@contextmanager
+def _told_of_whole(rows: Ints) -> Iterator[None]:
+    """A cell that a column's kind is not defined for is told with its row in the whole table, of which `rows` are."""
+    try:
+        yield
+    except CellError as error:
+        raise CellError(int(rows[error.row]), error.told) from None
 
 
 def _column(X: Any, by: str | int) -> list[object]:

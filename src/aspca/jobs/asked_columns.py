@@ -9,7 +9,7 @@ from aspca.jobs.column_advice import PLURALS, absent, examined, ignoring
 from aspca.jobs.errors import Instead, Obstacle, RequestError, TableError, UndefinedError
 from aspca.jobs.labels import truth_of
 from aspca.jobs.preparing import NUMBERS
-from aspca.jobs.tables import MOST_CATEGORIES, TableSource, cells_beside, column_of
+from aspca.jobs.tables import MOST_CATEGORIES, TableSource, column_of
 from aspca.preparation import CATEGORIES
 from aspca.preparation.columns import MOST_LEVELS
 
@@ -51,7 +51,7 @@ def unfit_categories(table: TableSource, by: str | None) -> list[Obstacle]:
 
 def unfit_labels(table: TableSource, label: str) -> list[Obstacle]:
     try:
-        truth_of(cells_beside(table, label), label)
+        truth_of(table, label)
     except RequestError as error:
         # It is left out of the rules all the same.
         return [Obstacle(str(error), ("--ignore", label), Instead("--label", label))]

@@ -248,7 +248,8 @@ def detected(request: Request, watcher: Watcher) -> Detection:
         elsewhere = learning.source is not learning.table
         # It may look into columns that were left out, so the table is still open.
         too_many = remark_on_many(outcomes, learning.table, learning.roles.left_out, elsewhere=elsewhere)
-        remarks = (*learning.remarks, *remarks_on(outcomes), *too_many)
+        learned_from = learning.source.description if elsewhere else ""
+        remarks = (*learning.remarks, *remarks_on(outcomes, learned_from), *too_many)
         whence = whence_of(request, learning.table.description) if request.output.report else None
         unwritten: Sequence[str] = ()
         if folder is not None and whence is not None:

@@ -76,7 +76,7 @@ def drift_of(
     most : int
         How many of the worst anomalies beyond changes to keep.
     """
-    course = Course(crossings.n, when, lambda position: int(row_numbers(table, position, 1)[0]))
+    course = Course(crossings.n, when, lambda position: int(row_numbers(table, np.array(position))))
     changes = changes_of(model, crossings, course)
     if not changes:
         return Drift(course)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import cast
 
 import numpy as np
@@ -15,7 +16,7 @@ from aspca.jobs.passes import rows_of
 from aspca.jobs.preparing import NUMBERS, refuse_values
 from aspca.jobs.progress import Watcher
 from aspca.jobs.pushing import taken_inside
-from aspca.jobs.tables import TableSource, column_of, prepared
+from aspca.jobs.tables import TableSource, column_of, prepared, row_numbers
 from aspca.judging.alarms import alarms_from_rows
 from aspca.judging.crossfit import takes_folds
 from aspca.judging.fit import fit_model
@@ -147,6 +148,8 @@ def fit_table(
         if settings.from_rows:
             model = _calibrated(model, table if kept_out is None else kept_out, watcher)
             model = with_kept_shares(model, rows)
+    if model.aside is not None:
+        model = replace(model, aside=model.aside.renumbered(partial(row_numbers, table)))
     return model
 
 

@@ -23,7 +23,7 @@ from aspca.jobs.progress import Watcher
 from aspca.jobs.requests import Output
 from aspca.jobs.result import Outcome
 from aspca.jobs.stuck import Runs, stuck_remarks
-from aspca.jobs.tables import TableSource, cells_beside, row_numbers
+from aspca.jobs.tables import TableSource, row_numbers
 from aspca.jobs.verdicts import Timeline, Worst, joined, judged_rows
 from aspca.judging.changes import Crossings
 from aspca.judging.model import Model
@@ -83,7 +83,7 @@ def judge_table(
         _wait_for(written)
     if not n_rows:
         raise JobError(f"{table.description} has no rows to judge.")
-    when, numbers = None if timeline is None else timeline.when, row_numbers(table, 0, n_rows)
+    when, numbers = None if timeline is None else timeline.when, row_numbers(table, np.arange(n_rows))
     drift = drift_of(model, table, keys, crossings, when, worst.most, how.watcher)
     if folder is not None and drift.changes:
         write_changes(folder / "changes.csv", drift.changes, timed=timeline is not None)
@@ -141,6 +141,6 @@ def _wait_for(written: Sequence[Future[None]]) -> None:
 
 
 def _evaluation(table: TableSource, label: str, kept: Sequence[tuple[Floats, Bools]]) -> Evaluation:
-    truth, meaning = truth_of(cells_beside(table, label), label)
+    truth, meaning = truth_of(table, label)
     scores, anomalies = (np.concatenate(arrays) for arrays in zip(*kept, strict=True))
     return evaluated(truth, scores, anomalies, meaning)

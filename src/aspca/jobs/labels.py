@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
 from aspca.jobs.errors import RequestError
+from aspca.jobs.tables import TableSource, cells_beside
 from aspca.linalg.arrays import Bools, Floats
 
 LABELLIKE = {
@@ -67,8 +67,8 @@ class Evaluation:
         return f"Against the labels: AUC {self.auc:.4f}{precision}, recall {self.recall:.3f}"
 
 
-def truth_of(labels: Iterable[object], column: str) -> tuple[Bools, str]:
-    """Which rows are anomalies (n,), and in words how the labels were read.
+def truth_of(table: TableSource, column: str) -> tuple[Bools, str]:
+    """Which rows of a table are anomalies (n,) by a column of labels, and in words how these were read.
 
     0 and 1, false and true, scikit-learn's 1 (normal) and -1, or words one of which says normal.
 
@@ -77,9 +77,10 @@ def truth_of(labels: Iterable[object], column: str) -> tuple[Bools, str]:
     RequestError
         They cannot be read that way, some are missing, or all rows are of one kind.
     """
-    cells = [None if cell is None else str(cell).strip() for cell in labels]
+    cells = [None if cell is None else str(cell).strip() for cell in cells_beside(table, column)]
     if None in cells:
-        raise RequestError(f"--label: column {column!r} has no label in row {cells.index(None)}; every row needs one.")
+        where = table.where(cells.index(None))
+        raise RequestError(f"--label: {where} has no label in column {column!r}; every row needs one.")
     values = sorted({str(cell) for cell in cells})
     if {value.removesuffix(".0") for value in values} == {"-1", "1"}:
         normal = next(value for value in values if not value.startswith("-"))

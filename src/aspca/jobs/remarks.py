@@ -13,9 +13,14 @@ from aspca.judging.model import Model
 _COLUMNS_TOLD, _ROWS_TOLD = 6, 10
 
 
-def remarks_on(outcomes: Mapping[str | None, Outcome]) -> tuple[str, ...]:
-    """All there is to say about what was found, for each category or for all."""
-    return (*_given(outcomes), *_gaps(outcomes), *_aside(outcomes), *_found(outcomes), *_doubts(outcomes))
+def remarks_on(outcomes: Mapping[str | None, Outcome], learned_from: str = "") -> tuple[str, ...]:
+    """All there is to say about what was found, for each category or for all; see `aside_remarks`."""
+    aside = [
+        remark if category is None else f"{category}: {remark}"
+        for category, outcome in outcomes.items()
+        for remark in aside_remarks(outcome.model, learned_from)
+    ]
+    return (*_given(outcomes), *_gaps(outcomes), *aside, *_found(outcomes), *_doubts(outcomes))
 
 
 def _given(outcomes: Mapping[str | None, Outcome]) -> list[str]:
@@ -45,40 +50,40 @@ def _doubts(outcomes: Mapping[str | None, Outcome]) -> list[str]:
     ]
 
 
-def _aside(outcomes: Mapping[str | None, Outcome]) -> list[str]:
-    """Sentences about what was set aside as gross, for each category or for all."""
-    remarks = []
-    for category, outcome in outcomes.items():
-        aside, whose = outcome.model.aside, "" if category is None else f"{category}: "
-        if aside is not None and aside.passes == 0 and outcome.model.gaps is not None:
-            remarks.append(f"{whose}Nothing was set aside as gross: too few rows are without gaps to tell what is.")
-        if aside is None or aside.nothing:
-            continue
-        columns = [feature.column for feature in outcome.model.space.features]
-        cells = {name: int(count) for name, count in zip(columns, aside.cells, strict=True) if count}
-        where = ", ".join(f"{name} {count:,}" for name, count in list(cells.items())[:_COLUMNS_TOLD])
-        where += f" and {len(cells) - _COLUMNS_TOLD} more columns" if len(cells) > _COLUMNS_TOLD else ""
-        parts = [f"{sum(cells.values()):,} gross value{'s' * (sum(cells.values()) != 1)} ({where})"] if cells else []
-        parts += [f"{aside.n_rows:,} gross row{'s' * (aside.n_rows != 1)}"] if aside.n_rows else []
-        shown = ", ".join(str(row) for row in aside.rows[:_ROWS_TOLD])
-        shown += " and more" if aside.rows.size > _ROWS_TOLD else ""
+def aside_remarks(model: Model, learned_from: str = "") -> list[str]:
+    """Sentences about what a model set aside as gross while its rules were learned.
+
+    `learned_from` is what the table is called whose rows these are, where it is not the one that is judged.
+    """
+    aside = model.aside
+    if aside is not None and aside.passes == 0 and model.gaps is not None:
+        return ["Nothing was set aside as gross: too few rows are without gaps to tell what is."]
+    if aside is None or aside.nothing:
+        return []
+    columns = [feature.column for feature in model.space.features]
+    cells = {name: int(count) for name, count in zip(columns, aside.cells, strict=True) if count}
+    where = ", ".join(f"{name} {count:,}" for name, count in list(cells.items())[:_COLUMNS_TOLD])
+    where += f" and {len(cells) - _COLUMNS_TOLD} more columns" if len(cells) > _COLUMNS_TOLD else ""
+    parts = [f"{sum(cells.values()):,} gross value{'s' * (sum(cells.values()) != 1)} ({where})"] if cells else []
+    parts += [f"{aside.n_rows:,} gross row{'s' * (aside.n_rows != 1)}"] if aside.n_rows else []
+    shown = ", ".join(str(row) for row in aside.rows[:_ROWS_TOLD])
+    shown += " and more" if aside.rows.size > _ROWS_TOLD else ""
+    whose, judged = (f" of {learned_from}", "") if learned_from else ("", "; they are judged like all others")
+    remarks = [
+        f"Rules were learned without {' and '.join(parts)}, in row{'s' * (aside.rows.size != 1)} {shown}{whose}"
+        f"{judged} (--robust off learns from everything)."
+    ]
+    told = [f"{value:g} stands {times:,} times in {columns[column]}" for column, value, times in aside.repeated]
+    if told:
+        more = f" and {len(told) - _COLUMNS_TOLD} more columns" if len(told) > _COLUMNS_TOLD else ""
+        words = " ".join(f"--missing {value:.15g}" for value in dict.fromkeys(value for _, value, _ in aside.repeated))
         remarks.append(
-            f"{whose}Rules were learned without {' and '.join(parts)}, in row{'s' * (aside.rows.size != 1)} {shown}; "
-            "they are judged like all others (--robust off learns from everything)."
+            f"{', '.join(told[:_COLUMNS_TOLD])}{more}: that looks like a word for missing, as which {words} would read "
+            "it."
         )
-        told = [f"{value:g} stands {times:,} times in {columns[column]}" for column, value, times in aside.repeated]
-        if told:
-            more = f" and {len(told) - _COLUMNS_TOLD} more columns" if len(told) > _COLUMNS_TOLD else ""
-            words = " ".join(
-                f"--missing {value:.15g}" for value in dict.fromkeys(value for _, value, _ in aside.repeated)
-            )
-            remarks.append(
-                f"{whose}{', '.join(told[:_COLUMNS_TOLD])}{more}: that looks like a word for missing, as which {words} "
-                "would read it."
-            )
-        if aside.states:
-            runs = ", ".join(f"{start} to {end - 1}" for start, end in aside.states)
-            remarks.append(f"{whose}Rows {runs} are unlike the others for long, so rules were learned without them.")
+    if aside.states:
+        runs = ", ".join(f"{start} to {end - 1}" for start, end in aside.states)
+        remarks.append(f"Rows {runs}{whose} are unlike the others for long, so rules were learned without them.")
     return remarks
 
 

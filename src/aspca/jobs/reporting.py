@@ -73,8 +73,10 @@ def report_by_model(asked: Asked, watcher: Watcher) -> Report:
             # Solved once, and then part of the model.
             watcher.stage("Solving", unit="")
             model.components.subspace()
-        remarks = (*table.remarks, *remarks_on({None: outcome}))
-        whence = Whence(base_name(table.description), version(), _command(asked), _inputs(asked))
+        remarks = (*table.remarks, *remarks_on({None: outcome}, "the table learned from"))
+        whence = Whence(
+            base_name(table.description), version(), _command(asked), _inputs(asked), learned_elsewhere=True
+        )
     if outcome.evidence is None:
         raise ValueError("A report needs what was gathered for it.")
     return report_of(outcome.evidence, whence, remarks, private=asked.private)

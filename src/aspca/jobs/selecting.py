@@ -11,7 +11,7 @@ from aspca.jobs.detection import Learning
 from aspca.jobs.errors import JobError
 from aspca.jobs.labels import truth_of
 from aspca.jobs.preparing import refuse_values
-from aspca.jobs.tables import cells_beside, prepared
+from aspca.jobs.tables import prepared
 
 if TYPE_CHECKING:
     from aspca.estimators.selection import Selection
@@ -37,7 +37,7 @@ def selected(
         watcher.advance(len(batch.values))
     if sum(map(len, parts)) < 2:
         raise JobError(f"{table.description} has fewer than 2 rows, so nothing can be learned from it; add rows.")
-    labels = None if label is None else truth_of(cells_beside(table, label), label)[0]
+    labels = None if label is None else truth_of(table, label)[0]
     watcher.stage("Fitting", unit="")
     told = 0
 

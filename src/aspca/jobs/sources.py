@@ -89,7 +89,13 @@ def _by_engine(paths: list[str], reading: ReadOptions, engine: str) -> AbstractC
     # Folders as they are: the engine finds what their names say by itself.
     frame = getattr(module, f"read_{engine}")(_folders_and_files(given), reading)
     label = for_terminal(paths[0]) if len(paths) == 1 else f"{len(given)} files"
-    return _closable(getattr(module, f"open_{engine}")(frame, label, reading.missing))
+    table = getattr(module, f"open_{engine}")(frame, label, reading.missing)
+    if len(given) > 1:
+        table.remarks += (
+            f"{label}: rows are numbered in the order in which {table.engine} reads the {len(given)} files, which may "
+            "not be that of their names; name rows by a column with --id to find them in the files.",
+        )
+    return _closable(table)
 
 
 def _folders_and_files(given: list[Given]) -> list[str]:

@@ -19,7 +19,7 @@ from aspca.linalg.arrays import Floats, Ints
 from aspca.preparation import ColumnPlan, Preparation
 from aspca.preparation.bad_cells import BadCell
 from aspca.preparation.cell_format import NO_FORMAT, CellFormat
-from aspca.preparation.columns import Cells, cell_text
+from aspca.preparation.columns import CellError, Cells, cell_text
 
 # A model for each of more categories is nothing that a person would read.
 MOST_CATEGORIES = 100
@@ -283,9 +283,9 @@ class CategoryTable:
         return np.asarray(self.rows[first:last] - start)
 
 
-def row_numbers(table: TableSource, start: int, count: int) -> Ints:
-    """What rows of a table are called: their numbers, from 0, in the files it was read from."""
-    return table.rows[start : start + count] if isinstance(table, CategoryTable) else np.arange(start, start + count)
+def row_numbers(table: TableSource, positions: Ints) -> Ints:
+    """The numbers of the rows at these positions: from 0, over all rows of the source, whatever part a table is."""
+    return table.rows[positions] if isinstance(table, CategoryTable) else positions
 
 
 def tables_by_category(table: TableSource, column: str) -> dict[str, CategoryTable]:
@@ -384,9 +384,9 @@ class PreparedTable:
 
     def _column(self, plan: ColumnPlan, cells: Cells, start: int) -> Floats:
         try:
-            return plan.encode(cells, start)
-        except ValueError as error:
-            raise UndefinedError(f"{self.description}: {error}", plan.name, plan.kind) from None
+            return plan.encode(cells)
+        except CellError as error:
+            raise UndefinedError(f"{self.where(start + error.row)} {error.told}", plan.name, plan.kind) from None
 
 
 def prepared(table: TableSource, plan: Preparation) -> TableSource:

@@ -149,7 +149,7 @@ def rows_to_judge(
             n = len(batch.values)
             if not n:
                 continue
-            rows = row_numbers(table, batch.start, n)
+            rows = row_numbers(table, np.arange(batch.start, batch.start + n))
             values = without_bad_rows(model, batch.values, rows, bad)
             refuse_values(table, Batch(batch.start, values), model.names, gaps=model.allows_gaps)
             beside = list(islice(cells, n))
@@ -235,7 +235,7 @@ class Timeline:
                 f"--time: column {column!r} of {table.description} holds no times; it must hold dates or numbers."
             )
         self._dates = kind == "date"
-        self._column = column
+        self._table, self._column = table, column
         self._moments = (moment for batch in table.batches([column]) for moment in batch.values[:, 0].tolist())
         self._times: list[Floats] = []
         self._flagged: list[tuple[Ints, JudgedRows]] = []
@@ -245,8 +245,8 @@ class Timeline:
         """The next rows of the table."""
         times = np.array(list(islice(self._moments, len(judged))))
         if not np.isfinite(times).all():
-            row = judged.rows[np.flatnonzero(~np.isfinite(times))[0]]
-            raise JobError(f"--time: column {self._column!r} has no time in row {row}; every row needs one.")
+            where = self._table.where(self._n + int(np.flatnonzero(~np.isfinite(times))[0]))
+            raise JobError(f"--time: {where} has no time in column {self._column!r}; every row needs one.")
         self._times.append(times)
         self._flagged.append((self._n + judged.flagged, judged.take(judged.flagged)))
         self._n += len(judged)

@@ -30,6 +30,7 @@ def whence_of(request: Request, title: str) -> Whence:
         version=version(),
         command=command_of(request),
         inputs=tuple(one for source, purpose in inputs if source is not None for one in inputs_of(source, purpose)),
+        learned_elsewhere=request.train is not None,
     )
 
 

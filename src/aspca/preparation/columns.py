@@ -22,6 +22,14 @@ _SHOWN = 40
 Cells = Floats | Sequence[object]
 
 
+class CellError(ValueError):
+    """A cell that a column's kind is not defined for: `row` is its position among the cells, `told` what is wrong."""
+
+    def __init__(self, row: int, told: str) -> None:
+        super().__init__(f"Row {row} {told}")
+        self.row, self.told = row, told
+
+
 @dataclass(frozen=True)
 class ColumnPlan:
     """How one column is made into features.
@@ -53,53 +61,56 @@ class ColumnPlan:
     def _position(self) -> dict[str, int]:
         return {level: k for k, level in enumerate(self.levels)}
 
-    def encode(self, cells: Cells, start: int = 0) -> Floats:
-        """The features (n, k) of cells (n,); NaN where a cell is missing. `start` is the number of the first row.
+    def encode(self, cells: Cells) -> Floats:
+        """The features (n, k) of cells (n,); NaN where a cell is missing.
 
         A category that was not there when the plan was made has no level at all in ``one-hot``, and is refused in
         ``codes``.
 
         Raises
         ------
-        ValueError
+        CellError
             A value that the column's kind is not defined for.
         """
         if self.categorical:
-            return self._encode_levels(cells, start)
+            return self._encode_levels(cells)
         values = np.asarray(cells, dtype=np.float64)
         bad = np.flatnonzero(np.abs(values) > LARGEST_VALUE)
         if bad.size:
-            raise ValueError(
-                f"Column {self.name!r} has the value {values[bad[0]]:g} in row {start + int(bad[0])}; all values must "
-                f"be finite (no inf) and within +-{LARGEST_VALUE:g}, so correct it or rescale the column."
+            raise CellError(
+                int(bad[0]),
+                f"has the value {values[bad[0]]:g} in column {self.name!r}; all values must be finite (no inf) and "
+                f"within +-{LARGEST_VALUE:g}, so correct it or rescale the column.",
             )
         if self.kind == "date":
             values = days_of(values)
         elif self.kind in TRANSFORMS:
-            values = self._transformed(values, start)
+            values = self._transformed(values)
         return values[:, None]
 
-    def _transformed(self, values: Floats, start: int) -> Floats:
+    def _transformed(self, values: Floats) -> Floats:
         transform = TRANSFORMS[self.kind]
         bad = np.flatnonzero(~transform.defined(values))
         if bad.size:
             hint = ", or use log1p" if self.kind == "log" and (values[bad] == 0.0).all() else ""
-            raise ValueError(
-                f"Column {self.name!r} has the value {values[bad[0]]:g} in row {start + int(bad[0])}, but {self.kind} "
-                f"needs values {transform.domain}: leave out the {self.kind}, or correct the value{hint}."
+            raise CellError(
+                int(bad[0]),
+                f"has the value {values[bad[0]]:g} in column {self.name!r}, but {self.kind} needs values "
+                f"{transform.domain}: leave out the {self.kind}, or correct the value{hint}.",
             )
         return transform.forward(values)
 
-    def _encode_levels(self, cells: Cells, start: int) -> Floats:
+    def _encode_levels(self, cells: Cells) -> Floats:
         positions = self._position
         codes = np.empty(len(cells))
         for row, cell in enumerate(cells):
             text = cell_text(cell)
             found = None if text is None else positions.get(text, -1)
             if found == -1 and self.kind == "codes":
-                raise ValueError(
-                    f"Column {self.name!r} has the category {str(cell)[:_SHOWN]!r} in row {start + row}, which was not "
-                    f"there when its {len(self.levels)} codes were given: correct it, or fit again with it."
+                raise CellError(
+                    row,
+                    f"has the category {str(cell)[:_SHOWN]!r} in column {self.name!r}, which was not there when its "
+                    f"{len(self.levels)} codes were given: correct it, or fit again with it.",
                 )
             codes[row] = np.nan if found is None else found
         if self.kind == "codes":

@@ -58,15 +58,15 @@ class Preparation:
         """Whether every column is taken as it is, and none may have gaps."""
         return self.missing == "error" and all(column.kind == "number" for column in self.columns)
 
-    def encode(self, cells: Sequence[Cells], start: int = 0) -> Floats:
-        """The features (n, p) of columns of n cells each; `start` is the number of the first row, for sentences.
+    def encode(self, cells: Sequence[Cells]) -> Floats:
+        """The features (n, p) of columns of n cells each.
 
         Raises
         ------
         ValueError
             A value that a column's kind is not defined for, or a missing one where none may be.
         """
-        values = np.hstack([column.encode(one, start) for column, one in zip(self.columns, cells, strict=True)])
+        values = np.hstack([column.encode(one) for column, one in zip(self.columns, cells, strict=True)])
         if self.missing == "error":
             self._refuse_missing(values)
         return values

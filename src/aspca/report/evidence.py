@@ -125,6 +125,8 @@ class Whence:
     version, command : str
     inputs : tuple of (name, purpose, sha256 or None)
     category : str or None
+    learned_elsewhere : bool
+        Whether rules were learned from another table, so that rows set aside are rows of that one.
     """
 
     title: str
@@ -132,3 +134,4 @@ class Whence:
     command: str
     inputs: tuple[tuple[str, str, str | None], ...] = ()
     category: str | None = None
+    learned_elsewhere: bool = False

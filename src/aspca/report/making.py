@@ -59,7 +59,7 @@ def report_of(evidence: Evidence, whence: Whence, remarks: Sequence[str] = (), *
         course=course_of(evidence, naming),
         changes=changes,
         incidents=incidents,
-        aside=aside_of(model, naming),
+        aside=aside_of(model, naming, elsewhere=whence.learned_elsewhere),
         choices=choices_of(evidence),
         certificates=certificates_of(model),
         reproduce=Reproduce(whence.version, whence.command, tuple(Input(*one) for one in whence.inputs)),

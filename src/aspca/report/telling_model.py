@@ -33,11 +33,11 @@ _TOLD = (
 )
 
 
-def aside_of(model: Model, naming: Naming) -> Aside:
-    """What was set aside as gross while rules were learned."""
+def aside_of(model: Model, naming: Naming, *, elsewhere: bool) -> Aside:
+    """What was set aside as gross while rules were learned, from another table than the one judged or from this."""
     aside = model.aside
     if aside is None:
-        return Aside(False, 0, 0, (), (), ())
+        return Aside(False, elsewhere, 0, 0, (), (), ())
     shown = aside.shown
     features = model.space.features
     cells = tuple(
@@ -59,7 +59,7 @@ def aside_of(model: Model, naming: Naming) -> Aside:
         for column, value, times in aside.repeated
     ]
     remarks = (*states, *(() if naming.private else repeated))
-    return Aside(True, aside.n_rows, int(aside.cells.sum()), tuple(whole.tolist()), cells, remarks)
+    return Aside(True, elsewhere, aside.n_rows, int(aside.cells.sum()), tuple(whole.tolist()), cells, remarks)
 
 
 def _near(value: float) -> float:

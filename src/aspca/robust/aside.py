@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -96,6 +97,13 @@ class Aside:
     def nothing(self) -> bool:
         """Whether every row counts as it is."""
         return self.n_rows == 0 and not self.cells.any()
+
+    def renumbered(self, numbers: Callable[[Ints], Ints]) -> Aside:
+        """The same, rows called by these numbers (m,) of ascending positions (m,)."""
+        ends = numbers(np.array([(start, end - 1) for start, end in self.states], dtype=np.intp).reshape(-1, 2))
+        states = tuple((first, last + 1) for first, last in ends.tolist())
+        shown = replace(self.shown, rows=numbers(self.shown.rows))
+        return replace(self, rows=numbers(self.rows), shown=shown, states=states)
 
 
 def like_a_word(values: Floats, least: Floats) -> Bools:

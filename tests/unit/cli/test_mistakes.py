@@ -55,7 +55,11 @@ MISTAKES = [
     ("detect text.csv --categorical hose", 2, "--categorical: text.csv has no column 'hose'; did you mean 'host'?"),
     ("detect text.csv --ignore host --transform a=ln", 2, "--transform takes a column and one of log, log1p"),
     ("detect text.csv --ignore host --log a --date a", 2, "Column 'a' cannot be both log and date"),
-    ("detect zero.csv --log a", 2, "zero.csv: Column 'a' has the value 0 in row 1, but log needs values above 0"),
+    (
+        "detect zero.csv --log a",
+        2,
+        "zero.csv: row 1 (line 3) has the value 0 in column 'a', but log needs values above 0",
+    ),
     ("detect one.csv", 1, "one.csv has 1 row"),
     ("detect good.csv --label d", 2, "--label: good.csv has no column 'd'"),
     ("detect text.csv --id host --label b", 2, "--label: column 'b' holds '2', '3', '5', of which one must say"),

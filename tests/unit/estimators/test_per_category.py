@@ -75,7 +75,7 @@ def test_with_a_preprocessor_beside() -> None:
             "site",
             r"Category 'one' of column 'site' has 1 row \(row 0\)",
         ),
-        (plants().assign(power="x"), "site", "Category 'east' of column 'site': Column 'power' holds text"),
+        (plants().assign(power="x"), "site", r"^Column 'power' holds text \('x' in row 0\)"),
         (np.ones((3, 2)), 5, "by must be a position from 0 to 1 for an array, got 5"),
         (np.ones(3), 0, "Reshape your data"),
     ],

@@ -10,6 +10,11 @@ from sklearn.metrics import confusion_matrix, roc_auc_score
 
 from aspca.jobs.errors import RequestError
 from aspca.jobs.labels import area_under_curve, evaluated, truth_of
+from aspca.jobs.tables import MemoryColumn, MemoryTable
+
+
+def labelled(cells: list[object]) -> MemoryTable:
+    return MemoryTable("t.csv", {"kind": MemoryColumn("text", None, cells)})
 
 
 @pytest.mark.parametrize(
@@ -28,13 +33,13 @@ from aspca.jobs.labels import area_under_curve, evaluated, truth_of
     ],
 )
 def test_labels_that_are_understood(cells: list[object], truth: list[int]) -> None:
-    assert truth_of(cells, "kind")[0].tolist() == [bool(one) for one in truth]
+    assert truth_of(labelled(cells), "kind")[0].tolist() == [bool(one) for one in truth]
 
 
 @pytest.mark.parametrize(
     ("cells", "words"),
     [
-        ([0, None, 1], "no label in row 1"),
+        ([0, None, 1], "t.csv: row 1 has no label in column 'kind'"),
         ([0, 0], "'0' only"),
         (["red", "blue"], "one must say normal"),
         (["normal", "ok", "bad"], "one must say normal"),
@@ -43,7 +48,7 @@ def test_labels_that_are_understood(cells: list[object], truth: list[int]) -> No
 )
 def test_labels_that_are_not(cells: list[object], words: str) -> None:
     with pytest.raises(RequestError, match=words):
-        truth_of(cells, "kind")
+        truth_of(labelled(cells), "kind")
 
 
 @given(st.lists(st.tuples(st.booleans(), st.integers(0, 9)), min_size=2))

@@ -261,7 +261,7 @@ def test_refused_unless_allowed() -> None:
         ASPCA(preprocessor=Preprocessor()).fit(frame(X))
     with pytest.raises(ValueError, match="NaN"):
         ASPCA().fit(frame(X))
-    with pytest.raises(ValueError, match="Column 'a' has the value inf in row 0; all values must be finite"):
+    with pytest.raises(ValueError, match="Row 0 has the value inf in column 'a'; all values must be finite"):
         usual().predict(frame(np.where(np.arange(7) == 0, np.inf, rows(1))))
 
 

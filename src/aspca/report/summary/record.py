@@ -23,6 +23,8 @@ class Aside:
     ----------
     looked : bool
         Whether anything was looked for.
+    elsewhere : bool
+        Whether these are rows of another table, which rules were learned from, and not of the one judged.
     rows, cells : int
         How many rows, and cells in other rows.
     first_rows : tuple of int
@@ -31,6 +33,7 @@ class Aside:
     """
 
     looked: bool
+    elsewhere: bool
     rows: int
     cells: int
     first_rows: tuple[int, ...]
