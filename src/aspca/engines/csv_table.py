@@ -23,6 +23,7 @@ from aspca.engines.errors import SourceError
 from aspca.engines.file_table import FileTable, NumberFile, all_finite_or_missing
 from aspca.engines.kinds import SAFE_INTEGER, assumed_column, decide, rounded_sql, strict_test
 from aspca.engines.missing_words import EVERYWHERE
+from aspca.engines.number_signs import Signs
 from aspca.engines.picked_lines import picked_lines
 from aspca.engines.plain_files import LONGEST_LINE, PlainText
 from aspca.engines.request import ReadOptions
@@ -46,10 +47,11 @@ def csv_table(
     folder: Path,
     names: tuple[str, ...] | None = None,
     line_of: Callable[[int], int | None] | None = None,
+    known_signs: Signs | None = None,
 ) -> FileTable:
     """The table in a text of at least one line; see `dialect_of` and `decide`.
 
-    `names` and `line_of` replace the file's, where it was made of another.
+    `names` and `line_of` replace the file's, where it was made of another, and `known_signs` those that its cells show.
 
     Its numbers are kept in a file in `folder`.
 
@@ -93,7 +95,7 @@ def csv_table(
             known = _with_words(known, table, connection)
     if known is None:
         semicolons = dialect.delimiter == ";"
-        known = decide(table, names, dialect.guesses, options, connection, semicolons=semicolons)
+        known = decide(table, names, dialect.guesses, options, connection, semicolons=semicolons, known=known_signs)
         known = with_numbers(known, connection, numbers)
     if known.n_rows == 0:
         raise SourceError(f"{label}: there are no rows below the header; close its quotes, or add rows.")

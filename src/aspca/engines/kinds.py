@@ -73,10 +73,12 @@ def decide(
     connection: duckdb.DuckDBPyConnection,
     *,
     semicolons: bool = False,
+    known: Signs | None = None,
 ) -> FileTable:
     """`table`, whose cells are text, with its columns, its number of rows and what was guessed.
 
     One pass for good guesses, a second for columns that failed. A column is of a kind where all its cells are.
+    `known` are the signs of its numbers, where they were decided by other evidence than its cells.
     """
     named = f"${len(table.parameters) + 1}" if options.missing else ""
     if named:
@@ -91,7 +93,7 @@ def decide(
         for index, count in counts.items()
         if is_evidence(count.shapes)
     }
-    signs = signs_of(shapes, options.decimal, options.thousands)
+    signs = known or signs_of(shapes, options.decimal, options.thousands)
     found = {index: _kind(counts[index], index, signs, options) for index in asked}
     # Words that are missing values among numbers may be categories among texts.
     texts = {index: {"text"} for index, one in found.items() if one.is_text and asked[index] != {"text"}}

@@ -92,7 +92,7 @@ def workbook_table(
             f"{label}: the sheet {quoted(name)} has merged cells in its table, {_address(covered[0])}:"
             f"{_address(covered[1])}, of which only the first has a value; split them, and fill in the others."
         )
-    table = table_of_cells(block.rows(), label, options, connection, folder)
+    table = table_of_cells(block.rows, label, options, connection, folder)
     lines = block.lines[len(block.lines) - table.n_rows :]
     return replace(table, line_of=lambda row: lines[row])
 
