@@ -100,7 +100,9 @@ def judged(keys: Mapping[str, int], index: int, signs: Signs) -> Style | Against
         return Against("codes", (tuple(shapes),), n_numbers, n_given)
     unit = next(iter(units), "")
     negative = next((way for way in ("brackets", "trailing", "sign") if way in negatives), "")
-    styled = bool(unit or negative or separators)
+    # A sign and a blank before a number, as in - 5, are more than DuckDB takes.
+    apart = any(key[1:].lstrip("+-") != shape.body for key, shape in shapes.items())
+    styled = bool(unit or negative or separators or apart)
     if styled and n_infinite:
         return Against("odd", ((INFINITE,),), n_numbers, n_given)
     examples = {
