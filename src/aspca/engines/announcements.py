@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from aspca.engines.errors import enumerated
 from aspca.engines.file_table import FileTable
-from aspca.engines.local_dates import TWO_DIGITS
+from aspca.engines.local_dates import TWO_DIGITS, changed_clock_sql
 from aspca.engines.number_columns import Style
 from aspca.engines.number_signs import Signs
 from aspca.engines.request import ReadOptions
@@ -28,8 +28,12 @@ def announced(
     words: Mapping[int, Mapping[str, int]],
     options: ReadOptions,
     examples: Examples,
+    places: Sequence[int] = (),
 ) -> list[str]:
-    """What was guessed about a table: the signs of its numbers, what stands beside them, what is missing."""
+    """What was guessed about a table: the signs of its numbers, what stands beside them, what is missing.
+
+    `places` are columns of dates with a place behind the time, as in Europe/Berlin.
+    """
     say = _Sentences(table, examples)
     if signs.why != "given":
         decimal = [index for index, style in styles.items() if style.examples["decimal"]]
@@ -47,7 +51,9 @@ def announced(
         say.numbers(f"numbers {what} are negative", some, styles, "negative", "")
     for order in dict.fromkeys(orders.values()):
         if options.date_order is None:
-            say.dates(_ORDERS[order], [index for index in orders if orders[index] == order])
+            say.dates(_ORDERS.get(order), [index for index in orders if orders[index] == order])
+    for index in places:
+        say.changed_clocks(index)
     missing_words(say.sentences, table, words, options.missing)
     return say.sentences
 
@@ -59,6 +65,19 @@ def beyond_numbers(label: str, columns: Sequence[str]) -> list[str]:
         return []
     which = f"column{'s' * (len(names) > 1)} {enumerated(names)}"
     return [f"{label}: integers beyond 2^53, of which digits would be lost, are kept as text in {which}."]
+
+
+def zone_letters(table: FileTable, columns: Sequence[int], examples: Examples) -> list[str]:
+    """A sentence on each column of times with letters for their zone, such as BST."""
+    sentences = []
+    for index in columns:
+        found = examples.having(index, "[A-Za-z]{2,5}[ \\t]*$", "NULL::DOUBLE")
+        shown = f": {found[0]} in {found[1]}" if found else ""
+        sentences.append(
+            f"{table.label}: times are kept as text in column {quoted(table.columns[index].name)}, since the letters "
+            f"for their zone may mean several{shown}; write an offset instead, as in +01:00, or UTC."
+        )
+    return sentences
 
 
 def missing_words(
@@ -90,14 +109,24 @@ class _Sentences:
         shown = f": {found[0]} in {found[1]} is {found[2]:.15g}" if found and found[2] is not None else ""
         self._say(what, columns, f"{shown}{f'; {cure}' if cure else ''}")
 
-    def dates(self, what: str, columns: list[int]) -> None:
+    def dates(self, what: str | None, columns: list[int]) -> None:
         first = columns[0]
         number = self.table.columns[first].number
         found = self.examples.failing(first, "NULL")
-        self._say(f"dates have {what}", columns, f": {found[0]} in {found[1]}; see --date-order" if found else "")
+        if what is not None:
+            self._say(f"dates have {what}", columns, f": {found[0]} in {found[1]}; see --date-order" if found else "")
         short = self.examples.having(first, TWO_DIGITS, f"strftime(make_timestamp(({number} * 1e6)::BIGINT), '%Y')")
         if short:
             self._say("years have two digits", columns, f": {short[0]} in {short[1]} is in {short[2]}")
+
+    def changed_clocks(self, index: int) -> None:
+        cell = f"c{index}"
+        seconds = f"make_timestamp(({self.table.columns[index].number} * 1e6)::BIGINT)"
+        number = f"strftime({seconds}, '%Y-%m-%d %H:%M:%S UTC')"
+        found = self.examples.failing(index, f"CASE WHEN {changed_clock_sql(cell)} THEN NULL ELSE 1 END", number)
+        if found:
+            rest = f": {found[0]} in {found[1]} is taken for {found[2]}; write them with an offset, as in +01:00"
+            self._say("times that a change of clocks left out or repeated are in doubt", [index], rest)
 
     def _say(self, what: str, columns: list[int], rest: str) -> None:
         names = enumerated([quoted(self.table.columns[index].name) for index in columns])

@@ -14,8 +14,8 @@ from pathlib import Path
 from aspca.engines.errors import SourceError
 from aspca.engines.file_table import refuse_repeated
 from aspca.engines.headers import header_remark, may_be_names, numbers_as_names
-from aspca.engines.local_dates import LOCAL
-from aspca.engines.missing_words import BLANKS, EVERYWHERE, stands_for_nothing
+from aspca.engines.local_dates import looks_local
+from aspca.engines.missing_words import EVERYWHERE, stands_for_nothing
 from aspca.engines.number_shapes import SIGNS, shape_key, shape_of
 from aspca.engines.request import ReadOptions
 
@@ -32,7 +32,7 @@ LOOKS: dict[str, Callable[[str], object]] = {
     "number": POINT.fullmatch,
     "boolean": TRUTH.fullmatch,
     "date": DATE.fullmatch,
-    "local date": lambda cell: LOCAL.fullmatch(cell.strip(BLANKS)),
+    "local date": looks_local,
     "styled": lambda cell: _styled(cell),
 }
 

@@ -34,9 +34,9 @@ class Examples:
         where = f"c{index} IS NOT NULL AND list_contains({place}, {shape_sql(f'c{index}')})"
         return self._found(asked, index, where, number)
 
-    def failing(self, index: int, test: str) -> tuple[str, str, float | None] | None:
+    def failing(self, index: int, test: str, number: str = "NULL::DOUBLE") -> tuple[str, str, Any] | None:
         """The first cell of a column of which a test gives nothing."""
-        return self._found(self._table, index, f"c{index} IS NOT NULL AND ({test}) IS NULL")
+        return self._found(self._table, index, f"c{index} IS NOT NULL AND ({test}) IS NULL", number)
 
     def having(self, index: int, pattern: str, number: str) -> tuple[str, str, Any] | None:
         """The first cell of a column that matches one of our own patterns, with what is made of it."""

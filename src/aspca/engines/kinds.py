@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from aspca.engines.announcements import announced, beyond_numbers
-from aspca.engines.column_counts import BOOLEAN, DATE, Counted, counted, missing_sql
+from aspca.engines.announcements import announced, beyond_numbers, zone_letters
+from aspca.engines.column_counts import BOOLEAN, DATE, PLAIN_DATE, Counted, counted, missing_sql
 from aspca.engines.doubts import Examples, date_doubt, doubt_about, odd_cell
 from aspca.engines.errors import SourceError
 from aspca.engines.file_table import NO_VALUE, FileColumn, FileTable
@@ -53,6 +53,7 @@ class _Found:
     against: Against | None = None
     orders: tuple[str, ...] | None = None
     beyond: bool = False
+    letters: bool = False
     unlike: str = ""
 
     @property
@@ -113,6 +114,8 @@ def decide(
             remark = "it has no values"
         elif one.beyond:
             remark = "its integers are beyond 2^53, so they are no numbers but names"
+        elif one.letters:
+            remark = "its times have zones of letters, which may mean several"
         elif one.kind == "text" and in_doubt and one.orders is not None:
             remark, remedy = date_doubt(one.orders, options.date_order, index, name, examples)
         elif one.unlike and one.against is not None and (odd := examples.failing(index, one.number)):
@@ -129,7 +132,9 @@ def decide(
     words = {index: counts[index].words for index in asked if counts[index].words}
     styles = {index: one.style for index, one in found.items() if one.style is not None and one.kind == "number"}
     orders = {index: one.order for index, one in found.items() if one.order}
-    told = announced(table, signs, styles, orders, words, options, examples)
+    places = [index for index, one in found.items() if one.kind == "date" and counts[index].kinds.get("place")]
+    told = announced(table, signs, styles, orders, words, options, examples, places)
+    told += zone_letters(table, [index for index, one in found.items() if one.letters], examples)
     told += beyond_numbers(table.label, [table.columns[index].name for index, one in found.items() if one.beyond])
     return replace(table, remarks=(*table.remarks, *told))
 
@@ -161,7 +166,7 @@ def strict_test(kind: str, decimal: str | None, odd_signs: bool) -> str:
     """The SQL that makes a DOUBLE of a cell {c} of a kind and fails for any other; `odd_signs`: it may hold _ or +."""
     if kind == "number":
         return COMMA if decimal == "," else NUMBER if odd_signs else PLAIN_NUMBER
-    test = {"boolean": BOOLEAN, "date": DATE}[kind]
+    test = {"boolean": BOOLEAN, "date": PLAIN_DATE}[kind]
     return f"CASE WHEN {{c}} IS NOT NULL THEN coalesce({test}, error('of another kind')) END"
 
 
@@ -192,6 +197,8 @@ def _kind(count: Counted, index: int, signs: Signs, options: ReadOptions) -> _Fo
     if options.date_order is not None:
         possible = tuple(order for order in possible if order == options.date_order)
     alike = set(possible) == {"dmy", "mdy"} and count.kinds.get("same") == count.given
+    if len(possible) > 1 and count.kinds.get("named") == count.given:
+        return _Found("date", date_sql(cell, possible[0]), order="named")
     if len(possible) > 1 and (alike or ("dmy" in possible and count.kinds.get("points") == count.given)):
         possible = ("dmy",)
     if len(possible) == 1:
@@ -199,6 +206,9 @@ def _kind(count: Counted, index: int, signs: Signs, options: ReadOptions) -> _Fo
     verdict = judged(count.shapes, index, signs) if count.shapes else Against("text")
     if isinstance(verdict, Style):
         return _Found("number", number_sql(cell, signs.decimal, styled=verdict.styled), verdict)
+    letters = count.kinds.get("letters", 0)
+    if letters and letters + count.kinds.get("date", 0) + count.kinds.get("local", 0) == count.given:
+        return _Found("text", letters=True)
     if possible or 2 * count.kinds.get("local", 0) > count.given:
         return _Found("text", orders=possible)
     for kind, test in (("boolean", BOOLEAN), ("date", DATE)):

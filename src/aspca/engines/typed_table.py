@@ -32,7 +32,6 @@ from aspca.engines.missing_words import numbers_named
 from aspca.engines.parquet_folder import PARQUET_MAGIC, Partition
 from aspca.engines.parquet_pages import Damaged, refuse_damaged_pages
 from aspca.engines.pushed_duckdb import duckdb_moments
-from aspca.harmless import quoted
 
 if TYPE_CHECKING:
     import duckdb
