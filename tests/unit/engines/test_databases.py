@@ -192,7 +192,9 @@ def test_rows_in_a_wal_file_are_not_lost_through_a_link(tmp_path: Path, how: str
         database.execute("INSERT INTO t VALUES (4.0)")
         database.commit()
         told = str(refusal(linked))
-        assert "it is a hard link" in told if how == "hard link elsewhere" else "'s.sqlite-wal' stands beside it" in told
+        assert (
+            "it is a hard link" in told if how == "hard link elsewhere" else "'s.sqlite-wal' stands beside it" in told
+        )
     finally:
         database.close()
     # What was written is in the file now, unless another name may have more.
