@@ -49,7 +49,7 @@ def mean_of(source: str, **options: str) -> tuple[float, str]:
 def test_a_comma_that_may_mean_both_is_not_guessed(write: Write, tmp_path: Path) -> None:
     whole = [1034 + 37 * row for row in range(N)]
     source = write(tmp_path, [f"{one:,}" for one in whole])
-    with pytest.raises(aspca.JobError, match="the comma of '1,034' in row 0 .*may stand before decimals or between"):
+    with pytest.raises(aspca.JobError, match=r"the comma of '1,034' in row 0 .*may stand before decimals or between"):
         aspca.fit_source(source)
     assert mean_of(source, thousands=",")[0] == pytest.approx(sum(whole) / N, rel=1e-15)
     assert mean_of(source, decimal=",")[0] == pytest.approx(sum(whole) / N / 1000, rel=1e-15)

@@ -1,4 +1,4 @@
-"""A text means the same number wherever it stands: CSV read in one pass or by counting, JSON lines, workbook, SQLite."""
+"""A text means the same number in CSV, whether read in one pass or counted first, JSON lines, workbooks and SQLite."""
 
 from __future__ import annotations
 
@@ -81,8 +81,7 @@ def meanings(path: Path, n_columns: int) -> list[Meaning]:
             try:
                 numbers = [float(x) for batch in table.batches([column.name]) for x in batch.values[:, 0]]
             except SourceError as error:
-                assert "has the value inf" in str(error) or "has the value -inf" in str(error)
-                found.append(("infinite", []))
+                found.append(("infinite" if "inf in column" in str(error) else str(error), []))
                 continue
             assert column.n_missing == sum(map(math.isnan, numbers))
             found.append((column.kind, [None if math.isnan(number) else number for number in numbers]))

@@ -8,9 +8,10 @@ from __future__ import annotations
 import csv
 import datetime
 import math
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,7 @@ from aspca.engines.csv_dialect import dialect_of
 from aspca.engines.csv_table import csv_table
 from aspca.engines.errors import SourceError, enumerated
 from aspca.engines.file_table import FileTable
-from aspca.engines.missing_words import stands_for_nothing
+from aspca.engines.missing_words import BLANKS, stands_for_nothing
 from aspca.engines.number_columns import is_evidence, numbers_among
 from aspca.engines.number_shapes import ODD, OTHER_FIRST, Shape, shape_key
 from aspca.engines.number_signs import signs_of
@@ -29,6 +30,7 @@ from aspca.harmless import quoted
 if TYPE_CHECKING:
     import duckdb
 
+ROWS_AT_ONCE = 10_000
 # Whole numbers of up to 19 digits are written as such, as a person would.
 WRITTEN_OUT = 1e19
 # Up to here every whole number is a float64.
@@ -79,49 +81,54 @@ class _Seen:
 
     n_rows: int = 0
     rounded: set[int] = field(default_factory=set)
-    first: dict[int, str] = field(default_factory=dict)
-    shapes: defaultdict[int, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+    first: list[Counter[str]] = field(default_factory=list)
+    shapes: list[Counter[str]] = field(default_factory=list)
+
+    def add(self, rows: Sequence[Sequence[object]], named: Sequence[str]) -> None:
+        """More rows, `named` being words for missing; columns at once, since there are many cells."""
+        self.n_rows += len(rows)
+        columns = list(zip(*rows, strict=True))
+        found = [_shapes(column, named) for column in columns]
+        self.rounded.update(place for place, column in enumerate(columns) if any(map(_may_be_rounded, column)))
+        if not self.first:
+            self.first, self.shapes = found, [Counter() for _ in columns]
+            return
+        for shapes, more in zip(self.shapes, found, strict=True):
+            shapes.update(more)
 
     def evidence(self, header: bool) -> dict[int, dict[Shape, int]]:
         """The numbers of each column that is one of numbers, nearly."""
-        if not header:
-            for place, key in self.first.items():
-                self.shapes[place][key] += 1
+        counts = [rest if header else rest + first for first, rest in zip(self.first, self.shapes, strict=True)]
         return {
             place: {shape: keys[key] for key, shape in numbers_among(keys).items()}
-            for place, keys in self.shapes.items()
+            for place, keys in enumerate(counts)
             if is_evidence(keys)
         }
+
+
+def _shapes(column: Sequence[object], named: Sequence[str]) -> Counter[str]:
+    """How many cells of a column have each shape; all that are stored as numbers that of a whole number."""
+    kinds = Counter(map(type, column))
+    texts = Counter(cell for cell in column if isinstance(cell, str)) if kinds[str] else Counter[str]()
+    shapes = Counter[str]({STORED: kinds[int] + kinds[float]})
+    shapes[ODD] = len(column) - shapes[STORED] - kinds[str] - kinds[type(None)]
+    for text, count in texts.items():
+        key = shape_key(text)
+        if key != ODD or not (stands_for_nothing(text) or text.strip(BLANKS) in named):
+            shapes[key] += count
+    return +shapes
 
 
 def _written(rows: Iterable[Sequence[object]], target: Path, decimal: str, options: ReadOptions) -> _Seen:
     """Write the rows as CSV, stored numbers with this decimal sign."""
     seen = _Seen()
+    rows = iter(rows)
     with target.open("w", encoding="utf-8", errors="replace", newline="") as out:
         writer = csv.writer(out, quoting=csv.QUOTE_ALL, lineterminator="\n")
-        for row in rows:
-            writer.writerow([cell_as_text(cell, decimal) for cell in row])
-            seen.n_rows += 1
-            for place, cell in enumerate(row):
-                if _may_be_rounded(cell):
-                    seen.rounded.add(place)
-                key = _shape_key(cell)
-                if key is None or (key == ODD and (stands_for_nothing(str(cell)) or str(cell) in options.missing)):
-                    continue
-                if seen.n_rows == 1:
-                    seen.first[place] = key
-                else:
-                    seen.shapes[place][key] += 1
+        while some := list(islice(rows, ROWS_AT_ONCE if seen.n_rows else 1)):
+            writer.writerows([cell_as_text(cell, decimal) for cell in row] for row in some)
+            seen.add(some, options.missing)
     return seen
-
-
-def _shape_key(cell: object) -> str | None:
-    """The key of a cell's shape; that of a whole number for all that are stored as numbers; None without a value."""
-    if isinstance(cell, str):
-        return shape_key(cell)
-    if isinstance(cell, int | float) and not isinstance(cell, bool):
-        return STORED
-    return None if cell is None else ODD
 
 
 def cell_as_text(cell: object, decimal: str = ".") -> str:
