@@ -138,14 +138,13 @@ def _reader(
     pa: Any, reading: ArrowReading, schema: Any, wanted: list[str], same: SameRows, raised: list[Exception]
 ) -> Any:
     """Batches of all columns of the schema, those that nobody wants without any value: columns stand where they did."""
-    # Rows are counted even where no column is needed.
-    asked = wanted or schema.names[:1]
-    known = set(asked)
+    known = set(wanted)
 
     def batches() -> Iterator[Any]:
         try:
-            given = (_whole(pa, batch, schema, known) for batch in reading.read(asked))
-            yield from same.watched(given, asked) if reading.watched else given
+            # Rows are counted even where no column is needed.
+            given = (_whole(pa, batch, schema, known) for batch in reading.read(wanted or schema.names[:1]))
+            yield from same.watched(given, wanted) if reading.watched else given
         except Exception as error:
             raised.append(error)
             raise
