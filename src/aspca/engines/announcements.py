@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from aspca.engines.errors import enumerated
-from aspca.engines.local_dates import TWO_DIGITS
+from aspca.engines.local_dates import TWO_DIGITS, changed_clock_sql
 from aspca.engines.number_columns import Style
 from aspca.engines.number_signs import Signs
 from aspca.engines.request import ReadOptions
@@ -27,8 +27,12 @@ def announced(
     words: Mapping[str, Mapping[str, int]],
     options: ReadOptions,
     examples: Examples,
+    places: Sequence[str] = (),
 ) -> list[str]:
-    """What was guessed about a table: the signs of its numbers, what stands beside them, what is missing."""
+    """What was guessed about a table: the signs of its numbers, what stands beside them, what is missing.
+
+    `places` are columns of dates with a place behind the time, as in Europe/Berlin.
+    """
     say = _Sentences(label, examples)
     if signs.why != "given":
         decimal = [name for name, style in styles.items() if style.examples["decimal"]]
@@ -46,7 +50,9 @@ def announced(
         say.numbers(f"numbers {what} are negative", some, styles, "negative", "")
     for order in dict.fromkeys(orders.values()):
         if options.date_order is None:
-            say.dates(_ORDERS[order], [name for name in orders if orders[name] == order])
+            say.dates(_ORDERS.get(order), [name for name in orders if orders[name] == order])
+    for name in places:
+        say.changed_clocks(name)
     return [*say.sentences, *describe_missing_words(label, words, options.missing)]
 
 
@@ -57,6 +63,19 @@ def beyond_numbers(label: str, columns: Sequence[str]) -> list[str]:
         return []
     which = f"column{'s' * (len(names) > 1)} {enumerated(names)}"
     return [f"{label}: integers beyond 2^53, of which digits would be lost, are kept as text in {which}."]
+
+
+def describe_zone_letters(label: str, columns: Sequence[str], examples: Examples) -> list[str]:
+    """A sentence on each column of times with letters for their zone, such as BST."""
+    sentences = []
+    for name in columns:
+        found = examples.having(name, "[A-Za-z]{2,5}[ \\t]*$", lambda number: "")
+        shown = f": {found[0]} in {found[1]}" if found else ""
+        sentences.append(
+            f"{label}: times are kept as text in column {quoted(name)}, since the letters for their zone may mean "
+            f"several{shown}; write an offset instead, as in +01:00, or UTC."
+        )
+    return sentences
 
 
 def describe_missing_words(label: str, words: Mapping[str, Mapping[str, int]], named: Sequence[str]) -> list[str]:
@@ -84,14 +103,25 @@ class _Sentences:
         shown = f": {found[0]} in {found[1]} is {found[2]:.15g}" if found and found[2] is not None else ""
         self._say(what, columns, f"{shown}{f'; {cure}' if cure else ''}")
 
-    def dates(self, what: str, columns: list[str]) -> None:
+    def dates(self, what: str | None, columns: list[str]) -> None:
         found = self.examples.failing(columns[0], lambda cell: "NULL")
-        self._say(f"dates have {what}", columns, f": {found[0]} in {found[1]}; see --date-order" if found else "")
+        if what is not None:
+            self._say(f"dates have {what}", columns, f": {found[0]} in {found[1]}; see --date-order" if found else "")
         short = self.examples.having(
             columns[0], TWO_DIGITS, lambda number: f"strftime(make_timestamp(({number} * 1e6)::BIGINT), '%Y')"
         )
         if short:
             self._say("years have two digits", columns, f": {short[0]} in {short[1]} is in {short[2]}")
+
+    def changed_clocks(self, name: str) -> None:
+        found = self.examples.failing(
+            name,
+            lambda cell: f"CASE WHEN {changed_clock_sql(cell)} THEN NULL ELSE 1 END",
+            lambda number: f"strftime(make_timestamp(({number} * 1e6)::BIGINT), '%Y-%m-%d %H:%M:%S UTC')",
+        )
+        if found:
+            rest = f": {found[0]} in {found[1]} is taken for {found[2]}; write them with an offset, as in +01:00"
+            self._say("times that a change of clocks left out or repeated are in doubt", [name], rest)
 
     def _say(self, what: str, columns: list[str], rest: str) -> None:
         names = enumerated([quoted(name) for name in columns])

@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import Any
 
 from aspca.database import first_line
-from aspca.engines.arrow_source import ArrowReading, open_arrow, pyarrow, refuse_nested
+from aspca.engines.arrow_source import ArrowReading, open_arrow, pyarrow
 from aspca.engines.errors import SourceError
 from aspca.engines.source import Source
 from aspca.outputs.scratch import Scratch
@@ -124,8 +124,6 @@ def open_stream(stream: Any, label: str, missing: tuple[str, ...] = (), library:
     except Exception as error:
         raise explain(error) from None
     schema = reader.schema
-    # Before all of it is written for nothing.
-    refuse_nested(label, schema)
     scratch = Scratch()
     try:
         path = str(scratch.path / "stream.arrow")

@@ -10,11 +10,12 @@ from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from aspca.engines.arrow_types import converted, decimals_to_round, readable_schema, rounded_decimals
 from aspca.engines.errors import SourceError, enumerated
 from aspca.engines.file_table import FileTable
 from aspca.engines.same_rows import SameRows
 from aspca.engines.source import Source, connected
-from aspca.engines.typed_table import named_beyond, nested_error, typed_table
+from aspca.engines.typed_table import named_beyond, typed_table
 from aspca.harmless import quoted
 from aspca.moments import Moments
 from aspca.outputs.scratch import Scratch
@@ -109,9 +110,9 @@ def refuse_repeated(names: Sequence[str], label: str) -> None:
 
 
 def untyped(reading: ArrowReading, names: Sequence[str]) -> FileTable:
-    """A reading as a relation of DuckDB, whose columns are called `names`; SourceError for lists and records."""
+    """A reading as a relation of DuckDB, whose columns are called `names`."""
     pa = pyarrow(reading.label)
-    refuse_nested(reading.label, reading.schema, names)
+    readable = readable_schema(reading.schema)
     same = SameRows(reading.label, ordered=reading.ordered)
     # DuckDB keeps the words of what was raised inside of it, and no more.
     raised: list[Exception] = []
@@ -120,7 +121,7 @@ def untyped(reading: ArrowReading, names: Sequence[str]) -> FileTable:
         # A reader is spent after one query, so that every query gets its own.
         wanted = range(len(names)) if columns is None else columns
         chosen = [reading.schema.names[index] for index in wanted]
-        cursor.register("arrow_cells", _reader(pa, reading, chosen, same, raised))
+        cursor.register("arrow_cells", _reader(pa, reading, readable, chosen, same, raised))
 
     def explain(error: Exception) -> SourceError:
         cause = raised.pop() if raised else error
@@ -130,7 +131,8 @@ def untyped(reading: ArrowReading, names: Sequence[str]) -> FileTable:
         reading.refuse_changed()
         same.refuse_changed()
 
-    table = FileTable(reading.label, "arrow_cells", (), (), 0, explain, attach)
+    said = rounded_decimals(reading.label, decimals_to_round(reading.schema, names))
+    table = FileTable(reading.label, "arrow_cells", (), (), 0, explain, attach, remarks=said)
     return replace(table, refuse_changed=refuse_changed)
 
 
@@ -145,25 +147,17 @@ def _pushing(table: FileTable, reading: ArrowReading) -> FileTable:
     return replace(table, pushed=moments, engine="postgres")
 
 
-def refuse_nested(label: str, schema: Any, names: Sequence[str] | None = None) -> None:
-    """Raise SourceError for a column of lists or records; `names` are what columns are called, if not as there."""
-    pa = pyarrow(label)
-    for name, field in zip(schema.names if names is None else names, schema, strict=True):
-        if pa.types.is_nested(field.type):
-            raise nested_error(label, name)
-
-
-def _reader(pa: Any, reading: ArrowReading, wanted: list[str], same: SameRows, raised: list[Exception]) -> Any:
+def _reader(
+    pa: Any, reading: ArrowReading, schema: Any, wanted: list[str], same: SameRows, raised: list[Exception]
+) -> Any:
     """Batches of all columns of the schema, those that nobody wants without any value: columns stand where they did."""
-    schema = reading.schema
-    # Rows are counted even where no column is needed.
-    asked = wanted or schema.names[:1]
-    known = set(asked)
+    known = set(wanted)
 
     def batches() -> Iterator[Any]:
         try:
-            given = (_whole(pa, batch, schema, known) for batch in reading.read(asked))
-            yield from same.watched(given, asked) if reading.watched else given
+            # Rows are counted even where no column is needed.
+            given = (_whole(pa, batch, schema, known) for batch in reading.read(wanted or schema.names[:1]))
+            yield from same.watched(given, wanted) if reading.watched else given
         except Exception as error:
             raised.append(error)
             raise
@@ -174,7 +168,7 @@ def _reader(pa: Any, reading: ArrowReading, wanted: list[str], same: SameRows, r
 def _whole(pa: Any, batch: Any, schema: Any, known: set[str]) -> Any:
     given = {name: index for index, name in enumerate(batch.schema.names)}
     columns = [
-        _as(batch.column(given[field.name]), field.type)
+        converted(batch.column(given[field.name]), field.type)
         if field.name in known
         else pa.nulls(batch.num_rows, field.type)
         for field in schema
@@ -183,10 +177,6 @@ def _whole(pa: Any, batch: Any, schema: Any, known: set[str]) -> Any:
     # A damaged offset would lead DuckDB out of the batch's memory.
     whole.validate(full=True)
     return whole
-
-
-def _as(column: Any, kind: Any) -> Any:
-    return column if column.type == kind else column.cast(kind)
 
 
 def pyarrow(label: str) -> Any:

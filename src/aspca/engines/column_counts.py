@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from aspca.engines.file_table import COLUMNS_AT_ONCE, FileTable
-from aspca.engines.local_dates import ORDERS, POINTS, date_sql
+from aspca.engines.local_dates import ORDERS, PLACE, POINTS, date_sql, has_letters_sql, names_month_sql
 from aspca.engines.missing_words import AMONG_VALUES, BLANKS, EVERYWHERE
 from aspca.engines.number_shapes import shape_sql
 
@@ -16,10 +16,27 @@ if TYPE_CHECKING:
 
 BOOLEAN = "CASE lower(trim({c})) WHEN 'true' THEN 1.0::DOUBLE WHEN 'false' THEN 0.0::DOUBLE END"
 # As TIMESTAMPTZ in a session in UTC: an offset is heeded, and without one the time is taken for UTC. By microseconds,
-# because their quotient is rounded once. DuckDB would take 24-12-31 for the year 24.
-DATE = "CASE WHEN regexp_matches({c}, '^\\s*[0-9]{{4}}[-/]') THEN epoch_us(TRY_CAST({c} AS TIMESTAMPTZ)) / 1e6 END"
+# because their quotient is rounded once. DuckDB would take 24-12-31 for the year 24, and BST for Bangladesh.
+_DATE = (
+    "CASE WHEN regexp_full_match({{c}}, '\\s*[0-9]{{{{4}}}}[-/][-0-9/:.tT+\\s]*{zone}\\s*') "
+    "THEN epoch_us(TRY_CAST({{c}} AS TIMESTAMPTZ)) / 1e6 END"
+)
+DATE = _DATE.format(zone=f"(?:(?i:z|utc|gmt)|{PLACE})?")
+# Without places, of whose clocks something may have to be said.
+PLAIN_DATE = _DATE.format(zone="(?i:z|utc|gmt)?")
 QUESTIONS = {"boolean": BOOLEAN, "date": DATE}
-FLAGS = {"boolean": "b", "date": "t", "dmy": "d", "mdy": "m", "ymd": "y", "same": "s", "points": "p"}
+FLAGS = {
+    "boolean": "b",
+    "date": "t",
+    "dmy": "d",
+    "mdy": "m",
+    "ymd": "y",
+    "same": "s",
+    "points": "p",
+    "named": "n",
+    "place": "e",
+    "letters": "z",
+}
 
 
 @dataclass(frozen=True)
@@ -128,9 +145,14 @@ def _flags(question: str, cell: str) -> list[tuple[str, str]]:
     if question == "local date":
         orders = [(FLAGS[order], f"{date_sql(cell, order)} IS NOT NULL") for order in ORDERS]
         same = f"{date_sql(cell, 'dmy')} = {date_sql(cell, 'mdy')}"
-        return [*orders, (FLAGS["same"], same), (FLAGS["points"], f"regexp_matches({cell}, '{POINTS}')")]
+        points = f"regexp_matches({cell}, '{POINTS}')"
+        return [*orders, (FLAGS["same"], same), (FLAGS["points"], points), (FLAGS["named"], names_month_sql(cell))]
     if question in QUESTIONS:
-        return [(FLAGS[question], f"({QUESTIONS[question].format(c=cell)}) IS NOT NULL")]
+        flags = [(FLAGS[question], f"({QUESTIONS[question].format(c=cell)}) IS NOT NULL")]
+        if question == "date":
+            flags.append((FLAGS["place"], f"regexp_matches({cell}, '[0-9 ]{PLACE}\\s*$')"))
+            flags.append((FLAGS["letters"], has_letters_sql(cell, DATE)))
+        return flags
     return []
 
 

@@ -25,8 +25,8 @@ from aspca.engines.headers import (
     title_remark,
     usual_width,
 )
-from aspca.engines.local_dates import LOCAL
-from aspca.engines.missing_words import BLANKS, EVERYWHERE, stands_for_nothing
+from aspca.engines.local_dates import looks_local
+from aspca.engines.missing_words import EVERYWHERE, stands_for_nothing
 from aspca.engines.number_shapes import SIGNS, shape_key, shape_of
 from aspca.engines.request import ReadOptions
 
@@ -46,7 +46,7 @@ LOOKS: dict[str, Callable[[str], object]] = {
     "number": POINT.fullmatch,
     "boolean": TRUTH.fullmatch,
     "date": DATE.fullmatch,
-    "local date": lambda cell: LOCAL.fullmatch(cell.strip(BLANKS)),
+    "local date": looks_local,
     "styled": lambda cell: _styled(cell),
 }
 

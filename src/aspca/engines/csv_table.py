@@ -35,7 +35,9 @@ from aspca.preparation.cell_format import CellFormat, ColumnFormat
 if TYPE_CHECKING:
     import duckdb
 
-QUOTE, UNDERSCORE = b'"_'
+QUOTE = ord('"')
+# Signs that DuckDB passes over in numbers.
+ODD_SIGNS = frozenset(b"_+")
 # Of a column of text only the missing cells are counted.
 PRESENT = "CASE WHEN {c} IS NOT NULL THEN 0.0::DOUBLE END"
 
@@ -91,7 +93,7 @@ def csv_table(
             return None
         fast = replace(table, relation=short)
         decimal = options.decimal or {".": ",", ",": "."}.get(options.thousands or "")
-        known = in_one_pass(fast, dialect.names, dialect.guesses, decimal, UNDERSCORE in signs, connection, numbers)
+        known = in_one_pass(fast, dialect.names, dialect.guesses, decimal, bool(signs & ODD_SIGNS), connection, numbers)
         return _with_words(known, table, connection) if known is not None and words else known
 
     def finish(known: FileTable) -> FileTable:
@@ -155,13 +157,13 @@ def in_one_pass(
     names: tuple[str, ...],
     guesses: tuple[str, ...],
     decimal: str | None,
-    underscores: bool,
+    odd_signs: bool,
     connection: duckdb.DuckDBPyConnection,
     target: Path,
 ) -> FileTable | None:
     """`table` with its columns and number of rows as `decide` finds them, and its numbers kept in the file `target`.
 
-    `underscores`: whether there are any in its cells.
+    `odd_signs`: whether there are underscores or plus signs in its cells.
 
     None if a cell is not of the kind guessed for its column, if numbers are not plain or larger than integers that
     float64 holds, if the table cannot be read, or if the disk is full.
@@ -169,7 +171,7 @@ def in_one_pass(
     kinds = [_assumed(guess, decimal) for guess in guesses]
     if not set(kinds) <= {"number", "boolean", "date", "text"}:
         return None
-    tests = [PRESENT if kind == "text" else strict_test(kind, decimal, underscores) for kind in kinds]
+    tests = [PRESENT if kind == "text" else strict_test(kind, decimal, odd_signs) for kind in kinds]
     # What is wrong with the file is found out by those who come after; here it only matters that something is.
     blunt = replace(table, explain=lambda error: SourceError(str(error)))
     numeric = tuple(index for index, kind in enumerate(kinds) if kind != "text")
@@ -225,15 +227,22 @@ def _assumed(guess: str, decimal: str | None) -> str:
 
 def _watched(pieces: Iterator[tuple[Floats, Ints]], vast: Bools, fractions: Bools) -> Iterator[tuple[Floats, Ints]]:
     """The pieces as they are; `vast` becomes true for columns with numbers of which not every integer is a float64,
-    `fractions` for the first that is seen to have decimals."""
+    `fractions` for the first that is seen to have decimals.
+
+    SourceError for a NaN that is none of the missing values: a word for them that is yet to be counted.
+    """
     for values, missing in pieces:
+        n_missing = int(missing.sum())
         # Part by part: an array of sizes would be as large as the piece.
         for part in cached_parts(*values.shape):
             sizes = np.abs(values[part])
+            n_missing -= int(np.count_nonzero(np.isnan(sizes)))
             if (sizes >= SAFE_INTEGER).any():
                 vast |= (sizes >= SAFE_INTEGER).any(axis=0)
             if not fractions.any():
                 fractions |= (np.isfinite(sizes) & (sizes != np.rint(sizes))).any(axis=0)
+        if n_missing:
+            raise SourceError("NaN")
         yield values, missing
 
 

@@ -37,12 +37,17 @@ class Examples:
 
         return self._first(name, find)
 
-    def failing(self, name: str, test: Callable[[str], str]) -> tuple[str, str, Any] | None:
-        """The first cell of a column of which a test, made of the name of a cell, gives nothing."""
+    def failing(
+        self, name: str, test: Callable[[str], str], made: Callable[[str], str] = lambda number: ""
+    ) -> tuple[str, str, Any] | None:
+        """The first cell of a column of which a test, made of the name of a cell, gives nothing, with what is made of
+        its number."""
         return self._first(
             name,
             lambda table, index: table.first(
-                self._connection, _pair(index), f"c{index} IS NOT NULL AND ({test(f'c{index}')}) IS NULL"
+                self._connection,
+                _pair(index, made(table.columns[index].number)),
+                f"c{index} IS NOT NULL AND ({test(f'c{index}')}) IS NULL",
             ),
         )
 

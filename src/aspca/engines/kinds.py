@@ -9,15 +9,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from aspca.engines.announcements import announced, beyond_numbers
-from aspca.engines.column_counts import BOOLEAN, DATE, Counted, missing_sql
+from aspca.engines.announcements import announced, beyond_numbers, describe_zone_letters
+from aspca.engines.column_counts import BOOLEAN, DATE, PLAIN_DATE, Counted, missing_sql
 from aspca.engines.csv_rows import RaggedRowsError
 from aspca.engines.doubts import Examples, date_doubt, describe_misfits, doubt_about
 from aspca.engines.errors import SourceError
 from aspca.engines.file_table import COLUMNS_AT_ONCE, NO_VALUE, FileColumn, FileTable
 from aspca.engines.local_dates import ORDERS, date_sql
 from aspca.engines.missing_words import numbers_named
-from aspca.engines.number_columns import Against, Keys, Style, is_evidence, judged, numbers_among
+from aspca.engines.number_columns import Against, Keys, Style, judged, numbers_among
 from aspca.engines.number_shapes import SIGNS, digits_sql, number_sql, shape_sql
 from aspca.engines.number_signs import Shapes, Signs, are_few, proves, signs_of
 from aspca.engines.request import ReadOptions
@@ -41,6 +41,7 @@ PLAIN_NUMBER = "CAST({c} AS DOUBLE)"
 NUMBER = "CAST(replace({c}, '_', 'x') AS DOUBLE)"
 COMMA = "CAST(translate({c}, ',._', '.xx') AS DOUBLE)"
 EXPECTED = {"number": "a number", "boolean": "true or false", "date": "a date"}
+NAMED_MONTHS = "named"
 # Of so many columns in doubt a cell is looked up; each takes a pass.
 MOST_EXAMPLES = 20
 SAFE_INTEGER = 2**53
@@ -59,6 +60,7 @@ class _Found:
     against: Against | None = None
     orders: tuple[str, ...] | None = None
     beyond: bool = False
+    letters: bool = False
 
     @property
     def is_text(self) -> bool:
@@ -75,7 +77,9 @@ class _Found:
         if self.kind == "boolean":
             return BOOLEAN.format(c=cell)
         if self.kind == "date":
-            return date_sql(cell, self.order) if self.order else DATE.format(c=cell)
+            # With the name of the month, any order is right.
+            order = "dmy" if self.order == NAMED_MONTHS else self.order
+            return date_sql(cell, order) if order else DATE.format(c=cell)
         return "" if self.style is None else number_sql(cell, decimal, styled=self.style.styled)
 
 
@@ -120,13 +124,13 @@ def decide(texts: Sequence[TextTable], connection: duckdb.DuckDBPyConnection) ->
     counts = CellCounts(texts, connection)
     counts.ask(questions_of(texts))
     counts.ask({name: EVERYTHING for name in counts.asked if not counts.fits(name)})
-    merged = {name: counts.merged(name) for name in counts.asked}
-    shapes = {
-        name: {shape: count.shapes[key] for key, shape in numbers_among(count.shapes).items()}
-        for name, count in merged.items()
-        if is_evidence(count.shapes)
-    }
+    shapes = counts.evidence()
     signs = signs_of(shapes, options.decimal, options.thousands)
+    for place, text in enumerate(texts):
+        if text.write_decimals is not None and signs.decimal != (options.decimal or "."):
+            text.write_decimals(signs.decimal)
+            counts.ask_again(place)
+    merged = {name: counts.merged(name) for name in counts.asked}
     known = {column.name: column for column in options.learned.columns}
     found = {name: _kind(count, name, signs, options, known.get(name)) for name, count in merged.items()}
     # Words that are missing values among numbers may be categories among texts.
@@ -143,13 +147,20 @@ def decide(texts: Sequence[TextTable], connection: duckdb.DuckDBPyConnection) ->
     words = {name: count.words for name in found if (count := counts.merged(name)).words}
     styles = {name: one.style for name, one in found.items() if one.style is not None and one.kind == "number"}
     orders = {name: one.order for name, one in found.items() if one.order}
-    notes = announced(label, signs, styles, orders, words, options, examples)
+    places = [name for name, one in found.items() if one.kind == "date" and merged[name].kinds.get("place")]
+    notes = announced(label, signs, styles, orders, words, options, examples, places)
+    notes += describe_zone_letters(label, [name for name, one in found.items() if one.letters], examples)
     notes += beyond_numbers(label, [name for name, one in found.items() if one.beyond])
     cell_format = CellFormat(
         decimal=signs.decimal if signs.why == "given" or _shows_decimals(shapes) else None,
         thousands=options.thousands,
         columns=tuple(
-            ColumnFormat(name, one.kind, "" if one.style is None else one.style.unit, one.order)
+            ColumnFormat(
+                name,
+                one.kind,
+                "" if one.style is None else one.style.unit,
+                "" if one.order == NAMED_MONTHS else one.order,
+            )
             for name, one in found.items()
             if one.kind != "text"
         ),
@@ -179,6 +190,9 @@ def _kind(count: Counted, name: str, signs: Signs, options: ReadOptions, known: 
     fitting = [one for one in possible if one.kind != "text" and are_few(one.n_odd, count.given)]
     if fitting:
         return min(fitting, key=lambda one: one.n_odd)
+    letters = count.kinds.get("letters", 0)
+    if letters and letters + count.kinds.get("date", 0) + count.kinds.get("local", 0) == count.given:
+        return _Found("text", letters=True)
     if dates is not None:
         return dates
     for kind in ("boolean", "date"):
@@ -197,6 +211,8 @@ def _date(count: Counted, given: str | None) -> _Found | None:
     possible = [order for order in orders if not n_against[order]]
     possible = possible or [order for order in orders if are_few(n_against[order], count.given)]
     alike = {"dmy", "mdy"} == set(possible) and count.kinds.get("same") == n_local
+    if len(possible) > 1 and count.kinds.get("named") == n_local:
+        return _Found("date", order=NAMED_MONTHS, n_odd=count.given - n_local)
     if len(possible) > 1 and (alike or ("dmy" in possible and count.kinds.get("points") == n_local)):
         possible = ["dmy"]
     if len(possible) != 1:
@@ -267,6 +283,8 @@ def _doubts(
     for name, one in found.items():
         if one.beyond:
             doubts[name] = "its integers are beyond 2^53, so they are no numbers but names", ()
+        elif one.letters:
+            doubts[name] = "its times have zones of letters, which may mean several", ()
         elif one.kind != "text" or (one.is_text and (one.against is None or one.against.reason == "text")):
             continue
         elif one.against is not None and one.against.reason == "odd":
@@ -313,11 +331,11 @@ def rounded_sql(cell: str, decimal: str) -> str:
     return f"count(CASE WHEN {whole} AND {size} >= {SAFE_INTEGER} AND NOT {exact} THEN 1 END)"
 
 
-def strict_test(kind: str, decimal: str | None, underscores: bool) -> str:
-    """The SQL that makes a DOUBLE of a cell {c} of a kind and fails for any other; `underscores`: there may be some."""
+def strict_test(kind: str, decimal: str | None, odd_signs: bool) -> str:
+    """The SQL that makes a DOUBLE of a cell {c} of a kind and fails for any other; `odd_signs`: it may hold _ or +."""
     if kind == "number":
-        return COMMA if decimal == "," else NUMBER if underscores else PLAIN_NUMBER
-    test = {"boolean": BOOLEAN, "date": DATE}[kind]
+        return COMMA if decimal == "," else NUMBER if odd_signs else PLAIN_NUMBER
+    test = {"boolean": BOOLEAN, "date": PLAIN_DATE}[kind]
     return f"CASE WHEN {{c}} IS NOT NULL THEN coalesce({test}, error('of another kind')) END"
 
 

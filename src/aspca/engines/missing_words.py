@@ -9,8 +9,8 @@ from collections.abc import Sequence
 EVERYWHERE = ("", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NAN", "-nan", "-NaN", "null", "NULL", "None", "?")
 # In capitals or not, where all other cells are numbers, dates or truth values; among texts they may be categories.
 _AMONG_VALUES = """
-    - -- --- . .. ... ‐ – — * na n/a n.a. n.a n/d n.d. nd #na <na> #n/a nan -nan nat null (null) <null> #null! nil none
-    void missing unknown undefined blank empty \\n ? ?? #div/0! #ref! #value! #num! #name?
+    - -- --- . .. ... ‐ – — * na n/a n.a. n.a n/d n.d. nd #na <na> #n/a nan -nan +nan nat null (null) <null> #null! nil
+    none void missing unknown undefined blank empty \\n ? ?? #div/0! #ref! #value! #num! #name?
 """  # noqa: RUF001  # dashes as people type them
 AMONG_VALUES = frozenset(_AMONG_VALUES.split()) | {"not available", "no data"}
 # Blanks that may stand around a cell, or between thousands.

@@ -119,13 +119,15 @@ def judged(keys: Mapping[str, int], name: str, signs: Signs, unit: str | None = 
         return Against("codes", (tuple(shapes),), n_numbers, n_given)
     negatives = {shape.negative for shape in shapes.values()}
     negative = next((way for way in ("brackets", "trailing", "sign") if way in negatives), "")
+    # A sign and a blank before a number, as in - 5, are more than DuckDB takes.
+    apart = any(key[1:].lstrip("+-") != shape.body for key, shape in shapes.items())
     examples = {
         "unit": tuple(shapes) if found else (),
         "negative": which(lambda shape: shape.negative == negative) if negative else (),
         "separator": which(lambda shape: bool(signs.separator(shape))),
         "decimal": which(lambda shape: signs.decimal in shape.body),
     }
-    return Style(bool(found or negative or separator), found, negative, separator, examples, odd, count(odd))
+    return Style(bool(found or negative or separator or apart), found, negative, separator, examples, odd, count(odd))
 
 
 def _apart(shapes: Mapping[str, Shape], of: Callable[[Shape], str]) -> dict[str, Keys]:

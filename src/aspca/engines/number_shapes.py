@@ -22,6 +22,8 @@ _BODY_OF_KEYS = _BODY.replace("D", "1")
 _BODY_SQL = _BODY.replace("D", "[0-9]").replace("'", "''")
 # A word that ends in a point is none of the number.
 _WORD_SQL = "(?:[^0-9.,]*\\p{L}[.])?"
+# What may stand around a number: all that DuckDB passes over there, too.
+_AROUND = BLANKS + "\v\f\r\n"
 _DIGITS = str.maketrans("0123456789", "1111111111")
 LONGEST = 120
 SAFE_DIGITS = 16
@@ -35,7 +37,7 @@ _NUMBER = re.compile(
     rf"(?P<inner>\()?(?P<second>[+{_MINUSES}])?[{BLANKS}]*(?P<body>{_BODY_OF_KEYS})(?P<close>\))?"
     rf"(?P<trailing>[{_MINUSES}])?(?P<blank>[{BLANKS}]*)(?P<suffix>{_BEHIND})?(?P<last>[{_MINUSES}])?(?P<end>\))?"
 )
-_INFINITE = re.compile(r"[+-]?(inf(inity)?|nan)", re.IGNORECASE)
+_INFINITE = re.compile(r"[+-]?inf(inity)?", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -92,7 +94,7 @@ def _one_kind(sign: str) -> str:
 
 def shape_key(cell: str) -> str:
     """What `shape_sql` makes of a cell that has a digit."""
-    text = cell.strip(BLANKS)
+    text = cell.strip(_AROUND)
     if len(text) > LONGEST or not re.search("[0-9]", text):
         return INFINITE if _INFINITE.fullmatch(text) else ODD
     return (ZERO_FIRST if re.match("[^0-9.,]*0", text) else OTHER_FIRST) + text.translate(_DIGITS)
@@ -125,7 +127,7 @@ def shape_of(key: str) -> Shape | None:
 
 def shape_sql(cell: str) -> str:
     """The SQL that gives the key of a cell; the usual shapes at once, since there are many cells of these."""
-    text = f"trim({cell}, '{BLANKS}')"
+    text = f"trim({cell}, '{_AROUND}')"
     minus = f"CASE WHEN starts_with({cell}, '-') THEN '-' ELSE '' END"
     usual = (
         ("-?[1-9][0-9]{0,14}", OTHER_FIRST, "1"),
@@ -143,7 +145,7 @@ def shape_sql(cell: str) -> str:
     zero = f"regexp_matches({text}, '^[^0-9.,]*0')"
     first = f"CASE WHEN {zero} THEN '{ZERO_FIRST}' ELSE '{OTHER_FIRST}' END"
     return (
-        f"CASE {cases} WHEN regexp_full_match({text}, '[+-]?(?i:inf|infinity|nan)') THEN '{INFINITE}' "
+        f"CASE {cases} WHEN regexp_full_match({text}, '[+-]?(?i:inf|infinity)') THEN '{INFINITE}' "
         f"WHEN length({text}) > {LONGEST} OR NOT regexp_matches({text}, '[0-9]') THEN '{ODD}' "
         f"ELSE {first} || translate({text}, '0123456789', '1111111111') END"
     )
@@ -151,14 +153,14 @@ def shape_sql(cell: str) -> str:
 
 def digits_sql(cell: str, decimal: str) -> str:
     """The SQL that gives the digits of the number in a cell of a known shape, with a point for decimals; no sign."""
-    found = f"regexp_extract(trim({cell}, '{BLANKS}'), '^{_WORD_SQL}[^0-9.,]*({_BODY_SQL})', 1)"
+    found = f"regexp_extract(trim({cell}, '{_AROUND}'), '^{_WORD_SQL}[^0-9.,]*({_BODY_SQL})', 1)"
     gone = "".join(sign for sign in _SEPARATORS if sign != decimal).replace("'", "''")
     return f"translate({found}, '{decimal}{gone}', '.')"
 
 
 def number_sql(cell: str, decimal: str, *, styled: bool) -> str:
     """The SQL that gives the number in a cell of a known shape as DOUBLE; `styled`: not all are plain."""
-    text = f"trim({cell}, '{BLANKS}')"
+    text = f"trim({cell}, '{_AROUND}')"
     if not styled:
         return f"TRY_CAST(replace({text}, '{decimal}', '.') AS DOUBLE)"
     size = f"TRY_CAST({digits_sql(cell, decimal)} AS DOUBLE)"

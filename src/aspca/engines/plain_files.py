@@ -45,8 +45,8 @@ GZIP = b"\x1f\x8b"
 LARGEST_RATIO = 250
 # Below this much unpacked text no ratio does harm.
 HARMLESS_BYTES = 64 << 20
-# Bytes that decide how a table in the text is read: quotes, underscores in numbers, words for missing values.
-SIGNS = frozenset(b'"_' + "".join(EVERYWHERE).encode())
+# Bytes that decide how a table in the text is read: quotes, signs in numbers, words for missing values.
+SIGNS = frozenset(b'"_+' + "".join(EVERYWHERE).encode())
 CONTROLS = bytes(set(range(32)) - set(b"\t\n\r\f\x1b"))
 
 

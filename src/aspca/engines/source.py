@@ -34,6 +34,7 @@ __all__ = ["Batch", "Column", "ReadOptions", "Source", "SourceError", "open_sour
 
 # 32 MB of float64: a batch of a wide table has fewer rows than asked for.
 MOST_CELLS = 4_000_000
+NO_VALUES = "it has no values"
 
 
 @dataclass(frozen=True)
@@ -315,7 +316,7 @@ def _merged(name: str, tables: list[FileTable]) -> Column:
     # A file in which every cell is missing goes along with the others.
     kinds = {part.kind: table for part, table in parts if part.n_missing < table.n_rows}
     if not kinds:
-        return Column(name, "text", n_missing, "it has no values")
+        return Column(name, "text", n_missing, next((part.remark for part, _ in parts if part.remark), NO_VALUES))
     if len(kinds) == 1 or set(kinds) == {"number", "boolean"}:
         remark, remedy = next(((part.remark, part.remedy) for part, _ in parts if part.remark), ("", ()))
         kind = "number" if len(kinds) == 2 else next(iter(kinds))
@@ -353,7 +354,8 @@ def _not_numeric(tables: list[FileTable], column: Column, connection: duckdb.Duc
         if part.kind not in NUMERIC_KINDS and part.n_missing < table.n_rows:
             return why_not_numbers(table, table.positions[column.name], connection)
     if all(table.columns[table.positions[column.name]].n_missing == table.n_rows for table in tables):
-        return SourceError(f"{tables[0].label}: column {quoted(column.name)} has no values at all; leave it out.")
+        why = "has no values at all" if column.remark == NO_VALUES else column.remark.removeprefix("it ")
+        return SourceError(f"{tables[0].label}: column {quoted(column.name)} {why}; leave it out.")
     return SourceError(
         f"{tables[0].label}: column {quoted(column.name)} is not of one kind in all files ({column.remark}); "
         "write it the same way in all."

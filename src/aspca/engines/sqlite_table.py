@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,6 +25,8 @@ SQLITE_MAGIC = b"SQLite format 3\0"
 ROWS_AT_ONCE = 10_000
 # What SQLite keeps beside a file while it is written: without it the file lacks rows, or holds half of a change.
 UNFINISHED = ("-wal", "-journal")
+# Bytes 18 and 19 of a file whose newest rows are written to a -wal file first.
+WAL_MODE = b"\x02\x02"
 
 
 def sqlite_table(
@@ -38,24 +41,53 @@ def sqlite_table(
     SourceError
         Not a whole SQLite file, one that is being written, no such table, or no rows.
     """
-    for ending in UNFINISHED:
-        beside = path.with_name(path.name + ending)
+    _refuse_unfinished(path, label)
+
+    def rows() -> Iterator[tuple[object, ...]]:
+        with _opened(path) as database:
+            yield from _rows(_selected(database, label, options))
+
+    try:
+        with _opened(path) as database:
+            given = [str(column[0]).strip() for column in _selected(database, label, options).description]
+        names, notes = make_names_unique(given, label)
+        table = table_of_cells(rows, label, options, connection, folder, names, lambda row: None)
+    except (sqlite3.Error, OverflowError, UnicodeError) as error:
+        raise unreadable(label, "an SQLite file")(error) from None
+    return table.then(lambda known: replace(known, remarks=(*notes, *known.remarks)))
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[sqlite3.Connection]:
+    """A database to read from: immutable, so that nothing is locked and no file is made beside it."""
+    with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro&immutable=1", uri=True)) as database:
+        database.execute("PRAGMA trusted_schema = OFF")
+        database.text_factory = lambda text: text.decode("utf-8", errors="replace")
+        yield database
+
+
+def _refuse_unfinished(path: Path, label: str) -> None:
+    """Raise SourceError where rows stand in a file beside the database, or may: such a file is called after the name
+    by which the database was opened to write it."""
+    real = path.resolve()
+    found = real.stat()
+    names = {real}
+    if found.st_nlink > 1:
+        with os.scandir(real.parent) as entries:
+            names |= {real.with_name(entry.name) for entry in entries if entry.inode() == found.st_ino}
+        with path.open("rb") as file:
+            in_wal_mode = file.read(20)[18:] == WAL_MODE
+        if in_wal_mode and len(names) < found.st_nlink:
+            raise SourceError(
+                f"{label}: this database has another name in another folder (it is a hard link), and its newest rows "
+                "may stand in a file beside that name; give that name, or a copy made by SQLite's VACUUM INTO."
+            )
+    for beside in (name.with_name(name.name + ending) for name in sorted(names | {path}) for ending in UNFINISHED):
         if beside.exists() and beside.stat().st_size:
             raise SourceError(
                 f"{label}: the database is being written, or was left so, for {quoted(beside.name)} stands beside it; "
                 "close the program that writes it, or copy the table out of it."
             )
-    try:
-        # Immutable: nothing is locked, and no file is made beside it.
-        with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro&immutable=1", uri=True)) as database:
-            database.execute("PRAGMA trusted_schema = OFF")
-            database.text_factory = lambda text: text.decode("utf-8", errors="replace")
-            cursor = _selected(database, label, options)
-            names, notes = make_names_unique([str(column[0]).strip() for column in cursor.description], label)
-            table = table_of_cells(_rows(cursor), label, options, connection, folder, names, lambda row: None)
-    except (sqlite3.Error, OverflowError, UnicodeError) as error:
-        raise unreadable(label, "an SQLite file")(error) from None
-    return table.then(lambda known: replace(known, remarks=(*notes, *known.remarks)))
 
 
 def _selected(database: sqlite3.Connection, label: str, options: ReadOptions) -> sqlite3.Cursor:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from aspca.engines.column_counts import Counted, counted, merge_counts
 from aspca.engines.file_table import FileTable
-from aspca.engines.number_shapes import shape_of
-from aspca.engines.number_signs import are_few
+from aspca.engines.number_columns import is_evidence, numbers_among
+from aspca.engines.number_shapes import Shape, shape_of
+from aspca.engines.number_signs import Shapes, are_few
 from aspca.engines.request import ReadOptions
 
 if TYPE_CHECKING:
@@ -44,6 +46,10 @@ class TextTable:
         Completes the table once its columns are decided.
     repair : callable
         Makes the same table of rows that all have as many cells.
+    evidence : mapping of str to Shapes, or None
+        How numbers are written, by column, where not all cells show it: those stored as numbers do not.
+    write_decimals : callable, or None
+        Writes these with another decimal sign.
     """
 
     table: FileTable
@@ -54,6 +60,8 @@ class TextTable:
     read_plain: Callable[[], FileTable | None]
     finish: Callable[[FileTable], FileTable]
     repair: Callable[[], TextTable]
+    evidence: Mapping[str, Shapes] | None = None
+    write_decimals: Callable[[str], object] | None = None
 
     def then(self, step: Callable[[FileTable], FileTable]) -> TextTable:
         """The same, with one more step to complete the table."""
@@ -72,11 +80,19 @@ class CellCounts:
     def ask(self, asked: Mapping[str, set[str]]) -> None:
         """Count what is asked of these columns, in one pass over each file."""
         self.asked |= asked
-        for place, text in enumerate(self._texts):
-            here = {index: asked[name] for index, name in enumerate(text.names) if name in asked}
-            if here:
-                self.n_rows[place], counts = counted(text.table, here, self._connection, words_parameter(text))
-                self.found[place].update({text.names[index]: count for index, count in counts.items()})
+        for place in range(len(self._texts)):
+            self._count(place, asked)
+
+    def ask_again(self, place: int) -> None:
+        """Count all that was asked, of a file whose cells are written in another way now."""
+        self._count(place, self.asked)
+
+    def _count(self, place: int, asked: Mapping[str, set[str]]) -> None:
+        text = self._texts[place]
+        here = {index: asked[name] for index, name in enumerate(text.names) if name in asked}
+        if here:
+            self.n_rows[place], counts = counted(text.table, here, self._connection, words_parameter(text))
+            self.found[place].update({text.names[index]: count for index, count in counts.items()})
 
     def fits(self, name: str) -> bool:
         """Whether a column is of a kind that was asked for, as far as that is known before signs are."""
@@ -86,6 +102,16 @@ class CellCounts:
         numbers = sum(count.shapes[key] for key in count.shapes if shape_of(key) is not None)
         kinds = [count.kinds.get(kind, 0) for kind in ("boolean", "date", "local")]
         return any(are_few(count.given - fitting, count.given) for fitting in (numbers, *kinds))
+
+    def evidence(self) -> dict[str, dict[Shape, int]]:
+        """How numbers are written, by column, over all files; of columns that are of numbers, nearly."""
+        found: dict[str, Counter[Shape]] = {}
+        for text, counts in zip(self._texts, self.found, strict=True):
+            for name, count in counts.items():
+                numbers = {shape: count.shapes[key] for key, shape in numbers_among(count.shapes).items()}
+                known = numbers if text.evidence is None else text.evidence.get(name, {})
+                found.setdefault(name, Counter()).update(known)
+        return {name: dict(shapes) for name, shapes in found.items() if is_evidence(self.merged(name).shapes)}
 
     def merged(self, name: str) -> Counted:
         """Over all files."""

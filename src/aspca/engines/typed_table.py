@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Sequence
+from base64 import b64decode
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
@@ -17,13 +18,20 @@ from typing import TYPE_CHECKING, Any
 
 from aspca.database import plain_path
 from aspca.engines.announcements import beyond_numbers
+from aspca.engines.arrow_types import (
+    MOST_DIGITS,
+    SECONDS,
+    converted,
+    decimals_to_round,
+    readable_schema,
+    rounded_decimals,
+)
 from aspca.engines.errors import SourceError
 from aspca.engines.file_table import COLUMNS_AT_ONCE, NO_VALUE, FileColumn, FileTable, make_names_unique, unreadable
 from aspca.engines.missing_words import numbers_named
 from aspca.engines.parquet_folder import PARQUET_MAGIC, Partition
 from aspca.engines.parquet_pages import Damaged, refuse_damaged_pages
 from aspca.engines.pushed_duckdb import duckdb_moments
-from aspca.harmless import quoted
 
 if TYPE_CHECKING:
     import duckdb
@@ -37,6 +45,7 @@ ROUNDED = (
     "count(CASE WHEN abs(CAST({c} AS DOUBLE)) >= 9007199254740992 AND {c} = trunc({c}) "
     "AND coalesce(TRY_CAST(CAST({c} AS DOUBLE) AS HUGEINT) <> TRY_CAST({c} AS HUGEINT), true) THEN 1 END)"
 )
+LISTS = "it holds lists or records"
 BEYOND = "its integers are beyond 2^53, so they are no numbers but names"
 NESTED = ("STRUCT", "MAP", "UNION", "LIST", "ARRAY", "VARIANT", "JSON", "GEOMETRY")
 
@@ -53,7 +62,7 @@ def parquet_table(
     Raises
     ------
     SourceError
-        Not a whole Parquet file, no rows, a column that holds lists or records, or names that occur twice.
+        Not a whole Parquet file, no rows, or names that occur twice.
     """
     explain = unreadable(label, "a Parquet file")
     with path.open("rb") as file:
@@ -64,26 +73,57 @@ def parquet_table(
             )
     where = plain_path(path)
     schema = FileTable(label, "parquet_schema(?)", (where,), (), 0, explain)
-    # The first entry is the root; the names DuckDB gives to columns differ from the file's where case alone does.
-    entries = [row for rows in schema.rows(connection, ["name", "num_children"], 4096) for row in rows][1:]
-    for name, children in entries:
-        if children:
-            raise nested_error(label, name)
     _refuse_damaged(replace(schema, relation="parquet_metadata(?)"), path, connection)
-    names = [str(name) for name, _ in entries]
+    # The names DuckDB gives to columns differ from the file's where case alone does.
+    wanted = ["name", "num_children", "precision"]
+    fields = _fields([row for rows in schema.rows(connection, wanted, 4096) for row in rows])
+    names = [str(name) for name, _ in fields]
+    said = rounded_decimals(label, [name for name, digits in fields if (digits or 0) > MOST_DIGITS])
+    units = _durations(replace(schema, relation="parquet_kv_metadata(?)"), connection)
     relation, values = "read_parquet($1, hive_partitioning = false)", list[object]()
-    if partitions:
+    if partitions or units:
         # A column that the file has as well is the folder's, as everywhere else.
         told = {one.name for one in partitions}
-        kept = [f"c{index}" for index, name in enumerate(names) if name not in told]
+        kept = [_in_seconds(index, units.get(name)) for index, name in enumerate(names) if name not in told]
         # No name of a user stands in it, and types are our own words.
         added = [f"CAST(${place} AS {one.kind}) AS p{place}" for place, one in enumerate(partitions, start=2)]
         aliases = ", ".join(f"c{index}" for index in range(len(names)))
         relation = f"(SELECT {', '.join([*kept, *added])} FROM {relation} AS file({aliases}))"  # noqa: S608
         names = [name for name in names if name not in told] + [one.name for one in partitions]
         values = [one.value for one in partitions]
-    table = FileTable(label, relation, (where, *values), (), 0, explain, pushed=duckdb_moments)
+    table = FileTable(label, relation, (where, *values), (), 0, explain, remarks=said, pushed=duckdb_moments)
     return typed_table(table, names, connection, missing)
+
+
+def _fields(entries: list[tuple[Any, ...]]) -> list[tuple[Any, int | None]]:
+    """The names of the columns of a Parquet file, with the digits of decimals: entries of its schema, root first."""
+    fields, inside = [], 0
+    for name, children, digits in entries[1:]:
+        if not inside:
+            fields.append((name, digits))
+        inside = max(inside - 1, 0) + (children or 0)
+    return fields
+
+
+def _durations(metadata: FileTable, connection: duckdb.DuckDBPyConnection) -> dict[str, int]:
+    """Columns of durations, and how many of their units make a second.
+
+    Parquet has integers for them; what they are stands in the schema that Arrow's libraries write beside.
+    """
+    stored = [
+        value for rows in metadata.rows(connection, ["value"], 1, "WHERE key = 'ARROW:schema'") for (value,) in rows
+    ]
+    try:
+        pa = import_module("pyarrow")
+        schema = pa.ipc.read_schema(pa.py_buffer(b64decode(stored[0])))
+        return {field.name: SECONDS[field.type.unit] for field in schema if pa.types.is_duration(field.type)}
+    except (ImportError, IndexError, OSError, ValueError, KeyError):
+        # Without it, or where it is damaged, they are the integers that they are in Parquet.
+        return {}
+
+
+def _in_seconds(index: int, units: int | None) -> str:
+    return f"c{index}" if units is None else f"CAST(c{index} AS DOUBLE) / {float(units)!r} AS c{index}"
 
 
 def _refuse_damaged(chunks: FileTable, path: Path, connection: duckdb.DuckDBPyConnection) -> None:
@@ -121,25 +161,24 @@ def arrow_table(
     is_file = head.startswith(ARROW_MAGIC)
     explain = unreadable(label, "an Arrow file")
 
-    def reader() -> Any:
+    def reader(schema: Any = None) -> Any:
         try:
-            return _reader(pa, path, is_file)
+            return _reader(pa, path, is_file, schema)
         except (pa.ArrowException, OSError, ValueError) as error:
             raise explain(error) from None
 
     def attach(cursor: duckdb.DuckDBPyConnection, columns: Sequence[int] | None = None) -> None:
         # A reader is spent after one query, so that every query gets its own.
-        cursor.register("arrow_cells", reader())
+        cursor.register("arrow_cells", reader(readable))
 
     schema = reader().schema
     try:
         names = list(schema.names)
     except UnicodeDecodeError as error:
         raise explain(error) from None
-    for name, field in zip(names, schema, strict=True):
-        if pa.types.is_nested(field.type):
-            raise nested_error(label, name)
-    return typed_table(FileTable(label, "arrow_cells", (), (), 0, explain, attach), names, connection, missing)
+    readable, said = readable_schema(schema), rounded_decimals(label, decimals_to_round(schema, names))
+    table = FileTable(label, "arrow_cells", (), (), 0, explain, attach, remarks=said)
+    return typed_table(table, names, connection, missing)
 
 
 def typed_table(
@@ -148,12 +187,12 @@ def typed_table(
     """`table`, whose columns have types, with columns called c0, c1, ... and their kinds and missing cells.
 
     Its parameters are $1, $2, ... in its relation. `missing` are cells that stand for no value: texts, and numbers.
-    Integers that float64 cannot hold are kept as text, which is said.
+    Integers that float64 cannot hold are kept as text, which is said. Columns of lists or records have no values.
 
     Raises
     ------
     SourceError
-        No columns or no rows, a column that holds lists or records, or names that occur twice.
+        No columns or no rows, or names that occur twice.
     """
     table, types = shaped(table, names, connection, missing)
     return settled(table, counted(table, types, connection))
@@ -195,7 +234,7 @@ def shaped(
     aliases = ", ".join(f"c{index}" for index in range(len(names)))
     table = replace(table, relation=f"{table.relation} AS cells({aliases})", remarks=(*table.remarks, *notes))
     types = [str(row[0]) for row in _described(table, len(names), connection)]
-    columns = [_column(index, unique[index], kind, table.label) for index, kind in enumerate(types)]
+    columns = [_column(index, unique[index], kind) for index, kind in enumerate(types)]
     if missing:
         table = _without_missing(table, columns, missing)
     return replace(table, columns=tuple(columns)), types
@@ -208,9 +247,14 @@ def counted(table: FileTable, types: list[str], connection: duckdb.DuckDBPyConne
     n_rows = 0
     for start in range(0, len(columns), COLUMNS_AT_ONCE):
         part = range(start, min(start + COLUMNS_AT_ONCE, len(columns)))
-        cells = (columns[index].cell if columns[index].kind == "number" else f"c{index}" for index in part)
+        # Dates and texts without the cost of writing them out.
+        written = [columns[index].kind in ("date", "text") and not columns[index].remark for index in part]
+        cells = [f"c{index}" if bare else columns[index].cell for index, bare in zip(part, written, strict=True)]
         lost = [
-            ROUNDED.format(c=f"c{index}") if types[index].removeprefix("U").startswith(LONG) else "0" for index in part
+            ROUNDED.format(c=f"c{index}")
+            if columns[index].kind == "number" and types[index].removeprefix("U").startswith(LONG)
+            else "0"
+            for index in part
         ]
         numbers = [
             f"CAST({columns[index].cell} AS DOUBLE)" if columns[index].kind in ("number", "boolean") else NO_VALUE
@@ -263,20 +307,15 @@ def _without_missing(table: FileTable, columns: list[FileColumn], missing: tuple
     numbers = ", ".join(f"{number!r}::DOUBLE" for number in numbers_named(missing))
     cells = []
     for index, column in enumerate(columns):
+        if column.remark == LISTS:
+            cells.append(f"c{index}")
+            continue
         test = f"list_contains({place}, trim(CAST(c{index} AS VARCHAR)))"
         if numbers and column.kind == "number":
             test = f"({test} OR coalesce({column.number} IN ({numbers}), false))"
         cells.append(f"CASE WHEN {test} THEN NULL ELSE c{index} END AS c{index}")
     relation = f"(SELECT {', '.join(cells)} FROM {table.relation}) AS known"  # noqa: S608  # our own names only
     return replace(table, relation=relation, parameters=(*table.parameters, list(missing)))
-
-
-def nested_error(label: str, name: object) -> SourceError:
-    """The sentence for a column of lists or records."""
-    return SourceError(
-        f"{label}: column {quoted(name)} holds lists or records; every cell must be one value, "
-        "so leave the column out or split it into columns."
-    )
 
 
 def _described(table: FileTable, width: int, connection: duckdb.DuckDBPyConnection) -> list[tuple[str]]:
@@ -286,10 +325,10 @@ def _described(table: FileTable, width: int, connection: duckdb.DuckDBPyConnecti
     return [(str(kind),) for kind in rows[0]]
 
 
-def _column(index: int, name: str, kind: str, label: str) -> FileColumn:
+def _column(index: int, name: str, kind: str) -> FileColumn:
     cell = f"c{index}"
     if kind.startswith(NESTED) or kind.endswith("]"):
-        raise nested_error(label, name)
+        return FileColumn(name, "text", 0, NO_VALUE, "NULL::VARCHAR", LISTS)
     plain = kind.removeprefix("U")
     if plain.startswith(NUMBERS):
         number = f"CAST({cell} AS DOUBLE)"
@@ -300,7 +339,9 @@ def _column(index: int, name: str, kind: str, label: str) -> FileColumn:
     if kind == "BOOLEAN":
         return FileColumn(name, "boolean", 0, f"CAST({cell} AS DOUBLE)", cell)
     if kind == "DATE" or kind.startswith("TIMESTAMP"):
-        return FileColumn(name, "date", 0, f"epoch_us({cell}) / 1e6", f"CAST({cell} AS VARCHAR)")
+        # There is no epoch_us of TIMESTAMPTZ_NS.
+        stamp = f"CAST({cell} AS TIMESTAMPTZ)" if kind.startswith("TIMESTAMPTZ") else cell
+        return FileColumn(name, "date", 0, f"epoch_us({stamp}) / 1e6", f"CAST({cell} AS VARCHAR)")
     return FileColumn(name, "text", 0, "", f"CAST({cell} AS VARCHAR)")
 
 
@@ -313,7 +354,8 @@ def _pyarrow(label: str) -> Any:
         ) from None
 
 
-def _reader(pa: Any, path: Path, is_file: bool) -> Any:
+def _reader(pa: Any, path: Path, is_file: bool, readable: Any) -> Any:
+    """Its record batches, of the types of the schema `readable`, or as they are where that is None."""
     # Mapped, not read: pages come and go as they are needed.
     mapped = pa.memory_map(str(path))
     if is_file:
@@ -322,9 +364,12 @@ def _reader(pa: Any, path: Path, is_file: bool) -> Any:
     else:
         stream = pa.ipc.open_stream(mapped)
         schema, batches = stream.schema, iter(stream)
-    return pa.RecordBatchReader.from_batches(schema, map(_validated, batches))
+    readable = schema if readable is None else readable
 
+    def converted_batches() -> Iterator[Any]:
+        for batch in batches:
+            batch.validate(full=True)
+            columns = [converted(column, field.type) for column, field in zip(batch.columns, readable, strict=True)]
+            yield pa.RecordBatch.from_arrays(columns, schema=readable)
 
-def _validated(batch: Any) -> Any:
-    batch.validate(full=True)
-    return batch
+    return pa.RecordBatchReader.from_batches(readable, converted_batches())

@@ -92,7 +92,7 @@ def workbook_table(
             f"{label}: the sheet {quoted(name)} has merged cells in its table, {_address(covered[0])}:"
             f"{_address(covered[1])}, of which only the first has a value; split them, and fill in the others."
         )
-    return table_of_cells(block.rows(), label, options, connection, folder, line_of=lambda row: block.lines[row])
+    return table_of_cells(block.rows, label, options, connection, folder, line_of=lambda row: block.lines[row])
 
 
 class _Block:

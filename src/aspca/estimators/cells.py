@@ -15,7 +15,7 @@ from aspca.estimators.tables import LARGEST_INTEGER, array_of, frame_of, no_colu
 from aspca.linalg.arrays import Floats
 from aspca.preparation.columns import cell_text
 
-_CELLS = (str, bytes, numbers.Real, Decimal, np.bool_, datetime.date, np.datetime64)
+_CELLS = (str, bytes, numbers.Real, Decimal, np.bool_, datetime.date, datetime.time, np.datetime64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,25 +31,43 @@ class RawColumn:
         missing; None for texts.
     cells : sequence of n, or ndarray of shape (n,)
         The cells themselves.
+    remark : str
+        Why its cells were left out, if they were.
     """
 
     name: str
     kind: str
     numbers: Floats | None
     cells: Any
+    remark: str = ""
 
 
-def raw_columns(X: Any) -> list[RawColumn]:
+class _Odd(TypeError, ValueError):
+    """A column whose cells are neither texts, numbers nor dates; `remark` says what they are."""
+
+    def __init__(self, sentence: str, remark: str = "it holds lists or records") -> None:
+        super().__init__(sentence)
+        self.remark = remark
+
+
+def raw_columns(X: Any, *, leave_odd: bool = False) -> list[RawColumn]:
     """The columns of a data frame of any library, or of a two-dimensional array, then named x0, x1, ...
+
+    Durations are numbers, in seconds.
+
+    Parameters
+    ----------
+    leave_odd : bool
+        Whether columns of lists, records and other objects are left without values, with a remark, and not refused.
 
     Raises
     ------
     ValueError
-        Something else, no rows or columns, or a column of durations or complex numbers.
+        Something else, no rows or columns, or a column of complex numbers.
     TypeError
         A cell that is neither text, number nor date.
     """
-    columns = _columns(X)
+    columns = _columns(X, leave_odd)
     if not columns:
         raise no_columns_error(np.shape(X))
     if not len(columns[0].cells):
@@ -57,21 +75,45 @@ def raw_columns(X: Any) -> list[RawColumn]:
     return columns
 
 
-def _columns(X: Any) -> list[RawColumn]:
+def _columns(X: Any, leave_odd: bool) -> list[RawColumn]:
     frame = frame_of(X)
-    if frame is not None:
-        return [_raw(str(column.name), column.to_native()) for column in frame.iter_columns()]
-    return [_raw(f"x{j}", column) for j, column in enumerate(array_of(X).T)]
+    if frame is None:
+        return [_raw(f"x{j}", column) for j, column in enumerate(array_of(X).T)]
+    columns = []
+    for column in frame.iter_columns():
+        try:
+            columns.append(_raw(str(column.name), _array(column)))
+        except _Odd as odd:
+            if not leave_odd:
+                raise
+            columns.append(RawColumn(str(column.name), "text", None, [None] * len(column), odd.remark))
+    return columns
 
 
-def _raw(name: str, column: Any) -> RawColumn:
-    values = np.asarray(column)
+def _array(column: Any) -> np.ndarray[Any, Any]:
+    """The cells of a column of narwhals; integers stay such where some are missing."""
+    try:
+        values = np.asarray(column.to_native())
+        if values.dtype.kind != "f" or not column.dtype.is_integer():
+            return values
+    except NotImplementedError:
+        # Types of pyarrow that it cannot make an array of, such as a dictionary of dates.
+        pass
+    cells = np.empty(len(column), dtype=object)
+    cells[:] = column.to_list()
+    return cells
+
+
+def _raw(name: str, values: np.ndarray[Any, Any]) -> RawColumn:
     if values.dtype.kind == "c":
         raise ValueError(f"Complex data not supported: column {name!r} must hold real numbers; take real parts first.")
     if values.dtype.kind == "m":
-        raise ValueError(f"Column {name!r} holds durations; turn them into numbers, such as seconds.")
+        # As for dates.
+        seconds = values.astype("timedelta64[us]").astype(np.int64) / 1e6
+        seconds = np.where(np.isnat(values), np.nan, seconds)
+        return RawColumn(name, "number", seconds, seconds)
     if values.ndim != 1:
-        raise ValueError(
+        raise _Odd(
             f"Column {name!r} has several values in a cell, but each must be one; give them columns of their own, or "
             "leave the column out."
         )
@@ -93,11 +135,14 @@ def _raw(name: str, column: Any) -> RawColumn:
         return RawColumn(name, "number", np.full(len(cells), np.nan), cells)
     for row, cell in enumerate(cells):
         if cell_text(cell) is not None and not isinstance(cell, _CELLS):
-            raise TypeError(
-                f"Column {name!r} has a cell of type {type(cell).__name__} in row {row}: each argument must be a "
-                "string, a number or a date."
+            kind = type(cell).__name__
+            several = isinstance(cell, list | tuple | set | dict | np.ndarray)
+            raise _Odd(
+                f"Column {name!r} has a cell of type {kind} in row {row}: each argument must be a string, a number or "
+                "a date.",
+                "it holds lists or records" if several else f"it holds cells of type {kind}",
             )
-    return RawColumn(name, "text", None, cells)
+    return RawColumn(name, "text", None, [str(cell) if isinstance(cell, datetime.time) else cell for cell in cells])
 
 
 def _floats(name: str, cells: Sequence[Any]) -> Floats:

@@ -222,13 +222,14 @@ class _Chosen:
         self.left = [column for column in self.left if column.name not in names]
 
     def _leave_out_empty(self) -> None:
-        """Columns without any value."""
+        """Columns without any value, or with values that are lists or records."""
         n = self._source.count()
-        empty = [column.name for column in self._free() if column.n_missing is not None and column.n_missing >= n > 0]
-        for name in empty:
-            self._texts.pop(name, None)
-            self.remarks.append(f"Column {name!r} has no values, so it is left out.")
-        self._drop(*empty)
+        empty = [column for column in self._free() if column.n_missing is not None and column.n_missing >= n > 0]
+        for column in empty:
+            self._texts.pop(column.name, None)
+            why = column.remark.removeprefix("it ") or "has no values"
+            self.remarks.append(f"Column {column.name!r} {why}, so it is left out.")
+        self._drop(*(column.name for column in empty))
 
     def _leave_out_alike(self) -> None:
         """Columns of text that is the same in every row."""

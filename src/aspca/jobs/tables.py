@@ -103,11 +103,14 @@ class MemoryColumn:
     numbers : ndarray of shape (n,) or None
         Dates in seconds since 1970, truth values as 0 and 1, NaN where missing; None for text.
     cells : sequence of n
+    remark : str
+        Why it has no values though the table has, if so.
     """
 
     kind: str
     numbers: Floats | None
     cells: Sequence[object] | npt.NDArray[Any]
+    remark: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,7 +127,9 @@ class MemoryTable:
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        return tuple(Column(name, column.kind, _missing(column)) for name, column in self.content.items())
+        return tuple(
+            Column(name, column.kind, _missing(column), column.remark) for name, column in self.content.items()
+        )
 
     def batches(self, names: Sequence[str], size: int = _SIZE) -> Iterator[Batch]:
         chosen = [self._numbers(name) for name in names]
@@ -175,12 +180,12 @@ def frame_table(frame: Any, description: str) -> MemoryTable:
 
     try:
         refuse_odd_shapes(frame)
-        columns = raw_columns(frame)
+        columns = raw_columns(frame, leave_odd=True)
     except (ValueError, TypeError) as error:
         raise JobError(f"{description}: {error}") from None
-    content = {column.name: MemoryColumn(column.kind, column.numbers, column.cells) for column in columns}
+    content = {one.name: MemoryColumn(one.kind, one.numbers, one.cells, one.remark) for one in columns}
     beyond = [name for name, column in content.items() if _would_be_rounded(column)]
-    content |= {name: MemoryColumn("text", None, [str(cell) for cell in content[name].cells]) for name in beyond}
+    content |= {name: MemoryColumn("text", None, _as_texts(content[name].cells)) for name in beyond}
     if len(content) < len(columns):
         names = [column.name for column in columns]
         doubled = next(name for name in names if names.count(name) > 1)
@@ -196,13 +201,19 @@ def frame_table(frame: Any, description: str) -> MemoryTable:
     return MemoryTable(description, content, index, library_of(frame), tuple(beyond_numbers(description, beyond)))
 
 
+def _as_texts(cells: Sequence[object] | npt.NDArray[Any]) -> list[str | None]:
+    return [None if cell_text(cell) is None else str(cell) for cell in cells]
+
+
 def _would_be_rounded(column: MemoryColumn) -> bool:
     """Whether it holds integers that are no float64: ids, mostly, and others would be taken for them."""
     cells = column.cells
-    if column.kind != "number" or not isinstance(cells, np.ndarray) or cells.dtype.kind not in "iu" or not cells.size:
+    if column.kind != "number" or column.numbers is None:
         return False
-    large = cells[(cells > 2**53) | (cells < -(2**53))] if cells.dtype.kind == "i" else cells[cells > 2**53]
-    return any(int(float(cell)) != cell for cell in large.tolist())
+    if isinstance(cells, np.ndarray) and cells.dtype.kind not in "iu":
+        return False
+    large = (cells[row] for row in np.flatnonzero(np.abs(column.numbers) >= 2.0**53).tolist())
+    return any(isinstance(cell, int | np.integer) and int(float(cell)) != int(cell) for cell in large)
 
 
 def _missing(column: MemoryColumn) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime
+import decimal
 import os
 import resource
 import signal
@@ -347,8 +349,8 @@ def test_a_damaged_file_is_said_in_one_sentence(tmp_path: Path) -> None:
 def test_what_cannot_be_a_table_is_refused() -> None:
     frame = pd.DataFrame({"a": [1.0, 2.0], "b": [[1], [2]]})
     own = {"dataframe.convert-string": False}
-    with dask.config.set(own), pytest.raises(SourceError, match="frame: column 'b' holds lists or records"):
-        open_dask(dd.from_pandas(frame, npartitions=1), "frame")
+    with dask.config.set(own), open_dask(dd.from_pandas(frame, npartitions=1), "frame") as table:
+        assert [column.remark for column in table.columns] == ["", "it holds lists or records"]
     with pytest.raises(SourceError, match="no rows"):
         open_dask(in_parts(frame[["a"]], [slice(0, 0)]), "frame")
     twice = pd.DataFrame(np.ones((4, 2)), columns=["a", " a"])
@@ -359,3 +361,22 @@ def test_what_cannot_be_a_table_is_refused() -> None:
             table.batches(["text"])
         with pytest.raises(SourceError, match="frame: there is no column 'x'; the columns are 'offset'"):
             table.each(lambda part, start: list(part.cells(["x"])), joining(), ["offset"])
+
+
+@pytest.mark.usefixtures("here")
+def test_types_that_only_arrow_has_are_read_or_left_out(tmp_path: Path) -> None:
+    noon = datetime.datetime(2024, 1, 31, 12, tzinfo=datetime.UTC)
+    columns = {
+        "zoned": pa.array([noon, None], pa.timestamp("ns", "Europe/Berlin")),
+        "half": pa.array([np.float16(1.5), None], pa.float16()),
+        "wide": pa.array([decimal.Decimal("2.25"), None], pa.decimal256(50, 2)),
+        "span": pa.array([datetime.timedelta(days=1), None], pa.duration("ns")),
+        "lists": pa.array([[1], None]),
+    }
+    pq.write_table(pa.table(columns), tmp_path / "t.parquet")
+    with open_dask(read_dask([str(tmp_path / "t.parquet")], ReadOptions()), "frame") as table:
+        names = ["zoned", "half", "wide", "span"]
+        values = np.concatenate([batch.values for batch in table.batches(names)])
+        np.testing.assert_array_equal(values, [[noon.timestamp(), 1.5, 2.25, 86400.0], [np.nan] * 4])
+        assert table.columns[-1].remark == "it holds lists or records"
+        assert [row for rows in table.cells(["lists"]) for row in rows] == [(None,), (None,)]

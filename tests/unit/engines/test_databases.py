@@ -169,3 +169,37 @@ def test_damaged_databases_give_values_or_one_sentence(tmp_path: Path) -> None:
             refused.append(str(error))
     assert len(refused) > 8
     assert not any("\n" in sentence for sentence in refused)
+
+
+@pytest.mark.parametrize("how", ["symbolic link", "link to a link", "hard link", "hard link elsewhere"])
+def test_rows_in_a_wal_file_are_not_lost_through_a_link(tmp_path: Path, how: str) -> None:
+    path = sqlite_file(tmp_path / "s.sqlite", "CREATE TABLE t (x REAL)", "INSERT INTO t VALUES (1.0), (2.0), (3.0)")
+    linked = tmp_path / "elsewhere" / "linked.db"
+    linked.parent.mkdir()
+    if how == "symbolic link":
+        linked.symlink_to(path)
+    elif how == "link to a link":
+        (tmp_path / "between.db").symlink_to(path)
+        linked.symlink_to(tmp_path / "between.db")
+    else:
+        linked = tmp_path / "linked.db" if how == "hard link" else linked
+        linked.hardlink_to(path)
+    with open_source([str(linked)]) as source:
+        assert source.count() == 3
+    database = sqlite3.connect(path)
+    try:
+        database.execute("PRAGMA journal_mode = WAL")
+        database.execute("INSERT INTO t VALUES (4.0)")
+        database.commit()
+        told = str(refusal(linked))
+        assert (
+            "it is a hard link" in told if how == "hard link elsewhere" else "'s.sqlite-wal' stands beside it" in told
+        )
+    finally:
+        database.close()
+    # What was written is in the file now, unless another name may have more.
+    if how == "hard link elsewhere":
+        assert "it is a hard link" in str(refusal(linked))
+    else:
+        with open_source([str(linked)]) as source:
+            assert source.count() == 4

@@ -49,7 +49,7 @@ COLUMNS: dict[str, Cells] = {
     "infinite": lambda i: "inf" if i == 2500 else "1",
 }
 TABLES = [
-    ["number", "gaps", "odd nan", "late", "nothing", "truth", "date", "text", "quoted"],
+    ["number", "gaps", "late", "nothing", "truth", "date", "text", "quoted"],
     ["number"],
     ["text", "quoted"],
     ["number", "typo", "text", "gaps"],
@@ -58,6 +58,7 @@ TABLES = [
     ["comma", "number", "gaps"],
     ["thousands", "number"],
     ["number", "infinite", "late"],
+    ["number", "odd nan"],
 ]
 
 
@@ -132,7 +133,7 @@ def test_one_pass_is_taken_where_it_can_be(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(csv_table, "in_one_pass", watched)
     for names in TABLES:
         everything(write(tmp_path / "t.csv", names))
-    assert taken == [True, True, True, False, False, False, False, False, True]
+    assert taken == [True, True, True, False, False, False, False, False, True, False]
 
 
 @pytest.mark.parametrize("ending", ["\n", "\r\n", "\r"])

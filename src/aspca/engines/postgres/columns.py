@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 
 from aspca.engines.errors import SourceError
 from aspca.engines.postgres.snapshot import Snapshot
-from aspca.engines.typed_table import nested_error
 from aspca.harmless import for_sql_name, quoted
 
 # Asked about at once: the server allows 1,664 expressions.
@@ -63,7 +62,7 @@ def server_columns(snapshot: Snapshot, relation: str, names: Sequence[str], labe
 
 def _some(snapshot: Snapshot, relation: str, names: Sequence[str], label: str) -> list[ServerColumn]:
     types = _types(snapshot, relation, names, label)
-    columns = [_column(name, *kind, label) for name, kind in zip(names, types, strict=True)]
+    columns = [_column(name, *kind) for name, kind in zip(names, types, strict=True)]
     asked = {index: _doubt(name, types[index][0]) for index, name in enumerate(names)}
     asked = {index: sql for index, sql in asked.items() if sql}
     if not asked:
@@ -99,9 +98,10 @@ def _types(snapshot: Snapshot, relation: str, names: Sequence[str], label: str) 
     return [known[oid] for oid in oids]
 
 
-def _column(name: str, kind: str, several: bool, label: str) -> ServerColumn:
+def _column(name: str, kind: str, several: bool) -> ServerColumn:
     if several:
-        raise nested_error(label, name)
+        # Arrow's lists are left out, so that none of them need be sent.
+        return ServerColumn(name, "NULL::float8[]", "")
     cell = _named(name)
     if kind == "bool":
         return ServerColumn(name, cell, f"{cell}::int4::float8")
