@@ -37,9 +37,10 @@ if TYPE_CHECKING:
     import duckdb
 
 PLAIN_NUMBER = "CAST({c} AS DOUBLE)"
-# DuckDB would take 2020_01 for 202001, which no user means; one call is far cheaper than a CASE over 5,000 columns.
-NUMBER = "CAST(replace({c}, '_', 'x') AS DOUBLE)"
-COMMA = "CAST(translate({c}, ',._', '.xx') AS DOUBLE)"
+# DuckDB would take 2020_01 for 202001 and +-5 for -5, which no user means; calls are far cheaper than a CASE over 5,000
+# columns.
+NUMBER = "CAST(replace(replace({c}, '_', 'x'), '+-', 'x') AS DOUBLE)"
+COMMA = "CAST(replace(translate({c}, ',._', '.xx'), '+-', 'x') AS DOUBLE)"
 EXPECTED = {"number": "a number", "boolean": "true or false", "date": "a date"}
 NAMED_MONTHS = "named"
 # Of so many columns in doubt a cell is looked up; each takes a pass.
@@ -61,6 +62,7 @@ class _Found:
     orders: tuple[str, ...] | None = None
     beyond: bool = False
     letters: bool = False
+    may_overflow: bool = False
 
     @property
     def is_text(self) -> bool:
@@ -80,7 +82,11 @@ class _Found:
             # With the name of the month, any order is right.
             order = "dmy" if self.order == NAMED_MONTHS else self.order
             return date_sql(cell, order) if order else DATE.format(c=cell)
-        return "" if self.style is None else number_sql(cell, decimal, styled=self.style.styled)
+        if self.style is None:
+            return ""
+        number = number_sql(cell, decimal, styled=self.style.styled)
+        # 1e400 is beyond what float64 holds.
+        return f"(CASE WHEN isfinite({number}) THEN {number} END)" if self.may_overflow else number
 
 
 def read_text_tables(texts: Sequence[TextTable], connection: duckdb.DuckDBPyConnection) -> list[FileTable]:
@@ -186,7 +192,8 @@ def _kind(count: Counted, name: str, signs: Signs, options: ReadOptions, known: 
     possible = [_Found(kind, n_odd=count.given - count.kinds.get(kind, 0)) for kind in ("boolean", "date")]
     possible += [dates] if dates is not None else []
     if isinstance(number, Style):
-        possible.append(_Found("number", number, odd=number.odd, n_odd=number.n_odd))
+        exponents = any("1e" in key.lower() for key in count.shapes)
+        possible.append(_Found("number", number, odd=number.odd, n_odd=number.n_odd, may_overflow=exponents))
     fitting = [one for one in possible if one.kind != "text" and are_few(one.n_odd, count.given)]
     if fitting:
         return min(fitting, key=lambda one: one.n_odd)
@@ -259,17 +266,18 @@ def _with_columns(
     table = replace(text.table, n_rows=n_rows)
     ways = [found[name].number(f"v{i}" if found[name].odd else f"c{i}", decimal) for i, name in enumerate(text.names)]
     # Cells that do not fit, and numbers that were named as missing, are known once they are read.
-    asked = [i for i, name in enumerate(text.names) if found[name].n_odd or numbers_named(text.options.missing)]
+    in_doubt = [i for i, name in enumerate(text.names) if found[name].n_odd or found[name].may_overflow]
+    asked = range(len(text.names)) if numbers_named(text.options.missing) else in_doubt
     n_missing = {i: n_rows - counts[name].given for i, name in enumerate(text.names)}
     bad: list[BadCell] = []
     for start in range(0, len(asked), COLUMNS_AT_ONCE):
         part = asked[start : start + COLUMNS_AT_ONCE]
         given = next(table.rows(connection, [f"count({ways[i] or f'c{i}'})" for i in part], 1))[0]
         n_missing |= {i: n_rows - int(count) for i, count in zip(part, given, strict=True)}
-    for i, name in enumerate(text.names):
-        if found[name].n_odd:
+    for i in in_doubt:
+        if n_missing[i] > n_rows - counts[text.names[i]].given:
             odd = table.find_rows(connection, f"c{i}", f"c{i} IS NOT NULL AND ({ways[i]}) IS NULL")
-            bad += [BadCell(row, name, str(cell), EXPECTED[found[name].kind]) for row, cell in odd]
+            bad += [BadCell(row, text.names[i], str(cell), EXPECTED[found[text.names[i]].kind]) for row, cell in odd]
     columns = (_column(i, name, found[name].kind, ways[i], n_missing[i], n_rows) for i, name in enumerate(text.names))
     return replace(table, columns=tuple(columns), bad_cells=tuple(sorted(bad, key=lambda one: one.row)))
 
