@@ -24,6 +24,8 @@ from aspca.cli.main import main
 from aspca.jobs.errors import JobError
 
 SMALL = 100
+# Read in the way of another, or nearly: `make test-long` tries them.
+ALIKE = ("units", "thousands", "gzip", "glob", "sqlite query", "arrow file", "polars", "lazy polars", "duckdb query")
 
 
 def seed_of(name: str) -> int:
@@ -79,7 +81,7 @@ def rows_told(text: str) -> list[int]:
     return [int(row) for row in found[1].split(",")]
 
 
-@pytest.mark.parametrize("name", WAYS)
+@pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.long if name in ALIKE else []) for name in WAYS])
 def test_findings_files_and_report(name: str, tmp_path: Path) -> None:
     table, way = Table(SMALL, seed_of(name), tmp_path), WAYS[name]
     source = way.made(table)
