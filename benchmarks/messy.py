@@ -244,12 +244,11 @@ def _compare_column(made: Trial, k: int, column: Column, read: Any, rows: Rows) 
 
 def _compare_told(made: Trial, own: dict[int, int]) -> None:
     """Whether every cell that is told with its row and line stands there."""
-    texts = dict(made.file.rows) | {line: text for *_, line, text in made.file.others}
     for found in (found for one in made.said for found in _TOLD.finditer(one)):
         word = re.sub(r"\\.+|\.\.\.$", "", found[1][1:-1])
         row, line = (int((number or "-1").replace(",", "")) for number in found.groups()[1:])
         there = row not in own or word in made.file.rows[own[row]][1].replace('""', '"')
-        if not there or (line > 0 and word not in texts.get(line, "").replace('""', '"')):
+        if not there or (line > 0 and word not in made.file.lines.get(line, "").replace('""', '"')):
             made.tell("wrong row", f"this is not so: {found[0]}")
 
 

@@ -41,6 +41,7 @@ class MessyFile:
     ----------
     fields : the columns; `optional` ones may be left out by who reads them
     rows : for each row of the table the line in which it begins, from 1, and its text
+    lines : the text of every line, by where it begins
     others : lines that are no row but may be taken for one: kind, the row before which they stand, line, text
     odd : unparsable cells: row, column, text
     damaged : rows whose cells are not all in place; what is read of them, or that they are dropped, must be said
@@ -54,6 +55,7 @@ class MessyFile:
     fields: tuple[Field, ...]
     optional: tuple[int, ...]
     rows: tuple[tuple[int, str], ...]
+    lines: dict[int, str]
     others: tuple[tuple[str, int, int, str], ...]
     odd: tuple[tuple[int, int, str], ...]
     damaged: frozenset[int]
@@ -97,16 +99,16 @@ def _messy(rng: np.random.Generator, first: str, number: int, folder: Path) -> M
     if broken is not None and any(one.relation and one.values[broken] is None for one in draft.fields):
         broken = None
     path = folder / (f"{number:03d} {draft.name}" if draft.name else f"{number:03d}{draft.suffix}")
-    rows, others = _write(draft, path)
+    rows, lines, others = _write(draft, path)
     defects = tuple(sorted(chosen.values(), key=lambda one: one != first))
     optional = tuple(k for k, one in enumerate(draft.fields) if one.kind in ("empty", "index"))
     odd, damaged = tuple(sorted(draft.odd)), frozenset(draft.damaged)
-    truth = tuple(draft.fields), optional, tuple(rows), tuple(others), odd, damaged, broken, draft.refusable
+    truth = tuple(draft.fields), optional, tuple(rows), lines, tuple(others), odd, damaged, broken, draft.refusable
     return MessyFile(path, theme, defects, *truth)
 
 
-def _write(draft: Draft, path: Path) -> tuple[list[tuple[int, str]], list[tuple[str, int, int, str]]]:
-    """Write the file; returns its rows, and lines that are none."""
+def _write(draft: Draft, path: Path) -> tuple[list[tuple[int, str]], dict[int, str], list[tuple[str, int, int, str]]]:
+    """Write the file; returns its rows, all lines, and those that may be taken for rows."""
     d, fields = draft.delimiter, [one for one in draft.fields if one.kind != "empty"]
     lines: list[tuple[str, str, int]] = [(line, "", 0) for line in draft.above]
     if draft.header:
@@ -122,8 +124,10 @@ def _write(draft: Draft, path: Path) -> tuple[list[tuple[int, str]], list[tuple[
             lines.append((d.join(draft.edits.get(i, list)(cells)) + draft.tail, "row", i))
     rows: list[tuple[int, str]] = []
     others: list[tuple[str, int, int, str]] = []
+    told = dict[int, str]()
     parts, line = [], 1
     for content, kind, i in lines:
+        told[line] = content
         if kind == "row":
             rows.append((line, content))
         elif kind and content:
@@ -134,4 +138,4 @@ def _write(draft: Draft, path: Path) -> tuple[list[tuple[int, str]], list[tuple[
     mark = {"utf-16-le": b"\xff\xfe", "utf-16-be": b"\xfe\xff"}.get(draft.encoding, b"")
     whole = mark + ("".join(parts) + draft.ending).encode(draft.encoding.split()[0])
     path.write_bytes(gzip.compress(whole, mtime=0) if path.suffix == ".gz" else whole)
-    return rows, others
+    return rows, told, others
