@@ -45,12 +45,12 @@ def records(path: Path, dialect: Dialect) -> Iterator[tuple[int, list[str]]]:
             raise _BadRow(line, place < dialect.before, "larger" in str(reason)) from None
 
 
-def describe_misfit(path: Path, label: str, dialect: Dialect) -> SourceError | None:
-    """The sentence for the first row that is not as long as the others or ill quoted, if there is one."""
+def describe_misfit(path: Path, label: str, dialect: Dialect, *, ragged: bool = True) -> SourceError | None:
+    """The sentence for the first row that is ill quoted or, if `ragged`, not as long as the others; None without one."""
     width, row = len(dialect.names), 0
     try:
         for line, cells in records(path, dialect):
-            if len(cells) != width and (cells or width > 1):
+            if ragged and len(cells) != width and (cells or width > 1):
                 return RaggedRowsError(
                     f"{label}: row {row} (line {line}) has {_cells(len(cells))}, but there are {width} columns; "
                     "every row needs one cell per column, so check its delimiters and quotes."
@@ -111,7 +111,7 @@ def repair_rows(path: Path, label: str, dialect: Dialect, folder: Path) -> Repai
             filled = sum(bool(cell.strip()) for cell in cells)
             notes_below = [*notes_below, row] if length < width and 2 * filled < width else []
     except _BadRow:
-        wrong = describe_misfit(path, label, dialect)
+        wrong = describe_misfit(path, label, dialect, ragged=False)
         raise wrong if wrong is not None else SourceError(f"{label}: the file cannot be read as CSV.") from None
     if not misfits and not _has_empty_ends(path, dialect):
         return None

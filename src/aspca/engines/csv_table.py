@@ -65,7 +65,7 @@ def csv_table(
     dialect = replace(dialect, names=names or dialect.names)
     signs = text.signs if dialect.header else text.signs | text.signs_of_first_line
     # DuckDB does not mind a quote that is open at the end of a file that it reads in one go.
-    if QUOTE in signs and text.quotes % 2 and (wrong := describe_misfit(path, label, dialect)):
+    if QUOTE in signs and text.quotes % 2 and (wrong := describe_misfit(path, label, dialect, ragged=False)):
         raise wrong
     # Every cell is compared with each of these, so only those are named that can occur. DuckDB wants no delimiter in
     # them; a cell that had one would be two cells.
@@ -226,15 +226,19 @@ def _assumed(guess: str, decimal: str | None) -> str:
 
 def _watched(pieces: Iterator[tuple[Floats, Ints]], vast: Bools, fractions: Bools) -> Iterator[tuple[Floats, Ints]]:
     """The pieces as they are; `vast` becomes true for columns with numbers of which not every integer is a float64,
-    `fractions` for the first that is seen to have decimals."""
+    `fractions` for the first that is seen to have decimals. SourceError for a cell that is NaN but not missing."""
     for values, missing in pieces:
+        n_nan = 0
         # Part by part: an array of sizes would be as large as the piece.
         for part in cached_parts(*values.shape):
             sizes = np.abs(values[part])
+            n_nan += np.count_nonzero(np.isnan(sizes))
             if (sizes >= SAFE_INTEGER).any():
                 vast |= (sizes >= SAFE_INTEGER).any(axis=0)
             if not fractions.any():
                 fractions |= (np.isfinite(sizes) & (sizes != np.rint(sizes))).any(axis=0)
+        if n_nan > missing.sum():
+            raise SourceError("DuckDB takes +nan for a number")
         yield values, missing
 
 
