@@ -271,6 +271,13 @@ ANSWERED: list[tuple[str, bytes, list[float], list[BadCell], list[str]]] = [
         [],
     ),
     (
+        "comma.csv",
+        b"a;b\n0,5;1\n1,5;2\n2,5;3\nx;4\n",
+        [0.5, 1.5, 2.5, nan],
+        [BadCell(3, "a", "x", NUMBER)],
+        ["commas stand before decimals in column 'a': '0,5' in row 0 (line 2) is 0.5; --decimal . if they do not."],
+    ),
+    (
         "date.csv",
         b"a\n1970-01-02\n1970-01-03\nsoon\n",
         [DAY, 2 * DAY, nan],
