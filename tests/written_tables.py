@@ -34,6 +34,7 @@ class Written:
     columns : the truth; None where a file contradicts itself, so that it must be refused
     options : what settles the matter where the file alone does not; empty where it does
     said : whether numbers are written so that something must be said about them
+    bad : texts of the cells that do not fit their column, in their order; they are missing
     """
 
     name: str
@@ -41,6 +42,7 @@ class Written:
     columns: tuple[Truth, ...] | None
     options: dict[str, Any] = field(default_factory=dict)
     said: bool = False
+    bad: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -167,8 +169,8 @@ def missing(rng: random.Random) -> Iterator[Written]:
                 f"missing-{word}-{style.decimal}",
                 text_of(["a", "b"], [cells, other], ";").encode(),
                 (numbers("a", values), numbers("b", [Decimal(i * i) for i in range(len(cells))])),
-                {"missing": (word,)} if word in named else {},
-                said=bool(word.strip()) and word not in named,
+                said=bool(word.strip()),
+                bad=(word,) * 2 if word in named else (),
             )
 
 
@@ -318,24 +320,30 @@ def ambiguous(rng: random.Random) -> Iterator[Written]:
 
 
 def contradictory(rng: random.Random) -> Iterator[Written]:
-    values = [str(one) for one in drawn(rng, 10, 2, 3)]
-    odd = {
-        "units": ["12kg", "13kg", "14lb", "15kg", "16kg"],
-        "half-units": ["12kg", "13kg", "14", "15kg", "16kg"],
-        "currencies": ["$12", "€13", "$14", "$15", "$16"],
-        "negatives": ["(12)", "-13", "14", "15", "16"],
-        "trailing": ["12-", "-13", "14", "15", "16"],
-        "signs": ["0,5", "1.25", "1,75", "2.5", "12.5"],
-        "separators": ["1'234", "1 234", "12'345", "12 345", "1'000"],
-        "letter": ["12", "13", "1O", "15", "16"],
-        "range": ["12", "13", "14-15", "15", "16"],
-        "below": ["12", "<5", "14", "15", "16"],
-        "word": ["12", "13", "broken down again", "15", "16"],
-        "long word": ["12", "13", "a text that is longer than a word for missing", "15", "16"],
+    values = drawn(rng, 10, 2, 3)
+    # A few cells that are written in another way than most, and what the others are.
+    odd: dict[str, list[tuple[str, float | None]]] = {
+        "units": [("12kg", 12), ("13kg", 13), ("14lb", None), ("15kg", 15), ("16kg", 16)],
+        "half-units": [("12kg", 12), ("13kg", 13), ("14", None), ("15kg", 15), ("16kg", 16)],
+        "currencies": [("$12", 12), ("€13", None), ("$14", 14), ("$15", 15), ("$16", 16)],
+        "negatives": [("(12)", -12), ("-13", None), ("(14)", -14), ("15", 15), ("16", 16)],
+        "trailing": [("12-", None), ("-13", -13), ("-14", -14), ("15", 15), ("16", 16)],
+        "signs": [("0,5", None), ("1.25", 1.25), ("1,75", None), ("2.5", 2.5), ("12.5", 12.5)],
+        "separators": [("1'234", 1234), ("1 234", None), ("12'345", 12345), ("12 345", None), ("1'000", 1000)],
+        "letter": [("12", 12), ("13", 13), ("1O", None), ("15", 15), ("16", 16)],
+        "range": [("12", 12), ("13", 13), ("14-15", None), ("15", 15), ("16", 16)],
+        "below": [("12", 12), ("<5", None), ("14", 14), ("15", 15), ("16", 16)],
+        "word": [("12", 12), ("13", 13), ("broken down again", None), ("15", 15), ("16", 16)],
+        "long word": [("12", 12), ("13", 13), ("longer than a word for missing values", None), ("15", 15), ("16", 16)],
     }
-    for name, cells in odd.items():
-        text = text_of(["a", "b"], [cells * 2, values], ";")
-        yield Written(f"contradictory-{name}", text.encode(), None)
+    for name, pairs in odd.items():
+        text = text_of(["a", "b"], [[cell for cell, _ in pairs] * 2, [str(one) for one in values]], ";")
+        truth = (Truth("a", "number", tuple(value for _, value in pairs) * 2), numbers("b", values))
+        bad = tuple(cell for cell, value in pairs if value is None) * 2
+        yield Written(f"contradictory-{name}", text.encode(), truth, said=True, bad=bad)
+    signs = [("0,5", "1.25"), ("1,75", "2.5"), ("12.5", "3,5")] * 4
+    text = text_of(["a", "b"], [[one for pair in signs for one in pair], [str(i) for i in range(24)]], ";")
+    yield Written("contradictory-half-signs", text.encode(), None)
 
 
 def codes(rng: random.Random) -> Iterator[Written]:

@@ -60,6 +60,7 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("commands")
     frame(0).to_csv(folder / "january.csv", index=False)
     frame(1).to_csv(folder / "february.csv", index=False, sep=";", decimal=",")
+    frame(1).to_csv(folder / "february-points.csv", index=False, sep=";")
     aspca.save(ASPCA().fit(frame(0)[FEATURES]), folder / "one.json")
     aspca.save(ASPCA(score="spe").fit(frame(0)[FEATURES]), folder / "two.json")
     aspca.save(ASPCA().fit(frame(1)[FEATURES]), folder / "b.json")
@@ -137,7 +138,7 @@ def test_detect_as_json_learned_from_another_file(here: Path) -> None:
     done = run(
         here,
         "detect",
-        "february.csv",
+        "february-points.csv",
         "--train",
         "january.csv",
         *ROLES,
@@ -187,14 +188,17 @@ def test_fit_score_explain_rules_compare(here: Path) -> None:
 
     # Another file, other signs, from standard input and to standard output.
     text = (here / "february.csv").read_text()
-    done = run(here, "score", "-", "--model", "a.json", "--id", "host", stdin=text)
+    done = run(here, "score", "-", "--model", "a.json", "--id", "host", stdin=text, code=2)
+    assert done.stdout == ""
+    assert "is no number with the decimal sign '.' of the rows that the rules were learned from" in done.stderr
+    assert done.stderr.endswith("\nTo go on, paste:\naspca score - --model a.json --id host --decimal ,\n")
+    done = run(here, "score", "-", "--model", "a.json", "--id", "host", "--decimal", ",", stdin=text)
     other = frame(1)[FEATURES]
     scores = table(done.stdout)
     np.testing.assert_allclose(scores["score"], -model.score_samples(other), rtol=1e-9)
     assert (scores["anomaly"] == (model.predict(other) == -1)).all()
-    assert "commas stand before decimals in columns 'cpu', 'mem', 'free' and 'disk % used'" in done.stderr
-    assert done.stderr.endswith(f"\n300 rows scored, {int(scores['anomaly'].sum())} flagged.\n")
-    done = run(here, "score", "february.csv", "--model", "a.json", "--output", "s.jsonl", "--json", "--quiet")
+    assert done.stderr.endswith(f"300 rows scored, {int(scores['anomaly'].sum())} flagged.\n")
+    done = run(here, "score", "february-points.csv", "--model", "a.json", "--output", "s.jsonl", "--json", "--quiet")
     assert (done.stdout, done.stderr) == ("", "")
     lines = [json.loads(line) for line in (here / "s.jsonl").read_text().splitlines()]
     assert [line["score"] for line in lines] == pytest.approx(scores["score"].tolist(), rel=1e-14)

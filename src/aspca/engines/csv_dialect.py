@@ -115,7 +115,8 @@ def dialect_of(path: Path, label: str, options: ReadOptions) -> Dialect:
     if header is None:
         header, in_doubt = (True, False) if start else _is_header(rows, _quotes(body))
         remarks += (header_remark(label, rows[0], header),) if in_doubt else ()
-    width = usual_width(rows[1:] if header and len(rows) > 1 else rows)
+    # The header counts: where rows differ, its names tell how many cells there should be.
+    width = usual_width(rows)
     names, notes = make_names_unique(names_of(rows, width) if header else [""] * width, label)
     remarks += notes
     n_header = 0
@@ -211,10 +212,12 @@ def _best_fit(tried: dict[str, list[list[str]]]) -> str:
 
 
 def _evenness(rows: list[list[str]]) -> tuple[bool, float]:
+    """Whether there are several cells a row, from the first on but for titles, and how many rows have as many."""
     if not rows:
         return False, 0.0
+    rows = rows[find_header(rows, _is_value) :]
     width = usual_width(rows)
-    return width > 1, sum(len(row) == width for row in rows) / len(rows)
+    return min(width, len(rows[0])) > 1, sum(len(row) == width for row in rows) / len(rows)
 
 
 def _share_of_values(rows: list[list[str]]) -> float:

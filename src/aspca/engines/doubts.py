@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from aspca.engines.column_counts import BOOLEAN, DATE
 from aspca.engines.file_table import FileTable
 from aspca.engines.local_dates import date_sql
 from aspca.engines.number_columns import Against, Keys
@@ -140,7 +141,12 @@ def doubt_about(
 def describe_misfits(against: Against, name: str, examples: Examples | None) -> str:
     """Why a column is text though most of its cells are not: how many do not fit, and the first."""
     n_odd = against.n_given - against.n_fitting
-    found = None if examples is None or not against.cells else examples.cell(name, against.cells[0])
+    found = None
+    if examples is not None and against.cells:
+        found = examples.cell(name, against.cells[0])
+    elif examples is not None:
+        test = BOOLEAN if against.expected == "true or false" else DATE
+        found = examples.failing(name, lambda cell: test.format(c=cell))
     shown = f", the first {found[0]} in {found[1]}" if found else ""
     return f"{n_odd:,} of {against.n_given:,} cells are not {against.expected}{shown}"
 

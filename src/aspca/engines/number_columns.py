@@ -63,8 +63,8 @@ def numbers_among(keys: Mapping[str, int]) -> dict[str, Shape]:
 
 def is_evidence(keys: Mapping[str, int]) -> bool:
     """Whether a column is one of numbers, nearly, so that its signs count for the file."""
-    n_numbers = sum(keys[key] for key in numbers_among(keys))
-    return n_numbers >= NEARLY * sum(keys.values()) > 0
+    n_numbers, n_given = sum(keys[key] for key in numbers_among(keys)), sum(keys.values())
+    return n_given > 0 and (n_numbers >= NEARLY * n_given or are_few(n_given - n_numbers, n_given))
 
 
 def judged(keys: Mapping[str, int], name: str, signs: Signs, unit: str | None = None) -> Style | Against:

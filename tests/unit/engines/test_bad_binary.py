@@ -49,11 +49,6 @@ CASES: list[tuple[str, bytes, str]] = [
     ("text.parquet", b"a,b\n1,2\n", "this is not a Parquet file, for it does not begin with PAR1; check its format."),
     ("rowless.parquet", as_parquet(GOOD.slice(0, 0)), NO_ROWS),
     ("empty.parquet", as_parquet(pa.table({})), NO_PARQUET),
-    (
-        "twice.parquet",
-        as_parquet(TWICE),
-        "the name 'a' is given to columns 1 and 2; every column needs a name of its own.",
-    ),
     ("cut.feather", as_feather(GOOD)[:-30], NO_ARROW),
     ("stub.arrow", as_feather(GOOD)[:200], NO_ARROW),
     ("text.feather", b"hello, this is no Arrow file", NO_ARROW),
@@ -64,6 +59,15 @@ CASES: list[tuple[str, bytes, str]] = [
     ),
     ("rowless.feather", as_feather(GOOD.slice(0, 0)), NO_ROWS),
 ]
+
+
+@pytest.mark.parametrize("written", [as_parquet, as_feather])
+def test_repeated_names_are_made_unique(tmp_path: Path, written: Callable[[pa.Table], bytes]) -> None:
+    path = tmp_path / "twice"
+    path.write_bytes(written(TWICE))
+    with open_source([str(path)]) as source:
+        assert [batch.values.tolist() for batch in source.batches(["a_2", "a"])] == [[[2.0, 1.0]]]
+        assert source.remarks == (f"{path}: names of columns occur more than once: 'a' in column 2 becomes 'a_2'.",)
 
 
 @pytest.mark.parametrize(("name", "content", "sentence"), CASES, ids=[case[0] for case in CASES])
@@ -187,6 +191,13 @@ def test_files_with_other_kinds(tmp_path: Path) -> None:
     one.write_text("a,b\n1,2\n")
     two.write_text("a,b\n2020-01-01,x\n")
     with open_source([str(one), str(two)]) as source:
+        assert [(column.kind, column.remark) for column in source.columns] == [
+            ("text", f"1 of 2 cells are not a date, the first '1' in {one}, row 0 (line 2)"),
+            ("text", f"1 of 2 cells are not a number, the first 'x' in {two}, row 0 (line 2)"),
+        ]
+    two = tmp_path / "2.parquet"
+    two.write_bytes(as_parquet(pa.table({"a": pa.array([18262], pa.date32()), "b": ["x"]})))
+    with open_source([str(one), str(two)]) as source:
         assert [column.kind for column in source.columns] == ["text", "text"]
         assert source.columns[0].remark == f"number in {one}, date in {two}"
         with pytest.raises(SourceError) as caught:
@@ -195,7 +206,7 @@ def test_files_with_other_kinds(tmp_path: Path) -> None:
             f"{one}: column 'a' is not of one kind in all files (number in {one}, date in {two}); "
             "write it the same way in all."
         )
-        with pytest.raises(SourceError, match=r"2\.csv: column 'b' holds text, in row 0 \(line 2\) for example 'x'"):
+        with pytest.raises(SourceError, match=r"2\.parquet: column 'b' holds text, in row 0 for example 'x'"):
             source.batches(["b"])
 
 

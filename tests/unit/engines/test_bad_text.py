@@ -1,8 +1,10 @@
-"""Every bad text file gives one sentence that names the file and the row, line or column at fault."""
+"""Every bad text file gives one sentence that names the file and the row, line or column at fault; a bad cell or row in
+a good file is named, and the rest is read."""
 
 from __future__ import annotations
 
 import gzip
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,20 +12,20 @@ import numpy as np
 import pytest
 
 from aspca.engines import ReadOptions, SourceError, open_source
+from aspca.preparation.bad_cells import BadCell
 
 EMPTY = "the file is empty; it must hold at least one row."
 ONLY_HEADER = "the file has a header but no rows; add rows, or say that it has no header if its one line is a row."
 WIDTH = "every row needs one cell per column, so check its delimiters and quotes."
 NESTED = "has a list or an object in column 'a'; every cell must be one value, so leave the key out or split it."
-OWN_NAME = "every column needs a name of its own."
 QUOTE = (
     "has a quote that is not closed, or text after a closing quote; close it, and write a quote inside a cell twice."
 )
-FIX_CELL = "correct it, empty it, or leave the column out."
 FINITE = "all values must be finite float64 numbers, so correct or remove it."
 TOO_LONG = "is longer than 2,000,000 bytes; check the delimiter and the quotes, or shorten the cells."
 NOT_TEXT = "give a CSV, Parquet, Arrow or JSON lines file."
 DAMAGED = "this gzip file is damaged; copy or pack it anew."
+NOT_UTF8, WRONG_LETTERS = "the text is not UTF-8 and is read as", "give --encoding if letters look wrong."
 OBJECT = "every line must hold one object"
 JUNK = np.random.default_rng(0).bytes(5000)
 NOISE = b"a,b\n" + JUNK.hex().encode()
@@ -44,26 +46,13 @@ UNREADABLE: list[tuple[str, bytes, dict[str, Any], str]] = [
         {},
         "line 3 holds a NUL character, which text never does; export the table anew as text.",
     ),
-    ("short.csv", b"a,b\n1,2\n3\n", {}, f"row 1 (line 3) has 1 cell, but the first has 2; {WIDTH}"),
-    ("long.csv", b"a,b\n1,2\n3,4,5\n", {}, f"row 1 (line 3) has 3 cells, but the first has 2; {WIDTH}"),
+    ("long.csv", b"a,b\n1,2\n3,4,5\n", {}, f"row 1 (line 3) has 3 cells, but there are 2 columns; {WIDTH}"),
     (
-        "late.csv",
-        b"a,b\n" + b"1,2\n" * 5000 + b"3\n",
+        "long-rows.csv",
+        b"a,b\n" + b"1,2\n" * 50 + b"\n" + b"3,4,5\n" * 6,
         {},
-        f"row 5000 (line 5002) has 1 cell, but the first has 2; {WIDTH}",
+        f"row 50 (line 53) has 3 cells, but there are 2 columns; {WIDTH}",
     ),
-    ("gaps.csv", b"a,b\n\n1,2\n\n3\n", {}, f"row 1 (line 5) has 1 cell, but the first has 2; {WIDTH}"),
-    ("quoted-lines.csv", b'a,b\n"1\n\n",2\n3\n', {}, f"row 1 (line 5) has 1 cell, but the first has 2; {WIDTH}"),
-    ("no-header.csv", b"1,2\n3,4\n5\n", {}, f"row 2 (line 3) has 1 cell, but the first has 2; {WIDTH}"),
-    ("semicolon.csv", b"a;b\n1;2\n3\n", {"delimiter": ";"}, f"row 1 (line 3) has 1 cell, but the first has 2; {WIDTH}"),
-    ("repeated.csv", b"a,b,a\n1,2,3\n", {}, f"the name 'a' is given to columns 1 and 3; {OWN_NAME}"),
-    (
-        "repeated-more.csv",
-        b"a,b,a,b,b\n1,2,3,4,5\n",
-        {},
-        f"the name 'a' is given to columns 1 and 3 (and 'b' to several, too); {OWN_NAME}",
-    ),
-    ("blanks-clash.csv", b"column_2,,x\n1,2,3\n", {}, f"the name 'column_2' is given to columns 1 and 2; {OWN_NAME}"),
     ("huge-cell.csv", b"a,b\n1,2\n3," + b"9" * 3_000_000 + b"\n", {}, f"line 3 {TOO_LONG}"),
     ("huge-line.csv", b"a,b\n1,2\n" + b"3,4," * 2_500_000 + b"\n", {}, f"line 3 {TOO_LONG}"),
     (
@@ -74,6 +63,7 @@ UNREADABLE: list[tuple[str, bytes, dict[str, Any], str]] = [
         "shorten the cell or close the quote.",
     ),
     ("open-quote.csv", b'a,b\n1,2\n3,"4\n5,6\n', {}, f"row 1 (line 3) {QUOTE}"),
+    ("ragged-quote.csv", b'a,b\n1\n3,"4\n5,6\n', {}, f"row 1 (line 3) {QUOTE}"),
     ("after-quote.csv", b'a,b\n1,2\n3,"4"5\n', {}, f"row 1 (line 3) {QUOTE}"),
     ("open-header.csv", b'a,"b\n1,2\n', {}, "the header has a quote that is not closed; close it."),
     (
@@ -106,24 +96,6 @@ UNREADABLE: list[tuple[str, bytes, dict[str, Any], str]] = [
         f"this is not a text file (its first bytes are 89 50 4e 47); {NOT_TEXT}",
     ),
     (
-        "little.csv",
-        "a,b\n1,2\n".encode("utf-16-le"),
-        {},
-        "this seems to be UTF-16 without a byte order mark; give its encoding, here 'utf-16-le'.",
-    ),
-    (
-        "big.csv",
-        "a,b\n1,2\n".encode("utf-16-be"),
-        {},
-        "this seems to be UTF-16 without a byte order mark; give its encoding, here 'utf-16-be'.",
-    ),
-    (
-        "latin.csv",
-        "name,b\ncaf\xe9,2\n".encode("latin-1"),
-        {},
-        "line 2 holds the byte 0xe9, which is not UTF-8; give its encoding, for example 'cp1252' or 'latin-1'.",
-    ),
-    (
         "half.csv",
         "a,b\n1,2\n".encode("utf-16")[:-1],
         {},
@@ -133,7 +105,7 @@ UNREADABLE: list[tuple[str, bytes, dict[str, Any], str]] = [
         "ascii.csv",
         "name\ncaf\xe9\n".encode("cp1252"),
         {"encoding": "shift_jis"},
-        "line 2 holds the byte 0xe9, which is not SHIFT_JIS; give another encoding.",
+        "line 2 holds the byte 0xe9, which is not SHIFT_JIS; give another encoding, or none to have it found.",
     ),
     (
         "book.csv",
@@ -178,31 +150,28 @@ UNREADABLE: list[tuple[str, bytes, dict[str, Any], str]] = [
 # Opened, but column "a" cannot be read as numbers.
 NOT_NUMBERS: list[tuple[str, bytes, dict[str, Any], str]] = [
     (
-        "typo.csv",
-        b"a,b\n" + b"1,2\n" * 9 + b"x,2\n",
+        "typos.csv",
+        b"a,b\n" + b"1,2\n" * 54 + b"x,2\n" * 6,
         {},
-        "column 'a' is not read: 'x' in row 9 (line 11) is no number, as 9 of 10 cells are; "
-        "correct it, empty it, give --missing 'x', or leave the column out.",
+        "column 'a' is not read: 6 of 60 cells are not a number, the first 'x' in row 54 (line 56).",
     ),
     (
-        "typo-far.csv",
-        b"a,b\n" + b"1,2\n" * 50_000 + b"oops,2\n3,4\n",
+        "typos-far.csv",
+        b"a,b\n" + b"1,2\n" * 9790 + b"oops,2\n" * 210,
         {},
-        "column 'a' is not read: 'oops' in row 50000 (line 50002) is no number, as 50001 of 50002 cells are; "
-        "correct it, empty it, give --missing 'oops', or leave the column out.",
+        "column 'a' is not read: 210 of 10,000 cells are not a number, the first 'oops' in row 9790 (line 9792).",
     ),
     (
-        "typo.jsonl",
-        b'{"a":1}\n{"a":2}\n{"a":"x"}\n',
+        "half.jsonl",
+        b'{"a":1}\n{"a":2}\n{"a":"x"}\n{"a":"y"}\n',
         {},
-        "column 'a' is not read: 'x' in row 2 (line 3) is no number, as 2 of 3 cells are; "
-        "correct it, empty it, give --missing 'x', or leave the column out.",
+        "column 'a' is not read: 2 of 4 cells are not a number, the first 'x' in row 2 (line 3).",
     ),
     (
         "escape.csv",
-        b"a\n1\n2\n\x1b[31m\n",
+        b"a\n1\n\x1b[31m\n",
         {},
-        f"column 'a' is not read: '\\x1b[31m' in row 2 (line 4) is no number, as 2 of 3 cells are; {FIX_CELL}",
+        "column 'a' is not read: 1 of 2 cells are not a number, the first '\\x1b[31m' in row 1 (line 3).",
     ),
     (
         "words.csv",
@@ -212,28 +181,16 @@ NOT_NUMBERS: list[tuple[str, bytes, dict[str, Any], str]] = [
         "so leave the column out.",
     ),
     (
-        "underscores.csv",
-        b"a\n1\n2\n2020_01\n",
-        {},
-        f"column 'a' is not read: '2020_01' in row 2 (line 4) is no number, as 2 of 3 cells are; {FIX_CELL}",
-    ),
-    (
-        "date.csv",
-        b"a\n2020-01-01\n2020-02-01\nsoon\n",
-        {},
-        f"column 'a' is not read: 'soon' in row 2 (line 4) is no date, as 2 of 3 cells are; {FIX_CELL}",
-    ),
-    (
         "february.csv",
         b"a\n2020-01-01\n2020-02-30\n",
         {},
-        f"column 'a' is not read: '2020-02-30' in row 1 (line 3) is no date, as 1 of 2 cells are; {FIX_CELL}",
+        "column 'a' is not read: 1 of 2 cells are not a date, the first '2020-02-30' in row 1 (line 3).",
     ),
     (
         "truth.csv",
-        b"a\ntrue\nFALSE\nmaybe\n",
+        b"a\ntrue\nFALSE\nmaybe\nno\n",
         {},
-        f"column 'a' is not read: 'maybe' in row 2 (line 4) is no truth value, as 2 of 3 cells are; {FIX_CELL}",
+        "column 'a' is not read: 2 of 4 cells are not true or false, the first 'maybe' in row 2 (line 4).",
     ),
     (
         "mixed.csv",
@@ -261,24 +218,127 @@ NOT_NUMBERS: list[tuple[str, bytes, dict[str, Any], str]] = [
         b"a;b\n1;1\n1,5;2\n",
         {"decimal": "."},
         "column 'a' is not read: '1,5' in row 1 (line 3) is no number with the decimal sign '.' that was given; "
-        "correct it or give the other sign.",
+        "correct it, or give --decimal , if that is right.",
     ),
     (
         "said-comma.csv",
         b"a;b\n1,5;1\n1.5;2\n",
         {"decimal": ","},
         "column 'a' is not read: '1.5' in row 1 (line 3) is no number with the decimal sign ',' that was given; "
-        "correct it or give the other sign.",
+        "correct it, or give --decimal . if that is right.",
     ),
     ("missing.csv", b"b,a\n1,\n2,NA\n", {}, "column 'a' has no values at all; leave it out."),
-    ("infinite.csv", b"a,b\n1,2\ninf,3\n", {}, f"row 1 (line 3) has the value inf in column 'a'; {FINITE}"),
-    ("minus.csv", b"a,b\n1,2\n-Infinity,3\n", {}, f"row 1 (line 3) has the value -inf in column 'a'; {FINITE}"),
+    (
+        "infinite.csv",
+        b"a,b\n1,2\ninf,3\n",
+        {},
+        "column 'a' is not read: 1 of 2 cells are not a number, the first 'inf' in row 1 (line 3).",
+    ),
     ("beyond.csv", b"a,b\n1,2\n1e999,3\n", {}, f"row 1 (line 3) has the value inf in column 'a'; {FINITE}"),
-    ("infinite.jsonl", b'{"a":1}\n{"a":Infinity}\n', {}, f"row 1 (line 2) has the value inf in column 'a'; {FINITE}"),
+    (
+        "infinite.jsonl",
+        b'{"a":1}\n{"a":Infinity}\n',
+        {},
+        "column 'a' is not read: 1 of 2 cells are not a number, the first 'Infinity' in row 1 (line 2).",
+    ),
+]
+
+nan = float("nan")
+NUMBER, DAY = "a number", 86400.0
+PADDED = (
+    "of 2 rows have fewer cells than there are columns, the first of them row 1; their last cells count as missing."
+)
+# Opened, with what is wrong said: name, bytes, values of column "a", bad cells, notes after "file: ".
+ANSWERED: list[tuple[str, bytes, list[float], list[BadCell], list[str]]] = [
+    ("typo.csv", b"a,b\n" + b"1,2\n" * 9 + b"x,2\n", [1.0] * 9 + [nan], [BadCell(9, "a", "x", NUMBER)], []),
+    (
+        "typo-far.csv",
+        b"a,b\n" + b"1,2\n" * 50_000 + b"oops,2\n3,4\n",
+        [1.0] * 50_000 + [nan, 3.0],
+        [BadCell(50_000, "a", "oops", NUMBER)],
+        [],
+    ),
+    ("typo.jsonl", b'{"a":1}\n{"a":2}\n{"a":"x"}\n', [1, 2, nan], [BadCell(2, "a", "x", NUMBER)], []),
+    ("escape.csv", b"a\n1\n2\n\x1b[31m\n", [1, 2, nan], [BadCell(2, "a", "\x1b[31m", NUMBER)], []),
+    ("underscores.csv", b"a\n1\n2\n2020_01\n", [1, 2, nan], [BadCell(2, "a", "2020_01", NUMBER)], []),
+    ("inches.csv", b'a,b\n1,2\n3,4\n5" pipe,6\n', [1, 3, nan], [BadCell(2, "a", '5" pipe', NUMBER)], []),
+    ("infinite.csv", b"a,b\n1,2\n3,4\ninf,3\n", [1, 3, nan], [BadCell(2, "a", "inf", NUMBER)], []),
+    ("minus.csv", b"a,b\n1,2\n3,4\n-Infinity,3\n", [1, 3, nan], [BadCell(2, "a", "-Infinity", NUMBER)], []),
+    ("nan.csv", b"a,b\n1,2\n3,4\n+nan,3\n", [1, 3, nan], [BadCell(2, "a", "+nan", NUMBER)], []),
+    (
+        "decimal-sign.csv",
+        b"a;b\n1.5;1\n2,5;2\n3.5;3\n",
+        [1.5, nan, 3.5],
+        [BadCell(1, "a", "2,5", NUMBER)],
+        [],
+    ),
+    (
+        "comma.csv",
+        b"a;b\n0,5;1\n1,5;2\n2,5;3\nx;4\n",
+        [0.5, 1.5, 2.5, nan],
+        [BadCell(3, "a", "x", NUMBER)],
+        ["commas stand before decimals in column 'a': '0,5' in row 0 (line 2) is 0.5; --decimal . if they do not."],
+    ),
+    (
+        "date.csv",
+        b"a\n1970-01-02\n1970-01-03\nsoon\n",
+        [DAY, 2 * DAY, nan],
+        [BadCell(2, "a", "soon", "a date")],
+        [],
+    ),
+    (
+        "february.csv",
+        b"a\n1970-01-02\n2020-02-30\n1970-01-03\n",
+        [DAY, nan, 2 * DAY],
+        [BadCell(1, "a", "2020-02-30", "a date")],
+        [],
+    ),
+    ("truth.csv", b"a\ntrue\nFALSE\nmaybe\n", [1, 0, nan], [BadCell(2, "a", "maybe", "true or false")], []),
+    ("short.csv", b"a,b\n1,2\n3,4\n5\n", [1, 3, nan], [BadCell(2, None, "5", "2 cells, not 1")], []),
+    ("long.csv", b"a,b\n1,2\n3,4\n5,6,7\n", [1, 3, nan], [BadCell(2, None, "5,6,7", "2 cells, not 3")], []),
+    ("empty-ends.csv", b"a,b\n1,2\n3,4,,\n5,6,\n", [1, 3, 5], [], []),
+    (
+        "late.csv",
+        b"a,b\n" + b"1,2\n" * 5000 + b"3\n",
+        [1.0] * 5000 + [nan],
+        [BadCell(5000, None, "3", "2 cells, not 1")],
+        [],
+    ),
+    ("padded.csv", b"a,b\n1,2\n3\n", [1, 3], [], [f"1 {PADDED}"]),
+    ("gaps.csv", b"a,b\n\n1,2\n\n3\n", [1, 3], [], [f"1 {PADDED}"]),
+    ("quoted-lines.csv", b'b,a\n"1\n\n",2\n3\n', [2, nan], [], [f"1 {PADDED}"]),
+    (
+        "ragged-inches.csv",
+        b'a,b\n1,2\n3,4\n2,6\n4,6\n5" pipe,6\n7\n',
+        [1, 3, 2, 4, nan, nan],
+        [BadCell(4, "a", '5" pipe', NUMBER), BadCell(5, None, "7", "2 cells, not 1")],
+        [],
+    ),
+    (
+        "repeated.csv",
+        b"a,b,a\n1,2,3\n",
+        [1],
+        [],
+        ["names of columns occur more than once: 'a' in column 3 becomes 'a_2'."],
+    ),
+    (
+        "repeated-more.csv",
+        b"b,a,a,b,b\n1,2,3,4,5\n",
+        [2],
+        [],
+        [
+            "names of columns occur more than once: 'a' in column 3 becomes 'a_2', 'b' in column 4 becomes 'b_2' and "
+            "'b' in column 5 becomes 'b_3'."
+        ],
+    ),
+    ("blanks-clash.csv", b"column_2,,a\n1,2,3\n", [3], [], ["columns without a name are called 'column_2_2'."]),
+    ("little.csv", "a,b\n1,2\n".encode("utf-16-le"), [1], [], [f"{NOT_UTF8} utf-16-le; {WRONG_LETTERS}"]),
+    ("big.csv", "a,b\n1,2\n".encode("utf-16-be"), [1], [], [f"{NOT_UTF8} utf-16-be; {WRONG_LETTERS}"]),
+    ("latin.csv", "name,a\ncaf\xe9,2\n".encode("latin-1"), [2], [], [f"{NOT_UTF8} cp1252; {WRONG_LETTERS}"]),
 ]
 
 
-def ids(cases: list[tuple[str, bytes, dict[str, Any], str]]) -> list[str]:
+def ids(cases: Sequence[tuple[Any, ...]]) -> list[str]:
     return [case[0] for case in cases]
 
 
@@ -301,6 +361,20 @@ def test_refused_as_numbers(tmp_path: Path, name: str, content: bytes, options: 
         with pytest.raises(SourceError) as caught:
             list(source.batches(["a"]))
     assert str(caught.value) == f"{path}: {sentence}"
+
+
+@pytest.mark.parametrize(("name", "content", "values", "bad", "notes"), ANSWERED, ids=ids(ANSWERED))
+def test_answered(
+    tmp_path: Path, name: str, content: bytes, values: list[float], bad: list[BadCell], notes: list[str]
+) -> None:
+    path = tmp_path / name
+    path.write_bytes(content)
+    with open_source([str(path)]) as source:
+        found = np.concatenate([batch.values[:, 0] for batch in source.batches(["a"])])
+        np.testing.assert_array_equal(found, values)
+        assert next(column.n_missing for column in source.columns if column.name == "a") == np.isnan(found).sum()
+        assert source.bad_cells == tuple(bad)
+        assert source.remarks == tuple(f"{path}: {note}" for note in notes)
 
 
 @pytest.mark.parametrize(

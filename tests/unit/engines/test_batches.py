@@ -144,12 +144,14 @@ class Piped:
 
 
 def test_standard_input(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(sys, "stdin", Piped(b"a,b\n1,2\nx,4\n"))
+    monkeypatch.setattr(sys, "stdin", Piped(b"a,b\nx,2\ny,4\n"))
     with open_source(["-"]) as source:
         assert source.description == "standard input"
         assert [batch.values.tolist() for batch in source.batches(["b"])] == [[[2.0], [4.0]]]
         assert [batch.values.tolist() for batch in source.batches(["b"])] == [[[2.0], [4.0]]]
-        with pytest.raises(SourceError, match=r"^standard input: column 'a' is not read: 'x' in row 1 \(line 3\)"):
+        with pytest.raises(
+            SourceError, match=r"^standard input: column 'a' holds text, in row 0 \(line 2\) for example 'x'"
+        ):
             source.batches(["a"])
     monkeypatch.setattr(sys, "stdin", Piped(b""))
     with pytest.raises(SourceError, match=r"^standard input: the file is empty"):

@@ -129,14 +129,13 @@ def test_five_thousand_columns(tmp_path: Path, read: Callable[..., Any]) -> None
 
 def test_remarks_say_why_a_column_is_text(tmp_path: Path) -> None:
     path = tmp_path / "remarks.csv"
-    path.write_text('a,b,c,d\n1,"1,234",,x\n2,"2,345",,y\nz,"3,456",,z\n')
+    path.write_text('a,b,c,d\n1,"1,234",,x\n2,"2,345",,y\nz,"3,456",,z\ny,"4,567",,z\n')
     with open_source([str(path)], ReadOptions()) as source:
         assert {column.kind for column in source.columns} == {"text"}
-        remedies = [("--missing", "z"), ("--thousands", ","), (), ()]
+        remedies = [(), ("--thousands", ","), (), ()]
         assert [column.remedy for column in source.columns] == remedies
         assert [column.remark for column in source.columns] == [
-            "'z' in row 2 (line 4) is no number, as 2 of 3 cells are; correct it, empty it, give --missing 'z', or "
-            "leave the column out",
+            "2 of 4 cells are not a number, the first 'z' in row 2 (line 4)",
             "the comma of '1,234' in row 0 (line 2) may stand before decimals or between thousands, and no other cell "
             "of the file tells: give --decimal , or --thousands ,",
             "it has no values",

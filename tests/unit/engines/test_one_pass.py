@@ -16,6 +16,7 @@ from aspca.engines.missing_words import EVERYWHERE
 from aspca.jobs.fitting import moments_of
 from aspca.jobs.progress import Silent
 from aspca.moments import Moments
+from aspca.preparation.bad_cells import BadCell
 
 N = 3000
 Cells = Callable[[int], str]
@@ -33,6 +34,7 @@ def numbers(i: int) -> str:
 COLUMNS: dict[str, Cells] = {
     "number": numbers,
     "gaps": lambda i: "" if i % 7 == 3 else "NA" if i % 7 == 5 else repr(i / 3),
+    "nan": lambda i: "nan" if i == 2901 else str(i),
     "odd nan": lambda i: "+nan" if i == 2900 else "nan" if i == 2901 else str(i),
     "late": lambda i: "" if i < 500 else str(i),
     "nothing": lambda i: "",
@@ -49,7 +51,7 @@ COLUMNS: dict[str, Cells] = {
     "infinite": lambda i: "inf" if i == 2500 else "1",
 }
 TABLES = [
-    ["number", "gaps", "late", "nothing", "truth", "date", "text", "quoted"],
+    ["number", "gaps", "nan", "late", "nothing", "truth", "date", "text", "quoted"],
     ["number"],
     ["text", "quoted"],
     ["number", "typo", "text", "gaps"],
@@ -77,7 +79,7 @@ def cells_of(name: str) -> tuple[str, ...]:
 
 
 def everything(path: Path, size: int = 1000, **options: str) -> tuple[object, ...]:
-    """All that a source tells: columns, rows, and the bits of every column of numbers, or why it is none."""
+    """All that a source tells: columns, rows, bad cells, and the bits of every column of numbers, or why it is none."""
     with open_source([str(path)], ReadOptions(**options)) as source:
         values: list[object] = []
         for column in source.columns:
@@ -86,7 +88,7 @@ def everything(path: Path, size: int = 1000, **options: str) -> tuple[object, ..
                 values.append(np.concatenate(parts).tobytes())
             except SourceError as error:
                 values.append(str(error))
-        return source.columns, source.count(), values
+        return source.columns, source.count(), source.bad_cells, source.cell_format, source.remarks, values
 
 
 # A point that is given and one that is found are read alike: where other signs stand beside it, both are tried.
@@ -133,7 +135,7 @@ def test_one_pass_is_taken_where_it_can_be(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(csv_table, "in_one_pass", watched)
     for names in TABLES:
         everything(write(tmp_path / "t.csv", names))
-    assert taken == [True, True, True, False, False, False, False, False, True, False]
+    assert taken == [True, True, True, *[False] * 7]
 
 
 @pytest.mark.parametrize("ending", ["\n", "\r\n", "\r"])
@@ -144,8 +146,11 @@ def test_no_number_has_an_underscore(row: int, header: str, ending: str, tmp_pat
     content = header + "".join(f"{'20_20' if i == row else i},{i}\n" for i in range(3000))
     path.write_text(content, newline=ending)
     with open_source([str(path)], ReadOptions(header=bool(header))) as source:
-        assert [(column.kind, column.n_missing) for column in source.columns] == [("text", 0), ("number", 0)]
-        assert f"'20_20' in row {row} (line {row + 1 + bool(header)}) is no number" in source.columns[0].remark
+        assert [(column.kind, column.n_missing) for column in source.columns] == [("number", 1), ("number", 0)]
+        assert source.bad_cells == (BadCell(row, source.columns[0].name, "20_20", "a number"),)
+        assert source.where(row) == f"{path}: row {row} (line {row + 1 + bool(header)})"
+        values = np.concatenate([batch.values[:, 0] for batch in source.batches([source.columns[0].name])])
+    np.testing.assert_array_equal(values, [np.nan if i == row else i for i in range(3000)])
 
 
 PLACES = [

@@ -101,7 +101,8 @@ def table(tmp_path: Path) -> Callable[..., tuple[dict[str, list[float]], str, tu
         with open_source([str(path)], ReadOptions(**options)) as source:  # type: ignore[arg-type]
             names = [column.name for column in source.columns if column.kind != "text"]
             values = np.concatenate([batch.values for batch in source.batches(names)]).T.tolist() if names else []
-            said = " ".join([*source.remarks, *(column.remark for column in source.columns)])
+            bad = [f"bad: {cell}" for cell in source.bad_cells]
+            said = " ".join([*source.remarks, *bad, *(column.remark for column in source.columns)])
             remedies = tuple(word for column in source.columns for word in column.remedy)
             return dict(zip(names, values, strict=True)), said, remedies
 
@@ -128,12 +129,16 @@ def test_one_half_does_not_make_decimals_of_thousands(table: Read) -> None:
 
 
 def test_a_contradiction_anywhere_is_seen(table: Read) -> None:
-    """The first rows are like those of any file; the last is not."""
+    """The first rows are like those of any file; the last are not."""
     text = "a;b\n" + "1.5;7\n" * 5000 + "1,5;7\n"
     values, said, remedies = table(text)
+    np.testing.assert_array_equal(values["a"], [1.5] * 5000 + [np.nan])
+    assert (said, remedies) == ("bad: cell '1,5' in column a, row 5000: expected a number  ", ())
+    text = "a;b\n" + "1.5;7\n" * 5000 + "1,5;7\n" * 103
+    values, said, remedies = table(text)
     assert list(values) == ["b"]
-    assert "'1,5' in row 5000 (line 5002)" in said
-    assert remedies
+    assert "'1,5' in row 5000 (line 5002) has another decimal sign than other cells of the file, the point" in said
+    assert remedies == ("--ignore", "a")
 
 
 def test_thousands_in_quotes_are_settled_either_way(table: Read) -> None:

@@ -32,8 +32,10 @@ def options_of(remedy: tuple[str, ...]) -> dict[str, Any]:
     return options
 
 
-def is_right(source: Source, truth: tuple[Truth, ...]) -> bool:
-    """Whether names, kinds, and numbers to the last bit are those of the truth."""
+def is_right(source: Source, truth: tuple[Truth, ...], bad: tuple[str, ...]) -> bool:
+    """Whether names, kinds, cells that do not fit, and numbers to the last bit are those of the truth."""
+    if tuple(cell.text for cell in source.bad_cells) != bad:
+        return False
     found = [(column.name, column.kind) for column in source.columns]
     if found != [(column.name, column.kind) for column in truth]:
         return False
@@ -51,8 +53,10 @@ def outcome(path: Path, written: Written, options: dict[str, Any]) -> tuple[str,
     try:
         with open_source([str(path)], ReadOptions(**options)) as source:
             remedy = tuple(dict.fromkeys(column.remedy for column in source.columns if column.remedy))
-            told = " ".join([*source.remarks, *(column.remark for column in source.columns)])
-            if written.columns is not None and is_right(source, written.columns):
+            told = " ".join(
+                [*source.remarks, *map(str, source.bad_cells), *(column.remark for column in source.columns)]
+            )
+            if written.columns is not None and is_right(source, written.columns, written.bad):
                 return "right", (), told
             merged = tuple(word for words in remedy for word in words)
             return "refused" if remedy else "misread", merged, told
