@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -80,13 +81,16 @@ def table_of(
                 f"{given.label}: this is not a Parquet file, for it does not begin with PAR1; check its format."
             )
         table = _read(path, given, kind, options, connection, folder)
-        refuse_changed()
-        if isinstance(table, TextTable):
-            return table.then(lambda known: replace(known, refuse_changed=refuse_changed))
-        return replace(table, refuse_changed=refuse_changed)
+        watched = partial(_with_watch, refuse_changed)
+        return table.then(watched) if isinstance(table, TextTable) else watched(table)
     except OSError as error:
         why = error.strerror or type(error).__name__
         raise SourceError(f"{given.label}: reading failed ({why}); check the disk and the temporary folder.") from None
+
+
+def _with_watch(refuse_changed: Callable[[], None], table: FileTable) -> FileTable:
+    refuse_changed()
+    return replace(table, refuse_changed=refuse_changed)
 
 
 def with_rows(given: list[Given], connection: duckdb.DuckDBPyConnection) -> list[Given]:

@@ -73,7 +73,11 @@ def is_second_header(rows: Rows, is_value: IsValue, kind_of: Callable[[Sequence[
     """Whether the second of some rows is one of units or codes: text above columns of values, and no value; or counts
     the columns."""
     second, below = rows[1] if len(rows) > 1 else (), rows[2:]
-    if len(second) >= _COUNTED and [cell.strip() for cell in second] == [str(k + 1) for k in range(len(second))]:
+    if (
+        len(second) >= _COUNTED
+        and len(below) >= _ENOUGH_ROWS
+        and [cell.strip() for cell in second] == [str(k + 1) for k in range(len(second))]
+    ):
         return True
     if len(below) < _ROWS_BELOW or any(map(is_value, second)):
         return False
