@@ -43,6 +43,9 @@ class ReadOptions:
         only one where it is not given.
     query : one SELECT whose rows are the table, for databases; instead of `table`.
     engine : one of `ENGINES`, which then reads Parquet files and folders on all of its workers.
+    spark_master : where Spark runs, as in ``local[4]``, ``spark://host:7077``, ``yarn`` or ``sc://host``; where it is
+        not given, in the session there is, as spark-submit, SPARK_REMOTE or spark-defaults.conf say, or on this
+        machine.
 
     Raises
     ------
@@ -61,6 +64,7 @@ class ReadOptions:
     table: str | None = None
     query: str | None = None
     engine: str | None = None
+    spark_master: str | None = None
 
     def __post_init__(self) -> None:
         if self.delimiter is not None and (len(self.delimiter) != 1 or self.delimiter in '"\n\r\0'):
@@ -81,6 +85,8 @@ class ReadOptions:
             raise SourceError(f"The format must be one of {', '.join(FORMATS)}, not {quoted(self.format)}.")
         if self.engine is not None and self.engine not in ENGINES:
             raise SourceError(f"The engine must be one of {', '.join(ENGINES)}, not {quoted(self.engine)}.")
+        if self.spark_master is not None and self.engine != "spark":
+            raise SourceError("--spark-master is for --engine spark, which is not given; give both or none.")
         if self.query is not None and self.table is not None:
             raise SourceError("--table and --query exclude each other; give one of them.")
         if self.query is not None and not self.query.strip():

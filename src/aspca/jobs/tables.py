@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import islice
 from typing import Any, Protocol, runtime_checkable
 
@@ -109,7 +110,7 @@ class MemoryTable:
     library: str = "pandas"
     remarks: tuple[str, ...] = ()
 
-    @property
+    @cached_property
     def columns(self) -> tuple[Column, ...]:
         return tuple(Column(name, column.kind, _missing(column)) for name, column in self.content.items())
 

@@ -87,7 +87,7 @@ class _Columns:
 
 
 def quantile(values: Rows, share: float) -> float:
-    """The `share` quantile of one column, rounded up by at most one part in sixteen: so many values reach no further."""
+    """The `share` quantile of one column, rounded up by one part in sixteen at most: so many values lie within."""
     counts = values.gather(lambda: _Counts(1))
     next_bin = _numbers(counts.within(share).prefix + 1, np.zeros(1, dtype=np.int64))
     return float(np.nextafter(next_bin, -np.inf)[0])
