@@ -21,7 +21,13 @@ _LOCAL = "local[*]"
 # Variables that say where Spark runs: those of spark-submit, of Spark Connect, and of Spark's own scripts.
 _SAY_WHERE = ("PYSPARK_GATEWAY_PORT", "SPARK_REMOTE", "SPARK_CONNECT_MODE_ENABLED", "MASTER")
 # Of a session of this machine: nothing on stderr, since errors are told by whoever asked.
-_LOG = "rootLogger.level = off\n"
+_LOG = """rootLogger.level = off
+rootLogger.appenderRef.errors.ref = errors
+appender.errors.type = Console
+appender.errors.name = errors
+logger.gateway.name = org.apache.spark.api.python.PythonGatewayServer
+logger.gateway.level = off
+"""
 # The code that Spark's Java process ends with after an OutOfMemoryError, and that of a process killed by the system.
 _EXIT_CODES = {52: "its Java process ended for lack of it", 137: "its Java process was killed", -9: "it was killed"}
 # What errors of Spark hold if memory was short, and what to call it.

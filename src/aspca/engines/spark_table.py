@@ -103,7 +103,7 @@ class SparkTable(PartedTable):
             known = (self._places.rows or ())[number] if high is None else high
             total += -(-(known - low) // most)
         with quiet():
-            pieces = self._narrow(columns).mapInArrow(partial(_streams, cuts), "slot long, data binary")
+            pieces = self._narrow(columns).mapInArrow(partial(_streams, cuts), "slot int, data binary")
             if (end - first) * len(columns) <= MOST_CELLS:
                 # Spark runs no more parts than it takes, and no part to its end.
                 rows: Iterable[Any] = sorted(pieces.limit(total).collect())
@@ -209,7 +209,8 @@ def _streams(cuts: dict[int, _Cut], batches: Iterable[Any]) -> Iterator[Any]:
         with pa.ipc.new_stream(sink, piece[0].schema) as writer:
             for batch in piece:
                 writer.write_batch(batch)
-        yield pa.RecordBatch.from_pydict({"slot": [slot], "data": [sink.getvalue().to_pybytes()]})
+        numbers = pa.array([slot], pa.int32())
+        yield pa.RecordBatch.from_pydict({"slot": numbers, "data": [sink.getvalue().to_pybytes()]})
 
 
 def _number() -> int:
