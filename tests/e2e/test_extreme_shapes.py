@@ -16,7 +16,7 @@ ROWS, COLUMNS, BROKEN = 80, 220, 7
 
 
 def wide(kind: str) -> pd.DataFrame:
-    """Unrelated columns; or with sums among them, one of which is broken; with gaps; with copies of rows and columns."""
+    """Unrelated columns; with sums among them, one of which is broken; with gaps too; copies of rows and columns."""
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(ROWS, COLUMNS))
     if kind in ("sums", "gaps"):
@@ -65,8 +65,8 @@ def test_hardly_any_rows(n_rows: int, tmp_path: Path, capsys: pytest.CaptureFixt
             code = main(command)
             told = capsys.readouterr()
             if n_rows == 1:
-                assert code == 1
-                assert told.err == f"aspca: {path} has 1 row, but at least 2 are needed to learn rules from; add rows.\n"
+                few = f"aspca: {path} has 1 row, but at least 2 are needed to learn rules from; add rows.\n"
+                assert (code, told.err) == (1, few)
             else:
                 assert code == 0, told.err
                 said = f"{n_rows} rows judged, " if command[0] == "detect" else f"Learned from {n_rows} rows; "

@@ -87,8 +87,9 @@ def result_or_sentence(run: Callable[[], Any]) -> Any:
     try:
         return run()
     except ValueError as error:
-        # numpy's own errors are of this kind too, and no sentences for people.
-        assert not isinstance(error, np.linalg.LinAlgError)
-        assert "\n" not in str(error)
-        assert "converge" not in str(error)
-        return None
+        raised = error
+    # numpy's own errors are of this kind too, and no sentences for people.
+    assert not isinstance(raised, np.linalg.LinAlgError)
+    assert "\n" not in str(raised)
+    assert "converge" not in str(raised)
+    return None
