@@ -34,6 +34,8 @@ def spark_session(master: str = "local[2,4]") -> Iterator[Any]:
             "spark.driver.bindAddress": "127.0.0.1",
             "spark.driver.host": "127.0.0.1",
             "spark.sql.shuffle.partitions": "2",
+            # Whoever fetches a large partition as a whole is refused, long before memory would run out.
+            "spark.driver.maxResultSize": "16m",
             "spark.sql.session.timeZone": "UTC",
             "spark.log.level": "OFF",
         }

@@ -120,6 +120,7 @@ READING: Group = {
     "table": _text("--table", "NAME", "Which sheet or table of FILE, if it holds several."),
     "query": _text("--query", "SQL", "One SELECT whose rows are the table, for a database."),
     "engine": _text("--engine", "NAME", "Let dask or spark read Parquet files and folders.", "dask", "spark"),
+    "spark_master": _text("--spark-master", "URL", "Where --engine spark runs, if no session or setting says."),
 }
 QUIET: Group = {"quiet": _flag("--quiet", "-q", help="Say nothing but errors on stderr.")}
 JSON: Group = {"json": _flag("--json", help="JSON on stdout.")}

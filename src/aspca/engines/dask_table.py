@@ -100,10 +100,10 @@ class DaskTable(PartedTable):
         (found,) = self._dask.compute(level[0])
         return bytes(found)
 
-    def _batches(self, columns: Sequence[int]) -> Iterator[Any]:
+    def _batches(self, columns: Sequence[int], first: int, end: int) -> Iterator[Any]:
         parts, chosen = self._delayed(columns)
-        for part in parts:
-            yield from record_batches(part.compute(), chosen, self.description)
+        for number, low, high in self._places.between(first, end):
+            yield from record_batches(parts[number].iloc[low:high].compute(), chosen, self.description)
 
     def _lazy(self, work: Mapped, columns: Sequence[int]) -> Any:
         pandas = import_module("pandas")

@@ -126,7 +126,7 @@ def doubt_about(
         return (
             f"{cells[0]} is no number with the decimal sign {signs.decimal!r} {whose}; correct it, or give "
             f"--decimal {other} if that is right",
-            ("--decimal", other),
+            ("--decimal", other) if learned else ignore,
         )
     what = {
         "units": "have different units",

@@ -63,6 +63,16 @@ class Places:
     def start(self, number: int) -> int:
         return 0 if self.rows is None else sum(self.rows[:number])
 
+    def between(self, first: int, end: int) -> Iterator[tuple[int, int, int | None]]:
+        """The parts that hold rows from `first` to before `end`: the number of each, and where these begin and end in
+        it; None for all that follow, so that rows which a part did not have before are seen."""
+        start = 0
+        for number, rows in enumerate(self.rows or ()):
+            low, high = max(first - start, 0), end - start
+            if low < min(high, rows):
+                yield number, low, high if high < rows else None
+            start += rows
+
     def refuse_other(self, label: str, number: int, rows: int) -> None:
         """Raise SourceError if a part has not as many rows as it had."""
         known = None if self.rows is None else self.rows[number] if number < len(self.rows) else 0

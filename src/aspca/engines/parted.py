@@ -18,10 +18,10 @@ from aspca.engines.arrow_source import ArrowReading, pyarrow, untyped
 from aspca.engines.errors import SourceError
 from aspca.engines.file_table import FileTable, regrouped
 from aspca.engines.parcel import unpacked
-from aspca.engines.part import Form, Part, chunks
+from aspca.engines.part import CHUNK_ROWS, Form, Part, chunks
 from aspca.engines.part_files import Write, written_folder
 from aspca.engines.part_work import Mapped, Mapping, Merge, Outcome, Pass, Places, Task, changed, refuse_unlike
-from aspca.engines.source import Batch, Column, Source, connected
+from aspca.engines.source import MOST_CELLS, Batch, Column, Source, connected
 from aspca.engines.typed_table import Counts, settled, shaped
 from aspca.outputs.scratch import Scratch
 
@@ -102,8 +102,11 @@ class PartedTable(ABC):
         """What `work` makes of all parts, merged in their order; on the workers, unless it is `small`."""
 
     @abstractmethod
-    def _batches(self, columns: Sequence[int]) -> Iterator[Any]:
-        """Record batches of some columns, those of one part after those of another."""
+    def _batches(self, columns: Sequence[int], first: int, end: int) -> Iterator[Any]:
+        """Record batches of some columns of the rows from `first` to before `end`, in their order.
+
+        No more is brought here at once than the first time somebody asks, and no part as a whole.
+        """
 
     @abstractmethod
     def _lazy(self, work: Mapped, columns: Sequence[int]) -> Any:
@@ -213,7 +216,7 @@ class PartedTable(ABC):
         """See `Source.batches`: streamed to this process, part after part."""
         # Refuses what cannot be asked for, at once.
         self._here.batches(names, size)
-        return self._numbers(list(names), size)
+        return self._numbers(list(names), _narrowed(size, names))
 
     def _numbers(self, names: list[str], size: int) -> Iterator[Batch]:
         pieces = (batch.values for part, _ in self._parts(names, size) for batch in part.batches(names, size))
@@ -225,6 +228,7 @@ class PartedTable(ABC):
     def cells(self, names: Sequence[str], size: int = 65536) -> Iterator[list[tuple[object, ...]]]:
         """See `Source.cells`: streamed to this process, part after part."""
         self._here.cells(names, size)
+        size = _narrowed(size, names)
         return (rows for part, _ in self._parts(list(names), size) for rows in part.cells(names, size))
 
     def picked(self, names: Sequence[str], rows: Sequence[int]) -> list[tuple[object, ...]]:
@@ -244,22 +248,32 @@ class PartedTable(ABC):
         columns = self._chosen(names)
         form = self._form.only(columns)
         start = 0
-        for chunk in chunks(self._told(columns), first):
+        for chunk in chunks(self._told(columns, first), first):
             with form.part(self._connection, chunk, start) as part:
                 yield part, start
                 start += part.count()
         if start != self.count():
             raise changed(self.description, f"there were {self.count():,}, and now there are {start:,}")
 
-    def _told(self, columns: Sequence[int]) -> Iterator[Any]:
+    def _told(self, columns: Sequence[int], first: int) -> Iterator[Any]:
+        """All rows; the first few on their own, since many ask for no more."""
+        count = sum(self._places.rows or ())
+        few = min(first, count)
         try:
-            yield from self._batches(columns)
+            for start, end in ((0, few), (few, count)):
+                if start < end:
+                    yield from self._batches(columns, start, end)
         except Exception as error:
             raise self._explained(error) from error
 
     def _first(self, names: Sequence[str]) -> Iterator[Any]:
-        batches = self._told([int(name[1:]) for name in names])
-        yield from next(chunks(batches), [])
+        size = _narrowed(CHUNK_ROWS, names)
+        yield from next(chunks(self._told([int(name[1:]) for name in names], size), size), [])
+
+
+def _narrowed(size: int, names: Sequence[str]) -> int:
+    """So many rows, or fewer of many columns: as in `Source.batches`."""
+    return max(1, min(size, MOST_CELLS // len(names)))
 
 
 def _whole(table: FileTable, reading: ArrowReading, names: list[str]) -> FileTable:
@@ -267,9 +281,11 @@ def _whole(table: FileTable, reading: ArrowReading, names: list[str]) -> FileTab
 
 
 def _reason(error: Exception) -> str:
-    """What an error says, in one line: where it quotes that of a worker, what that one says."""
+    """What an error says, in one line: where it quotes that of a worker, or of Java, what that one says."""
     _, quoting, trace = str(error).partition("Traceback (most recent call last):\n")
     told = next((line for line in trace.splitlines() if line and not line.startswith(" ")), "") if quoting else ""
+    _, quoting, cause = str(error).rpartition("\nCaused by: ")
+    told = told or (cause if quoting else "")
     return first_line(Exception(told)) if told else first_line(error)
 
 

@@ -44,6 +44,9 @@ class ReadOptions:
     engine : one of `ENGINES`, which then reads Parquet files and folders on all of its workers.
     skip : how many lines of a text file stand above its header, or above its first row; found by what they hold.
     learned : how the rows that a model was learned from are written, which others must not contradict.
+    spark_master : where Spark runs, as in ``local[4]``, ``spark://host:7077``, ``yarn`` or ``sc://host``; where it is
+        not given, in the session there is, as spark-submit, SPARK_REMOTE or spark-defaults.conf say, or on this
+        machine.
 
     Raises
     ------
@@ -64,6 +67,7 @@ class ReadOptions:
     engine: str | None = None
     skip: int | None = None
     learned: CellFormat = NO_FORMAT
+    spark_master: str | None = None
 
     def __post_init__(self) -> None:
         if self.delimiter is not None and (len(self.delimiter) != 1 or self.delimiter in '"\n\r\0'):
@@ -86,6 +90,8 @@ class ReadOptions:
             raise SourceError(f"The engine must be one of {', '.join(ENGINES)}, not {quoted(self.engine)}.")
         if self.skip is not None and not 0 <= self.skip <= MOST_SKIPPED:
             raise SourceError(f"The lines to skip must be a number from 0 to {MOST_SKIPPED}, not {self.skip}.")
+        if self.spark_master is not None and self.engine != "spark":
+            raise SourceError("--spark-master is for --engine spark, which is not given; give both or none.")
         if self.query is not None and self.table is not None:
             raise SourceError("--table and --query exclude each other; give one of them.")
         if self.query is not None and not self.query.strip():

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import os
-import sys
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
 from typing import Any
 
 from aspca.engines.errors import SourceError
+from aspca.engines.part import rows_of
 from aspca.engines.part_files import Write
 from aspca.engines.part_work import Mapped, Pass
 from aspca.engines.parted import PartedTable
 from aspca.engines.request import ReadOptions
-from aspca.outputs.scratch import Scratch
+from aspca.engines.source import MOST_CELLS
+from aspca.engines.spark_session import memory_lack, quiet, spark_session
 
 # How many results are merged at once on a worker; and how many may come to the driver, of narrow and of wide tables.
 FAN_IN = 16
@@ -24,16 +23,6 @@ FEW, FEW_WIDE, WIDE = 4, 1, 200
 # A result travels in rows of so many bytes: Spark holds many rows at once.
 PIECE = 8 << 20
 _RESULT = "part long, piece long, data binary"
-_ADAPTIVE = "spark.sql.adaptive.enabled"
-# Of a session of our own: errors only.
-_LOG = """rootLogger.level = error
-rootLogger.appenderRef.errors.ref = errors
-appender.errors.type = Console
-appender.errors.name = errors
-appender.errors.target = SYSTEM_ERR
-appender.errors.layout.type = PatternLayout
-appender.errors.layout.pattern = %p %c{1}: %m%n
-"""
 
 
 def open_spark(frame: Any, description: str, missing: tuple[str, ...] = ()) -> SparkTable:
@@ -48,7 +37,7 @@ def open_spark(frame: Any, description: str, missing: tuple[str, ...] = ()) -> S
 
 
 def read_spark(paths: Sequence[str], options: ReadOptions) -> Any:
-    """A Spark data frame of Parquet files or folders, in the active session or in one of its own on this machine.
+    """A Spark data frame of Parquet files or folders, in the session of `spark_session`.
 
     Raises
     ------
@@ -58,7 +47,7 @@ def read_spark(paths: Sequence[str], options: ReadOptions) -> Any:
     from aspca.engines.engine_files import parquet_paths
 
     files = parquet_paths(paths, options, "spark")
-    session = _session()
+    session = spark_session(options.spark_master)
     try:
         return session.read.parquet(*files)
     except Exception as error:
@@ -80,7 +69,7 @@ class SparkTable(PartedTable):
         self._frame = frame.toDF(*(f"c{index}" for index in range(len(names))))
         self._session = frame.sparkSession
         try:
-            with _quiet():
+            with quiet():
                 found = self._frame.limit(0).toArrow().schema
         except Exception as error:
             raise self._explained(error) from error
@@ -89,7 +78,7 @@ class SparkTable(PartedTable):
         super().__init__(description, names, schema, missing)
 
     def _pass(self, work: Pass | Write, columns: Sequence[int], small: bool) -> bytes:
-        with self._steady(), _quiet():
+        with quiet():
             results = self._narrow(columns).mapInArrow(partial(_run, work), _RESULT)
             count = len(self._places.rows or ())
             few = FEW if len(columns) <= WIDE else FEW_WIDE
@@ -106,16 +95,27 @@ class SparkTable(PartedTable):
         grouped = grouped.repartition(-(-count // FAN_IN), "parent").sortWithinPartitions("part", "piece")
         return grouped.mapInArrow(partial(_merge, work), _RESULT)
 
-    def _batches(self, columns: Sequence[int]) -> Iterator[Any]:
+    def _batches(self, columns: Sequence[int], first: int, end: int) -> Iterator[Any]:
         pa = import_module("pyarrow")
-        with self._steady(), _quiet():
-            rows = self._narrow(columns).mapInArrow(_streams, "data binary").toLocalIterator()
-        for (data,) in rows:
+        most, total, cuts = rows_of(PIECE, 8.0 * len(columns)), 0, dict[int, _Cut]()
+        for number, low, high in self._places.between(first, end):
+            cuts[number] = _Cut(total, low, high, most)
+            known = (self._places.rows or ())[number] if high is None else high
+            total += -(-(known - low) // most)
+        with quiet():
+            pieces = self._narrow(columns).mapInArrow(partial(_streams, cuts), "slot int, data binary")
+            if (end - first) * len(columns) <= MOST_CELLS:
+                # Spark runs no more parts than it takes, and no part to its end.
+                rows: Iterable[Any] = sorted(pieces.limit(total).collect())
+            else:
+                # Spark brings partitions as a whole: one for each piece, from the disks of the workers.
+                rows = pieces.repartitionById(total, "slot").toLocalIterator()
+        for _, data in rows:
             yield from pa.ipc.open_stream(pa.py_buffer(bytes(data)))
 
     def _lazy(self, work: Mapped, columns: Sequence[int]) -> Any:
         schema = import_module("pyspark.sql.pandas.types").from_arrow_schema(work.schema)
-        with _quiet():
+        with quiet():
             return self._narrow(columns).mapInArrow(partial(_map, work), schema)
 
     def _narrow(self, columns: Sequence[int]) -> Any:
@@ -124,16 +124,15 @@ class SparkTable(PartedTable):
             return self._frame
         return self._frame.select(*(f"c{index}" for index in columns))
 
-    @contextmanager
-    def _steady(self) -> Iterator[None]:
-        """Without plans that adapt to sizes: partitions are to be the same in every pass, whatever columns it reads."""
-        conf = self._session.conf
-        before = conf.get(_ADAPTIVE, "true")
-        conf.set(_ADAPTIVE, "false")
-        try:
-            yield
-        finally:
-            conf.set(_ADAPTIVE, before)
+    def _explained(self, error: Exception) -> SourceError:
+        short = memory_lack(error)
+        if short is None:
+            return super()._explained(error)
+        return SourceError(
+            f"{self.description}: Spark ran out of memory ({short}); give it more, on this machine by "
+            "SPARK_DRIVER_MEMORY=4g in the environment, on a cluster by spark.executor.memory and spark.driver.memory, "
+            "or cut the table into more partitions."
+        )
 
 
 # ---- on the workers
@@ -172,13 +171,46 @@ def _map(work: Mapped, batches: Iterable[Any]) -> Iterator[Any]:
     return work(_number(), batches)
 
 
-def _streams(batches: Iterable[Any]) -> Iterator[Any]:
+@dataclass(frozen=True)
+class _Cut:
+    """Rows of a part from `first` to before `end` (None: to its end), in pieces of `most` numbered from `slot` on."""
+
+    slot: int
+    first: int
+    end: int | None
+    most: int
+
+    def pieces(self, batches: Iterable[Any]) -> Iterator[list[Any]]:
+        held, size, row = list[Any](), 0, 0
+        for batch in batches:
+            begin, stop = max(self.first - row, 0), batch.num_rows if self.end is None else self.end - row
+            inside = batch.slice(begin, max(stop - begin, 0))
+            while inside.num_rows:
+                held.append(inside.slice(0, self.most - size))
+                size += held[-1].num_rows
+                inside = inside.slice(held[-1].num_rows)
+                if size == self.most:
+                    yield held
+                    held, size = [], 0
+            row += batch.num_rows
+            if self.end is not None and row >= self.end:
+                break
+        if held:
+            yield held
+
+
+def _streams(cuts: dict[int, _Cut], batches: Iterable[Any]) -> Iterator[Any]:
     pa = import_module("pyarrow")
-    for batch in batches:
+    cut = cuts.get(_number())
+    if cut is None:
+        return
+    for slot, piece in enumerate(cut.pieces(batches), start=cut.slot):
         sink = pa.BufferOutputStream()
-        with pa.ipc.new_stream(sink, batch.schema) as writer:
-            writer.write_batch(batch)
-        yield pa.RecordBatch.from_pydict({"data": [sink.getvalue().to_pybytes()]})
+        with pa.ipc.new_stream(sink, piece[0].schema) as writer:
+            for batch in piece:
+                writer.write_batch(batch)
+        numbers = pa.array([slot], pa.int32())
+        yield pa.RecordBatch.from_pydict({"slot": numbers, "data": [sink.getvalue().to_pybytes()]})
 
 
 def _number() -> int:
@@ -212,45 +244,3 @@ def _keeps_places(frame: Any) -> bool:
     except Exception:
         # A client of a remote session does not know.
         return False
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Without Spark's word on versions of pandas: only Arrow passes between it and the work."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
-        yield
-
-
-def _session() -> Any:
-    """The active session, or one on this machine."""
-    try:
-        session = import_module("pyspark.sql").SparkSession
-    except ImportError:
-        raise SourceError(
-            "--engine spark needs Spark, which is not installed; run: pip install 'aspca[spark]'."
-        ) from None
-    active = session.getActiveSession()
-    if active is not None:
-        return active
-    # Workers run what this process runs.
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    builder = session.builder.master("local[*]").appName("aspca")
-    for key, value in {
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
-        "spark.driver.bindAddress": "127.0.0.1",
-        "spark.driver.host": "127.0.0.1",
-        "spark.sql.session.timeZone": "UTC",
-    }.items():
-        builder = builder.config(key, value)
-    try:
-        with _quiet(), Scratch() as folder:
-            # Read when the machine of Java starts, before any level can be set.
-            (folder / "log4j2.properties").write_text(_LOG)
-            quiet = f"-Dlog4j2.configurationFile={(folder / 'log4j2.properties').as_uri()}"
-            return builder.config("spark.driver.extraJavaOptions", quiet).getOrCreate()
-    except Exception as error:
-        raise SourceError(
-            f"--engine spark: Spark does not start ({type(error).__name__}); it needs Java 17 or later on the PATH."
-        ) from error

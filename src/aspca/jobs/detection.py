@@ -81,7 +81,7 @@ def detect(source: Any, train: Any = None, **options: Any) -> Detection:
         Keep what `Detection.report` is made of, and write report.html where a folder is written.
     preset, and all parameters of `ASPCA`
         By name: ``n_components``, ``alpha``, ``limit``, ``level``, ``score``, ...
-    delimiter, encoding, decimal, thousands, missing, date_order, header, skip, table, query, engine
+    delimiter, encoding, decimal, thousands, missing, date_order, header, skip, table, query, engine, spark_master
         How to read files, where that is not found out; which sheet or table, if a file or database holds several; a
         SELECT whose rows are the table, for databases; which engine (``"dask"``, ``"spark"``) reads Parquet files.
 

@@ -43,9 +43,9 @@ def fit_source(source: Any, **options: Any) -> ASPCA:
         What columns are, as in `aspca.detect`; those of `id`, `time` and `label` are no features.
     preset, and all parameters of `ASPCA`
         By name: ``n_components``, ``alpha``, ``limit``, ``level``, ``robust``, ...
-    delimiter, encoding, decimal, thousands, missing, date_order, header, table, query, engine
+    delimiter, encoding, decimal, thousands, missing, date_order, header, table, query, engine, spark_master
         How to read the source; which table of a file or database, or a SELECT whose rows are the table; which engine
-        (``"dask"``, ``"spark"``) is to read Parquet files.
+        (``"dask"``, ``"spark"``) is to read Parquet files, and where Spark runs.
 
     Returns
     -------

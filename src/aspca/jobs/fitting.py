@@ -34,10 +34,7 @@ from aspca.rules.given import GivenRule, given_rules
 from aspca.settings import Settings, needs_rows
 from aspca.solvers.threads import blas_threads_for
 
-# With fewer rows than features there are rules that hold by chance alone, as many as rows are missing; beyond so many
-# features they take minutes to find and nobody reads them.
-_WIDE = 200
-# And of more features than this all rules with little variance take minutes to find.
+# Of more features than this all rules with little variance take minutes to find.
 _VERY_WIDE = 2000
 
 
@@ -209,15 +206,7 @@ def _given(table: TableSource, plan: Preparation, settings: Settings) -> tuple[G
 
 
 def _refuse_too_wide(table: TableSource, p: int, settings: Settings) -> None:
-    n = table.count()
-    if n < 2:
-        return
-    if p > _WIDE and n <= p:
-        raise JobError(
-            f"{table.description} has {p:,} features but {n:,} rows, and with no more rows than features rules hold by "
-            "chance: add rows, or leave out columns with --ignore."
-        )
-    if p > _VERY_WIDE and settings.n_components == "auto":
+    if table.count() >= 2 and p > _VERY_WIDE and settings.n_components == "auto":
         raise JobError(
             f"{table.description} has {p:,} features, of which all rules with little variance would take very long: "
             "say how many you want, as in --n-components 20, or leave out columns with --ignore.",

@@ -33,6 +33,7 @@ _READING = (
     "table",
     "query",
     "engine",
+    "spark_master",
 )
 _OPTION = re.compile(r"--([a-z][a-z-]*)")
 

@@ -82,8 +82,8 @@ def score_source(
         The table to write, where `out` is a database: "scores" if it is not given.
     replace : bool
         Whether a table of that name that aspca did not write may be replaced.
-    delimiter, encoding, decimal, thousands, missing, date_order, header
-        How to read files, where that is not found out.
+    delimiter, encoding, decimal, thousands, missing, date_order, header, spark_master
+        How to read files, where that is not found out; where Spark runs.
 
     Returns
     -------

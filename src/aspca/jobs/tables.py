@@ -125,7 +125,7 @@ class MemoryTable:
     cell_format: CellFormat = NO_FORMAT
     bad_cells: tuple[BadCell, ...] = ()
 
-    @property
+    @cached_property
     def columns(self) -> tuple[Column, ...]:
         return tuple(
             Column(name, column.kind, _missing(column), column.remark) for name, column in self.content.items()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from aspca.rules.forward import MOST_TERMS, WIDE
+from aspca.rules.forward import MOST_TERMS, WIDE, finds_short_only
 from aspca.subspace.space import ScaledSpace
 
 # Rows per column from which on planted rules are found (benchmarks/silence.py) and limits are mostly right (limits.py).
@@ -16,10 +16,11 @@ def doubts_of(space: ScaledSpace) -> tuple[str, ...]:
 
 def _many_columns(space: ScaledSpace) -> tuple[str, ...]:
     p = space.n_varying
-    if p <= WIDE:
+    if not finds_short_only(space):
         return ()
+    why = f"more than {WIDE}" if p > WIDE else f"as many as rows or more ({space.n_rows:,})"
     return (
-        f"Of {p:,} columns, more than {WIDE}, only rules of at most {MOST_TERMS + 1} columns were looked for; what "
+        f"Of {p:,} columns, {why}, only rules of at most {MOST_TERMS + 1} columns were looked for; what "
         "longer ones would say is judged outside of the rules: learn from fewer columns at once to find them.",
     )
 

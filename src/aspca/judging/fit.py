@@ -16,7 +16,7 @@ from aspca.linalg.arrays import Floats
 from aspca.moments import Moments
 from aspca.preparation import Preparation
 from aspca.robust import Aside
-from aspca.rules.forward import WIDE
+from aspca.rules.forward import finds_short_only
 from aspca.rules.given import GivenRule, given_rules, placed
 from aspca.rules.table import RuleTable, beyond_chance, component_table, readable_table, with_given
 from aspca.settings import Settings
@@ -93,7 +93,7 @@ def _n_components(space: ScaledSpace, settings: Settings) -> int:
     """How many directions are asked for."""
     if settings.n_components == "auto":
         # As many of a wide table as are found.
-        return space.n_features if space.n_varying > WIDE else n_relations(space.covariance)
+        return space.n_features if finds_short_only(space) else n_relations(space.covariance)
     p = space.n_features
     if int(settings.n_components) > p:
         raise ValueError(

@@ -107,7 +107,7 @@ class GappedScore:
             return self.metric
         known = self._known.get(gaps.tobytes())
         if known is None:
-            if len(self._known) >= _MOST_KEPT:
+            if len(self._known) >= min(_MOST_KEPT, _MOST_CELLS_KEPT // gaps.size**2):
                 self._known.clear()
             known = self._known[gaps.tobytes()] = self._metric_of(gaps)
         return known
@@ -142,7 +142,8 @@ class GappedScore:
         if self.metric.kind == "complete" and there.size > rules.size:
             covariance = self.space.covariance[np.ix_(there, there)]
             loadings = self.table.loadings[np.ix_(there, rules)]
-            found = outside_directions(covariance, loadings, weights, self.table.exact[rules], still=True)
+            exact, blur = self.table.exact[rules], self.space.blur
+            found = outside_directions(covariance, loadings, weights, exact, still=True, blur=blur)
             directions = np.zeros((len(gaps), found.shape[1]))
             directions[there] = found
         return directions, Hotelling(directions, self.space.fitted_to).limit(self.settings.total[1]).value
@@ -184,8 +185,9 @@ class GappedScore:
         return max(limit, _NOTHING)
 
 
-# Of so many patterns of gaps the metric is kept; a table with more has hardly any twice.
-_MOST_KEPT = 4096
+# Of so many patterns of gaps the metric is kept; a table with more has hardly any twice. A metric has p^2 numbers: of
+# many features fewer are kept, 256 MB of them.
+_MOST_KEPT, _MOST_CELLS_KEPT = 4096, 1 << 25
 
 
 def patterns(missing: Bools) -> Iterator[tuple[Ints, Bools]]:

@@ -13,9 +13,13 @@ from __future__ import annotations
 import numpy as np
 
 from aspca.linalg.arrays import Bools, Floats, Ints
+from aspca.subspace.space import ScaledSpace
 
 # From more features that vary than this on, only rules of few terms are looked for (`rules.short`).
 WIDE = 512
+# And from this on where there are no more rows than features: any such rows obey as many long rules as rows are
+# missing, which take minutes to find (300 rows of 500 features: 70 s) and hide the short ones.
+WIDE_OF_FEW_ROWS = 200
 # Rules of at most so many terms besides the one that is regressed.
 MOST_TERMS = 8
 # What is left of a feature falls by at least this factor with the last term of its rule.
@@ -24,6 +28,11 @@ _CLIFF = 3.0
 _NOTHING = 1e-8
 # Features that are regressed together: what is kept of them stays in the cache.
 _TOGETHER = 32
+
+
+def finds_short_only(space: ScaledSpace) -> bool:
+    """Whether only rules of few terms are looked for."""
+    return space.n_varying > (WIDE_OF_FEW_ROWS if space.fitted_to <= space.n_varying else WIDE)
 
 
 def forward_vectors(R: Floats, most: int = MOST_TERMS) -> tuple[Floats, Ints]:

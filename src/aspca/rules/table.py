@@ -11,7 +11,7 @@ from aspca.linalg.arrays import Bools, Floats, Ints, frozen
 from aspca.linalg.thin import form_of
 from aspca.rules.chance import EXCLUDED, chances
 from aspca.rules.coefficients import Equation, simplest_equation
-from aspca.rules.forward import WIDE
+from aspca.rules.forward import finds_short_only
 from aspca.rules.given import GivenRule, given_loadings
 from aspca.rules.rule import Rule, Standing
 from aspca.rules.sentence import short_float
@@ -215,7 +215,7 @@ def readable_table(space: ScaledSpace, many: int) -> RuleTable:
 
     if not many:
         return RuleTable.of(space, np.zeros((space.n_features, 0)), np.zeros(0, dtype=np.bool_))
-    if space.n_varying > WIDE:
+    if finds_short_only(space):
         return _short(space, many)
     values, directions = lowest_pairs(space.covariance, many)
     table, plain = _readable(space, directions)

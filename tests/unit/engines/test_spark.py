@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from threading import Thread
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import aspca
+from aspca.cli.main import main
+from aspca.engines import spark_table
 from aspca.engines.errors import SourceError
 from aspca.engines.request import ReadOptions
 from aspca.engines.spark_table import open_spark, read_spark
@@ -101,6 +106,100 @@ def test_rows_stay_where_they_are_if_columns_are_left_out(spark: Any) -> None:
         alone = np.concatenate([batch.values for batch in table.batches(["b"])])
     np.testing.assert_array_equal(alone[:, 0], whole[:, 1])
     np.testing.assert_array_equal(np.sort(alone[:, 0]), np.sort(rows[:, 1]))
+
+
+def test_the_command_fits_a_folder_whose_partitions_cannot_be_fetched_as_a_whole(
+    spark: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rng = np.random.default_rng(4)
+    rows = rng.normal(size=(160_000, 20))
+    rows[:, 2] = rows[:, 0] + rows[:, 1]
+    (tmp_path / "readings").mkdir()
+    # One partition of 26 MB: more than the session of these tests lets through.
+    table = pa.table({f"x{place}": column for place, column in enumerate(rows.T)})
+    pq.write_table(table, tmp_path / "readings" / "all.parquet", row_group_size=len(rows))
+    model = tmp_path / "plant.json"
+    code = main(["fit", str(tmp_path / "readings"), "--engine", "spark", "--model", str(model)])
+    told = capsys.readouterr()
+    assert (code, "x2 = x0 + x1 (exactly)" in told.out) == (0, True), told.err
+    assert aspca.load(model).n_features_in_ == 20
+
+
+@pytest.mark.parametrize("cells", [1 << 22, 1 << 8])
+def test_rows_are_streamed_in_their_order(spark: Any, monkeypatch: pytest.MonkeyPatch, cells: int) -> None:
+    # Few cells at once: through partitions of their own, on the disks of the workers.
+    monkeypatch.setattr(spark_table, "MOST_CELLS", cells)
+    monkeypatch.setattr(spark_table, "PIECE", 8 * 3 * 100)
+    rows = np.random.default_rng(3).normal(size=(1000, 3))
+    parts = [slice(0, 130), slice(130, 130), slice(130, 131), slice(131, 1000)]
+    with open_spark(in_parts(spark, numbers(rows), parts), "frame") as table:
+        found = np.concatenate([batch.values for batch in table.batches(list("abc"), 150)])
+        cells_found = [cell for some in table.cells(["b"], 999) for (cell,) in some]
+    np.testing.assert_array_equal(found, rows)
+    np.testing.assert_array_equal(cells_found, rows[:, 1])
+
+
+def test_settings_of_a_session_that_is_not_ours_stay_as_they_are(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    changed = list[str]()
+    kind = type(spark.conf)
+    original = kind.set
+    monkeypatch.setattr(kind, "set", lambda conf, key, value: (changed.append(key), original(conf, key, value)))
+    # Grouped, so that its partitions are what adaptive execution makes of them, in every pass alike.
+    frame = spark.range(0, 900, 1, 3).selectExpr("id % 300 AS k", "sin(id) AS v").groupBy("k").agg({"v": "sum"})
+    frame = frame.selectExpr("`sum(v)` AS a", "2 * `sum(v)` AS b", "cos(k) AS c")
+    assert str(aspca.fit_source(frame).rules_[0]) == "b = 2 a (exactly)"
+    assert changed == []
+
+
+def test_files_are_read_in_the_session_there_is_or_refused_where_another_is_asked_for(
+    spark: Any, tmp_path: Path
+) -> None:
+    pq.write_table(numbers(np.eye(3)), tmp_path / "a.parquet")
+    paths, found = [str(tmp_path / "a.parquet")], list[Any]()
+    spark.conf.set("spark.sql.session.timeZone", "Europe/Berlin")
+    try:
+        # In a thread of its own no session is active.
+        thread = Thread(target=lambda: found.append(read_spark(paths, ReadOptions())))
+        thread.start()
+        thread.join()
+        assert spark.conf.get("spark.sql.session.timeZone") == "Europe/Berlin"
+    finally:
+        spark.conf.set("spark.sql.session.timeZone", "UTC")
+    assert found[0].sparkSession.sparkContext is spark.sparkContext
+    here = ReadOptions(engine="spark", spark_master="local[2,4]")
+    assert read_spark(paths, here).sparkSession is spark
+    other = ReadOptions(engine="spark", spark_master="spark://host:7077")
+    with pytest.raises(SourceError, match=r"^--spark-master 'spark://host:7077': a session .* at 'local\[2,4\]'; stop"):
+        read_spark(paths, other)
+
+
+def test_lack_of_memory_is_said_as_such(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    import pyspark
+
+    wanted = r"^frame: Spark ran out of memory \({}\); give it more, .*, or cut the table into more partitions\.$"
+    # In Java, where the plan is made: eight gigabytes at once.
+    with pytest.raises(SourceError, match=wanted.format("Java heap space")):
+        open_spark(spark.sql("SELECT size(sequence(1L, 1000000000L)) AS a"), "frame")
+
+    def before(part: int) -> None:
+        raise MemoryError
+
+    with pytest.raises(SourceError, match=wanted.format("no memory could be had")):
+        open_spark(in_parts(spark, numbers(np.eye(3)), [slice(0, 3)], before), "frame")
+
+    # After Java's process ended: nobody can be asked any more.
+    def gone(*given: Any) -> Any:
+        raise ConnectionRefusedError(111, "Connection refused")
+
+    with open_spark(in_parts(spark, numbers(np.eye(3)), [slice(0, 3)]), "frame") as table:
+        monkeypatch.setattr(type(table), "_narrow", gone)
+        with pytest.raises(SourceError, match=r"^frame: Spark cannot read or pass over the rows"):
+            next(table.batches(["a"]))
+        ended = SimpleNamespace(proc=SimpleNamespace(poll=lambda: 52))
+        monkeypatch.setattr(pyspark.SparkContext, "_gateway", ended)
+        with pytest.raises(SourceError, match=wanted.format("its Java process ended for lack of it")):
+            next(table.batches(["a"]))
+    monkeypatch.undo()
 
 
 def test_a_task_that_fails_twice_changes_nothing(spark: Any, tmp_path: Path) -> None:

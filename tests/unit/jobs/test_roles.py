@@ -286,12 +286,7 @@ def test_missing_values_and_too_few_rows() -> None:
 
 
 def test_far_too_many_columns() -> None:
-    rng = np.random.default_rng(0)
-    names = [f"c{k}" for k in range(300)]
-    table = array_table("t.csv", names, rng.normal(size=(300, 300)))
-    with pytest.raises(JobError, match=r"t\.csv has 300 features but 300 rows, .* rules hold by chance: add rows"):
-        learned_from(table, tuple(names))
     names = [f"c{k}" for k in range(2001)]
-    wide = array_table("t.csv", names, rng.normal(size=(2002, 2001)))
+    wide = array_table("t.csv", names, np.random.default_rng(0).normal(size=(2002, 2001)))
     with pytest.raises(JobError, match=r"t\.csv has 2,001 features, .*--n-components 20"):
         learned_from(wide, tuple(names))

@@ -220,6 +220,17 @@ def test_a_tight_relation_that_no_rule_names_is_seen_where_its_rule_is_lost() ->
     assert (usual(score="whitened").predict(frame(broken)) == -1).mean() < 0.1
 
 
+def test_of_few_rows_a_gap_changes_a_score_no_more_than_its_cell_does() -> None:
+    # Fewer rows than columns: in most directions nothing varies, for want of rows.
+    X = np.random.default_rng(5).normal(size=(40, 60))
+    model = ASPCA(preprocessor=aspca.Preprocessor(missing="allow")).fit(X)
+    new = np.random.default_rng(6).normal(size=(20, 60))
+    gapped = new.copy()
+    gapped[:, 7] = np.nan
+    ratio = model.score_samples(gapped) / model.score_samples(new)
+    assert ((ratio > 0.8) & (ratio < 1.25)).all()
+
+
 def test_fitted_with_gaps() -> None:
     """The planted rules and their spreads come out, though hardly a row is whole."""
     X = with_gaps(rows(2000, 4), 0.2, 5)

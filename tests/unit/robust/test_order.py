@@ -50,6 +50,11 @@ def test_a_quantile_of_batches() -> None:
     assert exact <= found <= exact * (1 + 1 / 8)
 
 
+def test_a_quantile_is_reached_by_its_share_of_the_values_also_just_below_the_end_of_a_bin() -> None:
+    values = np.full((10, 1), np.nextafter(3.0, 0.0))
+    assert quantile(Rows.here(lambda: [values]), 0.5) == values[0, 0]
+
+
 @settings(deadline=None, max_examples=60)
 @given(
     arrays(
