@@ -46,7 +46,7 @@ def records(path: Path, dialect: Dialect) -> Iterator[tuple[int, list[str]]]:
 
 
 def describe_misfit(path: Path, label: str, dialect: Dialect, *, ragged: bool = True) -> SourceError | None:
-    """The sentence for the first row that is ill quoted or, if `ragged`, not as long as the others; None without one."""
+    """The sentence for the first row that is ill quoted or, if `ragged`, not as long as the others, if any is."""
     width, row = len(dialect.names), 0
     try:
         for line, cells in records(path, dialect):

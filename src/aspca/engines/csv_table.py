@@ -232,7 +232,7 @@ def _watched(pieces: Iterator[tuple[Floats, Ints]], vast: Bools, fractions: Bool
         # Part by part: an array of sizes would be as large as the piece.
         for part in cached_parts(*values.shape):
             sizes = np.abs(values[part])
-            n_nan += np.count_nonzero(np.isnan(sizes))
+            n_nan += int(np.isnan(sizes).sum())
             if (sizes >= SAFE_INTEGER).any():
                 vast |= (sizes >= SAFE_INTEGER).any(axis=0)
             if not fractions.any():

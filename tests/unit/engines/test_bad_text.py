@@ -245,7 +245,9 @@ NOT_NUMBERS: list[tuple[str, bytes, dict[str, Any], str]] = [
 
 nan = float("nan")
 NUMBER, DAY = "a number", 86400.0
-PADDED = "of 2 rows have fewer cells than there are columns, the first of them row 1; their last cells count as missing."
+PADDED = (
+    "of 2 rows have fewer cells than there are columns, the first of them row 1; their last cells count as missing."
+)
 # Opened, with what is wrong said: name, bytes, values of column "a", bad cells, notes after "file: ".
 ANSWERED: list[tuple[str, bytes, list[float], list[BadCell], list[str]]] = [
     ("typo.csv", b"a,b\n" + b"1,2\n" * 9 + b"x,2\n", [1.0] * 9 + [nan], [BadCell(9, "a", "x", NUMBER)], []),
