@@ -42,7 +42,7 @@ def test_the_second_call_is_pasted(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     frame = frame.assign(**{'it\'s $(10) "x"': typo, "-minus": typo, "one, two": typo, "\x1b[31mred": typo})
     row, said = trial(RawTable("typos", "pandas", lambda: frame))
     assert row["answer"] == "second", said
-    assert said.count("'3,5' in row 3 (line 5) has another decimal sign than other cells of the file") == 4
+    assert said.count("is not read: '3,5' in row 3 (line 5) has another decimal sign than other cells of the file") == 4
     assert "\x1b" not in said
 
 
