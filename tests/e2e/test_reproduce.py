@@ -13,6 +13,7 @@ import sklearn.datasets
 from aspca.cli.main import main
 from aspca.jobs.errors import RequestError
 from aspca.reproduction.run import reproduced
+from running.environment import blas
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +30,7 @@ def run(folder: Path, settings: Path, *arguments: str) -> subprocess.CompletedPr
         text=True,
         encoding="utf-8",
         check=False,
-        env={"PATH": "", "COLUMNS": "100", "OPENBLAS_NUM_THREADS": "1", "MPLCONFIGDIR": str(settings)},
+        env={**blas(), "PATH": "", "COLUMNS": "100", "MPLCONFIGDIR": str(settings)},
     )
     assert done.returncode == 0, done.stderr
     assert "Traceback" not in done.stderr
