@@ -29,20 +29,23 @@ def pytest_configure(config: pytest.Config) -> None:
         settings.load_profile("long")
 
 
-# One process runs these one after the other, so that each engine starts once.
-OF_ENGINES = ("parity/test_engines.py", *(f"unit/engines/test_{name}.py" for name in ("dask", "postgres", "spark")))
+# One process runs these one after the other, so that each engine, and the browser, starts once.
+TOGETHER = {
+    "engines": ("parity/test_engines.py", *(f"unit/engines/test_{name}.py" for name in ("dask", "postgres", "spark"))),
+    "pages": tuple(f"e2e/report/test_{name}.py" for name in ("events", "hostile", "page", "refusals")),
+}
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Scheduling | None:
     from xdist.scheduler import LoadFileScheduling
 
-    class ByFileOrEngine(LoadFileScheduling):
+    class ByFileOrTogether(LoadFileScheduling):
         def _split_scope(self, nodeid: str) -> str:
             file: str = super()._split_scope(nodeid)
-            return "engines" if file.endswith(OF_ENGINES) else file
+            return next((name for name, files in TOGETHER.items() if file.endswith(files)), file)
 
-    return ByFileOrEngine(config, log) if config.getvalue("dist") == "loadfile" else None
+    return ByFileOrTogether(config, log) if config.getvalue("dist") == "loadfile" else None
 
 
 @pytest.fixture(scope="session")
