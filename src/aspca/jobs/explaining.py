@@ -21,6 +21,7 @@ from aspca.judging.explanation import Explanation
 from aspca.judging.model import Model
 from aspca.judging.proposals import Value, rounded
 from aspca.linalg.arrays import Floats
+from aspca.linalg.ranking import round_for_ranking
 
 _WHOLE = re.compile(r"[0-9]{1,18}")
 # Rows that are looked at before that is told.
@@ -164,7 +165,7 @@ def explained(model: Model, table: TableSource, rows: Sequence[int], keys: Keys,
 def _reason(model: Model, values: Floats, row: int, keys: Keys, cells: Cells) -> Reason:
     name = keys.name(cells)
     why = model.explain(values, [row if name is None else name])
-    by_rule = np.argsort(-why.rule_contributions[0], kind="stable")
+    by_rule = np.argsort(-round_for_ranking(why.rule_contributions[0]), kind="stable")
     original = why.original
     parts: dict[str, float] = {}
     for feature, part in zip(original.features, why.feature_contributions[0].tolist(), strict=True):

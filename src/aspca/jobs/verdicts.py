@@ -21,6 +21,7 @@ from aspca.jobs.tables import TableSource, column_of, prepared, row_numbers
 from aspca.judging.judgement import Judgement
 from aspca.judging.model import Model
 from aspca.linalg.arrays import Bools, Floats, Ints
+from aspca.linalg.ranking import round_for_ranking
 
 if TYPE_CHECKING:
     from aspca.judging.change_text import Change
@@ -174,7 +175,7 @@ class Worst:
         together = flagged if self._kept is None else joined([self._kept, flagged])
         keys = np.concatenate([self._keys, keys])
         # The stable order keeps the first of equals.
-        order = np.argsort(-keys, kind="stable")[: self.most]
+        order = np.argsort(-round_for_ranking(keys), kind="stable")[: self.most]
         self._kept, self._keys = together.take(order), keys[order]
 
     def rows(self, model: Model) -> JudgedRows:
