@@ -107,7 +107,7 @@ class FeatureSplit:
         steps = np.take_along_axis(along, best, axis=1)
         rest = weighted - steps * self._units[best[:, 0]]
         # In units of their largest, no power of the gains overflows.
-        relative = np.divide(sizes, _positive(np.abs(steps)), out=sizes)
+        relative = np.divide(sizes, _positive(sizes.max(axis=1, keepdims=True)), out=sizes)
         # g - g_j as a product keeps its digits; a constant factor g / max(1, c g) is min(g, 1 / c).
         alone = relative - 1.0
         alone *= relative + 1.0
