@@ -7,6 +7,7 @@ the degrees of freedom left are n less *all* fitted directions, not only those o
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from itertools import pairwise
 from types import ModuleType
@@ -74,14 +75,17 @@ class ScoreLaw:
         if self.inside == 0:
             far = self._scale(self.outside) * f_quantile(level, self.outside, self.freedom)
             return float(tempered(np.array([far]), self.limit, self.share)[0])
-        special = _special()
+        special, freedom = _special(), self.freedom
         points, weights = _quadrature()
         squares = self._scale(self.outside) * special.fdtri(self.outside, self.freedom, points)
         rest = tempered(squares, self.limit, self.share)
 
+        inside, beyond, scale = self.inside, 1.0 - level, self._scale(self.inside)
+
         def excess(score: float) -> float:
-            room = np.maximum(score - rest, 0.0) / self._scale(self.inside)
-            return float(weights @ special.fdtr(self.inside, self.freedom, room)) - level
+            # In logarithms a tail is nearly a line, which takes few steps.
+            tail = float(weights @ special.fdtrc(inside, freedom, np.maximum(score - rest, 0.0) / scale))
+            return math.log(beyond / max(tail, 1e-300))
 
         highest = float(rest.max()) + self._scale(self.inside) * f_quantile(level, self.inside, self.freedom)
         return find_root(excess, highest)
