@@ -3,16 +3,31 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-.PHONY: demo test test-long bench clean
+.PHONY: demo test test-long test-blas bench clean
 
 # Leaves aspca-demo/report.html to open in a browser, and says so.
 demo: $(VENV)/.core
 	$(BIN)/python -m aspca demo
 
+# Tests start hundreds of processes: byte code is kept for the next, whatever the environment says.
+unexport PYTHONDONTWRITEBYTECODE
+
 # Three workers for two cores, since some wait for browsers, servers and engines; a file each: fits are cached per file. In
 # their order, or long files of few tests would come last and alone. One BLAS thread per worker, or more would share two cores.
 test: $(VENV)/.test $(VENV)/.browser
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder
+
+# What rests on BLAS, by the kernels of other processors; those that this one cannot run are left out, and said.
+NUMERICAL := certificates compat golden oracle properties parity/test_local_sources.py e2e/test_commands.py \
+  e2e/test_detect.py e2e/test_five_lines.py $(addprefix unit/,baselines estimators files jobs judging linalg moments \
+  report robust rules solvers subspace)
+test-blas: $(VENV)/.test
+	for core in Nehalem Haswell SkylakeX; do \
+	  export OPENBLAS_NUM_THREADS=1 OPENBLAS_CORETYPE=$$core; \
+	  if $(BIN)/python tests/running/blas_kernel.py; then \
+	    $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder $(addprefix tests/,$(NUMERICAL)) || exit; \
+	  fi; \
+	done
 
 test-long: $(VENV)/.test $(VENV)/.browser
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m long

@@ -14,6 +14,7 @@ import pytest
 
 import aspca
 from aspca import ASPCA
+from running.environment import blas
 
 FEATURES = ["cpu", "mem", "free", "disk % used"]
 BROKEN = [60, 61, 62, 150, 220]
@@ -28,7 +29,7 @@ def run(folder: Path, *arguments: str, stdin: str = "", code: int = 0) -> subpro
         encoding="utf-8",
         input=stdin,
         check=False,
-        env={"PATH": "", "COLUMNS": "80", "OPENBLAS_NUM_THREADS": "1"},
+        env={**blas(), "PATH": "", "COLUMNS": "80"},
     )
     assert done.returncode == code, done.stderr
     assert "Traceback" not in done.stderr

@@ -11,6 +11,7 @@ import numpy as np
 
 from aspca import ASPCA
 from aspca.datasets.synthetic import load_synthetic
+from running.environment import blas
 
 
 def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -21,7 +22,7 @@ def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
         check=False,
         encoding="utf-8",
         cwd=folder,
-        env={"PATH": "", "COLUMNS": "80"},
+        env={**blas(), "PATH": "", "COLUMNS": "80"},
     )
 
 

@@ -1,13 +1,11 @@
-"""Parity where rows are elsewhere: a PostgreSQL server, two Dask worker processes, Spark; mixed and cut at random.
-
-One file, so that one process starts each engine once.
-"""
+"""Parity where rows are elsewhere: a PostgreSQL server, two Dask worker processes, Spark; mixed and cut at random."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from functools import cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -23,8 +21,8 @@ from aspca.cli.main import main
 from parity.local_sources import Place
 from parity.same import SCORES, assert_same_model, assert_same_moments, fitted_to, two_pass
 from parity.table import NAMES, in_pieces, parity_rows
-from running.dask_cluster import dask_cluster
-from running.spark_session import PANDAS, spark_session
+from running.dask_cluster import dask_client
+from running.spark_session import PANDAS
 
 pytestmark = [
     pytest.mark.filterwarnings(f"ignore:{PANDAS}:FutureWarning"),
@@ -41,17 +39,14 @@ Given = tuple[Any, dict[str, Any], Callable[[Any], pd.DataFrame]]
 
 @pytest.fixture(scope="module")
 def engines(request: pytest.FixtureRequest) -> Iterator[Callable[[str], Any]]:
-    """Each engine when it is first asked for, and all closed in the end."""
-    running: dict[str, Any] = {}
+    """Each engine when it is first asked for; Dask sends no work to its cluster afterwards."""
     with ExitStack() as stack:
 
+        @cache
         def engine(name: str) -> Any:
-            if name not in running:
-                if name == "postgres":
-                    running[name] = request.getfixturevalue("postgres")
-                else:
-                    running[name] = stack.enter_context(dask_cluster() if name == "dask" else spark_session())
-            return running[name]
+            if name == "dask":
+                return stack.enter_context(dask_client(request.getfixturevalue("dask_workers")))
+            return request.getfixturevalue(name)
 
         yield engine
 

@@ -38,6 +38,9 @@ def spark_session(master: str = "local[2,4]") -> Iterator[Any]:
             "spark.driver.maxResultSize": "16m",
             "spark.sql.session.timeZone": "UTC",
             "spark.log.level": "OFF",
+            # A few seconds of work do not pay for much compiling: this takes a third of the time.
+            "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+            "spark.sql.codegen.wholeStage": "false",
         }
         builder = SparkSession.builder.master(master).appName("tests")
         for key, value in settings.items():

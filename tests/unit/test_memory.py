@@ -22,6 +22,7 @@ from aspca.subspace.witness import witness_of
 SMALL = 2**20
 # What a merge holds of a few rows at a time, whatever the number of columns.
 TEMPORARIES = 20 * 8 * 2**15
+SIZES = pytest.mark.parametrize("p", [600, 1000, pytest.param(2000, marks=pytest.mark.long)])
 STEPS = 5
 ALPHA = 0.5
 
@@ -57,14 +58,14 @@ def _caches_are_filled() -> None:
     sparse_subspace(in_blocks(20), STEPS, ALPHA, "BG")
 
 
-@pytest.mark.parametrize("p", [600, 1000, 2000])
+@SIZES
 def test_a_matrix_of_blocks_takes_one_copy(p: int) -> None:
     A = in_blocks(p)
     for variant in ("B", "BG"):
         assert peak(lambda v=variant: sparse_subspace(A, STEPS, ALPHA, v)) <= 8 * p**2 + per_feature(p) + SMALL
 
 
-@pytest.mark.parametrize("p", [600, 1000, 2000])
+@SIZES
 def test_a_warm_start_takes_no_matrix(p: int) -> None:
     A = in_blocks(p)
     near = sparse_subspace(A, STEPS, 1.2 * ALPHA, "B")
@@ -72,7 +73,7 @@ def test_a_warm_start_takes_no_matrix(p: int) -> None:
     assert taken <= 8 * p**2 + per_feature(p) + SMALL
 
 
-@pytest.mark.parametrize("p", [600, 1000, 2000])
+@SIZES
 def test_the_sequence_takes_no_matrix(p: int) -> None:
     C = -in_blocks(p)
     effort = Effort(tol=1e-6, max_iter=5000, deadline=np.inf)
@@ -80,7 +81,7 @@ def test_the_sequence_takes_no_matrix(p: int) -> None:
     assert taken <= per_feature(p) + SMALL
 
 
-@pytest.mark.parametrize("p", [600, 1000, 2000])
+@SIZES
 @pytest.mark.parametrize("symmetric", [True, False])
 def test_checking_a_matrix_takes_its_copy(p: int, symmetric: bool) -> None:
     A = in_blocks(p)
@@ -122,7 +123,8 @@ def one_block(p: int) -> np.ndarray:
     return np.corrcoef(X.T)
 
 
-@pytest.mark.parametrize(("p", "steps"), [(200, 1), (200, 4), (400, 1), pytest.param(400, 4, marks=pytest.mark.long)])
+@pytest.mark.parametrize("steps", [1, 4])
+@pytest.mark.parametrize("p", [200, pytest.param(400, marks=pytest.mark.long)])
 def test_one_dense_block(p: int, steps: int) -> None:
     """Sixteen matrices at most: the copy, five of the first-order method, its eigenvectors, bounds and pairs of
     features; half a one for each step's multiplier; two for what is orthogonal to earlier components."""

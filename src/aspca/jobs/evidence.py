@@ -14,6 +14,7 @@ from aspca.jobs.tables import CategoryTable, TableSource, prepared
 from aspca.jobs.verdicts import JudgedRows, Worst, joined
 from aspca.judging.model import Model
 from aspca.linalg.arrays import Bools, Ints
+from aspca.linalg.ranking import round_for_ranking
 from aspca.preparation.columns import cell_text
 from aspca.report.around import Around
 from aspca.report.evidence import Evidence, ShownRows, Span
@@ -72,7 +73,7 @@ class Witness:
         worst, beyond = worst.take(np.arange(min(WORST, len(worst)))), beyond[:WORST]
         sample = self._sample.rows(self._model)
         others = np.flatnonzero(~np.isin(sample.rows, worst.rows))[:SAMPLED]
-        sample = sample.take(others[np.argsort(-sample.scores[others], kind="stable")])
+        sample = sample.take(others[np.argsort(-round_for_ranking(sample.scores[others]), kind="stable")])
         rows = joined([worst, sample]) if len(worst) else worst
         everyone = self._n_anomalies()
         of_sample = np.ones(len(sample), dtype=np.bool_)

@@ -22,6 +22,7 @@ from aspca.judging.explanation import Explanation
 from aspca.judging.model import Model
 from aspca.judging.proposals import Value, rounded
 from aspca.linalg.arrays import Floats
+from aspca.linalg.ranking import round_for_ranking
 from aspca.preparation.bad_cells import BadCell
 
 _WHOLE = re.compile(r"[0-9]{1,18}")
@@ -170,7 +171,7 @@ def _reason(model: Model, values: Floats, row: int, keys: Keys, cells: Cells, ba
     why = model.explain(values, [row if name is None else name])
     if bad_cells:
         why = replace(why, judgement=why.judgement.with_bad_cells([bad_cells]))
-    by_rule = np.argsort(-why.rule_contributions[0], kind="stable")
+    by_rule = np.argsort(-round_for_ranking(why.rule_contributions[0]), kind="stable")
     original = why.original
     parts: dict[str, float] = {}
     for feature, part in zip(original.features, why.feature_contributions[0].tolist(), strict=True):

@@ -14,6 +14,7 @@ from aspca.jobs.keys import Keys
 from aspca.jobs.scored import verdict_fields, verdict_part
 from aspca.jobs.verdicts import JudgedRows
 from aspca.judging.model import Model
+from aspca.linalg.ranking import round_for_ranking
 from aspca.outputs.csv_text import CsvWriter
 from aspca.outputs.row_file import parquet_file
 from aspca.outputs.text_rows import csv_rows
@@ -169,7 +170,7 @@ def main_cause(incident: Incident, model: Model) -> tuple[int | None, str, float
     inside = float(incident.shares.sum())
     if inside < 0.5:
         return None, "outside the rules", 1.0 - inside
-    top = int(np.argmax(incident.shares))
+    top = int(np.argmax(round_for_ranking(incident.shares)))
     return top, str(model.rules[top]), float(incident.shares[top])
 
 

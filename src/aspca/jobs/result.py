@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from aspca.jobs.findings import Finding
 from aspca.jobs.keys import NO_KEYS, Keys
 from aspca.jobs.labels import Evaluation
@@ -19,6 +21,7 @@ from aspca.judging.model import Model
 from aspca.judging.notebook import paragraph_html, rules_html, table_html
 from aspca.judging.row_text import amount
 from aspca.linalg.arrays import Floats
+from aspca.linalg.ranking import round_for_ranking
 from aspca.rules.headings import told_apart
 from aspca.rules.rule import Rule
 
@@ -234,7 +237,9 @@ class Detection:
         if self.by is None:
             return self.outcomes[None].findings
         everything = [finding for outcome in self.outcomes.values() for finding in outcome.findings]
-        return tuple(sorted(everything, key=lambda one: (not one.beyond, -(one.times or one.score), one.row)))
+        sizes = round_for_ranking(np.array([one.times or one.score for one in everything]))
+        order = np.lexsort([[one.row for one in everything], (-sizes).tolist(), [not one.beyond for one in everything]])
+        return tuple(everything[k] for k in order)
 
     @property
     def text(self) -> str:

@@ -22,6 +22,7 @@ from aspca.jobs.tables import TableSource, column_of, prepared, row_numbers
 from aspca.judging.judgement import Judgement
 from aspca.judging.model import Model
 from aspca.linalg.arrays import Bools, Floats, Ints
+from aspca.linalg.ranking import round_for_ranking
 from aspca.preparation.bad_cells import BadCell
 
 if TYPE_CHECKING:
@@ -207,7 +208,7 @@ class Worst:
         together = flagged if self._kept is None else joined([self._kept, flagged])
         keys = np.concatenate([self._keys, keys])
         # The stable order keeps the first of equals.
-        order = np.argsort(-keys, kind="stable")[: self.most]
+        order = np.argsort(-round_for_ranking(keys), kind="stable")[: self.most]
         self._kept, self._keys = together.take(order), keys[order]
 
     def rows(self, model: Model) -> JudgedRows:

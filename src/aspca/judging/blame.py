@@ -34,6 +34,7 @@ from aspca.judging.gaps import patterns
 from aspca.judging.judgement import Judgement
 from aspca.judging.metric import READABLE, Metric
 from aspca.linalg.arrays import Bools, Floats
+from aspca.linalg.ranking import round_for_ranking
 from aspca.linalg.steady import cached_parts, row_products
 
 if TYPE_CHECKING:
@@ -102,11 +103,11 @@ class FeatureSplit:
         """The features' shares (n, p) of what one change removes, that (n, 1), and what it leaves of z (n, d)."""
         along = row_products(weighted, self._units.T)
         sizes = np.abs(along)
-        best = sizes.argmax(axis=1)[:, None]
+        best = round_for_ranking(sizes).argmax(axis=1)[:, None]
         steps = np.take_along_axis(along, best, axis=1)
         rest = weighted - steps * self._units[best[:, 0]]
         # In units of their largest, no power of the gains overflows.
-        relative = np.divide(sizes, _positive(np.abs(steps)), out=sizes)
+        relative = np.divide(sizes, _positive(sizes.max(axis=1, keepdims=True)), out=sizes)
         # g - g_j as a product keeps its digits; a constant factor g / max(1, c g) is min(g, 1 / c).
         alone = relative - 1.0
         alone *= relative + 1.0

@@ -10,6 +10,7 @@ import numpy as np
 from aspca.judging.proposals import Value
 from aspca.judging.row_text import standing_out
 from aspca.judging.short_reasons import MOSTLY
+from aspca.linalg.ranking import round_for_ranking
 from aspca.rules.sentence import shown_terms
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ def told_rules(why: Explanation, i: int) -> tuple[list[int], bool]:
 
     The rules that it breaks; where small deviations add up, those that add most; where it keeps its rules, none.
     """
-    order = np.argsort(-why.rule_contributions[i], kind="stable").tolist()
+    order = np.argsort(-round_for_ranking(why.rule_contributions[i]), kind="stable").tolist()
     told = [rule for rule in order if why.broken[i, rule]]
     outside = outside_share(why, i) >= (_WORTH_TELLING if told else MOSTLY)
     return (told if told or outside else order[:_ADD_MOST]), outside

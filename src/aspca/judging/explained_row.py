@@ -13,6 +13,7 @@ from aspca.harmless import quoted
 from aspca.judging.proposals import Value
 from aspca.judging.row_text import row_text
 from aspca.linalg.arrays import Ints
+from aspca.linalg.ranking import round_for_ranking
 from aspca.rules.rule import Rule
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ class ExplainedRow:
     def broken(self) -> tuple[Rule, ...]:
         """The rules that it breaks, those that make up most of its score first."""
         why = self.explanation
-        order = np.argsort(-why.rule_contributions[self.position], kind="stable")
+        order = np.argsort(-round_for_ranking(why.rule_contributions[self.position]), kind="stable")
         return tuple(why.rules[int(k)] for k in order if why.broken[self.position, k])
 
     @property

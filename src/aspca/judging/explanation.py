@@ -31,6 +31,7 @@ from aspca.judging.row_text import row_text
 from aspca.judging.short_reasons import proposals_of, shown_features
 from aspca.judging.signatures import signatures_of
 from aspca.linalg.arrays import Bools, Floats, Ints
+from aspca.linalg.ranking import round_for_ranking
 from aspca.linalg.steady import across, cached_parts, row_products
 from aspca.preparation.bad_cells import BadCell
 from aspca.rules.rule import Rule
@@ -117,7 +118,7 @@ class Explanation:
 
     def _worst(self, most: int) -> Ints:
         """Positions of the rows of highest score, at most so many."""
-        return np.asarray(np.argsort(-self.scores, kind="stable")[:most])
+        return np.asarray(np.argsort(-round_for_ranking(self.scores), kind="stable")[:most])
 
     # ---- the verdict
 

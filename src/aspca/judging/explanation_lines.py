@@ -8,6 +8,7 @@ import numpy as np
 
 from aspca.judging.proposals import Value
 from aspca.linalg.arrays import Ints
+from aspca.linalg.ranking import round_for_ranking
 
 if TYPE_CHECKING:
     from aspca.judging.explanation import Explanation
@@ -53,10 +54,10 @@ def _judged_lines(why: Explanation) -> dict[str, Any]:
         # A row that is normal but for a cell that could not be read has no rule to tell of.
         normal = why.judgement.has_bad_cells & (why.scores <= (why.threshold or 0.0))
         silent = np.flatnonzero(~listed.any(axis=1) & ~normal)
-        listed[silent, why.rule_contributions[silent].argmax(axis=1)] = True
+        listed[silent, round_for_ranking(why.rule_contributions[silent]).argmax(axis=1)] = True
     rows, rules = np.nonzero(listed)
     # Within a row the worst rule first; ties as they are numbered.
-    order = np.lexsort((rules, -why.rule_contributions[rows, rules], rows))
+    order = np.lexsort((rules, -round_for_ranking(why.rule_contributions[rows, rules]), rows))
     rows, rules = rows[order], rules[order]
     used = [why.shown_features(rule) for rule in range(len(why.rules))]
     sizes = np.array([features.size for features in used], dtype=np.intp)[rules]
@@ -104,7 +105,7 @@ def _plain_cells(why: Explanation, rows: Ints, rules: Ints, features: Ints) -> d
 
 def _without_rules(why: Explanation) -> dict[str, Any]:
     """The same where there are no rules: a line for each row, and the column that stands out most."""
-    features = [int(why.feature_contributions[row].argmax()) for row in range(len(why))]
+    features = round_for_ranking(why.feature_contributions).argmax(axis=1).tolist()
     nothing = np.full(len(why), np.nan)
     partly = {"share_of_rules": why.share_of_rules} if why.model.allows_gaps else {}
     cells = list(enumerate(features))

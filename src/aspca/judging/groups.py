@@ -17,6 +17,7 @@ import numpy as np
 
 from aspca.judging.frames import frame
 from aspca.linalg.arrays import Floats, Ints
+from aspca.linalg.ranking import round_for_ranking
 from aspca.rules.sentence import counted
 
 if TYPE_CHECKING:
@@ -179,7 +180,7 @@ def _differences(one: dict[int, str], other: dict[int, str]) -> int:
 
 def _group(explanation: Explanation, signature: str, rows: Ints, labels: Sequence[object] | None) -> Group:
     shares = shares_of(explanation, rows)
-    typical = int(rows[int(np.argmin(((explanation.shares[rows] - shares) ** 2).sum(axis=1)))])
+    typical = int(rows[int(np.argmin(np.round(((explanation.shares[rows] - shares) ** 2).sum(axis=1), 12)))])
     counted = {} if labels is None else dict(Counter(labels[row] for row in rows).most_common())
     text = f"{rows.size} row{'s' if rows.size > 1 else ''} {_in_words(explanation, signature, shares)}"
     return Group(signature, rows, typical, shares, counted, text)
@@ -201,7 +202,7 @@ def _in_words(explanation: Explanation, signature: str, shares: Floats) -> str:
             return (
                 f"that keep their rules, but are unusual; {100 * (1.0 - shares.sum()):.0f} % of the score lies outside."
             )
-        top = int(np.argmax(shares))
+        top = int(np.argmax(round_for_ranking(shares)))
         return f"in which no single rule stands out; the largest part is {explanation.rules[top]}, {share(top)}."
     words = {"L": "low", "H": "high"}
     sides = [

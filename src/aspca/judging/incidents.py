@@ -13,6 +13,7 @@ from aspca.judging.change_text import Change, event_text, events_of, moment_text
 from aspca.judging.changes import Course
 from aspca.judging.groups import shares_of
 from aspca.linalg.arrays import Bools, Floats, Ints
+from aspca.linalg.ranking import round_for_ranking
 
 if TYPE_CHECKING:
     from aspca.judging.explanation import Explanation
@@ -127,7 +128,7 @@ def _incident(explanation: Explanation, rows: Ints, when: npt.NDArray[np.generic
     span = f"{moment_text(first)} to {moment_text(last)}" if rows.size > 1 else moment_text(first)
     most = f"mostly outside the rules, {100 * (1.0 - shares.sum()):.0f} % of the score"
     if shares.sum() >= 0.5:
-        top = int(np.argmax(shares))
+        top = int(np.argmax(round_for_ranking(shares)))
         most = f"mostly the rule {explanation.rules[top]}, {100 * shares[top]:.0f} % of the score"
     text = f"{_flagged_rows(rows)}, {span}: {most}. At its peak: {explanation[peak].text}"
     return Incident(rows, first, last, peak, shares, text)
@@ -141,7 +142,7 @@ def _extent(
     explanation: Explanation, rows: Ints, when: npt.NDArray[np.generic]
 ) -> tuple[Ints, object, object, int, Floats]:
     """Rows, when they begin and end, the worst of them, and the rules' shares."""
-    peak = int(rows[int(np.argmax(explanation.scores[rows]))])
+    peak = int(rows[int(np.argmax(round_for_ranking(explanation.scores[rows])))])
     first, last = (when[rows[0]], when[rows[-1]])
     if when.dtype.kind in "iu":
         first, last = int(first), int(last)

@@ -7,6 +7,7 @@ the degrees of freedom left are n less *all* fitted directions, not only those o
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from itertools import pairwise
 from types import ModuleType
@@ -14,7 +15,7 @@ from types import ModuleType
 import numpy as np
 
 from aspca.judging.metric import Metric, tempered
-from aspca.judging.quantiles import f_quantile
+from aspca.judging.quantiles import f_quantile, find_root
 from aspca.linalg.arrays import Floats
 
 # Fewer rows than directions leave no degrees of freedom; with two the limit is so high that next to nothing is flagged.
@@ -22,7 +23,6 @@ _LEAST_FREEDOM = 2.0
 # Quadrature over what lies outside the rules: ends of stretches of its distribution, and points in each.
 _STRETCHES = (0.0, 0.9, 0.99, 0.999, 1.0)
 _POINTS = 48
-_HALVINGS = 60
 
 ASSUMES = (
     "Rows are Gaussian with the fitted covariance, and the score of a new one follows the F laws of its parts inside "
@@ -75,17 +75,20 @@ class ScoreLaw:
         if self.inside == 0:
             far = self._scale(self.outside) * f_quantile(level, self.outside, self.freedom)
             return float(tempered(np.array([far]), self.limit, self.share)[0])
-        special = _special()
+        special, freedom = _special(), self.freedom
         points, weights = _quadrature()
         squares = self._scale(self.outside) * special.fdtri(self.outside, self.freedom, points)
         rest = tempered(squares, self.limit, self.share)
-        low, high = 0.0, float(rest.max()) + self._scale(self.inside) * f_quantile(level, self.inside, self.freedom)
-        for _ in range(_HALVINGS):
-            middle = 0.5 * (low + high)
-            room = np.maximum(middle - rest, 0.0) / self._scale(self.inside)
-            below = float(weights @ special.fdtr(self.inside, self.freedom, room))
-            low, high = (middle, high) if below < level else (low, middle)
-        return high
+
+        inside, beyond, scale = self.inside, 1.0 - level, self._scale(self.inside)
+
+        def excess(score: float) -> float:
+            # In logarithms a tail is nearly a line, which takes few steps.
+            tail = float(weights @ special.fdtrc(inside, freedom, np.maximum(score - rest, 0.0) / scale))
+            return math.log(beyond / max(tail, 1e-300))
+
+        highest = float(rest.max()) + self._scale(self.inside) * f_quantile(level, self.inside, self.freedom)
+        return find_root(excess, highest)
 
     def _scale(self, directions: int) -> float:
         return directions * (self.n_rows + 1.0) / self.freedom

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from aspca.harmless import for_html, for_terminal
 from aspca.judging.row_text import amount, row_text
+from aspca.linalg.ranking import round_for_ranking
 from aspca.rules.headings import told_apart
 from aspca.rules.rule import Rule
 
@@ -45,7 +48,7 @@ def rules_html(rules: Sequence[Rule]) -> str:
 
 def explanation_html(why: Explanation) -> str:
     """The rows of highest score, with why."""
-    worst = why.scores.argsort(kind="stable")[::-1][:_ROWS].tolist()
+    worst = np.argsort(-round_for_ranking(why.scores), kind="stable")[:_ROWS].tolist()
     limit = why.threshold
     rows = [
         (why.index[row], "" if not limit else amount(float(why.scores[row]) / limit), row_text(why, row))

@@ -10,6 +10,7 @@ from aspca.harmless import for_terminal, name_text
 from aspca.judging.metric import READABLE
 from aspca.judging.original import value_text
 from aspca.linalg.arrays import Ints
+from aspca.linalg.ranking import round_for_ranking
 from aspca.rules.sentence import breach_of, has_spread, short_number
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ def _broken(why: Explanation, row: int) -> Ints:
     """The rules that a row breaks, those that make up most of its score first, and no more than are worth telling."""
     if why.judgement.broken is None:
         return np.empty(0, dtype=np.intp)
-    order = np.argsort(-why.rule_contributions[row], kind="stable")
+    order = np.argsort(-round_for_ranking(why.rule_contributions[row]), kind="stable")
     order = np.asarray(order[why.judgement.broken[row, order]])
     reached = np.cumsum(why.shares[row, order])
     return np.asarray(order[: min(int(np.searchsorted(reached, _TOLD)) + 1, _AT_MOST)], dtype=np.intp)
@@ -107,7 +108,7 @@ def _no_rule_broken(why: Explanation, row: int, flagged: bool) -> str:
     # Models of earlier releases have rules without any spread.
     spreads = np.abs(why.judgement.deviations[row]) / np.sqrt(np.maximum(why.model.table.variances, 1e-300))
     shares = np.where(np.isnan(spreads), 0.0, why.shares[row])
-    most = np.argsort(-shares, kind="stable")[:2].tolist()
+    most = np.argsort(-round_for_ranking(shares), kind="stable")[:2].tolist()
     most = [k for k in most if k == most[0] or shares[k] >= 0.5 * _WORTH_TELLING]
     times = [f" by {spreads[k]:.2g} times its spread" if has_spread(why.rules[k]) else "" for k in most]
     off = _joined([f"off {why.rules[k]}{by}" for k, by in zip(most, times, strict=True)])
@@ -122,7 +123,7 @@ def _no_rule_broken(why: Explanation, row: int, flagged: bool) -> str:
 def standing_out(why: Explanation, row: int) -> Ints:
     """The features that a row's score is put down to, one per column: the first, and others beyond their range."""
     blame = why.feature_contributions[row]
-    order = np.argsort(-blame, kind="stable")
+    order = np.argsort(-round_for_ranking(blame), kind="stable")
     reached = np.cumsum(blame[order]) / max(float(blame.sum()), 1e-300)
     order = order[: min(int(np.searchsorted(reached, _TOLD)) + 1, _AT_MOST)]
     space = why.model.space

@@ -16,6 +16,7 @@ from aspca.judging.judgement import Judgement
 from aspca.judging.original import distinct_columns
 from aspca.judging.proposals import Proposals, Value
 from aspca.linalg.arrays import Bools, Floats, Ints
+from aspca.linalg.ranking import round_for_ranking
 from aspca.rules.sentence import number_text, shown_terms
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ class ShortReasons:
         """
         if not self._texts or not len(judgement):
             return [None] * len(judgement), [None] * len(judgement)
-        order = np.argsort(-judgement.contributions, axis=1, kind="stable")
+        order = np.argsort(-round_for_ranking(judgement.contributions), axis=1, kind="stable")
         no_rule = np.zeros(order.shape, dtype=np.bool_)
         broken = no_rule if judgement.broken is None else np.take_along_axis(judgement.broken, order, axis=1)
         return self._sentences(order, broken), self._objects(values, judgement, _told(judgement, order, broken))

@@ -13,6 +13,7 @@ from aspca.judging.judgement import Judgement
 from aspca.judging.original import Original, value_text
 from aspca.judging.row_text import standing_out
 from aspca.linalg.arrays import Floats, Ints
+from aspca.linalg.ranking import round_for_ranking
 from aspca.report.gathering import deviation_units
 
 # So many rows to either side are drawn, and so many of them told.
@@ -61,7 +62,7 @@ class Around:
     @staticmethod
     def _told(why: Explanation, i: int, rule: int | None) -> list[int]:
         """One for each column whose values are told."""
-        blame = why.feature_contributions[i]
+        blame = round_for_ranking(why.feature_contributions[i])
         chosen = standing_out(why, i) if rule is None else why.shown_features(rule)
         return sorted(sorted(chosen.tolist(), key=lambda j: -blame[j])[:_COLUMNS])
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from functools import cache
 from importlib.resources import files
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -34,27 +35,10 @@ _WIDE, _NARROW = (1040.0, 250.0, 6), (330.0, 220.0, 2)
 def page_text(report: Report) -> str:
     """One HTML file; the same for the same report."""
     style, script = _asset("page.css"), _asset("page.js")
-    environment = Environment(
-        loader=PackageLoader("aspca.report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        finalize=_printable,
-    )
-    environment.globals.update(
-        distribution=lambda rule: Markup(rule_picture(rule)),  # noqa: S704  # our own SVG, its text escaped
-        marked=_marked,
-        nearby=_nearby,
-        no_value=NO_VALUE,
-        telling=TELLING,
-        shown={one.row for one in report.anomalies},
-    )
-    environment.filters.update(percent=_percent, times=_times)
-    return environment.get_template(
-        "page.html"
-    ).render(
+    page = _environment().get_template("page.html")
+    return page.render(
         report=report,
+        shown={one.row for one in report.anomalies},
         style=Markup(style),  # noqa: S704  # our own file
         script=Markup(script),  # noqa: S704  # our own file
         policy=_policy(style, script),
@@ -73,6 +57,28 @@ def page_text(report: Report) -> str:
         loading_rows=_loading_rows(report),
         glossary=GLOSSARY,
     )
+
+
+@cache
+def _environment() -> Environment:
+    """Compiles templates, each once."""
+    environment = Environment(
+        loader=PackageLoader("aspca.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=_printable,
+    )
+    environment.globals.update(
+        distribution=lambda rule: _drawn(rule_picture(rule)),
+        marked=_marked,
+        nearby=_nearby,
+        no_value=NO_VALUE,
+        telling=TELLING,
+    )
+    environment.filters.update(percent=_percent, times=_times)
+    return environment
 
 
 def _several(report: Report) -> list[Incident]:

@@ -9,6 +9,7 @@ import numpy as np
 
 from aspca.judging import change_text, incidents
 from aspca.judging.change_text import events_of
+from aspca.linalg.ranking import round_for_ranking
 from aspca.report.evidence import Evidence
 from aspca.report.naming import Naming
 from aspca.report.round_times import round_times
@@ -117,5 +118,5 @@ def _cause(incident: incidents.Incident) -> tuple[int | None, float]:
     inside = float(incident.shares.sum())
     if inside < 0.5:
         return None, float(f"{1.0 - inside:.3g}")
-    top = int(np.argmax(incident.shares))
+    top = int(np.argmax(round_for_ranking(incident.shares)))
     return top, float(f"{incident.shares[top]:.3g}")

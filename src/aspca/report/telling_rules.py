@@ -9,6 +9,7 @@ import numpy as np
 from aspca.judging.explanation import Explanation
 from aspca.judging.given_text import remarks_on_given
 from aspca.linalg.arrays import Floats
+from aspca.linalg.ranking import round_for_ranking
 from aspca.report.anchors import column_anchors
 from aspca.report.evidence import Evidence
 from aspca.report.naming import Naming
@@ -97,7 +98,7 @@ def _chance(rule: rules.Rule, probability: float | None) -> str:
 def _breakers(evidence: Evidence, why: Explanation, k: int) -> list[int]:
     """Numbers of the rows shown that break a rule, most of it first."""
     rows = np.flatnonzero(why.broken[:, k])
-    order = rows[np.argsort(-np.abs(why.judgement.deviations[rows, k]), kind="stable")]
+    order = rows[np.argsort(-round_for_ranking(np.abs(why.judgement.deviations[rows, k])), kind="stable")]
     return [int(evidence.shown.rows[i]) for i in order[:_ROWS]]
 
 

@@ -81,6 +81,8 @@ class Study:
         self.scaling = "none" if name == "synthetic" else "maxabs"
         self._fits: dict[tuple[str, float], Fit] = {}
         self._aucs: dict[str, Floats] = {}
+        # By group of rows, what joint sparse PCA selects, and at which penalty; a table and a figure ask for it.
+        self.selections: dict[str, tuple[list[str], float]] = {}
 
     @cached_property
     def anomalous(self) -> Bools:

@@ -76,7 +76,7 @@ def damaged(content: bytes, chance: random.Random) -> bytes:
     return bytes(data)
 
 
-@pytest.mark.parametrize("times", [16, pytest.param(40, marks=pytest.mark.long)])
+@pytest.mark.parametrize("times", [10, pytest.param(40, marks=pytest.mark.long)])
 @pytest.mark.parametrize("name", list(good_files()))
 def test_damage(tmp_path: Path, name: str, times: int) -> None:
     chance, content, path = random.Random(name), good_files()[name], tmp_path / name  # noqa: S311
@@ -96,7 +96,7 @@ def test_damage(tmp_path: Path, name: str, times: int) -> None:
             assert "Error" not in sentence
 
 
-@pytest.mark.parametrize("tables", [8, pytest.param(25, marks=pytest.mark.long)])
+@pytest.mark.parametrize("tables", [5, pytest.param(25, marks=pytest.mark.long)])
 @pytest.mark.parametrize("ending", ["\n", "\r\n", "\r"])
 @pytest.mark.parametrize("delimiter", [",", ";", "\t"])
 def test_like_pythons_reader(tmp_path: Path, ending: str, delimiter: str, tables: int) -> None:

@@ -21,7 +21,7 @@ from aspca.engines.errors import SourceError
 from aspca.engines.request import ReadOptions
 from aspca.jobs.errors import UndefinedError
 from aspca.moments.moments import Moments
-from running.dask_cluster import dask_cluster
+from running.dask_cluster import dask_client
 from running.parted_tables import (
     DOUBLED,
     cuts,
@@ -45,8 +45,8 @@ pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword in DataFrame
 
 
 @pytest.fixture(scope="module")
-def client() -> Iterator[Any]:
-    with dask_cluster() as client:
+def client(dask_workers: Any) -> Iterator[Any]:
+    with dask_client(dask_workers) as client:
         yield client
 
 

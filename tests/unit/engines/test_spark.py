@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from threading import Thread
 from types import SimpleNamespace
@@ -34,15 +34,9 @@ from running.parted_tables import (
     related_rows,
     table_of_everything,
 )
-from running.spark_session import PANDAS, spark_session
+from running.spark_session import PANDAS
 
 pytestmark = pytest.mark.filterwarnings(f"ignore:{PANDAS}:FutureWarning")
-
-
-@pytest.fixture(scope="module")
-def spark() -> Iterator[Any]:
-    with spark_session() as session:
-        yield session
 
 
 def in_parts(spark: Any, table: pa.Table, parts: list[slice], before: Callable[[int], None] = lambda part: None) -> Any:

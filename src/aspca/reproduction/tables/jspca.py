@@ -22,7 +22,7 @@ def jspca(study: Study) -> Table:
     source = source_of("jspca", study.name)
     found = []
     for group, printed in rows_of("jspca", study.name).items():
-        ours, _ = _closest(study, _rows(study, group), printed)
+        ours, _ = _closest(study, group, printed)
         common = len(set(ours) & set(printed))
         found.append(
             claimed(
@@ -65,7 +65,7 @@ def loadings(study: Study) -> Floats:
     if study.name == "synthetic":
         model = _model(study).fit(study.data.data)
     else:
-        _, mu = _closest(study, study.data.data, rows_of("jspca", study.name)["all"])
+        _, mu = _closest(study, "all", rows_of("jspca", study.name)["all"])
         model = _model(study).set_params(mu=mu).fit(study.data.data)
     return np.asarray(model.loadings_ / np.abs(model.loadings_).max())
 
@@ -78,8 +78,14 @@ def _rows(study: Study, group: str) -> Floats:
     return study.data.data[np.isin(study.data.kinds, ("normal", *kinds))]
 
 
-def _closest(study: Study, rows: Floats, printed: list[str]) -> tuple[list[str], float]:
+def _closest(study: Study, group: str, printed: list[str]) -> tuple[list[str], float]:
     """As many of the heaviest features as are printed, at the penalty where most are in common, and that penalty."""
+    if group not in study.selections:
+        study.selections[group] = _selected(study, _rows(study, group), printed)
+    return study.selections[group]
+
+
+def _selected(study: Study, rows: Floats, printed: list[str]) -> tuple[list[str], float]:
     # The default is a third of the penalty that selects nothing.
     mus = _SHARES * 3.0 * float(_model(study).fit(rows).mu_)
     path = _model(study).path(rows, mus)

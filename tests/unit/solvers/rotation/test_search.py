@@ -124,7 +124,10 @@ def test_figures_are_those_of_the_loadings_and_zeros_are_exact(name, solved):
     assert 1 <= result.n_starts_at_best <= result.n_starts
 
 
-@pytest.mark.parametrize("name", ZOO)
+# The paper's rotation of the largest takes as long as everything else here; "random 120 x 60" is as large a kind.
+@pytest.mark.parametrize(
+    "name", [pytest.param(one, marks=pytest.mark.long) if one == "random 130 x 110" else one for one in ZOO]
+)
 def test_never_above_the_start_nor_the_paper(name, solved):
     V, result = ZOO[name], solved[name]
     assert result.l1 <= result.start_l1

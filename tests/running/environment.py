@@ -1,0 +1,10 @@
+"""Variables of this process that a command needs whose results are compared with those of this process."""
+
+from __future__ import annotations
+
+import os
+
+
+def blas() -> dict[str, str]:
+    """Which kernels OpenBLAS takes and how many threads: other kernels give other last digits."""
+    return {name: value for name, value in os.environ.items() if name.startswith("OPENBLAS_")}
