@@ -1,15 +1,17 @@
-"""DuckDB, kept on a short leash: little memory, few threads, no network, nothing of Python's in its reach."""
+"""DuckDB, kept on a short leash: little memory, few threads, no network, no file but those that are named, nothing of
+Python's in its reach."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from glob import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
-from aspca.harmless import for_terminal
+from aspca.harmless import for_sql_text, for_terminal
 
 if TYPE_CHECKING:
     import duckdb
@@ -21,13 +23,17 @@ MOST_THREADS = 4
 # How often a waiting thread looks up, where the system does not wake it for a signal; and a query is asked to end.
 LOOK_UP = 0.2
 ASK_AGAIN = 0.02
+# What DuckDB keeps beside a database: its log, and what a log is called while it becomes part of the file.
+_BESIDE = ("", ".wal", ".wal.checkpoint", ".wal.recovery")
+# Session settings of our own queries, which no file can reach.
+_CHANGEABLE = ("TimeZone", "enable_optimizer")
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
 
-def connect(scratch: Path | None, memory: str = MEMORY_LIMIT) -> duckdb.DuckDBPyConnection:
-    """A database in memory, in `memory` at most, that spills into the folder `scratch`, or nowhere.
+def connect(scratch: Path | None, memory: str = MEMORY_LIMIT, threads: int = MOST_THREADS) -> duckdb.DuckDBPyConnection:
+    """A database in memory, in `memory` at most, that spills into the folder `scratch`, or nowhere; see `confine`.
 
     Raises
     ------
@@ -39,7 +45,7 @@ def connect(scratch: Path | None, memory: str = MEMORY_LIMIT) -> duckdb.DuckDBPy
     return duckdb.connect(
         ":memory:",
         config={
-            "threads": min(MOST_THREADS, os.cpu_count() or 1),
+            "threads": min(threads, os.cpu_count() or 1),
             "memory_limit": memory,
             "temp_directory": "" if scratch is None else str(scratch),
             "preserve_insertion_order": True,
@@ -53,6 +59,28 @@ def connect(scratch: Path | None, memory: str = MEMORY_LIMIT) -> duckdb.DuckDBPy
             "disabled_optimizers": "statistics_propagation",
         },
     )
+
+
+def confine(connection: duckdb.DuckDBPyConnection, scratch: Path | None, files: Iterable[str | Path] = ()) -> None:
+    """Let a connection read and write these files, the folder `scratch` and the databases that are attached already.
+
+    A view in somebody's database is a SELECT of that person: it must not read other files of whoever opens it. DuckDB
+    never gives the access back.
+    """
+    places = {place for file in files for place in (os.path.abspath(file), os.path.realpath(file))}
+    paths = {f"{spelled}{end}" for place in places for spelled in (place, escape(place)) for end in _BESIDE}
+    folders = set() if scratch is None else {os.path.abspath(scratch), os.path.realpath(scratch)}
+    connection.execute(f"SET allowed_directories = {_listed(folders)}")
+    connection.execute(f"SET allowed_paths = {_listed(paths)}")
+    connection.execute("SET enable_external_access = false")
+    # Versions of DuckDB that lock all settings or none keep them open: ours have to be set for each query.
+    with contextlib.suppress(cursor_errors()):
+        connection.execute(f"SET allowed_configs = {_listed(_CHANGEABLE)}")
+        connection.execute("SET lock_configuration = true")
+
+
+def _listed(texts: Iterable[str]) -> str:
+    return f"[{', '.join(map(for_sql_text, sorted(texts)))}]"
 
 
 def plain_path(path: str | Path) -> str:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     import duckdb
 
 DUCKDB_MAGIC, MAGIC_AT = b"DUCK", 8
+# What DuckDB says of a view or a query that would leave its file: see `confine`.
+_CONFINED = "disabled by configuration"
 
 
 def duckdb_table(
@@ -67,8 +69,8 @@ def _chosen(database: str, label: str, wanted: str | None, connection: duckdb.Du
     except (cursor_errors(), RuntimeError) as error:
         raise _explained(label, error) from None
     there = {(one[1] if one[0] == "main" else f"{one[0]}.{one[1]}"): one for one in found}
-    tables = [name for name, (_, _, view) in there.items() if not view]
-    schema, name, _ = there[which_table(tables if tables and wanted is None else list(there), wanted, label, "table")]
+    tables, views = ([name for name, one in there.items() if one[2] is view] for view in (False, True))
+    schema, name, _ = there[which_table(tables, wanted, label, "table", views=views)]
     return ".".join(map(for_sql_name, (database, schema, name)))
 
 
@@ -89,6 +91,8 @@ def _kept(database: str, label: str, query: str, connection: duckdb.DuckDBPyConn
     except (cursor_errors(), RuntimeError) as error:
         if isinstance(error, SourceError):
             raise
+        if _CONFINED in str(error):
+            raise _explained(label, error) from None
         raise SourceError(f"{label}: the query fails ({first_line(error)}); correct it.") from None
     finally:
         connection.execute("USE memory")
@@ -98,6 +102,11 @@ def _kept(database: str, label: str, query: str, connection: duckdb.DuckDBPyConn
 def _explained(label: str, error: Exception) -> SourceError:
     if "set lock" in str(error):
         return SourceError(f"{label}: another program is writing this database; close it, or copy the table out of it.")
+    if _CONFINED in str(error):
+        return SourceError(
+            f"{label}: what is asked for reads another file, which a database may not do here; read that file by its own "
+            "name, or copy its rows into a table."
+        )
     if "newer version" in str(error) or "version number" in str(error):
         return SourceError(
             f"{label}: this database was written by another version of DuckDB than can be read here; install that "

@@ -16,13 +16,18 @@ from aspca.jobs.progress import Watcher
 from aspca.jobs.scored import ScoringOfParts, Tally, scored_fields, scored_parts, scored_schema
 from aspca.jobs.tables import Parted, TableSource
 from aspca.judging.model import Model
-from aspca.outputs.inputs import refuse_inputs
+from aspca.outputs.inputs import STANDARD_STREAM, refuse_inputs
 from aspca.outputs.replaced_file import refuse_special
 from aspca.outputs.row_file import format_of, row_file
 
-STANDARD_OUTPUT = "-"
 TABLE = "scores"
-_NAMES = {"parquet": "a Parquet file", "arrow": "an Arrow file", "duckdb": "a DuckDB file", "postgres": "a database"}
+_NAMES = {
+    "csv": "a CSV file",
+    "parquet": "a Parquet file",
+    "arrow": "an Arrow file",
+    "duckdb": "a DuckDB file",
+    "postgres": "a database",
+}
 
 
 @dataclass(frozen=True)
@@ -53,13 +58,13 @@ class Destination:
 
     def refuse_inputs(self, inputs: Sequence[str]) -> None:
         """Raise OutputError if it is one of the files that are read, or none that could be written."""
-        if self.kind == "postgres" or self.out == STANDARD_OUTPUT:
+        if self.kind == "postgres":
             return
-        if self.kind == "parquet" and os.path.isdir(self.out):
-            # Of a table in parts it is a folder, which is looked at once the table is open.
+        if self.out == STANDARD_STREAM or (self.kind == "parquet" and os.path.isdir(self.out)):
+            # Of a table in parts Parquet is a folder, which is looked at once the table is open.
             refuse_inputs(self.out, inputs)
         else:
-            refuse_special(self.out, inputs)
+            refuse_special(self.out, inputs, replaced=self.kind != "duckdb")
 
 
 def destination_of(out: str, *, table: str | None = None, lines: bool = False, replace: bool = False) -> Destination:
@@ -67,7 +72,7 @@ def destination_of(out: str, *, table: str | None = None, lines: bool = False, r
 
     Raises
     ------
-    RequestError
+    RequestError, OutputError
         Nothing can be written there, or what is asked for excludes each other.
     """
     if is_address(out) and not is_postgres(out):
@@ -75,7 +80,7 @@ def destination_of(out: str, *, table: str | None = None, lines: bool = False, r
             f"--output: there is no way to write to {masked(out)}; give postgresql:// or the path of a file."
         )
     kind = "postgres" if is_address(out) else format_of(out)
-    if lines and kind not in ("csv", "jsonl"):
+    if lines and kind != "jsonl" and out != STANDARD_STREAM:
         raise RequestError(
             f"--json writes lines of JSON, but {_shown(out, kind)} is to be {_NAMES[kind]}; give one of them."
         )

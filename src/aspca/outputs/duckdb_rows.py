@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from aspca.database import connect, cursor_errors, first_line, interruptible
+from aspca.database import confine, connect, cursor_errors, first_line, interruptible
 from aspca.harmless import for_sql_name, for_sql_text, quoted
 from aspca.outputs.columns import Field, Part, WritePart, typed_arrays
 from aspca.outputs.errors import OutputError
@@ -58,14 +58,14 @@ def duckdb_rows(path: str, table: str, fields: Sequence[Field], *, replace: bool
         connection = stack.enter_context(contextlib.closing(_connected(scratch)))
         if os.path.exists(target):
             _refuse_other_files(path, target)
-            with _in_words(path), _attached(connection, target, log_stays=True):
+            with _in_words(path), _attached(connection, target, scratch, log_stays=True):
                 _refuse_table(connection, path, table, replace=replace)
                 yield from _written(connection, table, fields)
             return
         with errors_named(path), staged_beside(target, _make, _remove) as folder:
             try:
                 new = os.path.join(folder, _NEW)
-                with _in_words(path), _attached(connection, new, log_stays=False):
+                with _in_words(path), _attached(connection, new, scratch, log_stays=False):
                     yield from _written(connection, table, fields)
                 force_to_disk(new)
                 # Whoever made a file of that name meanwhile keeps it.
@@ -95,9 +95,10 @@ def _written(connection: duckdb.DuckDBPyConnection, table: str, fields: Sequence
 
 
 @contextlib.contextmanager
-def _attached(connection: duckdb.DuckDBPyConnection, path: str, *, log_stays: bool) -> Iterator[None]:
+def _attached(connection: duckdb.DuckDBPyConnection, path: str, scratch: Path, *, log_stays: bool) -> Iterator[None]:
     """The file as `target`; once all is committed it is whole, together with its log where that stays beside it."""
     connection.execute(f"ATTACH {for_sql_text(path)} AS target (TYPE duckdb)")
+    confine(connection, scratch)
     try:
         yield
     except BaseException:

@@ -157,8 +157,11 @@ def _table(snapshot: Snapshot, wanted: str | None, label: str) -> Relation:
     if wanted in everything:
         schema, name, kind = everything[str(wanted)]
     else:
-        tables = [name for name, (_, _, kind) in seen.items() if kind in _TABLES]
-        schema, name, kind = everything[which_table(tables or list(everything), wanted, label, "table", "the database")]
+        near = seen if any(kind in _TABLES for _, _, kind in seen.values()) else everything
+        tables, views = (
+            [name for name, (_, _, kind) in near.items() if (kind in _TABLES) is table] for table in (True, False)
+        )
+        schema, name, kind = everything[which_table(tables, wanted, label, "table", "the database", views)]
     said = f"{label}, table {quoted(name if seen.get(name) == (schema, name, kind) else f'{schema}.{name}')}"
     return Relation(f"{for_sql_name(schema)}.{for_sql_name(name)} AS q", said, kind not in _TABLES)
 

@@ -1,0 +1,240 @@
+"""Nothing of the user's is lost, read by others or shown: outputs, standard streams, databases, passwords, Markdown."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import aspca
+from aspca import JobError
+from aspca.cli.main import main
+
+duckdb = pytest.importorskip("duckdb")
+
+
+def rows(n: int = 60) -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(n, 3)), columns=["a", "b", "c"])
+    table["d"] = table["a"] + table["b"] + 0.01 * rng.normal(size=n)
+    table.loc[7, "d"] += 3
+    return table
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("made")
+    rows().to_csv(folder / "in.csv", index=False)
+    with contextlib.chdir(folder):
+        assert main(["fit", "in.csv", "--model", "m.json", "--quiet"]) == 0
+    return folder
+
+
+@pytest.fixture
+def here(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    place = tmp_path / "here"
+    shutil.copytree(made, place)
+    monkeypatch.chdir(place)
+    return place
+
+
+def run(words: str | list[str], **options: object) -> subprocess.CompletedProcess[str]:
+    """The command in a process of its own."""
+    given = words.split() if isinstance(words, str) else words
+    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options}
+    env = {**os.environ, "OPENBLAS_NUM_THREADS": "1", **dict(options.get("env") or {})}
+    return subprocess.run(
+        [sys.executable, "-m", "aspca", *given], text=True, timeout=120, check=False, **{**streams, "env": env}
+    )
+
+
+def sentence(capsys: pytest.CaptureFixture[str]) -> str:
+    """The one line that was said, and nothing on stdout."""
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert shown.err.startswith("aspca: ")
+    assert shown.err.count("\n") == 1
+    return shown.err
+
+
+# ---- what scores replace
+
+
+def make_sqlite(path: str) -> None:
+    with contextlib.closing(sqlite3.connect(path)) as database:
+        database.execute("CREATE TABLE history (a)")
+        database.commit()
+
+
+def make_duckdb(path: str) -> None:
+    with duckdb.connect(path) as database:
+        database.execute("CREATE TABLE history (a INTEGER)")
+
+
+def make_zip(path: str) -> None:
+    with zipfile.ZipFile(path, "w") as file:
+        file.writestr("xl/workbook.xml", "<workbook/>")
+
+
+@pytest.mark.parametrize("name", ["hist.db", "hist.sqlite", "out.xlsx", "out.tsv", "out.csv.gz", "out", "out.json"])
+def test_a_suffix_of_no_format_is_refused(name: str, here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["score", "in.csv", "-m", "m.json", "-o", name]) == 2
+    said = sentence(capsys)
+    assert all(suffix in said for suffix in (repr(name), ".csv", ".jsonl", ".parquet", ".arrow", ".duckdb"))
+    assert not Path(name).exists()
+    with pytest.raises(JobError, match=r"does not end in the suffix .* \.csv"):
+        aspca.score_source("m.json", "in.csv", name)
+
+
+@pytest.mark.parametrize("make", [make_sqlite, make_duckdb, make_zip])
+@pytest.mark.parametrize("words", ["score in.csv -m m.json -o {}", "fit in.csv -m {}", "report m.json in.csv -o {}"])
+def test_a_database_is_never_replaced_by_a_file(
+    make: Callable[[str], None], words: str, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("old.csv", "old.parquet"):
+        make(name)
+        before = Path(name).read_bytes()
+        assert main(words.format(name).split()) == 2
+        assert f"{name!r} is a" in sentence(capsys)
+        with pytest.raises(JobError, match="does not replace; name another"):
+            aspca.score_source("m.json", "in.csv", name)
+        assert Path(name).read_bytes() == before
+
+
+def test_files_of_tables_are_replaced_and_databases_are_added_to(here: Path) -> None:
+    for name in ("s.csv", "s.jsonl", "s.parquet", "s.arrow", "s.duckdb"):
+        for _ in range(2):
+            assert main(["score", "in.csv", "-m", "m.json", "-o", name, "--quiet"]) == 0
+    make_duckdb("old.duckdb")
+    assert main(["score", "in.csv", "-m", "m.json", "-o", "old.duckdb", "--quiet"]) == 0
+    with duckdb.connect("old.duckdb") as database:
+        assert database.execute("SELECT count(*) FROM scores").fetchone() == (60,)
+        assert database.execute("SELECT count(*) FROM history").fetchone() == (0,)
+
+
+def test_json_and_a_suffix_of_another_format_exclude_each_other(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["score", "in.csv", "-m", "m.json", "--json", "-o", "s.csv"]) == 2
+    assert "'s.csv' is to be a CSV file" in sentence(capsys)
+    assert main(["score", "in.csv", "-m", "m.json", "--json", "-o", "s.jsonl", "--quiet"]) == 0
+
+
+# ---- standard output that is an input
+
+TO_STDOUT = [
+    ("score in.csv -m m.json", "in.csv"),
+    ("score in.csv -m m.json --json", "m.json"),
+    ("score in*.csv -m m.json", "in.csv"),
+    ("score - -m m.json", "in.csv"),
+    ("detect in.csv --no-output", "in.csv"),
+    ("detect in.csv --train other.csv --output out", "other.csv"),
+    ("fit in.csv -m -", "in.csv"),
+    ("fit in.csv -m new.json", "in.csv"),
+    ("fit in.csv -m old.json", "old.json"),
+    ("explain in.csv -m m.json --row 7", "m.json"),
+    ("rules m.json --markdown", "m.json"),
+    ("rules -", "m.json"),
+    ("compare m.json old.json", "old.json"),
+    ("report m.json in.csv --json", "in.csv"),
+    ("select in.csv --resamples 0", "in.csv"),
+]
+
+
+@pytest.mark.parametrize(("words", "name"), TO_STDOUT, ids=[words for words, _ in TO_STDOUT])
+def test_standard_output_is_no_input(
+    words: str, name: str, here: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for copy, original in (("other.csv", "in.csv"), ("old.json", "m.json")):
+        shutil.copy(original, copy)
+    os.link(name, "link")
+    before = {path.name: path.read_bytes() for path in here.iterdir()}
+    with open("link", "a", encoding="utf-8") as out, open(name, encoding="utf-8") as file:
+        monkeypatch.setattr(sys, "__stdout__", out)
+        monkeypatch.setattr(sys, "stdout", out)
+        monkeypatch.setattr(sys, "__stdin__", file)
+        monkeypatch.setattr(sys, "stdin", file)
+        assert main(words.split()) == 2
+    assert "Standard output goes to the file" in capfd.readouterr().err
+    assert {path.name: path.read_bytes() for path in here.iterdir()} == before
+
+
+def test_as_a_shell_does_it(here: Path) -> None:
+    before = Path("in.csv").read_bytes()
+    with open("in.csv", "a", encoding="utf-8") as out:
+        done = run("score in.csv -m m.json", stdout=out)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert Path("in.csv").read_bytes() == before
+    with open("new.csv", "w", encoding="utf-8") as out:
+        assert run("score in.csv -m m.json", stdout=out).returncode == 0
+    assert len(Path("new.csv").read_text().splitlines()) == 61
+
+
+# ---- databases that others made
+
+
+def test_a_view_is_read_only_where_it_is_named(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    columns = ", ".join(f"x.a * {k} + sin(x.a * {k}) AS c{k}" for k in range(1, 4))
+    view = f"CREATE VIEW v AS SELECT {columns} FROM (SELECT 1 AS a UNION ALL SELECT 2 UNION ALL SELECT 5) AS x"
+    with duckdb.connect("v.duckdb") as database:
+        database.execute(view)
+    with contextlib.closing(sqlite3.connect("v.sqlite")) as database:
+        database.execute(view.replace("sin(x.a *", "abs(x.a -"))
+        database.commit()
+    for name in ("v.duckdb", "v.sqlite"):
+        assert main(["detect", name, "--no-output"]) == 1
+        said = sentence(capsys)
+        assert "holds views only, 'v'" in said
+        assert "--table" in said
+        with pytest.raises(JobError, match="holds views only"):
+            aspca.fit_source(name)
+        assert len(aspca.detect(name, table="v", top=0).outcomes[None].model.names) > 0
+
+
+def test_a_database_of_others_reads_no_file_of_ours(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("secret.txt").write_text("the-secret-of-this-machine")
+    place = str(here / "secret.txt")
+    views = {
+        "text": f"SELECT content AS a, 1 AS b FROM read_text('{place}')",
+        "lines": f"SELECT * FROM read_csv('{place}', header = false)",
+        "names": f"SELECT file FROM glob('{here}/*')",
+        "blob": f"SELECT content FROM read_blob('{place}')",
+    }
+    with duckdb.connect("v.duckdb") as database:
+        for name, query in views.items():
+            database.execute(f"CREATE VIEW {name} AS {query}")
+    for name in views:
+        assert main(["detect", "v.duckdb", "--table", name, "--ignore-text", "--no-output"]) == 1
+        said = sentence(capsys)
+        assert "the-secret" not in said
+        assert "reads another file, which a database may not do" in said
+    # Not by a query either, which may come with the file; whatever the file itself holds is read.
+    query = f"SELECT length(content) AS a FROM read_text('{place}')"
+    assert main(["detect", "v.duckdb", "--query", query, "--no-output"]) == 1
+    assert "which a database may not do" in sentence(capsys)
+
+
+def test_what_is_named_is_read_by_any_name(here: Path) -> None:
+    odd = here / "odd [1]* '.d"
+    odd.mkdir()
+    table = rows()
+    expected = list(aspca.score_source("m.json", table)["score"])
+    table.to_csv(odd / "x [y]?.csv", index=False)
+    (odd / "all [of]").mkdir()
+    table.to_parquet(odd / "all [of]" / "part [0].parquet")
+    with duckdb.connect(str(odd / "x ['z].db")) as database:
+        database.register("found", table)
+        database.execute("CREATE TABLE t AS SELECT * FROM found")
+    os.symlink(odd, "link")
+    os.symlink(odd / "x ['z].db", "link.db")
+    for name in (odd / "x [y]?.csv", odd / "all [of]" / "part [0].parquet", odd / "x ['z].db", "link.db", "link/x [y]?.csv", odd / "all [of]"):
+        scores = aspca.score_source("m.json", str(name))["score"]
+        assert list(scores) == expected, name
