@@ -17,6 +17,13 @@ _BREAKS = ("\t", "\r", "\n")
 _NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 # Whatever Markdown, or HTML inside it, would act on.
 _ACTIVE = re.compile(r"([\\`*_{}\[\]<>()#+!|~&$-])")
+# What hosts of tickets make links of once Markdown is HTML, where no backslash helps any more: mentions and addresses of
+# mail, references (#12, !12, GH-12, owner/name#12), and addresses with or without a scheme. A break goes after each.
+_LINKED = re.compile(
+    r"(@|(?:\\[#!~$&]|[%^])(?=[\w\"])|GH\\-(?=\d)|:(?=//)|www(?=\.)|\b(?:mailto|xmpp):)", re.IGNORECASE
+)
+# No width, and no letter: as Dependabot and Renovate write it.
+_BREAK = "&#8203;"
 # Whatever might not be printable; ASCII has one such sign that JSON leaves as it is.
 _UNSEEN = re.compile(r"[\x7f-\U0010ffff]")
 _PLAIN_NAME = re.compile(r"[^\W\d][\w.]*")
@@ -64,8 +71,8 @@ def _escaped(match: re.Match[str]) -> str:
 
 
 def for_markdown(text: str) -> str:
-    """Text that Markdown shows as it is."""
-    return _ACTIVE.sub(r"\\\1", text)
+    """Text that Markdown shows as it is, on one line: nothing in it is a link, a mention or a reference."""
+    return _LINKED.sub(rf"\1{_BREAK}", _ACTIVE.sub(r"\\\1", for_terminal(text)))
 
 
 def for_html(text: str) -> str:

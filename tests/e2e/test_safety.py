@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import html
 import os
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -238,3 +240,42 @@ def test_what_is_named_is_read_by_any_name(here: Path) -> None:
     for name in (odd / "x [y]?.csv", odd / "all [of]" / "part [0].parquet", odd / "x ['z].db", "link.db", "link/x [y]?.csv", odd / "all [of]"):
         scores = aspca.score_source("m.json", str(name))["score"]
         assert list(scores) == expected, name
+
+
+# ---- Markdown
+
+HOSTILE = [
+    "@root",
+    "a@b.org",
+    "#12",
+    "owner/name#12",
+    "GH-12",
+    "!12",
+    "https://evil.example/x",
+    "_www.evil.example",
+    "[link](https://evil.example)",
+    "![picture](//evil.example/p.png)",
+    "<img src=x>",
+    "<https://evil.example>",
+    "&#64;root",
+    "x\n\n# head\n\n1. list",
+]
+
+
+def test_nothing_in_markdown_acts(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    markdown = pytest.importorskip("markdown_it").MarkdownIt("gfm-like", {"linkify": False, "html": True})
+    for name in HOSTILE:
+        table = rows().rename(columns={"d": name}).assign(host=name)
+        table.to_parquet("h.parquet")
+        assert main(["fit", "h.parquet", "--id", "host", "-m", "h.json", "--quiet"]) == 0
+        capsys.readouterr()
+        assert main(["rules", "h.json", "--markdown"]) == 0
+        assert main(["report", "h.json", "h.parquet", "--id", "host", "--format", "markdown", "--quiet"]) == 0
+        page = markdown.render(capsys.readouterr().out)
+        assert page.count("<h1>") == 1
+        assert not re.search(r"<(a|img|ol)\b", page), page
+        # Hosts look for these in the text of the page, but not in code.
+        text = html.unescape(re.sub(r"<[^>]*>", "", re.sub(r"<code>.*?</code>", "", page)))
+        assert not re.search(r"@\w|[#!]\d|GH-\d|://|www\.", text), text
+        plain = re.sub(r"\W", "", name.split("\n")[0])
+        assert plain in re.sub(r"\W", "", text)
