@@ -19,7 +19,7 @@ from types import FrameType
 from typing import NoReturn
 
 from aspca.harmless import for_terminal
-from aspca.outputs.standard import forsake, open_standard_streams, tell
+from aspca.outputs.standard import forsake, hide, open_standard_streams, tell
 
 FINE, FAILURE, USAGE, ANOMALIES, INTERRUPTED = 0, 1, 2, 3, 130
 
@@ -28,6 +28,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code."""
     _prepare()
     given = sys.argv[1:] if arguments is None else arguments
+    hide(given)
     try:
         from aspca.cli.app import app_for, wrong_usage
     except ModuleNotFoundError as error:

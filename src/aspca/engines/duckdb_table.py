@@ -104,8 +104,8 @@ def _explained(label: str, error: Exception) -> SourceError:
         return SourceError(f"{label}: another program is writing this database; close it, or copy the table out of it.")
     if _CONFINED in str(error):
         return SourceError(
-            f"{label}: what is asked for reads another file, which a database may not do here; read that file by its own "
-            "name, or copy its rows into a table."
+            f"{label}: what is asked for reads another file, which a database may not do; read that file itself, or "
+            "copy its rows into a table."
         )
     if "newer version" in str(error) or "version number" in str(error):
         return SourceError(

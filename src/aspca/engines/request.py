@@ -10,10 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from aspca.engines.addresses import file_of, is_address, is_postgres, masked
+from aspca.engines.addresses import file_of, is_address, is_postgres
 from aspca.engines.errors import SourceError
 from aspca.engines.parquet_folder import Partition, parquet_files
 from aspca.harmless import for_terminal, quoted
+from aspca.masking import looks_like_address, masked
 
 FORMATS = ("csv", "parquet", "arrow", "jsonl", "xlsx", "ods", "sqlite", "duckdb")
 STANDARD_INPUT = "-"
@@ -127,7 +128,7 @@ def expand(paths: Sequence[str]) -> list[Given]:
     for text in paths:
         if text == STANDARD_INPUT:
             found.append(Given("standard input", None, True))
-        elif is_address(text):
+        elif is_address(text) or (looks_like_address(text) and not os.path.lexists(text)):
             found.append(_at_address(text))
         elif os.path.isdir(text):
             files = parquet_files(text)

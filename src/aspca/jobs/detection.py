@@ -9,9 +9,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from aspca.engines.errors import SourceError
 from aspca.jobs.asked_columns import undefined
-from aspca.jobs.errors import JobError, UndefinedError
+from aspca.jobs.errors import JobError, UndefinedError, in_one_sentence
 from aspca.jobs.fitting import fit_table
 from aspca.jobs.judged_table import Judging, judge_table
 from aspca.jobs.keys import Keys, ids_of
@@ -29,7 +28,6 @@ from aspca.jobs.sources import opened
 from aspca.jobs.tables import MemoryTable, TableSource, tables_by_category
 from aspca.jobs.whence import whence_of
 from aspca.judging.model import Model
-from aspca.outputs.errors import OutputError
 from aspca.outputs.folder import refuse_foreign, replaced_folder
 from aspca.preparation import CATEGORIES, Preparation
 
@@ -40,6 +38,7 @@ GIVEN_AWAY = (
 )
 
 
+@in_one_sentence(in_python)
 def detect(source: Any, train: Any = None, **options: Any) -> Detection:
     """Learn the rules of a table and find the rows that break them: what ``aspca detect`` does.
 
@@ -93,11 +92,7 @@ def detect(source: Any, train: Any = None, **options: Any) -> Detection:
     JobError
         What was asked for, or a table, cannot be used: one sentence.
     """
-    try:
-        return detected(request_of(source, train, **options), Silent())
-    except (JobError, SourceError, OutputError) as error:
-        kind = type(error) if isinstance(error, JobError) else JobError
-        raise kind(in_python(str(error))) from None
+    return detected(request_of(source, train, **options), Silent())
 
 
 def _signature() -> inspect.Signature:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 
-from aspca.engines.addresses import is_address, is_postgres, masked
+from aspca.engines.addresses import is_postgres
 from aspca.jobs.ahead import MANY, used_behind
 from aspca.jobs.errors import RequestError
 from aspca.jobs.keys import Keys
@@ -16,6 +16,7 @@ from aspca.jobs.progress import Watcher
 from aspca.jobs.scored import ScoringOfParts, Tally, scored_fields, scored_parts, scored_schema
 from aspca.jobs.tables import Parted, TableSource
 from aspca.judging.model import Model
+from aspca.masking import looks_like_address, masked
 from aspca.outputs.inputs import STANDARD_STREAM, refuse_inputs
 from aspca.outputs.replaced_file import refuse_special
 from aspca.outputs.row_file import format_of, row_file
@@ -75,11 +76,11 @@ def destination_of(out: str, *, table: str | None = None, lines: bool = False, r
     RequestError, OutputError
         Nothing can be written there, or what is asked for excludes each other.
     """
-    if is_address(out) and not is_postgres(out):
+    if looks_like_address(out) and not is_postgres(out) and not os.path.lexists(out):
         raise RequestError(
             f"--output: there is no way to write to {masked(out)}; give postgresql:// or the path of a file."
         )
-    kind = "postgres" if is_address(out) else format_of(out)
+    kind = "postgres" if is_postgres(out) else format_of(out)
     if lines and kind != "jsonl" and out != STANDARD_STREAM:
         raise RequestError(
             f"--json writes lines of JSON, but {_shown(out, kind)} is to be {_NAMES[kind]}; give one of them."

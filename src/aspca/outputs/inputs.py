@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TextIO
 
+from aspca.masking import looks_like_address, masked
 from aspca.outputs.errors import OutputError
 from aspca.outputs.staging import may_be_left_of
 
@@ -25,6 +26,11 @@ def refuse_inputs(output: str | os.PathLike[str], inputs: Sequence[str]) -> None
     ----------
     inputs : paths of files, no patterns; "-" is standard input
     """
+    if looks_like_address(os.fspath(output)) and not os.path.lexists(output):
+        raise OutputError(
+            f"{masked(os.fspath(output))}: this is an address of a database and no path of a file, so it cannot be "
+            "written here; name a file or a folder."
+        )
     if output == STANDARD_STREAM:
         _refuse_standard_output(inputs)
         return

@@ -64,10 +64,8 @@ def _anomaly(report: Report, one: Anomaly) -> list[str]:
         lines += ["", f"**Rule {rule.number}**: {for_markdown(rule.text)}"]
         if each.needed:
             lines += ["", "| column | is | would have to be |", "|---|---:|---:|"]
-            lines += [
-                f"| {for_markdown(report.columns[one.column].name)} | {for_markdown(one.now)} | {for_markdown(one.needed or NO_VALUE)} |"
-                for one in each.needed
-            ]
+            told = [(report.columns[one.column].name, one.now, one.needed or NO_VALUE) for one in each.needed]
+            lines += [f"| {' | '.join(map(for_markdown, texts))} |" for texts in told]
     if one.keys:
         keys = [
             f"{for_markdown(report.columns[cell.column].name)} {for_markdown(cell.text or 'missing')}"

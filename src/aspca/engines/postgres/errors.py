@@ -5,14 +5,12 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable
-from itertools import pairwise
 from types import ModuleType
 from typing import TypeVar
-from urllib.parse import unquote
 
-from aspca.engines.addresses import masked
 from aspca.engines.errors import SourceError
 from aspca.harmless import for_terminal
+from aspca.masking import hidden_in, masked
 
 _CONNECTING = (
     (r"password authentication failed|no password supplied|authentication failed", "the server refuses the user or the "
@@ -134,17 +132,9 @@ def _said(error: Exception, address: str) -> str:
 
 
 def secrets_of(address: str) -> set[str]:
-    """What an address hides, as it stands there and as it is meant; also the password of the environment."""
-    hidden = {os.environ.get("PGPASSWORD", "")}
-    plain, start = masked(address), 0
-    # What stands where the mask does: from the end of the part before it to the beginning of the part after it.
-    parts = plain.split("***")
-    for before, after in pairwise(parts):
-        start = address.find(before, start) + len(before)
-        # Only the beginning: the next mask may come at once.
-        end = address.find(after, start) if after else len(address)
-        hidden |= {address[start:end], unquote(address[start:end]), address[start:end].strip("'")}
-    return {secret for secret in hidden if secret}
+    """What an address hides, and the password of the environment."""
+    password = os.environ.get("PGPASSWORD", "")
+    return hidden_in(address) | ({password} if password else set())
 
 
 def told(work: Callable[[], Result], explain: Callable[[Exception], BaseException]) -> Result:
