@@ -6,7 +6,7 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from glob import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
@@ -112,6 +112,15 @@ def interruptible(
     In a thread of its own: in the main thread DuckDB would run the signal's handler itself, drop what it raises, and
     with several threads go on until the query is done.
     """
+    return awaited(lambda: call(*arguments, **options), cursor.interrupt)
+
+
+def awaited(call: Callable[[], Result], cancel: Callable[[], None] | None) -> Result:
+    """What `call` gives, in a thread of its own, so that a signal's handler runs at once, whatever the call waits for.
+
+    Where the handler raises, `cancel` is asked to end the call, together with all other calls that are under way: it
+    may wait for one of them, such as DuckDB for the rows of a server. Without `cancel` it is left alone.
+    """
     results: list[Result] = []
     errors: list[BaseException] = []
     begun, given_up, done = threading.Event(), threading.Event(), threading.Event()
@@ -123,24 +132,46 @@ def interruptible(
                 return
             begun.set()
         try:
-            results.append(call(*arguments, **options))
+            with cancelled_by(cancel):
+                results.append(call())
         except BaseException as error:
             errors.append(error)
         finally:
             done.set()
 
     try:
-        threading.Thread(target=work, name="aspca-duckdb", daemon=True).start()
+        threading.Thread(target=work, name="aspca-waiting", daemon=True).start()
         while not done.wait(LOOK_UP):
             pass
+        if errors:
+            raise errors[0]
+        return results[0]
     except BaseException:
         # The signal may have come before the thread did anything, or was there.
         with gate:
             given_up.set()
         # Again and again: a query that is only about to begin would not notice.
-        while begun.is_set() and not done.wait(ASK_AGAIN):
-            cursor.interrupt()
+        while cancel is not None and begun.is_set() and not done.wait(ASK_AGAIN):
+            for one in list(_cancels.values()):
+                with contextlib.suppress(Exception):
+                    one()
         raise
-    if errors:
-        raise errors[0]
-    return results[0]
+    finally:
+        # Otherwise the error holds its frames, these hold the error, and with it whatever is open in them.
+        errors.clear()
+
+
+# What ends the calls that are under way.
+_cancels: dict[object, Callable[[], None]] = {}
+
+
+@contextlib.contextmanager
+def cancelled_by(cancel: Callable[[], None] | None) -> Iterator[None]:
+    """Whatever is done meanwhile is ended by `cancel`, where a signal ends a call that waits for it."""
+    key = object()
+    if cancel is not None:
+        _cancels[key] = cancel
+    try:
+        yield
+    finally:
+        _cancels.pop(key, None)

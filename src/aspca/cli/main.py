@@ -94,12 +94,12 @@ def _take(number: int, frame: FrameType | None) -> NoReturn:
     _received.append(number)
     if number == signal.SIGINT:
         raise KeyboardInterrupt
-    sys.exit(128 + number)
+    sys.exit(INTERRUPTED)
 
 
 def _ended(number: int) -> int:
     what = "Interrupted" if number == signal.SIGINT else "Terminated"
-    return _failed(f"{what}; nothing was left half written.", 128 + number)
+    return _failed(f"{what}; nothing was left half written.", INTERRUPTED)
 
 
 def _sentence(error: Exception) -> tuple[str, int]:

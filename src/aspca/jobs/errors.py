@@ -112,8 +112,11 @@ def in_one_sentence(spelled: Callable[[str], str]) -> Callable[[Function], Funct
                 kind = type(error) if isinstance(error, JobError) else JobError
                 problem = kind(without_secrets(spelled(str(error)), _texts((given, options))))
             del given, options
-            # Outside of the handler, so that the error does not hang on to the one before it.
-            raise problem
+            # Outside of the handler, so that the error does not hang on to the one before it, nor this frame to it.
+            try:
+                raise problem
+            finally:
+                del problem
 
         return cast(Function, told)
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from aspca.engines.addresses import is_postgres
+from aspca.engines.request import ReadOptions
 from aspca.jobs.ahead import MANY, used_behind
 from aspca.jobs.errors import RequestError
 from aspca.jobs.keys import Keys
 from aspca.jobs.progress import Watcher
+from aspca.jobs.requests import files_named, is_named
 from aspca.jobs.scored import ScoringOfParts, Tally, scored_fields, scored_parts, scored_schema
 from aspca.jobs.tables import Parted, TableSource
 from aspca.judging.model import Model
@@ -57,10 +59,24 @@ class Destination:
         inside = f", table {self.table}" if self.kind in ("duckdb", "postgres") else ""
         return masked(self.out) + inside
 
-    def refuse_inputs(self, inputs: Sequence[str]) -> None:
-        """Raise OutputError if it is one of the files that are read, or none that could be written."""
+    def refuse_inputs(self, source: Any, model: Any, reading: ReadOptions) -> None:
+        """Raise OutputError if it is one of the files or tables that are read, or none that could be written.
+
+        Parameters
+        ----------
+        source : as `named_files` gives it
+        model : path, or a model in memory
+        reading : how the source is read, and which of its tables
+        """
+        named = source if is_named(source) else []
         if self.kind == "postgres":
+            if len(named) == 1 and is_postgres(named[0]):
+                # Not needed for files.
+                from aspca.engines.postgres import refuse_same_table
+
+                refuse_same_table(named[0], reading, self.out, self.table)
             return
+        inputs = [*files_named(named), *([os.fspath(model)] if isinstance(model, str | os.PathLike) else [])]
         if self.out == STANDARD_STREAM or (self.kind == "parquet" and os.path.isdir(self.out)):
             # Of a table in parts Parquet is a folder, which is looked at once the table is open.
             refuse_inputs(self.out, inputs)

@@ -13,7 +13,7 @@ from aspca.jobs.column_advice import refuse_absent
 from aspca.jobs.errors import RequestError, in_one_sentence
 from aspca.jobs.keys import Keys, ids_in
 from aspca.jobs.progress import Silent, Watcher
-from aspca.jobs.requests import files_named, in_python, named_files, reading_of
+from aspca.jobs.requests import in_python, named_files, reading_of
 from aspca.jobs.score_outputs import Destination, destination_of, write_scored
 from aspca.jobs.scored import ScoringOfParts, Tally, scored_fields, scored_parts, scored_schema
 from aspca.jobs.sources import opened
@@ -125,7 +125,7 @@ def score_source(
         raise RequestError("--output-table is for databases; give one as out.")
     stored, files = model_of(model), named_files(source)
     if destination is not None:
-        destination.refuse_inputs([*_files_in(files), *_files_in(named_files(model))])
+        destination.refuse_inputs(files, model, how)
     with ExitStack() as stack:
         rows = stack.enter_context(opened(files, how, MEMORY))
         refuse_misfit(rows, stored)
@@ -190,8 +190,3 @@ def _whole(parts: list[Any]) -> Any:
     if parts and all(isinstance(part, np.ndarray) for part in parts):
         return np.concatenate(parts)
     return [cell for part in parts for cell in part]
-
-
-def _files_in(source: Any) -> list[str]:
-    named = isinstance(source, list) and bool(source) and all(isinstance(path, str) for path in source)
-    return files_named(source) if named else []

@@ -17,14 +17,13 @@ from aspca.database import confine, connect, cursor_errors, first_line, interrup
 from aspca.harmless import for_sql_name, for_sql_text, quoted
 from aspca.outputs.columns import Field, Part, WritePart, typed_arrays
 from aspca.outputs.errors import OutputError
+from aspca.outputs.mark import TABLE_MARK
 from aspca.outputs.scratch import Scratch
 from aspca.outputs.staging import errors_named, force_to_disk, staged_beside
 
 if TYPE_CHECKING:
     import duckdb
 
-# Stands with a table that may be replaced.
-MARK = "Written by aspca, which replaces this table as a whole."
 MEMORY_LIMIT = "256MB"
 _NEW = "database.duckdb"
 _MAGIC, _MAGIC_AT = b"DUCK", 8
@@ -83,7 +82,7 @@ def _written(connection: duckdb.DuckDBPyConnection, table: str, fields: Sequence
     listed = ", ".join(f"{for_sql_name(field.name)} {_TYPES.get(field.kind, 'VARCHAR')}" for field in fields)
     connection.execute("BEGIN TRANSACTION")
     connection.execute(f"CREATE OR REPLACE TABLE {name} ({listed})")
-    connection.execute(f"COMMENT ON TABLE {name} IS {for_sql_text(MARK)}")
+    connection.execute(f"COMMENT ON TABLE {name} IS {for_sql_text(TABLE_MARK)}")
 
     def write(part: Part) -> None:
         columns = typed_arrays(fields, part)
@@ -143,7 +142,7 @@ def _refuse_table(connection: duckdb.DuckDBPyConnection, path: str, table: str, 
         raise OutputError(f"{path!r} has a view {quoted(table)}, whose place no table should take; name another.")
     tables = f"SELECT comment FROM (SELECT *, table_name AS name FROM duckdb_tables()) {inside}"  # noqa: S608
     found = connection.execute(tables, [table]).fetchall()
-    if found and found[0][0] != MARK and not replace:
+    if found and found[0][0] != TABLE_MARK and not replace:
         raise OutputError(
             f"{path!r} has a table {quoted(table)} that aspca did not write; name another with --output-table, or "
             "replace it with --replace."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +14,7 @@ from aspca.engines.file_table import refuse_repeated
 from aspca.engines.postgres.columns import ServerColumn, server_columns
 from aspca.engines.postgres.errors import shown
 from aspca.engines.postgres.snapshot import Snapshot
+from aspca.engines.postgres.writing import refuse_locked_by
 from aspca.engines.pushed_moments import POSTGRES, Rows, pushed_moments
 from aspca.engines.request import ReadOptions
 from aspca.engines.source import Source
@@ -61,11 +63,9 @@ def open_postgres(address: str, options: ReadOptions) -> Source:
         In one sentence, without secrets.
     """
     label = shown(address)
-    if options.query is not None:
-        _refuse_no_select(options.query, label)
     snapshot = Snapshot(address, label)
     try:
-        relation = _query(options.query, label) if options.query is not None else _table(snapshot, options.table, label)
+        relation = _relation(snapshot, options, label)
         everything = snapshot.schema(f"SELECT * FROM {relation.sql}", relation.label)  # noqa: S608  # quoted
         names = [str(name) for name in everything.names]
         if not names:
@@ -79,6 +79,18 @@ def open_postgres(address: str, options: ReadOptions) -> Source:
         snapshot.close()
         raise
     return open_arrow(reading.arrow(not options.missing), options.missing)
+
+
+def refuse_same_table(address: str, options: ReadOptions, out: str, table: str) -> None:
+    """Raise OutputError if what is read of one address is, or takes rows from, the table that is written at another.
+
+    The server itself says: a plan of the rows holds the tables that they come from, by whatever names and views.
+    """
+    label = shown(address)
+    with closing(Snapshot(address, label)) as snapshot:
+        relation = _relation(snapshot, options, label)
+        snapshot.rows(f"EXPLAIN SELECT * FROM {relation.sql}", relation.label)  # noqa: S608  # quoted
+        refuse_locked_by(out, table, int(snapshot.rows("SELECT pg_backend_pid()")[0][0]), relation.label)
 
 
 class _Reading:
@@ -141,6 +153,13 @@ class _Reading:
     def _run(self, expressions: Sequence[str], relation: str, after: str) -> Rows:
         sql = f"SELECT {', '.join(expressions)} FROM {relation} {after}"  # noqa: S608  # our own, and quoted names
         return self._snapshot.rows(sql, self._relation.label)
+
+
+def _relation(snapshot: Snapshot, options: ReadOptions, label: str) -> Relation:
+    if options.query is None:
+        return _table(snapshot, options.table, label)
+    _refuse_no_select(options.query, label)
+    return _query(options.query, label)
 
 
 def _table(snapshot: Snapshot, wanted: str | None, label: str) -> Relation:
