@@ -67,9 +67,9 @@ def confine(connection: duckdb.DuckDBPyConnection, scratch: Path | None, files: 
     A view in somebody's database is a SELECT of that person: it must not read other files of whoever opens it. DuckDB
     never gives the access back.
     """
-    places = {place for file in files for place in (os.path.abspath(file), os.path.realpath(file))}
+    places = {place for file in files for place in (duckdb_path(file), duckdb_path(os.path.realpath(file)))}
     paths = {f"{spelled}{end}" for place in places for spelled in (place, escape(place)) for end in _BESIDE}
-    folders = set() if scratch is None else {os.path.abspath(scratch), os.path.realpath(scratch)}
+    folders = set() if scratch is None else {duckdb_path(scratch), duckdb_path(os.path.realpath(scratch))}
     connection.execute(f"SET allowed_directories = {_listed(folders)}")
     connection.execute(f"SET allowed_paths = {_listed(paths)}")
     connection.execute("SET enable_external_access = false")
@@ -85,7 +85,18 @@ def _listed(texts: Iterable[str]) -> str:
 
 def plain_path(path: str | Path) -> str:
     """A path that DuckDB takes for exactly this local file: no glob, no address of another machine."""
-    return escape(os.path.abspath(path))
+    return escape(duckdb_path(path))
+
+
+def duckdb_path(path: str | Path) -> str:
+    """An absolute path as DuckDB takes it, in UTF-8 whatever the locale.
+
+    Raises
+    ------
+    UnicodeDecodeError
+        The path is none in UTF-8.
+    """
+    return os.fsencode(os.path.abspath(path)).decode("utf-8")
 
 
 def first_line(error: Exception) -> str:
@@ -140,7 +151,7 @@ def awaited(call: Callable[[], Result], cancel: Callable[[], None] | None) -> Re
             done.set()
 
     try:
-        threading.Thread(target=work, name="aspca-waiting", daemon=True).start()
+        _start(work)
         while not done.wait(LOOK_UP):
             pass
         if errors:
@@ -159,6 +170,14 @@ def awaited(call: Callable[[], Result], cancel: Callable[[], None] | None) -> Re
     finally:
         # Otherwise the error holds its frames, these hold the error, and with it whatever is open in them.
         errors.clear()
+
+
+def _start(work: Callable[[], None]) -> None:
+    try:
+        threading.Thread(target=work, name="aspca-waiting", daemon=True).start()
+    except RuntimeError as error:
+        # Python has no memory for another thread, or the system no number for it.
+        raise MemoryError(str(error)) from error
 
 
 # What ends the calls that are under way.

@@ -58,7 +58,11 @@ def run(words: str | list[str], **options: object) -> subprocess.CompletedProces
     streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options}
     env = {**os.environ, "OPENBLAS_NUM_THREADS": "1", **dict(options.get("env") or {})}
     return subprocess.run(
-        [sys.executable, "-m", "aspca", *given], text=True, timeout=120, check=False, **{**streams, "env": env}
+        [sys.executable, "-m", "aspca", *given],
+        encoding="utf-8",
+        timeout=120,
+        check=False,
+        **{**streams, "env": env},
     )
 
 
@@ -419,3 +423,68 @@ def test_no_frame_of_an_error_holds_a_password(here: Path) -> None:
                 work(address)
             assert PASSWORD not in in_frames(caught.value)
             assert "\n" not in str(caught.value)
+
+
+# ---- little memory, odd streams and locales
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs limits on address space")
+@pytest.mark.parametrize(
+    ("name", "kilobytes"), [("in.csv", 100_000), ("in.csv", 300_000), ("in.arrow", 1_700_000), ("in.csv", 0)]
+)
+def test_little_address_space_is_named(name: str, kilobytes: int, here: Path) -> None:
+    import resource
+
+    rows().to_feather("in.arrow")
+    limit = kilobytes * 1024 or resource.RLIM_INFINITY
+    done = run(
+        ["detect", name, "--no-output", "--quiet"],
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, resource.RLIM_INFINITY)),
+    )
+    if not kilobytes:
+        assert (done.returncode, done.stderr) == (0, "")
+        return
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.count("\n") == 1
+    assert f"(ulimit -v) is {kilobytes:,} kB, but this needs" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["score in.csv -m m.json -o /dev/stdout", "fit in.csv -m /dev/stdout", "report m.json in.csv -o /dev/stdout"],
+)
+def test_standard_output_has_one_name(words: str, here: Path) -> None:
+    done = run(words)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.count("\n") == 1
+    assert "- for st" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "env",
+    [
+        {"LC_ALL": "C"},
+        {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
+        {"LC_ALL": "POSIX", "PYTHONIOENCODING": "ascii"},
+        {"PYTHONIOENCODING": "utf-16"},
+    ],
+    ids=str,
+)
+def test_any_locale_gives_the_same(env: dict[str, str], here: Path) -> None:
+    rows().rename(columns={"d": "größe ☃"}).to_csv("dätei.csv", index=False)
+    expected = run("detect dätei.csv -o out --json").stdout
+    assert "größe ☃" in expected
+    done = run("detect dätei.csv -o öut --json", env=env)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == expected.replace('"out"', '"öut"')
+    assert Path("öut/report.html").exists()
+
+
+def test_a_path_that_is_no_text_is_a_sentence(here: Path) -> None:
+    try:
+        shutil.copy("in.csv", b"\xe4.csv")
+    except OSError:
+        pytest.skip("names are text here")
+    done = run(["detect", os.fsdecode(b"\xe4.csv"), "--no-output"])
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1)
+    assert "not in UTF-8" in done.stderr

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from aspca.address_space import LEAST_WITH_ARROW, refuse_small_address_space
 from aspca.engines.errors import SourceError
 from aspca.engines.file_table import FileTable
 from aspca.engines.same_rows import SameRows
@@ -178,9 +179,10 @@ def _as(column: Any, kind: Any) -> Any:
 
 def pyarrow(label: str) -> Any:
     """The library pyarrow; SourceError where it is not installed."""
+    refuse_small_address_space(LEAST_WITH_ARROW)
     try:
         return import_module("pyarrow")
-    except ImportError:
+    except ModuleNotFoundError:
         raise SourceError(
             f"{label}: reading it needs pyarrow, which is not installed; run: pip install pyarrow."
         ) from None

@@ -7,7 +7,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from aspca.database import cursor_errors, first_line, interruptible
+from aspca.database import cursor_errors, duckdb_path, first_line, interruptible
 from aspca.engines.errors import SourceError
 from aspca.engines.file_table import FileTable, unreadable
 from aspca.engines.pushed_duckdb import duckdb_moments
@@ -38,7 +38,7 @@ def duckdb_table(
     """
     # One name for each file of a source; no user's.
     database = f"file {folder.name}"
-    place = for_sql_text(str(path.resolve()))
+    place = for_sql_text(duckdb_path(path.resolve()))
     try:
         connection.execute(f"ATTACH {place} AS {for_sql_name(database)} (READ_ONLY, TYPE duckdb)")
     except (cursor_errors(), RuntimeError) as error:
@@ -81,7 +81,7 @@ def _kept(database: str, label: str, query: str, connection: duckdb.DuckDBPyConn
         statements = connection.extract_statements(query)
         if [str(statement.type) for statement in statements] != ["StatementType.SELECT"]:
             raise SourceError(f"{label}: --query must be one SELECT and nothing else; correct it.")
-        place = for_sql_text(str(folder.resolve() / "query.duckdb"))
+        place = for_sql_text(duckdb_path(folder.resolve() / "query.duckdb"))
         connection.execute(f"ATTACH {place} AS {kept} (TYPE duckdb)")
         # Names without more mean tables of the file.
         connection.execute(f"USE {for_sql_name(database)}")

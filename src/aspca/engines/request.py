@@ -170,6 +170,10 @@ def _matches(text: str) -> list[str]:
 def _checked(name: str) -> Given:
     label = for_terminal(name)
     try:
+        os.fsencode(os.path.abspath(name)).decode("utf-8")
+    except UnicodeDecodeError:
+        raise SourceError(f"{label}: this path is not in UTF-8, so that it cannot be read; rename the file.") from None
+    try:
         mode = os.stat(name).st_mode
         if stat.S_ISDIR(mode):
             raise SourceError(f"{label}: this is a directory, not a file; name a file in it, or a glob such as *.csv.")

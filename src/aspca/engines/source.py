@@ -266,7 +266,7 @@ def connected(
         connection = connect(folder, threads=threads)
         confine(connection, folder, files)
         return connection
-    except ImportError:
+    except ModuleNotFoundError:
         raise SourceError(
             "Reading files needs DuckDB, which is not installed; run: pip install 'aspca[cli]'."
         ) from None

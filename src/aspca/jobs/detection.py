@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from aspca.jobs.asked_columns import undefined
-from aspca.jobs.errors import JobError, UndefinedError, in_one_sentence
+from aspca.jobs.errors import JobError, UndefinedError
 from aspca.jobs.fitting import fit_table
 from aspca.jobs.judged_table import Judging, judge_table
 from aspca.jobs.keys import Keys, ids_of
@@ -19,6 +19,7 @@ from aspca.jobs.output_files import write_categories
 from aspca.jobs.preparing import has_gaps, plan_of
 from aspca.jobs.progress import Silent, Watcher
 from aspca.jobs.pushing import way_remark
+from aspca.jobs.python_errors import in_one_sentence
 from aspca.jobs.remarks import remarks_on
 from aspca.jobs.reports import write_reports
 from aspca.jobs.requests import OPTIONS, Request, in_python, request_of

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from aspca.jobs.detection import Learning
-from aspca.jobs.errors import RequestError, in_one_sentence
+from aspca.jobs.errors import RequestError
 from aspca.jobs.progress import Silent
+from aspca.jobs.python_errors import in_one_sentence
 from aspca.jobs.requests import OPTIONS, Output, in_python, request_of
 from aspca.judging.given_text import warn_of_given
 from aspca.judging.model import Model

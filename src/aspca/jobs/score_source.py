@@ -10,9 +10,10 @@ from typing import Any
 
 from aspca.engines.source import ReadOptions
 from aspca.jobs.column_advice import refuse_absent
-from aspca.jobs.errors import RequestError, in_one_sentence
+from aspca.jobs.errors import RequestError
 from aspca.jobs.keys import Keys, ids_in
 from aspca.jobs.progress import Silent, Watcher
+from aspca.jobs.python_errors import in_one_sentence
 from aspca.jobs.requests import in_python, named_files, reading_of
 from aspca.jobs.score_outputs import Destination, destination_of, write_scored
 from aspca.jobs.scored import ScoringOfParts, Tally, scored_fields, scored_parts, scored_schema

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from aspca.database import confine, connect, cursor_errors, first_line, interruptible
+from aspca.database import confine, connect, cursor_errors, duckdb_path, first_line, interruptible
 from aspca.harmless import for_sql_name, for_sql_text, quoted
 from aspca.outputs.columns import Field, Part, WritePart, typed_arrays
 from aspca.outputs.errors import OutputError
@@ -96,7 +96,7 @@ def _written(connection: duckdb.DuckDBPyConnection, table: str, fields: Sequence
 @contextlib.contextmanager
 def _attached(connection: duckdb.DuckDBPyConnection, path: str, scratch: Path, *, log_stays: bool) -> Iterator[None]:
     """The file as `target`; once all is committed it is whole, together with its log where that stays beside it."""
-    connection.execute(f"ATTACH {for_sql_text(path)} AS target (TYPE duckdb)")
+    connection.execute(f"ATTACH {for_sql_text(duckdb_path(path))} AS target (TYPE duckdb)")
     confine(connection, scratch)
     try:
         yield
@@ -163,7 +163,7 @@ def _remove(path: str) -> None:
 def _connected(scratch: Path) -> duckdb.DuckDBPyConnection:
     try:
         return connect(scratch, MEMORY_LIMIT)
-    except ImportError:
+    except ModuleNotFoundError:
         raise ModuleNotFoundError(
             "Writing a DuckDB table needs DuckDB, which is not installed: pip install 'aspca[cli]'."
         ) from None

@@ -107,11 +107,11 @@ def refuse_special(path: str | os.PathLike[str], inputs: Sequence[str] = (), *, 
     Nor should a file take the place of a database or a workbook, where it is `replaced` as a whole.
     """
     refuse_inputs(path, inputs)
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise OutputError(f"{str(path)!r} is no regular file, so it cannot be replaced; name another, or - for stdout.")
     target = Path(os.path.realpath(path))
     if not target.parent.is_dir():
         raise OutputError(f"There is no folder {str(target.parent)!r} to write {target.name!r} in; create it first.")
-    if os.path.lexists(target) and not target.is_file():
-        raise OutputError(f"{str(path)!r} is no regular file, so it cannot be replaced; name another, or - for stdout.")
     if target.exists() and not os.access(target, os.W_OK):
         raise OutputError(f"{str(path)!r} is read-only, so it cannot be replaced; name another, or change its mode.")
     if replaced and target.is_file():

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import TypeVar
 
+from aspca.address_space import LEAST_WITH_ARROW, refuse_small_address_space
 from aspca.database import awaited, cancelled_by
 from aspca.engines.errors import SourceError
 from aspca.harmless import for_terminal
@@ -95,10 +96,11 @@ def adbc_module(label: str) -> ModuleType:
     """The driver; SourceError where it is not installed."""
     from importlib import import_module
 
+    refuse_small_address_space(LEAST_WITH_ARROW)
     try:
         import_module("pyarrow")
         return import_module("adbc_driver_postgresql.dbapi")
-    except ImportError:
+    except ModuleNotFoundError:
         raise SourceError(
             f"{label}: PostgreSQL needs packages that are not installed; run: pip install 'aspca[postgres]'."
         ) from None
