@@ -107,9 +107,10 @@ def refuse_special(path: str | os.PathLike[str], inputs: Sequence[str] = (), *, 
     Nor should a file take the place of a database or a workbook, where it is `replaced` as a whole.
     """
     refuse_inputs(path, inputs)
-    if os.path.exists(path) and not os.path.isfile(path):
-        raise OutputError(f"{str(path)!r} is no regular file, so it cannot be replaced; name another, or - for stdout.")
     target = Path(os.path.realpath(path))
+    # A pipe behind /dev/stdout has no path of its own.
+    if (os.path.exists(path) or os.path.lexists(target)) and not os.path.isfile(path):
+        raise OutputError(f"{str(path)!r} is no regular file, so it cannot be replaced; name another, or - for stdout.")
     if not target.parent.is_dir():
         raise OutputError(f"There is no folder {str(target.parent)!r} to write {target.name!r} in; create it first.")
     if target.exists() and not os.access(target, os.W_OK):
