@@ -267,13 +267,16 @@ HOSTILE = [
     "<https://evil.example>",
     "&#64;root",
     "x\n\n# head\n\n1. list",
+    "mailto:a@b.org",
+    "`code`",
 ]
 
 
 def test_nothing_in_markdown_acts(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     markdown = pytest.importorskip("markdown_it").MarkdownIt("gfm-like", {"linkify": False, "html": True})
-    for name in HOSTILE:
-        table = rows().rename(columns={"d": name}).assign(host=name)
+    for start in range(0, len(HOSTILE), 4):
+        names = HOSTILE[start : start + 4]
+        table = rows().set_axis(names, axis=1).assign(host=[HOSTILE[(start + row) % len(HOSTILE)] for row in range(60)])
         table.to_parquet("h.parquet")
         assert main(["fit", "h.parquet", "--id", "host", "-m", "h.json", "--quiet"]) == 0
         capsys.readouterr()
@@ -285,8 +288,8 @@ def test_nothing_in_markdown_acts(here: Path, capsys: pytest.CaptureFixture[str]
         # Hosts look for these in the text of the page, but not in code.
         text = html.unescape(re.sub(r"<[^>]*>", "", re.sub(r"<code>.*?</code>", "", page)))
         assert not re.search(r"@\w|[#!]\d|GH-\d|://|www\.", text), text
-        plain = re.sub(r"\W", "", name.split("\n")[0])
-        assert plain in re.sub(r"\W", "", text)
+        for name in names:
+            assert re.sub(r"\W", "", name.split("\n")[0]) in re.sub(r"\W", "", text)
 
 
 # ---- passwords
@@ -430,21 +433,16 @@ def test_no_frame_of_an_error_holds_a_password(here: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs limits on address space")
-@pytest.mark.parametrize(
-    ("name", "kilobytes"), [("in.csv", 100_000), ("in.csv", 300_000), ("in.arrow", 1_700_000), ("in.csv", 0)]
-)
+@pytest.mark.parametrize(("name", "kilobytes"), [("in.csv", 100_000), ("in.csv", 300_000), ("in.arrow", 1_700_000)])
 def test_little_address_space_is_named(name: str, kilobytes: int, here: Path) -> None:
     import resource
 
     rows().to_feather("in.arrow")
-    limit = kilobytes * 1024 or resource.RLIM_INFINITY
+    limits = (kilobytes * 1024, resource.RLIM_INFINITY)
     done = run(
         ["detect", name, "--no-output", "--quiet"],
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, resource.RLIM_INFINITY)),
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, limits),
     )
-    if not kilobytes:
-        assert (done.returncode, done.stderr) == (0, "")
-        return
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.count("\n") == 1
     assert f"(ulimit -v) is {kilobytes:,} kB, but this needs" in done.stderr
@@ -461,16 +459,15 @@ def test_standard_output_has_one_name(words: str, here: Path) -> None:
 @pytest.mark.parametrize(
     "env",
     [
-        {"LC_ALL": "C"},
         {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
         {"LC_ALL": "POSIX", "PYTHONIOENCODING": "ascii"},
-        {"PYTHONIOENCODING": "utf-16"},
     ],
     ids=str,
 )
-def test_any_locale_gives_the_same(env: dict[str, str], here: Path) -> None:
+def test_any_locale_gives_the_same(env: dict[str, str], here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows().rename(columns={"d": "größe ☃"}).to_csv("dätei.csv", index=False)
-    expected = json.loads(run("detect dätei.csv --no-output --json").stdout)
+    assert main(["detect", "dätei.csv", "--no-output", "--json", "--quiet"]) == 0
+    expected = json.loads(capsys.readouterr().out)
     done = run("detect dätei.csv -o öut --json", env=env)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
