@@ -8,6 +8,9 @@ from __future__ import annotations
 import html
 import json
 import re
+from collections.abc import Iterable
+
+from aspca.masking import MASK, hidden_in, masked
 
 # What a spreadsheet takes for the beginning of a formula, also in the wide signs of East Asian keyboards.
 _FORMULA = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")
@@ -17,8 +20,16 @@ _BREAKS = ("\t", "\r", "\n")
 _NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 # Whatever Markdown, or HTML inside it, would act on.
 _ACTIVE = re.compile(r"([\\`*_{}\[\]<>()#+!|~&$-])")
+# What hosts of tickets make links of once Markdown is HTML, where no backslash helps any more: mentions, mail,
+# references (#12, !12, GH-12, owner/name#12), and addresses with or without a scheme. A break goes after each.
+_LINKED = re.compile(
+    r"(@|(?:\\[#!~$&]|[%^])(?=[\w\"])|GH\\-(?=\d)|:(?=//)|www(?=\.)|\b(?:mailto|xmpp):)", re.IGNORECASE
+)
+# No width, and no letter: as Dependabot and Renovate write it.
+_BREAK = "&#8203;"
 # Whatever might not be printable; ASCII has one such sign that JSON leaves as it is.
 _UNSEEN = re.compile(r"[\x7f-\U0010ffff]")
+_SHORTEST_SECRET = 4
 _PLAIN_NAME = re.compile(r"[^\W\d][\w.]*")
 # A date with its time of day is plain too.
 _PLAIN_LEVEL = re.compile(r"[\w.+-]+|[\d-]+ \d\d:\d\d:\d\d")
@@ -64,8 +75,8 @@ def _escaped(match: re.Match[str]) -> str:
 
 
 def for_markdown(text: str) -> str:
-    """Text that Markdown shows as it is."""
-    return _ACTIVE.sub(r"\\\1", text)
+    """Text that Markdown shows as it is, on one line: nothing in it is a link, a mention or a reference."""
+    return _LINKED.sub(rf"\1{_BREAK}", _ACTIVE.sub(r"\\\1", for_terminal(text)))
 
 
 def for_html(text: str) -> str:
@@ -103,9 +114,29 @@ def level_text(level: str) -> str:
 
 
 def quoted(text: object, longest: int = 40) -> str:
-    """A cell or a name inside an error's sentence: in quotes, on one line, cut where it is long."""
-    whole = str(text)
+    """A cell or a name inside an error's sentence: in quotes, on one line, cut where it is long, without passwords."""
+    whole = masked(str(text))
     return for_terminal(repr(whole if len(whole) <= longest else whole[: longest - 3] + "..."))
+
+
+def without_secrets(sentence: str, words: Iterable[str]) -> str:
+    """A sentence without the passwords of words that were given, whichever part of them it repeats."""
+    hidden: dict[str, str] = {}
+    # Options may hold their value behind a sign, and values several names.
+    for piece in {piece for word in words for piece in (word, word.partition("=")[2], *word.split(","))}:
+        for secret in hidden_in(piece):
+            hidden |= dict.fromkeys(_spellings(piece), masked(piece))
+            # A shorter one may be part of any word: it goes only with the address that it stands in.
+            hidden |= dict.fromkeys(_spellings(secret), MASK) if len(secret) >= _SHORTEST_SECRET else {}
+    for spelled in sorted(hidden, key=len, reverse=True):
+        sentence = sentence.replace(spelled, hidden[spelled])
+    return sentence
+
+
+def _spellings(text: str) -> set[str]:
+    """A text as it may stand in a sentence."""
+    joined = " ".join(text.split())
+    return {text, joined, for_terminal(text), for_terminal(joined), repr(text)[1:-1], for_terminal(repr(text)[1:-1])}
 
 
 def _bracketed(text: str) -> str:

@@ -27,7 +27,7 @@ FEATURES = ["cpu", "mem", "free"]
 COMMANDS = {
     "detect": ("detect k.csv --id host", "detect k.csv --id host --score spe", "k.csv.aspca"),
     "fit": ("fit k.csv --model k.json --id host", "fit k.csv --model k.json --id host --score spe", "k.json"),
-    "score": ("score k.csv --model one.json --output k.out", "score k.csv --model two.json --output k.out", "k.out"),
+    "score": ("score k.csv --model one.json --output s.csv", "score k.csv --model two.json --output s.csv", "s.csv"),
 }
 
 

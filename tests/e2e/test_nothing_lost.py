@@ -74,9 +74,9 @@ ATTACKS: list[tuple[Callable[[], object], str]] = [
     (lambda: os.symlink("g1.csv", "soft.csv"), "fit g1.csv --model soft.csv"),
     (lambda: None, "fit .g.json.0123456789abcdef.tmp --model g.json"),
     (lambda: None, "score g*.csv --model m.json --output g1.csv"),
-    (lambda: None, "score g1.csv --model m.json --output m.json"),
-    (lambda: os.link("m.json", "hard.json"), "score g1.csv --model m.json --output hard.json"),
-    (lambda: os.symlink("m.json", "soft.json"), "score g1.csv --model soft.json --output m.json"),
+    (lambda: os.rename("m.json", "m.csv"), "score g1.csv --model m.csv --output m.csv"),
+    (lambda: os.link("m.json", "hard.csv"), "score g1.csv --model m.json --output hard.csv"),
+    (lambda: os.symlink("m.json", "soft.csv"), "score g1.csv --model soft.csv --output soft.csv"),
 ]
 
 

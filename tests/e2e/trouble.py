@@ -117,7 +117,7 @@ def vanishing(name: str) -> Callable[[], None]:
 
 
 def special(make: Callable[[str], object]) -> Callable[[], None]:
-    return lambda: make("special")  # type: ignore[return-value]
+    return lambda: make("special.csv")  # type: ignore[return-value]
 
 
 def listening(path: str) -> None:
@@ -125,7 +125,9 @@ def listening(path: str) -> None:
 
 
 def in_folder(path: str) -> list[list[str]]:
-    return [[*COMMANDS["detect"], "--output", path], [*COMMANDS["fit"][:-1], path], [*COMMANDS["score"], "-o", path]]
+    # Scores take the suffix of a format; what is there already has one.
+    file = path if os.path.splitext(path)[1] or os.path.exists(path) else f"{path}.csv"
+    return [[*COMMANDS["detect"], "--output", path], [*COMMANDS["fit"][:-1], path], [*COMMANDS["score"], "-o", file]]
 
 
 def printing(*extra: str) -> list[list[str]]:
@@ -170,11 +172,11 @@ KINDS: dict[str, tuple[Callable[[], object], list[list[str]]]] = {
     "a file for a folder": (lambda: None, in_folder("in.csv/new")),
     "a name too long": (lambda: None, in_folder(LONG)),
     "a path too long": (lambda: None, in_folder("/".join([LONG[:200]] * 25))),
-    "a pipe": (special(os.mkfifo), in_folder("special")),
-    "a socket": (special(listening), in_folder("special")),
+    "a pipe": (special(os.mkfifo), in_folder("special.csv")),
+    "a socket": (special(listening), in_folder("special.csv")),
     "a device": (lambda: None, in_folder("/dev/full")),
-    "a link to nowhere": (special(lambda path: os.symlink("not/there", path)), in_folder("special")),
-    "a link to itself": (special(lambda path: os.symlink("special", path)), in_folder("special")),
+    "a link to nowhere": (special(lambda path: os.symlink("not/there", path)), in_folder("special.csv")),
+    "a link to itself": (special(lambda path: os.symlink("special.csv", path)), in_folder("special.csv")),
     "a file system that takes no files": (lambda: None, in_folder("/proc/new")),
     "no temporary folder": (no_temporary_folder, [*in_folder("new"), COMMANDS["print"]]),
 }

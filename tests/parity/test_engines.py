@@ -222,8 +222,9 @@ def test_the_command_on_a_server_and_nowhere_its_password(
     assert main(["detect", address, *table, "--output", "found", "--top", "3"]) == 0
     assert main(["fit", address, *table, "--model", "model.json"]) == 0
     assert main(["score", address, *table, "--model", "model.json", "--output", address, "--output-table", "sc"]) == 0
-    # A second time it is there, and not replaced unasked.
-    assert main(["score", address, *table, "--model", "model.json", "--output", address, "--output-table", "sc"]) != 0
+    # A second time it is there, and aspca's own; what it is read from is not.
+    assert main(["score", address, *table, "--model", "model.json", "--output", address, "--output-table", "sc"]) == 0
+    assert main(["score", address, *table, "--model", "model.json", "-o", address, "--output-table", "parity"]) == 2
     assert main(["score", address, *table, "--model", "missing.json"]) != 0
     assert main(["detect", address, "--table", "nothing"]) != 0
     assert main(["detect", address, "--query", "DROP TABLE parity"]) != 0

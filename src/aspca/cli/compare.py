@@ -24,7 +24,9 @@ def run(
     from aspca.cli.talk import console, write_json
     from aspca.jobs.comparison import compared
     from aspca.jobs.stored import model_from
+    from aspca.outputs.inputs import STANDARD_STREAM, refuse_inputs
 
+    refuse_inputs(STANDARD_STREAM, [before, after])
     changes = compared(model_from(before), model_from(after))
     if json:
         from aspca.cli.documents import comparison_document

@@ -75,6 +75,7 @@ def run(
     from aspca.jobs.detection import detected
     from aspca.jobs.requests import request_of
     from aspca.outputs.folder import place_of
+    from aspca.outputs.inputs import STANDARD_STREAM, refuse_inputs
     from aspca.outputs.scratch import Scratch
     from aspca.outputs.standard import data_output
 
@@ -90,6 +91,7 @@ def run(
         # Nobody would see it.
         given["report"] = given["report"] and place is not None
         request = request_of(files, **o.with_numbers(given))
+        refuse_inputs(STANDARD_STREAM, request.inputs)
         with talk.progress() as watcher:
             detection = detected(request, watcher)
         # By now the folder is in its place, whatever happens to what is printed.

@@ -32,12 +32,14 @@ def run(
     from aspca.cli.talk import Talk, console, write_json
     from aspca.jobs.explaining import explained, numbered
     from aspca.jobs.keys import Keys, ids_in
-    from aspca.jobs.requests import reading_of
+    from aspca.jobs.requests import files_named, reading_of
     from aspca.jobs.sources import open_for
     from aspca.jobs.stored import model_from, refuse_both, refuse_unfit
+    from aspca.outputs.inputs import STANDARD_STREAM, refuse_inputs
 
     options = reading_of(**reading)
     refuse_both(model, [file])
+    refuse_inputs(STANDARD_STREAM, [*files_named([file]), model])
     stored = model_from(model)
     talk = Talk(quiet)
     with ExitStack() as stack:

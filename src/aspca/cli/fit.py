@@ -24,13 +24,16 @@ def run(files: o.Files, model: o.StoredModel, json: bool, quiet: bool, **given: 
     from aspca.jobs.requests import request_of
     from aspca.jobs.stored import model_text
     from aspca.judging.given_text import remarks_on_given
+    from aspca.outputs.inputs import STANDARD_STREAM, refuse_inputs
     from aspca.outputs.replaced_file import refuse_special
     from aspca.outputs.standard import data_output
 
     talk = Talk(quiet)
     request = request_of(files, **o.with_numbers(given))
-    if model != "-":
-        refuse_special(model, request.inputs)
+    written = [] if model == STANDARD_STREAM else [model]
+    refuse_inputs(STANDARD_STREAM, [*request.inputs, *written])
+    for path in written:
+        refuse_special(path, request.inputs)
     with talk.progress() as watcher, ExitStack() as stack:
         learning = Learning.of(request, stack, watcher)
         fitted = learning.model()
@@ -39,7 +42,7 @@ def run(files: o.Files, model: o.StoredModel, json: bool, quiet: bool, **given: 
     for remark in (*learning.remarks, *([told] if told else ()), *aside, *remarks_on_given(fitted)):
         talk.say(remark)
     private = request.output.private
-    if model == "-":
+    if not written:
         data_output().write(model_text(fitted, private=private))
         return
     write_model(fitted, model, naming="table", private=private)

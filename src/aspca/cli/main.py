@@ -8,6 +8,7 @@ written. Nobody reads a stderr that is closed, full or gone, so that changes not
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import shutil
 import signal
@@ -18,8 +19,9 @@ from collections.abc import Sequence
 from types import FrameType
 from typing import NoReturn
 
+from aspca.address_space import LEAST, address_space, refuse_small_address_space
 from aspca.harmless import for_terminal
-from aspca.outputs.standard import forsake, open_standard_streams, tell
+from aspca.outputs.standard import forsake, hide, open_standard_streams, tell
 
 FINE, FAILURE, USAGE, ANOMALIES, INTERRUPTED = 0, 1, 2, 3, 130
 
@@ -28,11 +30,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code."""
     _prepare()
     given = sys.argv[1:] if arguments is None else arguments
+    hide(given)
     try:
-        from aspca.cli.app import app_for, wrong_usage
+        from aspca.cli.app import COMMANDS, app_for, wrong_usage
     except ModuleNotFoundError as error:
         return _failed(f"The command needs {error.name}, which is not installed: pip install 'aspca[cli]'.")
     try:
+        if given and given[0] in COMMANDS:
+            refuse_small_address_space(LEAST)
         code = app_for(given)(args=arguments, prog_name="aspca", standalone_mode=False)
         sys.stdout.flush()
     except KeyboardInterrupt:
@@ -58,7 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if isinstance(error, OSError):
             forsake(sys.stdout)
         sentence, code = _sentence(error)
-        return _refused(error, given) or _failed(sentence, code)
+        return (not isinstance(error, MemoryError) and _refused(error, given)) or _failed(sentence, code)
     if code == INTERRUPTED:
         return _ended(signal.SIGINT)
     return code if isinstance(code, int) else FINE
@@ -93,16 +98,19 @@ def _take(number: int, frame: FrameType | None) -> NoReturn:
     _received.append(number)
     if number == signal.SIGINT:
         raise KeyboardInterrupt
-    sys.exit(128 + number)
+    sys.exit(INTERRUPTED)
 
 
 def _ended(number: int) -> int:
     what = "Interrupted" if number == signal.SIGINT else "Terminated"
-    return _failed(f"{what}; nothing was left half written.", 128 + number)
+    return _failed(f"{what}; nothing was left half written.", INTERRUPTED)
 
 
 def _sentence(error: Exception) -> tuple[str, int]:
     """What to say about an exception, and the exit code."""
+    if isinstance(error, MemoryError):
+        # Nothing more is loaded for it.
+        return _no_memory(error), FAILURE
     from aspca.jobs.errors import RequestError
     from aspca.outputs.errors import OutputError
 
@@ -118,8 +126,8 @@ def _sentence(error: Exception) -> tuple[str, int]:
         return f"{where}: {error.strerror}.", FAILURE
     if isinstance(error, OSError) and str(error):
         return str(error), FAILURE
-    if isinstance(error, MemoryError):
-        return "There is not enough memory for this; give fewer columns (--ignore) or a machine with more.", FAILURE
+    if isinstance(error, ImportError):
+        return _no_memory(error), FAILURE
     if isinstance(error, ValueError):
         return str(error), FAILURE
     return (
@@ -127,6 +135,18 @@ def _sentence(error: Exception) -> tuple[str, int]:
         "please report it.",
         FAILURE,
     )
+
+
+def _no_memory(error: Exception) -> str:
+    if "ulimit -v" in str(error):
+        return str(error)
+    if address_space() < math.inf:
+        return (
+            "There is not enough memory for this; raise the limit on address space (ulimit -v), or give fewer columns."
+        )
+    if isinstance(error, MemoryError):
+        return "There is not enough memory for this; give fewer columns (--ignore) or a machine with more."
+    return f"A library cannot be loaded ({error}); install it anew."
 
 
 def _refused(error: Exception, arguments: Sequence[str]) -> int | None:

@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from aspca.engines.addresses import masked
+from aspca.masking import masked
 
 if TYPE_CHECKING:
     from aspca.jobs.errors import Instead
@@ -26,7 +26,7 @@ def corrected(arguments: Sequence[str], remedy: Sequence[str], instead: Sequence
         options = _replaced(options, one)
     # Terminals are logged and shared: passwords are to be typed again.
     words = ("aspca", *options, *_added(remedy), *rest)
-    return " ".join(_word(masked(word) if "://" in word else word) for word in words)
+    return " ".join(_word(masked(word)) for word in words)
 
 
 def _replaced(words: Sequence[str], change: Instead) -> list[str]:

@@ -58,6 +58,7 @@ def run(
     from aspca.jobs.reports import refuse_missing, text_of
     from aspca.jobs.requests import files_named, reading_of
     from aspca.jobs.stored import refuse_both
+    from aspca.outputs.inputs import STANDARD_STREAM, refuse_inputs
     from aspca.outputs.replaced_file import refuse_special, replaced_file
     from aspca.outputs.standard import data_output
 
@@ -70,8 +71,8 @@ def run(
         raise RequestError("--row is for --format markdown; every anomaly has a link in the page, as in #row-17.")
     refuse_missing(kind)
     place = output or ("report.html" if kind == "html" else "-")
-    if place != "-":
-        refuse_special(place, [*files_named(files), model])
+    to_file = place != STANDARD_STREAM
+    (refuse_special if to_file else refuse_inputs)(place, [*files_named(files), model])
     refuse_both(model, files)
     asked = Asked(model, tuple(files), tuple(id or ()), time, label, reading_of(**reading), certificates, private)
     with talk.progress() as watcher:
@@ -79,10 +80,10 @@ def run(
     for remark in report.remarks:
         talk.say(remark)
     text = text_of(report, kind, row)
-    if place == "-":
-        data_output().write(text)
-    else:
+    if to_file:
         with replaced_file(place) as stream:
             stream.write(text)
-    wrote = "" if place == "-" else f" Wrote {place}."
+    else:
+        data_output().write(text)
+    wrote = f" Wrote {place}." if to_file else ""
     talk.say(f"{report.counts.rows:,} rows judged, {report.counts.anomalies:,} flagged.{wrote}")

@@ -47,13 +47,16 @@ def run(only: str | None, kdd99: str | None, out: str | None, json: bool, quiet:
     Example:  aspca reproduce --only synthetic,breast-cancer --out paper
     """
     from aspca.cli.talk import Talk, console, write_json
+    from aspca.outputs.inputs import STANDARD_STREAM, refuse_inputs
     from aspca.reproduction.document import document_of
     from aspca.reproduction.run import reproduced
     from aspca.reproduction.writing import refuse_early, write_reproduction
 
     talk = Talk(quiet)
+    read = () if kdd99 is None else (kdd99,)
+    refuse_inputs(STANDARD_STREAM, read)
     if out is not None:
-        refuse_early(out, () if kdd99 is None else (kdd99,))
+        refuse_early(out, read)
     with talk.progress() as watcher:
         names = () if only is None else [name.strip() for name in only.split(",")]
         found = reproduced(names, kdd99=kdd99, watcher=watcher)

@@ -22,9 +22,11 @@ def run(
     """
     from aspca.cli.talk import refuse_together
     from aspca.jobs.stored import markdown_of, model_from
+    from aspca.outputs.inputs import STANDARD_STREAM, refuse_inputs
     from aspca.outputs.standard import data_output
 
     refuse_together({"--json": json, "--csv": csv, "--markdown": markdown})
+    refuse_inputs(STANDARD_STREAM, [model])
     stored = model_from(model)
     if markdown:
         data_output().write(markdown_of(stored))

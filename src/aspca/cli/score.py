@@ -48,7 +48,7 @@ def run(
     from aspca.cli.main import ANOMALIES, FINE
     from aspca.cli.talk import Talk
     from aspca.jobs.keys import Keys, ids_in
-    from aspca.jobs.requests import files_named, reading_of
+    from aspca.jobs.requests import reading_of
     from aspca.jobs.score_outputs import destination_of, write_scored
     from aspca.jobs.sources import open_for
     from aspca.jobs.stored import model_from, refuse_both, refuse_misfit
@@ -56,7 +56,7 @@ def run(
     talk = Talk(quiet)
     options = reading_of(**reading)
     destination = destination_of(output, table=output_table, lines=json, replace=replace)
-    destination.refuse_inputs([*files_named(files), model])
+    destination.refuse_inputs(files, model, options)
     refuse_both(model, files)
     stored = model_from(model)
     with ExitStack() as stack:

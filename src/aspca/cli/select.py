@@ -59,11 +59,13 @@ def run(
     from aspca.jobs.requests import request_of
     from aspca.jobs.selecting import curves_of, selected
     from aspca.outputs.csv_text import CsvWriter
+    from aspca.outputs.inputs import STANDARD_STREAM, refuse_inputs
     from aspca.outputs.standard import data_output
 
     talk = Talk(quiet)
     refuse_together({"--json": json, "--csv": csv})
     request = request_of(files, **given)
+    refuse_inputs(STANDARD_STREAM, request.inputs)
     with talk.progress() as watcher, ExitStack() as stack:
         learning = Learning.of(request, stack, watcher)
         selection = selected(learning, asdict(request.settings), resamples, time_budget)

@@ -1,4 +1,4 @@
-"""Addresses of databases, and how they are shown: without what is secret in them.
+"""Addresses of databases; how they are shown, without what is secret in them, is for `aspca.masking`.
 
 ``postgresql://user:***@host/db``, ``duckdb:///file`` and ``sqlite:///file``; as elsewhere, what follows three slashes
 is a path from here, and a fourth begins one from the root: ``sqlite:////var/lib/plant.db``.
@@ -7,20 +7,16 @@ is a path from here, and a fourth begins one from the root: ``sqlite:////var/lib
 from __future__ import annotations
 
 import re
-from urllib.parse import unquote, unquote_plus
+from urllib.parse import unquote
 
 from aspca.engines.errors import SourceError
 from aspca.harmless import for_terminal
+from aspca.masking import masked
 
-MASK = "***"
 POSTGRES = ("postgresql", "postgres")
 # By the format that a file of this scheme must have.
 FILES = ("duckdb", "sqlite")
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
-# Up to the last @: a password that was not escaped may hold any sign.
-_USER = re.compile(r"(?<=://)([^:/@?]*):.*@", re.DOTALL)
-_PARAMETER = re.compile(r"([?&;\s])([^?&;=\s]+)=('(?:[^'\\]|\\.)*'|[^&;\s]*)")
-_SECRET = re.compile(r"pass|pwd|secret|token|credential|signature|apikey|api_key|access_?key|private|^sig$|^key$")
 
 
 def is_address(text: object) -> bool:
@@ -37,18 +33,6 @@ def scheme_of(address: str) -> str:
 def is_postgres(text: object) -> bool:
     """Whether this is an address of PostgreSQL."""
     return isinstance(text, str) and scheme_of(text) in POSTGRES
-
-
-def masked(text: str) -> str:
-    """The same address, or any other text, with *** for passwords and whatever else seems to be secret."""
-    shown = _USER.sub(rf"\1:{MASK}@", text)
-    # What programs hand to each other: host=... password=...
-    return _PARAMETER.sub(_without_secret, f" {shown}")[1:]
-
-
-def _without_secret(match: re.Match[str]) -> str:
-    secret = _SECRET.search(unquote_plus(match[2]).lower())
-    return f"{match[1]}{match[2]}={MASK}" if secret else match[0]
 
 
 def file_of(address: str) -> tuple[str, str]:

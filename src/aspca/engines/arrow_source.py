@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from aspca.address_space import LEAST_WITH_ARROW, refuse_small_address_space
 from aspca.engines.arrow_types import converted, decimals_to_round, readable_schema, rounded_decimals
 from aspca.engines.errors import SourceError, enumerated
 from aspca.engines.file_table import FileTable
@@ -181,9 +182,10 @@ def _whole(pa: Any, batch: Any, schema: Any, known: set[str]) -> Any:
 
 def pyarrow(label: str) -> Any:
     """The library pyarrow; SourceError where it is not installed."""
+    refuse_small_address_space(LEAST_WITH_ARROW)
     try:
         return import_module("pyarrow")
-    except ImportError:
+    except ModuleNotFoundError:
         raise SourceError(
             f"{label}: reading it needs pyarrow, which is not installed; run: pip install pyarrow."
         ) from None

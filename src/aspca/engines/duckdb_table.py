@@ -7,7 +7,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from aspca.database import cursor_errors, first_line, interruptible
+from aspca.database import cursor_errors, duckdb_path, first_line, interruptible
 from aspca.engines.errors import SourceError
 from aspca.engines.file_table import FileTable, unreadable
 from aspca.engines.pushed_duckdb import duckdb_moments
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     import duckdb
 
 DUCKDB_MAGIC, MAGIC_AT = b"DUCK", 8
+# What DuckDB says of a view or a query that would leave its file: see `confine`.
+_CONFINED = "disabled by configuration"
 
 
 def duckdb_table(
@@ -36,7 +38,7 @@ def duckdb_table(
     """
     # One name for each file of a source; no user's.
     database = f"file {folder.name}"
-    place = for_sql_text(str(path.resolve()))
+    place = for_sql_text(duckdb_path(path.resolve()))
     try:
         connection.execute(f"ATTACH {place} AS {for_sql_name(database)} (READ_ONLY, TYPE duckdb)")
     except (cursor_errors(), RuntimeError) as error:
@@ -68,10 +70,8 @@ def _chosen(database: str, label: str, wanted: str | None, connection: duckdb.Du
     except (cursor_errors(), RuntimeError) as error:
         raise _explained(label, error) from None
     there = {(one[1] if one[0] == "main" else f"{one[0]}.{one[1]}"): one for one in found}
-    tables = [name for name, (_, _, view) in there.items() if not view]
-    schema, name, is_view = there[
-        which_table(tables if tables and wanted is None else list(there), wanted, label, "table")
-    ]
+    tables, views = ([name for name, one in there.items() if one[2] is view] for view in (False, True))
+    schema, name, is_view = there[which_table(tables, wanted, label, "table", views=views)]
     return ".".join(map(for_sql_name, (database, schema, name))), bool(is_view)
 
 
@@ -82,7 +82,7 @@ def _kept(database: str, label: str, query: str, connection: duckdb.DuckDBPyConn
         statements = connection.extract_statements(query)
         if [str(statement.type) for statement in statements] != ["StatementType.SELECT"]:
             raise SourceError(f"{label}: --query must be one SELECT and nothing else; correct it.")
-        place = for_sql_text(str(folder.resolve() / "query.duckdb"))
+        place = for_sql_text(duckdb_path(folder.resolve() / "query.duckdb"))
         connection.execute(f"ATTACH {place} AS {kept} (TYPE duckdb)")
         # Names without more mean tables of the file.
         connection.execute(f"USE {for_sql_name(database)}")
@@ -92,6 +92,8 @@ def _kept(database: str, label: str, query: str, connection: duckdb.DuckDBPyConn
     except (cursor_errors(), RuntimeError) as error:
         if isinstance(error, SourceError):
             raise
+        if _CONFINED in str(error):
+            raise _explained(label, error) from None
         raise SourceError(f"{label}: the query fails ({first_line(error)}); correct it.") from None
     finally:
         connection.execute("USE memory")
@@ -101,6 +103,11 @@ def _kept(database: str, label: str, query: str, connection: duckdb.DuckDBPyConn
 def _explained(label: str, error: Exception) -> SourceError:
     if "set lock" in str(error):
         return SourceError(f"{label}: another program is writing this database; close it, or copy the table out of it.")
+    if _CONFINED in str(error):
+        return SourceError(
+            f"{label}: what is asked for reads another file, which a database may not do; read that file itself, or "
+            "copy its rows into a table."
+        )
     if "newer version" in str(error) or "version number" in str(error):
         return SourceError(
             f"{label}: this database was written by another version of DuckDB than can be read here; install that "

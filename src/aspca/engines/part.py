@@ -150,8 +150,7 @@ def own_connection() -> Iterator[duckdb.DuckDBPyConnection]:
         owner, connection = _idle.pop()
     # A fork has what its parent had, but not the threads in it.
     if connection is None or owner != os.getpid():
-        connection = connected(None)
-        connection.execute("SET threads = 1")
+        connection = connected(None, threads=1)
     try:
         yield connection
     except BaseException:

@@ -9,10 +9,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from aspca.engines.addresses import file_of, is_address, is_postgres, masked
+from aspca.engines.addresses import file_of, is_address, is_postgres
 from aspca.engines.errors import SourceError
 from aspca.engines.parquet_folder import Partition, parquet_files
 from aspca.harmless import for_terminal, quoted
+from aspca.masking import looks_like_address, masked
 from aspca.preparation.cell_format import DATE_ORDERS, NO_FORMAT, THOUSANDS, CellFormat, is_encoding
 
 FORMATS = ("csv", "parquet", "arrow", "jsonl", "xlsx", "ods", "sqlite", "duckdb")
@@ -146,7 +147,7 @@ def expand(paths: Sequence[str]) -> list[Given]:
     for text in paths:
         if text == STANDARD_INPUT:
             found.append(Given("standard input", None, True))
-        elif is_address(text):
+        elif is_address(text) or (looks_like_address(text) and not os.path.lexists(text)):
             found.append(_at_address(text))
         elif os.path.isdir(text):
             files = parquet_files(text)
@@ -187,6 +188,10 @@ def _matches(text: str) -> list[str]:
 
 def _checked(name: str) -> Given:
     label = for_terminal(name)
+    try:
+        os.fsencode(os.path.abspath(name)).decode("utf-8")
+    except UnicodeDecodeError:
+        raise SourceError(f"{label}: this path is not in UTF-8, so that it cannot be read; rename the file.") from None
     try:
         mode = os.stat(name).st_mode
         if stat.S_ISDIR(mode):

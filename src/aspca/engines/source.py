@@ -8,12 +8,13 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from aspca.database import connect
+from aspca.database import MOST_THREADS, confine, connect
 from aspca.engines.errors import SourceError, enumerated
 from aspca.engines.file_table import NUMERIC_KINDS, FileColumn, FileTable, all_finite_or_missing
 from aspca.engines.formats import table_of, with_rows
@@ -254,7 +255,7 @@ def open_source(paths: Sequence[str], options: ReadOptions | None = None) -> Sou
     scratch = Scratch()
     connection = None
     try:
-        connection = connected(scratch)
+        connection = connected(scratch, [one.path for one in given if one.path is not None])
         given = with_rows(given, connection)
         options = options or ReadOptions()
         found = [table_of(one, options, connection, scratch.path) for one in given]
@@ -267,11 +268,16 @@ def open_source(paths: Sequence[str], options: ReadOptions | None = None) -> Sou
         raise
 
 
-def connected(scratch: Scratch | None) -> duckdb.DuckDBPyConnection:
-    """DuckDB, or SourceError where it is not installed."""
+def connected(
+    scratch: Scratch | None, files: Sequence[Path] = (), threads: int = MOST_THREADS
+) -> duckdb.DuckDBPyConnection:
+    """DuckDB, which reaches these files and no others; SourceError where it is not installed."""
+    folder = None if scratch is None else scratch.path
     try:
-        return connect(None if scratch is None else scratch.path)
-    except ImportError:
+        connection = connect(folder, threads=threads)
+        confine(connection, folder, files)
+        return connection
+    except ModuleNotFoundError:
         raise SourceError(
             "Reading files needs DuckDB, which is not installed; run: pip install 'aspca[cli]'."
         ) from None

@@ -93,7 +93,8 @@ def _refuse_unfinished(path: Path, label: str) -> None:
 def _selected(database: sqlite3.Connection, label: str, options: ReadOptions) -> sqlite3.Cursor:
     """The rows asked for."""
     if options.query is None:
-        name = which_table(_names(database, options.table), options.table, label, "table")
+        tables, views = (_names(database, kind) for kind in ("table", "view"))
+        name = which_table(tables, options.table, label, "table", views=views)
         return database.execute(f"SELECT * FROM {for_sql_name(name)}")  # noqa: S608  # quoted
     # Whatever else it asks for, such as another file to attach, is refused.
     allowed = (sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE)
@@ -109,12 +110,9 @@ def _selected(database: sqlite3.Connection, label: str, options: ReadOptions) ->
     return cursor
 
 
-def _names(database: sqlite3.Connection, wanted: str | None) -> list[str]:
-    """The tables, and the views where one is asked for or nothing else is there: a view may take long, or for ever."""
-    query = "SELECT name, type FROM sqlite_master WHERE type IN ('table', 'view') AND substr(name, 1, 7) <> 'sqlite_'"
-    found = database.execute(query + " ORDER BY rowid").fetchall()
-    tables = [str(name) for name, kind in found if kind == "table"]
-    return tables if tables and wanted is None else [str(name) for name, _ in found]
+def _names(database: sqlite3.Connection, kind: str) -> list[str]:
+    query = "SELECT name FROM sqlite_master WHERE type = ? AND substr(name, 1, 7) <> 'sqlite_' ORDER BY rowid"
+    return [str(name) for (name,) in database.execute(query, [kind])]
 
 
 def _rows(cursor: sqlite3.Cursor) -> Iterator[tuple[object, ...]]:

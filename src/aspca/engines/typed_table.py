@@ -16,6 +16,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from aspca.address_space import LEAST_WITH_ARROW, refuse_small_address_space
 from aspca.database import plain_path
 from aspca.engines.announcements import beyond_numbers
 from aspca.engines.arrow_types import (
@@ -346,9 +347,10 @@ def _column(index: int, name: str, kind: str) -> FileColumn:
 
 
 def _pyarrow(label: str) -> Any:
+    refuse_small_address_space(LEAST_WITH_ARROW)
     try:
         return import_module("pyarrow")
-    except ImportError:
+    except ModuleNotFoundError:
         raise SourceError(
             f"{label}: reading Arrow files needs pyarrow, which is not installed; run: pip install pyarrow."
         ) from None

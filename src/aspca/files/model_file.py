@@ -7,9 +7,11 @@ import sys
 
 from aspca.files.decode import Contents, check_header, contents_of
 from aspca.files.encode import content_of
+from aspca.files.errors import ModelFileError
 from aspca.files.fields import Field
 from aspca.files.json_text import parse, read_text, refuse_size, sealed
 from aspca.judging.model import Model
+from aspca.masking import looks_like_address, masked
 from aspca.outputs.replaced_file import replace_file
 
 PathLike = str | os.PathLike[str]
@@ -70,6 +72,8 @@ def read_contents(path: PathLike) -> Contents:
         The file cannot be opened or read.
     """
     name = os.fspath(path)
+    if looks_like_address(name) and not os.path.lexists(name):
+        raise ModelFileError(f"{masked(name)}: this is an address of a database, but models are files; name one.")
     content = check_header(parse(read_text(path), name), name)
     return contents_of(Field(name, "", content))
 

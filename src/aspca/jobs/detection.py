@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from aspca.engines.errors import SourceError
 from aspca.engines.request import read_alike
 from aspca.jobs.asked_columns import undefined
 from aspca.jobs.errors import JobError, UndefinedError
@@ -21,6 +20,7 @@ from aspca.jobs.output_files import write_categories
 from aspca.jobs.preparing import has_gaps, plan_of
 from aspca.jobs.progress import Silent, Watcher
 from aspca.jobs.pushing import way_remark
+from aspca.jobs.python_errors import in_one_sentence
 from aspca.jobs.remarks import remarks_on
 from aspca.jobs.reports import write_reports
 from aspca.jobs.requests import OPTIONS, Request, in_python, request_of
@@ -30,7 +30,6 @@ from aspca.jobs.sources import opened
 from aspca.jobs.tables import MemoryTable, TableSource, tables_by_category
 from aspca.jobs.whence import whence_of
 from aspca.judging.model import Model
-from aspca.outputs.errors import OutputError
 from aspca.outputs.folder import refuse_foreign, replaced_folder
 from aspca.preparation import CATEGORIES, Preparation
 
@@ -41,6 +40,7 @@ GIVEN_AWAY = (
 )
 
 
+@in_one_sentence(in_python)
 def detect(source: Any, train: Any = None, **options: Any) -> Detection:
     """Learn the rules of a table and find the rows that break them: what ``aspca detect`` does.
 
@@ -94,11 +94,7 @@ def detect(source: Any, train: Any = None, **options: Any) -> Detection:
     JobError
         What was asked for, or a table, cannot be used: one sentence.
     """
-    try:
-        return detected(request_of(source, train, **options), Silent())
-    except (JobError, SourceError, OutputError) as error:
-        kind = type(error) if isinstance(error, JobError) else JobError
-        raise kind(in_python(str(error))) from None
+    return detected(request_of(source, train, **options), Silent())
 
 
 def _signature() -> inspect.Signature:

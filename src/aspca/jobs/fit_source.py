@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from aspca.engines.errors import SourceError
 from aspca.jobs.detection import Learning
-from aspca.jobs.errors import JobError, RequestError
+from aspca.jobs.errors import RequestError
 from aspca.jobs.progress import Silent
+from aspca.jobs.python_errors import in_one_sentence
 from aspca.jobs.requests import OPTIONS, Output, in_python, request_of
 from aspca.judging.given_text import warn_of_given
 from aspca.judging.model import Model
@@ -26,6 +26,7 @@ _NOT_HERE = (*(field.name for field in fields(Output)), "by")
 FIT_OPTIONS: dict[str, Any] = {name: default for name, default in OPTIONS.items() if name not in _NOT_HERE}
 
 
+@in_one_sentence(in_python)
 def fit_source(source: Any, **options: Any) -> ASPCA:
     """Learn the rules of a table wherever it is: what ``aspca fit`` does, as a fitted estimator.
 
@@ -66,19 +67,15 @@ def fit_source(source: Any, **options: Any) -> ASPCA:
     >>> print(aspca.fit_source(np.column_stack([a, 2 * a])).rules_[0])
     x1 = 2 x0 (exact)
     """
-    try:
-        for name in options:
-            if name in _NOT_HERE:
-                cure = "use aspca.PerCategory, or fit each part" if name == "by" else "aspca.detect has it"
-                raise RequestError(f"fit_source has no option {name!r}, since it makes one model and no more; {cure}.")
-        request = request_of(source, **options)
-        with ExitStack() as stack:
-            learning = Learning.of(request, stack, Silent())
-            model = replace(learning.model(), reading=tuple(learning.remarks))
-            columns = [column.name for column in learning.source.columns]
-    except (JobError, SourceError) as error:
-        kind = type(error) if isinstance(error, JobError) else JobError
-        raise kind(in_python(str(error))) from None
+    for name in options:
+        if name in _NOT_HERE:
+            cure = "use aspca.PerCategory, or fit each part" if name == "by" else "aspca.detect has it"
+            raise RequestError(f"fit_source has no option {name!r}, since it makes one model and no more; {cure}.")
+    request = request_of(source, **options)
+    with ExitStack() as stack:
+        learning = Learning.of(request, stack, Silent())
+        model = replace(learning.model(), reading=tuple(learning.remarks))
+        columns = [column.name for column in learning.source.columns]
     # scikit-learn is for those who want an estimator.
     from aspca.estimators.stored import estimator_of
 

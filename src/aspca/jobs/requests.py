@@ -159,7 +159,7 @@ class Request:
     def inputs(self) -> list[str]:
         """All files that are to be read; see `files_named`."""
         given = (self.source, self.train, self.calibrate)
-        return [path for group in given if _are_files(group) for path in files_named(group)]
+        return [path for group in given if is_named(group) for path in files_named(group)]
 
 
 # Every option and what it is if it is not given.
@@ -235,7 +235,8 @@ def files_named(paths: Sequence[str]) -> list[str]:
     return [STANDARD_INPUT if given.path is None else str(given.path) for given in expand(local)] if local else []
 
 
-def _are_files(source: Any) -> bool:
+def is_named(source: Any) -> bool:
+    """Whether a source, as `named_files` gives it, is some paths and addresses, and no table in memory."""
     return isinstance(source, list) and bool(source) and all(isinstance(path, str) for path in source)
 
 

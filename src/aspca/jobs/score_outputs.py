@@ -3,26 +3,34 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
-from aspca.engines.addresses import is_address, is_postgres, masked
+from aspca.engines.addresses import is_postgres
+from aspca.engines.request import ReadOptions
 from aspca.jobs.ahead import MANY, used_behind
 from aspca.jobs.errors import RequestError
 from aspca.jobs.keys import Keys
 from aspca.jobs.progress import Watcher
+from aspca.jobs.requests import files_named, is_named
 from aspca.jobs.scored import ScoringOfParts, Tally, scored_fields, scored_parts, scored_schema
 from aspca.jobs.tables import Parted, TableSource
 from aspca.judging.model import Model
-from aspca.outputs.inputs import refuse_inputs
+from aspca.masking import looks_like_address, masked
+from aspca.outputs.inputs import STANDARD_STREAM, refuse_inputs
 from aspca.outputs.replaced_file import refuse_special
 from aspca.outputs.row_file import format_of, row_file
 
-STANDARD_OUTPUT = "-"
 TABLE = "scores"
-_NAMES = {"parquet": "a Parquet file", "arrow": "an Arrow file", "duckdb": "a DuckDB file", "postgres": "a database"}
+_NAMES = {
+    "csv": "a CSV file",
+    "parquet": "a Parquet file",
+    "arrow": "an Arrow file",
+    "duckdb": "a DuckDB file",
+    "postgres": "a database",
+}
 
 
 @dataclass(frozen=True)
@@ -51,15 +59,29 @@ class Destination:
         inside = f", table {self.table}" if self.kind in ("duckdb", "postgres") else ""
         return masked(self.out) + inside
 
-    def refuse_inputs(self, inputs: Sequence[str]) -> None:
-        """Raise OutputError if it is one of the files that are read, or none that could be written."""
-        if self.kind == "postgres" or self.out == STANDARD_OUTPUT:
+    def refuse_inputs(self, source: Any, model: Any, reading: ReadOptions) -> None:
+        """Raise OutputError if it is one of the files or tables that are read, or none that could be written.
+
+        Parameters
+        ----------
+        source : as `named_files` gives it
+        model : path, or a model in memory
+        reading : how the source is read, and which of its tables
+        """
+        named = source if is_named(source) else []
+        if self.kind == "postgres":
+            if len(named) == 1 and is_postgres(named[0]):
+                # Not needed for files.
+                from aspca.engines.postgres import refuse_same_table
+
+                refuse_same_table(named[0], reading, self.out, self.table)
             return
-        if self.kind == "parquet" and os.path.isdir(self.out):
-            # Of a table in parts it is a folder, which is looked at once the table is open.
+        inputs = [*files_named(named), *([os.fspath(model)] if isinstance(model, str | os.PathLike) else [])]
+        if self.out == STANDARD_STREAM or (self.kind == "parquet" and os.path.isdir(self.out)):
+            # Of a table in parts Parquet is a folder, which is looked at once the table is open.
             refuse_inputs(self.out, inputs)
         else:
-            refuse_special(self.out, inputs)
+            refuse_special(self.out, inputs, replaced=self.kind != "duckdb")
 
 
 def destination_of(out: str, *, table: str | None = None, lines: bool = False, replace: bool = False) -> Destination:
@@ -67,15 +89,15 @@ def destination_of(out: str, *, table: str | None = None, lines: bool = False, r
 
     Raises
     ------
-    RequestError
+    RequestError, OutputError
         Nothing can be written there, or what is asked for excludes each other.
     """
-    if is_address(out) and not is_postgres(out):
+    if looks_like_address(out) and not is_postgres(out) and not os.path.lexists(out):
         raise RequestError(
             f"--output: there is no way to write to {masked(out)}; give postgresql:// or the path of a file."
         )
-    kind = "postgres" if is_address(out) else format_of(out)
-    if lines and kind not in ("csv", "jsonl"):
+    kind = "postgres" if is_postgres(out) else format_of(out)
+    if lines and kind != "jsonl" and out != STANDARD_STREAM:
         raise RequestError(
             f"--json writes lines of JSON, but {_shown(out, kind)} is to be {_NAMES[kind]}; give one of them."
         )

@@ -8,20 +8,19 @@ from contextlib import ExitStack
 from dataclasses import dataclass, fields
 from typing import Any
 
-from aspca.engines.errors import SourceError
 from aspca.engines.source import ReadOptions
 from aspca.jobs.column_advice import refuse_absent
-from aspca.jobs.errors import JobError, RequestError
+from aspca.jobs.errors import RequestError
 from aspca.jobs.keys import Keys, ids_in
 from aspca.jobs.progress import Silent, Watcher
-from aspca.jobs.requests import files_named, in_python, named_files, reading_of
+from aspca.jobs.python_errors import in_one_sentence
+from aspca.jobs.requests import in_python, named_files, reading_of
 from aspca.jobs.score_outputs import Destination, destination_of, write_scored
 from aspca.jobs.scored import ScoringOfParts, Tally, scored_fields, scored_parts, scored_schema
 from aspca.jobs.sources import open_for
 from aspca.jobs.stored import refuse_misfit
 from aspca.jobs.tables import Parted, TableSource
 from aspca.judging.model import Model
-from aspca.outputs.errors import OutputError
 
 MEMORY = "the table"
 
@@ -48,6 +47,12 @@ class Scored:
         return f"Scored({self.n_rows:,} rows, {flagged}, in {self.out})"
 
 
+def _spelled(sentence: str) -> str:
+    # What the command calls --output is `out` here.
+    return in_python(sentence.replace("--output", "--out"))
+
+
+@in_one_sentence(_spelled)
 def score_source(
     model: Any,
     source: Any,
@@ -107,31 +112,26 @@ def score_source(
     OSError
         It cannot be written; nothing is changed.
     """
-    try:
-        options = {**reading, "table": table, "query": query, "engine": engine}
-        given = {name: value for name, value in options.items() if value is not None}
-        known = [field.name for field in fields(ReadOptions)]
-        for name in given:
-            if name not in known:
-                raise RequestError(f"There is no option {name!r}; files are read by {', '.join(known)}.")
-        how = reading_of(**given)
-        destination = None
-        if out is not None:
-            destination = destination_of(os.fspath(out), table=out_table, replace=replace)
-        elif out_table is not None:
-            raise RequestError("--output-table is for databases; give one as out.")
-        stored, files = model_of(model), named_files(source)
-        if destination is not None:
-            destination.refuse_inputs([*_files_in(files), *_files_in(named_files(model))])
-        with ExitStack() as stack:
-            rows = stack.enter_context(open_for(stored, files, how, MEMORY))
-            refuse_misfit(rows, stored)
-            keys = keys_in(rows, [id] if isinstance(id, str) else list(id or ()), time)
-            return scored(stored, rows, keys, destination, Silent(), getattr(rows, "library", "pandas"))
-    except (JobError, SourceError, OutputError) as error:
-        kind = type(error) if isinstance(error, JobError) else JobError
-        # What the command calls --output is `out` here.
-        raise kind(in_python(str(error).replace("--output", "--out"))) from None
+    options = {**reading, "table": table, "query": query, "engine": engine}
+    given = {name: value for name, value in options.items() if value is not None}
+    known = [field.name for field in fields(ReadOptions) if field.name != "learned"]
+    for name in given:
+        if name not in known:
+            raise RequestError(f"There is no option {name!r}; files are read by {', '.join(known)}.")
+    how = reading_of(**given)
+    destination = None
+    if out is not None:
+        destination = destination_of(os.fspath(out), table=out_table, replace=replace)
+    elif out_table is not None:
+        raise RequestError("--output-table is for databases; give one as out.")
+    stored, files = model_of(model), named_files(source)
+    if destination is not None:
+        destination.refuse_inputs(files, model, how)
+    with ExitStack() as stack:
+        rows = stack.enter_context(open_for(stored, files, how, MEMORY))
+        refuse_misfit(rows, stored)
+        keys = keys_in(rows, [id] if isinstance(id, str) else list(id or ()), time)
+        return scored(stored, rows, keys, destination, Silent(), getattr(rows, "library", "pandas"))
 
 
 def model_of(model: Any) -> Model:
@@ -191,8 +191,3 @@ def _whole(parts: list[Any]) -> Any:
     if parts and all(isinstance(part, np.ndarray) for part in parts):
         return np.concatenate(parts)
     return [cell for part in parts for cell in part]
-
-
-def _files_in(source: Any) -> list[str]:
-    named = isinstance(source, list) and bool(source) and all(isinstance(path, str) for path in source)
-    return files_named(source) if named else []

@@ -13,9 +13,10 @@ from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any
 
-from aspca.engines.addresses import is_address, is_postgres, masked
+from aspca.engines.addresses import is_address, is_postgres
 from aspca.engines.request import STANDARD_INPUT, ReadOptions
 from aspca.jobs.requests import Columns, Request, files_named
+from aspca.masking import masked
 from aspca.report.evidence import Whence
 from aspca.settings import DEFAULTS
 
@@ -88,7 +89,7 @@ def command_of(request: Request) -> str:
     if request.output.patience is not None:
         words += ["--patience", str(request.output.patience)]
     words += ["--private"] if request.output.private else []
-    return " ".join(map(shlex.quote, words))
+    return " ".join(shlex.quote(masked(word)) for word in words)
 
 
 def _files(source: Any) -> list[str]:

@@ -114,7 +114,7 @@ def _closing(writer: Any) -> Iterator[None]:
 def _pyarrow() -> Any:
     try:
         return import_module("pyarrow")
-    except ImportError:
+    except ModuleNotFoundError:
         raise ModuleNotFoundError(
             "Writing Arrow files needs pyarrow, which is not installed: pip install pyarrow."
         ) from None

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy.typing as npt
 
-from aspca.database import connect, cursor_errors, first_line, interruptible
+from aspca.database import confine, connect, cursor_errors, first_line, interruptible
 from aspca.harmless import for_sql_name, for_sql_text
 from aspca.outputs.columns import Field, WritePart, typed_arrays
 from aspca.outputs.scratch import Scratch
@@ -29,6 +29,7 @@ class Desk:
     def __init__(self) -> None:
         self._scratch = Scratch()
         self._connection: duckdb.DuckDBPyConnection = connect(self._scratch.path, MEMORY_LIMIT)
+        confine(self._connection, self._scratch.path)
         self._file = self._scratch.path / "written"
 
     def __enter__(self) -> Desk:

@@ -13,18 +13,17 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from aspca.database import connect, cursor_errors, first_line, interruptible
+from aspca.database import confine, connect, cursor_errors, duckdb_path, first_line, interruptible
 from aspca.harmless import for_sql_name, for_sql_text, quoted
 from aspca.outputs.columns import Field, Part, WritePart, typed_arrays
 from aspca.outputs.errors import OutputError
+from aspca.outputs.mark import TABLE_MARK
 from aspca.outputs.scratch import Scratch
 from aspca.outputs.staging import errors_named, force_to_disk, staged_beside
 
 if TYPE_CHECKING:
     import duckdb
 
-# Stands with a table that may be replaced.
-MARK = "Written by aspca, which replaces this table as a whole."
 MEMORY_LIMIT = "256MB"
 _NEW = "database.duckdb"
 _MAGIC, _MAGIC_AT = b"DUCK", 8
@@ -58,14 +57,14 @@ def duckdb_rows(path: str, table: str, fields: Sequence[Field], *, replace: bool
         connection = stack.enter_context(contextlib.closing(_connected(scratch)))
         if os.path.exists(target):
             _refuse_other_files(path, target)
-            with _in_words(path), _attached(connection, target, log_stays=True):
+            with _in_words(path), _attached(connection, target, scratch, log_stays=True):
                 _refuse_table(connection, path, table, replace=replace)
                 yield from _written(connection, table, fields)
             return
         with errors_named(path), staged_beside(target, _make, _remove) as folder:
             try:
                 new = os.path.join(folder, _NEW)
-                with _in_words(path), _attached(connection, new, log_stays=False):
+                with _in_words(path), _attached(connection, new, scratch, log_stays=False):
                     yield from _written(connection, table, fields)
                 force_to_disk(new)
                 # Whoever made a file of that name meanwhile keeps it.
@@ -83,7 +82,7 @@ def _written(connection: duckdb.DuckDBPyConnection, table: str, fields: Sequence
     listed = ", ".join(f"{for_sql_name(field.name)} {_TYPES.get(field.kind, 'VARCHAR')}" for field in fields)
     connection.execute("BEGIN TRANSACTION")
     connection.execute(f"CREATE OR REPLACE TABLE {name} ({listed})")
-    connection.execute(f"COMMENT ON TABLE {name} IS {for_sql_text(MARK)}")
+    connection.execute(f"COMMENT ON TABLE {name} IS {for_sql_text(TABLE_MARK)}")
 
     def write(part: Part) -> None:
         columns = typed_arrays(fields, part)
@@ -95,9 +94,10 @@ def _written(connection: duckdb.DuckDBPyConnection, table: str, fields: Sequence
 
 
 @contextlib.contextmanager
-def _attached(connection: duckdb.DuckDBPyConnection, path: str, *, log_stays: bool) -> Iterator[None]:
+def _attached(connection: duckdb.DuckDBPyConnection, path: str, scratch: Path, *, log_stays: bool) -> Iterator[None]:
     """The file as `target`; once all is committed it is whole, together with its log where that stays beside it."""
-    connection.execute(f"ATTACH {for_sql_text(path)} AS target (TYPE duckdb)")
+    connection.execute(f"ATTACH {for_sql_text(duckdb_path(path))} AS target (TYPE duckdb)")
+    confine(connection, scratch)
     try:
         yield
     except BaseException:
@@ -142,7 +142,7 @@ def _refuse_table(connection: duckdb.DuckDBPyConnection, path: str, table: str, 
         raise OutputError(f"{path!r} has a view {quoted(table)}, whose place no table should take; name another.")
     tables = f"SELECT comment FROM (SELECT *, table_name AS name FROM duckdb_tables()) {inside}"  # noqa: S608
     found = connection.execute(tables, [table]).fetchall()
-    if found and found[0][0] != MARK and not replace:
+    if found and found[0][0] != TABLE_MARK and not replace:
         raise OutputError(
             f"{path!r} has a table {quoted(table)} that aspca did not write; name another with --output-table, or "
             "replace it with --replace."
@@ -163,7 +163,7 @@ def _remove(path: str) -> None:
 def _connected(scratch: Path) -> duckdb.DuckDBPyConnection:
     try:
         return connect(scratch, MEMORY_LIMIT)
-    except ImportError:
+    except ModuleNotFoundError:
         raise ModuleNotFoundError(
             "Writing a DuckDB table needs DuckDB, which is not installed: pip install 'aspca[cli]'."
         ) from None

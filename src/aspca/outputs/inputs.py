@@ -7,28 +7,39 @@ import stat
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TextIO
 
+from aspca.masking import looks_like_address, masked
 from aspca.outputs.errors import OutputError
 from aspca.outputs.staging import may_be_left_of
 
-STANDARD_INPUT = "-"
+# Standard input where something is read, standard output where it is written.
+STANDARD_STREAM = "-"
 # A device and a number on it: the same for every name of a file, links and other spellings included.
 Identity = tuple[int, int]
 
 
 def refuse_inputs(output: str | os.PathLike[str], inputs: Sequence[str]) -> None:
-    """Raise OutputError if writing `output`, a file or a folder, would touch one of the inputs.
+    """Raise OutputError if writing `output`, a file, a folder or "-", would touch one of the inputs.
 
     Parameters
     ----------
     inputs : paths of files, no patterns; "-" is standard input
     """
+    if looks_like_address(os.fspath(output)) and not os.path.lexists(output):
+        raise OutputError(
+            f"{masked(os.fspath(output))}: this is an address of a database and no path of a file, so it cannot be "
+            "written here; name a file or a folder."
+        )
+    if output == STANDARD_STREAM:
+        _refuse_standard_output(inputs)
+        return
     target = os.path.realpath(output)
     there = _identity(target)
     for name in inputs:
         if there is not None and there == _identity(name):
             raise OutputError(f"{str(output)!r} is read from, so it cannot be written to as well; name another.")
-        if name == STANDARD_INPUT:
+        if name == STANDARD_STREAM:
             continue
         if there is not None and any(_identity(folder) == there for folder in _around(name)):
             raise OutputError(
@@ -37,6 +48,17 @@ def refuse_inputs(output: str | os.PathLike[str], inputs: Sequence[str]) -> None
             )
         if may_be_left_of(target, os.path.realpath(name)):
             raise OutputError(f"{name!r} is named like a leftover of {str(output)!r}, which would go; rename it first.")
+
+
+def _refuse_standard_output(inputs: Sequence[str]) -> None:
+    """What a shell sends to a file (``>> in.csv``) has no name, but the file is the same."""
+    there = _identity_of(sys.__stdout__)
+    for name in inputs:
+        if there is not None and there == _identity(name):
+            called = "standard input" if name == STANDARD_STREAM else repr(name)
+            raise OutputError(
+                f"Standard output goes to the file that is {called} as well, which it would damage; send it to another."
+            )
 
 
 def refuse_links_to_inputs(folder: Path, inputs: Sequence[str]) -> None:
@@ -61,8 +83,18 @@ def _around(name: str) -> Iterator[str]:
 def _identity(path: str | os.PathLike[str]) -> Identity | None:
     """None for what is not there, and for what is neither a file nor a folder."""
     try:
-        found = os.fstat(sys.__stdin__.fileno()) if path == STANDARD_INPUT and sys.__stdin__ else os.stat(path)
+        return _identity_of(sys.__stdin__) if path == STANDARD_STREAM else _plain(os.stat(path))
     except (OSError, ValueError):
         return None
+
+
+def _identity_of(stream: TextIO | None) -> Identity | None:
+    try:
+        return None if stream is None else _plain(os.fstat(stream.fileno()))
+    except (OSError, ValueError):
+        return None
+
+
+def _plain(found: os.stat_result) -> Identity | None:
     plain = stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)
     return (found.st_dev, found.st_ino) if plain and found.st_ino else None

@@ -12,6 +12,8 @@ from pathlib import Path
 
 NAME = ".aspca-output"
 FIRST_LINE = "Written by aspca, which replaces this folder as a whole as long as it holds just what is listed here:"
+# Stands with a table of a database that may be replaced.
+TABLE_MARK = "Written by aspca, which replaces this table as a whole."
 _LARGEST = 1 << 20
 
 

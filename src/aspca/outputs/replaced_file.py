@@ -14,6 +14,18 @@ from aspca.outputs.errors import OutputError
 from aspca.outputs.inputs import refuse_inputs
 from aspca.outputs.staging import errors_named, force_to_disk, staged_beside, take_after
 
+# Files of many tables, which nothing here writes as a whole: where their first bytes stand, which, and what they are.
+_NOT_OURS = (
+    (0, b"SQLite format 3\0", "an SQLite database"),
+    (8, b"DUCK", "a DuckDB database"),
+    (4, b"Standard Jet DB", "an Access database"),
+    (4, b"Standard ACE DB", "an Access database"),
+    (0, b"\x89HDF\r\n", "an HDF5 file"),
+    (0, b"PK\x03\x04", "a workbook or another ZIP archive"),
+    (0, b"\xd0\xcf\x11\xe0", "a workbook or document of an older format"),
+)
+_LONGEST_MAGIC = max(start + len(magic) for start, magic, _ in _NOT_OURS)
+
 
 def replace_file(path: str | os.PathLike[str], data: bytes) -> None:
     """Write a file so that no reader, crash or full disk ever sees a part of it; see `replaced_bytes`."""
@@ -89,13 +101,28 @@ def replaced_bytes(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         force_to_disk(os.path.dirname(target))
 
 
-def refuse_special(path: str | os.PathLike[str], inputs: Sequence[str] = ()) -> None:
-    """Raise OutputError for a folder, a device, a pipe or one of the inputs, whose place no output should take."""
+def refuse_special(path: str | os.PathLike[str], inputs: Sequence[str] = (), *, replaced: bool = True) -> None:
+    """Raise OutputError for a folder, a device, a pipe or one of the inputs, whose place no output should take.
+
+    Nor should a file take the place of a database or a workbook, where it is `replaced` as a whole.
+    """
     refuse_inputs(path, inputs)
     target = Path(os.path.realpath(path))
+    # A pipe behind /dev/stdout has no path of its own.
+    if (os.path.exists(path) or os.path.lexists(target)) and not os.path.isfile(path):
+        raise OutputError(f"{str(path)!r} is no regular file, so it cannot be replaced; name another, or - for stdout.")
     if not target.parent.is_dir():
         raise OutputError(f"There is no folder {str(target.parent)!r} to write {target.name!r} in; create it first.")
-    if os.path.lexists(target) and not target.is_file():
-        raise OutputError(f"{str(path)!r} is no regular file, so it cannot be replaced; name another, or - for stdout.")
     if target.exists() and not os.access(target, os.W_OK):
         raise OutputError(f"{str(path)!r} is read-only, so it cannot be replaced; name another, or change its mode.")
+    if replaced and target.is_file():
+        _refuse_databases(target, str(path))
+
+
+def _refuse_databases(target: Path, called: str) -> None:
+    """Whatever the file is called: its first bytes say what it is."""
+    with target.open("rb") as file:
+        head = file.read(_LONGEST_MAGIC)
+    for start, magic, what in _NOT_OURS:
+        if head.startswith(magic, start):
+            raise OutputError(f"{called!r} is {what}, which aspca did not write and does not replace; name another.")

@@ -9,12 +9,15 @@ from pathlib import Path
 from typing import BinaryIO
 
 from aspca.outputs.columns import Field, WritePart
+from aspca.outputs.errors import OutputError
+from aspca.outputs.inputs import STANDARD_STREAM
 from aspca.outputs.replaced_file import replaced_bytes, replaced_file
 from aspca.outputs.standard import data_output
 from aspca.outputs.text_rows import csv_rows, json_rows
 
-# Formats by the suffix of a file; any other is CSV.
+# Formats by the suffix of a file: any other may be a database, or whatever else a table of scores would destroy.
 SUFFIXES = {
+    ".csv": "csv",
     ".parquet": "parquet",
     ".pq": "parquet",
     ".arrow": "arrow",
@@ -26,8 +29,20 @@ SUFFIXES = {
 
 
 def format_of(path: str) -> str:
-    """ "csv", "jsonl", "parquet", "arrow" or "duckdb"."""
-    return SUFFIXES.get(Path(path).suffix.lower(), "csv")
+    """ "csv", "jsonl", "parquet", "arrow" or "duckdb"; "-", which is standard output, takes CSV.
+
+    Raises
+    ------
+    OutputError
+        No format is written to a file of this suffix.
+    """
+    kind = "csv" if path == STANDARD_STREAM else SUFFIXES.get(Path(path).suffix.lower())
+    if kind is None:
+        raise OutputError(
+            f"--output: {path!r} does not end in the suffix of a format that is written; end it in "
+            f"{', '.join(SUFFIXES)}, or give - for standard output."
+        )
+    return kind
 
 
 @contextlib.contextmanager
@@ -53,7 +68,7 @@ def row_file(
         elif kind == "parquet":
             yield stack.enter_context(parquet_file(stack.enter_context(replaced_bytes(path)), fields))
         else:
-            stream = data_output() if path == "-" else stack.enter_context(replaced_file(path))
+            stream = data_output() if path == STANDARD_STREAM else stack.enter_context(replaced_file(path))
             yield stack.enter_context((json_rows if kind == "jsonl" else csv_rows)(stream, fields))
 
 

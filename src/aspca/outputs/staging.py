@@ -129,7 +129,9 @@ def _hidden(name: str) -> re.Pattern[str]:
 
 
 def _beginning(name: str) -> str:
-    return f".{os.fsencode(name)[:_MOST_BYTES].decode('utf-8', 'ignore')}."
+    # Whole letters, spelled as this locale spells names.
+    letters = os.fsencode(name)[:_MOST_BYTES].decode("utf-8", "ignore")
+    return f".{os.fsdecode(letters.encode())}."
 
 
 def held(descriptor: int, path: str) -> bool:

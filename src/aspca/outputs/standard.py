@@ -6,9 +6,13 @@ import contextlib
 import io
 import os
 import sys
+from collections.abc import Iterable
 from typing import TextIO, cast
 
-from aspca.harmless import for_terminal
+from aspca.harmless import for_terminal, without_secrets
+
+# What was typed.
+_words: list[str] = []
 
 
 def data_output() -> TextIO:
@@ -30,10 +34,15 @@ class _Shown(io.TextIOBase):
         self._stream.flush()
 
 
+def hide(words: Iterable[str]) -> None:
+    """Let `tell` show no password of these words, whichever line repeats them."""
+    _words[:] = words
+
+
 def tell(line: str) -> None:
     """A line on standard error; where that cannot be written there is nobody to tell."""
     try:
-        print(line, file=sys.stderr, flush=True)
+        print(without_secrets(line, _words), file=sys.stderr, flush=True)
     except (OSError, ValueError):
         forsake(sys.stderr)
 

@@ -27,15 +27,22 @@ def markdown_text(report: Report, row: int | None = None) -> str:
                 "tells of any row."
             )
         return "\n".join([*_anomaly(report, one), "", _origin(report)]) + "\n"
-    lines = [f"# {_safe(report.title)}", "", *(_safe(sentence) for sentence in report.headline), "", "## Rules", ""]
+    lines = [
+        f"# {for_markdown(report.title)}",
+        "",
+        *(for_markdown(sentence) for sentence in report.headline),
+        "",
+        "## Rules",
+        "",
+    ]
     lines += ["| | rule | broken by |", "|---:|---|---:|"]
-    lines += [f"| {rule.number} | {_safe(rule.text)} | {rule.low + rule.high:,} |" for rule in report.rules]
+    lines += [f"| {rule.number} | {for_markdown(rule.text)} | {rule.low + rule.high:,} |" for rule in report.rules]
     if report.changes:
-        lines += ["", "## Changes that last", "", *(f"- {_safe(change.text)}" for change in report.changes)]
+        lines += ["", "## Changes that last", "", *(f"- {for_markdown(change.text)}" for change in report.changes)]
     if report.anomalies:
         lines += ["", "## Anomalies", "", f"| | row | {TIMES} limit | why |", "|---:|---|---:|---|"]
         lines += [_line(one) for one in report.anomalies]
-    lines += ["", _safe(report.left_out)] if report.left_out else []
+    lines += ["", for_markdown(report.left_out)] if report.left_out else []
     for one in report.anomalies[:_IN_FULL]:
         lines += ["", *_anomaly(report, one)]
     return "\n".join([*lines, "", _origin(report)]) + "\n"
@@ -43,26 +50,27 @@ def markdown_text(report: Report, row: int | None = None) -> str:
 
 def _line(one: Anomaly) -> str:
     times = "" if one.times is None else f"{one.times:.3g}"
-    return f"| {one.rank} | {_called(one)} | {times} | {_safe(one.reason)} |"
+    return f"| {one.rank} | {_called(one)} | {times} | {for_markdown(one.reason)} |"
 
 
 def _called(one: Anomaly) -> str:
-    return f"{one.row}" if one.name is None else f"{one.row} ({_safe(one.name)})"
+    return f"{one.row}" if one.name is None else f"{one.row} ({for_markdown(one.name)})"
 
 
 def _anomaly(report: Report, one: Anomaly) -> list[str]:
-    lines = [f"### Row {_called(one)}", "", _safe(one.text)]
+    lines = [f"### Row {_called(one)}", "", for_markdown(one.text)]
     for each in one.breaks:
         rule = report.rules[each.rule]
-        lines += ["", f"**Rule {rule.number}**: {_safe(rule.text)}"]
+        lines += ["", f"**Rule {rule.number}**: {for_markdown(rule.text)}"]
         if each.needed:
             lines += ["", "| column | is | would have to be |", "|---|---:|---:|"]
-            lines += [
-                f"| {_safe(report.columns[one.column].name)} | {_safe(one.now)} | {_safe(one.needed or NO_VALUE)} |"
-                for one in each.needed
-            ]
+            told = [(report.columns[one.column].name, one.now, one.needed or NO_VALUE) for one in each.needed]
+            lines += [f"| {' | '.join(map(for_markdown, texts))} |" for texts in told]
     if one.keys:
-        keys = [f"{_safe(report.columns[cell.column].name)} {_safe(cell.text or 'missing')}" for cell in one.keys]
+        keys = [
+            f"{for_markdown(report.columns[cell.column].name)} {for_markdown(cell.text or 'missing')}"
+            for cell in one.keys
+        ]
         lines += ["", f"Beside it: {', '.join(keys)}"]
     return lines + _cells(report, one)
 
@@ -70,17 +78,16 @@ def _anomaly(report: Report, one: Anomaly) -> list[str]:
 def _cells(report: Report, one: Anomaly) -> list[str]:
     if report.private:
         return []
-    cells = [f"{_safe(report.columns[cell.column].name)} = {_safe(cell.text or 'missing')}" for cell in one.cells]
+    cells = [
+        f"{for_markdown(report.columns[cell.column].name)} = {for_markdown(cell.text or 'missing')}"
+        for cell in one.cells
+    ]
     more = f", and {one.more_cells:,} more" if one.more_cells else ""
     return ["", f"The row: {', '.join(cells)}{more}"]
 
 
 def _origin(report: Report) -> str:
-    inputs = [f"{_safe(one.name)} (SHA-256 {one.sha256})" for one in report.reproduce.inputs if one.sha256]
+    inputs = [f"{for_markdown(one.name)} (SHA-256 {one.sha256})" for one in report.reproduce.inputs if one.sha256]
     of = f" of {', '.join(inputs)}" if inputs else ""
     command = for_terminal(report.reproduce.command).replace("`", "'")
     return f"aspca {report.reproduce.version}{of}: `{command}`"
-
-
-def _safe(text: str) -> str:
-    return for_markdown(for_terminal(text))

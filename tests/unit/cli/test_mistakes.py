@@ -88,9 +88,9 @@ MISTAKES = [
         "other.csv has no columns 'a', 'b', 'c', which the rules of the model need",
     ),
     ("score missing.csv --model model.json --output scores.csv", 2, "missing.csv has no column 'c'"),
-    ("score good.csv --model model.json --output mine", 2, "is no regular file"),
+    ("score good.csv --model model.json --output mine", 2, "'mine' does not end in the suffix of a format"),
     ("score good.csv --model model.json --output good.csv", 2, "'good.csv' is read from"),
-    ("score good.csv --model model.json --output model.json", 2, "'model.json' is read from"),
+    ("score good.csv --model model.json --output model.json", 2, "'model.json' does not end in the suffix"),
     ("fit good.csv --model good.csv", 2, "'good.csv' is read from"),
     ("score - --model -", 2, "Only one of the model and the rows"),
     ("score good.csv --model model.json --id d", 2, "--id: good.csv has no column 'd'"),
@@ -192,5 +192,5 @@ def test_a_signal_that_a_library_swallowed(
             raise ValueError("Query interrupted") from None
 
     monkeypatch.setattr("aspca.jobs.stored.model_from", swallow)
-    assert main(["rules", "model.json"]) == 128 + signal.SIGTERM
+    assert main(["rules", "model.json"]) == 130
     assert capsys.readouterr().err == "aspca: Terminated; nothing was left half written.\n"

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aspca.engines import SourceError
-from aspca.engines.addresses import file_of, is_address, is_postgres, masked
+from aspca.engines.addresses import file_of, is_address, is_postgres
+from aspca.masking import masked
 
 SHOWN = {
     "postgresql://host/db": "postgresql://host/db",

@@ -15,6 +15,7 @@ from aspca.engines.errors import SourceError
 from aspca.engines.postgres import open_postgres, write_postgres
 from aspca.engines.request import ReadOptions
 from aspca.moments import Moments
+from aspca.outputs.errors import OutputError
 from running.postgres import Cluster
 from running.postgres_sentences import numbers, opened, refused, sentence, spoken
 
@@ -342,9 +343,13 @@ def test_batches_become_a_table_that_reads_the_same(postgres: Cluster) -> None:
         rows = [row for part in source.cells(SCHEMA.names) for row in part]
     wanted = [tuple(row.values()) for batch in scored(3) for row in batch.to_pylist()]
     assert rows == wanted
-    with pytest.raises(SourceError, match="there is a table of this name already") as caught:
+    # It is aspca's own, until somebody says otherwise.
+    assert write_postgres(postgres.address, "scores", SCHEMA, scored(2)) == 40_000
+    postgres.run("COMMENT ON TABLE scores IS 'mine'")
+    with pytest.raises(OutputError, match="there is a table of this name that aspca did not write") as caught:
         write_postgres(postgres.address, "scores", SCHEMA, scored(1))
     sentence(postgres, caught.value)
+    assert postgres.run("SELECT count(*) FROM scores") == [(40_000,)]
     assert write_postgres(postgres.address, "scores", SCHEMA, scored(1), replace=True) == 20_000
     assert postgres.run("SELECT count(*) FROM scores") == [(20_000,)]
     # No rows are a table, too; and a name is only a name.

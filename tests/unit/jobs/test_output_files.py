@@ -24,6 +24,7 @@ from aspca.jobs.score_outputs import Destination, destination_of, write_scored
 from aspca.jobs.tables import MemoryColumn, MemoryTable
 from aspca.judging.model import Model
 from aspca.outputs import csv_text, row_file
+from aspca.outputs.errors import OutputError
 from aspca.preparation import Preparation
 
 duckdb = pytest.importorskip("duckdb")
@@ -208,12 +209,14 @@ def test_formats_by_suffix() -> None:
         "a.csv": "csv",
         "a.parquet": "parquet",
         "A.PQ": "parquet",
-        "parquet": "csv",
         "a.jsonl": "jsonl",
     }
     named |= {"a.arrow": "arrow", "a.feather": "arrow", "a.duckdb": "duckdb", "postgresql://u:p@h/d": "postgres"}
     assert {out: destination_of(out).kind for out in named} == named
-    assert destination_of("a.txt", lines=True).kind == "jsonl"
+    for out in ("a.txt", "parquet", "a.db", "a.csv.gz", ""):
+        with pytest.raises(OutputError, match=r"does not end in the suffix of a format"):
+            destination_of(out)
+    assert destination_of("-", lines=True).kind == destination_of("a.jsonl", lines=True).kind == "jsonl"
     assert destination_of("a.duckdb", table="t").table == "t"
     with pytest.raises(RequestError, match=r"--json writes lines of JSON, but 'a\.parquet' is to be a Parquet file"):
         destination_of("a.parquet", lines=True)

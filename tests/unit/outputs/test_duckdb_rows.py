@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 
 from aspca.outputs.columns import Field
-from aspca.outputs.duckdb_rows import MARK, duckdb_rows
+from aspca.outputs.duckdb_rows import duckdb_rows
 from aspca.outputs.errors import OutputError
+from aspca.outputs.mark import TABLE_MARK
 
 duckdb = pytest.importorskip("duckdb")
 
@@ -73,7 +74,7 @@ def test_only_its_own_table(tmp_path: Path) -> None:
     odd = 'a"b; DROP TABLE mine'
     write(path, odd, parts=1)
     assert rows_of(path, "SELECT count(*) FROM duckdb_tables()") == [(4,)]
-    assert [mark for (mark,) in rows_of(path, "SELECT comment FROM duckdb_tables()")].count(MARK) == 3
+    assert [mark for (mark,) in rows_of(path, "SELECT comment FROM duckdb_tables()")].count(TABLE_MARK) == 3
 
 
 def test_an_error_in_the_middle_leaves_what_was(tmp_path: Path) -> None:

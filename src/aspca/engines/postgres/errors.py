@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import os
 import re
+import threading
 from collections.abc import Callable
-from itertools import pairwise
 from types import ModuleType
 from typing import TypeVar
-from urllib.parse import unquote
 
-from aspca.engines.addresses import masked
+from aspca.address_space import LEAST_WITH_ARROW, refuse_small_address_space
+from aspca.database import awaited, cancelled_by
 from aspca.engines.errors import SourceError
 from aspca.harmless import for_terminal
+from aspca.masking import hidden_in, masked
+from aspca.outputs.errors import OutputError
 
 _CONNECTING = (
     (r"password authentication failed|no password supplied|authentication failed", "the server refuses the user or the "
@@ -59,12 +61,16 @@ _BY_STATE = {
     "53200": "the server is out of memory; ask for fewer rows or columns",
     "53300": "the server has no connection left; try again later",
     "40001": "the server had to give up the transaction because of others; try again",
+    "55P03": "another program has locked the table and does not give it up within lock_timeout; try again once it is "
+    "done, or allow more time in the address, as by ?options=-c%20lock_timeout%3D5min",
+    "40P01": "the server ended a deadlock with another program; try again",
     "55000": "the table cannot be read as it is; see the server's own message",
     "0A000": "the server cannot do this; give one SELECT",
 }  # fmt: skip
 # In the middle of a COPY the driver hands on the server's words, but not its state.
 _BY_WORDS = (
     (r"division by zero", "22012"),
+    (r"lock timeout", "55P03"),
     (r"canceling statement", "57014"),
     (r"schema .* does not exist", "3F000"),
     (r"permission denied", "42501"),
@@ -81,14 +87,20 @@ LONGEST = 200
 Result = TypeVar("Result")
 
 
+def lock_timeout(seconds: int) -> str:
+    """The statement that lets this transaction wait for a lock so long, unless the user's own settings say more."""
+    return f"SELECT set_config('lock_timeout', '{seconds}s', true) WHERE current_setting('lock_timeout') = '0'"
+
+
 def adbc_module(label: str) -> ModuleType:
     """The driver; SourceError where it is not installed."""
     from importlib import import_module
 
+    refuse_small_address_space(LEAST_WITH_ARROW)
     try:
         import_module("pyarrow")
         return import_module("adbc_driver_postgresql.dbapi")
-    except ImportError:
+    except ModuleNotFoundError:
         raise SourceError(
             f"{label}: PostgreSQL needs packages that are not installed; run: pip install 'aspca[postgres]'."
         ) from None
@@ -134,26 +146,31 @@ def _said(error: Exception, address: str) -> str:
 
 
 def secrets_of(address: str) -> set[str]:
-    """What an address hides, as it stands there and as it is meant; also the password of the environment."""
-    hidden = {os.environ.get("PGPASSWORD", "")}
-    plain, start = masked(address), 0
-    # What stands where the mask does: from the end of the part before it to the beginning of the part after it.
-    parts = plain.split("***")
-    for before, after in pairwise(parts):
-        start = address.find(before, start) + len(before)
-        # Only the beginning: the next mask may come at once.
-        end = address.find(after, start) if after else len(address)
-        hidden |= {address[start:end], unquote(address[start:end]), address[start:end].strip("'")}
-    return {secret for secret in hidden if secret}
+    """What an address hides, and the password of the environment."""
+    password = os.environ.get("PGPASSWORD", "")
+    return hidden_in(address) | ({password} if password else set())
 
 
-def told(work: Callable[[], Result], explain: Callable[[Exception], BaseException]) -> Result:
-    """What `work` gives; what it raises is explained, and not kept as a cause: drivers repeat addresses."""
+def told(
+    work: Callable[[], Result],
+    explain: Callable[[Exception], BaseException],
+    cancel: Callable[[], None] | None = None,
+) -> Result:
+    """What `work` gives; what it raises is explained, and not kept as a cause: drivers repeat addresses.
+
+    A signal ends it by `cancel`: the driver's own way knows SIGINT only, and makes an error of the server of it.
+    """
     try:
-        return work()
-    except SourceError as error:
+        if threading.current_thread() is threading.main_thread():
+            return awaited(work, cancel)
+        with cancelled_by(cancel):
+            return work()
+    except (SourceError, OutputError) as error:
         problem: BaseException = error
     except Exception as error:
         problem = explain(error)
-    # Outside of the handlers, so that nothing hangs on to it.
-    raise problem
+    # Outside of the handlers, so that nothing hangs on to it, not even this frame.
+    try:
+        raise problem
+    finally:
+        del problem

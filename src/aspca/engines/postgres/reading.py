@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +13,7 @@ from aspca.engines.errors import SourceError
 from aspca.engines.postgres.columns import ServerColumn, server_columns
 from aspca.engines.postgres.errors import shown
 from aspca.engines.postgres.snapshot import Snapshot
+from aspca.engines.postgres.writing import refuse_locked_by
 from aspca.engines.pushed_moments import POSTGRES, Rows, pushed_moments
 from aspca.engines.request import ReadOptions
 from aspca.engines.source import Source
@@ -60,11 +62,9 @@ def open_postgres(address: str, options: ReadOptions) -> Source:
         In one sentence, without secrets.
     """
     label = shown(address)
-    if options.query is not None:
-        _refuse_no_select(options.query, label)
     snapshot = Snapshot(address, label)
     try:
-        relation = _query(options.query, label) if options.query is not None else _table(snapshot, options.table, label)
+        relation = _relation(snapshot, options, label)
         everything = snapshot.schema(f"SELECT * FROM {relation.sql}", relation.label)  # noqa: S608  # quoted
         names = [str(name) for name in everything.names]
         if not names:
@@ -78,6 +78,18 @@ def open_postgres(address: str, options: ReadOptions) -> Source:
         snapshot.close()
         raise
     return open_arrow(reading.arrow(not options.missing), options.missing)
+
+
+def refuse_same_table(address: str, options: ReadOptions, out: str, table: str) -> None:
+    """Raise OutputError if what is read of one address is, or takes rows from, the table that is written at another.
+
+    The server itself says: a plan of the rows holds the tables that they come from, by whatever names and views.
+    """
+    label = shown(address)
+    with closing(Snapshot(address, label)) as snapshot:
+        relation = _relation(snapshot, options, label)
+        snapshot.rows(f"EXPLAIN SELECT * FROM {relation.sql}", relation.label)  # noqa: S608  # quoted
+        refuse_locked_by(out, table, int(snapshot.rows("SELECT pg_backend_pid()")[0][0]), relation.label)
 
 
 class _Reading:
@@ -142,6 +154,13 @@ class _Reading:
         return self._snapshot.rows(sql, self._relation.label)
 
 
+def _relation(snapshot: Snapshot, options: ReadOptions, label: str) -> Relation:
+    if options.query is None:
+        return _table(snapshot, options.table, label)
+    _refuse_no_select(options.query, label)
+    return _query(options.query, label)
+
+
 def _table(snapshot: Snapshot, wanted: str | None, label: str) -> Relation:
     found = snapshot.rows(
         "SELECT n.nspname::text, c.relname::text, c.relkind::text, pg_table_is_visible(c.oid) FROM pg_class AS c "
@@ -156,8 +175,11 @@ def _table(snapshot: Snapshot, wanted: str | None, label: str) -> Relation:
     if wanted in everything:
         schema, name, kind = everything[str(wanted)]
     else:
-        tables = [name for name, (_, _, kind) in seen.items() if kind in _TABLES]
-        schema, name, kind = everything[which_table(tables or list(everything), wanted, label, "table", "the database")]
+        near = seen if any(kind in _TABLES for _, _, kind in seen.values()) else everything
+        tables, views = (
+            [name for name, (_, _, kind) in near.items() if (kind in _TABLES) is table] for table in (True, False)
+        )
+        schema, name, kind = everything[which_table(tables, wanted, label, "table", "the database", views)]
     said = f"{label}, table {quoted(name if seen.get(name) == (schema, name, kind) else f'{schema}.{name}')}"
     return Relation(f"{for_sql_name(schema)}.{for_sql_name(name)} AS q", said, kind not in _TABLES)
 

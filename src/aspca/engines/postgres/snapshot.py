@@ -8,11 +8,13 @@ from contextlib import ExitStack, closing, suppress
 from typing import Any
 
 from aspca.engines.errors import SourceError
-from aspca.engines.postgres.errors import LOST, adbc_module, connecting_error, server_error, told
+from aspca.engines.postgres.errors import LOST, adbc_module, connecting_error, lock_timeout, server_error, told
 from aspca.harmless import for_sql_text
 
 # Rows come by COPY, in record batches of about so many bytes: 100,000 rows of five numbers.
 BATCH_BYTES = 4 * 2**20
+# Readers wait only for those who change a table as such, which takes a moment; whoever takes longer is stuck.
+LONGEST_WAIT = 60
 # For this transaction alone. Rows of a table come in the order of its pages, in every pass: no reader joins another's
 # scan in the middle, none is cut among workers, and none goes along an index because it asks for few columns.
 SETTINGS = (
@@ -62,7 +64,7 @@ class Snapshot:
 
     def rows(self, sql: str, label: str | None = None) -> list[tuple[Any, ...]]:
         """All rows of a statement that gives few."""
-        return told(lambda: self._rows(sql), lambda error: self.explained(error, label))
+        return told(lambda: self._rows(sql), lambda error: self.explained(error, label), self._main.adbc_cancel)
 
     def schema(self, sql: str, label: str | None = None) -> Any:
         """The names and types of a statement's columns, without running it."""
@@ -71,7 +73,7 @@ class Snapshot:
             with self._main.cursor() as cursor:
                 return cursor.adbc_execute_schema(sql)
 
-        return told(asked, lambda error: self.explained(error, label))
+        return told(asked, lambda error: self.explained(error, label), self._main.adbc_cancel)
 
     def batches(self, sql: str, label: str | None = None) -> Iterator[Any]:
         """The rows of a statement as record batches, on a connection that no other reader uses meanwhile."""
@@ -85,8 +87,11 @@ class Snapshot:
                 cursor.execute(sql)
                 return open_things.enter_context(closing(cursor.fetch_record_batch()))
 
-            reader = told(begun, lambda error: self.explained(error, label))
-            while (batch := told(lambda: next(reader, None), lambda error: self.explained(error, label))) is not None:
+            def explain(error: Exception) -> SourceError:
+                return self.explained(error, label)
+
+            reader = told(begun, explain, connection.adbc_cancel)
+            while (batch := told(lambda: next(reader, None), explain, connection.adbc_cancel)) is not None:
                 yield batch
             whole = True
         finally:
@@ -139,9 +144,10 @@ class Snapshot:
                     cursor.execute(f"SET TRANSACTION SNAPSHOT {for_sql_text(name)}")
                 for setting in SETTINGS:
                     cursor.execute(f"SET LOCAL {setting}")
+                cursor.execute(lock_timeout(LONGEST_WAIT))
 
         try:
-            told(settled, self.explained)
+            told(settled, self.explained, connection.adbc_cancel)
         except BaseException:
             _ended(connection)
             raise

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from secrets import token_hex
 from typing import Any
 
 from aspca.engines.arrow_source import pyarrow
 from aspca.engines.errors import SourceError
-from aspca.engines.postgres.errors import adbc_module, connecting_error, server_error, shown, told
+from aspca.engines.postgres.errors import adbc_module, connecting_error, lock_timeout, server_error, shown, told
 from aspca.harmless import for_sql_name, for_sql_text, quoted
+from aspca.outputs.errors import OutputError
+from aspca.outputs.mark import TABLE_MARK
 
 LOST = "the connection to the server was lost, so that nothing was written; start again when the server is back"
+# Whoever waits to replace a table makes all others wait who come to read it.
+LONGEST_WAIT = 10
 # Names that are longer are cut by the server, in silence.
 LONGEST_NAME = 63
 
@@ -28,10 +33,12 @@ def write_postgres(address: str, table: str, schema: Any, batches: Iterable[Any]
     schema : pyarrow.Schema
     batches : iterable of pyarrow.RecordBatch
     replace : bool
-        Whether a table of this name gives way; others see the old one until all is written.
+        Whether a table of this name that aspca did not write gives way; others see the old one until all is written.
 
     Raises
     ------
+    OutputError
+        There is a table of this name that aspca did not write, or a view.
     SourceError
         In one sentence, without secrets; nothing is left of the table then, and an old one is as it was. What the
         iterator itself raises comes as it is.
@@ -50,8 +57,9 @@ def write_postgres(address: str, table: str, schema: Any, batches: Iterable[Any]
     reader = pyarrow(label).RecordBatchReader.from_batches(schema, iter(counted))
     try:
         told(
-            lambda: _written(connection, _parts(table, label), reader, replace, label),
+            lambda: _written(connection, table, reader, replace, label),
             lambda error: counted.failed or server_error(label, error, address, LOST),
+            connection.adbc_cancel,
         )
     except BaseException:
         with suppress(Exception):
@@ -80,20 +88,82 @@ class _Counted:
             raise
 
 
-def _written(connection: Any, parts: tuple[str, ...], reader: Any, replace: bool, label: str) -> None:
-    whole = ".".join(map(for_sql_name, parts))
+def _written(connection: Any, table: str, reader: Any, replace: bool, label: str) -> None:
     with connection.cursor() as cursor:
-        cursor.execute(f"SELECT to_regclass({for_sql_text(whole)}) IS NOT NULL")
-        there = bool(cursor.fetchone()[0])
-        if there and not replace:
-            raise SourceError(
-                f"{label}: there is a table of this name already; give another name, or ask to replace it."
-            )
-        if there:
-            cursor.execute(f"DROP TABLE {whole}")
-        where = {"db_schema_name": parts[0]} if len(parts) == 2 else {}
-        cursor.adbc_ingest(parts[-1], reader, mode="create", **where)
+        cursor.execute(lock_timeout(LONGEST_WAIT))
+        schema, name, there = _found(cursor, table, label)
+        if there is not None:
+            _refuse_table(cursor, there, label, replace=replace)
+        hidden = f"aspca {token_hex(8)}"
+        old, new = (f"{for_sql_name(schema)}.{for_sql_name(one)}" for one in (name, hidden))
+        if there is not None:
+            # What stands in the way is known before any row is judged; until the end others go on reading.
+            for statement in ("SAVEPOINT untouched", f"DROP TABLE {old}", "ROLLBACK TO untouched"):
+                cursor.execute(statement)
+        cursor.adbc_ingest(hidden, reader, mode="create", db_schema_name=schema)
+        if there is not None:
+            cursor.execute(f"DROP TABLE {old}")
+        cursor.execute(f"ALTER TABLE {new} RENAME TO {for_sql_name(name)}")
+        cursor.execute(f"COMMENT ON TABLE {old} IS {for_sql_text(TABLE_MARK)}")
     connection.commit()
+
+
+def _found(cursor: Any, table: str, label: str) -> tuple[str, str, int | None]:
+    """The schema and the name of a table, and the number that the server has for it, if it is there."""
+    parts = _parts(table, label)
+    if len(parts) == 2:
+        schema = parts[0]
+    else:
+        cursor.execute("SELECT current_schema()")
+        schema = str(cursor.fetchone()[0] or "public")
+    whole = ".".join(map(for_sql_name, (schema, parts[-1])))
+    cursor.execute(f"SELECT to_regclass({for_sql_text(whole)})::oid::int8")
+    found = cursor.fetchone()[0]
+    return schema, parts[-1], None if found is None else int(found)
+
+
+def _refuse_table(cursor: Any, number: int, label: str, *, replace: bool) -> None:
+    """Raise OutputError for what is no table of its own, and for one that is not ours unless it is to be replaced."""
+    asked = "SELECT relkind = 'r' AND NOT relispartition, obj_description(oid, 'pg_class') FROM pg_class WHERE oid = "
+    cursor.execute(f"{asked}{number}")
+    alone, mark = cursor.fetchone()
+    if not alone:
+        raise OutputError(
+            f"{label}: this is a view or a part of a table, whose place no table should take; name another."
+        )
+    if mark != TABLE_MARK and not replace:
+        raise OutputError(
+            f"{label}: there is a table of this name that aspca did not write; name another with --output-table, or "
+            "replace it with --replace."
+        )
+
+
+def refuse_locked_by(address: str, table: str, backend: int, read: str) -> None:
+    """Raise OutputError if a transaction of this server, `backend`, which reads `read`, holds the table that is to be
+    written: it would wait for itself."""
+    label = f"{shown(address)}, table {quoted(table)}"
+    adbc = adbc_module(label)
+    connection = told(lambda: adbc.connect(address), lambda error: connecting_error(label, error))
+
+    def asked() -> bool:
+        with connection.cursor() as cursor:
+            number = _found(cursor, table, label)[2]
+            cursor.execute(
+                f"SELECT count(*) FROM pg_locks WHERE pid = {backend} AND relation = {number or 0} AND database = "  # noqa: S608
+                "(SELECT oid FROM pg_database WHERE datname = current_database())"
+            )
+            return bool(cursor.fetchone()[0])
+
+    try:
+        held = told(asked, lambda error: server_error(label, error, address), connection.adbc_cancel)
+    finally:
+        with suppress(Exception):
+            connection.close()
+    if held:
+        raise OutputError(
+            f"{label}: this table is read from ({read}), so it cannot be replaced as well; name another with "
+            "--output-table."
+        )
 
 
 def _parts(table: str, label: str) -> tuple[str, ...]:
