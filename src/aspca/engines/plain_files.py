@@ -18,6 +18,7 @@ import numpy as np
 from aspca.engines.errors import SourceError
 from aspca.engines.missing_words import EVERYWHERE
 from aspca.engines.request import Given
+from aspca.harmless import for_terminal
 
 # Small enough to stay in the cache.
 CHUNK = 1 << 18
@@ -199,7 +200,13 @@ def detect_encoding(path: Path) -> str:
 
     Few letters do not tell the encodings of western Europe apart; the most frequent one is taken then.
     """
-    from charset_normalizer import from_bytes
+    try:
+        from charset_normalizer import from_bytes
+    except ImportError:
+        raise SourceError(
+            f"{for_terminal(str(path))}: the text is not UTF-8; give its encoding by --encoding, or have it found by "
+            "charset-normalizer: pip install 'aspca[cli]'."
+        ) from None
 
     sample = b""
     with path.open("rb") as file:
