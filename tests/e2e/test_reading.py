@@ -355,3 +355,14 @@ def test_encodings_are_found_and_said(encoding: str, towns: Sequence[str]) -> No
     found = aspca.detect("t.csv", by="town")
     assert sorted(found.outcomes) == sorted(towns)
     assert any("is read as" in remark for remark in found.remarks) == (encoding != "utf-16")
+
+
+def test_the_encoding_is_that_of_the_model() -> None:
+    """A short word in letters of Windows' Cyrillic, by itself, looks like one of western Europe."""
+    towns = ["Москва", "Казань", "Уфа"]
+    lines = ["net;tax;town", *(f"{row};{2 * row + row % 3};{towns[row % 3]}" for row in range(N))]
+    Path("train.csv").write_text("\n".join(lines), encoding="cp1251")
+    aspca.save(aspca.fit_source("train.csv", categorical="town"), "model.json")
+    Path("today.csv").write_text("net;tax;town\n5;10;Уфа\n", encoding="cp1251")
+    # A town that the model does not know would be refused.
+    assert len(aspca.score_source("model.json", "today.csv")) == 1
