@@ -15,7 +15,7 @@ from aspca.moments import Moments, blocks
 TOLERANCE = 1e-12
 N_ROWS = 150
 # Times nine tables.
-SOME, MANY = 28, 112
+SOME, MANY = 12, 112
 
 
 @dataclass(frozen=True)
