@@ -16,6 +16,7 @@ from aspca.engines.source import Batch
 from aspca.jobs.sources import opened
 from aspca.jobs.tables import MemoryTable, array_table
 from aspca.moments import Moments
+from like_table import like
 from parity.local_sources import KINDS, NAMELESS, Place
 from parity.same import assert_same_model, assert_same_moments, assert_same_scores, fitted_to, two_pass
 from parity.table import NAMES, in_pieces, parity_rows
@@ -117,7 +118,7 @@ class InPieces(MemoryTable):
 @pytest.mark.parametrize("robust", ["auto", "on"])
 def test_pieces_do_not_matter(robust: str, references: dict[tuple[bool, str], ASPCA]) -> None:
     rows = parity_rows()
-    table = InPieces(**vars(array_table("pieces", NAMES, rows)))
+    table = like(InPieces, array_table("pieces", NAMES, rows))
     model = aspca.fit_source(table, robust=robust)
     expected = reference(references, False, robust)
     if robust == "auto":

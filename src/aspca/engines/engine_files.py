@@ -12,7 +12,7 @@ from aspca.engines.request import ReadOptions, expand
 from aspca.harmless import for_terminal
 
 # What does not depend on how text is written, or is no matter of files.
-_ANY_FORMAT = ("missing", "format", "query", "engine", "spark_master")
+_ANY_FORMAT = ("missing", "format", "query", "engine", "spark_master", "learned")
 
 
 def parquet_paths(paths: Sequence[str], options: ReadOptions, engine: str) -> list[str]:

@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from aspca.database import first_line
-from aspca.engines.arrow_source import ArrowReading, pyarrow, untyped
+from aspca.engines.arrow_source import ArrowReading, pyarrow, refuse_repeated, untyped
 from aspca.engines.errors import SourceError
 from aspca.engines.file_table import FileTable, regrouped
 from aspca.engines.parcel import unpacked
@@ -58,6 +58,7 @@ class PartedTable(ABC):
         try:
             connection = connected(scratch)
             pa = pyarrow(label)
+            refuse_repeated(names, label)
             nothing = pa.RecordBatch.from_arrays([pa.nulls(1, field.type) for field in schema], schema=schema)
             reading = ArrowReading(label, schema, lambda names: iter([nothing]), self._explained, watched=False)
             table, types = shaped(untyped(reading, names), names, connection, missing)

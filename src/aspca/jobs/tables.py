@@ -161,9 +161,8 @@ class MemoryTable:
 def array_table(description: str, names: Sequence[str], values: Floats, **texts: Sequence[str]) -> MemoryTable:
     """Numbers (n, p) as a table, with columns of text beside them."""
     content = {name: MemoryColumn("number", column, column) for name, column in zip(names, values.T, strict=True)}
-    return MemoryTable(
-        description, content | {name: MemoryColumn("text", None, cells) for name, cells in texts.items()}
-    )
+    content |= {name: MemoryColumn("text", None, cells) for name, cells in texts.items()}
+    return MemoryTable(description, content)
 
 
 def frame_table(frame: Any, description: str) -> MemoryTable:
@@ -174,7 +173,6 @@ def frame_table(frame: Any, description: str) -> MemoryTable:
     JobError
         It is something else, or holds what is no number, text or date.
     """
-    # Neither is needed for files.
     from aspca.estimators.cells import raw_columns
     from aspca.estimators.tables import library_of, refuse_odd_shapes, row_labels
 
@@ -255,13 +253,10 @@ class CategoryTable:
     def cell_format(self) -> CellFormat:
         return self.table.cell_format
 
-    @property
-    def bad_cells(self) -> tuple[BadCell, ...]:
-        return tuple(cell for cell in self.table.bad_cells if cell.row in self._row_set)
-
     @cached_property
-    def _row_set(self) -> frozenset[int]:
-        return frozenset(self.rows.tolist())
+    def bad_cells(self) -> tuple[BadCell, ...]:
+        mine = frozenset(self.rows.tolist())
+        return tuple(cell for cell in self.table.bad_cells if cell.row in mine)
 
     def count(self) -> int:
         return len(self.rows)

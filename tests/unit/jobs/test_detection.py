@@ -19,6 +19,7 @@ from aspca.jobs.requests import request_of
 from aspca.jobs.result import Detection
 from aspca.jobs.tables import MemoryTable
 from aspca.judging.model import Model
+from like_table import like
 
 NAMES = ("a", "b", "c", "d")
 
@@ -59,7 +60,7 @@ def lines(path: Path) -> list[dict[str, str]]:
 def test_outputs_are_the_estimators(
     table: MemoryTable, values: np.ndarray, tmp_path: Path, given: dict[str, object], kind: type[MemoryTable]
 ) -> None:
-    found, X = judged(kind(**vars(table)), tmp_path, **given), values
+    found, X = judged(like(kind, table), tmp_path, **given), values
     folder = tmp_path / "out"
     # As `detect` learns from the rows that it judges.
     model = ASPCA(**given, robust="on").fit(X)
@@ -127,7 +128,7 @@ def test_every_row_is_judged_once(table: MemoryTable, tmp_path: Path, monkeypatc
         return judge(model, X)
 
     monkeypatch.setattr(Model, "judge", counting)
-    found = judged(InParts(**vars(table)), tmp_path, report=False)
+    found = judged(like(InParts, table), tmp_path, report=False)
     # The header of explanations.csv is that of an explanation of no rows.
     assert sum(rows) == 300
     assert found.n_anomalies > 0

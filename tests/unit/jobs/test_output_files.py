@@ -26,6 +26,7 @@ from aspca.judging.model import Model
 from aspca.outputs import csv_text, row_file
 from aspca.outputs.errors import OutputError
 from aspca.preparation import Preparation
+from like_table import like
 
 duckdb = pytest.importorskip("duckdb")
 pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
@@ -195,7 +196,7 @@ def test_the_old_file_or_the_new_one(
     monkeypatch.setattr(csv_text, "_MANY", 0)
     path.write_text("the old one")
     with pytest.raises(OSError, match="the disk is gone"):
-        written(model, Breaking(**vars(table)), path, kind, None)
+        written(model, like(Breaking, table), path, kind, None)
     assert path.read_text() == "the old one"
     written(model, table, path, kind, None)
     assert path.read_bytes()[:3] in (b"row", b'{"r', b"PAR", b"ARR")
