@@ -366,3 +366,11 @@ def test_the_encoding_is_that_of_the_model() -> None:
     Path("today.csv").write_text("net;tax;town\n5;10;Уфа\n", encoding="cp1251")
     # A town that the model does not know would be refused.
     assert len(aspca.score_source("model.json", "today.csv")) == 1
+
+
+def test_points_in_json_are_decimal_signs_whatever_stands_beside_it() -> None:
+    save("jan.csv", [[german(1000 + value) for value in (row, 2 * row)] for row in range(N)], ("a", "b"))
+    lines = [json.dumps({"a": 8.767 + row, "b": 9.125}) for row in range(N)]
+    Path("feb.jsonl").write_text("\n".join(lines))
+    for files in (["jan.csv", "feb.jsonl"], ["feb.jsonl", "jan.csv"]):
+        assert aspca.fit_source(files).model_.space.mean[1] < 1200

@@ -90,9 +90,19 @@ class _Found:
 
 
 def read_text_tables(texts: Sequence[TextTable], connection: duckdb.DuckDBPyConnection) -> list[FileTable]:
-    """The tables with their columns, the cells of all of them read in the same way."""
-    if not texts:
-        return []
+    """The tables with their columns, the cells of all of them read in the same way.
+
+    Formats that state how numbers are written, as JSON does, are no evidence for others.
+    """
+    ways = dict.fromkeys((text.options.decimal, text.options.thousands) for text in texts)
+    read = {
+        way: iter(_read([text for text in texts if (text.options.decimal, text.options.thousands) == way], connection))
+        for way in ways
+    }
+    return [next(read[text.options.decimal, text.options.thousands]) for text in texts]
+
+
+def _read(texts: Sequence[TextTable], connection: duckdb.DuckDBPyConnection) -> list[FileTable]:
     plain: list[FileTable] = []
     for text in texts:
         table = text.read_plain()
