@@ -109,14 +109,13 @@ def repair_rows(path: Path, label: str, dialect: Dialect, folder: Path) -> Repai
     rows: Callable[[], Iterator[tuple[int, list[str]]]] = partial(records, path, dialect)
     try:
         found = _find_misfits(rows(), width)
-        by_line = False
+        tolerant = False
     except _BadRow as bad:
         if bad.header or bad.too_long:
             raise _refused(path, label, dialect) from None
-        # A quote that is not closed swallows the lines below it: no row is taken for more than a line then.
-        rows, by_line = partial(_lines, path, dialect), True
+        rows, tolerant = partial(_tolerant_records, path, dialect), True
         found = _find_misfits(rows(), width)
-    if not found.lengths and not found.empty_ends and not by_line:
+    if not found.lengths and found.first_empty_end is None and not tolerant:
         return None
     n_rows = found.n_rows - found.n_below
     inside = {row: length for row, length in found.lengths.items() if row < n_rows}
@@ -138,12 +137,15 @@ def repair_rows(path: Path, label: str, dialect: Dialect, folder: Path) -> Repai
     notes = []
     if found.n_below:
         notes.append(f"{label}: {found.n_below} line{'s' * (found.n_below > 1)} below the table left out.")
+    if found.first_empty_end is not None:
+        where = f"row {found.first_empty_end} (line {lines[found.first_empty_end]})"
+        notes.append(f"{label}: empty cells beyond the last column left out, at first in {where}.")
     if inside and not few:
         notes.append(
             f"{label}: {len(inside):,} of {n_rows:,} rows have fewer cells than there are columns, the first of them "
             f"row {next(iter(inside))}; their last cells count as missing."
         )
-    return RepairedRows(target, tuple(bad_rows), tuple(notes), lines if by_line else None)
+    return RepairedRows(target, tuple(bad_rows), tuple(notes), lines if tolerant else None)
 
 
 def _refused(path: Path, label: str, dialect: Dialect) -> SourceError:
@@ -153,13 +155,13 @@ def _refused(path: Path, label: str, dialect: Dialect) -> SourceError:
 
 @dataclass
 class _Misfits:
-    """Rows of another length: `lengths` by row, `n_below` at the end that are lines below the table, and whether there
-    are empty cells beyond the last column."""
+    """Rows of another length: `lengths` by row, `n_below` at the end that are lines below the table, and the first that
+    has nothing but empty cells beyond the last column."""
 
     n_rows: int = 0
     lengths: dict[int, int] = field(default_factory=dict)
     n_below: int = 0
-    empty_ends: bool = False
+    first_empty_end: int | None = None
 
 
 def _find_misfits(rows: Iterator[tuple[int, list[str]]], width: int) -> _Misfits:
@@ -167,7 +169,8 @@ def _find_misfits(rows: Iterator[tuple[int, list[str]]], width: int) -> _Misfits
     for row, (_, cells) in enumerate(rows):
         found.n_rows += 1
         length = _OPEN_QUOTE if cells == [] else len(_without_empty_end(cells, width))
-        found.empty_ends = found.empty_ends or len(cells) > length
+        if found.first_empty_end is None and len(cells) > length == width:
+            found.first_empty_end = row
         filled = sum(bool(cell.strip()) for cell in cells)
         is_note = 0 < length < width and 2 * filled < width
         found.n_below = found.n_below + 1 if is_note else 0
@@ -176,16 +179,32 @@ def _find_misfits(rows: Iterator[tuple[int, list[str]]], width: int) -> _Misfits
     return found
 
 
-def _lines(path: Path, dialect: Dialect) -> Iterator[tuple[int, list[str]]]:
-    """As `records`, but every line is a row; without cells where its quotes are not closed."""
+def _tolerant_records(path: Path, dialect: Dialect) -> Iterator[tuple[int, list[str]]]:
+    """As `records`, but a line whose quotes are not closed, or have text behind them, is a row by itself.
+
+    Its cells are as they stand there, quotes and all, if there is one for each column; otherwise it has none.
+    """
     with long_cells(), path.open(encoding="utf-8-sig", newline="") as file:
-        for number, line in enumerate(file, start=1):
-            if number > dialect.before and line.strip("\r\n"):
-                try:
-                    cells = next(reader_of([line], dialect.delimiter, strict=True))
-                except csv.Error:
-                    cells = []
-                yield number, cells
+        line, place, reader, n_read = 1, 0, None, 0
+        while True:
+            start, is_bad = file.tell(), False
+            if reader is None:
+                reader, n_read = reader_of(iter(file.readline, ""), dialect.delimiter, strict=True), 0
+            try:
+                cells = next(reader, None)
+                n_lines, n_read = reader.line_num - n_read, reader.line_num
+            except csv.Error:
+                # A quote that is not closed swallows the lines below it: reading goes on behind the first.
+                file.seek(start)
+                cells = file.readline().rstrip("\r\n").split(dialect.delimiter)
+                cells = cells if len(cells) == len(dialect.names) else []
+                n_lines, reader, is_bad = 1, None, True
+            if cells is None:
+                return
+            place += 1
+            if place > dialect.before and (cells or is_bad or len(dialect.names) == 1):
+                yield line, cells
+            line += n_lines
 
 
 def _without_empty_end(cells: list[str], width: int) -> list[str]:

@@ -55,9 +55,7 @@ UNREADABLE: list[tuple[str, bytes, dict[str, Any], str]] = [
         "row 1 (line 3) has a cell of more than 4,000,000 characters, or a quote that is not closed; "
         "shorten the cell or close the quote.",
     ),
-    ("open-quotes.csv", b'a,b\n1,"2\n3,"4\n5,6\n', {}, f"row 0 (line 2) {QUOTE}"),
-    ("ragged-quote.csv", b'a,b\n1\n3,"4\n5,6\n', {}, f"row 0 (line 2) has 1 cell, but there are 2 columns; {WIDTH}"),
-    ("after-quote.csv", b'a,b\n1,2\n3,"4"5\n', {}, f"row 1 (line 3) {QUOTE}"),
+    ("open-quotes.csv", b'a,b\n1,"2,x\n3,"4,y\n5,6\n', {}, f"row 0 (line 2) {QUOTE}"),
     ("open-header.csv", b'a,"b\n1,2\n', {}, "the header has a quote that is not closed; close it."),
     (
         "swallowed.csv",
@@ -274,8 +272,22 @@ ANSWERED: list[tuple[str, bytes, list[float], list[BadCell], list[str]]] = [
     (
         "open-quote.csv",
         b'a,b\n1,2\n3,"4\n5,6\n',
-        [1, nan, 5],
-        [BadCell(1, None, "", "quotes that are closed", 3)],
+        [1, 3, 5],
+        [BadCell(1, "b", '"4', NUMBER)],
+        [],
+    ),
+    (
+        "open-quote-and-comma.csv",
+        b'a,b\n1,2\n3,"4,x\n5,6\n7,"8\n9"\n',
+        [1, nan, 5, 7],
+        [BadCell(1, None, "", "quotes that are closed", 3), BadCell(3, "b", "8\n9", NUMBER)],
+        [],
+    ),
+    (
+        "ragged-quote.csv",
+        b'a,b\n1\n3,"4\n5,6\n7,8\n',
+        [nan, 3, 5, 7],
+        [BadCell(0, None, "1", "2 cells, not 1", 2), BadCell(1, "b", '"4', NUMBER)],
         [],
     ),
     (
@@ -309,7 +321,14 @@ ANSWERED: list[tuple[str, bytes, list[float], list[BadCell], list[str]]] = [
     ("truth.csv", b"a\ntrue\nFALSE\nmaybe\n", [1, 0, nan], [BadCell(2, "a", "maybe", "true or false")], []),
     ("short.csv", b"a,b\n1,2\n3,4\n5\n", [1, 3, nan], [BadCell(2, None, "5", "2 cells, not 1", 4)], []),
     ("long.csv", b"a,b\n1,2\n3,4\n5,6,7\n", [1, 3, nan], [BadCell(2, None, "5,6,7", "2 cells, not 3", 4)], []),
-    ("empty-ends.csv", b"a,b\n1,2\n3,4,,\n5,6,\n", [1, 3, 5], [], []),
+    (
+        "empty-ends.csv",
+        b"a,b\n1,2\n3,4,,\n5,6,\n",
+        [1, 3, 5],
+        [],
+        [],
+    ),
+    ("after-quote.csv", b'a,b\n1,2\n3,"4"5\n5,6\n', [1, 3, 5], [BadCell(1, "b", '"4"5', NUMBER)], []),
     (
         "late.csv",
         b"a,b\n" + b"1,2\n" * 5000 + b"3\n",
