@@ -17,11 +17,11 @@ import numpy as np
 from aspca.database import first_line, plain_path
 from aspca.engines.announcements import describe_missing_words
 from aspca.engines.column_counts import counted
+from aspca.engines.column_sql import SAFE_INTEGER, assumed_column, rounded_sql, strict_test
 from aspca.engines.csv_dialect import Dialect, dialect_of
 from aspca.engines.csv_rows import describe_misfit, records, repair_rows
 from aspca.engines.errors import SourceError
 from aspca.engines.file_table import FileTable, NumberFile, all_finite_or_missing
-from aspca.engines.kinds import SAFE_INTEGER, assumed_column, rounded_sql, strict_test
 from aspca.engines.missing_words import EVERYWHERE
 from aspca.engines.picked_lines import picked_lines
 from aspca.engines.plain_files import LONGEST_LINE, PlainText, plain_text

@@ -10,15 +10,16 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from aspca.engines.announcements import announced, beyond_numbers, describe_zone_letters
-from aspca.engines.column_counts import BOOLEAN, DATE, PLAIN_DATE, Counted, missing_sql
+from aspca.engines.column_counts import BOOLEAN, DATE, Counted, missing_sql
+from aspca.engines.column_sql import column_of_kind, rounded_sql
 from aspca.engines.csv_rows import RaggedRowsError
 from aspca.engines.doubts import Examples, date_doubt, describe_misfits, doubt_about
 from aspca.engines.errors import SourceError
-from aspca.engines.file_table import COLUMNS_AT_ONCE, NO_VALUE, FileColumn, FileTable
+from aspca.engines.file_table import COLUMNS_AT_ONCE, FileColumn, FileTable
 from aspca.engines.local_dates import ORDERS, date_sql
 from aspca.engines.missing_words import numbers_named
 from aspca.engines.number_columns import Against, Keys, Style, judged, numbers_among
-from aspca.engines.number_shapes import SIGNS, digits_sql, number_sql, shape_sql
+from aspca.engines.number_shapes import SIGNS, number_sql, shape_sql
 from aspca.engines.number_signs import Shapes, Signs, are_few, proves, signs_of
 from aspca.engines.request import ReadOptions
 from aspca.engines.text_table import (
@@ -36,16 +37,10 @@ from aspca.preparation.cell_format import CellFormat, ColumnFormat
 if TYPE_CHECKING:
     import duckdb
 
-PLAIN_NUMBER = "CAST({c} AS DOUBLE)"
-# DuckDB would take 2020_01 for 202001 and +-5 for -5, which no user means; calls are far cheaper than a CASE over 5,000
-# columns.
-NUMBER = "CAST(replace(replace({c}, '_', 'x'), '+-', 'x') AS DOUBLE)"
-COMMA = "CAST(replace(translate({c}, ',._', '.xx'), '+-', 'x') AS DOUBLE)"
 EXPECTED = {"number": "a number", "boolean": "true or false", "date": "a date"}
 NAMED_MONTHS = "named"
 # Of so many columns in doubt a cell is looked up; each takes a pass.
 MOST_EXAMPLES = 20
-SAFE_INTEGER = 2**53
 
 
 @dataclass(frozen=True)
@@ -288,7 +283,9 @@ def _with_columns(
         if n_missing[i] > n_rows - counts[text.names[i]].given:
             odd = table.find_rows(connection, f"c{i}", f"c{i} IS NOT NULL AND ({ways[i]}) IS NULL")
             bad += [BadCell(row, text.names[i], str(cell), EXPECTED[found[text.names[i]].kind]) for row, cell in odd]
-    columns = (_column(i, name, found[name].kind, ways[i], n_missing[i], n_rows) for i, name in enumerate(text.names))
+    columns = (
+        column_of_kind(i, name, found[name].kind, ways[i], n_missing[i], n_rows) for i, name in enumerate(text.names)
+    )
     return replace(table, columns=tuple(columns), bad_cells=tuple(sorted(bad, key=lambda one: one.row)))
 
 
@@ -340,30 +337,6 @@ def why_not_numbers(table: FileTable, index: int, connection: duckdb.DuckDBPyCon
     )
 
 
-def rounded_sql(cell: str, decimal: str) -> str:
-    """The SQL that counts the integers among numbers that are not what float64 makes of them."""
-    digits = digits_sql(cell, decimal)
-    size = f"TRY_CAST({digits} AS DOUBLE)"
-    exact = f"coalesce(TRY_CAST({size} AS HUGEINT) = TRY_CAST({digits} AS HUGEINT), false)"
-    whole = f"regexp_full_match({digits}, '[0-9]+')"
-    return f"count(CASE WHEN {whole} AND {size} >= {SAFE_INTEGER} AND NOT {exact} THEN 1 END)"
-
-
-def strict_test(kind: str, decimal: str | None, odd_signs: bool) -> str:
-    """The SQL that makes a DOUBLE of a cell {c} of a kind and fails for any other; `odd_signs`: it may hold _ or +."""
-    if kind == "number":
-        return COMMA if decimal == "," else NUMBER if odd_signs else PLAIN_NUMBER
-    test = {"boolean": BOOLEAN, "date": PLAIN_DATE}[kind]
-    return f"CASE WHEN {{c}} IS NOT NULL THEN coalesce({test}, error('of another kind')) END"
-
-
-def assumed_column(index: int, name: str, kind: str, n_rows: int, n_missing: int, decimal: str | None) -> FileColumn:
-    """The column of which every cell is missing or of this kind."""
-    numbers = {"boolean": BOOLEAN.format(c=f"c{index}"), "date": DATE.format(c=f"c{index}"), "text": ""}
-    number = numbers.get(kind, number_sql(f"c{index}", decimal or ".", styled=False))
-    return _column(index, name, kind, number, n_missing, n_rows)
-
-
 def _without_rounding(
     texts: Sequence[TextTable],
     found: dict[str, _Found],
@@ -399,11 +372,3 @@ def _proof(signs: Signs, counts: Mapping[str, Counted], examples: Examples) -> s
         if found:
             return f"{found[0]} in {found[1]} of column {quoted(name)}"
     return ""
-
-
-def _column(index: int, name: str, kind: str, number: str, n_missing: int, n_rows: int) -> FileColumn:
-    if n_missing == n_rows:
-        # Beside other files, one in which a column has no values may still be read.
-        return FileColumn(name, "text", n_missing, NO_VALUE, f"c{index}", "it has no values")
-    cell = f"({number}) = 1.0" if kind == "boolean" else f"c{index}"
-    return FileColumn(name, kind, n_missing, "" if kind == "text" else number, cell)
