@@ -107,13 +107,14 @@ def repair_rows(path: Path, label: str, dialect: Dialect, folder: Path) -> Repai
     """
     width = len(dialect.names)
     rows: Callable[[], Iterator[tuple[int, list[str]]]] = partial(records, path, dialect)
+    stray = set[int]()
     try:
         found = _find_misfits(rows(), width)
         tolerant = False
     except _BadRow as bad:
         if bad.header or bad.too_long:
             raise _refused(path, label, dialect) from None
-        rows, tolerant = partial(_tolerant_records, path, dialect), True
+        rows, tolerant = partial(_tolerant_records, path, dialect, stray), True
         found = _find_misfits(rows(), width)
     if not found.lengths and found.first_empty_end is None and not tolerant:
         return None
@@ -137,6 +138,12 @@ def repair_rows(path: Path, label: str, dialect: Dialect, folder: Path) -> Repai
     notes = []
     if found.n_below:
         notes.append(f"{label}: {found.n_below} line{'s' * (found.n_below > 1)} below the table left out.")
+    if read_as_they_stand := [row for row, line in enumerate(lines) if line in stray]:
+        first = read_as_they_stand[0]
+        notes.append(
+            f"{label}: quotes that are not closed, or have text behind them, are read as they stand in "
+            f"{len(read_as_they_stand):,} row{'s' * (len(read_as_they_stand) > 1)}, the first of them row {first} (line {lines[first]})."
+        )
     if found.first_empty_end is not None:
         where = f"row {found.first_empty_end} (line {lines[found.first_empty_end]})"
         notes.append(f"{label}: empty cells beyond the last column left out, at first in {where}.")
@@ -179,10 +186,11 @@ def _find_misfits(rows: Iterator[tuple[int, list[str]]], width: int) -> _Misfits
     return found
 
 
-def _tolerant_records(path: Path, dialect: Dialect) -> Iterator[tuple[int, list[str]]]:
+def _tolerant_records(path: Path, dialect: Dialect, stray: set[int]) -> Iterator[tuple[int, list[str]]]:
     """As `records`, but a line whose quotes are not closed, or have text behind them, is a row by itself.
 
-    Its cells are as they stand there, quotes and all, if there is one for each column; otherwise it has none.
+    Its cells are as they stand there, quotes and all, if there is one for each column, and its number goes to `stray`;
+    otherwise it has none.
     """
     with long_cells(), path.open(encoding="utf-8-sig", newline="") as file:
         line, place, reader, n_read = 1, 0, None, 0
@@ -198,6 +206,7 @@ def _tolerant_records(path: Path, dialect: Dialect) -> Iterator[tuple[int, list[
                 file.seek(start)
                 cells = file.readline().rstrip("\r\n").split(dialect.delimiter)
                 cells = cells if len(cells) == len(dialect.names) else []
+                stray.update([line] if cells else [])
                 n_lines, reader, is_bad = 1, None, True
             if cells is None:
                 return

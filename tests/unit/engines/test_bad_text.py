@@ -238,6 +238,7 @@ NUMBER, DAY = "a number", 86400.0
 PADDED = (
     "of 2 rows have fewer cells than there are columns, the first of them row 1; their last cells count as missing."
 )
+STRAY = "quotes that are not closed, or have text behind them, are read as they stand in 1 row, the first of them row"
 # Opened, with what is wrong said: name, bytes, values of column "a", bad cells, notes after "file: ".
 ANSWERED: list[tuple[str, bytes, list[float], list[BadCell], list[str]]] = [
     ("typo.csv", b"a,b\n" + b"1,2\n" * 9 + b"x,2\n", [1.0] * 9 + [nan], [BadCell(9, "a", "x", NUMBER)], []),
@@ -274,7 +275,7 @@ ANSWERED: list[tuple[str, bytes, list[float], list[BadCell], list[str]]] = [
         b'a,b\n1,2\n3,"4\n5,6\n',
         [1, 3, 5],
         [BadCell(1, "b", '"4', NUMBER)],
-        [],
+        [f"{STRAY} 1 (line 3)."],
     ),
     (
         "open-quote-and-comma.csv",
@@ -288,7 +289,7 @@ ANSWERED: list[tuple[str, bytes, list[float], list[BadCell], list[str]]] = [
         b'a,b\n1\n3,"4\n5,6\n7,8\n',
         [nan, 3, 5, 7],
         [BadCell(0, None, "1", "2 cells, not 1", 2), BadCell(1, "b", '"4', NUMBER)],
-        [],
+        [f"{STRAY} 1 (line 3)."],
     ),
     (
         "decimal-sign.csv",
@@ -328,7 +329,13 @@ ANSWERED: list[tuple[str, bytes, list[float], list[BadCell], list[str]]] = [
         [],
         [],
     ),
-    ("after-quote.csv", b'a,b\n1,2\n3,"4"5\n5,6\n', [1, 3, 5], [BadCell(1, "b", '"4"5', NUMBER)], []),
+    (
+        "after-quote.csv",
+        b'a,b\n1,2\n3,"4"5\n5,6\n',
+        [1, 3, 5],
+        [BadCell(1, "b", '"4"5', NUMBER)],
+        [f"{STRAY} 1 (line 3)."],
+    ),
     (
         "late.csv",
         b"a,b\n" + b"1,2\n" * 5000 + b"3\n",
