@@ -138,11 +138,11 @@ def repair_rows(path: Path, label: str, dialect: Dialect, folder: Path) -> Repai
     notes = []
     if found.n_below:
         notes.append(f"{label}: {found.n_below} line{'s' * (found.n_below > 1)} below the table left out.")
-    if read_as_they_stand := [row for row, line in enumerate(lines) if line in stray]:
-        first = read_as_they_stand[0]
+    if unquoted := [row for row, line in enumerate(lines) if line in stray]:
+        many, first = f"{len(unquoted):,} row{'s' * (len(unquoted) > 1)}", unquoted[0]
         notes.append(
-            f"{label}: quotes that are not closed, or have text behind them, are read as they stand in "
-            f"{len(read_as_they_stand):,} row{'s' * (len(read_as_they_stand) > 1)}, the first of them row {first} (line {lines[first]})."
+            f"{label}: quotes that are not closed, or have text behind them, are read as they stand in {many}, the "
+            f"first of them row {first} (line {lines[first]})."
         )
     if found.first_empty_end is not None:
         where = f"row {found.first_empty_end} (line {lines[found.first_empty_end]})"
