@@ -305,7 +305,7 @@ def in_frames(error: BaseException) -> str:
         seen.add(id(one))
         frame = one.__traceback__
         while frame is not None:
-            if f"{os.sep}aspca{os.sep}" in frame.tb_frame.f_code.co_filename:
+            if Path(frame.tb_frame.f_code.co_filename).is_relative_to(Path(aspca.__file__).parent):
                 shown += repr(frame.tb_frame.f_locals)
             frame = frame.tb_next
         queue += [one.__cause__, one.__context__]
