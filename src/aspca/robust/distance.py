@@ -12,7 +12,6 @@ from functools import cached_property
 import numpy as np
 
 from aspca.linalg.arrays import Bools, Floats, Ints
-from aspca.linalg.ranking import round_for_ranking
 from aspca.linalg.steady import across, row_by_row, row_products
 from aspca.moments import Moments
 
@@ -189,7 +188,7 @@ class Distance:
             before = np.nonzero(cells[todo])[1].reshape(todo.size, many - 1)
             gains = np.square(row_products(rows[todo], self.inverse)) / self._freedom(before)
             gains[cells[todo]] = -1.0
-            cells[todo, round_for_ranking(gains).argmax(axis=1)] = True
+            cells[todo, gains.argmax(axis=1)] = True
             rows[todo] = self.filled(scaled[todo], cells[todo])
             done[todo[self.sizes(rows[todo], near) <= 1.0]] = True
         return rows, cells, done
