@@ -10,12 +10,10 @@ from typing import Any
 import numpy as np
 
 from aspca.files.consistency import check_covariance, check_given, check_moments, check_rules, check_weights
-from aspca.files.earlier import FIELDS as EARLIER_FIELDS
-from aspca.files.earlier import earlier_model
 from aspca.files.encode import FORMAT, VERSION, packed_size, unpacked
 from aspca.files.errors import ModelFileError
 from aspca.files.fields import Field
-from aspca.files.json_text import check_sum, shown
+from aspca.files.json_text import check_sum
 from aspca.files.model_parts import (
     LARGEST,
     LARGEST_MATRIX,
@@ -37,7 +35,6 @@ from aspca.preparation.cell_format import (
     COLUMN_KINDS,
     DATE_ORDERS,
     DECIMALS,
-    NO_FORMAT,
     THOUSANDS,
     CellFormat,
     ColumnFormat,
@@ -69,8 +66,6 @@ _FIELDS = (
     "cell_format",
     "checksum",
 )
-# What files of this version lacked at first, and is then as here.
-_ADDED: dict[str, Any] = {"reading": [], "cell_format": None}
 _TRAINING = (
     "rows",
     "weight",
@@ -110,30 +105,33 @@ class Contents:
 
 
 def check_header(content: object, file: str) -> dict[str, Any]:
-    """The content of a model file of a version that is known, its checksum right."""
+    """The content of a model file of the version that is read, its checksum right."""
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise ModelFileError(
             f'{file}: the field format must be "{FORMAT}", but is not, so this is no model file; give the path of a '
             "file written by aspca.save."
         )
-    version = Field(file, "version", content.get("version"))
-    if version.integer(1) > VERSION:
+    version = Field(file, "version", content.get("version")).integer(1)
+    if version < VERSION:
+        raise ModelFileError(
+            f"{file}: the file was written in format {version} by an earlier development version, but must be of "
+            f"format {VERSION}; fit the model again with this version."
+        )
+    if version > VERSION:
         package = content.get("package")
         known = isinstance(package, str) and _RELEASE.fullmatch(package)
         raise ModelFileError(
-            f"{file}: the field version is {shown(version.value)}, but must be {VERSION} at most for this aspca; "
+            f"{file}: the field version is {version}, but must be {VERSION} for this aspca; "
             f"install {f'aspca {package}, which wrote it, or a later one' if known else 'a newer aspca'}."
         )
-    Field(file, "", _whole(content)).members(*(_FIELDS if version.value == VERSION else EARLIER_FIELDS))
+    Field(file, "", content).members(*_FIELDS)
     check_sum(content, file)
     return content
 
 
 def contents_of(top: Field) -> Contents:
     """The model of a checked header's content."""
-    version = top.value["version"] if isinstance(top.value, dict) else VERSION
-    top = Field(top.file, top.path, _whole(top.value), top.cure)
-    at = top.members(*(_FIELDS if version == VERSION else EARLIER_FIELDS))
+    at = top.members(*_FIELDS)
     package = at["package"].text(100)
     private = at["private"].flag()
     names, naming = features_of(at["features"])
@@ -143,24 +141,19 @@ def contents_of(top: Field) -> Contents:
         columns = [plan.name for plan in preparation.columns]
         expected = all(name == f"x{j}" for j, name in enumerate(columns))
         at["features"].require(expected, 'x0, x1 and so on where naming is "none"', "of other names")
-    if version != VERSION:
-        return Contents(earlier_model(at, preparation, gaps, private), naming, package)
     p = len(names)
     d = n_components_of(at["subspace"], p)
     settings = settings_of(at["settings"], d)
     solved = solved_of(at["subspace"], settings, p, d)
     space, moments = _training(at["training"], settings, preparation, private, estimated=gaps is not None)
     components = components_of(at["subspace"], settings, space, d, solved)
-    rules = at["rules"].completed(holds=[], kept=None, shift=None).members(*_RULES)
+    rules = at["rules"].members(*_RULES)
     given, kept, space = _given(at["settings"], rules, settings, space)
     table = _rules(rules, p, given)
     m = len(table)
     check_given(rules["loadings"], table, space)
     metric = _metric(at["metric"], settings, p, m)
-    limits = at["limits"].members("total", "rules", "lift", "calibration")
-    lift = None if limits["lift"].absent else float(limits["lift"].number(0.0, math.inf, infinite=True))
-    limits["lift"].require(settings.alarm == "any" or lift is None, 'null where the alarm is not "any"', "a number")
-    alarms = limits_of(limits, settings, m, private, lift)
+    alarms = limits_of(at["limits"], settings, m, private)
     widenings = None if at["widenings"].absent else at["widenings"].extended(m, 0.0, math.inf)
     needs = preparation.missing == "allow" and settings.score == "complete"
     at["training"].require(
@@ -188,8 +181,6 @@ def contents_of(top: Field) -> Contents:
 
 
 def _cell_format(at: Field) -> CellFormat:
-    if at.absent:
-        return NO_FORMAT
     part = at.members("decimal", "thousands", "missing", "encoding", "columns")
     columns = []
     for column in part["columns"].items(0, _MOST_COLUMNS):
@@ -206,13 +197,6 @@ def _cell_format(at: Field) -> CellFormat:
         encoding,
         tuple(columns),
     )
-
-
-def _whole(content: object) -> object:
-    """The content with the fields that its version got later."""
-    if isinstance(content, dict) and content.get("version") == VERSION:
-        return {**_ADDED, **content}
-    return content
 
 
 def _training(
@@ -325,13 +309,13 @@ def _rules(part: dict[str, Field], p: int, given: tuple[GivenRule, ...]) -> Rule
         frozen(covariance),
         frozen(unresolved),
         np.array([entry.flag() for entry in part["sparsest"].items(m)], dtype=np.bool_),
-        None if part["chances"].absent else frozen(part["chances"].vector(m, 0.0, 1.0)),
+        frozen(part["chances"].vector(m, 0.0, 1.0)),
         given,
     )
 
 
 def _metric(at: Field, settings: Settings, p: int, m: int) -> Metric:
-    part = at.members("weights", "outside", "outside_limit", "outside_share", "floor")
+    part = at.members("weights", "outside", "outside_limit", "outside_share")
     weights = part["weights"].sparse_columns(m, m, LARGEST_WEIGHT)
     check_weights(part["weights"], weights, settings.score)
     r = len(part["outside"])
@@ -344,5 +328,4 @@ def _metric(at: Field, settings: Settings, p: int, m: int) -> Metric:
         frozen(part["outside"].sparse_columns(p, r, LARGEST_WEIGHT)),
         float(part["outside_limit"].number(0.0, math.inf, infinite=True)),
         float(part["outside_share"].number(0.0, 1.0)),
-        float(part["floor"].number(0.0, LARGEST)),
     )

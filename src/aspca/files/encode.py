@@ -17,7 +17,7 @@ from aspca.settings import Settings
 from aspca.subspace.result import Certificate
 from aspca.subspace.space import ScaledSpace
 
-FORMAT, VERSION = "aspca-model", 2
+FORMAT, VERSION = "aspca-model", 3
 
 
 def content_of(model: Model, *, naming: str, private: bool, moments: bool, package: str) -> dict[str, Any]:
@@ -65,7 +65,6 @@ def content_of(model: Model, *, naming: str, private: bool, moments: bool, packa
             "outside": sparse_columns_of(metric.outside),
             "outside_limit": finite_or_word(metric.outside_limit),
             "outside_share": float(metric.outside_share),
-            "floor": float(metric.floor),
         },
         "limits": {
             "total": None if alarms.total is None else _limit(alarms.total),

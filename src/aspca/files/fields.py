@@ -83,11 +83,6 @@ class Field:
                 )
         return {key: self._at(self._below(key), value[key]) for key in keys}
 
-    def completed(self, **before: object) -> Field:
-        """The same with what came later: values that files without these keys mean."""
-        value = {**before, **self.value} if isinstance(self.value, dict) else self.value
-        return self._at(self.path, value)
-
     def items(self, least: int, most: int | None = None) -> Iterator[Field]:
         """The entries of a list of `least` to `most` entries (just `least` where no `most` is given)."""
         value = self._list(least, least if most is None else most)

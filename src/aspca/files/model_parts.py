@@ -1,4 +1,4 @@
-"""The parts of a model file that all versions of the format share, each checked before anything is built."""
+"""Features, settings, components and limits of a model file, each checked before anything is built."""
 
 from __future__ import annotations
 
@@ -23,14 +23,10 @@ from aspca.subspace.result import Certificate, SparseSubspace
 from aspca.subspace.space import ScaledSpace
 
 NAMINGS = ("table", "given", "none")
-SUBSPACE = ("alpha", "loadings", "sequence", "rotation", "certificates")
+_SUBSPACE = ("alpha", "loadings", "sequence", "rotation", "certificates")
 # Loadings are sparse in the file and dense in memory: a small file must not ask for a huge matrix.
 LARGEST_MATRIX = 2**25
 LARGEST = float(np.finfo(np.float64).max)
-# An alarm by rules alone was given up with the first format; its models go on.
-_EARLIER_ALARM = "rule"
-# So were tolerances from here on, at which "solved" means nothing.
-_EARLIER_TOL = 0.01
 
 
 def features_of(at: Field) -> tuple[tuple[str, ...], str]:
@@ -46,15 +42,13 @@ def features_of(at: Field) -> tuple[tuple[str, ...], str]:
 
 def settings_of(at: Field, d: int) -> Settings:
     """What was asked for; `d` is the number of components."""
-    # Files from before rules could be given have none.
-    part = at.completed(rules=None).members(*(setting.name for setting in SETTINGS))
+    part = at.members(*(setting.name for setting in SETTINGS))
     found: dict[str, Any] = {}
     for setting in SETTINGS:
         field = part[setting.name]
         value = words_of_infinity(field.value) if setting.most == math.inf else field.value
-        known = setting.allows(value) or _once_allowed(setting.name, value)
         huge = isinstance(value, int) and abs(value) > LARGEST_INTEGER
-        field.require(known and not huge, setting.allowed)
+        field.require(setting.allows(value) and not huge, setting.allowed)
         found[setting.name] = value
     part["n_components"].require(found["n_components"] in ("auto", d), f'"auto" or {d}')
     part["max_features"].require(found["max_features"] is None or found["variant"] != "G", 'null where variant is "G"')
@@ -64,17 +58,11 @@ def settings_of(at: Field, d: int) -> Settings:
     return Settings.of(found)
 
 
-def _once_allowed(name: str, value: Any) -> bool:
-    if name == "tol":
-        return isinstance(value, float) and _EARLIER_TOL < value < 1.0
-    return bool(name == "alarm" and value == _EARLIER_ALARM)
-
-
 def n_components_of(at: Field, p: int) -> int:
     """How many components there are."""
     if _unsolved(at):
         return at.members("n_components")["n_components"].integer(1, p)
-    loadings = at.members(*SUBSPACE)["loadings"]
+    loadings = at.members(*_SUBSPACE)["loadings"]
     d = len(loadings)
     loadings.require(1 <= d <= p, f"a list of 1 to {p}")
     return d
@@ -83,7 +71,7 @@ def n_components_of(at: Field, p: int) -> int:
 def solved_of(at: Field, settings: Settings, p: int, d: int) -> SparseSubspace | None:
     """The components with their certificates; None where nobody had asked for them."""
     if not _unsolved(at):
-        return subspace_of(at.members(*SUBSPACE), settings, p, d)
+        return _subspace(at.members(*_SUBSPACE), settings, p, d)
     at.require(settings.score in READABLE, "with the loadings, which judge", "without")
     return None
 
@@ -102,7 +90,7 @@ def _unsolved(at: Field) -> bool:
     return isinstance(at.value, dict) and "n_components" in at.value
 
 
-def subspace_of(at: dict[str, Field], settings: Settings, p: int, d: int) -> SparseSubspace:
+def _subspace(at: dict[str, Field], settings: Settings, p: int, d: int) -> SparseSubspace:
     """The components and their certificates, as the file has them."""
     steps = p if settings.variant in ("F", "FG") else d
     at["loadings"].require(
@@ -156,10 +144,15 @@ def _certificate(at: Field) -> Certificate:
     )
 
 
-def limits_of(part: dict[str, Field], settings: Settings, m: int, private: bool, lift: float | None) -> Alarms:
+def limits_of(at: Field, settings: Settings, m: int, private: bool) -> Alarms:
     """The limits in use, of m rules."""
+    part = at.members("total", "rules", "lift", "calibration")
     asked, _ = settings.total
-    total = rules = calibration = None
+    total = rules = lift = calibration = None
+    lifts = settings.alarm == "any"
+    part["lift"].require(part["lift"].absent != lifts, 'a number where the alarm is "any", and null where it is not')
+    if lifts:
+        lift = float(part["lift"].number(0.0, math.inf, infinite=True))
     _waits(part["total"], asked)
     _waits(part["rules"], settings.rule_limit)
     if not part["total"].absent:

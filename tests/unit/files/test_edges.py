@@ -15,7 +15,6 @@ from aspca import ASPCA, Preprocessor
 from aspca.estimators.stored import load, save
 from aspca.files.errors import ModelFileError
 
-COMPAT = Path(__file__).parents[2] / "compat"
 Write = Callable[..., Path]
 
 
@@ -83,12 +82,10 @@ def test_one_given_rule_holds_and_another_does_not(write: Write, tmp_path: Path)
     assert np.array_equal(kept(content, write, tmp_path).score_samples(rows), model.score_samples(rows))
 
 
-def test_two_rows_are_the_fewest_of_a_model_of_the_first_format(write: Write) -> None:
-    """Files of that format are read for good; one row has no variance."""
-    path = min(COMPAT.glob("*v1/*.model.json"), key=lambda path: path.stat().st_size)
-    content = json.loads(path.read_text())
+def test_two_rows_are_the_fewest(content: dict[str, Any], write: Write, tmp_path: Path) -> None:
+    """One row has no variance."""
     content["training"]["rows"] = 2
-    load(write(content))
+    kept(content, write, tmp_path)
     content["training"]["rows"] = 1
     with pytest.raises(ModelFileError, match=r"training\.rows is 1, but must be"):
         load(write(content))

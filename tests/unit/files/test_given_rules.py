@@ -50,20 +50,6 @@ def test_it_is_the_same_when_read(model: ASPCA, rows: pd.DataFrame, tmp_path: Pa
         assert [rule.given for rule in read.partial_fit(rows).rules_[:2]] == [True, True]
 
 
-def test_files_from_before_have_none(
-    model: ASPCA, rows: pd.DataFrame, tmp_path: Path, write: Callable[..., Path]
-) -> None:
-    plain = ASPCA().fit(rows)
-    save(plain, tmp_path / "plain.json")
-    content = json.loads((tmp_path / "plain.json").read_text())
-    for key in ("holds", "kept", "shift"):
-        del content["rules"][key]
-    del content["settings"]["rules"]
-    read = load(write(content))
-    assert read.rules is None
-    assert np.array_equal(read.score_samples(rows), plain.score_samples(rows))
-
-
 @pytest.mark.parametrize(
     ("path", "value", "said"),
     [

@@ -135,7 +135,7 @@ def rules_of_another_length(content: Any, rng: np.random.Generator) -> None:
 
 def other_metric(content: Any, rng: np.random.Generator) -> None:
     part = content["metric"]
-    name = pick(rng, ("weights", "outside", "outside_limit", "outside_share", "floor"))
+    name = pick(rng, ("weights", "outside", "outside_limit", "outside_share"))
     if isinstance(part[name], list):
         part[name] = pick(rng, ([], part[name] * 2, part[name][:-1], [{"index": [0], "value": [1e200]}]))
     else:

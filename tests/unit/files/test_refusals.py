@@ -33,11 +33,11 @@ def refusal(path: Path) -> str:
 @pytest.mark.parametrize(
     ("path", "value", "expected"),
     [
-        (("version",), 3, "field version is 3, but must be 2 at most"),
-        (("version",), 1, "in the file is not known, but only format, version, package"),
+        (("version",), 4, "field version is 4, but must be 3 for this aspca"),
         (("version",), "1", "field version is '1', but must be a whole number"),
         (("preprocessing",), {"steps": []}, "the key 'steps' in the field preprocessing is not known"),
-        (("settings", "tol"), 1.0, "settings.tol is 1.0, but must be a number above 0 and at most 0.01"),
+        (("settings", "alarm"), "rule", "settings.alarm is 'rule', but must be one of any, total"),
+        (("settings", "tol"), 0.011, "settings.tol is 0.011, but must be a number above 0 and at most 0.01"),
         (("settings", "variant"), "H", "settings.variant is 'H', but must be one of F, B, FG, BG, G"),
         (("settings", "rotation"), "none", "settings.rotation is 'none', but must be one of levels, all"),
         (("settings", "n_components"), 3, 'settings.n_components is 3, but must be "auto" or 4'),
@@ -83,13 +83,13 @@ def refusal(path: Path) -> str:
         (("rules", "covariance", 0), -1.0, "rules.covariance is a matrix with one, but must be without negative"),
         (("rules", "covariance", 1), 1e9, "rules.covariance is one with a larger one, but must be of correlations"),
         (("rules", "unresolved", 0), -1.0, "rules.unresolved[0] is -1.0, but must be a number from 0"),
+        (("rules", "chances"), None, "rules.chances is null, but must be a list of"),
         (("rules", "sparsest", 0), 1, "rules.sparsest[0] is 1, but must be true or false"),
         (("metric", "weights", 0), {"index": [], "value": []}, "metric.weights"),
         (("metric", "weights", 0, "value", 0), -1.0, "metric.weights is a matrix without, but must be of full rank"),
         (("metric", "outside"), [{"index": [0], "value": [1.0]}] * 3, "metric.outside is a list of 3, but must be a"),
         (("metric", "outside_limit"), -1.0, "metric.outside_limit is -1.0, but must be a number from 0 to inf"),
         (("metric", "outside_share"), 1.5, "metric.outside_share is 1.5, but must be a number from 0 to 1"),
-        (("metric", "floor"), None, "metric.floor is null, but must be a number from 0"),
         (("training", "variances", 0), -1.0, "training.variances[0] is -1.0, but must be a number from 0"),
         (("training", "largest", 0), -1.0, "training.largest[0] is -1.0, but must be a number from 0"),
         (("training", "nonnegative", 0), 0, "training.nonnegative[0] is 0, but must be true or false"),
@@ -97,7 +97,8 @@ def refusal(path: Path) -> str:
         (("training", "decimals", 0), 1.0, "training.decimals[0] is 1.0, but must be a whole number"),
         (("training", "covariance"), [1.0] * 21, "training.covariance is a list of 21, but must be null in a not priv"),
         (("settings", "score"), "spe", 'must be the identity, as score is "spe"'),
-        (("settings", "alarm"), "total", "limits.lift is a number, but must be null where the alarm is not"),
+        (("settings", "alarm"), "total", 'but must be a number where the alarm is "any", and null where it is'),
+        (("limits", "lift"), None, 'limits.lift is null, but must be a number where the alarm is "any", and null'),
         (("limits", "lift"), -1.0, "limits.lift is -1.0, but must be a number from 0 to inf"),
         (("limits", "total"), None, "limits.calibration is a list of 50, but must be a list where"),
         (("limits", "rules"), None, "limits.rules is null, but must be there, as the limit 'auto' needs no rows"),
@@ -106,6 +107,7 @@ def refusal(path: Path) -> str:
         (("limits", "calibration", 0), 1e9, "limits.calibration is a list in another order"),
         (("features", "names", 0), "\ud800", "must be a text without lone surrogates"),
         (("features", "names", 1), "a", "features.names is one with, but must be a list without a name twice"),
+        (("cell_format",), None, "cell_format is null, but must be an object"),
         (("private",), True, "training.minimum is a list of 6, but must be null in a private file"),
     ],
 )
@@ -148,7 +150,7 @@ def test_loadings_that_are_orthonormal_but_others(content: dict[str, Any], write
 
 def test_a_newer_version_says_what_to_install(content: dict[str, Any], write: Callable[..., Path]) -> None:
     # Whatever else is in it: the fields of versions to come are not known.
-    newer = {"format": "aspca-model", "version": 3, "package": "2.4.0", "shape": [1, 2]}
+    newer = {"format": "aspca-model", "version": 4, "package": "2.4.0", "shape": [1, 2]}
     assert "install aspca 2.4.0, which wrote it, or a later one." in refusal(write(newer))
     assert "install a newer aspca." in refusal(write({**newer, "package": "2.4\n; rm -rf"}))
 
@@ -156,7 +158,7 @@ def test_a_newer_version_says_what_to_install(content: dict[str, Any], write: Ca
 @pytest.mark.parametrize(
     ("old", "new", "expected"),
     [
-        (b'"version":2', b'"version":2,"version":2', "the key 'version' occurs twice"),
+        (b'"version":3', b'"version":3,"version":3', "the key 'version' occurs twice"),
         (b'"tie":false', b'"tie":false,"tie":true', "the key 'tie' occurs twice"),
         (b'"preprocessing":null', b'"preprocessing":NaN', "the word NaN as a number"),
         (b'"preprocessing":null', b'"preprocessing":-Infinity', "the word -Infinity as a number"),

@@ -13,13 +13,12 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from aspca import ASPCA, Preprocessor
-from aspca.estimators.stored import load, save
+from aspca.estimators.stored import save
 from aspca.files.encode import FORMAT, VERSION
 from aspca.settings import LIMITS, SETTINGS
 from zoo import with_gaps
 
 SCHEMA: dict[str, Any] = json.loads((files("aspca.files") / "model.schema.json").read_text())
-COMPAT = Path(__file__).parents[2] / "compat"
 
 
 def objects(schema: Any) -> Iterator[dict[str, Any]]:
@@ -57,20 +56,18 @@ def words_of(schema: Any) -> set[str]:
 def test_it_knows_the_same_words_as_the_code() -> None:
     at = SCHEMA["properties"]
     settings = at["settings"]["properties"]
-    assert (at["format"]["const"], at["version"]["const"]) == (FORMAT, VERSION) == ("aspca-model", 2)
+    assert (at["format"]["const"], at["version"]["const"]) == (FORMAT, VERSION) == ("aspca-model", 3)
     assert list(settings) != []
     assert set(settings) == {setting.name for setting in SETTINGS}
-    # An alarm by rules alone is that of models of the first version, saved again; infinity is a word in JSON.
-    beside = {"alarm": {"rule"}, "time_budget": {"Infinity"}}
+    # Infinity is a word in JSON.
+    beside = {"time_budget": {"Infinity"}}
     for setting in SETTINGS:
         assert words_of(settings[setting.name]) == set(setting.words) | beside.get(setting.name, set()), setting.name
         allows = Draft202012Validator(settings[setting.name] | {"$defs": SCHEMA["$defs"]}).is_valid
         assert allows(setting.default)
         assert allows(None) == setting.optional
         if setting.least is not None:
-            # Models of tolerances that are no longer asked for go on.
-            wider = setting.whole or setting.name == "tol"
-            assert allows(0.5) == setting.allows(0.5) or wider, setting.name
+            assert allows(0.5) == setting.allows(0.5) or setting.whole, setting.name
             assert not allows(-1.0)
         assert not allows("neither")
     assert set(SCHEMA["$defs"]["limit_name"]["anyOf"][0]["enum"]) == set(LIMITS)
@@ -94,15 +91,3 @@ def test_files_of_tables_with_gaps_follow_it(score: str, table: pd.DataFrame, tm
     for private in (False, True):
         save(model, tmp_path / "model.json", private=private)
         Draft202012Validator(SCHEMA).validate(json.loads((tmp_path / "model.json").read_text()))
-
-
-def test_stored_models_follow_that_of_their_version_and_this_once_saved_again(tmp_path: Path) -> None:
-    stored = sorted(COMPAT.glob("*v1/*.model.json"))
-    assert len(stored) >= 15
-    first = json.loads((COMPAT / "model-v1.schema.json").read_text())
-    for path in stored:
-        content = json.loads(path.read_text())
-        Draft202012Validator(first).validate(content)
-        assert not Draft202012Validator(SCHEMA).is_valid(content)
-        save(load(path), tmp_path / "again.json")
-        Draft202012Validator(SCHEMA).validate(json.loads((tmp_path / "again.json").read_text()))
