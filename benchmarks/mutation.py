@@ -37,7 +37,7 @@ TESTS = {
     "verify": ("tests/certificates", "every_check written_down refusals forgery alterations"),
     "judging": (
         "tests/unit/judging",
-        "original projector earlier groups hotelling small_errors limits metric blame explained_rows explanation "
+        "original projector groups hotelling small_errors limits metric blame explained_rows explanation "
         "proposals levels judgement limits_from_rows changes given_rules law gaps exact_rules gaps_found "
         "crossfit",
     ),

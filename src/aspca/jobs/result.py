@@ -157,9 +157,7 @@ class Outcome:
 
 
 def _lifted(model: Model) -> str:
-    if model.alarms.lift is not None:
-        return "; a broken rule lifts it there"
-    return ", or a rule broken" if model.alarms.apart else ""
+    return "" if model.alarms.lift is None else "; a broken rule lifts it there"
 
 
 @dataclass(frozen=True, eq=False)

@@ -38,7 +38,7 @@ class Alarms:
     rules : tuple of Limit, or None
         Of each rule's squared deviation in the scaled space; None while they wait for rows.
     lift : float or None
-        What the score of a row that just breaks a rule is lifted to; None where rules do not lift scores.
+        What the score of a row that just breaks a rule is lifted to; None where the alarm is "total".
     calibration : ndarray of shape (k,) or None
         Ascending scores of rows kept out of the fit, for p-values; only with ``limit="conformal"``.
     """
@@ -48,11 +48,6 @@ class Alarms:
     rules: tuple[Limit, ...] | None
     lift: float | None = None
     calibration: Floats | None = None
-
-    @property
-    def apart(self) -> bool:
-        """Whether rules flag rows beside the score, as in models of earlier releases, whose scores nothing lifts."""
-        return self.lift is None and self.settings.alarm != "total"
 
     def the_total(self) -> float:
         """Score above which a row is an anomaly; refused while it waits for rows."""

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from aspca.judging.alarms import total_limit
-from aspca.judging.earlier import earlier_limit, earlier_weights
 from aspca.judging.hotelling import Hotelling
 from aspca.judging.metric import READABLE, Metric, score_weights, share_outside
 from aspca.judging.outside import outside_directions
@@ -86,8 +85,7 @@ class GappedScore:
         moved = np.abs(self.table.loadings) * np.sqrt(self.space.variances)[:, None]
         # What never varied is missed as well: nobody knows what it would be now.
         still = (self.table.loadings != 0.0) & (self.space.variances == 0.0)[:, None]
-        spreads = np.sqrt(np.maximum(self.table.variances, self.metric.floor))
-        return np.asarray((moved > _LITTLE * spreads) | still)
+        return np.asarray((moved > _LITTLE * np.sqrt(self.table.variances)) | still)
 
     def weighted(self, scaled: Floats, deviations: Floats) -> tuple[Floats, Floats]:
         """Weighted deviations (n, m) and the parts outside the rules (2, n) of scaled rows (n, p) with gaps."""
@@ -128,12 +126,8 @@ class GappedScore:
         return Metric(own.kind, weights, np.sqrt(factor) * outside, factor * limit, own.outside_share)
 
     def _weights_of(self, rules: Ints) -> Floats:
-        kind, floor = self.metric.kind, self.metric.floor
-        covariance = np.array(self.table.covariance[np.ix_(rules, rules)])
-        unresolved = self.table.unresolved[rules]
-        if floor > 0.0:
-            return earlier_weights(kind, covariance, unresolved, floor)
-        return score_weights(kind, covariance, self.table.variances[rules], unresolved)
+        covariance = self.table.covariance[np.ix_(rules, rules)]
+        return score_weights(self.metric.kind, covariance, self.table.variances[rules], self.table.unresolved[rules])
 
     def _outside(self, gaps: Bools, rules: Ints, weights: Floats) -> tuple[Floats, float]:
         """Directions of the observed cells outside these rules, and their limit."""
@@ -150,7 +144,7 @@ class GappedScore:
 
     def _factor(self, rules: Ints, own: Metric) -> float:
         key = (rules.size, int(self.table.exact[rules].sum()), own.outside.shape[1])
-        if self.metric.kind not in READABLE or self.metric.floor > 0.0:
+        if self.metric.kind not in READABLE:
             return self._ratio(rules, own)
         if key not in self._factors:
             self._factors[key] = self._ratio(rules, own)
@@ -175,14 +169,7 @@ class GappedScore:
         """The limit of the score of these rules alone, from moments."""
         asked, level = self.settings.total
         name = asked if isinstance(asked, str) and asked in FROM_MOMENTS else "pearson"
-        covariance = np.array(self.table.covariance[np.ix_(rules, rules)])
-        unresolved = self.table.unresolved[rules]
-        if self.metric.floor > 0.0:
-            fitted = self.space.fitted_to
-            limit = earlier_limit(metric.kind, name, level, metric.weights, covariance, unresolved, fitted)
-        else:
-            limit = total_limit(name, level, self.space, self.table.only(rules), metric).value
-        return max(limit, _NOTHING)
+        return max(total_limit(name, level, self.space, self.table.only(rules), metric).value, _NOTHING)
 
 
 # Of so many patterns of gaps the metric is kept; a table with more has hardly any twice. A metric has p^2 numbers: of

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from aspca.judging.alarms import Alarms
+from aspca.judging.metric import READABLE
 from aspca.linalg.arrays import Bools, Floats, Ints
 from aspca.linalg.steady import across, any_in_row
 from aspca.preparation.bad_cells import BadCell
@@ -106,12 +107,13 @@ class Judgement:
         return np.asarray(1.0 - lacking / max(self.deviations.shape[1], 1))
 
 
-def judged(deviations: Floats, weighted: Floats, outside: Outside, alarms: Alarms, *, split: bool) -> Judgement:
+def judged(deviations: Floats, weighted: Floats, outside: Outside, alarms: Alarms) -> Judgement:
     """The judgement of deviations (n, m), the same weighted, and the parts outside the rules.
 
-    `split`: whether what chance alone makes of many rules is counted with those that stand out; the paper's scores, and
-    models of the first file format, are split by plain squares.
+    What chance alone makes of many rules is counted with those that stand out; the paper's scores are split by plain
+    squares.
     """
+    split = alarms.settings.score in READABLE
     contributions = squared(weighted)
     usual, beyond = _bounded(outside)
     apart = usual + beyond
@@ -183,29 +185,17 @@ def _beyond_chance(squares: Floats, total: Floats) -> Floats:
 
 def verdicts(scores: Floats, broken: Bools | None, alarms: Alarms) -> Bools | None:
     """Which rows are anomalies (n,); None while a limit that decides waits for rows."""
-    if not alarms.apart:
-        if alarms.total is None or (broken is None and alarms.settings.alarm == "any"):
-            return None
-        return np.asarray(scores > alarms.total.value)
-    if broken is None or (alarms.settings.alarm == "any" and alarms.total is None):
+    if alarms.total is None or (broken is None and alarms.settings.alarm == "any"):
         return None
-    by_rules = np.asarray(broken.any(axis=1))
-    return by_rules if alarms.settings.alarm == "rule" else np.asarray(by_rules | (scores > alarms.the_total()))
+    return np.asarray(scores > alarms.total.value)
 
 
 def decisions(judgement: Judgement, alarms: Alarms) -> Floats:
     """Negative for anomalies (n,): the threshold less the score."""
-    if alarms.settings.alarm != "total":
+    if alarms.settings.alarm == "any":
         # While they wait for rows, says what to do.
         alarms.the_rules()
-    if not alarms.apart:
-        return np.asarray(alarms.the_total() - judgement.scores)
-    squares = squared(np.nan_to_num(judgement.deviations, nan=0.0))
-    excess = multiples_of(squares, alarms.the_rules()).max(axis=1)
-    unit = 1.0 if alarms.total is None else alarms.total.value
-    if alarms.settings.alarm == "any":
-        excess = np.maximum(excess, judgement.scores / max(alarms.the_total(), 1e-300))
-    return np.asarray(unit * (1.0 - excess), dtype=np.float64)
+    return np.asarray(alarms.the_total() - judgement.scores)
 
 
 def _lift(contributions: Floats, scores: Floats, outside: Floats, broken: Ints, excess: Floats, lift: float) -> None:

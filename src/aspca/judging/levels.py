@@ -18,7 +18,6 @@ import numpy as np
 from aspca.judging.change_text import Change
 from aspca.judging.changes import Course, shortest_change
 from aspca.judging.judgement import Judgement, judged
-from aspca.judging.metric import READABLE
 from aspca.linalg.arrays import Bools, Floats, Ints
 from aspca.linalg.steady import row_products
 
@@ -136,8 +135,7 @@ class Levels:
             # What is missing counts as usual here: whole rows are what a change is about.
             weighted = row_products(np.nan_to_num(deviations), model.metric.weights)
             outside = model.metric.outside_parts(np.square(beside).sum(axis=1))
-            split = model.metric.kind in READABLE and model.metric.floor == 0.0
-            anew = judged(deviations, weighted, outside, model.alarms, split=split)
+            anew = judged(deviations, weighted, outside, model.alarms)
             beyond[rows], scores[rows] = anew.anomalies, anew.scores
         return beyond, scores
 

@@ -53,9 +53,6 @@ class Metric:
         L, the limit of |n|^2; infinite where there are too few rows to know.
     outside_share : float
         The share of directions that lie outside the rules.
-    floor : float
-        The variance that no direction counts below: zero but for models of the first file format, see
-        `judging.earlier`.
     """
 
     kind: str
@@ -63,7 +60,6 @@ class Metric:
     outside: Floats
     outside_limit: float
     outside_share: float
-    floor: float = 0.0
 
     def outside_parts(self, squares: Floats) -> tuple[Floats, Floats]:
         """rho of |n|^2 (n,): its parts up to the limit and beyond."""

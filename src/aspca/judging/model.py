@@ -133,8 +133,7 @@ class Model:
             outside[:, rows] = self.metric.outside_parts(np.einsum("ij,ij->i", beside, beside))
         if missing is not None:
             self._judge_gaps(X, missing, deviations, weighted, outside)
-        split = self.metric.kind in READABLE and self.metric.floor == 0.0
-        return judged(deviations, weighted, (outside[0], outside[1]), self.alarms, split=split)
+        return judged(deviations, weighted, (outside[0], outside[1]), self.alarms)
 
     def _judge_gaps(self, X: Rows, missing: Bools, deviations: Floats, weighted: Floats, outside: Floats) -> None:
         rows = np.flatnonzero(missing.any(axis=1))

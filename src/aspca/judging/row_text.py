@@ -105,7 +105,7 @@ def _no_rule_broken(why: Explanation, row: int, flagged: bool) -> str:
     """What an anomaly is that keeps each of its rules; of a row without a verdict what it is off most."""
     # Deviations and not shares: where normal rows that are off one rule are off another too, a row that is not off the
     # other has a large part of its score from there.
-    # Models of earlier releases have rules without any spread.
+    # What never varied has no spread.
     spreads = np.abs(why.judgement.deviations[row]) / np.sqrt(np.maximum(why.model.table.variances, 1e-300))
     shares = np.where(np.isnan(spreads), 0.0, why.shares[row])
     most = np.argsort(-round_for_ranking(shares), kind="stable")[:2].tolist()

@@ -30,7 +30,7 @@ def signatures_of(model: Model, judgement: Judgement) -> tuple[str, ...]:
 def _sides(model: Model, judgement: Judgement) -> tuple[Bools, Bools]:
     if model.alarms.total is None:
         raise ValueError("Signatures need a threshold, which this model does not have yet: call calibrate(X) first.")
-    if model.metric.kind in READABLE and not model.alarms.apart:
+    if model.metric.kind in READABLE:
         if judgement.broken is None:
             # Says what to do.
             model.alarms.the_rules()

@@ -107,7 +107,7 @@ class HeatmapDisplay:
         if by not in _KINDS:
             raise ValueError(f"by must be one of {', '.join(_KINDS)}, got {by!r}.")
         known = explanation.judgement.anomalies
-        # Of models of earlier releases an anomaly may have a lower score than a row that is none.
+        # A row with a cell that is not what its column holds is an anomaly, whatever its score is.
         first = np.zeros(len(explanation), dtype=np.bool_) if known is None else known
         order = np.lexsort((-explanation.scores, ~first))
         most = (min(int(first.sum()), _MOST) or _FEW) if n_rows is None else check_count(n_rows, "n_rows")

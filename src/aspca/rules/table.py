@@ -43,7 +43,7 @@ class RuleTable:
     sparsest : ndarray of shape (m,)
         False where no sparser basis was found, so that an orthonormal component stands as a rule.
     chances : ndarray of shape (m,) or None
-        How likely unrelated columns hold a rule as tight as each; None where a model file does not say.
+        How likely unrelated columns hold a rule as tight as each; None where nobody asks, see `of`.
     given : tuple of g GivenRule
         What the user said; these are the first g of the rules.
     """

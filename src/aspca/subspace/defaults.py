@@ -9,7 +9,7 @@ from aspca.solvers.blocks import split
 from aspca.subspace.levels import levels_of
 
 # A penalty for sparsity counts no rule as tighter than this share of a typical feature's variance, 2 % of its spread.
-SHARE_OF_TYPICAL = 5e-4
+_SHARE_OF_TYPICAL = 5e-4
 # A direction that carries less than this share of a typical feature's variance counts as abnormal.
 _SHARE_OF_VARIANCE = 0.3
 # Below this share of the largest variance a direction is exact, or rounding.
@@ -28,7 +28,7 @@ def typical_variance(variances: Floats) -> float:
 
 def finest_variance(covariance: Floats) -> float:
     """The smallest variance that the score tells apart; float64 resolves far smaller ones below a million features."""
-    return SHARE_OF_TYPICAL * typical_variance(np.diag(covariance))
+    return _SHARE_OF_TYPICAL * typical_variance(np.diag(covariance))
 
 
 def little_variance(covariance: Floats) -> float:

@@ -70,7 +70,7 @@ def assert_same_use(one: ASPCA, other: ASPCA, X: Any) -> None:
     assert one.model_.alarms.lift == other.model_.alarms.lift
     for part, names in {
         "table": ("loadings", "covariance", "unresolved", "sparsest"),
-        "metric": ("weights", "outside", "outside_limit", "outside_share", "floor"),
+        "metric": ("weights", "outside", "outside_limit", "outside_share"),
         "space": ("centre", "residual", "scale", "variances", "nonnegative", "decimals", "n_rows", "weight"),
     }.items():
         for name in names:
@@ -317,7 +317,7 @@ def test_no_field_is_forgotten() -> None:
         *("loadings", "covariance", "unresolved", "sparsest", "chances", "given"),
     }
     assert {field.name for field in fields(Metric)} == {
-        *("kind", "weights", "outside", "outside_limit", "outside_share", "floor"),
+        *("kind", "weights", "outside", "outside_limit", "outside_share"),
     }
     assert {field.name for field in fields(Alarms)} == {"settings", "total", "rules", "lift", "calibration"}
     assert {field.name for field in fields(SparseSubspace)} == {

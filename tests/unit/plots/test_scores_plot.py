@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -100,18 +98,6 @@ def test_what_is_marked_is_what_lies_above_the_threshold(plain: Fitted) -> None:
     above = -model.score_samples(plain.frame) > shown.threshold_.get_ydata()[0]
     assert above.sum() > 10
     assert np.array_equal(shown.anomalies_.get_xdata(), np.flatnonzero(above))
-
-
-def test_a_model_of_earlier_releases_marks_what_breaks_a_rule_below_the_threshold(plain: Fitted) -> None:
-    model = ASPCA(n_components=3, level=0.6, limit=1e6).fit(plain.frame)
-    # Their rules flagged rows beside the score.
-    settings = replace(model.model_.settings, alarm="rule")
-    model._take(replace(model.model_, alarms=replace(model.model_.alarms, settings=settings, lift=None)))
-    shown = plot_scores(model, plain.frame)
-    flagged = model.predict(plain.frame) == -1
-    assert flagged.sum() > 10
-    assert shown.scores.max() < 1e6
-    assert np.array_equal(shown.anomalies_.get_xdata(), np.flatnonzero(flagged))
 
 
 @pytest.mark.parametrize(
