@@ -38,7 +38,7 @@ def rules_of(evidence: Evidence, why: Explanation, naming: Naming) -> tuple[Rule
 
 def _rule(evidence: Evidence, why: Explanation, naming: Naming, k: int, standings: Mapping[int, str]) -> Rule:
     rule, table = why.rules[k], why.model.table
-    probability = None if table.chances is None else float(table.chances[k])
+    probability = float(np.asarray(table.chances)[k])
     low, high = evidence.gathering.broken[k].tolist()
     if not left_side_up(rule):
         low, high = high, low
@@ -78,7 +78,7 @@ def _size(rule: rules.Rule, deviation: float) -> str:
     return rule.off_by(deviation).removesuffix(" too high").removesuffix(" too low")
 
 
-def _chance(rule: rules.Rule, probability: float | None) -> str:
+def _chance(rule: rules.Rule, probability: float) -> str:
     if rule.given:
         return "It was given, so chance had no part in it."
     if rule.kind != "relation":
@@ -86,8 +86,6 @@ def _chance(rule: rules.Rule, probability: float | None) -> str:
     wider = ""
     if rule.widening is not None and np.isfinite(rule.widening):
         wider = f" On other rows it is about {rule.widening:.2f} times as wide."
-    if probability is None:
-        return f"How far chance could have made it is not known.{wider}".strip()
     if probability < _NEVER:
         likely = "less than one in a million million"
     else:

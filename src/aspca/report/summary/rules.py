@@ -90,7 +90,8 @@ class Rule:
         In the numbers of the text; empty where there is none.
     chance : str
         How far chance could have made it, as a sentence.
-    chance_probability, widening : float or None
+    chance_probability : float
+    widening : float or None
         The numbers behind that sentence.
     low, high : int
         How many of all rows break it: those in which the left side of the sentence is too small, and too large.
@@ -111,7 +112,7 @@ class Rule:
     spread: str
     limit: str
     chance: str
-    chance_probability: float | None
+    chance_probability: float
     widening: float | None
     low: int
     high: int
