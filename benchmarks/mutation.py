@@ -42,7 +42,10 @@ TESTS = {
         "crossfit",
     ),
     "moments": ("tests/unit/moments", "succession incomplete moments expectation decimals"),
-    "files": ("tests/unit/files", "edges given_rules schema left_out mutations preprocessing_part refusals round_trip"),
+    "files": (
+        "tests/unit/files",
+        "earlier_formats edges given_rules schema left_out mutations preprocessing_part refusals round_trip",
+    ),
 }
 # Of a place that cannot be noticed: the room's file, what it says, and why the change is none.
 EQUIVALENT = {
