@@ -1,0 +1,78 @@
+"""One pass over all rows that counts which of them satisfy each identity: larger than memory, in any order and parts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from aspca.identities.candidate import count
+from aspca.identities.formula import Formula
+from aspca.identities.resolution import Resolution, half_steps
+from aspca.identities.sampling import LeastRows, RowHash
+from aspca.linalg.arrays import Floats, Ints
+from aspca.moments.rows import Rows, Travelling
+
+# So many violations of an identity are looked at for a pattern.
+_SHOWN = 400
+# Rows evaluated at once: what is computed of them stays in the cache.
+_AT_ONCE = 4096
+
+
+@dataclass(eq=False)
+class Counts(Travelling):
+    """How many rows satisfy and violate each identity (k,), and some of those that violate it."""
+
+    stays = ("formulas", "tiers", "resolutions", "hashes")
+
+    formulas: tuple[Formula, ...]
+    tiers: tuple[int, ...]
+    resolutions: tuple[Resolution, ...]
+    hashes: RowHash
+    n_kept: Ints
+    n_broken: Ints
+    broken: list[LeastRows]
+
+    @classmethod
+    def nothing(
+        cls,
+        formulas: tuple[Formula, ...],
+        tiers: tuple[int, ...],
+        resolutions: tuple[Resolution, ...],
+        hashes: RowHash,
+    ) -> Counts:
+        """Of no rows."""
+        zeros = np.zeros(len(formulas), dtype=np.intp)
+        several = [LeastRows(hashes, _SHOWN) for _ in formulas]
+        return cls(formulas, tiers, resolutions, hashes, zeros, zeros.copy(), several)
+
+    def add(self, rows: Floats, numbers: Ints) -> None:
+        used = sorted({j for formula in self.formulas for j in formula.columns})
+        for start in range(0, len(rows), _AT_ONCE):
+            some = np.asarray(rows[start : start + _AT_ONCE], dtype=np.float64)
+            steps = np.zeros(some.shape)
+            steps[:, used] = half_steps(some[:, used], tuple(self.resolutions[j] for j in used))
+            for k, (formula, tier) in enumerate(zip(self.formulas, self.tiers, strict=True)):
+                found = count(formula, some, steps, tier)
+                self.n_kept[k] += int(found.kept.sum())
+                violations = np.flatnonzero(found.broken)
+                if violations.size:
+                    self.n_broken[k] += violations.size
+                    self.broken[k].add(some[violations], numbers)
+
+    def merge(self, later: Counts) -> None:
+        self.n_kept = self.n_kept + later.n_kept
+        self.n_broken = self.n_broken + later.n_broken
+        for mine, following in zip(self.broken, later.broken, strict=True):
+            mine.merge(following)
+
+
+def count_rows(
+    rows: Rows,
+    formulas: tuple[Formula, ...],
+    tiers: tuple[int, ...],
+    resolutions: tuple[Resolution, ...],
+    hashes: RowHash,
+) -> Counts:
+    """The counts of all rows."""
+    return rows.gather(lambda: Counts.nothing(formulas, tiers, resolutions, hashes))

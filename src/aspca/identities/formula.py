@@ -1,0 +1,248 @@
+"""Equations between columns as data: one factor on the left, a sum of products on the right, and what rounding allows.
+
+``lwage = log(wage)``, ``prate = 100 totpart / totelg``, ``total = a + b + c``: left = constant + sum of terms, a term
+being a coefficient times factors f(x)^e. A row satisfies an equation if its residual is no larger than what half a
+unit of the last digit of each cell can do to it (`Formula.tolerances`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from aspca.linalg.arrays import Bools, Floats
+
+# What computing in float64 may leave of a term of size 1: 1e7 roundings, room for cancellation in an author's own sums.
+FLOAT = 1e-9
+# The same where an author computed with, or printed, six digits (C's %g; R prints seven).
+PRINTED = 5e-6
+# Tolerances from tight to wide; see `Formula.tolerances`.
+FLOATS, FRACTIONS, DIGITS, WHOLE = range(4)
+# A reciprocal of what may be zero is bounded by this share of the value.
+_NEAREST_ZERO = 1e-3
+
+
+class Function(NamedTuple):
+    """A function of a column, its inverse, and what moving the value by h can do to it."""
+
+    apply: Callable[[Floats], Floats]
+    invert: Callable[[Floats], Floats]
+    spread: Callable[[Floats, Floats], Floats]
+
+
+def _log(values: Floats) -> Floats:
+    return np.asarray(np.log(np.where(values > 0.0, values, np.nan)))
+
+
+def _log1p(values: Floats) -> Floats:
+    return np.asarray(np.log1p(np.where(values > -1.0, values, np.nan)))
+
+
+FUNCTIONS = {
+    "x": Function(lambda v: v, lambda v: v, lambda v, h: h),
+    "log": Function(_log, np.exp, lambda v, h: np.log1p(h / np.abs(v))),
+    "log1p": Function(_log1p, np.expm1, lambda v, h: np.log1p(h / np.abs(1.0 + v))),
+    "exp": Function(np.exp, _log, lambda v, h: np.exp(v) * np.expm1(h)),
+}
+
+
+class Factor(NamedTuple):
+    """``function(sign * x)^exponent`` of a column."""
+
+    column: int
+    function: str = "x"
+    exponent: float = 1.0
+    sign: float = 1.0
+
+    def value(self, X: Floats) -> Floats:
+        base = X[:, self.column]
+        found = FUNCTIONS[self.function].apply(base if self.sign > 0.0 else -base)
+        return found if self.exponent == 1.0 else np.asarray(np.power(found, self.exponent))
+
+    def spread(self, X: Floats, H: Floats) -> Floats:
+        """What half a step of the cell can do to the value."""
+        base, h = self.sign * X[:, self.column], H[:, self.column]
+        step = FUNCTIONS[self.function].spread(base, h)
+        if self.exponent == 1.0:
+            return np.asarray(step)
+        size = np.abs(FUNCTIONS[self.function].apply(base))
+        if self.exponent > 0.0:
+            return np.asarray(np.power(size + step, self.exponent) - np.power(size, self.exponent))
+        nearest = np.maximum(size - step, _NEAREST_ZERO * size)
+        return np.asarray(np.power(nearest, self.exponent) - np.power(size, self.exponent))
+
+    def solve(self, value: Floats, now: Floats) -> Floats:
+        """The values of the column for which the factor is `value` (n,), of two the one with the sign it has now."""
+        found = value
+        if self.exponent != 1.0:
+            root = np.power(np.abs(value), 1.0 / self.exponent)
+            odd = float(self.exponent).is_integer() and self.exponent % 2 == 1
+            with_sign = np.sign(value) if odd else np.where(self.sign * now < 0.0, -1.0, 1.0)
+            found = np.where((value < 0.0) & (not odd), np.nan, root * with_sign)
+        return np.asarray(self.sign * FUNCTIONS[self.function].invert(found))
+
+
+class Term(NamedTuple):
+    """A coefficient times factors."""
+
+    coefficient: float
+    factors: tuple[Factor, ...]
+
+    def value(self, X: Floats, without: Factor | None = None) -> Floats:
+        found = np.full(len(X), self.coefficient)
+        for factor in self.factors:
+            if factor is not without:
+                found = found * factor.value(X)
+        return found
+
+
+class Condition(NamedTuple):
+    """The rows in which a column has a value, or has not."""
+
+    column: int
+    value: float
+    negated: bool = False
+
+    def holds(self, X: Floats) -> Bools:
+        values = X[:, self.column]
+        return np.asarray((values == self.value) != self.negated) & ~np.isnan(values)
+
+
+@dataclass(frozen=True)
+class Formula:
+    """left = constant + sum of terms, where the condition holds.
+
+    Attributes
+    ----------
+    left : Term
+        With coefficient 1; one factor, but where a user wrote a product there.
+    terms : tuple of Term
+    constant : float
+    condition : Condition or None
+    """
+
+    left: Term
+    terms: tuple[Term, ...]
+    constant: float = 0.0
+    condition: Condition | None = None
+
+    @cached_property
+    def columns(self) -> tuple[int, ...]:
+        """Those of the left side first, each once."""
+        return tuple(dict.fromkeys(factor.column for _, factor in self._factors()))
+
+    @property
+    def determined(self) -> int:
+        """The column that the others determine."""
+        return self.left.factors[0].column
+
+    @cached_property
+    def is_product(self) -> bool:
+        """Whether the right side is one product."""
+        return self.constant == 0.0 and len(self.terms) == 1
+
+    def _factors(self) -> Iterator[tuple[Term, Factor]]:
+        for term in (self.left, *self.terms):
+            for factor in term.factors:
+                yield term, factor
+
+    def with_columns(self, columns: Sequence[int]) -> Formula:
+        """The same of other columns: those at `columns` of these."""
+
+        def moved(term: Term) -> Term:
+            return Term(term.coefficient, tuple(f._replace(column=int(columns[f.column])) for f in term.factors))
+
+        condition = self.condition
+        if condition is not None:
+            condition = condition._replace(column=int(columns[condition.column]))
+        return Formula(moved(self.left), tuple(map(moved, self.terms)), self.constant, condition).sorted()
+
+    def sorted(self) -> Formula:
+        """The same, terms and factors in the order of their columns."""
+        terms = [Term(term.coefficient, tuple(sorted(term.factors))) for term in self.terms]
+        return replace(self, terms=tuple(sorted(terms, key=lambda term: term.factors)))
+
+    # ---- rows
+
+    def right(self, X: Floats) -> Floats:
+        """The right side (n,) of rows (n, p)."""
+        total = np.full(len(X), self.constant)
+        for term in self.terms:
+            total = total + term.value(X)
+        return total
+
+    def residual(self, X: Floats) -> Floats:
+        """Left less right side (n,): infinite where a side does not exist (the logarithm of a negative), NaN where a
+        value is missing, 0 / 0 is computed, or the condition does not hold."""
+        with np.errstate(all="ignore"):
+            residual = self.left.value(X) - self.right(X)
+            known = ~np.isnan(X[:, list(self.columns)]).any(axis=1)
+            residual = np.where(np.isfinite(residual), residual, np.inf)
+            for term in self.terms:
+                # 0 / 0 is anything.
+                below = [factor for factor in term.factors if factor.exponent < 0.0]
+                above = [factor for factor in term.factors if factor.exponent > 0.0]
+                if below and above:
+                    known &= ~(_any_zero(below, X) & _any_zero(above, X))
+        if self.condition is not None:
+            known &= self.condition.holds(X)
+        return np.where(known, residual, np.nan)
+
+    def tolerances(self, X: Floats, H: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+        """Four tolerances (n,) of the residuals of rows whose cells have half steps H (n, p), from tight to wide.
+
+        The noise of floats; with the rounding of cells that are no whole numbers; with six digits; with the rounding of
+        whole numbers, of which only the one that matters most counts: two of them near each other are no identity.
+        """
+        with np.errstate(all="ignore"):
+            size = np.full(len(X), abs(self.constant))
+            rounding, whole = np.zeros(len(X)), np.zeros(len(X))
+            for term in (self.left, *self.terms):
+                parts = [factor.value(X) for factor in term.factors]
+                product = np.full(len(X), abs(term.coefficient))
+                for part in parts:
+                    product = product * np.abs(part)
+                size = size + product
+                for k, factor in enumerate(term.factors):
+                    rest = np.full(len(X), abs(term.coefficient))
+                    for other, part in enumerate(parts):
+                        rest = rest if other == k else rest * np.abs(part)
+                    moved = rest * factor.spread(X, H)
+                    fine = H[:, factor.column] < 0.5
+                    rounding = rounding + np.where(fine, moved, 0.0)
+                    whole = np.maximum(whole, np.where(fine, 0.0, moved))
+            floats = FLOAT * size
+            fractions = floats + rounding
+        bounded = (floats, fractions, fractions + (PRINTED / FLOAT) * floats, fractions + whole)
+        first, second, third, last = (np.nan_to_num(one, nan=0.0, posinf=0.0) for one in bounded)
+        return first, second, third, last
+
+    def solve(self, X: Floats, column: int) -> Floats:
+        """The value of a column (n,) for which rows (n, p) satisfy the equation, the other cells as they are.
+
+        NaN where there is none, and where the column stands in the equation more than once.
+        """
+        found = [(term, factor) for term, factor in self._factors() if factor.column == column]
+        if len(found) != 1:
+            return np.full(len(X), np.nan)
+        term, factor = found[0]
+        with np.errstate(all="ignore"):
+            if term is self.left:
+                value = self.right(X)
+            else:
+                others = replace(self, terms=tuple(one for one in self.terms if one is not term))
+                value = self.left.value(X) - others.right(X)
+            value = value / term.value(X, without=factor)
+            solved = factor.solve(value, X[:, column])
+        return np.where(np.isfinite(solved), solved, np.nan)
+
+
+def _any_zero(factors: Sequence[Factor], X: Floats) -> Bools:
+    zero = np.zeros(len(X), dtype=np.bool_)
+    for factor in factors:
+        zero |= X[:, factor.column] == 0.0
+    return zero

@@ -1,0 +1,221 @@
+"""Identities of a table: exact relations, how many rows satisfy each, and which cells are wrong where one is violated."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from aspca.harmless import level_text, name_text
+from aspca.identities.accept import ACCUSES
+from aspca.identities.formula import FLOATS, Formula
+from aspca.identities.resolution import Resolution
+from aspca.identities.wording import formula_text, number_text
+from aspca.linalg.arrays import Bools, Floats
+from aspca.preparation.feature import Feature
+
+if TYPE_CHECKING:
+    from aspca.identities.localize import Repair
+
+# A violation is told from this multiple of the tolerance on: none is in doubt by rounding.
+_JUST_ABOVE = 1.0 + 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Identity:
+    """An exact relation between columns.
+
+    Attributes
+    ----------
+    formula : Formula
+        Of columns by their positions among the features.
+    features : tuple of Feature
+        Of all columns.
+    resolutions : tuple of Resolution
+        Of all columns: in what they are written.
+    tier : int
+        To what it is satisfied: the noise of floats, rounding of fractions, six digits, rounding of whole numbers.
+    n_kept, n_broken : int
+        Rows that satisfy and that violate it.
+    exceptions : str
+        Why rows that violate it look like another kind of rows; empty: they look like errors.
+    given : str or None
+        As the user wrote it; None where it was found.
+    """
+
+    formula: Formula
+    features: tuple[Feature, ...]
+    resolutions: tuple[Resolution, ...]
+    tier: int
+    n_kept: int
+    n_broken: int
+    exceptions: str = ""
+    given: str | None = None
+
+    @property
+    def columns(self) -> tuple[int, ...]:
+        """Positions of its columns, the determined one first."""
+        return self.formula.columns
+
+    @property
+    def share(self) -> float:
+        """Of the rows in which it can be evaluated, the share that satisfies it."""
+        return self.n_kept / max(1, self.n_kept + self.n_broken)
+
+    @property
+    def accuses(self) -> bool:
+        """Whether violating it is evidence of an error."""
+        if self.given is not None:
+            return self.share > 0.5
+        return not self.exceptions and self.share >= ACCUSES
+
+    @cached_property
+    def equation(self) -> str:
+        """As in ``lwage = log(wage)``, with its condition if it has one."""
+        names = [feature.text for feature in self.features]
+        dates = [j for j, feature in enumerate(self.features) if feature.kind == "date"]
+        return formula_text(self.formula, names, dates) + self._condition_text()
+
+    def _condition_text(self) -> str:
+        condition = self.formula.condition
+        if condition is None:
+            return ""
+        feature = self.features[condition.column]
+        negated, value = condition.negated, level_text(number_text(condition.value))
+        if feature.kind == "level":
+            negated, value = negated != (condition.value == 0.0), level_text(feature.level)
+        return f" if {name_text(feature.column)} is {'not ' if negated else ''}{value}"
+
+    @property
+    def remark(self) -> str:
+        """How many rows satisfy it, and how exactly."""
+        how = "exactly" if self.tier == FLOATS else "to rounding"
+        given = "; given" if self.given is not None else ""
+        return f"{how}, {share_text(self.n_kept, self.n_broken)}{given}"
+
+    @property
+    def text(self) -> str:
+        """As in ``lwage = log(wage) (exactly, all rows)``."""
+        return f"{self.equation} ({self.remark})"
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __repr__(self) -> str:
+        return f"Identity({self.text})"
+
+    # ---- rows
+
+    def residual(self, X: Floats) -> Floats:
+        """Left less right side (n,) of rows (n, p); NaN where it cannot be evaluated."""
+        return self.formula.residual(X)
+
+    def tolerance(self, X: Floats) -> Floats:
+        """What rounding allows of the residuals (n,): beyond it a row violates the identity.
+
+        Rows within six printed digits satisfy it whatever its own tolerance is.
+        """
+        steps = self._half_steps(X)
+        tolerances = self.formula.tolerances(X, steps)
+        return np.maximum(tolerances[self.tier], tolerances[2]) * _JUST_ABOVE
+
+    def _half_steps(self, X: Floats) -> Floats:
+        steps = np.zeros(X.shape)
+        for j in self.columns:
+            steps[:, j] = self.resolutions[j].half_steps(X[:, j])
+        return steps
+
+    def multiples(self, X: Floats) -> Floats:
+        """Signed residuals in multiples of the tolerance (n,): beyond one violates; NaN where it cannot be evaluated."""
+        with np.errstate(all="ignore"):
+            found = self.residual(X) / np.maximum(self.tolerance(X), 1e-300)
+        return np.clip(found, -_LARGEST, _LARGEST)
+
+    def p_values(self, multiples: Floats) -> Floats:
+        """How often rows violate it as much (n,), by the share of rows that do at all: 1 where it is satisfied."""
+        some = max(self.n_broken, 1) / max(self.n_kept + self.n_broken, 1)
+        sizes = np.abs(np.nan_to_num(multiples, nan=0.0))
+        return np.where(sizes > 1.0, np.minimum(some / (1.0 + sizes), 1.0), 1.0)
+
+    def solve(self, X: Floats, column: int) -> Floats:
+        """The value of a column (n,), as the column would write it, for which rows satisfy it; NaN: there is none."""
+        exact = self.formula.solve(X, column)
+        return np.array([self.resolutions[column].rounded(value) for value in exact.tolist()])
+
+    def with_columns(self, columns: list[int], features: tuple[Feature, ...]) -> Identity:
+        """The same among other features, at these positions of them."""
+        resolutions = [Resolution(0, 1, False)] * len(features)
+        for j, place in enumerate(columns):
+            resolutions[place] = self.resolutions[j]
+        formula = self.formula.with_columns(columns)
+        return replace(self, formula=formula, features=features, resolutions=tuple(resolutions))
+
+
+# Multiples beyond this are as large as they may be.
+_LARGEST = 1e150
+
+
+def share_text(n_kept: int, n_broken: int) -> str:
+    """How many rows are kept, with as many digits as tell it from all."""
+    if not n_broken:
+        return "all rows"
+    rest = float(f"{100.0 * n_broken / max(1, n_kept + n_broken):.2g}")
+    return f"{number_text(float(f'{100.0 - rest:.12g}'))} % of the rows"
+
+
+@dataclass(frozen=True, eq=False)
+class Identities:
+    """The identities of a table.
+
+    Attributes
+    ----------
+    identities : tuple of Identity
+        None implied by those before it.
+    quantiles : ndarray of shape (p, q) or None
+        Of each column, ascending, by which cells are plausible or not; None where a private model file left them out.
+    n_sample : int
+        Rows in which they were searched for; all were counted.
+    unsearched : tuple of str
+        What was not searched for, in sentences.
+    """
+
+    identities: tuple[Identity, ...] = ()
+    quantiles: Floats | None = None
+    n_sample: int = 0
+    unsearched: tuple[str, ...] = field(default=())
+
+    def __len__(self) -> int:
+        return len(self.identities)
+
+    def __iter__(self):  # type: ignore[no-untyped-def]
+        return iter(self.identities)
+
+    @cached_property
+    def accusing(self) -> Bools:
+        """Which of them are evidence of errors where they are violated (k,)."""
+        return np.array([identity.accuses for identity in self.identities], dtype=np.bool_)
+
+    @cached_property
+    def determined(self) -> tuple[int, ...]:
+        """A column for each identity that the others determine; it says nothing new, and each is there once."""
+        found: list[int] = []
+        for identity in self.identities:
+            chosen = next((j for j in identity.columns if j not in found), None)
+            if chosen is not None:
+                found.append(chosen)
+        return tuple(found)
+
+    def multiples(self, X: Floats) -> Floats:
+        """Residuals in multiples of the tolerances (n, k), NaN where they cannot be evaluated."""
+        found = np.empty((len(X), len(self)))
+        for k, identity in enumerate(self.identities):
+            found[:, k] = identity.multiples(X)
+        return found
+
+    def localize(self, X: Floats) -> list[Repair]:
+        """For every row (n, p) that violates an identity which accuses: the wrong cells, and what they should be."""
+        from aspca.identities.localize import localize
+
+        return localize(self, X)

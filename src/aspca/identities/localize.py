@@ -1,0 +1,152 @@
+"""Which cells are wrong where identities are violated, and what they should be (Fellegi and Holt 1976).
+
+The fewest cells whose change satisfies every violated identity and violates no other. Of several such sets the one
+whose cells are the least plausible as they are, and the most plausible as they would be; what is about as likely is
+reported as a tie.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from aspca.identities.identity import Identities, Identity
+from aspca.identities.slips import is_slip
+from aspca.linalg.arrays import Bools, Floats, Ints
+
+# log10: a value that undoes a typical slip of the pen is 100 times likelier; what is within a factor of 3 is a tie.
+_SLIP, _TIE = 2.0, 0.5
+# At most so many cells of a row are changed, among at most so many columns.
+_MOST_CELLS, _MOST_COLUMNS = 2, 30
+# log10: a value that its column would not write so.
+_OFF_GRID = 1.0
+
+
+@dataclass(frozen=True)
+class Repair:
+    """What is wrong in a row.
+
+    Attributes
+    ----------
+    row : int
+        Its position.
+    cells : tuple of int
+        Columns of the wrong cells; empty where no change of a few cells satisfies every identity.
+    values : tuple of float
+        What they should be, as their columns write it.
+    ties : list of (cells, values)
+        Other sets that are about as likely.
+    """
+
+    row: int
+    cells: tuple[int, ...]
+    values: tuple[float, ...]
+    ties: list[tuple[tuple[int, ...], tuple[float, ...]]]
+
+
+def localize(identities: Identities, X: Floats) -> list[Repair]:
+    """A repair for every row (n, p) that violates an identity which accuses."""
+    multiples = identities.multiples(X)
+    with np.errstate(invalid="ignore"):
+        broken, kept = np.abs(multiples) > 1.0, np.abs(multiples) <= 1.0
+    violating = broken & identities.accusing
+    rows = np.flatnonzero(violating.any(axis=1))
+    if not rows.size:
+        return []
+    repairs: dict[int, Repair] = {}
+    patterns, members = np.unique(np.hstack([violating[rows], kept[rows]]), axis=0, return_inverse=True)
+    k = len(identities)
+    for number, pattern in enumerate(patterns):
+        mine = rows[members.ravel() == number]
+        some = _Violations(identities, X[mine], pattern[:k], pattern[k:])
+        for row, repair in zip(mine.tolist(), some.repairs(), strict=True):
+            repairs[row] = Repair(row, *repair)
+    return [repairs[row] for row in rows.tolist()]
+
+
+_Option = tuple[tuple[int, ...], tuple[float, ...]]
+_Found = tuple[tuple[int, ...], tuple[float, ...], list[_Option]]
+
+
+class _Violations:
+    """Rows (m, p) that violate and satisfy the same identities."""
+
+    def __init__(self, identities: Identities, X: Floats, violated: Bools, kept: Bools) -> None:
+        self._identities, self._X = identities, X
+        self._violated = [one for one, is_so in zip(identities.identities, violated, strict=True) if is_so]
+        self._kept = [one for one, is_so in zip(identities.identities, kept, strict=True) if is_so]
+        self._columns = sorted({j for identity in self._violated for j in identity.columns})
+
+    def repairs(self) -> Iterator[_Found]:
+        """For each row the likeliest set of cells, its values, and the ties."""
+        options: list[list[tuple[float, _Option]]] = [[] for _ in range(len(self._X))]
+        for size in range(1, _MOST_CELLS + 1):
+            lacking = np.array([row for row, found in enumerate(options) if not found], dtype=np.intp)
+            if not lacking.size or (size > 1 and len(self._columns) > _MOST_COLUMNS):
+                break
+            for cells in combinations(self._columns, size):
+                if all(set(cells) & set(identity.columns) for identity in self._violated):
+                    self._try(cells, lacking, options)
+        for found in options:
+            if not found:
+                yield (), (), [((j,), (float("nan"),)) for j in self._columns]
+                continue
+            found.sort(key=lambda option: -round(option[0], 6))
+            best, (cells, values) = found[0]
+            yield cells, values, [option for gain, option in found[1:] if gain > best - _TIE]
+
+    def _try(self, cells: tuple[int, ...], rows: Ints, options: list[list[tuple[float, _Option]]]) -> None:
+        """Add a set of cells to the options of the rows that it repairs."""
+        X = self._X[rows]
+        changed = X.copy()
+        for j in cells:
+            others = set(cells) - {j}
+            sources = [one for one in self._violated if j in one.columns and not others & set(one.columns)]
+            if not sources:
+                return
+            source = min(sources, key=lambda one: (one.tier, len(one.columns)))
+            changed[:, j] = source.solve(X, j)
+        good = np.isfinite(changed[:, list(cells)]).all(axis=1)
+        touched = [one for one in self._kept if set(cells) & set(one.columns)]
+        for identity in (*self._violated, *touched):
+            good &= _satisfied(identity, changed)
+        for place in np.flatnonzero(good).tolist():
+            old, new = X[place, list(cells)].tolist(), changed[place, list(cells)].tolist()
+            gain = sum(self._gain(j, a, b) for j, a, b in zip(cells, old, new, strict=True))
+            options[int(rows[place])].append((gain, (cells, tuple(new))))
+
+    def _gain(self, column: int, old: float, new: float) -> float:
+        """How much likelier the new value is than the old one (log10)."""
+        return self._surprise(column, old) - self._surprise(column, new) + _SLIP * is_slip(old, new)
+
+    def _surprise(self, column: int, value: float) -> float:
+        """-log10 of how often the column goes as far; more beyond its range, and off what it would write."""
+        quantiles = self._identities.quantiles
+        resolution = self._identities.identities[0].resolutions[column]
+        off_grid = _OFF_GRID * bool(abs(value - resolution.rounded(value)) > 1e-9 * abs(value))
+        if quantiles is None or np.isnan(quantiles[column, 0]):
+            return off_grid
+        ordered = quantiles[column]
+        below = int(np.searchsorted(ordered, value, "right"))
+        above = ordered.size - int(np.searchsorted(ordered, value))
+        decile = ordered.size // 10
+        width = ordered[-1 - decile] - ordered[decile] or ordered[-1] - ordered[0] or 1.0
+        beyond = max(value - ordered[-1], ordered[0] - value, 0.0)
+        share = (min(below, above) + 0.5) / (ordered.size + 1.0)
+        return float(-np.log10(share) + np.log10(1.0 + 10.0 * beyond / width)) + off_grid
+
+
+def _satisfied(identity: Identity, X: Floats) -> Bools:
+    with np.errstate(invalid="ignore"):
+        return np.asarray(~(np.abs(identity.multiples(X)) > 1.0))
+
+
+def repaired(X: Floats, repairs: Sequence[Repair]) -> Floats:
+    """Rows (n, p) with the likeliest repairs made."""
+    found = np.array(X, dtype=np.float64)
+    for repair in repairs:
+        found[repair.row, list(repair.cells)] = repair.values
+    return found

@@ -1,0 +1,110 @@
+"""Rows drawn by what they hold: the same ones in any order of rows and columns, any parts, any unit and sign."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from aspca.linalg.arrays import Bools, Floats, Ints
+from aspca.moments.rows import Travelling
+
+Keys = npt.NDArray[np.uint64]
+# Values are told apart in so many steps of their column's range: rounding in another unit hardly ever moves one.
+_STEPS = float(2**22)
+# Odd numbers that mix bits well: those of splitmix64.
+_MIX = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+_MISSING = np.uint64(0x9E3779B97F4A7C15)
+# Copies of one row say no more than a few of them.
+_COPIES = 3
+
+
+@dataclass(frozen=True, eq=False)
+class RowHash:
+    """Numbers for rows by what they hold.
+
+    Attributes
+    ----------
+    middle, width : ndarray of shape (p,)
+        Of the range of each column.
+    """
+
+    middle: Floats
+    width: Floats
+
+    @classmethod
+    def between(cls, low: Floats, high: Floats) -> RowHash:
+        """Of rows whose columns have these extremes (p,)."""
+        with np.errstate(all="ignore"):
+            middle, width = 0.5 * low + 0.5 * high, high - low
+        return cls(np.where(np.isfinite(middle), middle, 0.0), np.where(width > 0.0, width, 1.0))
+
+    def cells(self, rows: Floats) -> Keys:
+        """A number for each cell (m, p), the same on both sides of the middle."""
+        with np.errstate(all="ignore"):
+            steps = np.rint(np.abs(rows - self.middle) / self.width * _STEPS)
+            known = steps < 2.0**62
+            numbers = np.where(known, steps, 0.0).astype(np.uint64)
+        return np.where(known, mix(numbers), _MISSING)
+
+    def keys(self, rows: Floats) -> Keys:
+        """A number for each row (m,); the order of columns does not matter."""
+        keys = np.zeros(len(rows), dtype=np.uint64)
+        for start in range(0, len(rows), 4096):
+            part = slice(start, start + 4096)
+            keys[part] = mix(self.cells(rows[part]).sum(axis=1, dtype=np.uint64))
+        return keys
+
+
+def mix(keys: Keys) -> Keys:
+    """Keys (any shape) with their bits mixed."""
+    keys = keys + _MISSING
+    keys = (keys ^ (keys >> np.uint64(30))) * _MIX[0]
+    keys = (keys ^ (keys >> np.uint64(27))) * _MIX[1]
+    return np.asarray(keys ^ (keys >> np.uint64(31)))
+
+
+@dataclass(eq=False)
+class LeastRows(Travelling):
+    """The rows of the least keys, at most so many, and a few copies of each at most; an accumulator."""
+
+    stays = ("hashes",)
+
+    hashes: RowHash
+    most: int
+    keys: Keys = field(default_factory=lambda: np.zeros(0, dtype=np.uint64))
+    rows: Floats | None = None
+
+    def add(self, rows: Floats, numbers: Ints) -> None:
+        self.take(rows, self.hashes.keys(rows))
+
+    def take(self, rows: Floats, keys: Keys) -> None:
+        """Rows (m, p) of these keys (m,)."""
+        if len(self.keys) == self.most:
+            chosen = keys <= self.keys[-1]
+            rows, keys = rows[chosen], keys[chosen]
+        if not len(keys):
+            return
+        rows = np.array(rows, dtype=np.float64)
+        every = rows if self.rows is None else np.concatenate([self.rows, rows])
+        together = np.concatenate([self.keys, keys])
+        # Rows of one key are alike; what tells them apart, if anything, puts them in one order.
+        order = np.lexsort((np.nan_to_num(every).sum(axis=1), together))
+        order = order[_first_copies(together[order])][: self.most]
+        self.keys, self.rows = together[order], every[order]
+
+    def merge(self, later: LeastRows) -> None:
+        if later.rows is not None:
+            self.take(later.rows, later.keys)
+
+    def found(self, p: int) -> Floats:
+        """The rows (m, p), in the order of their keys."""
+        return np.empty((0, p)) if self.rows is None else self.rows
+
+
+def _first_copies(ordered: Keys) -> Bools:
+    """Which of ascending keys (m,) are among the first copies of theirs."""
+    starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
+    lengths = np.diff(np.r_[starts, ordered.size])
+    return np.asarray(np.arange(ordered.size) - np.repeat(starts, lengths) < _COPIES)

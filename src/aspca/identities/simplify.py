@@ -1,0 +1,145 @@
+"""The numbers of a candidate made simple, and the column that it is solved for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import islice
+
+import numpy as np
+
+from aspca.identities.candidate import CLEARLY, Candidate, Sample, count, lift, settle, simple_numbers
+from aspca.identities.formula import FLOAT
+from aspca.linalg.arrays import Floats, Ints
+
+# What a number that is not simple adds to the complexity of a candidate: of a coefficient, of a constant.
+_NO_COEFFICIENT, _NO_CONSTANT = 12, 20
+# Digits tried of coefficients, and of constants: a constant may be a year, or an amount.
+_DIGITS, _CONSTANT_DIGITS = 5, 9
+_TOGETHER = (1, 2, 3)
+# A simpler number may lose one row in 500.
+_LOST = 0.002
+# Digits by which a column was probably computed from the others.
+_FINER = 2
+
+
+def settle_simply(
+    candidate: Candidate, sample: Sample, start: Ints, share: float
+) -> tuple[Candidate, int] | None:
+    """The candidate fitted, solved for the column that was probably computed, in simple numbers; with its complexity.
+
+    None where fewer rows than nearly `share` satisfy it.
+    """
+    settled = settle(candidate, sample, start, share)
+    if settled is None or count(settled.formula, sample.X, sample.H).share < share - 0.05:
+        return None
+    simple, complexity = simplify(orient(settled, sample), sample)
+    return orient(simple, sample), complexity
+
+
+def simplify(candidate: Candidate, sample: Sample) -> tuple[Candidate, int]:
+    """Short numbers for coefficients and constant, each kept only if as many rows satisfy the candidate; and how long
+    these are: the place of each among simpler ones."""
+    X, H = sample.X, sample.H
+    found = count(candidate.formula, X, H)
+    known = found.kept | found.broken
+    X, H = X[known], H[known]
+    kept = int(found.kept.sum())
+    enough = kept - max(_LOST * kept, 1 if kept > 100 else 0)
+    # What the numbers change of the tolerance is next to nothing.
+    tolerance = candidate.formula.tolerances(X, H)[found.tier]
+
+    def does(trial: Candidate) -> bool:
+        return bool(np.isfinite(trial.constant) and (np.abs(trial.formula.residual(X)) <= tolerance).sum() >= enough)
+
+    for digits in _TOGETHER:
+        # All at once: one alone may need what rounding took from the others.
+        values = np.array([float(f"{value:.{digits - 1}e}") for value in candidate.coefficients.tolist()])
+        trial = replace(candidate, coefficients=values)
+        trial = trial.shifted(_left_over(trial, X))
+        constants = islice(_simple_constants(trial), 1 + 2 * _TOGETHER[-1])
+        together = next(filter(does, (replace(trial, constant=value) for value in (*constants, trial.constant))), None)
+        if together is not None:
+            candidate = together
+            break
+    complexity = 0
+    for k in range(candidate.coefficients.size):
+        for place, value in enumerate(simple_numbers(float(candidate.coefficients[k]), _DIGITS)):
+            coefficients = candidate.coefficients.copy()
+            coefficients[k] = value
+            trial = replace(candidate, coefficients=coefficients)
+            trial = trial.shifted(_left_over(trial, X))
+            if does(trial):
+                candidate, complexity = trial, complexity + place
+                break
+        else:
+            complexity += _NO_COEFFICIENT
+    for place, value in enumerate(_simple_constants(candidate)):
+        trial = replace(candidate, constant=value)
+        if does(trial):
+            return trial, complexity + place
+    return candidate, complexity + _NO_CONSTANT
+
+
+def _simple_constants(candidate: Candidate) -> Iterator[float]:
+    yield 1.0 if candidate.product else 0.0
+    yield from simple_numbers(candidate.constant, _CONSTANT_DIGITS)
+
+
+def _left_over(candidate: Candidate, X: Floats) -> float:
+    """What the usual row is off, of a product in logarithms."""
+    with np.errstate(all="ignore"):
+        left, right = candidate.formula.left.value(X), candidate.formula.right(X)
+        off = lift("log", np.abs(left)) - lift("log", np.abs(right)) if candidate.product else left - right
+    off = off[np.isfinite(off)]
+    return float(np.median(off)) if off.size else np.nan
+
+
+def orient(candidate: Candidate, sample: Sample) -> Candidate:
+    """The same relation, solved for the column that was probably computed.
+
+    That whose own rounding explains what is left over; of several, that with many more digits than the others; else one
+    that stands alone on its side with the smallest coefficient (a total); else the one whose rank is least.
+    """
+    if not candidate.product and set(candidate.functions) != {"x"}:
+        return candidate
+    turned = [_solved_for(candidate, t) for t in range(len(candidate.columns))]
+    alone = np.array([0 if one is None else _n_explained(one, sample) for one in turned])
+    explained = alone >= CLEARLY * alone.max()
+    a = np.array([-1.0, *candidate.coefficients.tolist()])
+    digits = np.array([sample.resolutions[j].significant for j in candidate.columns])
+    small = np.abs(a) <= 1.001 * np.abs(a).min()
+
+    def preference(t: int) -> tuple[bool, bool, bool, bool, int]:
+        finer = bool(digits[t] >= _FINER + np.delete(digits, t).max())
+        opposite = bool((np.sign(np.delete(a, t)) != np.sign(a[t])).all())
+        return bool(explained[t]), finer, opposite and bool(small[t]), bool(small[t]), -int(sample.ranks[candidate.columns[t]])
+
+    return turned[max(range(len(a)), key=preference)] or candidate
+
+
+def _solved_for(candidate: Candidate, t: int) -> Candidate | None:
+    """A sum or product of plain columns solved for that at place t; None where it has no such form."""
+    a = np.array([-1.0, *candidate.coefficients.tolist()])
+    order = [t, *(k for k in range(len(a)) if k != t)]
+    times = -1.0 / a[t]
+    with np.errstate(all="ignore"):
+        constant = np.float64(candidate.constant) ** times if candidate.product else candidate.constant * times
+    if not np.isfinite(constant):
+        return None
+    return replace(
+        candidate,
+        columns=tuple(candidate.columns[k] for k in order),
+        functions=tuple(candidate.functions[k] for k in order),
+        coefficients=a[order[1:]] * times,
+        constant=float(constant),
+    )
+
+
+def _n_explained(candidate: Candidate, sample: Sample) -> int:
+    """Rows whose residual is explained by the rounding of the column on the left, the others taken as exact."""
+    X, left = sample.X, candidate.columns[0]
+    with np.errstate(all="ignore"):
+        right = candidate.formula.right(X)
+        off = np.abs(X[:, left] - right) <= sample.H[:, left] + FLOAT * (np.abs(right) + abs(candidate.constant))
+    return int(off.sum())

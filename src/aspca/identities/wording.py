@@ -1,0 +1,64 @@
+"""Equations as text, in the grammar that `rules.equation_text` reads back."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from aspca.identities.formula import Factor, Formula, Term
+
+
+def number_text(value: float) -> str:
+    """The shortest decimal that is this float64, without an exponent where it is neither huge nor tiny."""
+    if value == 0.0:
+        return "0"
+    # Between 1e-4 and 1e16 Python writes no exponent, but a point after whole numbers.
+    text = repr(float(value))
+    return text.removesuffix(".0") if 1e-4 <= abs(value) < 1e16 else text
+
+
+def formula_text(formula: Formula, names: Sequence[str], dates: Collection[int] = ()) -> str:
+    """As in ``tenursq = tenure^2``, ``prate = 100 totpart / totelg`` or ``due = sent + 30 days``.
+
+    `names` are as they stand in sentences; `dates` are the columns that hold days.
+    """
+    parts = [
+        f"{'-' if term.coefficient < 0.0 else '+'} {_term_text(term, names)}"
+        for term in sorted(formula.terms, key=lambda term: term.coefficient < 0.0)
+    ]
+    if formula.constant or not parts:
+        days = " days" if _counts_days(formula, dates) else ""
+        parts.append(f"{'-' if formula.constant < 0.0 else '+'} {number_text(abs(formula.constant))}{days}")
+    right = " ".join(parts)
+    right = right.removeprefix("+ ") if right.startswith("+") else f"-{right[2:]}"
+    return f"{_term_text(formula.left, names)} = {right}"
+
+
+def _counts_days(formula: Formula, dates: Collection[int]) -> bool:
+    """Whether the constant is a number of days: the time between two dates."""
+    columns = [factor.column for term in (formula.left, *formula.terms) for factor in term.factors]
+    return bool(formula.terms) and all(column in dates for column in columns)
+
+
+def _term_text(term: Term, names: Sequence[str]) -> str:
+    """A term without its sign."""
+    above = [_factor_text(factor, names) for factor in term.factors if factor.exponent > 0.0]
+    below = [_factor_text(factor, names, below=True) for factor in term.factors if factor.exponent < 0.0]
+    size = abs(term.coefficient)
+    number = [] if size == 1.0 and above else [number_text(size)]
+    product = " ".join([*number, " * ".join(above)]) if above else "".join(number)
+    return "".join([product, *(f" / {text}" for text in below)])
+
+
+def _factor_text(factor: Factor, names: Sequence[str], *, below: bool = False) -> str:
+    exponent = -factor.exponent if below else factor.exponent
+    name = names[factor.column]
+    inner = name if factor.sign > 0.0 else f"-{name}"
+    if factor.function == "x":
+        if exponent == 0.5:
+            return f"sqrt({inner})"
+        base = name if factor.sign > 0.0 else f"({inner})"
+    elif factor.function == "log1p":
+        base = f"log({inner} + 1)"
+    else:
+        base = f"{factor.function}({inner})"
+    return base if exponent == 1.0 else f"{base}^{number_text(exponent)}"
