@@ -13,13 +13,12 @@ import numpy as np
 
 from aspca.identities.candidate import CLEARLY, Candidate, Count, Sample
 from aspca.identities.formula import FLOATS, WHOLE, Condition, Formula
+from aspca.identities.simplify import SHORT
 from aspca.identities.slips import is_slip
 from aspca.linalg.arrays import Bools, Floats
 
 # Of the rows that can be computed, this share must satisfy a relation to be told; of those that accuse, ACCUSES.
 SHARE, ACCUSES = 0.90, 0.95
-# What a short writing costs: every further digit of a coefficient or of the constant adds about two (`simplify`).
-SHORT = 2
 # A tolerance that comes from rounding must leave at least so many values to tell apart; where the numbers are not
 # short, four times as many: a smooth curve would pass as well.
 _LEVELS, _COARSE = 50, 200

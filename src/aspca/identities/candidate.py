@@ -22,6 +22,10 @@ LIFTS = {"x": ("x", 1.0), "log": ("log", 1.0), "square": ("x", 2.0), "inverse": 
 CLEARLY = 0.96
 # A fit is used where at least so many rows, and this share of the sample, can be computed.
 _LEAST_ROWS, _LEAST_SHARE = 20, 0.05
+# Columns that differ by less, relative to their size, are one.
+_COLLINEAR = 1e-11
+# A constant that is smaller, relative to the column, is none.
+_NO_CONSTANT = 1e-7
 # Rows that count for a fit are not weighted by more than this.
 _HEAVIEST = 10.0
 
@@ -175,11 +179,17 @@ def fit(candidate: Candidate, sample: Sample, rows: Ints) -> Candidate | None:
     if (units <= 0.0).any():
         return None
     scaled = np.column_stack([(A - middle) / units, np.ones(len(A))]) * weights
-    solution = np.linalg.lstsq(scaled, (y - level) * weights[:, 0], rcond=1e-13)[0]
+    solution, _, rank, _ = np.linalg.lstsq(scaled, (y - level) * weights[:, 0], rcond=_COLLINEAR)
+    if rank < scaled.shape[1]:
+        # Where two columns are one, numbers of both mean nothing.
+        return None
     coefficients = solution[:-1] / units
     constant = solution[-1] + level - middle @ coefficients
     with np.errstate(over="ignore"):
         constant = float(np.exp(constant)) if candidate.product else float(constant)
+    if not candidate.product and abs(constant) <= _NO_CONSTANT * float(np.abs(y).max()):
+        # Rows of zeros have no tolerance for what rounding leaves over.
+        constant = 0.0
     if not (np.isfinite(constant) and np.isfinite(coefficients).all()):
         return None
     return replace(candidate, coefficients=coefficients, constant=constant)
@@ -188,9 +198,9 @@ def fit(candidate: Candidate, sample: Sample, rows: Ints) -> Candidate | None:
 def settle(candidate: Candidate, sample: Sample, start: Ints, share: float) -> Candidate | None:
     """The candidate fitted to some rows, then to those near it, until most satisfy it; None: they do not."""
     fitted = fit(candidate, sample, start)
+    if fitted is None:
+        return None
     for step in range(4):
-        if fitted is None:
-            return None
         sizes = np.abs(fitted.formula.residual(sample.X))
         tolerances = fitted.formula.tolerances(sample.X, sample.H)
         known = np.isfinite(sizes)
@@ -207,7 +217,11 @@ def settle(candidate: Candidate, sample: Sample, start: Ints, share: float) -> C
         near = known & (sizes <= np.maximum(3.0 * wide, least))
         if step and near.sum() < 0.8 * n_known and (sizes <= 20.0 * wide).sum() < 0.8 * n_known:
             return None
-        fitted = fit(fitted, sample, np.flatnonzero(near))
+        better = fit(fitted, sample, np.flatnonzero(near))
+        if better is None:
+            # Rows near it need not have all that it takes to tell its numbers.
+            break
+        fitted = better
     return fitted
 
 

@@ -223,7 +223,7 @@ def propose_circuits(draw: Draw, sigma: Floats, known: int, rng: np.random.Gener
         E = _eliminated(null.copy(), rng.permutation(q))
         for vector in E:
             size = np.abs(vector)
-            noise = 3.0 * np.sqrt(np.square(size * sigma).sum()) * (sigma > 1e-7)
+            noise = 3.0 * np.sqrt(np.square(size * sigma).sum())
             support = np.flatnonzero(size > np.maximum(1e-5 * size.max(), noise))
             if 2 <= support.size <= TERMS:
                 yield draw.places[support]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from aspca.linalg.arrays import Bools, Floats, Ints
+from aspca.linalg.arrays import Floats, Ints
 from aspca.moments.rows import Travelling
 
 Keys = npt.NDArray[np.uint64]
@@ -16,8 +16,8 @@ _STEPS = float(2**22)
 # Odd numbers that mix bits well: those of splitmix64.
 _MIX = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 _MISSING = np.uint64(0x9E3779B97F4A7C15)
-# Copies of one row say no more than a few of them.
-_COPIES = 3
+# Copies of one row may make up this share of a sample: more say no more, and would leave no room for others.
+_COPIES = 0.05
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,44 +67,45 @@ def mix(keys: Keys) -> Keys:
 
 @dataclass(eq=False)
 class LeastRows(Travelling):
-    """The rows of the least keys, at most so many, and a few copies of each at most; an accumulator."""
+    """The rows of the least keys, at most so many; an accumulator. Where there are more, copies of one row are few."""
 
     stays = ("hashes",)
 
     hashes: RowHash
     most: int
+    n_seen: int = 0
     keys: Keys = field(default_factory=lambda: np.zeros(0, dtype=np.uint64))
     rows: Floats | None = None
 
     def add(self, rows: Floats, numbers: Ints) -> None:
-        self.take(rows, self.hashes.keys(rows))
+        self._take(rows, self.hashes.keys(rows), len(rows))
 
-    def take(self, rows: Floats, keys: Keys) -> None:
-        """Rows (m, p) of these keys (m,)."""
+    def _take(self, rows: Floats, keys: Keys, n_seen: int) -> None:
+        """Rows (m, p) of these keys (m,), which are the least of so many."""
+        self.n_seen += n_seen
         if len(self.keys) == self.most:
             chosen = keys <= self.keys[-1]
             rows, keys = rows[chosen], keys[chosen]
-        if not len(keys):
-            return
         rows = np.array(rows, dtype=np.float64)
         every = rows if self.rows is None else np.concatenate([self.rows, rows])
         together = np.concatenate([self.keys, keys])
         # Rows of one key are alike; what tells them apart, if anything, puts them in one order.
         order = np.lexsort((np.nan_to_num(every).sum(axis=1), together))
-        order = order[_first_copies(together[order])][: self.most]
+        if self.n_seen > self.most:
+            order = order[_copies_before(together[order]) < _COPIES * self.most][: self.most]
         self.keys, self.rows = together[order], every[order]
 
     def merge(self, later: LeastRows) -> None:
         if later.rows is not None:
-            self.take(later.rows, later.keys)
+            self._take(later.rows, later.keys, later.n_seen)
 
     def found(self, p: int) -> Floats:
         """The rows (m, p), in the order of their keys."""
         return np.empty((0, p)) if self.rows is None else self.rows
 
 
-def _first_copies(ordered: Keys) -> Bools:
-    """Which of ascending keys (m,) are among the first copies of theirs."""
+def _copies_before(ordered: Keys) -> Ints:
+    """How many of ascending keys (m,) before each are the same."""
     starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
     lengths = np.diff(np.r_[starts, ordered.size])
-    return np.asarray(np.arange(ordered.size) - np.repeat(starts, lengths) < _COPIES)
+    return np.asarray(np.arange(ordered.size) - np.repeat(starts, lengths))

@@ -6,14 +6,14 @@ identities are found in any order of rows and columns, any unit and any sign.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
 
-from aspca.identities.accept import ACCUSES, SHARE, SHORT, is_credible, pattern_of
+from aspca.identities.accept import SHARE, is_credible, pattern_of
 from aspca.identities.candidate import LIFTS, Candidate, Count, Sample, count, lift
 from aspca.identities.counting import count_rows
 from aspca.identities.formula import WHOLE, Factor, Formula, Term
@@ -31,7 +31,7 @@ from aspca.identities.propose import (
 )
 from aspca.identities.resolution import half_steps
 from aspca.identities.sampling import LeastRows, RowHash, mix
-from aspca.identities.simplify import orient, settle_simply
+from aspca.identities.simplify import SHORT, orient, settle_simply
 from aspca.linalg.arrays import Bools, Floats, Ints
 from aspca.moments.rows import Rows
 from aspca.preparation.feature import Feature, features_of_numbers
@@ -82,7 +82,7 @@ def search_identities(
     search = _Search(sampled, hashes, features)
     if len(sampled) >= _LEAST_ROWS:
         search.run([formula for _, formula in given])
-        found += [(search.original(candidate), counted.tier) for candidate, counted in search.found]
+        found += [(search.original(one.candidate), one.counted.tier) for one in search.found]
     formulas, tiers = tuple(formula for formula, _ in found), tuple(tier for _, tier in found)
     counts = count_rows(rows, formulas, tiers, resolutions, hashes)
     identities = []
@@ -141,11 +141,23 @@ class _Option(NamedTuple):
         return self.counted.tier, self.complexity + sum(name != "x" for name in self.candidate.functions)
 
 
+class _Found(NamedTuple):
+    """What was accepted; partial: the rows that violate it have a pattern."""
+
+    candidate: Candidate
+    counted: Count
+    partial: bool
+
+    @property
+    def certain(self) -> bool:
+        return not self.partial and self.counted.share > _CERTAIN and self.counted.tier < WHOLE
+
+
 class _Search:
     """The search in a sample, in an order of rows and columns of its own."""
 
     def __init__(self, sampled: Floats, hashes: RowHash, features: tuple[Feature, ...]) -> None:
-        self.found: list[tuple[Candidate, Count]] = []
+        self.found: list[_Found] = []
         self.unsearched: tuple[str, ...] = ()
         self._order = _column_order(sampled, hashes, features)
         values = sampled[:, self._order]
@@ -157,6 +169,7 @@ class _Search:
         ranks[by_name] = np.arange(len(features))
         self._sample = Sample.of(values * self._signs, ranks)
         self._rng = np.random.default_rng(0)
+        self._partners: list[tuple[int, int]] = []
         self._p = len(features)
         self._basis = np.zeros((0, len(LIFTS) * self._p))
         with np.errstate(all="ignore"):
@@ -177,8 +190,8 @@ class _Search:
         lifted = Lifted.of(self._sample, varying)
         self._accept_pairs(lifted)
         drawer = Drawer(lifted, self._rng)
-        copies = {c.columns[0] for c, n in self.found if set(c.functions) == {"x"} and not c.product and _certain(n)}
-        families = [lifted.places("x", copies), lifted.places("log", copies)]
+        self._partners = self._copies()
+        families = [lifted.places(name, {one for one, _ in self._partners}) for name in ("x", "log")]
         if varying.size > _MOST_COLUMNS:
             self.unsearched = (
                 f"Of {varying.size:,} columns only pairs, squares and products were searched for exact relations, not "
@@ -193,17 +206,17 @@ class _Search:
             else:
                 candidate = Candidate((z, x, y), ("x", "x", "x"), np.ones(2), 1.0, product=True)
             proposals[z, x, y] = candidate, None
+        broken = self._broken()
         for family in families if varying.size <= _MOST_COLUMNS else ():
-            for draw in drawer.draws(family, 15, 16 if family.size <= 80 else 6, self._broken()):
+            for draw in drawer.draws(family, 15, 16 if family.size <= 80 else 6, broken):
                 for places in propose_triples(draw):
                     proposals.setdefault(tuple(sorted(places.tolist())), (lifted.candidate(places), draw.rows))
         self._accept_all(proposals.values())
         for family in (*families, np.concatenate(families)) if varying.size <= _MOST_COLUMNS else ():
-            proposals = {}
+            proposals, broken = {}, self._broken()
             q = family.size
             for draw in chain(
-                drawer.draws(family, int(1.2 * q) + 12, 14, self._broken()),
-                drawer.draws(family, 2 * q + 30, 4, self._broken()),
+                drawer.draws(family, int(1.2 * q) + 12, 14, broken), drawer.draws(family, 2 * q + 30, 4, broken)
             ):
                 for places in self._circuits(lifted, draw):
                     proposals.setdefault(tuple(sorted(places.tolist())), (lifted.candidate(places), draw.rows))
@@ -220,11 +233,7 @@ class _Search:
     def _circuits(self, lifted: Lifted, draw: Draw) -> Iterable[Ints]:
         names = list(LIFTS)
         places = np.array([names.index(f) * self._p + j for f, j in zip(lifted.functions[draw.places], lifted.origins[draw.places], strict=True)])
-        vectors = [v * self._scale for c, n in self.found if _certain(n) for v in c.vectors(self._p)]
-        known = 0
-        if vectors:
-            certain = np.array([v / np.linalg.norm(v) for v in vectors])
-            known = _rank(certain) - _rank(np.delete(certain, places, axis=1))
+        known = self._n_known(places)
         exact = np.full(places.size, EXACT)
         rounded = np.maximum(np.where(draw.rounding < 0.03, draw.rounding, 0.0), EXACT)
         for sigma in (exact, rounded):
@@ -233,12 +242,18 @@ class _Search:
     # ---- accepting
 
     def _broken(self) -> Bools:
-        """Rows of the sample that violate an identity found so far (n,)."""
+        """Rows of the sample that violate an identity found so far, as errors do (n,): to leave out those that have a
+        pattern would hide the longer identity that explains them."""
         broken = np.zeros(len(self._sample), dtype=np.bool_)
-        for _, counted in self.found:
-            if counted.share >= ACCUSES:
-                broken |= counted.broken
+        for one in self.found:
+            if not one.partial:
+                broken |= one.counted.broken
         return broken
+
+    def _copies(self) -> list[tuple[int, int]]:
+        """Columns that are linear functions of one other, and that."""
+        pairs = [one.candidate for one in self.found if one.certain and len(one.candidate.columns) == 2]
+        return [(c.columns[0], c.columns[1]) for c in pairs if c.functions == ("x", "x") and not c.product]
 
     def _accept_pairs(self, lifted: Lifted) -> None:
         proposals = []
@@ -260,11 +275,18 @@ class _Search:
                 by_length.setdefault(len(columns), {}).setdefault(columns, []).append((candidate, rows))
         for _, groups in sorted(by_length.items()):
             options = [
-                [self._settled(candidate, rows) for candidate, rows in several]
+                [self._settled(one, rows) for candidate, rows in several for one in self._variants(candidate)]
                 for columns, several in list(groups.items())[:_MOST]
                 if not self._has(columns)
             ]
             self._accept_options([list(filter(None, several)) for several in options])
+
+    def _variants(self, candidate: Candidate) -> Iterator[Candidate]:
+        """The candidate, and with a copy in place of a column: what is simplest is taken."""
+        yield candidate
+        for copy, column in self._partners:
+            if column in candidate.columns and copy not in candidate.columns:
+                yield replace(candidate, columns=tuple(copy if j == column else j for j in candidate.columns))
 
     def _settled(self, candidate: Candidate, rows: Ints | None) -> _Option | None:
         settled = None
@@ -287,19 +309,42 @@ class _Search:
         for several in sorted(filter(None, options), key=lambda several: several[0].effort):
             for option in several:
                 if self._is_new(option) and is_credible(*option, self._sample, self._rng):
-                    self.found.append((option.candidate, option.counted))
-                    self._extend_basis(option.candidate)
+                    self._take(option)
                     break
+
+    def _take(self, option: _Option) -> None:
+        X, H, counted = self._sample.X, self._sample.H, option.counted
+        partial = False
+        if counted.broken.any():
+            broken, kept, steps = X[counted.broken], X[counted.kept], H[counted.broken]
+            partial = pattern_of(option.candidate.formula, counted.share, broken, kept, steps) is not None
+        self.found.append(_Found(option.candidate, counted, partial))
+        self._extend_basis(option.candidate)
 
     def _is_new(self, option: _Option) -> bool:
         """Whether it does not follow from what is known; what is not short may be an approximation of that."""
         candidate = option.candidate
-        return not self._is_implied(candidate) and not (
-            option.complexity > SHORT and self._determines(candidate.columns)
-        )
+        if self._is_implied(candidate) or self._holds_known(candidate):
+            return False
+        return option.complexity <= SHORT or not self._determines(candidate.columns)
 
     def _has(self, columns: frozenset[int]) -> bool:
-        return any(frozenset(candidate.columns) == columns for candidate, _ in self.found)
+        return any(frozenset(one.candidate.columns) == columns for one in self.found)
+
+    def _holds_known(self, candidate: Candidate) -> bool:
+        """Whether some of its terms are related by themselves: then it is not as short as it could be."""
+        places = np.flatnonzero(candidate.vectors(self._p)[0])
+        return len(places) > 2 and self._n_known(places) > 0
+
+    def _n_known(self, places: Ints) -> int:
+        """How many relations among these lifted columns are known."""
+        vectors = [v * self._scale for one in self.found if one.certain for v in one.candidate.vectors(self._p)]
+        if not vectors:
+            return 0
+        certain = np.array([v / np.linalg.norm(v) for v in vectors])
+        used = certain[:, places].any(axis=1)
+        certain = certain[used]
+        return _rank(certain) - _rank(np.delete(certain, places, axis=1))
 
     def _is_implied(self, candidate: Candidate) -> bool:
         basis = self._basis
@@ -320,7 +365,7 @@ class _Search:
 
     def _determines(self, columns: Sequence[int]) -> bool:
         """Whether identities found so far give one of these columns from the others."""
-        sets = [set(candidate.columns) for candidate, _ in self.found]
+        sets = [set(one.candidate.columns) for one in self.found]
         for column in columns:
             known, grew = set(columns) - {column}, True
             while grew and column not in known:
@@ -329,10 +374,6 @@ class _Search:
             if column in known:
                 return True
         return False
-
-
-def _certain(counted: Count) -> bool:
-    return counted.share > _CERTAIN and counted.tier < WHOLE
 
 
 def _rank(vectors: Floats) -> int:

@@ -9,9 +9,11 @@ from itertools import islice
 import numpy as np
 
 from aspca.identities.candidate import CLEARLY, Candidate, Sample, count, lift, settle, simple_numbers
-from aspca.identities.formula import FLOAT
+from aspca.identities.formula import DIGITS, FLOAT
 from aspca.linalg.arrays import Floats, Ints
 
+# What a short writing costs: every further digit of a coefficient or of the constant adds about two.
+SHORT = 2
 # What a number that is not simple adds to the complexity of a candidate: of a coefficient, of a constant.
 _NO_COEFFICIENT, _NO_CONSTANT = 12, 20
 # Digits tried of coefficients, and of constants: a constant may be a year, or an amount.
@@ -19,6 +21,10 @@ _DIGITS, _CONSTANT_DIGITS = 5, 9
 _TOGETHER = (1, 2, 3)
 # A simpler number may lose one row in 500.
 _LOST = 0.002
+# Higher powers are no simple numbers.
+_LARGEST_POWER = 4.0
+# While numbers are fitted, this share of the rows may still be lacking.
+_NEARLY = 0.05
 # Digits by which a column was probably computed from the others.
 _FINER = 2
 
@@ -31,37 +37,37 @@ def settle_simply(
     None where fewer rows than nearly `share` satisfy it.
     """
     settled = settle(candidate, sample, start, share)
-    if settled is None or count(settled.formula, sample.X, sample.H).share < share - 0.05:
+    if settled is None:
         return None
-    simple, complexity = simplify(orient(settled, sample), sample)
-    return orient(simple, sample), complexity
+    counted = count(settled.formula, sample.X, sample.H)
+    if counted.share < share - _NEARLY:
+        return None
+    oriented = orient(settled, sample)
+    found = simplify(oriented, sample, counted.tier)
+    if found[1] > SHORT and counted.tier < DIGITS:
+        # Numbers that are short to six digits are no coincidence.
+        to_six_digits = simplify(oriented, sample, DIGITS)
+        found = to_six_digits if to_six_digits[1] <= SHORT else found
+    return orient(found[0], sample), found[1]
 
 
-def simplify(candidate: Candidate, sample: Sample) -> tuple[Candidate, int]:
-    """Short numbers for coefficients and constant, each kept only if as many rows satisfy the candidate; and how long
-    these are: the place of each among simpler ones."""
+def simplify(candidate: Candidate, sample: Sample, tier: int) -> tuple[Candidate, int]:
+    """Short numbers for coefficients and constant, each kept only if as many rows satisfy the candidate within the
+    tolerance; and how long these are: the place of each among simpler ones."""
     X, H = sample.X, sample.H
-    found = count(candidate.formula, X, H)
+    found = count(candidate.formula, X, H, tier)
     known = found.kept | found.broken
     X, H = X[known], H[known]
     kept = int(found.kept.sum())
     enough = kept - max(_LOST * kept, 1 if kept > 100 else 0)
     # What the numbers change of the tolerance is next to nothing.
-    tolerance = candidate.formula.tolerances(X, H)[found.tier]
+    tolerance = candidate.formula.tolerances(X, H)[tier]
 
     def does(trial: Candidate) -> bool:
         return bool(np.isfinite(trial.constant) and (np.abs(trial.formula.residual(X)) <= tolerance).sum() >= enough)
 
-    for digits in _TOGETHER:
-        # All at once: one alone may need what rounding took from the others.
-        values = np.array([float(f"{value:.{digits - 1}e}") for value in candidate.coefficients.tolist()])
-        trial = replace(candidate, coefficients=values)
-        trial = trial.shifted(_left_over(trial, X))
-        constants = islice(_simple_constants(trial), 1 + 2 * _TOGETHER[-1])
-        together = next(filter(does, (replace(trial, constant=value) for value in (*constants, trial.constant))), None)
-        if together is not None:
-            candidate = together
-            break
+    together = next(filter(does, _rounded_together(candidate, X)), None)
+    candidate = candidate if together is None else together
     complexity = 0
     for k in range(candidate.coefficients.size):
         for place, value in enumerate(simple_numbers(float(candidate.coefficients[k]), _DIGITS)):
@@ -74,11 +80,27 @@ def simplify(candidate: Candidate, sample: Sample) -> tuple[Candidate, int]:
                 break
         else:
             complexity += _NO_COEFFICIENT
+        if candidate.product and abs(candidate.coefficients[k]) > _LARGEST_POWER:
+            complexity += _NO_COEFFICIENT
     for place, value in enumerate(_simple_constants(candidate)):
         trial = replace(candidate, constant=value)
         if does(trial):
             return trial, complexity + place
     return candidate, complexity + _NO_CONSTANT
+
+
+def _rounded_together(candidate: Candidate, X: Floats) -> Iterator[Candidate]:
+    """The candidate with all numbers in few digits: one alone may need what rounding took from the others."""
+    coefficients = candidate.coefficients.tolist()
+    for digits in _TOGETHER:
+        short = [float(f"{value:.{digits - 1}e}") for value in coefficients]
+        inverse = [1.0 / float(f"{1.0 / value:.{digits - 1}e}") if value else 0.0 for value in coefficients]
+        for values in (short, inverse):
+            trial = replace(candidate, coefficients=np.array(values))
+            trial = trial.shifted(_left_over(trial, X))
+            for constant in islice(_simple_constants(trial), 1 + 2 * _TOGETHER[-1]):
+                yield replace(trial, constant=constant)
+            yield trial
 
 
 def _simple_constants(candidate: Candidate) -> Iterator[float]:

@@ -7,6 +7,10 @@ from collections.abc import Collection, Sequence
 from aspca.identities.formula import Factor, Formula, Term
 
 
+# Coefficients of more digits are written as divisors of at most this, if they are.
+_LONG, _LARGEST_DIVISOR = 8, 1000
+
+
 def number_text(value: float) -> str:
     """The shortest decimal that is this float64, without an exponent where it is neither huge nor tiny."""
     if value == 0.0:
@@ -21,6 +25,10 @@ def formula_text(formula: Formula, names: Sequence[str], dates: Collection[int] 
 
     `names` are as they stand in sentences; `dates` are the columns that hold days.
     """
+    if len(formula.terms) > 1 and formula.constant > 0.0 and all(term.coefficient < 0.0 for term in formula.terms):
+        # Shares and categories that add up.
+        left = " + ".join(_term_text(term, names) for term in _in_order((formula.left, *formula.terms)))
+        return f"{left} = {number_text(formula.constant)}"
     parts = [
         f"{'-' if term.coefficient < 0.0 else '+'} {_term_text(term, names)}"
         for term in sorted(formula.terms, key=lambda term: term.coefficient < 0.0)
@@ -31,6 +39,11 @@ def formula_text(formula: Formula, names: Sequence[str], dates: Collection[int] 
     right = " ".join(parts)
     right = right.removeprefix("+ ") if right.startswith("+") else f"-{right[2:]}"
     return f"{_term_text(formula.left, names)} = {right}"
+
+
+def _in_order(terms: Sequence[Term]) -> list[Term]:
+    """Terms in the order of their columns."""
+    return sorted(terms, key=lambda term: term.factors)
 
 
 def _counts_days(formula: Formula, dates: Collection[int]) -> bool:
@@ -44,6 +57,9 @@ def _term_text(term: Term, names: Sequence[str]) -> str:
     above = [_factor_text(factor, names) for factor in term.factors if factor.exponent > 0.0]
     below = [_factor_text(factor, names, below=True) for factor in term.factors if factor.exponent < 0.0]
     size = abs(term.coefficient)
+    divisor = round(1.0 / size) if size else 0
+    if above and 2 < divisor <= _LARGEST_DIVISOR and size == 1.0 / divisor and len(repr(size)) > _LONG:
+        below, size = [*below, str(divisor)], 1.0
     number = [] if size == 1.0 and above else [number_text(size)]
     product = " ".join([*number, " * ".join(above)]) if above else "".join(number)
     return "".join([product, *(f" / {text}" for text in below)])
