@@ -19,7 +19,9 @@ from aspca.estimators.notebook import ShownWithRules
 from aspca.estimators.parameters import ParameterOnly
 from aspca.estimators.preprocessor import Preprocessor
 from aspca.estimators.tables import library_of, refuse_nameless, row_labels
+from aspca.identities import Identity
 from aspca.judging.crossfit import calibrated_by
+from aspca.judging.determined import FreePart
 from aspca.judging.explanation import Explanation
 from aspca.judging.fit import fit_model
 from aspca.judging.gaps import Gaps, completed
@@ -32,7 +34,7 @@ from aspca.linalg.arrays import Floats
 from aspca.moments import IncompleteMoments, Moments
 from aspca.moments.validation import weights_of
 from aspca.preparation import Preparation
-from aspca.rules.given import given_rules
+from aspca.rules.given import formulas_of
 from aspca.rules.rule import Rule
 from aspca.settings import AUTO, DEFAULTS, PAPER, Settings, check_parameters, parameters_text
 from aspca.solvers.threads import blas_threads_for
@@ -66,14 +68,15 @@ class ASPCA(ShownWithRules, ComponentAttributes, TableInput, NamedOutputs, Trans
     threshold_limit_ : Limit
         The threshold's name, level and what it assumes.
     rule_limits_ : ndarray of shape (n_rules,)
-        Squared deviation, in the scaled space, above which a row breaks a rule.
+        Squared deviation above which a row breaks a rule: of identities in multiples of the tolerance, of relations in
+        the scaled space.
     model_ : Model
         All of the above in one frozen object.
     offset_ : float
         ``-threshold_``: ``decision_function = score_samples - offset_``.
     rules_ : tuple of Rule
-        The readable rules that judge, those given first, then the tightest, in the original names and units; for the
-        paper's scores the components.
+        The readable rules that judge: identities, then relations, of each those given first, then the tightest, in the
+        original names and units; for the paper's scores the components.
     moments_ : Moments
         All that was kept of the data.
     subspace_ : SparseSubspace
@@ -169,21 +172,27 @@ class ASPCA(ShownWithRules, ComponentAttributes, TableInput, NamedOutputs, Trans
         """Fit to rows (n, p), n >= 2; `y` is ignored, `sample_weight` (n,) counts rows."""
         check_parameters(self.get_params())
         X = self._rows(X, reset=True, least=2)
-        given = given_rules(self.rules or (), self._preparation.features)
+        preparation = self._preparation
+        given = formulas_of(self.rules or (), preparation.features)
         weights = None if sample_weight is None else weights_of(sample_weight, X.shape[0])
         with blas_threads_for(X.shape[1]):
             known = self._known(X, weights, fresh=True)
             if isinstance(known, Moments):
                 known = known.rounded()
             rows, settings = rows_of(X), Settings.of(self.get_params())
+            part = FreePart.of(rows, known, settings, preparation, given, weights)
             if settings.sets_aside:
                 if weights is not None:
                     raise ValueError('robust="on" takes rows of equal weight: leave out sample_weight.')
-                learned = without_gross(rows, known, given, self.scaling, self._preparation.features)
-                self._incomplete = learned.incomplete
+                learned = without_gross(
+                    part.rows, part.known, part.given, self.scaling, part.preparation.features
+                )
+                if not len(part.identities):
+                    self._incomplete = learned.incomplete
             else:
-                learned = learned_as_they_are(known)
-            self._take(learned_model(rows, len(X), known, learned, settings, self._preparation, weights))
+                learned = learned_as_they_are(part.known)
+            model = learned_model(part.rows, len(X), part.known, learned, part.settings, part.preparation, weights)
+            self._take(part.embed(model))
             rest_on_rows = self.model_.settings.from_rows
             if rest_on_rows and "conformal" not in rest_on_rows:
                 self._take(self.model_.calibrated(X, weights))
@@ -268,7 +277,7 @@ class ASPCA(ShownWithRules, ComponentAttributes, TableInput, NamedOutputs, Trans
         self._take(replace(model.calibrated(X, weights) if settings.from_rows else model, kept=None))
         return self
 
-    def check_rules(self, X: Any) -> tuple[Rule, ...]:
+    def check_rules(self, X: Any) -> tuple[Rule | Identity, ...]:
         """The rules, checked on rows (n, p) that took no part in the fit: `rules_` with each `widening` as measured.
 
         Without such rows, `widening` is what to expect from the number of rows fitted.
@@ -302,7 +311,7 @@ class ASPCA(ShownWithRules, ComponentAttributes, TableInput, NamedOutputs, Trans
         if model.moments is not None:
             self.moments_ = model.moments
         if model.alarms.rules is not None:
-            self.rule_limits_ = model.alarms.the_rules()
+            self.rule_limits_ = model.rule_limits
         if model.alarms.total is not None:
             self.threshold_limit_ = model.alarms.total
             self.threshold_ = model.alarms.total.value
@@ -358,7 +367,7 @@ class ASPCA(ShownWithRules, ComponentAttributes, TableInput, NamedOutputs, Trans
         return self.model_.t2(self._rows(X, reset=False, least=1))
 
     @property
-    def rules_(self) -> tuple[Rule, ...]:
+    def rules_(self) -> tuple[Rule | Identity, ...]:
         return self.model_.rules
 
     # ---- small print

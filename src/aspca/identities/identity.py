@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 # A violation is told from this multiple of the tolerance on: none is in doubt by rounding.
 _JUST_ABOVE = 1.0 + 1e-9
+# A rule that the user gave holds if more than this share of the rows satisfies it.
+HOLDS = 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,8 +34,8 @@ class Identity:
     ----------
     formula : Formula
         Of columns by their positions among the features.
-    features : tuple of Feature
-        Of all columns.
+    table : tuple of Feature
+        What all columns are.
     resolutions : tuple of Resolution
         Of all columns: in what they are written.
     tier : int
@@ -41,18 +44,50 @@ class Identity:
         Rows that satisfy and that violate it.
     exceptions : str
         Why rows that violate it look like another kind of rows; empty: they look like errors.
-    given : str or None
-        As the user wrote it; None where it was found.
+    written : str or None
+        As the user gave it; None where it was found.
     """
 
     formula: Formula
-    features: tuple[Feature, ...]
+    table: tuple[Feature, ...]
     resolutions: tuple[Resolution, ...]
     tier: int
     n_kept: int
     n_broken: int
     exceptions: str = ""
-    given: str | None = None
+    written: str | None = None
+
+    # What it has in common with relations.
+    kind: ClassVar[str] = "identity"
+    exact: ClassVar[bool] = True
+    spread: ClassVar[float] = 0.0
+    limit: ClassVar[float | None] = None
+    widening: ClassVar[float | None] = None
+    sparsest: ClassVar[bool] = True
+    looks_like_chance: ClassVar[bool] = False
+
+    @property
+    def given(self) -> bool:
+        """Whether the user gave it, and it was not found."""
+        return self.written is not None
+
+    @property
+    def origins(self) -> tuple[Feature, ...]:
+        """The features it relates."""
+        return tuple(self.table[j] for j in self.columns)
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """Their names."""
+        return tuple(feature.name for feature in self.origins)
+
+    def off_by(self, residual: float) -> str:
+        """How far its sides differ, in words."""
+        size = abs(residual)
+        if not np.isfinite(size):
+            return "more than any number"
+        text = f"{size:,.0f}" if 1000 <= size < 1e7 else f"{size:.3g}"
+        return f"{text} days" if all(feature.kind == "date" for feature in self.origins) else text
 
     @property
     def columns(self) -> tuple[int, ...]:
@@ -67,22 +102,22 @@ class Identity:
     @property
     def accuses(self) -> bool:
         """Whether violating it is evidence of an error."""
-        if self.given is not None:
-            return self.share > 0.5
+        if self.given:
+            return self.share > HOLDS
         return not self.exceptions and self.share >= ACCUSES
 
     @cached_property
     def equation(self) -> str:
         """As in ``lwage = log(wage)``, with its condition if it has one."""
-        names = [feature.text for feature in self.features]
-        dates = [j for j, feature in enumerate(self.features) if feature.kind == "date"]
+        dates = [j for j, feature in enumerate(self.table) if feature.kind == "date"]
+        names = [name_text(one.column) if one.kind == "date" else one.text for one in self.table]
         return formula_text(self.formula, names, dates) + self._condition_text()
 
     def _condition_text(self) -> str:
         condition = self.formula.condition
         if condition is None:
             return ""
-        feature = self.features[condition.column]
+        feature = self.table[condition.column]
         negated, value = condition.negated, level_text(number_text(condition.value))
         if feature.kind == "level":
             negated, value = negated != (condition.value == 0.0), level_text(feature.level)
@@ -92,7 +127,7 @@ class Identity:
     def remark(self) -> str:
         """How many rows satisfy it, and how exactly."""
         how = "exactly" if self.tier == FLOATS else "to rounding"
-        given = "; given" if self.given is not None else ""
+        given = "; given" if self.given else ""
         return f"{how}, {share_text(self.n_kept, self.n_broken)}{given}"
 
     @property
@@ -144,14 +179,6 @@ class Identity:
         exact = self.formula.solve(X, column)
         return np.array([self.resolutions[column].rounded(value) for value in exact.tolist()])
 
-    def with_columns(self, columns: list[int], features: tuple[Feature, ...]) -> Identity:
-        """The same among other features, at these positions of them."""
-        resolutions = [Resolution(0, 1, False)] * len(features)
-        for j, place in enumerate(columns):
-            resolutions[place] = self.resolutions[j]
-        formula = self.formula.with_columns(columns)
-        return replace(self, formula=formula, features=features, resolutions=tuple(resolutions))
-
 
 # Multiples beyond this are as large as they may be.
 _LARGEST = 1e150
@@ -189,7 +216,7 @@ class Identities:
     def __len__(self) -> int:
         return len(self.identities)
 
-    def __iter__(self):  # type: ignore[no-untyped-def]
+    def __iter__(self) -> Iterator[Identity]:
         return iter(self.identities)
 
     @cached_property

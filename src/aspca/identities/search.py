@@ -17,7 +17,7 @@ from aspca.identities.accept import SHARE, is_credible, pattern_of
 from aspca.identities.candidate import LIFTS, Candidate, Count, Sample, count, lift
 from aspca.identities.counting import count_rows
 from aspca.identities.formula import WHOLE, Factor, Formula, Term
-from aspca.identities.identity import Identities, Identity
+from aspca.identities.identity import HOLDS, Identities, Identity
 from aspca.identities.propose import (
     EXACT,
     TERMS,
@@ -90,7 +90,9 @@ def search_identities(
         n_kept, n_broken = int(counts.n_kept[k]), int(counts.n_broken[k])
         identity = Identity(formula, features, resolutions, tier, n_kept, n_broken)
         if k < len(given):
-            identities.append(replace(identity, given=given[k][0]))
+            # What few rows satisfy is no identity, but may be a relation.
+            if identity.share > HOLDS:
+                identities.append(replace(identity, written=given[k][0]))
         elif identity.share >= SHARE:
             broken = counts.broken[k].found(low.size)
             kept = sampled[count(formula, sampled, steps, tier).kept]
@@ -106,7 +108,7 @@ def _without_partial(found: list[Identity]) -> tuple[Identity, ...]:
     """Those that no longer one explains: what fewer rows satisfy, of columns that are all in another."""
 
     def partial(one: Identity) -> bool:
-        return one.given is None and any(
+        return not one.given and any(
             set(one.columns) < set(other.columns)
             and (
                 other.share > one.share + 0.5 * (1.0 - one.share)

@@ -11,7 +11,7 @@ from aspca.jobs.errors import JobError
 from aspca.judging.model import Model
 from aspca.linalg.arrays import Floats
 from aspca.rules.rule import Rule
-from aspca.rules.sentence import number_text
+from aspca.identities.wording import number_text
 
 # As in `aspca.select`: a rule is found again if another points the same way to within 18 degrees.
 SAME_DIRECTION = 0.95

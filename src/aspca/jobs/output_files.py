@@ -19,7 +19,7 @@ from aspca.outputs.csv_text import CsvWriter
 from aspca.outputs.row_file import parquet_file
 from aspca.outputs.text_rows import csv_rows
 from aspca.robust import MOST_SHOWN
-from aspca.rules.sentence import number_text
+from aspca.identities.wording import number_text
 
 if TYPE_CHECKING:
     from aspca.judging.change_text import Change

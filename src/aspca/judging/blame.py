@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from aspca.identities.localize import localize
 from aspca.judging.gaps import patterns
 from aspca.judging.judgement import Judgement
 from aspca.judging.metric import READABLE, Metric
@@ -143,6 +144,8 @@ def blamed(model: Model, values: Floats, judgement: Judgement) -> Floats:
     nowhere = np.zeros(values.shape[1], dtype=np.bool_)
     groups = patterns(np.isnan(values)) if model.allows_gaps else [(np.arange(len(values)), nowhere)]
     lawful = _lawful(judgement)
+    # What violated identities add is put down to the cells that are wrong.
+    scores = judgement.contributions[:, model.n_identities :].sum(axis=1) + judgement.outside
     for rows, gaps in groups:
         metric = model.gapped.metric_of(gaps)
         # Rules that cannot be computed have no weight here, so what stands in for a gap does not count.
@@ -164,9 +167,20 @@ def blamed(model: Model, values: Floats, judgement: Judgement) -> Floats:
                 z = row_products(np.clip(weighted, -_LARGEST, _LARGEST), axes)
                 found = split(scaled, z)
                 # What lies outside counts by its share, broken rules lift a score: split is what is left in the end.
-                found *= (judgement.scores[some] / _positive(found.sum(axis=1)))[:, None]
+                found *= (scores[some] / _positive(found.sum(axis=1)))[:, None]
                 parts[some] = found
+    _add_wrong_cells(model, values, judgement, parts)
     return parts
+
+
+def _add_wrong_cells(model: Model, values: Floats, judgement: Judgement, parts: Floats) -> None:
+    """Add what violated identities make of scores to the cells that are wrong; of ties each its share."""
+    if not model.n_identities:
+        return
+    added = judgement.contributions[:, : model.n_identities].sum(axis=1)
+    for repair in localize(model.identities, values):
+        cells = sorted({*repair.cells, *(j for others, _ in repair.ties for j in others)})
+        parts[repair.row, cells] += added[repair.row] / len(cells)
 
 
 def _lawful(judgement: Judgement) -> Bools:
@@ -175,7 +189,9 @@ def _lawful(judgement: Judgement) -> Bools:
     No single change explains these: it would break the rules. What lies outside is split by itself.
     """
     mostly = judgement.outside > 0.5 * judgement.scores
-    return mostly if judgement.broken is None else np.asarray(mostly & ~judgement.broken.any(axis=1))
+    if judgement.broken is None:
+        return np.asarray(mostly)
+    return np.asarray(mostly & ~judgement.broken.any(axis=1))
 
 
 def _axes(directions: Floats, metric: Metric) -> tuple[Floats, Floats]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from aspca.identities import Identity
 from aspca.judging.proposals import Value
 from aspca.judging.row_text import standing_out
 from aspca.judging.short_reasons import MOSTLY
@@ -94,9 +95,11 @@ def break_of(why: Explanation, i: int, number: int) -> Break:
     rule = why.rules[number]
     deviation = float(why.deviations[i, number])
     shown = shown_terms(rule)
-    side = None
-    if shown.size == 1:
-        side = "high" if deviation * rule.coefficients[shown[0]] > 0 else "low"
+    side, size = None, abs(deviation)
+    if not isinstance(rule, Identity):
+        size *= abs(rule.equation.unit)
+        if shown.size == 1:
+            side = "high" if deviation * rule.coefficients[shown[0]] > 0 else "low"
     wanted = why[i].needed(number)
     blame = why.feature_contributions[i]
     features = sorted(why.shown_features(number).tolist(), key=lambda j: -blame[j])
@@ -106,7 +109,7 @@ def break_of(why: Explanation, i: int, number: int) -> Break:
         text=str(rule),
         broken=bool(why.broken[i, number]),
         share=float(why.shares[i, number]),
-        size=abs(deviation) * abs(rule.equation.unit),
+        size=size,
         side=side,
         off=rule.off_by(deviation),
         spreads=None if rule.exact else abs(deviation) / rule.spread,

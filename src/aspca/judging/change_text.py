@@ -11,7 +11,8 @@ import numpy as np
 from aspca.harmless import name_text
 from aspca.judging.changes import Course, Crossings, Stretch, changed_stretches, units_of
 from aspca.rules.rule import Rule
-from aspca.rules.sentence import has_spread, number_text, short_number, shown_terms
+from aspca.identities.wording import number_text
+from aspca.rules.sentence import has_spread, short_number, shown_terms
 
 if TYPE_CHECKING:
     from aspca.judging.model import Model
@@ -113,12 +114,13 @@ def event_text(event: Sequence[Change]) -> str:
 def _change(model: Model, course: Course, stretch: Stretch) -> Change:
     (first, since), (last, until) = course.at(stretch.start), course.at(stretch.stop - 1)
     to_end = stretch.stop == course.n
-    number, m = stretch.number, len(model.table)
+    number, m = stretch.number, len(model.rules)
     ruled = number < m
     if ruled:
-        rule, what, column = model.rules[number], str(model.rules[number]), None
+        place = number - model.n_identities
+        rule, what, column = model.relations[place], str(model.rules[number]), None
         # From spreads to `Explanation.deviations`, and to the numbers of the text.
-        step = float(units_of(model)[number] / np.linalg.norm(model.table.loadings[:, number] / model.space.scale))
+        step = float(units_of(model)[number] / np.linalg.norm(model.table.loadings[:, place] / model.space.scale))
         unit, counted = step * abs(rule.equation.unit), has_spread(rule)
         how = f"{what} {_off(rule, stretch, step)}"
         how += _in_spreads(stretch, "spread") if counted else ""

@@ -137,6 +137,9 @@ class Crossings:
         broken, anomalies = judgement.broken, judgement.anomalies
         if broken is not None and anomalies is not None:
             rows, rules = np.nonzero(broken)
+            # What violates an identity is an error of its own.
+            relations = rules >= self._model.n_identities
+            rows, rules = rows[relations], rules[relations]
             self._keep(rows, rules, judgement.deviations[rows, rules] / units_of(self._model)[rules])
             self._columns(values, np.flatnonzero(anomalies & ~broken.any(axis=1)))
         self.n += len(judgement)
@@ -147,7 +150,7 @@ class Crossings:
         scaled = space.centred(values[lawful])
         off = np.divide(scaled, spread, out=np.zeros_like(scaled), where=spread > 0.0)
         rows, columns = np.nonzero(np.abs(off) > _FAR)
-        self._keep(lawful[rows], len(self._model.table) + columns, off[rows, columns])
+        self._keep(lawful[rows], len(self._model.rules) + columns, off[rows, columns])
 
     def _keep(self, rows: Ints, numbers: Ints, off: Floats) -> None:
         if rows.size:
@@ -158,9 +161,9 @@ class Crossings:
 
     def limit(self, number: int) -> float:
         """Beyond how many spreads, or deviations, a row is off a rule or a column's mean."""
-        if number >= len(self._model.table):
+        if number >= len(self._model.rules):
             return _FAR
-        return sqrt(float(self._model.alarms.the_rules()[number])) / float(units_of(self._model)[number])
+        return sqrt(float(self._model.rule_limits[number])) / float(units_of(self._model)[number])
 
     def by_number(self, course: Course) -> list[tuple[int, Ints, Floats]]:
         """For each rule or column that is ever off, the rows in time order, and how far off each is, in spreads."""
@@ -181,8 +184,7 @@ def units_of(model: Model) -> Floats:
     """What deviations from the rules are counted in (m,): their spreads; a rule without any, such as a constant, in
     steps of the scaled space.
     """
-    spreads = np.sqrt(model.table.variances)
-    return np.where(spreads > 0.0, spreads, 1.0)
+    return np.where(model.rule_spreads > 0.0, model.rule_spreads, 1.0)
 
 
 def changed_stretches(crossings: Crossings, course: Course) -> list[Stretch]:

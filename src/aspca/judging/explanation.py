@@ -14,6 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from aspca.harmless import for_terminal
+from aspca.identities import Identity, Repair
+from aspca.identities.localize import localize
+from aspca.identities.localize import repaired as with_repairs
 from aspca.judging.blame import blamed
 from aspca.judging.change_text import Change, changes_of
 from aspca.judging.changes import Course, Crossings
@@ -28,7 +31,7 @@ from aspca.judging.notebook import explanation_html
 from aspca.judging.original import Original
 from aspca.judging.proposals import Proposals, Value
 from aspca.judging.row_text import row_text
-from aspca.judging.short_reasons import proposals_of, shown_features
+from aspca.judging.short_reasons import proposals_of, shown_features, solved_value
 from aspca.judging.signatures import signatures_of
 from aspca.linalg.arrays import Bools, Floats, Ints
 from aspca.linalg.ranking import round_for_ranking
@@ -69,8 +72,10 @@ class Explanation:
     feature_contributions : ndarray of shape (n, p)
         Non-negative; rows sum to the score.
     deviations : ndarray of shape (n, m)
-        Signed deviations from the rules in the rules' own units: how far ``coefficients . x`` is from its centre. NaN
-        where a value is missing.
+        Signed deviations from the rules in the rules' own units: how far the sides of an identity differ, and how far
+        ``coefficients . x`` of a relation is from its centre. NaN where a value is missing.
+    repairs : dict of int to Repair
+        For every row that violates an identity, by its position: which cells are wrong, and what they should be.
     anomalies : ndarray of shape (n,)
         The verdict.
     broken : ndarray of shape (n, m)
@@ -123,7 +128,7 @@ class Explanation:
     # ---- the verdict
 
     @property
-    def rules(self) -> tuple[Rule, ...]:
+    def rules(self) -> tuple[Rule | Identity, ...]:
         return self.model.rules
 
     @property
@@ -184,12 +189,17 @@ class Explanation:
     @cached_property
     def multiples(self) -> Floats:
         """Each rule's squared deviation in multiples of its limit (n, m)."""
-        return multiples_of(squared(self.judgement.deviations), self.model.alarms.the_rules())
+        return multiples_of(squared(self.judgement.deviations), self.model.rule_limits)
 
     @cached_property
     def deviations(self) -> Floats:
         units = np.linalg.norm(self.model.table.loadings / self.model.space.scale[:, None], axis=0)
-        return np.asarray(self.judgement.deviations / units, dtype=np.float64)
+        residuals = [identity.residual(self.values)[:, None] for identity in self.model.identities]
+        return np.hstack([*residuals, self.judgement.deviations[:, self.model.n_identities :] / units])
+
+    @cached_property
+    def repairs(self) -> dict[int, Repair]:
+        return {repair.row: repair for repair in localize(self.model.identities, self.values)}
 
     @cached_property
     def original(self) -> Original:
@@ -200,17 +210,30 @@ class Explanation:
 
     @cached_property
     def repaired(self) -> Floats:
-        """The nearest rows that obey every rule (n, p), in the units of `values`; nearest in the scaled space."""
+        """Rows that obey every rule (n, p), in the units of `values`: wrong cells are what identities ask for, the free
+        columns the nearest in the scaled space that obey the relations, and the others what follows from these."""
         back = np.asarray(np.linalg.pinv(self.model.table.loadings), dtype=np.float64)
         repaired = np.empty(self.values.shape)
         for part in cached_parts(*self.values.shape):
-            deviations = self.judgement.deviations[part]
+            deviations = self.judgement.deviations[part, self.model.n_identities :]
             # Where nothing is missing, to look costs less than to copy.
             known = deviations if np.isfinite(deviations).all() else np.nan_to_num(deviations, nan=0.0)
             moved = row_products(known, back)
             across(np.multiply, moved, self.model.space.scale, moved)
             np.subtract(self.values[part], moved, out=repaired[part])
+        if self.model.n_identities:
+            repaired = self._following(with_repairs(repaired, list(self.repairs.values())))
         return repaired
+
+    def _following(self, rows: Floats) -> Floats:
+        """Rows (n, p) with the columns that identities determine as these ask for, where they are not kept."""
+        for identity, column in zip(self.model.identities, self.model.identities.determined, strict=False):
+            with np.errstate(invalid="ignore"):
+                off = np.abs(identity.multiples(rows)) > 1.0
+            if identity.accuses and off.any():
+                wanted = identity.solve(rows[off], column)
+                rows[off, column] = np.where(np.isfinite(wanted), wanted, rows[off, column])
+        return rows
 
     @cached_property
     def proposals(self) -> Proposals:
@@ -230,7 +253,7 @@ class Explanation:
         if rule not in range(len(self.rules)):
             raise ValueError(f"There is no rule {rule}: the model has {len(self.rules)}, numbered from 0.")
         rule = int(rule)
-        chosen = self.original.distinct(np.flatnonzero(self.model.table.loadings[:, rule]))
+        chosen = self.original.distinct(self.model.rule_columns(rule))
         return {self.original.features[j].column: self.needed_value(row, rule, j) for j in chosen.tolist()}
 
     def needed_value(self, row: int, rule: int, feature: int) -> Value:
@@ -238,8 +261,11 @@ class Explanation:
         deviation = float(self.judgement.deviations[row, rule])
         if np.isnan(deviation):
             return None
-        value = self.proposals.wanted(rule, feature, float(self.values[row, feature]), deviation)
-        return self.proposals.original(feature, value, rule)
+        relation = rule - self.model.n_identities
+        if relation < 0:
+            return solved_value(self.model, rule, feature, self.values[row])
+        value = self.proposals.wanted(relation, feature, float(self.values[row, feature]), deviation)
+        return self.proposals.original(feature, value, relation)
 
     # ---- in words
 

@@ -97,10 +97,14 @@ def _plain_cells(why: Explanation, rows: Ints, rules: Ints, features: Ints) -> d
     """The same, all at once, where every feature is a column as it is."""
     values, deviations = why.values[rows, features], why.judgement.deviations[rows, rules]
     missing = np.isnan(values) if why.filled is None else why.filled[rows, features]
-    return {
-        "value": np.where(missing, np.nan, values),
-        "needed": why.proposals.wanted_by_all(rules, features, values, deviations),
-    }
+    relations = rules - why.model.n_identities
+    some = np.flatnonzero(relations >= 0)
+    needed = np.full(rows.size, np.nan)
+    needed[some] = why.proposals.wanted_by_all(relations[some], features[some], values[some], deviations[some])
+    for line in np.flatnonzero(relations < 0).tolist():
+        wanted = why.needed_value(int(rows[line]), int(rules[line]), int(features[line]))
+        needed[line] = np.nan if wanted is None else wanted
+    return {"value": np.where(missing, np.nan, values), "needed": needed}
 
 
 def _without_rules(why: Explanation) -> dict[str, Any]:

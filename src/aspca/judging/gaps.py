@@ -74,6 +74,7 @@ class GappedScore:
     space: ScaledSpace
     table: RuleTable
     metric: Metric
+    determined: Bools
 
     def used(self, missing: Bools) -> Bools:
         """Which rules (n, m) can be computed for rows with these values missing (n, p)."""
@@ -101,8 +102,11 @@ class GappedScore:
 
     def metric_of(self, gaps: Bools) -> Metric:
         """The metric of rows with these values missing (p,): nothing counts that is not known."""
+        gaps = gaps & ~self.determined
         if not gaps.any():
             return self.metric
+        # Nobody looks at what identities determine.
+        gaps = gaps | self.determined
         known = self._known.get(gaps.tobytes())
         if known is None:
             if len(self._known) >= min(_MOST_KEPT, _MOST_CELLS_KEPT // gaps.size**2):

@@ -34,15 +34,16 @@ class Judgement:
     ----------
     scores : ndarray of shape (n,)
         ``contributions.sum(axis=1) + outside``.
-    contributions : ndarray of shape (n, m)
-        The part of each rule, never negative.
+    contributions : ndarray of shape (n, k + m)
+        The part of each rule, never negative: of k identities, then of m relations.
     outside : ndarray of shape (n,)
         The part of what lies outside the rules, never negative.
-    deviations : ndarray of shape (n, m)
-        Signed, from each rule, in the scaled space; NaN where a value is missing that the rule cannot do without.
+    deviations : ndarray of shape (n, k + m)
+        Signed: from identities in multiples of the tolerance, from relations in the scaled space; NaN where a value is
+        missing that the rule cannot do without.
     weighted : ndarray of shape (n, m)
-        The same in the units of the score, decorrelated.
-    broken : ndarray of shape (n, m), or None
+        From relations, in the units of the score, decorrelated.
+    broken : ndarray of shape (n, k + m), or None
         Which rules are beyond their own limit; None while these wait for rows.
     anomalies : ndarray of shape (n,), or None
         The verdict; None while the threshold waits for rows.
@@ -62,6 +63,23 @@ class Judgement:
 
     def __len__(self) -> int:
         return int(self.scores.size)
+
+    def with_identities(self, multiples: Floats, parts: Floats, accusing: Bools, alarms: Alarms) -> Judgement:
+        """The same rows, judged by identities first: their residuals in multiples of the tolerance (n, k), and what
+        they add to the scores (n, k)."""
+        scores = np.minimum(self.scores + parts.sum(axis=1), _LARGEST**2)
+        broken = self.broken
+        if broken is not None:
+            with np.errstate(invalid="ignore"):
+                broken = np.hstack([(np.abs(multiples) > 1.0) & accusing, broken])
+        return replace(
+            self,
+            scores=scores,
+            contributions=np.hstack([parts, self.contributions]),
+            deviations=np.hstack([multiples, self.deviations]),
+            broken=broken,
+            anomalies=verdicts(scores, broken, alarms),
+        )
 
     @property
     def has_bad_cells(self) -> Bools:

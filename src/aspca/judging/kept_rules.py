@@ -44,7 +44,8 @@ class _Keeping(Travelling):
     known: Floats
 
     def add(self, rows: Floats, numbers: Ints) -> None:
-        deviations = self.model.judge(rows).deviations[:, : len(self.off)] + self.off
+        first = self.model.n_identities
+        deviations = self.model.judge(rows).deviations[:, first : first + len(self.off)] + self.off
         counts = np.ones(len(rows)) if self.weights is None else self.weights[numbers]
         self.kept = self.kept + counts @ (np.abs(deviations) <= self.limits)
         self.known = self.known + counts @ ~np.isnan(deviations)

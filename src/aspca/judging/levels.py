@@ -129,6 +129,8 @@ class Levels:
         rows = np.flatnonzero(beyond & (pieces >= 0))
         if rows.size:
             model, m, pieces = self.model, len(self.model.table), pieces[rows]
+            # No change explains what violates an identity.
+            wrong = np.asarray(judgement.broken)[rows, : model.n_identities].any(axis=1)
             measured = _measured(model, values[rows], judgement.take(rows))
             measured = (measured - self.centres[pieces]) / self.scales[pieces]
             deviations, beside = measured[:, :m], np.nan_to_num(measured[:, m:])
@@ -136,7 +138,8 @@ class Levels:
             weighted = row_products(np.nan_to_num(deviations), model.metric.weights)
             outside = model.metric.outside_parts(np.square(beside).sum(axis=1))
             anew = judged(deviations, weighted, outside, model.alarms)
-            beyond[rows], scores[rows] = anew.anomalies, anew.scores
+            beyond[rows] = np.asarray(anew.anomalies) | wrong
+            scores[rows] = np.where(wrong, scores[rows], anew.scores)
         return beyond, scores
 
 
@@ -151,7 +154,7 @@ def told_apart(model: Model, changes: Sequence[Change], course: Course, values: 
 def _measured(model: Model, values: Floats, judgement: Judgement) -> Floats:
     """All that rows (n, p) are measured by (n, m + r); NaN where it is not known."""
     beside = row_products(np.nan_to_num(model.space.centred(values), nan=0.0), model.metric.outside)
-    return np.hstack([judgement.deviations, beside])
+    return np.hstack([judgement.deviations[:, model.n_identities :], beside])
 
 
 def _quartiles(rows: Floats) -> Floats:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from aspca.identities import Identities, Identity
 from aspca.judging.alarms import Alarms, Floors, alarms_from_rows, floors_of
 from aspca.judging.components import Components
 from aspca.judging.doubts import doubts_of
@@ -17,7 +18,7 @@ from aspca.judging.hotelling import Hotelling, hotelling
 from aspca.judging.judgement import Judgement, decisions, judged, squared
 from aspca.judging.metric import READABLE, Metric
 from aspca.judging.projector import Projector, Rows
-from aspca.linalg.arrays import Bools, Floats
+from aspca.linalg.arrays import Bools, Floats, Ints
 from aspca.moments import Moments
 from aspca.preparation import Preparation
 from aspca.preparation.cell_format import NO_FORMAT, CellFormat
@@ -71,6 +72,8 @@ class Model:
         What was guessed when their numbers were read, in sentences.
     cell_format : CellFormat
         How their cells are written: other rows are read in the same way.
+    identities : Identities
+        Exact relations, which judge first; the columns that they determine have no part in table and metric.
     """
 
     settings: Settings
@@ -87,6 +90,7 @@ class Model:
     kept: Floats | None = None
     reading: tuple[str, ...] = ()
     cell_format: CellFormat = NO_FORMAT
+    identities: Identities = Identities()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -107,6 +111,35 @@ class Model:
     def allows_gaps(self) -> bool:
         """Whether values may be missing."""
         return self.preparation.missing == "allow"
+
+    @property
+    def n_identities(self) -> int:
+        """The first so many of `rules`; the others are those of `table`."""
+        return len(self.identities)
+
+    @cached_property
+    def determined(self) -> Bools:
+        """Which features (p,) neither rules nor what lies outside of them look at, since identities determine them."""
+        determined = np.zeros(len(self.names), dtype=np.bool_)
+        determined[list(self.identities.determined)] = True
+        # One that the user's own rule speaks of is looked at.
+        return determined & ~self.table.loadings.any(axis=1)
+
+    def rule_columns(self, rule: int) -> Ints:
+        """Positions of the features of a rule, by its number."""
+        if rule < self.n_identities:
+            return np.array(self.identities.identities[rule].columns, dtype=np.intp)
+        return np.flatnonzero(self.table.loadings[:, rule - self.n_identities])
+
+    @cached_property
+    def rule_spreads(self) -> Floats:
+        """What deviations from each rule are counted in: their spreads; of identities, tolerances."""
+        return np.concatenate([np.ones(self.n_identities), np.sqrt(self.table.variances)])
+
+    @property
+    def rule_limits(self) -> Floats:
+        """The squared deviation above which each rule is broken; refused while they wait for rows."""
+        return np.concatenate([np.where(self.identities.accusing, 1.0, np.inf), self.alarms.the_rules()])
 
     @cached_property
     def floors(self) -> Floors:
@@ -132,13 +165,30 @@ class Model:
             beside = projections[:, 2 * m :]
             outside[:, rows] = self.metric.outside_parts(np.einsum("ij,ij->i", beside, beside))
         if missing is not None:
-            self._judge_gaps(X, missing, deviations, weighted, outside)
-        return judged(deviations, weighted, (outside[0], outside[1]), self.alarms)
+            self._judge_gaps(X, missing & ~self.determined, deviations, weighted, outside)
+        relations = judged(deviations, weighted, (outside[0], outside[1]), self.alarms)
+        if not self.n_identities:
+            return relations
+        multiples = self.identities.multiples(np.asarray(X, dtype=np.float64))
+        return relations.with_identities(multiples, self._parts_of(multiples), self.identities.accusing, self.alarms)
+
+    def _parts_of(self, multiples: Floats) -> Floats:
+        """What violated identities add to scores (n, k): the less likely a violation is, the more.
+
+        One over the squared p-value, in units of the threshold: far above what relations with noise add.
+        """
+        unit = self.alarms.lift or (self.alarms.total.value if self.alarms.total is not None else 0.0) or 1.0
+        parts = np.zeros(multiples.shape)
+        for k in np.flatnonzero(self.identities.accusing).tolist():
+            p_values = self.identities.identities[k].p_values(multiples[:, k])
+            parts[:, k] = np.where(p_values < 1.0, unit / np.square(p_values), 0.0)
+        return parts
 
     def _judge_gaps(self, X: Rows, missing: Bools, deviations: Floats, weighted: Floats, outside: Floats) -> None:
         rows = np.flatnonzero(missing.any(axis=1))
         if rows.size:
             scaled = self.space.centred(X[rows])
+            scaled[:, self.determined] = 0.0
             weighted[rows], outside[:, rows] = self.gapped.weighted(scaled, deviations[rows])
             deviations[rows] = np.where(self.gapped.used(missing[rows]), deviations[rows], np.nan)
 
@@ -156,7 +206,7 @@ class Model:
     @cached_property
     def gapped(self) -> GappedScore:
         """The score for rows with gaps."""
-        return GappedScore(self.settings, self.space, self.table, self.metric)
+        return GappedScore(self.settings, self.space, self.table, self.metric, self.determined)
 
     def score(self, X: Rows) -> Floats:
         """Scores (n,) of rows (n, p), in memory that does not grow with the rows."""
@@ -185,8 +235,14 @@ class Model:
     @cached_property
     def normal(self) -> Hotelling:
         """Hotelling's T2 outside the rules, of scaled centred rows."""
-        basis = np.linalg.qr(self.table.loadings)[0] if len(self.table) else self.table.loadings
-        return hotelling(basis, self.space.covariance, self.space.weight, still=not self.space.short_of_rows)
+        free = np.flatnonzero(~self.determined)
+        loadings = self.table.loadings[free]
+        basis = np.linalg.qr(loadings)[0] if len(self.table) else loadings
+        covariance = self.space.covariance[np.ix_(free, free)]
+        found = hotelling(basis, covariance, self.space.weight, still=not self.space.short_of_rows)
+        directions = np.zeros((len(self.names), found.rank))
+        directions[free] = found.directions
+        return replace(found, directions=directions)
 
     def t2(self, X: Rows) -> Floats:
         """Hotelling's T2 (n,) of rows in the original units."""
@@ -198,7 +254,7 @@ class Model:
         """The same model, its limits that rest on rows taken from these (n, p); see `judging.crossfit` for others."""
         squares = None
         if needs_rows(self.settings.rule_limit):
-            squares = np.nan_to_num(squared(self.judge(X).deviations))
+            squares = np.nan_to_num(squared(self.judge(X).deviations[:, self.n_identities :]))
         # Rules first: where they lift scores, the threshold is that of lifted ones.
         found = replace(self, alarms=alarms_from_rows(self.alarms, self.floors, None, squares, weights))
         scores = found.score(X) if needs_rows(self.settings.total[0]) else None
@@ -207,13 +263,19 @@ class Model:
     def checked(self, X: Rows) -> Model:
         """The same model, its rules checked on rows (n, p) that took no part in the fit."""
         spreads = np.sqrt(self.table.variances)
-        return replace(self, widenings=held_out_widening(self.judge(X).deviations, spreads))
+        deviations = self.judge(X).deviations[:, self.n_identities :]
+        return replace(self, widenings=held_out_widening(deviations, spreads))
 
     # ---- what it says
 
     @cached_property
-    def rules(self) -> tuple[Rule, ...]:
-        """The rules that judge, in the original names and units."""
+    def rules(self) -> tuple[Rule | Identity, ...]:
+        """The rules that judge, in the original names and units: identities first."""
+        return (*self.identities.identities, *self.relations)
+
+    @cached_property
+    def relations(self) -> tuple[Rule, ...]:
+        """Those with noise."""
         limits = None if self.alarms.rules is None else np.sqrt(self.alarms.the_rules())
         return tuple(
             self.table.rule(

@@ -13,7 +13,7 @@ from aspca.judging.proposals import Value
 from aspca.linalg.arrays import Bools, Floats, Ints
 from aspca.preparation.feature import Feature
 from aspca.preparation.transforms import TRANSFORMS
-from aspca.rules.sentence import number_text
+from aspca.identities.wording import number_text
 
 UNKNOWN = "(not seen before)"
 # As many as a logarithm keeps of any number.

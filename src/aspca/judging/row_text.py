@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from aspca.harmless import for_terminal, name_text
+from aspca.identities import Identity
 from aspca.judging.metric import READABLE
 from aspca.judging.original import value_text
+from aspca.judging.short_reasons import in_column
 from aspca.linalg.arrays import Ints
 from aspca.linalg.ranking import round_for_ranking
 from aspca.rules.sentence import breach_of, has_spread, short_number
@@ -25,6 +28,8 @@ _FEATURES_TOLD = 4
 _BEYOND = 2.0
 # What lies outside the rules is told beside broken rules from this share of the score on.
 _WORTH_TELLING = 0.2
+# How sure errors are, by the p-value of the least likely violation (CORE 1: one row of 37,349, by 100 tolerances).
+_CONFIDENCE, _LEAST_CONFIDENCE = (("certain", 1e-5), ("very likely", 1e-3)), "likely"
 # A rule's part of the score is due to others from so many times its own deviation on, both in spreads.
 _MORE_THAN_OFF = 2.0
 
@@ -46,6 +51,8 @@ def _judged_text(why: Explanation, row: int) -> str:
     flagged = why.judgement.anomalies is not None and bool(why.judgement.anomalies[row])
     if why.judgement.anomalies is None or threshold is None:
         opening = f"{name} has a score of {amount(score)}."
+    elif flagged and row in why.repairs:
+        opening = f"{name} is an error ({confidence_of(why, row)}): {wrong_cells_text(why, row)}."
     elif flagged and score > threshold:
         opening = (
             f"{name} is an anomaly: score {amount(score)}, {amount(score / max(threshold, 1e-300))} times the limit."
@@ -64,10 +71,41 @@ def _judged_text(why: Explanation, row: int) -> str:
         return " ".join([*sentences, f"{keeps}: {_unusual(why, row)}."])
     if not broken.size:
         sentences.append(_no_rule_broken(why, row, flagged))
-    if why.outside[row] > _WORTH_TELLING * score:
+    if why.outside[row] > _WORTH_TELLING * score and row not in why.repairs:
         share = 100 * why.outside[row] / score
         sentences.append(f"Outside its rules it is unusual too, {share:.0f} % of the score: {_unusual(why, row)}.")
     return " ".join(sentences)
+
+
+def confidence_of(why: Explanation, row: int) -> str:
+    """How sure it is that a row that violates identities is wrong, in words."""
+    p_values = [
+        float(identity.p_values(why.judgement.deviations[[row], k])[0])
+        for k, identity in enumerate(why.model.identities)
+        if identity.accuses
+    ]
+    least = min(p_values, default=1.0)
+    return next((word for word, most in _CONFIDENCE if least <= most), _LEAST_CONFIDENCE)
+
+
+def wrong_cells_text(why: Explanation, row: int) -> str:
+    """Which cells of a row are wrong, and what they should be; what is as likely is named as well."""
+    repair = why.repairs[row]
+    if not repair.cells:
+        columns = [name_text(why.original.features[cells[0]].column) for cells, _ in repair.ties]
+        return f"no change of one or two cells among {_joined(columns)} satisfies the rules it violates"
+    options = [(repair.cells, repair.values), *repair.ties]
+    told = [_should_be(why, row, cells, values) for cells, values in options[: _AT_MOST + 1]]
+    return told[0] if len(told) == 1 else f"either {', or '.join(told)}"
+
+
+def _should_be(why: Explanation, row: int, cells: Sequence[int], values: Sequence[float]) -> str:
+    parts = []
+    for j, value in zip(cells, values, strict=True):
+        origin = why.original.features[j]
+        now, wanted = value_text(why.original.value(row, j)), value_text(in_column(origin, value))
+        parts.append(f"{name_text(origin.column)} should be {wanted} (not {now})")
+    return " and ".join(parts)
 
 
 def amount(value: float, digits: int = 3) -> str:
@@ -106,7 +144,7 @@ def _no_rule_broken(why: Explanation, row: int, flagged: bool) -> str:
     # Deviations and not shares: where normal rows that are off one rule are off another too, a row that is not off the
     # other has a large part of its score from there.
     # What never varied has no spread.
-    spreads = np.abs(why.judgement.deviations[row]) / np.sqrt(np.maximum(why.model.table.variances, 1e-300))
+    spreads = np.abs(why.judgement.deviations[row]) / np.maximum(why.model.rule_spreads, 1e-150)
     shares = np.where(np.isnan(spreads), 0.0, why.shares[row])
     most = np.argsort(-round_for_ranking(shares), kind="stable")[:2].tolist()
     most = [k for k in most if k == most[0] or shares[k] >= 0.5 * _WORTH_TELLING]
@@ -115,7 +153,8 @@ def _no_rule_broken(why: Explanation, row: int, flagged: bool) -> str:
     if not flagged:
         return f"It is {off}."
     together = why.model.metric.kind in READABLE and len(most) > 1
-    if together and (np.abs(why.judgement.weighted[row, most]) > _MORE_THAN_OFF * spreads[most]).any():
+    relations = [k - why.model.n_identities for k in most]
+    if together and (np.abs(why.judgement.weighted[row, relations]) > _MORE_THAN_OFF * spreads[most]).any():
         return f"No rule is broken by itself, but normal rows are not off by such amounts at once: it is {off}."
     return f"No rule is broken by itself, but {'small deviations add up' if len(most) > 1 else 'nearly'}: it is {off}."
 
@@ -160,6 +199,8 @@ def _about(why: Explanation, row: int, rule: int) -> str:
     told = why.rules[rule]
     deviation = float(why.deviations[row, rule])
     off = breach_of(told, deviation)
+    if isinstance(told, Identity):
+        return f"It violates {told}: {off}."
     if has_spread(told) and abs(deviation) < 1e6 * told.spread:
         off += f", {amount(abs(deviation) / told.spread, 2)} times its spread"
     verb = "leaves the range" if told.kind == "range" else "breaks the rule"

@@ -12,12 +12,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from aspca.identities import Repair
+from aspca.identities.localize import localize
 from aspca.judging.judgement import Judgement
 from aspca.judging.original import distinct_columns
 from aspca.judging.proposals import Proposals, Value
 from aspca.linalg.arrays import Bools, Floats, Ints
 from aspca.linalg.ranking import round_for_ranking
-from aspca.rules.sentence import number_text, shown_terms
+from aspca.preparation.feature import Feature
+from aspca.identities.wording import number_text
+from aspca.rules.sentence import shown_terms
 
 if TYPE_CHECKING:
     from aspca.judging.model import Model
@@ -36,8 +40,19 @@ def proposals_of(model: Model) -> Proposals:
 
 def shown_features(model: Model, rule: int) -> Ints:
     """Positions of the features in a rule's text, one per column: what is too small for it needs no repair."""
-    used = np.flatnonzero(model.table.loadings[:, rule])
+    used = model.rule_columns(rule)
     return distinct_columns(model.space.features, (int(used[k]) for k in shown_terms(model.rules[rule])))
+
+
+def solved_value(model: Model, identity: int, feature: int, row: Floats) -> Value:
+    """What a column of a row (p,) would have to be for an identity to be satisfied, in the terms of its column."""
+    value = float(model.identities.identities[identity].solve(row[None], feature)[0])
+    return in_column(model.space.features[feature], value)
+
+
+def in_column(feature: Feature, value: float) -> Value:
+    """A value of a feature in the terms of its column; None where there is none."""
+    return None if np.isnan(value) or feature.kind == "level" else feature.original(value)
 
 
 class ShortReasons:
@@ -46,7 +61,7 @@ class ShortReasons:
     def __init__(self, model: Model) -> None:
         self._model = model
         self._proposals = proposals_of(model)
-        self._shown = [shown_features(model, rule) for rule in range(len(model.table))]
+        self._shown = [shown_features(model, rule) for rule in range(len(model.rules))]
         self._texts = [str(rule) for rule in model.rules]
         self._names = [json.dumps(feature.column, ensure_ascii=False) for feature in model.space.features]
         self._plain = [feature.kind == "number" for feature in model.space.features]
@@ -59,7 +74,7 @@ class ShortReasons:
         broken : list of n texts
             Sentences of rules, that with the largest part of the score first; None where none is broken.
         proposed : list of n texts
-            A JSON object: for the first of these rules, or where none is broken the one with the largest part, what
+            A JSON object: for a row that violates an identity, the wrong cells and what they should be; else for the first of these rules, or where none is broken the one with the largest part, what
             each of its columns would have to be, the others as they are, for it to hold. None where no value would do,
             and for a row that keeps its rules and is unusual outside of them.
         """
@@ -68,7 +83,23 @@ class ShortReasons:
         order = np.argsort(-round_for_ranking(judgement.contributions), axis=1, kind="stable")
         no_rule = np.zeros(order.shape, dtype=np.bool_)
         broken = no_rule if judgement.broken is None else np.take_along_axis(judgement.broken, order, axis=1)
-        return self._sentences(order, broken), self._objects(values, judgement, _told(judgement, order, broken))
+        objects = self._objects(values, judgement, _told(judgement, order, broken))
+        for repair in localize(self._model.identities, values):
+            objects[repair.row] = self._repaired(repair)
+        return self._sentences(order, broken), objects
+
+    def _repaired(self, repair: Repair) -> str | None:
+        """What the wrong cells of a row should be; None where no one set of cells is it."""
+        if not repair.cells or repair.ties:
+            return None
+        cells = []
+        for feature, value in zip(repair.cells, repair.values, strict=True):
+            found = in_column(self._model.space.features[feature], value)
+            if found is None:
+                return None
+            text = json.dumps(found, ensure_ascii=False) if isinstance(found, str) else number_text(found)
+            cells.append(f"{self._names[feature]}: {text}")
+        return "{" + ", ".join(cells) + "}"
 
     def _sentences(self, order: Ints, broken: Bools) -> list[str | None]:
         counts = np.count_nonzero(broken, axis=1).tolist()
@@ -87,7 +118,11 @@ class ShortReasons:
         for rule in np.unique(told[told != _NO_RULE]).tolist():
             rows = np.flatnonzero(told == rule)
             deviations = judgement.deviations[rows, rule]
-            columns = [self._cells(rule, j, values[rows, j], deviations) for j in self._shown[rule].tolist()]
+            if rule < self._model.n_identities:
+                # Repairs say more.
+                continue
+            relation = rule - self._model.n_identities
+            columns = [self._cells(relation, j, values[rows, j], deviations) for j in self._shown[rule].tolist()]
             for row, cells in zip(rows.tolist(), zip(*columns, strict=True), strict=False):
                 known = [cell for cell in cells if cell is not None]
                 if known:

@@ -70,6 +70,7 @@ def _plain(model: Model, X: Rows) -> tuple[Floats, Bools]:
     """Scores (n,) of rows without gaps that break no rule, and which rows (n,) may be anomalies, so that theirs is
     another."""
     m, limit = len(model.table), model.alarms.the_total()
+    accusing = model.identities.accusing
     limits = None if model.alarms.rules is None else model.alarms.the_rules()
     scores, doubtful = np.empty(len(X)), np.zeros(len(X), dtype=np.bool_)
     # What overflows is beyond every limit.
@@ -84,4 +85,7 @@ def _plain(model: Model, X: Rows) -> tuple[Floats, Bools]:
             if limits is not None:
                 squares = np.square(projections[:, :m])
                 doubtful[rows] |= any_in_row(across(np.greater, squares, limits))
+            if accusing.any():
+                multiples = model.identities.multiples(np.asarray(X[rows], dtype=np.float64))
+                doubtful[rows] |= (np.abs(multiples[:, accusing]) > 1.0).any(axis=1)
     return scores, doubtful

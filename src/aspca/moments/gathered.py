@@ -17,14 +17,18 @@ class MomentsOf:
     moments: Moments
     decimals: bool = False
     names: Sequence[str] | None = None
+    weights: Floats | None = None
 
     @classmethod
-    def nothing(cls, p: int, *, decimals: bool = False, names: Sequence[str] | None = None) -> MomentsOf:
-        """Of no rows of p columns."""
-        return cls(Moments.empty(p), decimals, names)
+    def nothing(
+        cls, p: int, *, decimals: bool = False, names: Sequence[str] | None = None, weights: Floats | None = None
+    ) -> MomentsOf:
+        """Of no rows of p columns; `weights` (n,) of all rows, by their numbers."""
+        return cls(Moments.empty(p), decimals, names, weights)
 
     def add(self, rows: Floats, numbers: Ints) -> None:
-        self.moments = self.moments.update(rows, decimals=self.decimals, names=self.names)
+        counts = None if self.weights is None else self.weights[numbers]
+        self.moments = self.moments.update(rows, counts, decimals=self.decimals, names=self.names)
 
     def merge(self, later: MomentsOf) -> None:
         self.moments = self.moments.merge(later.moments)
@@ -35,14 +39,15 @@ class IncompleteMomentsOf:
     """The moments of rows with gaps."""
 
     moments: IncompleteMoments
+    weights: Floats | None = None
 
     @classmethod
-    def nothing(cls, p: int) -> IncompleteMomentsOf:
-        """Of no rows of p columns."""
-        return cls(IncompleteMoments.empty(p))
+    def nothing(cls, p: int, *, weights: Floats | None = None) -> IncompleteMomentsOf:
+        """Of no rows of p columns; `weights` (n,) of all rows, by their numbers."""
+        return cls(IncompleteMoments.empty(p), weights)
 
     def add(self, rows: Floats, numbers: Ints) -> None:
-        self.moments = self.moments.update(rows)
+        self.moments = self.moments.update(rows, None if self.weights is None else self.weights[numbers])
 
     def merge(self, later: IncompleteMomentsOf) -> None:
         self.moments = self.moments.merge(later.moments)

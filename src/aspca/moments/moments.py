@@ -102,6 +102,16 @@ class Moments:
         _finish(scatter)
         return cls(0.0, 0, zeros, zeros, scatter, infinite, -infinite, no_decimals)
 
+    def only(self, columns: Ints) -> Moments:
+        """The moments of some columns."""
+        square = np.ix_(columns, columns)
+        vectors = (self.centre, self.residual, self.minimum, self.maximum, self.decimals)
+        centre, residual, minimum, maximum, decimals = (one[columns] for one in vectors)
+        low = None if self.scatter_low is None else self.scatter_low[square]
+        return Moments(
+            self.weight, self.n_rows, centre, residual, self.scatter[square], minimum, maximum, decimals, low
+        )
+
     @classmethod
     def from_array(
         cls,

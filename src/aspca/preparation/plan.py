@@ -25,10 +25,13 @@ class Preparation:
     columns : tuple of ColumnPlan
     missing : {"error", "allow"}
         Whether cells may be missing.
+    chosen : tuple of int, or None
+        Which of the features that the columns make are taken; None: all.
     """
 
     columns: tuple[ColumnPlan, ...]
     missing: str = "error"
+    chosen: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
         names = self.names
@@ -47,7 +50,8 @@ class Preparation:
     @cached_property
     def features(self) -> tuple[Feature, ...]:
         """The model's features, in the order of the columns."""
-        return tuple(feature for column in self.columns for feature in column.features)
+        every = tuple(feature for column in self.columns for feature in column.features)
+        return every if self.chosen is None else tuple(every[j] for j in self.chosen)
 
     @cached_property
     def names(self) -> tuple[str, ...]:

@@ -9,7 +9,8 @@ from aspca.judging.model import Model
 from aspca.report.evidence import Evidence
 from aspca.report.naming import Naming
 from aspca.report.summary import Aside, AsideCell, Certificates, Choice, Choices, Flagged, Step
-from aspca.rules.sentence import counted, number_text
+from aspca.identities.wording import number_text
+from aspca.rules.sentence import counted
 from aspca.settings import BY_NAME
 from aspca.subspace.defaults import little_variance
 

@@ -21,6 +21,7 @@ from fractions import Fraction
 import numpy as np
 
 from aspca.harmless import quoted
+from aspca.identities.formula import Factor, Formula, Term
 from aspca.linalg.arrays import Floats, frozen
 from aspca.preparation.feature import Feature
 from aspca.rules.equation_text import Linear, RuleError, equation_of
@@ -87,6 +88,18 @@ def given_rules(texts: Sequence[str], features: Sequence[Feature]) -> tuple[Give
             coefficients[j] = float(value)
         rules.append(GivenRule(text, frozen(coefficients), float(equation.constant)))
     return tuple(rules)
+
+
+def formulas_of(texts: Sequence[str], features: Sequence[Feature]) -> tuple[tuple[str, Formula], ...]:
+    """The equations that texts mean, each with its text; see `given_rules` for what is refused."""
+    found = []
+    for rule in given_rules(texts, features):
+        used = np.flatnonzero(rule.coefficients)
+        left = int(used[np.argmin(np.abs(np.abs(rule.coefficients[used]) - 1.0))])
+        scale = float(rule.coefficients[left])
+        terms = tuple(Term(-float(rule.coefficients[j]) / scale, (Factor(int(j)),)) for j in used if j != left)
+        found.append((rule.text, Formula(Term(1.0, (Factor(left),)), terms, rule.constant / scale)))
+    return tuple(found)
 
 
 def _refuse_dependent(texts: Sequence[str], equations: Sequence[Linear]) -> None:

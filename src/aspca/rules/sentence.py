@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from aspca.harmless import for_terminal, level_text, name_text
+from aspca.identities.identity import Identity
+from aspca.identities.wording import number_text
 from aspca.linalg.arrays import Floats, Ints
 from aspca.preparation.feature import Feature, date_text
 from aspca.rules.coefficients import USUAL
@@ -72,13 +74,15 @@ def off_by(rule: Rule, deviation: float) -> str:
     return text
 
 
-def has_spread(rule: Rule) -> bool:
+def has_spread(rule: Rule | Identity) -> bool:
     """Whether it makes sense to count a row's deviation in spreads: not of exact rules, or of categories alone."""
-    return not rule.exact and _said(rule).kinds != {"level"}
+    return not isinstance(rule, Identity) and not rule.exact and _said(rule).kinds != {"level"}
 
 
-def breach_of(rule: Rule, deviation: float) -> str:
+def breach_of(rule: Rule | Identity, deviation: float) -> str:
     """The same as a clause: ``it is 0.5 too high``, ``its sides differ by 0.5``."""
+    if isinstance(rule, Identity):
+        return f"its sides differ by {rule.off_by(deviation)}"
     off = off_by(rule, deviation)
     said = _said(rule)
     if said.kinds == {"level"}:
@@ -86,17 +90,19 @@ def breach_of(rule: Rule, deviation: float) -> str:
     return f"it is {off}" if len(said.features) == 1 else f"its sides differ by {off}"
 
 
-def left_side_up(rule: Rule) -> bool:
+def left_side_up(rule: Rule | Identity) -> bool:
     """Whether the left side of its sentence is the larger one where a row's deviation is positive."""
-    return _reads_forward(_said(rule).coefficients) == (rule.equation.unit > 0.0)
+    return isinstance(rule, Identity) or _reads_forward(_said(rule).coefficients) == (rule.equation.unit > 0.0)
 
 
-def shown_terms(rule: Rule) -> Ints:
+def shown_terms(rule: Rule | Identity) -> Ints:
     """Positions of the features that the sentence shows.
 
     Where all categories of a column stand together and the other terms are small beside them, these alone: the rule
     says that the column has one of them, and the rest is what other rules left in it.
     """
+    if isinstance(rule, Identity):
+        return np.arange(len(rule.columns))
     a = rule.equation.coefficients
     named = np.flatnonzero(a)
     for column in dict.fromkeys(feature.column for feature in rule.origins if feature.kind == "level"):
@@ -376,12 +382,3 @@ def short_float(value: float, beside: float) -> float:
 def _to_two_digits(value: float, unit: float) -> float:
     digits = 1 - int(np.floor(np.log10(unit)))
     return round(value, digits) + 0.0 if abs(digits) < 300 else value
-
-
-def number_text(value: float) -> str:
-    """The shortest decimal that is this float64, without an exponent where it is neither huge nor tiny."""
-    if value == 0.0:
-        return "0"
-    # Between 1e-4 and 1e16 Python writes no exponent, but a point after whole numbers.
-    text = repr(float(value))
-    return text.removesuffix(".0") if 1e-4 <= abs(value) < 1e16 else text

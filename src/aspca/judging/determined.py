@@ -1,0 +1,228 @@
+"""Columns that identities determine say nothing new: relations are learned from the others, and the model is made whole.
+
+Rows are learned from with their wrong cells repaired, where identities tell what these should be. What is found about
+the free columns is then put among all columns again: rules and directions have no part in what is determined.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from aspca.identities import Identities
+from aspca.identities.formula import Formula
+from aspca.identities.localize import localize, repaired
+from aspca.identities.search import search_identities
+from aspca.judging.components import Components
+from aspca.judging.gaps import completed
+from aspca.judging.metric import READABLE
+from aspca.judging.model import Model
+from aspca.linalg.arrays import Floats, Ints, frozen
+from aspca.moments import IncompleteMoments, Moments
+from aspca.moments.gathered import IncompleteMomentsOf, MomentsOf
+from aspca.moments.rows import Rows
+from aspca.preparation import Preparation
+from aspca.robust.aside import Aside
+from aspca.rules.given import GivenRule, given_rules
+from aspca.settings import Settings
+from aspca.subspace.defaults import n_relations
+from aspca.subspace.space import ScaledSpace
+
+Known = Moments | IncompleteMoments
+
+
+@dataclass(frozen=True, eq=False)
+class FreePart:
+    """What relations are learned from.
+
+    Attributes
+    ----------
+    identities : Identities
+    rows : Rows
+        The free columns of all rows, wrong cells repaired.
+    known : Moments or IncompleteMoments
+        Of these.
+    settings : Settings
+        Without the rules that are identities.
+    preparation : Preparation
+        Of the free columns.
+    free : ndarray of shape (q,)
+        Which these are.
+    whole : (Moments or IncompleteMoments, Preparation, Settings)
+        The same of all columns.
+    """
+
+    identities: Identities
+    rows: Rows
+    known: Known
+    settings: Settings
+    preparation: Preparation
+    free: Ints
+    whole: tuple[Known, Preparation, Settings]
+
+    @classmethod
+    def of(
+        cls,
+        rows: Rows,
+        known: Known,
+        settings: Settings,
+        preparation: Preparation,
+        given: Sequence[tuple[str, Formula]],
+        weights: Floats | None = None,
+    ) -> FreePart:
+        """What is free in rows of these moments; `given` are the rules that may be identities.
+
+        `weights` (n,) say how many rows each counts for: those of weight zero are as if absent.
+        """
+        whole = known, preparation, settings
+        features = preparation.features
+        identities = Identities()
+        if settings.score in READABLE:
+            low, high = known.extremes if isinstance(known, IncompleteMoments) else (known.minimum, known.maximum)
+            counted = rows if weights is None else rows.through(_Weighty(weights))
+            identities = search_identities(counted, low, high, features, given)
+        if not len(identities):
+            return cls(identities, rows, known, settings, preparation, np.arange(len(features)), whole)
+        exact = {identity.written for identity in identities}
+        others = tuple(text for text in settings.rules if text not in exact)
+        related = {j for text, formula in given if text in others for j in formula.columns}
+        determined = set(identities.determined) - related
+        free = np.array([j for j in range(len(features)) if j not in determined], dtype=np.intp)
+        step = _Repaired(identities, free)
+        chosen = replace(preparation, chosen=tuple(free.tolist()))
+        rows = rows.through(step)
+        spoiled = any(identity.accuses and identity.n_broken for identity in identities)
+        if isinstance(known, Moments) and not spoiled:
+            part: Known = known.only(free)
+        elif isinstance(known, Moments):
+            part = rows.gather(lambda: MomentsOf.nothing(free.size, decimals=True, weights=weights)).moments.rounded()
+        else:
+            part = rows.gather(lambda: IncompleteMomentsOf.nothing(free.size, weights=weights)).moments
+        return cls(identities, rows, part, replace(settings, rules=others), chosen, free, whole)
+
+    def embed(self, model: Model) -> Model:
+        """The model of the free columns among all columns."""
+        known, preparation, settings = self.whole
+        if not len(self.identities) or model.moments is None:
+            return replace(model, settings=settings)
+        p, free = len(preparation.features), self.free
+        moments = _together(completed(known)[0] if isinstance(known, IncompleteMoments) else known, model.moments, free)
+        memory = model.space.succession
+        space = ScaledSpace.of(
+            moments, settings.scaling, preparation.features, None if memory is None else _spread(memory, free, p)
+        )
+        if model.space.shift is not None:
+            space = space.moved(_spread(model.space.shift, free, p))
+        d = model.components.n_components
+        if settings.n_components == "auto":
+            d = max(1, min(len(self.identities) + len(model.table), n_relations(space.plain.covariance)))
+        gaps = model.gaps
+        if gaps is not None and isinstance(known, IncompleteMoments):
+            gaps = replace(gaps, missing=known.n_missing)
+        given = tuple(replace(rule, coefficients=_spread(rule.coefficients, free, p)) for rule in model.table.given)
+        return replace(
+            model,
+            settings=settings,
+            preparation=preparation,
+            space=space,
+            components=Components(settings, np.asarray(space.plain.covariance), d),
+            table=replace(model.table, loadings=_spread_rows(model.table.loadings, free, p), given=given),
+            metric=replace(model.metric, outside=_spread_rows(model.metric.outside, free, p)),
+            alarms=replace(model.alarms, settings=settings),
+            moments=moments,
+            gaps=gaps,
+            aside=None if model.aside is None else _among(model.aside, free, p),
+            identities=self.identities,
+        )
+
+
+    @property
+    def given(self) -> tuple[GivenRule, ...]:
+        """The user's rules that are relations."""
+        return given_rules(self.settings.rules, self.preparation.features)
+
+
+class _Weighty:
+    """Rows of positive weight."""
+
+    def __init__(self, weights: Floats) -> None:
+        self._weights = weights
+
+    def __call__(self, rows: Floats, numbers: Ints) -> tuple[Floats, Ints]:
+        those = self._weights[numbers] > 0.0
+        return rows[those], numbers[those]
+
+
+class _Repaired:
+    """The free columns of rows whose wrong cells are repaired, where identities tell what these should be."""
+
+    def __init__(self, identities: Identities, free: Ints) -> None:
+        self._identities, self._free = identities, free
+
+    def __call__(self, rows: Floats, numbers: Ints) -> tuple[Floats, Ints]:
+        values = np.asarray(rows, dtype=np.float64)
+        repairs = localize(self._identities, values)
+        if repairs:
+            values = repaired(values, repairs)
+        return np.ascontiguousarray(values[:, self._free]), numbers
+
+
+def _together(whole: Moments, part: Moments, free: Ints) -> Moments:
+    """The moments of all columns, those of the free ones being these: the others follow them as they did before."""
+    whole = whole.rounded()
+    same = whole.weight == part.weight and np.array_equal(whole.scatter[np.ix_(free, free)], part.scatter)
+    if same and np.array_equal(whole.centre[free], part.centre) and np.array_equal(whole.residual[free], part.residual):
+        return whole
+    rest = np.setdiff1d(np.arange(whole.n_features), free)
+    covariance, inside = whole.scatter / whole.weight, part.scatter / part.weight
+    units = np.sqrt(np.where((square := np.diag(covariance)) > 0.0, square, 1.0))
+    correlation = covariance / units[:, None] / units
+    slopes = np.linalg.pinv(correlation[np.ix_(free, free)], rcond=1e-10, hermitian=True) @ correlation[np.ix_(free, rest)]
+    left = correlation[np.ix_(rest, rest)] - slopes.T @ correlation[np.ix_(free, rest)]
+    values, vectors = np.linalg.eigh(0.5 * (left + left.T))
+    left = (vectors * np.maximum(values, 0.0)) @ vectors.T
+    slopes = slopes * units[rest] / units[free][:, None]
+    scatter = np.zeros(covariance.shape)
+    scatter[np.ix_(free, free)] = part.scatter
+    beside = inside @ slopes
+    scatter[np.ix_(free, rest)] = part.weight * beside
+    scatter[np.ix_(rest, free)] = part.weight * beside.T
+    inner = slopes.T @ beside + left * units[rest] * units[rest][:, None]
+    scatter[np.ix_(rest, rest)] = 0.5 * part.weight * (inner + inner.T)
+    moved = ((part.centre - whole.centre[free]) + (part.residual - whole.residual[free])) @ slopes
+    low, high = whole.minimum[rest], whole.maximum[rest]
+    means = np.clip(whole.centre[rest] + (whole.residual[rest] + moved), low, high)
+    centre, residual = whole.centre.copy(), whole.residual.copy()
+    minimum, maximum = whole.minimum.copy(), whole.maximum.copy()
+    centre[rest], residual[rest] = means, 0.0
+    # No deviation is larger than half the range: extremes may be those of wrong cells, and are kept.
+    for vector, values_ in ((centre, part.centre), (residual, part.residual), (minimum, part.minimum), (maximum, part.maximum)):
+        vector[free] = values_
+    deviations = np.sqrt(np.diag(scatter)[rest] / part.weight)
+    too_wide = np.where(deviations > 0.5 * (high - low), 0.5 * (high - low) / np.where(deviations > 0.0, deviations, 1.0), 1.0)
+    factors = np.ones(whole.n_features)
+    factors[rest] = too_wide
+    scatter = scatter * factors[:, None] * factors
+    return Moments(part.weight, part.n_rows, centre, residual, scatter, minimum, maximum, whole.decimals)
+
+
+def _spread(vector: Floats, free: Ints, p: int) -> Floats:
+    found = np.zeros(p)
+    found[free] = vector
+    return frozen(found)
+
+
+def _spread_rows(matrix: Floats, free: Ints, p: int) -> Floats:
+    found = np.zeros((p, matrix.shape[1]))
+    found[free] = matrix
+    return frozen(found)
+
+
+def _among(aside: Aside, free: Ints, p: int) -> Aside:
+    cells = np.zeros(p, dtype=np.intp)
+    cells[free] = aside.cells
+    shown = replace(aside.shown, columns=free[aside.shown.columns])
+    repeated = tuple(one._replace(column=int(free[one.column])) for one in aside.repeated)
+    return replace(aside, cells=cells, shown=shown, repeated=repeated)
