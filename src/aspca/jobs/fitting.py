@@ -10,6 +10,7 @@ from typing import cast
 import numpy as np
 
 from aspca.engines.errors import SourceError
+from aspca.identities.formula import Formula
 from aspca.jobs.column_advice import PLURALS, word_of
 from aspca.jobs.errors import JobError, RequestError
 from aspca.jobs.passes import rows_of
@@ -19,6 +20,7 @@ from aspca.jobs.pushing import taken_inside
 from aspca.jobs.tables import TableSource, column_of, prepared, row_numbers
 from aspca.judging.alarms import alarms_from_rows
 from aspca.judging.crossfit import takes_folds
+from aspca.judging.determined import FreePart
 from aspca.judging.fit import fit_model
 from aspca.judging.judgement import Judgement, squared
 from aspca.judging.kept_rules import with_kept_shares
@@ -30,7 +32,7 @@ from aspca.moments import IncompleteMoments, Moments
 from aspca.moments.gathered import IncompleteMomentsOf, MomentsOf
 from aspca.preparation import Preparation
 from aspca.rules.equation_text import NO_COLUMN, RuleError
-from aspca.rules.given import GivenRule, given_rules
+from aspca.rules.given import formulas_of
 from aspca.settings import Settings, needs_rows
 from aspca.solvers.threads import blas_threads_for
 
@@ -112,14 +114,20 @@ def fit_table(
         else:
             known = _known(table, plan, watcher)
         try:
+            watcher.stage("Finding exact relations", unit="passes")
+            passes = rows_of(table, plan, watcher, by_pass=True)
+            part = FreePart.of(passes, known, settings, plan, given)
+            if len(part.identities):
+                seen = None
             if sets_aside and known.n_rows:
                 watcher.stage("Setting gross values aside", unit="passes")
-                passes = rows_of(table, plan, watcher, by_pass=True)
-                learned = without_gross(passes, known, given, settings.scaling, plan.features)
+                learned = without_gross(
+                    part.rows, part.known, part.given, settings.scaling, part.preparation.features
+                )
             else:
                 if isinstance(known, IncompleteMoments):
                     watcher.stage("Estimating what is missing", unit="steps")
-                learned = learned_as_they_are(known)
+                learned = learned_as_they_are(part.known)
         except ValueError as error:
             if isinstance(error, JobError | SourceError):
                 raise
@@ -137,7 +145,12 @@ def fit_table(
 
         rows = rows_of(table, plan, watcher)
         try:
-            model = learned_model(rows, table.count(), known, learned, settings, plan, None, seen, solved, stage)
+            free = part.free_of(rows)
+            model = part.embed(
+                learned_model(
+                    free, table.count(), part.known, learned, part.settings, part.preparation, None, seen, solved, stage
+                )
+            )
         except ValueError as error:
             if isinstance(error, JobError | SourceError):
                 raise
@@ -189,10 +202,10 @@ def _from_sums(table: TableSource, moments: Moments, settings: Settings, plan: P
         raise JobError(str(error)) from error
 
 
-def _given(table: TableSource, plan: Preparation, settings: Settings) -> tuple[GivenRule, ...]:
+def _given(table: TableSource, plan: Preparation, settings: Settings) -> tuple[tuple[str, Formula], ...]:
     """The rules that were given; RequestError for those that cannot be used, before anything is read."""
     try:
-        return given_rules(settings.rules, plan.features)
+        return formulas_of(settings.rules, plan.features)
     except RuleError as error:
         column = None if error.column is None else column_of(table, error.column)
         if column is None:
@@ -220,7 +233,8 @@ def _calibrated(model: Model, table: TableSource, watcher: Watcher) -> Model:
     Eight bytes are kept per row, and as many per rule where the rules' own limits rest on rows.
     """
     if needs_rows(model.settings.rule_limit):
-        squares = [np.nan_to_num(squared(judgement.deviations)) for judgement in _judgements(model, table, watcher)]
+        first = model.n_identities
+        squares = [np.nan_to_num(squared(one.deviations[:, first:])) for one in _judgements(model, table, watcher)]
         alarms = alarms_from_rows(model.alarms, model.floors, None, np.concatenate(squares), None)
         model = replace(model, alarms=alarms)
     if needs_rows(model.settings.total[0]):

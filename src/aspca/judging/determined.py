@@ -102,6 +102,10 @@ class FreePart:
             part = rows.gather(lambda: IncompleteMomentsOf.nothing(free.size, weights=weights)).moments
         return cls(identities, rows, part, replace(settings, rules=others), chosen, free, whole)
 
+    def free_of(self, rows: Rows) -> Rows:
+        """The same of other passes over the rows."""
+        return rows.through(_Repaired(self.identities, self.free)) if len(self.identities) else rows
+
     def embed(self, model: Model) -> Model:
         """The model of the free columns among all columns."""
         known, preparation, settings = self.whole
