@@ -155,7 +155,8 @@ def settings_named(*names: str) -> Group:
 
 PRESET: Group = {"preset": _text("--preset", "NAME", "paper: the settings of the paper.", *PRESETS)}
 LEARNING: Group = {
-    **settings_named(*(setting.name for setting in SETTINGS)),
+    # Which columns are lifted is decided by rows at hand, not by passes over a source.
+    **settings_named(*(setting.name for setting in SETTINGS if setting.name != "lift")),
     "calibrate": _texts("--calibrate", "FILE", "Normal rows kept out of the fit, for --limit conformal"),
     "moments": _text(
         "--moments", "WHERE", "Take sums in the engine of a database, or stream rows.", "auto", "engine", "stream"

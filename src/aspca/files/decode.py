@@ -144,10 +144,12 @@ def contents_of(top: Field) -> Contents:
         expected = all(name == f"x{j}" for j, name in enumerate(columns))
         at["features"].require(expected, 'x0, x1 and so on where naming is "none"', "of other names")
     if version != VERSION:
+        _check_lifts(at["preprocessing"], preparation, None)
         return Contents(earlier_model(at, preparation, gaps, private), naming, package)
     p = len(names)
     d = n_components_of(at["subspace"], p)
     settings = settings_of(at["settings"], d)
+    _check_lifts(at["preprocessing"], preparation, settings.lift)
     solved = solved_of(at["subspace"], settings, p, d)
     space, moments = _training(at["training"], settings, preparation, private, estimated=gaps is not None)
     components = components_of(at["subspace"], settings, space, d, solved)
@@ -185,6 +187,10 @@ def contents_of(top: Field) -> Contents:
         _cell_format(at["cell_format"]),
     )
     return Contents(model, naming, package)
+
+
+def _check_lifts(at: Field, preparation: Preparation, lift: str | None) -> None:
+    at.require(lift is not None or not preparation.lifted, "without lifts, which were not asked for", "with some")
 
 
 def _cell_format(at: Field) -> CellFormat:

@@ -46,8 +46,8 @@ def features_of(at: Field) -> tuple[tuple[str, ...], str]:
 
 def settings_of(at: Field, d: int) -> Settings:
     """What was asked for; `d` is the number of components."""
-    # Files from before rules could be given have none.
-    part = at.completed(rules=None).members(*(setting.name for setting in SETTINGS))
+    # Files from before rules could be given have none, and those from before columns could be lifted no word of it.
+    part = at.completed(rules=None, lift=None).members(*(setting.name for setting in SETTINGS))
     found: dict[str, Any] = {}
     for setting in SETTINGS:
         field = part[setting.name]
@@ -59,6 +59,9 @@ def settings_of(at: Field, d: int) -> Settings:
     part["n_components"].require(found["n_components"] in ("auto", d), f'"auto" or {d}')
     part["max_features"].require(found["max_features"] is None or found["variant"] != "G", 'null where variant is "G"')
     part["rules"].require(not found["rules"] or found["score"] in READABLE, "null, as the score has no readable rules")
+    part["lift"].require(
+        found["lift"] is None or found["score"] not in READABLE, "null, as the score is not of components"
+    )
     for text in () if part["rules"].absent else part["rules"].items(0, LARGEST_MATRIX):
         text.text(LONGEST_RULE)
     return Settings.of(found)

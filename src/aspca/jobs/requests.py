@@ -308,6 +308,11 @@ def parameters_of(given: Mapping[str, Any], preset: str | None = None, *, calibr
         check_parameters(parameters)
     except ValueError as error:
         raise RequestError(_in_options(str(error))) from None
+    if parameters["lift"] is not None:
+        raise RequestError(
+            'lift takes rows at hand: fit them by ASPCA.paper(lift="auto").fit(X) and save the model, by which any '
+            "source can be judged."
+        )
     settings = Settings.of(parameters)
     conformal = "conformal" in settings.from_rows
     if conformal and not calibrated:
