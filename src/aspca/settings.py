@@ -261,6 +261,8 @@ SETTINGS: tuple[Setting, ...] = (
         optional=True,
     ),
 )
+# Settings for rows that are at hand, and not for sources that are read in passes.
+IN_MEMORY = ("lift",)
 BY_NAME = {setting.name: setting for setting in SETTINGS}
 DEFAULTS: dict[str, Any] = {setting.name: setting.default for setting in SETTINGS}
 # What the paper did; it chose the number of components and its lambda by hand.

@@ -148,5 +148,7 @@ def test_two_settings_that_contradict_each_other() -> None:
         if score in ("standardized", "spe"):
             check_parameters(given)
             continue
-        with pytest.raises(ValueError, match=r"^lift is for scores of components, standardized or spe, got score=.*\.$"):
+        with pytest.raises(
+            ValueError, match=r"^lift is for scores of components, standardized or spe, got score=.*\.$"
+        ):
             check_parameters(given)
