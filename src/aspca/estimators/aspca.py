@@ -172,7 +172,7 @@ class ASPCA(ShownWithRules, ComponentAttributes, TableInput, NamedOutputs, Trans
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to rows (n, p), n >= 2; `y` is ignored, `sample_weight` (n,) counts rows."""
         check_parameters(self.get_params())
-        X = self._rows(X, reset=True, least=2)
+        X = self._rows(X, reset=True, least=2, sample_weight=sample_weight)
         given = given_rules(self.rules or (), self._preparation.features)
         weights = None if sample_weight is None else weights_of(sample_weight, X.shape[0])
         with blas_threads_for(X.shape[1]):
@@ -208,7 +208,7 @@ class ASPCA(ShownWithRules, ComponentAttributes, TableInput, NamedOutputs, Trans
                 "This model was saved without all of its moments (moments=False or private=True), which fitting it "
                 "further needs: save it with them where it was fitted, or fit again."
             )
-        X = self._rows(X, reset=first, least=1)
+        X = self._rows(X, reset=first, least=1, sample_weight=sample_weight)
         refuse_contradictions(self._preparation, X)
         weights = None if sample_weight is None else weights_of(sample_weight, X.shape[0])
         with blas_threads_for(X.shape[1]):

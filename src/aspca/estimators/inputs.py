@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_array, validate_data
 
 from aspca.estimators.preprocessor import Preprocessor
 from aspca.estimators.tables import frame_of, refuse_odd_tables, told_columns_apart
-from aspca.moments.validation import value_error, values_allowed
+from aspca.moments.validation import value_error, values_allowed, weights_of
 from aspca.preparation import Preparation
 from aspca.preparation.lifting import lift_columns
 
@@ -25,15 +25,15 @@ class TableInput:
     n_features_in_: int
     _named_by_hand: bool
 
-    def _rows(self, X: Any, *, reset: bool, least: int) -> Any:
+    def _rows(self, X: Any, *, reset: bool, least: int, sample_weight: Any = None) -> Any:
         if reset:
             self._named_by_hand, self._lifted = False, None
         with told_columns_apart(X):
-            return self._checked(X, reset, least)
+            return self._checked(X, reset, least, sample_weight)
 
-    def _checked(self, X: Any, reset: bool, least: int) -> Any:
+    def _checked(self, X: Any, reset: bool, least: int, sample_weight: Any) -> Any:
         if self.preprocessor is not None:
-            return self._prepared(X, reset, least)
+            return self._prepared(X, reset, least, sample_weight)
         refuse_odd_tables(X)
         if not reset and self._named_by_hand and frame_of(X) is None:
             return self._nameless_rows(X)
@@ -50,17 +50,17 @@ class TableInput:
             return rows
         rows = self._allowed(rows, self._names())
         if reset:
-            self._lifted = lift_columns(self._preparation, np.asarray(rows, dtype=np.float64))
+            self._lifted = _lifted(self._preparation, rows, sample_weight)
         return rows if self._lifted is None else self._lifted.encode(list(rows.T))
 
-    def _prepared(self, X: Any, reset: bool, least: int) -> Any:
+    def _prepared(self, X: Any, reset: bool, least: int, sample_weight: Any) -> Any:
         if reset:
             if not isinstance(self.preprocessor, Preprocessor):
                 raise TypeError(f"preprocessor must be None or an aspca.Preprocessor, got {self.preprocessor!r}.")
             self.preprocessor_ = clone(self.preprocessor).fit(X)
             if self.lift is not None:
                 plan = self.preprocessor_.plan_
-                self.preprocessor_.plan_ = lift_columns(plan, self.preprocessor_.transform(X))
+                self.preprocessor_.plan_ = _lifted(plan, self.preprocessor_.transform(X), sample_weight)
         rows = self.preprocessor_.transform(X)
         validate_data(self, X, reset=reset, skip_check_array=True)
         if len(rows) < least:
@@ -105,3 +105,8 @@ class TableInput:
         """The features' names, if they have any."""
         plain = self.preprocessor is None and self._lifted is None
         return self._names() if plain else self._preparation.names
+
+
+def _lifted(preparation: Preparation, rows: Any, sample_weight: Any) -> Preparation:
+    weights = None if sample_weight is None else weights_of(sample_weight, len(rows))
+    return lift_columns(preparation, np.asarray(rows, dtype=np.float64), weights)

@@ -16,7 +16,6 @@ from dataclasses import replace
 import numpy as np
 
 from aspca.linalg.arrays import Floats
-from aspca.preparation.columns import ColumnPlan
 from aspca.preparation.plan import Preparation
 from aspca.preparation.transforms import LIFTS
 
@@ -27,46 +26,53 @@ FEW_VALUES = 5
 STRAIGHT = 1e-3
 
 
-def lift_columns(preparation: Preparation, features: Floats) -> Preparation:
-    """The preparation with the lifts that its columns of numbers get from rows (n, p) of its features, NaN: missing."""
+def lift_columns(preparation: Preparation, features: Floats, weights: Floats | None = None) -> Preparation:
+    """The preparation with the lifts that its columns of numbers get from rows (n, p) of its features, NaN: missing.
+
+    `weights` (n,) count the rows: one of weight zero decides nothing.
+    """
+    counts = np.ones(len(features)) if weights is None else weights
     plans, position = [], 0
     for plan in preparation.columns:
-        plans.append(_lifted(plan, features[:, position]))
+        lifts = lifts_of(features[:, position], counts) if plan.kind == "number" else ()
+        plans.append(replace(plan, lifts=lifts))
         position += len(plan.features)
     return replace(preparation, columns=tuple(plans))
 
 
-def _lifted(plan: ColumnPlan, values: Floats) -> ColumnPlan:
-    return replace(plan, lifts=lifts_of(values)) if plan.kind == "number" else plan
-
-
-def lifts_of(values: Floats) -> tuple[str, ...]:
-    """Which lifts a column of these values (n,) gets."""
-    known = np.asarray(values[~np.isnan(values)], dtype=np.float64)
+def lifts_of(values: Floats, weights: Floats) -> tuple[str, ...]:
+    """Which lifts a column of these values (n,), counted by weights (n,), gets."""
+    there = ~np.isnan(values) & (weights > 0.0)
+    known = np.asarray(values[there], dtype=np.float64)
     if not known.size:
         return ()
+    shares = weights[there] / weights[there].sum()
     few = np.unique(known).size <= FEW_VALUES
     return tuple(
         name
         for name, lift in LIFTS.items()
-        if lift.defined(known).all() and not (few and name == "square") and not _straight(known, lift.forward(known))
+        if lift.defined(known).all()
+        and not (few and name == "square")
+        and not _straight(known, lift.forward(known), shares)
     )
 
 
-def _straight(values: Floats, lifted: Floats) -> bool:
+def _straight(values: Floats, lifted: Floats, shares: Floats) -> bool:
     """Whether a line in `values` (n,) is nearly all of `lifted` (n,), or there is nothing to explain."""
-    x, y = _standardized(values), _standardized(lifted)
+    x, y = _standardized(values, shares), _standardized(lifted, shares)
     if x is None or y is None:
         return True
-    residual = y - (x @ y / len(x)) * x
-    return float(residual @ residual) / len(x) <= STRAIGHT
+    residual = y - float(shares @ (x * y)) * x
+    return float(shares @ np.square(residual)) <= STRAIGHT
 
 
-def _standardized(values: Floats) -> Floats | None:
+def _standardized(values: Floats, shares: Floats) -> Floats | None:
     """Of mean zero and variance one; None where it does not vary."""
     size = float(np.abs(values).max())
-    centred = values / size - np.mean(values / size) if size > 0.0 else np.zeros(values.shape)
-    deviation = float(np.sqrt(np.mean(np.square(centred))))
+    if size == 0.0:
+        return None
+    centred = values / size - float(shares @ (values / size))
+    deviation = float(np.sqrt(shares @ np.square(centred)))
     # What varies by rounding alone has no shape.
     return centred / deviation if deviation > 4.0 * np.finfo(np.float64).eps else None
 

@@ -5,9 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from aspca.preparation import ColumnPlan, Feature, Preparation
-from aspca.preparation.lifting import FEW_VALUES, STRAIGHT, lift_columns, lifts_of, refuse_contradictions
+from aspca.preparation import ColumnPlan, Feature, Preparation, lifting
+from aspca.preparation.lifting import FEW_VALUES, STRAIGHT, lift_columns, refuse_contradictions
 from aspca.preparation.transforms import LIFTS, TRANSFORMS
+
+
+def lifts_of(values: np.ndarray) -> tuple[str, ...]:
+    return lifting.lifts_of(values, np.ones(len(values)))
 
 
 def test_logarithms_are_of_positive_columns_and_squares_of_many_values() -> None:
@@ -18,6 +22,16 @@ def test_logarithms_are_of_positive_columns_and_squares_of_many_values() -> None
     assert lifts_of(np.tile([1.0, 2.0, 4.0, 8.0, 16.0], 9)) == ("log",)
     assert np.unique(np.tile([1.0, 2.0, 4.0, 8.0, 16.0], 9)).size == FEW_VALUES
     assert lifts_of(np.tile([1.0, 2.0, 4.0, 8.0, 16.0, 32.0], 9)) == ("log", "square")
+
+
+def test_weights_count_rows() -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        values = rng.uniform(1.0, rng.uniform(1.2, 4.0), size=(12, 1))
+        values[:2, 0] = -1.0, 0.0
+        counts = np.append([0, 0], rng.integers(1, 4, 10))
+        plan = Preparation.identity(("a",))
+        assert lift_columns(plan, values, counts.astype(float)) == lift_columns(plan, np.repeat(values, counts, axis=0))
 
 
 def test_missing_values_decide_nothing() -> None:
