@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MaxAbsScaler
 
 import aspca
 from aspca import ASPCA, JobError, Moments, PerCategory, Preprocessor
@@ -219,3 +221,12 @@ def test_the_rest_of_the_library_takes_it(wages: pd.DataFrame) -> None:
     assert {str(rule) for rules in parts.rules_.values() for rule in rules} >= {"tenure^2 = tenursq (exactly)"}
     weighted = ASPCA.paper(**BY_HAND).fit(wages, sample_weight=np.ones(len(wages)))
     assert np.allclose(weighted.components_, ASPCA.paper(**BY_HAND).fit(wages).components_)
+
+
+def test_a_pipeline_is_explained_by_its_model(wages: pd.DataFrame) -> None:
+    pipeline = make_pipeline(MaxAbsScaler(), ASPCA.paper(**BY_HAND)).fit(wages)
+    with pytest.raises(ValueError, match=r"^The model at the end of the pipeline lifts the columns .*\.$"):
+        aspca.explain(pipeline, wages)
+    why = pipeline[-1].explain(pipeline[:-1].transform(wages))
+    assert np.array_equal(why.scores, -pipeline.score_samples(wages))
+    assert "x1^2 = x2 (exactly)" in [str(rule) for rule in why.rules]
