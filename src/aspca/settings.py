@@ -16,10 +16,13 @@ from typing import Any
 VARIANTS = ("F", "B", "FG", "BG", "G")
 ROUNDINGS = ("sparse", "dominant")
 ROTATIONS = ("levels", "all")
+LIFTINGS = ("auto",)
 # Of `sparse_subspace`: until all bounds meet, or until most do.
 PROOFS = ("full", "quick")
 SCALINGS = ("maxabs", "standard", "none")
 SCORES = ("complete", "whitened", "standardized", "spe")
+# Those that judge by components, as the paper does.
+COMPONENT_SCORES = SCORES[2:]
 # From rows that were not fitted where there are rows, from moments where there are none.
 AUTO = "auto"
 # Limits that need no rows come next.
@@ -137,6 +140,15 @@ SETTINGS: tuple[Setting, ...] = (
         SCALINGS,
         "What centred columns are divided by: their largest size (the paper's), their deviation, or nothing.",
     ),
+    Setting(
+        "lift",
+        None,
+        'None or "auto"',
+        "Whether logarithms and squares of columns are features too, so that a component can say tenursq = tenure^2; "
+        '"auto": which columns get which is decided by the rows fitted. For the scores standardized and spe.',
+        LIFTINGS,
+        optional=True,
+    ),
     _choice(
         "score",
         "complete",
@@ -249,6 +261,8 @@ SETTINGS: tuple[Setting, ...] = (
         optional=True,
     ),
 )
+# Settings for rows that are at hand, and not for sources that are read in passes.
+IN_MEMORY = ("lift",)
 BY_NAME = {setting.name: setting for setting in SETTINGS}
 DEFAULTS: dict[str, Any] = {setting.name: setting.default for setting in SETTINGS}
 # What the paper did; it chose the number of components and its lambda by hand.
@@ -272,6 +286,7 @@ class Settings:
     variant: str
     rounding: str
     scaling: str
+    lift: str | None
     score: str
     robust: str | bool
     rules: tuple[str, ...]
@@ -341,6 +356,12 @@ def check_parameters(given: Mapping[str, Any]) -> None:
         setting.check(given[setting.name])
     if given["max_features"] is not None and given["variant"] == "G":
         raise ValueError("max_features raises alpha, which variant G does not use; take another variant.")
+    if given["lift"] is not None and given["score"] not in COMPONENT_SCORES:
+        allowed = " or ".join(COMPONENT_SCORES)
+        raise ValueError(
+            f"lift is for scores of components, {allowed}, got score={given['score']!r}: leave it out, or take "
+            'ASPCA.paper(lift="auto").'
+        )
     if given["rules"] and given["score"] not in SCORES[:2]:
         allowed = " or ".join(SCORES[:2])
         raise ValueError(f"score must be {allowed} where rules are given, got {given['score']!r}.")

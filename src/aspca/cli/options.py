@@ -11,7 +11,7 @@ from typing import Annotated, Any, TypeVar
 
 import typer
 
-from aspca.settings import BY_NAME, SETTINGS, Setting
+from aspca.settings import BY_NAME, IN_MEMORY, SETTINGS, Setting
 
 PRESETS = ("paper",)
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -155,7 +155,7 @@ def settings_named(*names: str) -> Group:
 
 PRESET: Group = {"preset": _text("--preset", "NAME", "paper: the settings of the paper.", *PRESETS)}
 LEARNING: Group = {
-    **settings_named(*(setting.name for setting in SETTINGS)),
+    **settings_named(*(setting.name for setting in SETTINGS if setting.name not in IN_MEMORY)),
     "calibrate": _texts("--calibrate", "FILE", "Normal rows kept out of the fit, for --limit conformal"),
     "moments": _text(
         "--moments", "WHERE", "Take sums in the engine of a database, or stream rows.", "auto", "engine", "stream"

@@ -34,6 +34,7 @@ from aspca.linalg.arrays import Floats
 from aspca.moments import IncompleteMoments, Moments
 from aspca.moments.validation import weights_of
 from aspca.preparation import Preparation
+from aspca.preparation.lifting import refuse_contradictions
 from aspca.rules.given import formulas_of
 from aspca.rules.rule import Rule
 from aspca.settings import AUTO, DEFAULTS, PAPER, Settings, check_parameters, parameters_text
@@ -56,7 +57,8 @@ class ASPCA(ShownWithRules, ComponentAttributes, TableInput, NamedOutputs, Trans
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
-        Sparse orthonormal directions in the scaled space.
+        Sparse orthonormal directions in the scaled space, of the features ``model_.names``: with `lift`, or where a
+        preprocessor makes more of them, there are more features than columns.
     certificates_ : tuple of Certificate
         What is proved about each step of the sequence that spans the subspace (`n_components` of them). A rotated
         variant's components span the same subspace but are not its steps: entry i is not about component i.
@@ -117,6 +119,7 @@ class ASPCA(ShownWithRules, ComponentAttributes, TableInput, NamedOutputs, Trans
         rounding: str = DEFAULTS["rounding"],
         *,
         scaling: str = DEFAULTS["scaling"],
+        lift: str | None = DEFAULTS["lift"],
         score: str = DEFAULTS["score"],
         robust: str | bool = DEFAULTS["robust"],
         rules: Sequence[str] | None = DEFAULTS["rules"],
@@ -137,6 +140,7 @@ class ASPCA(ShownWithRules, ComponentAttributes, TableInput, NamedOutputs, Trans
         self.variant = variant
         self.rounding = rounding
         self.scaling = scaling
+        self.lift = lift
         self.score = score
         self.robust = robust
         self.rules = rules
@@ -171,7 +175,7 @@ class ASPCA(ShownWithRules, ComponentAttributes, TableInput, NamedOutputs, Trans
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to rows (n, p), n >= 2; `y` is ignored, `sample_weight` (n,) counts rows."""
         check_parameters(self.get_params())
-        X = self._rows(X, reset=True, least=2)
+        X = self._rows(X, reset=True, least=2, sample_weight=sample_weight)
         preparation = self._preparation
         given = formulas_of(self.rules or (), preparation.features)
         weights = None if sample_weight is None else weights_of(sample_weight, X.shape[0])
@@ -203,7 +207,8 @@ class ASPCA(ShownWithRules, ComponentAttributes, TableInput, NamedOutputs, Trans
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Add a batch of rows and refit from all moments so far, starting from the model at hand.
 
-        To gather many batches before fitting once, use `Moments.update` and `fit_moments`.
+        To gather many batches before fitting once, use `Moments.update` and `fit_moments`. With `lift`, the first batch
+        decides what columns are lifted to, and a later value that has no logarithm is refused.
         """
         check_parameters(self.get_params())
         first = not hasattr(self, "model_")
@@ -212,7 +217,8 @@ class ASPCA(ShownWithRules, ComponentAttributes, TableInput, NamedOutputs, Trans
                 "This model was saved without all of its moments (moments=False or private=True), which fitting it "
                 "further needs: save it with them where it was fitted, or fit again."
             )
-        X = self._rows(X, reset=first, least=1)
+        X = self._rows(X, reset=first, least=1, sample_weight=sample_weight)
+        refuse_contradictions(self._preparation, X)
         weights = None if sample_weight is None else weights_of(sample_weight, X.shape[0])
         with blas_threads_for(X.shape[1]):
             if not first and self._allows_gaps and self._incomplete is None:
@@ -240,6 +246,10 @@ class ASPCA(ShownWithRules, ComponentAttributes, TableInput, NamedOutputs, Trans
         check_parameters(self.get_params())
         if self.preprocessor is not None:
             raise ValueError("fit_moments takes moments of features as they are; leave out the preprocessor.")
+        if self.lift is not None:
+            raise ValueError(
+                "fit_moments takes moments, of which columns cannot be lifted: fit rows, or leave out lift."
+            )
         if not isinstance(moments, Moments):
             raise TypeError(f"fit_moments takes aspca.Moments, got {type(moments).__name__}; see Moments.from_array.")
         names = None if feature_names is None else np.asarray(feature_names, dtype=object)
@@ -248,7 +258,7 @@ class ASPCA(ShownWithRules, ComponentAttributes, TableInput, NamedOutputs, Trans
         shown = [f"x{j}" for j in range(moments.n_features)] if names is None else [str(name) for name in names]
         self._fit(moments, names=shown)
         self.n_features_in_ = moments.n_features
-        self._named_by_hand = names is not None
+        self._named_by_hand, self._lifted = names is not None, None
         if names is not None:
             self.feature_names_in_ = names
         elif hasattr(self, "feature_names_in_"):

@@ -10,30 +10,34 @@ from sklearn.utils.validation import check_array, validate_data
 
 from aspca.estimators.preprocessor import Preprocessor
 from aspca.estimators.tables import frame_of, refuse_odd_tables, told_columns_apart
-from aspca.moments.validation import value_error, values_allowed
+from aspca.moments.validation import value_error, values_allowed, weights_of
 from aspca.preparation import Preparation
+from aspca.preparation.lifting import lift_columns
 
 
 class TableInput:
-    """Mixin: `_rows` checks a table and makes it into features; for estimators with a parameter `preprocessor`."""
+    """Mixin: `_rows` checks a table and makes it into features; for estimators with `preprocessor` and `lift`."""
 
     preprocessor: Preprocessor | None
+    lift: str | None
+    # What becomes of the columns where they are lifted, and there is no preprocessor to say it.
+    _lifted: Preparation | None = None
     n_features_in_: int
     _named_by_hand: bool
 
-    def _rows(self, X: Any, *, reset: bool, least: int) -> Any:
+    def _rows(self, X: Any, *, reset: bool, least: int, sample_weight: Any = None) -> Any:
         if reset:
-            self._named_by_hand = False
+            self._named_by_hand, self._lifted = False, None
         with told_columns_apart(X):
-            return self._checked(X, reset, least)
+            return self._checked(X, reset, least, sample_weight)
 
-    def _checked(self, X: Any, reset: bool, least: int) -> Any:
+    def _checked(self, X: Any, reset: bool, least: int, sample_weight: Any) -> Any:
         if self.preprocessor is not None:
-            return self._prepared(X, reset, least)
+            return self._prepared(X, reset, least, sample_weight)
         refuse_odd_tables(X)
         if not reset and self._named_by_hand and frame_of(X) is None:
             return self._nameless_rows(X)
-        X = validate_data(
+        rows = validate_data(
             self,
             X,
             reset=reset,
@@ -42,34 +46,42 @@ class TableInput:
             ensure_min_samples=least,
             accept_sparse=False,
         )
-        return X if reset else self._allowed(X)
+        if reset and self.lift is None:
+            return rows
+        rows = self._allowed(rows, self._names())
+        if reset:
+            self._lifted = _lifted(self._preparation, rows, sample_weight)
+        return rows if self._lifted is None else self._lifted.encode(list(rows.T))
 
-    def _prepared(self, X: Any, reset: bool, least: int) -> Any:
+    def _prepared(self, X: Any, reset: bool, least: int, sample_weight: Any) -> Any:
         if reset:
             if not isinstance(self.preprocessor, Preprocessor):
                 raise TypeError(f"preprocessor must be None or an aspca.Preprocessor, got {self.preprocessor!r}.")
             self.preprocessor_ = clone(self.preprocessor).fit(X)
+            if self.lift is not None:
+                plan = self.preprocessor_.plan_
+                self.preprocessor_.plan_ = _lifted(plan, self.preprocessor_.transform(X), sample_weight)
         rows = self.preprocessor_.transform(X)
         validate_data(self, X, reset=reset, skip_check_array=True)
         if len(rows) < least:
             raise ValueError(f"Found array with {len(rows)} sample(s), while a minimum of {least} is required.")
-        return rows if reset else self._allowed(rows)
+        return rows if reset else self._allowed(rows, self._feature_names())
 
     def _nameless_rows(self, X: Any) -> Any:
         """Rows without names for a model whose names were handed to fit_moments: their order is taken on trust."""
         X = check_array(X, dtype="numeric", ensure_all_finite=False)
         if X.shape[1] != self.n_features_in_:
             raise ValueError(f"X has {X.shape[1]} features, but ASPCA is expecting {self.n_features_in_} features.")
-        return self._allowed(X)
+        return self._allowed(X, self._names())
 
-    def _allowed(self, X: Any) -> Any:
+    def _allowed(self, X: Any, names: tuple[str, ...] | None) -> Any:
         """Moments check the rows they take in; rows to be scored are checked here."""
         if X.dtype.kind != "f":
             return X
         # Where values may be missing, zero stands in for them.
         given = np.nan_to_num(X, nan=0.0, posinf=np.inf, neginf=-np.inf) if self._allows_gaps else X
         if not values_allowed(given.min(axis=0), given.max(axis=0)):
-            raise value_error([given.T], self._feature_names())
+            raise value_error([given.T], names)
         return X
 
     @property
@@ -78,7 +90,7 @@ class TableInput:
         if self.preprocessor is not None:
             plan: Preparation = self.preprocessor_.plan_
             return plan
-        return Preparation.identity(self._names() or (f"x{j}" for j in range(self.n_features_in_)))
+        return self._lifted or Preparation.identity(self._names() or (f"x{j}" for j in range(self.n_features_in_)))
 
     @property
     def _allows_gaps(self) -> bool:
@@ -91,4 +103,10 @@ class TableInput:
 
     def _feature_names(self) -> tuple[str, ...] | None:
         """The features' names, if they have any."""
-        return self._names() if self.preprocessor is None else self.preprocessor_.plan_.names
+        plain = self.preprocessor is None and self._lifted is None
+        return self._names() if plain else self._preparation.names
+
+
+def _lifted(preparation: Preparation, rows: Any, sample_weight: Any) -> Preparation:
+    weights = None if sample_weight is None else weights_of(sample_weight, len(rows))
+    return lift_columns(preparation, np.asarray(rows, dtype=np.float64), weights)

@@ -255,6 +255,11 @@ def _in_terms_of(
 ) -> Explanation:
     """The explanation of rows that went through the steps, in other terms: what judges is as it was."""
     own = model.model_
+    if own.preparation.lifted:
+        raise ValueError(
+            "The model at the end of the pipeline lifts the columns that it gets, and a square of a scaled column is "
+            "none of X: ask the model itself, by pipeline[-1].explain(pipeline[:-1].transform(X))."
+        )
     if any(feature.kind != "number" for feature in own.space.features) or len(own.space.features) != len(told):
         raise ValueError(
             "The model at the end of the pipeline prepares columns itself; put its Preprocessor first in the pipeline, "

@@ -47,7 +47,7 @@ def save(model: ASPCA, path: PathLike, *, private: bool = False, moments: bool =
     fitted = _parameters(model.model_.settings)
     given = model.get_params(deep=False)
     changed = [name for name, value in fitted.items() if not _same(given[name], value)]
-    if (model.preprocessor is None) != model.model_.preparation.plain:
+    if (model.preprocessor is None) != model.model_.preparation.unlifted.plain:
         changed.append("preprocessor")
     if changed:
         raise ValueError(
@@ -84,7 +84,7 @@ def estimator_of(model: Model, naming: str) -> ASPCA:
     plan = model.preparation
     columns = tuple(column.name for column in plan.columns)
     estimators: list[Any] = [estimator]
-    if not plan.plain:
+    if not plan.unlifted.plain:
         estimator.preprocessor_ = fitted_preprocessor(plan)
         estimator.preprocessor = clone(estimator.preprocessor_)
         estimators.append(estimator.preprocessor_)
@@ -92,6 +92,7 @@ def estimator_of(model: Model, naming: str) -> ASPCA:
         one.n_features_in_ = len(columns)
         if naming != "none":
             one.feature_names_in_ = np.array(columns, dtype=object)
+    estimator._lifted = plan if plan.lifted and estimator.preprocessor is None else None
     estimator._named_by_hand = naming == "given"
     estimator._take(model)
     return estimator

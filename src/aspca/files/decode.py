@@ -144,6 +144,7 @@ def contents_of(top: Field) -> Contents:
     p = len(names)
     d = n_components_of(at["subspace"], p)
     settings = settings_of(at["settings"], d)
+    _check_lifts(at["preprocessing"], preparation, settings.lift)
     solved = solved_of(at["subspace"], settings, p, d)
     space, moments = _training(at["training"], settings, preparation, private, estimated=gaps is not None)
     components = components_of(at["subspace"], settings, space, d, solved)
@@ -178,6 +179,10 @@ def contents_of(top: Field) -> Contents:
         _cell_format(at["cell_format"]),
     )
     return Contents(model, naming, package)
+
+
+def _check_lifts(at: Field, preparation: Preparation, lift: str | None) -> None:
+    at.require(lift is not None or not preparation.lifted, "without lifts, which were not asked for", "with some")
 
 
 def _cell_format(at: Field) -> CellFormat:

@@ -53,6 +53,9 @@ def settings_of(at: Field, d: int) -> Settings:
     part["n_components"].require(found["n_components"] in ("auto", d), f'"auto" or {d}')
     part["max_features"].require(found["max_features"] is None or found["variant"] != "G", 'null where variant is "G"')
     part["rules"].require(not found["rules"] or found["score"] in READABLE, "null, as the score has no readable rules")
+    part["lift"].require(
+        found["lift"] is None or found["score"] not in READABLE, "null, as the score is not of components"
+    )
     for text in () if part["rules"].absent else part["rules"].items(0, LARGEST_MATRIX):
         text.text(LONGEST_RULE)
     return Settings.of(found)

@@ -9,6 +9,7 @@ import numpy as np
 from aspca.files.fields import LARGEST_INTEGER, Field
 from aspca.judging.gaps import Gaps
 from aspca.preparation import CATEGORIES, KINDS, MISSING, ColumnPlan, Preparation
+from aspca.preparation.transforms import LIFTS
 
 _MOST_COLUMNS = 2**25
 
@@ -20,7 +21,12 @@ def preprocessing_content(preparation: Preparation, gaps: Gaps | None) -> dict[s
     return {
         "missing": preparation.missing,
         "columns": [
-            {"name": plan.name, "kind": plan.kind, "levels": list(plan.levels) if plan.categorical else None}
+            {
+                "name": plan.name,
+                "kind": plan.kind,
+                "levels": list(plan.levels) if plan.categorical else None,
+                "lifts": list(plan.lifts),
+            }
             for plan in preparation.columns
         ],
         "gaps": None
@@ -56,13 +62,17 @@ def preprocessing_of(at: Field, names: tuple[str, ...]) -> tuple[Preparation, Ga
 
 
 def _plan(at: Field) -> ColumnPlan:
-    part = at.members("name", "kind", "levels")
+    # Files from before columns could be lifted have none.
+    part = at.completed(lifts=[]).members("name", "kind", "levels", "lifts")
     kind = part["kind"].word(KINDS)
     levels = part["levels"]
     levels.require(levels.absent == (kind not in CATEGORIES), "a list of categories for one-hot and codes, else null")
     names = () if levels.absent else tuple(level.text() for level in levels.items(1, _MOST_COLUMNS))
     levels.require(len(set(names)) == len(names), "a list without a category twice", "one with")
-    return ColumnPlan(part["name"].text(), kind, names)
+    lifts = tuple(lift.word(tuple(LIFTS)) for lift in part["lifts"].items(0, len(LIFTS)))
+    part["lifts"].require(len(set(lifts)) == len(lifts), "a list without a lift twice", "one with")
+    part["lifts"].require(not lifts or kind == "number", "an empty list for what is no number", "a list of some")
+    return ColumnPlan(part["name"].text(), kind, names, lifts)
 
 
 def _gaps(at: Field, p: int) -> Gaps:

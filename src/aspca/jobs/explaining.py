@@ -213,9 +213,9 @@ def _rule_share(why: Explanation, rule: int) -> RuleShare:
 
 def _wanted(why: Explanation, j: int) -> Value:
     """What a feature is in the nearest row that obeys every rule, in its column and its decimals; None for a category,
-    where another might do as well."""
+    where another might do as well, and for a lifted column, of which each feature is moved by itself."""
     feature, decimals = why.original.features[j], int(why.model.space.decimals[j])
-    if feature.kind == "level":
+    if feature.kind == "level" or why.proposals.beside(j):
         return None
     value = float(why.repaired[0, j])
     if feature.kind == "number":

@@ -15,7 +15,7 @@ from aspca.engines.request import STANDARD_INPUT, ReadOptions, expand
 from aspca.jobs.errors import RequestError
 from aspca.preparation import CATEGORIES
 from aspca.preparation.transforms import TRANSFORMS
-from aspca.settings import DEFAULTS, PAPER, Settings, check_parameters
+from aspca.settings import DEFAULTS, IN_MEMORY, PAPER, Settings, check_parameters
 
 PRESETS: dict[str, dict[str, Any]] = {"paper": PAPER}
 SCORE_FORMATS = ("csv", "parquet")
@@ -168,7 +168,7 @@ OPTIONS: dict[str, Any] = {
     "moments": "auto",
     **{option.name: option.default for group in (Columns, Output) for option in fields(group)},
     **dict.fromkeys(("preset", *_READING)),
-    **DEFAULTS,
+    **{name: default for name, default in DEFAULTS.items() if name not in IN_MEMORY},
 }
 
 
@@ -181,6 +181,11 @@ def request_of(source: Any, train: Any = None, **options: Any) -> Request:
         An option that does not exist, a value that is not allowed, or two options that exclude each other.
     """
     for name in options:
+        if name in IN_MEMORY:
+            raise RequestError(
+                f'{name} takes rows at hand: fit them by ASPCA.paper({name}="auto").fit(X) and save the model, by '
+                "which any source can be judged."
+            )
         if name not in OPTIONS:
             close = get_close_matches(name, OPTIONS, n=1)
             hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(OPTIONS)}."

@@ -9,11 +9,11 @@ from functools import cached_property
 import numpy as np
 
 from aspca.harmless import level_text
+from aspca.identities.wording import number_text
 from aspca.judging.proposals import Value
 from aspca.linalg.arrays import Bools, Floats, Ints
 from aspca.preparation.feature import Feature
-from aspca.preparation.transforms import TRANSFORMS
-from aspca.identities.wording import number_text
+from aspca.preparation.transforms import FUNCTIONS
 
 UNKNOWN = "(not seen before)"
 # As many as a logarithm keeps of any number.
@@ -53,14 +53,21 @@ class Original:
                 found.setdefault(feature.column, []).append(j)
         return found
 
+    @cached_property
+    def _numbers(self) -> dict[str, int]:
+        """The features that are columns as they are."""
+        return {feature.column: j for j, feature in enumerate(self.features) if feature.kind == "number"}
+
     def value(self, row: int, feature: int) -> Value:
         """The cell of the feature's column; None where it is missing, `UNKNOWN` for a category nobody knew."""
+        # What is lifted stands beside the column itself.
+        feature = self._numbers.get(self.features[feature].column, feature)
         origin = self.features[feature]
         if self.filled is not None and self.filled[row, feature]:
             return None
         if origin.kind != "level":
             value = origin.original(float(self.values[row, feature]))
-            if origin.kind in TRANSFORMS and isinstance(value, float):
+            if origin.kind in FUNCTIONS and isinstance(value, float):
                 # There and back again the last digits are those of a rounding.
                 return float(f"{value:.{_DIGITS}g}")
             return value

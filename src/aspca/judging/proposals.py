@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from aspca.linalg.arrays import Floats, Ints
-from aspca.preparation.transforms import TRANSFORMS
+from aspca.preparation.transforms import FUNCTIONS
 from aspca.rules.table import RuleTable
 from aspca.subspace.space import ScaledSpace
 
@@ -49,6 +50,8 @@ class Proposals:
 
         In the units of the feature, before a logarithm is taken back.
         """
+        if self._ambiguous(rule, feature):
+            return None
         loading = float(self.table.loadings[feature, rule])
         per_unit = float(self.space.scale[feature]) / loading
         exact = value - deviation * per_unit
@@ -78,6 +81,8 @@ class Proposals:
 
     def wanted_of_one(self, rule: int, feature: int, values: Floats, deviations: Floats) -> Floats:
         """The same of one rule and feature for many rows (n,): what `wanted` does, step by step."""
+        if self._ambiguous(rule, feature):
+            return np.full(len(values), np.nan)
         per_unit = float(self.space.scale[feature]) / float(self.table.loadings[feature, rule])
         exact = values - deviations * per_unit
         digits = self._digits(rule, feature)
@@ -112,13 +117,45 @@ class Proposals:
         if value is None or origin.kind == "level":
             return None
         found = origin.original(value)
-        if origin.kind in TRANSFORMS and isinstance(found, float):
+        if origin.kind in FUNCTIONS and isinstance(found, float):
             # What the rule leaves open of the logarithm, as a share of the value itself.
             open_share = self._left_open(rule, feature)
             upper = origin.original(value + open_share)
             width = abs(upper - found) if isinstance(upper, float) else abs(found) * open_share
-            return _rounded(found, _FINE * width)
+            return (
+                self._in_steps_of_column(feature, found, width)
+                if self.beside(feature)
+                else _rounded(found, _FINE * width)
+            )
         return found
+
+    @cached_property
+    def _lifted(self) -> dict[str, list[int]]:
+        """The features of each column that has lifts, the column itself first."""
+        found: dict[str, list[int]] = {}
+        for j, feature in enumerate(self.space.features):
+            if feature.kind != "level":
+                found.setdefault(feature.column, []).append(j)
+        return {column: features for column, features in found.items() if len(features) > 1}
+
+    def beside(self, feature: int) -> list[int]:
+        """The other features of a lifted column."""
+        return [j for j in self._lifted.get(self.space.features[feature].column, ()) if j != feature]
+
+    def _ambiguous(self, rule: int, feature: int) -> bool:
+        """Whether a rule leaves open what a lifted column would be: it has more of its features, or both signs do."""
+        beside = self.beside(feature)
+        if any(self.table.loadings[j, rule] for j in beside):
+            return True
+        return bool(beside) and self.space.features[feature].kind == "square" and not self.space.nonnegative[beside[0]]
+
+    def _in_steps_of_column(self, feature: int, value: float, width: float) -> float | None:
+        """A value of a lifted column that is off by at most `width`; None where its steps are too large for that."""
+        decimals = int(self.space.decimals[self.beside(feature)[0]])
+        if decimals >= _CONTINUOUS:
+            return _rounded(value, _FINE * width)
+        found = _to(value, decimals)
+        return found if abs(found - value) <= width else None
 
     def _in_steps(self, rule: int, feature: int, value: float) -> float:
         digits = self._digits(rule, feature)
@@ -129,7 +166,7 @@ class Proposals:
         decimals = int(self.space.decimals[feature])
         if decimals < _CONTINUOUS:
             return decimals
-        if self.space.features[feature].kind in TRANSFORMS:
+        if self.space.features[feature].kind in FUNCTIONS:
             return None
         return _digits_for(_FINE * self._left_open(rule, feature))
 

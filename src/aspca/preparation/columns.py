@@ -10,7 +10,7 @@ import numpy as np
 
 from aspca.linalg.arrays import LARGEST_VALUE, Floats
 from aspca.preparation.feature import Feature, days_of
-from aspca.preparation.transforms import TRANSFORMS
+from aspca.preparation.transforms import LIFTS, TRANSFORMS
 
 CATEGORIES = ("one-hot", "codes")
 KINDS = ("number", "boolean", "date", *TRANSFORMS, *CATEGORIES)
@@ -41,11 +41,14 @@ class ColumnPlan:
         One of `KINDS`.
     levels : tuple of str
         The categories, sorted, for ``one-hot`` and ``codes``; otherwise empty.
+    lifts : tuple of str
+        Keys of `LIFTS`: what a ``number`` is beside itself, each a feature of its own; see `preparation.lifting`.
     """
 
     name: str
     kind: str = "number"
     levels: tuple[str, ...] = ()
+    lifts: tuple[str, ...] = ()
 
     @property
     def categorical(self) -> bool:
@@ -55,7 +58,8 @@ class ColumnPlan:
     def features(self) -> tuple[Feature, ...]:
         if self.kind == "one-hot":
             return tuple(Feature(self.name, "level", level, self.levels) for level in self.levels)
-        return (Feature(self.name, "code" if self.kind == "codes" else self.kind, levels=self.levels),)
+        itself = Feature(self.name, "code" if self.kind == "codes" else self.kind, levels=self.levels)
+        return (itself, *(Feature(self.name, lift) for lift in self.lifts))
 
     @cached_property
     def _position(self) -> dict[str, int]:
@@ -86,7 +90,7 @@ class ColumnPlan:
             values = days_of(values)
         elif self.kind in TRANSFORMS:
             values = self._transformed(values)
-        return values[:, None]
+        return np.column_stack([values, *(LIFTS[lift].forward(values) for lift in self.lifts)])
 
     def _transformed(self, values: Floats) -> Floats:
         transform = TRANSFORMS[self.kind]

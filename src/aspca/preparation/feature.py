@@ -8,7 +8,7 @@ import numpy as np
 
 from aspca.harmless import level_text, name_text
 from aspca.linalg.arrays import Floats
-from aspca.preparation.transforms import TRANSFORMS
+from aspca.preparation.transforms import FUNCTIONS
 
 SECONDS_PER_DAY = 86400.0
 
@@ -22,7 +22,7 @@ class Feature:
     column : str
         The column of the table that it is made of.
     kind : str
-        ``number`` (as it is), ``boolean`` (1 where it is true), a key of `TRANSFORMS`, ``date`` (days since 1970 in
+        ``number`` (as it is), ``boolean`` (1 where it is true), a key of `FUNCTIONS`, ``date`` (days since 1970 in
         UTC), ``code`` (the position of a category among `levels`), or ``level`` (1 where the column is `level`,
         otherwise 0).
     level : str
@@ -38,7 +38,7 @@ class Feature:
 
     @property
     def name(self) -> str:
-        """As in ``price``, ``log(price)``, ``days(sent)``, ``code(colour)`` or ``colour is red``."""
+        """As in ``price``, ``log(price)``, ``price^2``, ``days(sent)``, ``code(colour)`` or ``colour is red``."""
         return self._named(self.column, self.level)
 
     @property
@@ -52,6 +52,8 @@ class Feature:
             return column
         if self.kind == "level":
             return f"{column} is {level}"
+        if self.kind == "square":
+            return f"{column}^2"
         return f"{'days' if self.kind == 'date' else self.kind}({column})"
 
     def original(self, value: float) -> float | str | None:
@@ -62,9 +64,9 @@ class Feature:
         """
         if np.isnan(value):
             return None
-        if self.kind in TRANSFORMS:
-            with np.errstate(over="ignore"):
-                found = float(TRANSFORMS[self.kind].backward(np.array([value]))[0])
+        if self.kind in FUNCTIONS:
+            with np.errstate(over="ignore", invalid="ignore"):
+                found = float(FUNCTIONS[self.kind].backward(np.array([value]))[0])
             return found if np.isfinite(found) else None
         if self.kind == "date":
             return date_text(value)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -60,7 +60,17 @@ class Preparation:
     @property
     def plain(self) -> bool:
         """Whether every column is taken as it is, and none may have gaps."""
-        return self.missing == "error" and all(column.kind == "number" for column in self.columns)
+        return self.missing == "error" and all(column.kind == "number" and not column.lifts for column in self.columns)
+
+    @property
+    def lifted(self) -> bool:
+        """Whether some column is more features than one, by its lifts."""
+        return any(column.lifts for column in self.columns)
+
+    @property
+    def unlifted(self) -> Preparation:
+        """The same, each column without its lifts."""
+        return replace(self, columns=tuple(replace(column, lifts=()) for column in self.columns))
 
     def encode(self, cells: Sequence[Cells]) -> Floats:
         """The features (n, p) of columns of n cells each.

@@ -1,4 +1,4 @@
-"""Monotone functions of a column: where they are defined, and their inverses."""
+"""Functions of a column: where they are defined, and their inverses."""
 
 from __future__ import annotations
 
@@ -7,7 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from aspca.linalg.arrays import Bools, Floats
+from aspca.linalg.arrays import LARGEST_VALUE, Bools, Floats
+
+# The least number above zero: its logarithm is as low as any.
+_LEAST = float(np.nextafter(0.0, 1.0))
+_LARGEST_ROOT = float(np.sqrt(LARGEST_VALUE))
 
 
 @dataclass(frozen=True)
@@ -30,6 +34,14 @@ class Transform:
     domain: str
 
 
+def _log_or_least(values: Floats) -> Floats:
+    return np.asarray(np.log(np.maximum(values, _LEAST)))
+
+
+def _square(values: Floats) -> Floats:
+    return np.asarray(np.minimum(np.square(values), LARGEST_VALUE))
+
+
 def _logit(values: Floats) -> Floats:
     return np.asarray(np.log(values) - np.log1p(-values))
 
@@ -46,3 +58,11 @@ TRANSFORMS = {
     "asinh": Transform(np.arcsinh, np.sinh, lambda x: np.ones(x.shape, dtype=np.bool_), "of any size"),
     "logit": Transform(_logit, _expit, lambda x: ~((x <= 0.0) | (x >= 1.0)), "between 0 and 1"),
 }
+# What a column may be beside itself (`preparation.lifting`). Rows to be judged may hold anything: a value that has no
+# logarithm gets the least there is, a square beyond the largest value allowed that one, so that both are far off.
+LIFTS = {
+    "log": Transform(_log_or_least, np.exp, TRANSFORMS["log"].defined, TRANSFORMS["log"].domain),
+    "square": Transform(_square, np.sqrt, lambda x: ~(np.abs(x) > _LARGEST_ROOT), f"within +-{_LARGEST_ROOT:g}"),
+}
+# All that a feature can be of a column of numbers.
+FUNCTIONS = LIFTS | TRANSFORMS

@@ -11,13 +11,14 @@ import numpy as np
 
 from aspca.linalg.arrays import Floats, Ints, frozen
 from aspca.linalg.orientation import ascending, sign_of
-from aspca.settings import PROOFS, ROTATIONS, ROUNDINGS, VARIANTS
+from aspca.settings import LIFTINGS, PROOFS, ROTATIONS, ROUNDINGS, VARIANTS
 from aspca.solvers.component import Effort
 from aspca.solvers.rotation import rough_rotation, sparse_rotation
 from aspca.solvers.sequence import Step, extract
 from aspca.solvers.threads import blas_threads_for
 from aspca.subspace.defaults import finest_variance
 from aspca.subspace.levels import levels_of
+from aspca.subspace.lifted import lifted_covariance
 from aspca.subspace.matrix import ScaledMatrix, scaled_matrix
 from aspca.subspace.result import Certificate, SparseSubspace
 from aspca.subspace.witness import warmth_from, witness_of
@@ -36,6 +37,7 @@ def sparse_subspace(
     variant: str = "BG",
     rounding: str = "sparse",
     *,
+    lift: str | None = None,
     rotation: str = "all",
     proof: str = "full",
     tol: float = 1e-6,
@@ -52,7 +54,8 @@ def sparse_subspace(
     Parameters
     ----------
     A : array-like of shape (p, p)
-        A symmetric positive semidefinite matrix; the paper's D'D. It is neither scaled nor divided by n.
+        A symmetric positive semidefinite matrix; the paper's D'D. It is neither scaled nor divided by n. With `lift`, a
+        table of rows (n, columns) instead.
     n_components : int in [1, p]
         How many *abnormal* directions to keep, whatever the variant.
     alpha : float >= 0
@@ -63,6 +66,11 @@ def sparse_subspace(
         subspace, only rotated (`alpha` is not used).
     rounding : {"sparse", "dominant"}
         Where the relaxation's optimum is not rank one: the best sparse vector found, or the paper's top eigenvector.
+    lift : {"auto"} or None
+        "auto": A is a table, an array or a data frame. Its columns, the logarithms of those that are positive and the
+        squares of those with more than five values (`preparation.lifting`) are standardized, and their covariance
+        matrix is what is solved: `lifted_covariance` of the result, whose `lifted_names` name its p rows. So
+        `n_components` and `alpha` are of that matrix.
     rotation : {"all", "levels"}
         Which directions a trailing G rotates together: all of them, as in the paper, or those of one level of
         tightness, so that no tight rule is mixed with a loose one. A level ends where the next larger variance v'Av is
@@ -89,6 +97,25 @@ def sparse_subspace(
         Exact zeros; columns orthonormal to 1e-12. Signs: each column's largest entry is positive (the first of them at
         a tie). Order: F and B keep the order of extraction; rotated bases ascend in variance v'Av.
     """
+    if lift is not None:
+        if lift not in LIFTINGS:
+            raise ValueError(f'lift must be None or "auto", got {lift!r}.')
+        names, covariance = lifted_covariance(A)
+        found = sparse_subspace(
+            covariance,
+            n_components,
+            alpha,
+            variant,
+            rounding,
+            rotation=rotation,
+            proof=proof,
+            tol=tol,
+            max_iter=max_iter,
+            time_budget=time_budget,
+            callback=callback,
+            warm_start=warm_start,
+        )
+        return dataclasses.replace(found, lifted_names=names, lifted_covariance=covariance)
     matrix = scaled_matrix(A)
     p = matrix.values.shape[0]
     _check_options(p, n_components, alpha, variant, rounding, rotation, proof, tol, max_iter, time_budget)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -75,6 +75,10 @@ class SparseSubspace:
         One per vector of the *sequence*: rotation changes no score, so the subspace's certificate is the sequence's.
     witness : Witness or None
         What `verify` needs besides the matrix; None for a result read from a model file, which keeps no proof.
+    lifted_names : tuple of p str or None
+        With ``lift="auto"``, the lifted columns that the rows of `loadings` are, as in ``tenure``, ``tenure^2``.
+    lifted_covariance : ndarray of shape (p, p) or None
+        And the covariance matrix of these columns, standardized: the A that was solved, to be given to `verify`.
     """
 
     n_components: int
@@ -87,6 +91,8 @@ class SparseSubspace:
     loadings: Floats
     certificates: tuple[Certificate, ...]
     witness: Witness | None
+    lifted_names: tuple[str, ...] | None = None
+    lifted_covariance: Floats | None = None
 
     def __repr__(self) -> str:
         p, d = self.loadings.shape
@@ -138,9 +144,10 @@ class SparseSubspace:
         from aspca.subspace.extraction import sparse_subspace
 
         asked = {"tol": self.tol, **options, "proof": "full", "warm_start": self}
-        return sparse_subspace(
+        found = sparse_subspace(
             np.asarray(A, dtype=np.float64), self.n_components, self.alpha, self.variant, self.rounding, **asked
         )
+        return replace(found, lifted_names=self.lifted_names, lifted_covariance=self.lifted_covariance)
 
     def verify(self, A: npt.ArrayLike) -> Verification:
         """Check every claim from A, the vectors and the witness alone, by code that shares nothing with the solver.

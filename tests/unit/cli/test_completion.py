@@ -13,7 +13,7 @@ import typer
 
 from aspca.cli import detect, fit, options
 from aspca.jobs.requests import OPTIONS, PRESETS
-from aspca.settings import SCORES, SETTINGS
+from aspca.settings import IN_MEMORY, SCORES, SETTINGS
 
 ASPCA = f"{sys.executable} -m aspca"
 
@@ -52,6 +52,9 @@ def test_offers(words: str, offered: set[str]) -> None:
 
 def test_what_is_offered_is_what_is_allowed() -> None:
     for setting in SETTINGS:
+        if setting.name in IN_MEMORY:
+            assert setting.name not in options.LEARNING
+            continue
         annotation, default = options.LEARNING[setting.name]
         (option,) = annotation.__metadata__
         assert default is None

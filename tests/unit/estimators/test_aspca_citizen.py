@@ -37,6 +37,7 @@ def test_parameters_and_clones() -> None:
         "variant": "F",
         "rounding": "dominant",
         "scaling": "standard",
+        "lift": "auto",
         "score": "standardized",
         "contamination": 0.1,
         "limit": "pot",

@@ -323,6 +323,8 @@ def test_no_field_is_forgotten() -> None:
     assert {field.name for field in fields(SparseSubspace)} == {
         *("n_components", "alpha", "variant", "rounding", "tol"),
         *("sequence", "rotation", "loadings", "certificates", "witness"),
+        # Of a table that `sparse_subspace` lifted; a model has features and covariance of its own.
+        *("lifted_names", "lifted_covariance"),
     }
     assert {*BY_NAME, "preprocessor"} == set(ASPCA().get_params())
 

@@ -20,6 +20,7 @@ from aspca.settings import (
     FROM_MOMENTS,
     LIMITS,
     PAPER,
+    SCORES,
     SETTINGS,
     Setting,
     Settings,
@@ -107,7 +108,9 @@ def test_what_may_be_is_allowed(setting: Setting) -> None:
     values += [[], (), ["x0 = x1"], ("x0 = 0", "x1 = 0")] if setting.texts else []
     for value in values:
         assert setting.allows(value), value
-        check_parameters({**DEFAULTS, setting.name: value})
+        # Lifted columns are judged by components.
+        score = {"score": "spe"} if setting.name == "lift" else {}
+        check_parameters({**DEFAULTS, **score, setting.name: value})
     assert setting.meaning.endswith(".")
 
 
@@ -140,3 +143,12 @@ def test_the_paper_and_what_needs_rows() -> None:
 def test_two_settings_that_contradict_each_other() -> None:
     with pytest.raises(ValueError, match=r"^max_features raises alpha, which variant G does not use; .*\.$"):
         check_parameters({**DEFAULTS, "variant": "G", "max_features": 3})
+    for score in SCORES:
+        given = {**DEFAULTS, "lift": "auto", "score": score}
+        if score in ("standardized", "spe"):
+            check_parameters(given)
+            continue
+        with pytest.raises(
+            ValueError, match=r"^lift is for scores of components, standardized or spe, got score=.*\.$"
+        ):
+            check_parameters(given)
