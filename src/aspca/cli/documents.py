@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
+    from aspca.identities import Identity
     from aspca.jobs.comparison import Comparison, Pair
     from aspca.jobs.findings import Finding
     from aspca.jobs.result import Detection, Outcome
     from aspca.judging.change_text import Change
     from aspca.judging.incidents import Incident
     from aspca.judging.model import Model
-    from aspca.rules.rule import Rule
+    from aspca.rules.rule import AnyRule, Rule
 
 
-def rule_document(rule: Rule, number: int | None = None) -> dict[str, Any]:
+def rule_document(rule: AnyRule, number: int | None = None) -> dict[str, Any]:
     """A rule: its text, and the exact numbers behind it."""
+    numbered = {} if number is None else {"rule": number}
+    if rule.kind == "identity":
+        return {**numbered, **_identity_document(cast("Identity", rule))}
+    rule = cast("Rule", rule)
     return {
-        **({} if number is None else {"rule": number}),
+        **numbered,
         "text": str(rule),
         "kind": rule.kind,
         "features": list(rule.features),
@@ -34,6 +39,23 @@ def rule_document(rule: Rule, number: int | None = None) -> dict[str, Any]:
         "standing": None
         if rule.standing is None
         else {name: getattr(rule.standing, name) for name in ("text", "holds", "offset", "kept")},
+    }
+
+
+def _identity_document(identity: Identity) -> dict[str, Any]:
+    return {
+        "text": str(identity),
+        "kind": identity.kind,
+        "equation": identity.equation,
+        "features": list(identity.features),
+        "determined": identity.features[0],
+        "exact": identity.exact,
+        "n_satisfied": identity.n_kept,
+        "n_violated": identity.n_broken,
+        "share": identity.share,
+        "accuses": identity.accuses,
+        "exceptions": identity.exceptions or None,
+        "given": identity.given,
     }
 
 

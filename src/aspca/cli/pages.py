@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from aspca.judging.change_text import Change
     from aspca.judging.incidents import Incident
     from aspca.judging.model import Model
-    from aspca.rules.rule import Rule
+    from aspca.rules.rule import AnyRule
 
 # From this width on there is room for what the features would have to be.
 _WIDE = 110
@@ -96,7 +96,7 @@ def show_lines(console: Console, words: Sequence[object]) -> None:
 
 def show_rules(
     console: Console,
-    rules: Sequence[Rule],
+    rules: Sequence[AnyRule],
     chosen: Collection[int] | None = None,
     more: str = "",
 ) -> None:

@@ -19,7 +19,6 @@ from aspca.estimators.notebook import ShownWithRules
 from aspca.estimators.parameters import ParameterOnly
 from aspca.estimators.preprocessor import Preprocessor
 from aspca.estimators.tables import library_of, refuse_nameless, row_labels
-from aspca.identities import Identity
 from aspca.judging.crossfit import calibrated_by
 from aspca.judging.determined import FreePart
 from aspca.judging.explanation import Explanation
@@ -36,7 +35,7 @@ from aspca.moments.validation import weights_of
 from aspca.preparation import Preparation
 from aspca.preparation.lifting import refuse_contradictions
 from aspca.rules.given import formulas_of
-from aspca.rules.rule import Rule
+from aspca.rules.rule import AnyRule
 from aspca.settings import AUTO, DEFAULTS, PAPER, Settings, check_parameters, parameters_text
 from aspca.solvers.threads import blas_threads_for
 from aspca.subspace.result import SparseSubspace
@@ -188,9 +187,7 @@ class ASPCA(ShownWithRules, ComponentAttributes, TableInput, NamedOutputs, Trans
             if settings.sets_aside:
                 if weights is not None:
                     raise ValueError('robust="on" takes rows of equal weight: leave out sample_weight.')
-                learned = without_gross(
-                    part.rows, part.known, part.given, self.scaling, part.preparation.features
-                )
+                learned = without_gross(part.rows, part.known, part.given, self.scaling, part.preparation.features)
                 if not len(part.identities):
                     self._incomplete = learned.incomplete
             else:
@@ -287,7 +284,7 @@ class ASPCA(ShownWithRules, ComponentAttributes, TableInput, NamedOutputs, Trans
         self._take(replace(model.calibrated(X, weights) if settings.from_rows else model, kept=None))
         return self
 
-    def check_rules(self, X: Any) -> tuple[Rule | Identity, ...]:
+    def check_rules(self, X: Any) -> tuple[AnyRule, ...]:
         """The rules, checked on rows (n, p) that took no part in the fit: `rules_` with each `widening` as measured.
 
         Without such rows, `widening` is what to expect from the number of rows fitted.
@@ -377,7 +374,7 @@ class ASPCA(ShownWithRules, ComponentAttributes, TableInput, NamedOutputs, Trans
         return self.model_.t2(self._rows(X, reset=False, least=1))
 
     @property
-    def rules_(self) -> tuple[Rule | Identity, ...]:
+    def rules_(self) -> tuple[AnyRule, ...]:
         return self.model_.rules
 
     # ---- small print

@@ -25,7 +25,7 @@ from aspca.estimators.tables import (
 from aspca.judging.explanation import Explanation
 from aspca.linalg.arrays import Floats, Ints
 from aspca.preparation.columns import CellError, cell_text
-from aspca.rules.rule import Rule
+from aspca.rules.rule import AnyRule
 
 
 class PerCategory(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
@@ -88,7 +88,7 @@ class PerCategory(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-
         return self
 
     @property
-    def rules_(self) -> dict[str, tuple[Rule, ...]]:
+    def rules_(self) -> dict[str, tuple[AnyRule, ...]]:
         return {category: model.rules_ for category, model in self.models_.items()}
 
     def score_samples(self, X: Any) -> Floats:

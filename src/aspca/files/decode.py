@@ -13,6 +13,7 @@ from aspca.files.consistency import check_covariance, check_given, check_moments
 from aspca.files.encode import FORMAT, VERSION, packed_size, unpacked
 from aspca.files.errors import ModelFileError
 from aspca.files.fields import Field
+from aspca.files.identities import identities_of
 from aspca.files.json_text import check_sum
 from aspca.files.model_parts import (
     LARGEST,
@@ -58,6 +59,7 @@ _FIELDS = (
     "training",
     "subspace",
     "rules",
+    "identities",
     "metric",
     "limits",
     "aside",
@@ -149,7 +151,8 @@ def contents_of(top: Field) -> Contents:
     space, moments = _training(at["training"], settings, preparation, private, estimated=gaps is not None)
     components = components_of(at["subspace"], settings, space, d, solved)
     rules = at["rules"].members(*_RULES)
-    given, kept, space = _given(at["settings"], rules, settings, space)
+    identities = identities_of(at["identities"], preparation.features, private)
+    given, kept, space = _given(at["settings"], rules, settings, space, {one.written for one in identities})
     table = _rules(rules, p, given)
     m = len(table)
     check_given(rules["loadings"], table, space)
@@ -177,6 +180,13 @@ def contents_of(top: Field) -> Contents:
         kept,
         tuple(entry.text(LONGEST_REMARK) for entry in at["reading"].items(0, _MOST_NUMBERS)),
         _cell_format(at["cell_format"]),
+        identities,
+    )
+    used = np.hstack([table.loadings, metric.outside])[list(identities.determined)]
+    at["identities"].require(
+        bool(given) or not used.any(),
+        "of columns that have no part in the other rules",
+        "of others",
     )
     return Contents(model, naming, package)
 
@@ -285,12 +295,13 @@ def _symmetric(at: Field, p: int) -> Floats | None:
 
 
 def _given(
-    asked: Field, part: dict[str, Field], settings: Settings, space: ScaledSpace
+    asked: Field, part: dict[str, Field], settings: Settings, space: ScaledSpace, exact: set[str | None]
 ) -> tuple[tuple[GivenRule, ...], Floats | None, ScaledSpace]:
     """The rules that were given, the share of rows that keep each, and the space as they are judged from."""
-    asked.require(len(settings.rules) <= len(part["loadings"]), "with no more rules than there are", "with more")
+    texts = [text for text in settings.rules if text not in exact]
+    asked.require(len(texts) <= len(part["loadings"]), "with no more rules than there are", "with more")
     try:
-        given = given_rules(settings.rules, space.features)
+        given = given_rules(texts, space.features)
     except RuleError as error:
         raise asked.refused("with rules that can be read", f"with one that cannot ({error})") from None
     holds = [entry.flag() for entry in part["holds"].items(len(given))]

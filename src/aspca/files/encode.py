@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from aspca.files.fields import finite_or_word, sparse_columns_of
+from aspca.files.identities import identities_content
 from aspca.files.preprocessing import preprocessing_content
 from aspca.judging.limits import Limit
 from aspca.judging.model import Model
@@ -60,6 +61,7 @@ def content_of(model: Model, *, naming: str, private: bool, moments: bool, packa
             "kept": None if model.kept is None else model.kept.tolist(),
             "shift": None if model.space.shift is None else model.space.shift.tolist(),
         },
+        "identities": identities_content(model.identities, private=private),
         "metric": {
             "weights": sparse_columns_of(metric.weights),
             "outside": sparse_columns_of(metric.outside),

@@ -62,8 +62,7 @@ def preprocessing_of(at: Field, names: tuple[str, ...]) -> tuple[Preparation, Ga
 
 
 def _plan(at: Field) -> ColumnPlan:
-    # Files from before columns could be lifted have none.
-    part = at.completed(lifts=[]).members("name", "kind", "levels", "lifts")
+    part = at.members("name", "kind", "levels", "lifts")
     kind = part["kind"].word(KINDS)
     levels = part["levels"]
     levels.require(levels.absent == (kind not in CATEGORIES), "a list of categories for one-hot and codes, else null")

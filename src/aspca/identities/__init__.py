@@ -1,4 +1,4 @@
-"""Exact relations between columns, linear or not: proposed from small draws of rows, decided by counting all of them."""
+"""Exact relations between columns, linear or not: proposed from small draws of rows, decided by counting all."""
 
 from aspca.identities.identity import Identities, Identity
 from aspca.identities.localize import Repair

@@ -98,7 +98,7 @@ def _matters(
         return False
     free = 0 if complexity <= SHORT else len(formula.columns)
     # Might any other column stand here?
-    return _expected(n, n_kept, free, (hits + 1) / (_SHUFFLES * n + 2)) + np.log10(X.shape[1]) <= _CHANCE
+    return bool(_expected(n, n_kept, free, (hits + 1) / (_SHUFFLES * n + 2)) + np.log10(X.shape[1]) <= _CHANCE)
 
 
 def _expected(n_rows: int, n_kept: int, free: int, chance: float) -> float:

@@ -1,4 +1,4 @@
-"""One pass over all rows that counts which of them satisfy each identity: larger than memory, in any order and parts."""
+"""One pass that counts how many rows satisfy each identity: larger than memory, in any order and parts."""
 
 from __future__ import annotations
 

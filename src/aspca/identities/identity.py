@@ -1,4 +1,4 @@
-"""Identities of a table: exact relations, how many rows satisfy each, and which cells are wrong where one is violated."""
+"""Identities of a table: exact relations, how many rows satisfy each, and how sure a violation is an error."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ class Identity:
         return steps
 
     def multiples(self, X: Floats) -> Floats:
-        """Signed residuals in multiples of the tolerance (n,): beyond one violates; NaN where it cannot be evaluated."""
+        """Residuals in multiples of the tolerance (n,): beyond one violates; NaN where it cannot be evaluated."""
         with np.errstate(all="ignore"):
             found = self.residual(X) / np.maximum(self.tolerance(X), 1e-300)
         return np.clip(found, -_LARGEST, _LARGEST)
@@ -246,3 +246,6 @@ class Identities:
         from aspca.identities.localize import localize
 
         return localize(self, X)
+
+
+NO_IDENTITIES = Identities()

@@ -35,7 +35,7 @@ TERMS = 12
 
 @dataclass(frozen=True, eq=False)
 class Lifted:
-    """Lifted columns of a sample: values (n, q), what rounding does to them (n, q), function and column of each (q,)."""
+    """Lifted columns of a sample: values and what rounding does to them (n, q), function and column of each (q,)."""
 
     values: Floats
     rounding: Floats

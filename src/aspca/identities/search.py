@@ -20,7 +20,6 @@ from aspca.identities.formula import WHOLE, Factor, Formula, Term
 from aspca.identities.identity import HOLDS, Identities, Identity
 from aspca.identities.propose import (
     EXACT,
-    TERMS,
     Draw,
     Drawer,
     Lifted,
@@ -165,7 +164,8 @@ class _Search:
         values = sampled[:, self._order]
         # Columns of negative values are turned: they have logarithms then.
         with np.errstate(invalid="ignore"):
-            self._signs = np.where((values < 0.0).sum(axis=0) > 0.5 * (np.isfinite(values) & (values != 0.0)).sum(axis=0), -1.0, 1.0)
+            below, above = (values < 0.0).sum(axis=0), (values > 0.0).sum(axis=0)
+        self._signs = np.where(below > above, -1.0, 1.0)
         by_name = np.argsort([features[j].name for j in self._order], kind="stable")
         ranks = np.empty(len(features), dtype=np.intp)
         ranks[by_name] = np.arange(len(features))
@@ -180,7 +180,7 @@ class _Search:
 
     def original(self, candidate: Candidate) -> Formula:
         """A candidate in the order and with the signs of the table."""
-        return _turned(candidate.formula, self._signs).with_columns(self._order)
+        return _turned(candidate.formula, self._signs).with_columns(self._order.tolist())
 
     def run(self, given: Sequence[Formula]) -> None:
         """Find candidates, short ones first, none implied by those before it."""
@@ -226,7 +226,7 @@ class _Search:
 
     def _known_already(self, given: Sequence[Formula]) -> None:
         """What the user gave is not found again."""
-        places = np.argsort(self._order)
+        places = np.argsort(self._order).tolist()
         for formula in given:
             candidate = _candidate_of(_turned(formula.with_columns(places), self._signs))
             if candidate is not None:
@@ -234,7 +234,8 @@ class _Search:
 
     def _circuits(self, lifted: Lifted, draw: Draw) -> Iterable[Ints]:
         names = list(LIFTS)
-        places = np.array([names.index(f) * self._p + j for f, j in zip(lifted.functions[draw.places], lifted.origins[draw.places], strict=True)])
+        functions, columns = lifted.functions[draw.places].tolist(), lifted.origins[draw.places].tolist()
+        places = np.array([names.index(f) * self._p + j for f, j in zip(functions, columns, strict=True)])
         known = self._n_known(places)
         exact = np.full(places.size, EXACT)
         rounded = np.maximum(np.where(draw.rounding < 0.03, draw.rounding, 0.0), EXACT)

@@ -29,9 +29,7 @@ _NEARLY = 0.05
 _FINER = 2
 
 
-def settle_simply(
-    candidate: Candidate, sample: Sample, start: Ints, share: float
-) -> tuple[Candidate, int] | None:
+def settle_simply(candidate: Candidate, sample: Sample, start: Ints, share: float) -> tuple[Candidate, int] | None:
     """The candidate fitted, solved for the column that was probably computed, in simple numbers; with its complexity.
 
     None where fewer rows than nearly `share` satisfy it.
@@ -135,7 +133,13 @@ def orient(candidate: Candidate, sample: Sample) -> Candidate:
     def preference(t: int) -> tuple[bool, bool, bool, bool, int]:
         finer = bool(digits[t] >= _FINER + np.delete(digits, t).max())
         opposite = bool((np.sign(np.delete(a, t)) != np.sign(a[t])).all())
-        return bool(explained[t]), finer, opposite and bool(small[t]), bool(small[t]), -int(sample.ranks[candidate.columns[t]])
+        return (
+            bool(explained[t]),
+            finer,
+            opposite and bool(small[t]),
+            bool(small[t]),
+            -int(sample.ranks[candidate.columns[t]]),
+        )
 
     return turned[max(range(len(a)), key=preference)] or candidate
 

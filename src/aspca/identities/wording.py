@@ -6,7 +6,6 @@ from collections.abc import Collection, Sequence
 
 from aspca.identities.formula import Factor, Formula, Term
 
-
 # Coefficients of more digits are written as divisors of at most this, if they are.
 _LONG, _LARGEST_DIVISOR = 8, 1000
 

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from aspca.identities import Identity
+from aspca.identities.wording import number_text
 from aspca.jobs.errors import JobError
 from aspca.judging.model import Model
 from aspca.linalg.arrays import Floats
-from aspca.rules.rule import Rule
-from aspca.identities.wording import number_text
+from aspca.rules.rule import AnyRule, Rule
 
 # As in `aspca.select`: a rule is found again if another points the same way to within 18 degrees.
 SAME_DIRECTION = 0.95
@@ -36,8 +37,8 @@ class Pair:
         What moved, in words; empty if nothing did.
     """
 
-    before: Rule
-    after: Rule
+    before: AnyRule
+    after: AnyRule
     cosine: float
     shift: float
     changes: tuple[str, ...]
@@ -52,8 +53,8 @@ class Comparison:
 
     stayed: tuple[Pair, ...]
     moved: tuple[Pair, ...]
-    lost: tuple[Rule, ...]
-    gained: tuple[Rule, ...]
+    lost: tuple[AnyRule, ...]
+    gained: tuple[AnyRule, ...]
     features_lost: tuple[str, ...]
     features_gained: tuple[str, ...]
 
@@ -69,7 +70,7 @@ def compared(before: Model, after: Model) -> Comparison:
         raise JobError("The two models have no feature in common, so their rules cannot be compared.")
     names = [*before.names, *(name for name in after.names if name not in set(before.names))]
     unit = _units(names, before, after)
-    first, second = _directions(before.rules, names, unit), _directions(after.rules, names, unit)
+    first, second = _directions(before.relations, names, unit), _directions(after.relations, names, unit)
     cosines = first @ second.T
     stayed: list[Pair] = []
     moved: list[Pair] = []
@@ -84,13 +85,26 @@ def compared(before: Model, after: Model) -> Comparison:
             open_second.discard(j)
             pair = _pair(before, after, i, j, float(abs(cosines[i, j])))
             (moved if pair.changes else stayed).append(pair)
+    exact, lost, gained = _exact(before, after)
     return Comparison(
-        stayed=tuple(stayed),
+        stayed=(*exact, *stayed),
         moved=tuple(moved),
-        lost=tuple(before.rules[i] for i in sorted(open_first)),
-        gained=tuple(after.rules[j] for j in sorted(open_second)),
+        lost=(*lost, *(before.relations[i] for i in sorted(open_first))),
+        gained=(*gained, *(after.relations[j] for j in sorted(open_second))),
         features_lost=tuple(name for name in before.names if name not in set(after.names)),
         features_gained=tuple(name for name in after.names if name not in set(before.names)),
+    )
+
+
+def _exact(before: Model, after: Model) -> tuple[list[Pair], list[Identity], list[Identity]]:
+    """Identities of both models, by their equations; those of the first alone, and of the second."""
+    later = {identity.equation: identity for identity in after.identities}
+    both = [(one, later[one.equation]) for one in before.identities if one.equation in later]
+    kept = {one.equation for one, _ in both}
+    return (
+        [Pair(one, other, 1.0, 0.0, ()) for one, other in both],
+        [one for one in before.identities if one.equation not in kept],
+        [one for one in after.identities if one.equation not in kept],
     )
 
 
@@ -115,7 +129,7 @@ def _directions(rules: Sequence[Rule], names: Sequence[str], unit: Floats) -> Fl
 
 
 def _pair(before: Model, after: Model, i: int, j: int, cosine: float) -> Pair:
-    one, other = before.rules[i], after.rules[j]
+    one, other = before.relations[i], after.relations[j]
     means = dict(zip(after.names, after.space.mean.tolist(), strict=True))
     # A feature that is gone is taken to be where it was.
     now = np.array([means.get(name, mean) for name, mean in zip(one.features, one.means.tolist(), strict=True)])

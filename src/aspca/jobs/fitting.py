@@ -121,9 +121,7 @@ def fit_table(
                 seen = None
             if sets_aside and known.n_rows:
                 watcher.stage("Setting gross values aside", unit="passes")
-                learned = without_gross(
-                    part.rows, part.known, part.given, settings.scaling, part.preparation.features
-                )
+                learned = without_gross(part.rows, part.known, part.given, settings.scaling, part.preparation.features)
             else:
                 if isinstance(known, IncompleteMoments):
                     watcher.stage("Estimating what is missing", unit="steps")

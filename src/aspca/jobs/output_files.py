@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TextIO
 
 import numpy as np
 
+from aspca.identities.wording import number_text
 from aspca.jobs.keys import Keys
 from aspca.jobs.scored import verdict_fields, verdict_part
 from aspca.jobs.verdicts import JudgedRows
@@ -19,7 +20,6 @@ from aspca.outputs.csv_text import CsvWriter
 from aspca.outputs.row_file import parquet_file
 from aspca.outputs.text_rows import csv_rows
 from aspca.robust import MOST_SHOWN
-from aspca.identities.wording import number_text
 
 if TYPE_CHECKING:
     from aspca.judging.change_text import Change

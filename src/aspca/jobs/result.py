@@ -23,7 +23,7 @@ from aspca.judging.row_text import amount
 from aspca.linalg.arrays import Floats
 from aspca.linalg.ranking import round_for_ranking
 from aspca.rules.headings import told_apart
-from aspca.rules.rule import Rule
+from aspca.rules.rule import AnyRule
 
 if TYPE_CHECKING:
     from aspca.report.evidence import Evidence, Whence
@@ -85,7 +85,7 @@ class Outcome:
     evidence: Evidence | None = None
 
     @property
-    def rules(self) -> tuple[Rule, ...]:
+    def rules(self) -> tuple[AnyRule, ...]:
         """The rules that judged."""
         return self.model.rules
 
@@ -209,7 +209,7 @@ class Detection:
         return {category: outcome.model for category, outcome in self.outcomes.items()}
 
     @property
-    def rules(self) -> tuple[Rule, ...]:
+    def rules(self) -> tuple[AnyRule, ...]:
         """The rules that judged."""
         return self._single("list of rules").rules
 

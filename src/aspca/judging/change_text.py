@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from aspca.harmless import name_text
+from aspca.identities.wording import number_text
 from aspca.judging.changes import Course, Crossings, Stretch, changed_stretches, units_of
 from aspca.rules.rule import Rule
-from aspca.identities.wording import number_text
 from aspca.rules.sentence import has_spread, short_number, shown_terms
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Columns that identities determine say nothing new: relations are learned from the others, and the model is made whole.
+"""Columns that identities determine say nothing new: relations are learned from the others.
 
 Rows are learned from with their wrong cells repaired, where identities tell what these should be. What is found about
 the free columns is then put among all columns again: rules and directions have no part in what is determined.
@@ -141,7 +141,6 @@ class FreePart:
             identities=self.identities,
         )
 
-
     @property
     def given(self) -> tuple[GivenRule, ...]:
         """The user's rules that are relations."""
@@ -183,8 +182,9 @@ def _together(whole: Moments, part: Moments, free: Ints) -> Moments:
     covariance, inside = whole.scatter / whole.weight, part.scatter / part.weight
     units = np.sqrt(np.where((square := np.diag(covariance)) > 0.0, square, 1.0))
     correlation = covariance / units[:, None] / units
-    slopes = np.linalg.pinv(correlation[np.ix_(free, free)], rcond=1e-10, hermitian=True) @ correlation[np.ix_(free, rest)]
-    left = correlation[np.ix_(rest, rest)] - slopes.T @ correlation[np.ix_(free, rest)]
+    beside = correlation[np.ix_(free, rest)]
+    slopes = np.linalg.pinv(correlation[np.ix_(free, free)], rcond=1e-10, hermitian=True) @ beside
+    left = correlation[np.ix_(rest, rest)] - slopes.T @ beside
     values, vectors = np.linalg.eigh(0.5 * (left + left.T))
     left = (vectors * np.maximum(values, 0.0)) @ vectors.T
     slopes = slopes * units[rest] / units[free][:, None]
@@ -202,12 +202,10 @@ def _together(whole: Moments, part: Moments, free: Ints) -> Moments:
     minimum, maximum = whole.minimum.copy(), whole.maximum.copy()
     centre[rest], residual[rest] = means, 0.0
     # No deviation is larger than half the range: extremes may be those of wrong cells, and are kept.
-    for vector, values_ in ((centre, part.centre), (residual, part.residual), (minimum, part.minimum), (maximum, part.maximum)):
-        vector[free] = values_
-    deviations = np.sqrt(np.diag(scatter)[rest] / part.weight)
-    too_wide = np.where(deviations > 0.5 * (high - low), 0.5 * (high - low) / np.where(deviations > 0.0, deviations, 1.0), 1.0)
+    centre[free], residual[free], minimum[free], maximum[free] = part.centre, part.residual, part.minimum, part.maximum
+    deviations, widest = np.sqrt(np.diag(scatter)[rest] / part.weight), 0.5 * (high - low)
     factors = np.ones(whole.n_features)
-    factors[rest] = too_wide
+    factors[rest] = np.where(deviations > widest, widest / np.where(deviations > 0.0, deviations, 1.0), 1.0)
     scatter = scatter * factors[:, None] * factors
     return Moments(part.weight, part.n_rows, centre, residual, scatter, minimum, maximum, whole.decimals)
 

@@ -14,7 +14,7 @@ from aspca.judging.proposals import Value
 from aspca.judging.row_text import row_text
 from aspca.linalg.arrays import Ints
 from aspca.linalg.ranking import round_for_ranking
-from aspca.rules.rule import Rule
+from aspca.rules.rule import AnyRule
 
 if TYPE_CHECKING:
     from aspca.judging.explanation import Explanation
@@ -51,7 +51,7 @@ class ExplainedRow:
         return bool(self.explanation.anomalies[self.position])
 
     @property
-    def broken(self) -> tuple[Rule, ...]:
+    def broken(self) -> tuple[AnyRule, ...]:
         """The rules that it breaks, those that make up most of its score first."""
         why = self.explanation
         order = np.argsort(-round_for_ranking(why.rule_contributions[self.position]), kind="stable")

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from aspca.harmless import for_terminal
-from aspca.identities import Identity, Repair
+from aspca.identities import Repair
 from aspca.identities.localize import localize
 from aspca.identities.localize import repaired as with_repairs
 from aspca.judging.blame import blamed
@@ -37,7 +37,7 @@ from aspca.linalg.arrays import Bools, Floats, Ints
 from aspca.linalg.ranking import round_for_ranking
 from aspca.linalg.steady import across, cached_parts, row_products
 from aspca.preparation.bad_cells import BadCell
-from aspca.rules.rule import Rule
+from aspca.rules.rule import AnyRule
 from aspca.rules.sentence import counted
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ class Explanation:
     # ---- the verdict
 
     @property
-    def rules(self) -> tuple[Rule | Identity, ...]:
+    def rules(self) -> tuple[AnyRule, ...]:
         return self.model.rules
 
     @property

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from aspca.harmless import for_terminal
+from aspca.identities import Identity
 from aspca.rules.rule import Rule
 from aspca.rules.sentence import off_by
 
@@ -21,13 +22,14 @@ _DEVIATIONS = 4.0
 
 def remarks_on_given(model: Model) -> tuple[str, ...]:
     """A sentence about each rule that was given: whether it holds in the rows learned from, and in how many."""
-    told = (_doubt(model, rule) or _kept(rule) for rule in model.rules if rule.given)
+    told = [_counted(rule) for rule in model.identities if rule.given]
+    told += [_doubt(model, rule) or _kept(rule) for rule in model.relations if rule.given]
     return tuple(sentence for sentence in told if sentence)
 
 
 def warn_of_given(model: Model) -> None:
     """Warn of each that does not hold, or says nothing; for methods of estimators, whose callers are warned."""
-    for rule in model.rules if model.table.given else ():
+    for rule in model.relations if model.table.given else ():
         if doubt := _doubt(model, rule):
             warnings.warn(doubt, UserWarning, stacklevel=3)
 
@@ -53,6 +55,11 @@ def _doubt(model: Model, rule: Rule) -> str:
             f"of unrelated columns would ({rule})."
         )
     return ""
+
+
+def _counted(identity: Identity) -> str:
+    text, share = for_terminal(str(identity.written).strip()), _per_cent(identity.share)
+    return f"The rule you gave, {text}, holds exactly in {share} of the rows learned from."
 
 
 def _kept(rule: Rule) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from aspca.identities import Identities, Identity
+from aspca.identities.identity import NO_IDENTITIES, Identities
 from aspca.judging.alarms import Alarms, Floors, alarms_from_rows, floors_of
 from aspca.judging.components import Components
 from aspca.judging.doubts import doubts_of
@@ -22,7 +22,7 @@ from aspca.linalg.arrays import Bools, Floats, Ints
 from aspca.moments import Moments
 from aspca.preparation import Preparation
 from aspca.preparation.cell_format import NO_FORMAT, CellFormat
-from aspca.rules.rule import Rule
+from aspca.rules.rule import AnyRule, Rule
 from aspca.rules.table import RuleTable
 from aspca.rules.widening import held_out_widening
 from aspca.settings import Settings, needs_rows
@@ -90,7 +90,7 @@ class Model:
     kept: Floats | None = None
     reading: tuple[str, ...] = ()
     cell_format: CellFormat = NO_FORMAT
-    identities: Identities = Identities()
+    identities: Identities = NO_IDENTITIES
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -269,7 +269,7 @@ class Model:
     # ---- what it says
 
     @cached_property
-    def rules(self) -> tuple[Rule | Identity, ...]:
+    def rules(self) -> tuple[AnyRule, ...]:
         """The rules that judge, in the original names and units: identities first."""
         return (*self.identities.identities, *self.relations)
 

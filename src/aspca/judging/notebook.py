@@ -11,7 +11,7 @@ from aspca.harmless import for_html, for_terminal
 from aspca.judging.row_text import amount, row_text
 from aspca.linalg.ranking import round_for_ranking
 from aspca.rules.headings import told_apart
-from aspca.rules.rule import Rule
+from aspca.rules.rule import AnyRule
 
 if TYPE_CHECKING:
     from aspca.judging.explanation import Explanation
@@ -33,7 +33,7 @@ def paragraph_html(words: object) -> str:
     return f"<p>{_safe(words)}</p>"
 
 
-def rules_html(rules: Sequence[Rule]) -> str:
+def rules_html(rules: Sequence[AnyRule]) -> str:
     """The rules, relations first; of many the first."""
     parts, left = [], _RULES
     for heading, numbers in told_apart(rules):

@@ -14,13 +14,13 @@ import numpy as np
 
 from aspca.identities import Repair
 from aspca.identities.localize import localize
+from aspca.identities.wording import number_text
 from aspca.judging.judgement import Judgement
 from aspca.judging.original import distinct_columns
 from aspca.judging.proposals import Proposals, Value
 from aspca.linalg.arrays import Bools, Floats, Ints
 from aspca.linalg.ranking import round_for_ranking
 from aspca.preparation.feature import Feature
-from aspca.identities.wording import number_text
 from aspca.rules.sentence import shown_terms
 
 if TYPE_CHECKING:
@@ -74,9 +74,10 @@ class ShortReasons:
         broken : list of n texts
             Sentences of rules, that with the largest part of the score first; None where none is broken.
         proposed : list of n texts
-            A JSON object: for a row that violates an identity, the wrong cells and what they should be; else for the first of these rules, or where none is broken the one with the largest part, what
-            each of its columns would have to be, the others as they are, for it to hold. None where no value would do,
-            and for a row that keeps its rules and is unusual outside of them.
+            A JSON object: for a row that violates an identity, the wrong cells and what they should be. Else for the
+            first of these rules, or where none is broken the one with the largest part, what each of its columns would
+            have to be, the others as they are, for it to hold. None where no value would do, and for a row that keeps
+            its rules and is unusual outside of them.
         """
         if not self._texts or not len(judgement):
             return [None] * len(judgement), [None] * len(judgement)

@@ -105,11 +105,16 @@ class Moments:
     def only(self, columns: Ints) -> Moments:
         """The moments of some columns."""
         square = np.ix_(columns, columns)
-        vectors = (self.centre, self.residual, self.minimum, self.maximum, self.decimals)
-        centre, residual, minimum, maximum, decimals = (one[columns] for one in vectors)
-        low = None if self.scatter_low is None else self.scatter_low[square]
         return Moments(
-            self.weight, self.n_rows, centre, residual, self.scatter[square], minimum, maximum, decimals, low
+            self.weight,
+            self.n_rows,
+            self.centre[columns],
+            self.residual[columns],
+            self.scatter[square],
+            self.minimum[columns],
+            self.maximum[columns],
+            self.decimals[columns],
+            None if self.scatter_low is None else self.scatter_low[square],
         )
 
     @classmethod

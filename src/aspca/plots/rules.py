@@ -24,7 +24,7 @@ from aspca.plots.canvas import (
 from aspca.plots.colours import ANOMALY, BLUE, OUTSIDE
 from aspca.plots.labels import OUTSIDE_THE_RULES, share, wrapped
 from aspca.plots.sources import check_count, explanation_of, model_of
-from aspca.rules.rule import Rule
+from aspca.rules.rule import AnyRule
 from aspca.rules.sentence import counted
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class RulesDisplay:
         One bar, below those of the rules.
     """
 
-    rules: Sequence[Rule]
+    rules: Sequence[AnyRule]
     names: Sequence[str]
     spreads: Floats
     shares: Floats | None = None
@@ -85,7 +85,9 @@ class RulesDisplay:
         """Draw the rules of a fitted ASPCA; with rows X (n, p) also what the flagged among them break."""
         model = model_of(estimator, "plot_rules").model_
         typical = model.space.typical
-        spreads = np.sqrt(model.table.variances / typical) if typical > 0 else np.zeros(len(model.table))
+        spreads = np.zeros(len(model.rules))
+        if typical > 0:
+            spreads[model.n_identities :] = np.sqrt(model.table.variances / typical)
         if X is None:
             return cls(model.rules, model.names, spreads).plot(ax, n_rules=n_rules, sort=sort)
         why = explanation_of(estimator, X, "plot_rules")

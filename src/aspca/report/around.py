@@ -48,7 +48,7 @@ class Around:
         self._wanted = np.sort(near if course.order is None else course.order[near])
         self._place = {position: place for place, position in enumerate(self._wanted.tolist())}
         self._scores = np.full(self._wanted.size, np.nan)
-        self._multiples = np.full((self._wanted.size, len(self._model.table)), np.nan)
+        self._multiples = np.full((self._wanted.size, len(self._model.rules)), np.nan)
         self._values = np.full((self._wanted.size, self._used.size), np.nan)
         self._units = deviation_units(self._model)
         self._features = tuple(self._model.space.features[j] for j in self._used)

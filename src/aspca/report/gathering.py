@@ -67,7 +67,7 @@ class Gathering:
     _flagged: list[Ints] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        m = len(self.model.table)
+        m = len(self.model.rules)
         limit = self.model.alarms.the_total()
         self.units = deviation_units(self.model)
         self._bins = np.zeros((m, BINS + 2), dtype=np.int64)
@@ -162,8 +162,8 @@ class Gathering:
 
 def deviation_units(model: Model) -> Floats:
     """What deviations (m,) of the scaled space are counted in: their limit, else their spread."""
-    spreads = np.sqrt(model.table.variances)
-    limits = spreads if model.alarms.rules is None else np.sqrt(model.alarms.the_rules())
+    spreads = model.rule_spreads
+    limits = spreads if model.alarms.rules is None else np.sqrt(model.rule_limits)
     units = np.where((limits > 0.0) & np.isfinite(limits), limits, spreads)
     return np.asarray(np.where(units > 0.0, units, 1.0))
 

@@ -72,7 +72,7 @@ def _counts(evidence: Evidence, anomalies: Sequence[Anomaly]) -> Counts:
         learned=evidence.model.space.n_rows,
         columns=len(evidence.columns),
         features=len(evidence.model.names),
-        rules=len(evidence.model.table),
+        rules=len(evidence.model.rules),
         anomalies=evidence.n_anomalies,
         beyond=evidence.n_beyond,
         partly=evidence.n_partly,

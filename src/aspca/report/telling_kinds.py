@@ -12,7 +12,7 @@ from aspca.report.evidence import Evidence
 from aspca.report.short_names import cut
 from aspca.report.summary import Group
 from aspca.report.telling_rows import short_rule
-from aspca.rules.rule import Rule
+from aspca.rules.rule import AnyRule
 from aspca.rules.sentence import left_side_up
 
 # Rows that are named for a group, groups that are told, and rules of a group.
@@ -56,7 +56,7 @@ def _outside(evidence: Evidence, signature: str) -> float:
     return 1.0 - float(np.sum(kind.parts)) / kind.score if kind.score > 0.0 else 0.0
 
 
-def _text(rules: Sequence[Rule], signature: str, outside: float) -> str:
+def _text(rules: Sequence[AnyRule], signature: str, outside: float) -> str:
     """What its rows have in common."""
     if not signature:
         if outside >= 0.5:
@@ -68,8 +68,8 @@ def _text(rules: Sequence[Rule], signature: str, outside: float) -> str:
     return f"{'; '.join(told)}{more}"
 
 
-def _side(rule: Rule, side: str) -> str:
+def _side(rule: AnyRule, side: str) -> str:
     up = (side == "H") == left_side_up(rule)
-    if rule.kind == "relation":
+    if rule.kind in ("identity", "relation"):
         return "left side too large" if up else "left side too small"
     return "too high" if up else "too low"

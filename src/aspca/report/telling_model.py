@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from aspca.identities.wording import number_text
 from aspca.judging.metric import READABLE
 from aspca.judging.model import Model
 from aspca.report.evidence import Evidence
 from aspca.report.naming import Naming
 from aspca.report.summary import Aside, AsideCell, Certificates, Choice, Choices, Flagged, Step
-from aspca.identities.wording import number_text
 from aspca.rules.sentence import counted
 from aspca.settings import BY_NAME
 from aspca.subspace.defaults import little_variance
@@ -84,7 +84,7 @@ def choices_of(evidence: Evidence) -> Choices:
         variances=variances,
         little=float(f"{little:.4g}"),
         directions=directions,
-        rules=len(model.table),
+        rules=len(model.rules),
         sensitivity=_sensitivity(evidence),
     )
 

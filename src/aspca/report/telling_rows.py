@@ -7,10 +7,11 @@ from collections.abc import Mapping
 import numpy as np
 
 from aspca.harmless import name_text
+from aspca.identities import Identity
 from aspca.judging import breaks as judged
 from aspca.judging.breaks import StandsOut, break_of, outside_share, told_rules, unusual_columns
 from aspca.judging.explanation import Explanation
-from aspca.judging.row_text import amount
+from aspca.judging.row_text import amount, wrong_cells_text
 from aspca.linalg.arrays import Floats
 from aspca.report.around import Around
 from aspca.report.evidence import Evidence
@@ -19,7 +20,7 @@ from aspca.report.naming import Naming
 from aspca.report.short_names import cut
 from aspca.report.summary import Anomaly, Break, Cell, Near, Needed, Neighbour, Unusual
 from aspca.report.telling_cells import COLUMNS, cells_of, most_telling
-from aspca.rules.rule import Rule
+from aspca.rules.rule import AnyRule
 from aspca.rules.sentence import breach_of, left_side_up, short_number
 
 # Of the rules that a row breaks, so many are told.
@@ -117,7 +118,7 @@ def _break(why: Explanation, i: int, found: judged.Break, naming: Naming) -> Bre
     )
 
 
-def _off(rule: Rule, deviation: float, spreads: float | None, naming: Naming) -> str:
+def _off(rule: AnyRule, deviation: float, spreads: float | None, naming: Naming) -> str:
     if np.isnan(deviation):
         return "a value is missing"
     if naming.private:
@@ -125,18 +126,22 @@ def _off(rule: Rule, deviation: float, spreads: float | None, naming: Naming) ->
     return breach_of(rule, deviation)
 
 
-def turn(rule: Rule) -> float:
+def turn(rule: AnyRule) -> float:
     """What deviations are multiplied by, so that the left side of the sentence is the larger one above zero."""
     return 1.0 if left_side_up(rule) else -1.0
 
 
-def short_rule(rule: Rule) -> str:
+def short_rule(rule: AnyRule) -> str:
     """A rule without what stands in brackets at its end."""
+    if isinstance(rule, Identity):
+        return rule.equation
     text = str(rule)
     return text.rpartition(" (")[0] if text.endswith(")") and " (" in text else text
 
 
 def _reason(why: Explanation, i: int, breaks: tuple[Break, ...], unusual: tuple[Unusual, ...], naming: Naming) -> str:
+    if i in why.repairs and not naming.private:
+        return wrong_cells_text(why, i)
     if fits := _would_fit(why, breaks, naming):
         return fits
     if breaks and breaks[0].broken:

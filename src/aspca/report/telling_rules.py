@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from aspca.identities.identity import Identity, share_text
 from aspca.judging.explanation import Explanation
 from aspca.judging.given_text import remarks_on_given
 from aspca.linalg.arrays import Floats
@@ -16,8 +17,9 @@ from aspca.report.naming import Naming
 from aspca.report.short_names import cut
 from aspca.report.summary import Column, Rule, Term
 from aspca.report.telling_rows import column_blame, short_rule
-from aspca.rules import rule as rules
+from aspca.rules.rule import AnyRule
 from aspca.rules.sentence import has_spread, left_side_up, short_number, shown_terms
+from aspca.rules.table import RuleTable
 
 # Rows that are named for a rule or a column.
 _ROWS = 50
@@ -38,12 +40,11 @@ def rules_of(evidence: Evidence, why: Explanation, naming: Naming) -> tuple[Rule
 
 def _rule(evidence: Evidence, why: Explanation, naming: Naming, k: int, standings: Mapping[int, str]) -> Rule:
     rule, table = why.rules[k], why.model.table
-    probability = float(np.asarray(table.chances)[k])
+    place = k - why.model.n_identities
+    probability = 0.0 if place < 0 else float(np.asarray(table.chances)[place])
     low, high = evidence.gathering.broken[k].tolist()
     if not left_side_up(rule):
         low, high = high, low
-    used = np.flatnonzero(table.loadings[:, k])
-    side = 1.0 if left_side_up(rule) == (rule.equation.unit > 0.0) else -1.0
     return Rule(
         number=k,
         text=cut(str(rule), _LONGEST),
@@ -59,8 +60,8 @@ def _rule(evidence: Evidence, why: Explanation, naming: Naming, k: int, standing
         low=low,
         high=high,
         terms=tuple(
-            Term(naming.number[origin.column], origin.name, side * float(factor), side * float(table.loadings[j, k]))
-            for origin, factor, j in zip(rule.origins, rule.equation.coefficients, used, strict=True)
+            Term(naming.number[origin.column], origin.name, factor, loading)
+            for origin, (factor, loading) in zip(rule.origins, _numbers(rule, table, place), strict=True)
         ),
         histogram=evidence.gathering.histogram(k, turned=not left_side_up(rule)),
         rows=tuple(_breakers(evidence, why, k)),
@@ -68,19 +69,32 @@ def _rule(evidence: Evidence, why: Explanation, naming: Naming, k: int, standing
     )
 
 
-def _of_categories(rule: rules.Rule) -> bool:
+def _numbers(rule: AnyRule, table: RuleTable, place: int) -> list[tuple[float, float]]:
+    """The coefficient and the loading of each feature, positive on the left side of the sentence; of an identity, which
+    need not be linear, one for the column on the left and minus one for the others."""
+    if isinstance(rule, Identity):
+        return [(1.0, 1.0) if k == 0 else (-1.0, -1.0) for k in range(len(rule.columns))]
+    side = 1.0 if left_side_up(rule) == (rule.equation.unit > 0.0) else -1.0
+    loadings = table.loadings[np.flatnonzero(table.loadings[:, place]), place]
+    return [(side * float(a), side * float(b)) for a, b in zip(rule.equation.coefficients, loadings, strict=True)]
+
+
+def _of_categories(rule: AnyRule) -> bool:
     """Whether it says which categories a column has, so that there is nothing to measure."""
     return all(rule.origins[int(k)].kind == "level" for k in shown_terms(rule))
 
 
-def _size(rule: rules.Rule, deviation: float) -> str:
+def _size(rule: AnyRule, deviation: float) -> str:
     """A size in the numbers of the text."""
     return rule.off_by(deviation).removesuffix(" too high").removesuffix(" too low")
 
 
-def _chance(rule: rules.Rule, probability: float) -> str:
+def _chance(rule: AnyRule, probability: float) -> str:
     if rule.given:
         return "It was given, so chance had no part in it."
+    if isinstance(rule, Identity):
+        counted = f"Counted: {share_text(rule.n_kept, rule.n_broken)} satisfy it."
+        return f"{counted} It accuses no row, since {rule.exceptions}." if rule.exceptions else counted
     if rule.kind != "relation":
         return "It is about one column by itself, so chance had no part in it."
     wider = ""

@@ -7,6 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
+from aspca.identities.identity import Identity
 from aspca.linalg.arrays import Floats
 from aspca.preparation.feature import Feature
 from aspca.rules.coefficients import Equation, simplest_equation
@@ -153,3 +154,7 @@ class Rule:
 
     def __repr__(self) -> str:
         return f"Rule({self.text})"
+
+
+# Exact, or with noise.
+AnyRule = Rule | Identity
