@@ -27,6 +27,8 @@ _ACTIVE = 6
 # log10 of the expected number of relations of a form that as many rows of a table satisfy by chance.
 _CHANCE = -4.0
 _SHUFFLES = 3
+# Different rows beyond the numbers of a relation, where it is satisfied to rounding only.
+_SPARE = 3
 # Fewer violations show no pattern.
 _FEW = 5
 # This share of the violations, and at least so many, share one difference, ratio or value: another rule.
@@ -35,6 +37,8 @@ _ALIKE, _LEAST_ALIKE = 0.6, 4
 _DEVIATIONS, _SHIFT = 4.0, 0.1
 # Of the rows that satisfy an identity this share has what its condition asks for; of the others, that share may do.
 _INSIDE, _OUTSIDE = 0.99, 0.5
+# And of the rows that violate it at most this share: the others are errors.
+_UNEXPLAINED = 0.2
 _MOST_VALUES = 20
 
 
@@ -50,6 +54,9 @@ def is_credible(
     if (~kept & (np.abs(residual) <= 3.0 * tolerances[WHOLE])).mean() > 1.0 - CLEARLY:
         # Missed by a step or two: two measures of one thing.
         return False
+    if tier != FLOATS and _n_distinct(X[kept][:, list(candidate.columns)]) <= len(candidate.columns) + _SPARE:
+        # A line through a few points.
+        return False
     if tier == WHOLE and complexity > SHORT:
         # Of whole numbers that were rounded any smooth curve of a year passes.
         return False
@@ -64,6 +71,10 @@ def is_credible(
     if _expected(len(X), int(kept.sum()), free, chance) + tried > _CHANCE:
         return False
     return all(_matters(formula, j, complexity, rows, kept, tier, tolerance, rng) for j in candidate.columns)
+
+
+def _n_distinct(rows: Floats) -> int:
+    return len(np.unique(rows, axis=0))
 
 
 def _matters(
@@ -201,6 +212,7 @@ def _condition(columns: Sequence[int], share: float, broken: Floats, kept: Float
                 beside = 1.0 - n_inside
                 if (
                     inside >= _INSIDE
+                    and wrongly <= _UNEXPLAINED
                     and share * inside >= ACCUSES * n_inside
                     and share * (1.0 - inside) <= _OUTSIDE * beside
                 ):

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from aspca.identities.accept import SHARE, is_credible, pattern_of
-from aspca.identities.candidate import LIFTS, Candidate, Count, Sample, count, lift
+from aspca.identities.candidate import LIFTS, Candidate, Count, Sample, count, fit, lift
 from aspca.identities.counting import count_rows
 from aspca.identities.formula import WHOLE, Factor, Formula, Term
 from aspca.identities.identity import HOLDS, Identities, Identity
@@ -40,6 +40,11 @@ SAMPLE = 1500
 _LEAST_ROWS = 20
 # Proposals tried of one length, short numbers of columns first.
 _MOST = 300
+# Rounding may move a fitted power by this.
+_NEAR = 0.1
+# Up to this length the simplest of all proposals goes first; longer ones are tried as they come, since what follows from
+# others is soon told.
+_TOGETHER = 3
 # Columns up to which triples and longer identities are looked for among all of them.
 _MOST_COLUMNS = 400
 # A relation is implied by others if this part of it, at most, is not made up of them: the noise of fitted numbers.
@@ -80,7 +85,9 @@ def search_identities(
     found = [(formula, count(formula, sampled, steps).tier) for _, formula in given]
     search = _Search(sampled, hashes, features)
     if len(sampled) >= _LEAST_ROWS:
-        search.run([formula for _, formula in given])
+        # Squares, products and reciprocals of any column are tried: what overflows satisfies nothing.
+        with np.errstate(all="ignore"):
+            search.run([formula for _, formula in given])
         found += [(search.original(one.candidate), one.counted.tier) for one in search.found]
     formulas, tiers = tuple(formula for formula, _ in found), tuple(tier for _, tier in found)
     counts = count_rows(rows, formulas, tiers, resolutions, hashes)
@@ -276,13 +283,16 @@ class _Search:
             columns = frozenset(candidate.columns)
             if len(columns) == len(candidate.columns):
                 by_length.setdefault(len(columns), {}).setdefault(columns, []).append((candidate, rows))
-        for _, groups in sorted(by_length.items()):
-            options = [
-                [self._settled(one, rows) for candidate, rows in several for one in self._variants(candidate)]
-                for columns, several in list(groups.items())[:_MOST]
-                if not self._has(columns)
-            ]
-            self._accept_options([list(filter(None, several)) for several in options])
+        for length, groups in sorted(by_length.items()):
+            options = []
+            for columns, several in list(groups.items())[:_MOST]:
+                if not self._has(columns):
+                    settled = [self._settled(one, rows) for one, rows in several for one in self._variants(one)]
+                    options.append(list(filter(None, settled)))
+                if length > _TOGETHER:
+                    self._accept_options(options)
+                    options = []
+            self._accept_options(options)
 
     def _variants(self, candidate: Candidate) -> Iterator[Candidate]:
         """The candidate, and with a copy in place of a column: what is simplest is taken."""
@@ -292,12 +302,14 @@ class _Search:
                 yield replace(candidate, columns=tuple(copy if j == column else j for j in candidate.columns))
 
     def _settled(self, candidate: Candidate, rows: Ints | None) -> _Option | None:
-        settled = None
         if rows is None:
-            settled = orient(candidate, self._sample), 0
-        elif (found := settle_simply(candidate, self._sample, rows, SHARE)) is not None:
-            settled = found
-        if settled is None:
+            settled: tuple[Candidate, int] | None = (orient(candidate, self._sample), 0)
+        else:
+            first = fit(candidate, self._sample, rows)
+            if first is None or not _has_simple_powers(first, _NEAR) or self._is_implied(first):
+                return None
+            settled = settle_simply(first, self._sample, rows, SHARE)
+        if settled is None or not _has_simple_powers(settled[0], 1e-9):
             return None
         counted = count(settled[0].formula, self._sample.X, self._sample.H)
         return _Option(*settled, counted) if counted.share >= SHARE else None
@@ -377,6 +389,13 @@ class _Search:
             if column in known:
                 return True
         return False
+
+
+def _has_simple_powers(candidate: Candidate, near: float) -> bool:
+    """Whether a product of three columns or more has powers near those that people write: halves up to four."""
+    halves = 2.0 * candidate.coefficients
+    simple = (np.abs(halves - np.rint(halves)) <= near) & (np.rint(np.abs(halves)) <= 8.0)
+    return not candidate.product or len(candidate.columns) < 3 or bool(simple.all())
 
 
 def _rank(vectors: Floats) -> int:
