@@ -169,8 +169,8 @@ SETTINGS: tuple[Setting, ...] = (
         "rules",
         None,
         "None or a list of equations",
-        "Rules that are known, as in total = a + b or 2 a - b = 5: they come first, judge like those that are found, "
-        "and are never left out.",
+        "Rules that are known, as in total = a + b, rate = 100 part / whole or y = log(x) if kind is bolt: they come "
+        "first, judge like those that are found, and are never left out.",
         optional=True,
         texts=True,
     ),

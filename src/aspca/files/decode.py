@@ -43,7 +43,7 @@ from aspca.preparation.cell_format import (
 )
 from aspca.robust import Aside, GrossCells, Repeated
 from aspca.rules.equation_text import RuleError
-from aspca.rules.given import GivenRule, given_rules
+from aspca.rules.given import GivenRule, given_rules, is_linear
 from aspca.rules.table import RuleTable
 from aspca.settings import Settings
 from aspca.subspace.space import ScaledSpace
@@ -298,7 +298,8 @@ def _given(
     asked: Field, part: dict[str, Field], settings: Settings, space: ScaledSpace, exact: set[str | None]
 ) -> tuple[tuple[GivenRule, ...], Floats | None, ScaledSpace]:
     """The rules that were given, the share of rows that keep each, and the space as they are judged from."""
-    texts = [text for text in settings.rules if text not in exact]
+    # What is not linear, and no identity either, few rows satisfy: nothing is judged by it.
+    texts = [text for text in settings.rules if text not in exact and is_linear(text, space.features)]
     asked.require(len(texts) <= len(part["loadings"]), "with no more rules than there are", "with more")
     try:
         given = given_rules(texts, space.features)

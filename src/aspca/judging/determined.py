@@ -25,7 +25,7 @@ from aspca.moments.gathered import IncompleteMomentsOf, MomentsOf
 from aspca.moments.rows import Rows
 from aspca.preparation import Preparation
 from aspca.robust.aside import Aside
-from aspca.rules.given import GivenRule, given_rules
+from aspca.rules.given import GivenRule, given_rules, is_linear
 from aspca.settings import Settings
 from aspca.subspace.defaults import n_relations
 from aspca.subspace.space import ScaledSpace
@@ -84,9 +84,10 @@ class FreePart:
             counted = rows if weights is None else rows.through(_Weighty(weights))
             identities = search_identities(counted, low, high, features, given)
         if not len(identities):
-            return cls(identities, rows, known, settings, preparation, np.arange(len(features)), whole)
+            linear = replace(settings, rules=tuple(text for text in settings.rules if is_linear(text, features)))
+            return cls(identities, rows, known, linear, preparation, np.arange(len(features)), whole)
         exact = {identity.written for identity in identities}
-        others = tuple(text for text in settings.rules if text not in exact)
+        others = tuple(text for text in settings.rules if text not in exact and is_linear(text, features))
         related = {j for text, formula in given if text in others for j in formula.columns}
         determined = set(identities.determined) - related
         free = np.array([j for j in range(len(features)) if j not in determined], dtype=np.intp)

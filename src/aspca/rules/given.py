@@ -21,10 +21,12 @@ from fractions import Fraction
 import numpy as np
 
 from aspca.harmless import quoted
-from aspca.identities.formula import Factor, Formula, Term
+from aspca.identities.formula import Formula
 from aspca.linalg.arrays import Floats, frozen
 from aspca.preparation.feature import Feature
-from aspca.rules.equation_text import Linear, RuleError, equation_of
+from aspca.rules.equation import Equation, Linear
+from aspca.rules.equation_text import equation_of
+from aspca.rules.equation_words import RuleError
 from aspca.subspace.space import ScaledSpace, unresolved_variances
 
 # Constants of products are logarithms, which are rounded.
@@ -71,35 +73,62 @@ class GivenRule:
         return float(mean - Fraction(self.constant))
 
 
+def is_linear(text: str, features: Sequence[Feature]) -> bool:
+    """Whether a text means a sum of features that holds in all rows: then it may be a relation with noise.
+
+    Raises
+    ------
+    RuleError
+        It cannot be read.
+    """
+    return equation_of(text, features).linear is not None
+
+
 def given_rules(texts: Sequence[str], features: Sequence[Feature]) -> tuple[GivenRule, ...]:
-    """The rules that texts mean.
+    """The rules that texts mean, all of them sums of features.
+
+    Raises
+    ------
+    RuleError
+        One cannot be read, is no such sum, is there twice, or follows from others or contradicts them.
+    """
+    rules = []
+    for equation in _equations(texts, features):
+        linear = equation.linear
+        if linear is None:
+            raise RuleError(
+                f"The rule {quoted(equation.text, 80)} is no sum of columns that holds in all rows, so it can only be "
+                "checked row by row, which needs the rows: use fit, not fit_moments or partial_fit, with rows more "
+                "than half of which satisfy it, or leave it out."
+            )
+        coefficients = np.zeros(len(features))
+        for j, value in linear.terms.items():
+            coefficients[j] = float(value)
+        rules.append(GivenRule(equation.text, frozen(coefficients), float(linear.constant)))
+    return tuple(rules)
+
+
+def formulas_of(texts: Sequence[str], features: Sequence[Feature]) -> tuple[tuple[str, Formula], ...]:
+    """The equations that texts mean, linear or not, each with its text.
 
     Raises
     ------
     RuleError
         One cannot be read, is there twice, or follows from others or contradicts them.
     """
+    return tuple((equation.text, equation.formula) for equation in _equations(texts, features))
+
+
+def _equations(texts: Sequence[str], features: Sequence[Feature]) -> list[Equation]:
     equations = [equation_of(text, features) for text in texts]
-    _refuse_dependent(texts, equations)
-    rules = []
-    for text, equation in zip(texts, equations, strict=True):
-        coefficients = np.zeros(len(features))
-        for j, value in equation.terms.items():
-            coefficients[j] = float(value)
-        rules.append(GivenRule(text, frozen(coefficients), float(equation.constant)))
-    return tuple(rules)
-
-
-def formulas_of(texts: Sequence[str], features: Sequence[Feature]) -> tuple[tuple[str, Formula], ...]:
-    """The equations that texts mean, each with its text; see `given_rules` for what is refused."""
-    found = []
-    for rule in given_rules(texts, features):
-        used = np.flatnonzero(rule.coefficients)
-        left = int(used[np.argmin(np.abs(np.abs(rule.coefficients[used]) - 1.0))])
-        scale = float(rule.coefficients[left])
-        terms = tuple(Term(-float(rule.coefficients[j]) / scale, (Factor(int(j)),)) for j in used if j != left)
-        found.append((rule.text, Formula(Term(1.0, (Factor(left),)), terms, rule.constant / scale)))
-    return tuple(found)
+    sums = [(equation.text, equation.linear) for equation in equations if equation.linear is not None]
+    _refuse_dependent([text for text, _ in sums], [linear for _, linear in sums])
+    first: dict[object, int] = {}
+    for number, equation in enumerate(equations):
+        other = first.setdefault(equation.key, number)
+        if other != number:
+            _refuse(texts, number, [other], agrees=True)
+    return equations
 
 
 def _refuse_dependent(texts: Sequence[str], equations: Sequence[Linear]) -> None:

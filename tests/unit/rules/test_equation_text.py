@@ -25,7 +25,8 @@ FEATURES = (*NUMBERS, *PREPARED)
 
 
 def read(text: str, features: tuple[Feature, ...] = FEATURES) -> tuple[dict[str, float], float]:
-    found = equation_of(text, features)
+    found = equation_of(text, features).linear
+    assert found is not None
     return {features[j].text: float(a) for j, a in found.terms.items()}, float(found.constant)
 
 
@@ -57,6 +58,15 @@ def read(text: str, features: tuple[Feature, ...] = FEATURES) -> tuple[dict[str,
         ("2 log(price) + a = 3", {"log(price)": 2, "a": 1}, 3),
         ("sqrt(size) = 2 open", {"sqrt(size)": 1, "open": -2}, 0),
         ("code(kind) = 1", {"code(kind)": 1}, 1),
+        ("a = 2 [hue is red] + 1 (± 0.3)", {"a": 1, "[hue is red]": -2}, 1),
+        ("log([price]) = 2", {"log(price)": 1}, 2),
+        ("cost = (2 price)^2 (± 3 %)", {"log(cost)": 1, "log(price)": -2}, float(np.log(4))),
+        ("cost = sqrt(4 price)", {"log(cost)": 1, "log(price)": -0.5}, float(np.log(2))),
+        # What is linear when it is multiplied out.
+        ("a / b = 2", {"a": 1, "b": -2}, 0),
+        ("a / (b + 2) = 3", {"a": 1, "b": -3}, 6),
+        ("(a + b)^2 - a^2 - b^2 - 2 a b = total", {"total": -1}, 0),
+        ("a = 2^3 b + 4^0.5 + log(1)", {"a": 1, "b": -8}, 2),
         ("sent = 1970-01-03", {"days(sent)": 1}, 2),
         ("got = 1970-01-03 12:00:00 (± 2 days)", {"days(got)": 1}, 2.5),
     ],
@@ -91,19 +101,24 @@ def test_days_are_a_unit_unless_a_column_is_called_so() -> None:
         ("disk = a", "did you mean [disk % used]?"),
         ("a = [disk  % used]", "did you mean [disk % used]?"),
         ("zzz = a", "there are total, a, b, [disk % used], [x]]y], [new\\nline], x.1, e and more."),
-        ("total = a b", "at position 11 ('b'): rules are linear"),
-        ("total = a * b", "at position 11 ('*'): rules are linear"),
-        ("a = 5 / b", "rules are linear"),
-        ("a^2 = b", "rules are linear"),
-        ("a = log(b)", "rules are linear: columns may be added, and multiplied only where they are all prepared as"),
+        ("total = a b", "so it can only be checked row by row, which needs the rows: use fit"),
+        ("a^2 = b", "can only be checked row by row"),
+        ("a = log(b)", "can only be checked row by row"),
+        ("total = a + b if open is true", "is no sum of columns that holds in all rows"),
+        ("a = asinh(b)", "at position 5 ('asinh(b)'): column 'b' is taken as b, so write that."),
+        ("a = log(size)", "the column is taken as sqrt(size), so write that"),
+        ("a = days(b)", "column 'b' is taken as b"),
         ("a = cost", "at position 1 ('a'): it stands beside columns that are prepared as"),
         ("cost = log(price)", "it stands beside columns that are prepared as"),
         ("cost = price + 3", "are multiplied, not added"),
         ("cost = -price", "are multiplied, not added"),
         ("cost = 0", "is never 0"),
-        ("a = hue", "the column is taken as categories"),
+        ("cost = exp(price)", "are multiplied, not added"),
+        ("cost = 2 price if open is true", "has a condition, which products of columns"),
+        ("a = hue", "the column is taken as categories: write one of them as in [hue is red], or a condition."),
         ("a = size", "the column is taken as sqrt(size), so write that"),
         ("a = 1/0", "nothing can be divided by zero"),
+        ("sent = 2024-13-01", "there is no such day"),
         ("a = 1e999", "numbers lie between 1e-300 and 1e+300 in size"),
         ("a = 1e999999999", "numbers lie between"),
         ("a = 0." + 500 * "0" + "1", "numbers lie between"),

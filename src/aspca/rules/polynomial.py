@@ -1,0 +1,271 @@
+"""Generalized polynomials, exactly: sums of products of powers of columns, and of functions of columns.
+
+A product is a coefficient times bases ``function(sign * x)`` with exponents; a polynomial is a sum of products. What a
+text may say beyond that, division by a sum, is kept as a ratio of two polynomials. Numbers are fractions: decimals mean
+what they say, and nothing is rounded but logarithms, roots, and what has thousands of digits.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import NamedTuple
+
+LARGEST, SMALLEST = 1e300, 1e-300
+# Whole powers of sums, and how many products multiplying two sums may make.
+POWER, _PRODUCTS = 6, 1000
+# Fractions longer than this are rounded.
+_BITS = 10_000
+
+LOG_OF_SUM = (
+    "log is of a column, a product, or a column + 1, as in log(a * b) or log(x + 1): give any other sum a column of "
+    "its own"
+)
+EXP_OF_MORE = (
+    "exp is of one column, as in exp(x) or exp(-x): write exp(a + b) as exp(a) * exp(b), and exp(2 x) as exp(x)^2"
+)
+POWER_OF_SUM = (
+    f"of a sum only whole powers up to {POWER} are allowed, and no roots: raise both sides to a power, or give the sum "
+    "a column of its own"
+)
+EVEN_POWER = "it is of an even power, which loses the sign: take the column itself, as in 2 log(x) for log(x^2)"
+NEGATIVE = "it is of a negative number; change the sign inside of it"
+NESTED = "functions may not be nested: give the inner one a column of its own"
+ZERO = "nothing can be divided by zero; leave that out"
+SIZES = f"numbers lie between {SMALLEST:g} and {LARGEST:g} in size, or are 0; use another unit"
+TOO_LONG = f"multiplied out it would be more than {_PRODUCTS:,} products; give a sum a column of its own"
+
+
+class NotAllowed(ValueError):
+    """What no polynomial can say: why, and what to do."""
+
+
+class Base(NamedTuple):
+    """``function(sign * x)`` of a column."""
+
+    column: int
+    function: str = "x"
+    sign: int = 1
+
+
+# Bases with their exponents, none zero, in order.
+Product = tuple[tuple[Base, Fraction], ...]
+Polynomial = dict[Product, Fraction]
+ONE: Polynomial = {(): Fraction(1)}
+
+
+def moderate(value: Fraction) -> bool:
+    """Whether a number can be computed with."""
+    return value == 0 or SMALLEST <= abs(value) <= LARGEST
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """A polynomial over another, which is 1 or a sum: one product below is negative exponents above."""
+
+    above: Polynomial
+    below: Polynomial = field(default_factory=lambda: ONE)
+
+    @classmethod
+    def number(cls, value: Fraction) -> Ratio:
+        return cls({(): value} if value else {})
+
+    @classmethod
+    def column(cls, column: int) -> Ratio:
+        return cls({((Base(column), Fraction(1)),): Fraction(1)})
+
+    @classmethod
+    def total(cls, parts: Iterable[tuple[int, Ratio]]) -> Ratio:
+        """The sum of parts, each with its sign."""
+        above, below = dict[Product, Fraction](), ONE
+        for sign, part in parts:
+            added = part.above
+            if part.below != below:
+                added, above = _multiplied(part.above, below), _multiplied(above, part.below)
+                below = _multiplied(below, part.below)
+            for product, value in added.items():
+                above[product] = short(above.get(product, Fraction(0)) + sign * value)
+                if not above[product]:
+                    del above[product]
+        return _ratio(above, below)
+
+    @property
+    def product(self) -> tuple[Product, Fraction] | None:
+        """The product that it is, with its coefficient; None: it is a sum, or zero."""
+        return next(iter(self.above.items())) if len(self.above) == 1 and self.below == ONE else None
+
+    def times(self, other: Ratio) -> Ratio:
+        return _ratio(_multiplied(self.above, other.above), _multiplied(self.below, other.below))
+
+    def over(self, other: Ratio) -> Ratio:
+        if not other.above:
+            raise NotAllowed(ZERO)
+        return _ratio(_multiplied(self.above, other.below), _multiplied(self.below, other.above))
+
+    def power(self, exponent: Fraction) -> Ratio:
+        if not self.above:
+            if exponent < 0:
+                raise NotAllowed(ZERO)
+            return self.number(Fraction(0 if exponent else 1))
+        if self.product is not None:
+            return _product_power(*self.product, exponent)
+        if exponent.denominator != 1 or abs(exponent) > POWER:
+            raise NotAllowed(POWER_OF_SUM)
+        found = self.number(Fraction(1))
+        for _ in range(abs(int(exponent))):
+            found = found.times(self) if exponent > 0 else found.over(self)
+        return found
+
+    def log(self) -> Ratio:
+        """Of a product the sum of logarithms; of x + 1 what float64 computes more exactly."""
+        if not self.above:
+            raise NotAllowed(NEGATIVE)
+        if self.product is None:
+            return self._log_of_one_more()
+        bases, value = self.product
+        if value < 0:
+            bases, value = _turned(bases), -value
+        parts = [(1, _log_of_number(value))]
+        for base, exponent in bases:
+            if base.function == "exp":
+                inner, times = Base(base.column), exponent * base.sign
+            elif base.function == "x" and exponent % 2 == 0:
+                raise NotAllowed(EVEN_POWER)
+            elif base.function == "x":
+                inner, times = base._replace(function="log"), exponent
+            else:
+                raise NotAllowed(NESTED)
+            parts.append((1, Ratio({((inner, Fraction(1)),): times})))
+        return self.total(parts)
+
+    def _log_of_one_more(self) -> Ratio:
+        """Of c + c x: log(c) + log(1 + x)."""
+        constant = self.above.get((), Fraction(0))
+        others = [product for product in self.above if product]
+        if self.below != ONE or constant <= 0 or len(others) != 1 or abs(self.above[others[0]]) != constant:
+            raise NotAllowed(LOG_OF_SUM)
+        (base, exponent), *more = others[0]
+        if more or base != Base(base.column) or exponent != 1:
+            raise NotAllowed(LOG_OF_SUM)
+        sign = 1 if self.above[others[0]] > 0 else -1
+        found = Ratio({((Base(base.column, "log1p", sign), Fraction(1)),): Fraction(1)})
+        return self.total([(1, found), (1, _log_of_number(constant))])
+
+    def exp(self) -> Ratio:
+        if self.product is None:
+            if self.above:
+                raise NotAllowed(EXP_OF_MORE)
+            return self.number(Fraction(1))
+        bases, value = self.product
+        if not bases:
+            return self.number(_of_float(math.exp(value) if abs(value) < 700 else math.inf))
+        (base, exponent), *more = bases
+        if more or abs(value) != 1 or base != Base(base.column) or exponent != 1:
+            raise NotAllowed(EXP_OF_MORE)
+        return Ratio({((Base(base.column, "exp", int(value)), Fraction(1)),): Fraction(1)})
+
+
+def without_below(polynomial: Polynomial) -> Polynomial:
+    """The same polynomial times what makes all exponents positive: where it is zero does not change."""
+    least: dict[Base, Fraction] = {}
+    for product in polynomial:
+        for base, exponent in product:
+            least[base] = min(least.get(base, Fraction(0)), exponent)
+    lifted = tuple(sorted((base, -exponent) for base, exponent in least.items() if exponent < 0))
+    return _multiplied(polynomial, {lifted: Fraction(1)})
+
+
+def _ratio(above: Polynomial, below: Polynomial) -> Ratio:
+    if len(below) > 1:
+        return Ratio(above, below)
+    ((bases, value),) = below.items()
+    upside_down = tuple((base, -exponent) for base, exponent in bases)
+    return Ratio(above if below == ONE else _multiplied(above, {upside_down: 1 / value}))
+
+
+def _multiplied(one: Polynomial, other: Polynomial) -> Polynomial:
+    if other == ONE:
+        return dict(one)
+    if min(len(one), len(other)) > 1 and len(one) * len(other) > _PRODUCTS:
+        raise NotAllowed(TOO_LONG)
+    found: Polynomial = {}
+    for first, a in one.items():
+        for second, b in other.items():
+            product, sign = _joined(first, second)
+            found[product] = short(found.get(product, Fraction(0)) + sign * a * b)
+    return {product: value for product, value in found.items() if value}
+
+
+def _joined(one: Product, other: Product) -> tuple[Product, int]:
+    """Two products as one, and its sign."""
+    if not (one and other):
+        return one or other, 1
+    exponents = dict(one)
+    for base, exponent in other:
+        exponents[base] = exponents.get(base, Fraction(0)) + exponent
+    return _in_order(exponents)
+
+
+def _in_order(exponents: dict[Base, Fraction]) -> tuple[Product, int]:
+    """Bases in order, whole powers of -x as powers of x, and the sign that this takes."""
+    sign, found = 1, dict[Base, Fraction]()
+    for base, exponent in exponents.items():
+        if base.function == "x" and base.sign < 0 and exponent.denominator == 1:
+            sign *= -1 if exponent % 2 else 1
+            base = Base(base.column)
+        found[base] = found.get(base, Fraction(0)) + exponent
+    return tuple(sorted((base, exponent) for base, exponent in found.items() if exponent)), sign
+
+
+def _product_power(bases: Product, value: Fraction, exponent: Fraction) -> Ratio:
+    whole = exponent.denominator == 1
+    if not whole and value < 0:
+        bases, value = _turned(bases), -value
+    if not whole and any(base.function == "x" and power % 2 == 0 for base, power in bases):
+        raise NotAllowed(EVEN_POWER)
+    product, sign = _in_order({base: power * exponent for base, power in bases})
+    return Ratio({product: sign * _number_power(value, exponent)})
+
+
+def _turned(bases: Product) -> Product:
+    """Bases of the opposite sign: of one column, that of the column."""
+    if len(bases) == 1:
+        base, exponent = bases[0]
+        if base.function == "x" and exponent % 2 == 1:
+            return ((base._replace(sign=-base.sign), exponent),)
+    raise NotAllowed(NEGATIVE)
+
+
+def _number_power(value: Fraction, exponent: Fraction) -> Fraction:
+    if value == 1:
+        return value
+    bits = max(value.numerator.bit_length(), value.denominator.bit_length())
+    if exponent.denominator == 1 and abs(exponent) * bits <= _BITS:
+        return value ** int(exponent)
+    try:
+        return _of_float(float(value) ** float(exponent))
+    except (OverflowError, ZeroDivisionError):
+        raise NotAllowed(SIZES) from None
+
+
+def _log_of_number(value: Fraction) -> Ratio:
+    if not moderate(value):
+        raise NotAllowed(SIZES)
+    return Ratio.number(Fraction(math.log(value)))
+
+
+def _of_float(value: float) -> Fraction:
+    if not SMALLEST <= abs(value) <= LARGEST:
+        raise NotAllowed(SIZES)
+    return Fraction(value)
+
+
+def short(value: Fraction) -> Fraction:
+    """The number, rounded where computing on with it would take long."""
+    if value.numerator.bit_length() + value.denominator.bit_length() <= _BITS:
+        return value
+    if not moderate(value):
+        raise NotAllowed(SIZES)
+    return Fraction(float(value))
