@@ -8,7 +8,8 @@ shortest numbers that lose no rows, and accepted if
 - no column is idle: among the rows where a column is off its most common value (at least 10), the same form refitted
   without that column is satisfied by less than half;
 - the determined column has at least 10 distinct values and at least 10 levels that the tolerance can tell apart; below
-  100 levels the numbers must be short (two digits, three for the constant), since any smooth curve would pass;
+  100 levels the numbers must be short (two digits, three for the constant) and a pair a straight line, since any
+  smooth curve would pass;
 - a shuffled column would not satisfy it: the chance of as many rows, over all relations tried, is below 1e-6.
 What accepted relations already imply (`closure`) is left out, so that each determined column counts once.
 """
@@ -26,6 +27,7 @@ from .closure import is_determined, is_implied
 from .relation import FLOAT_NOISE, FUNCTIONS, SLOPES, Flags, Floats, Relation, half_steps
 
 SHARE = 0.99
+ROUGH_SHARE = 0.9  # before numbers are shortened: a fit to values rounded to one side misses some rows
 DRAWS = (10, 10, 25, 25)
 SCREENED_ROWS = 150
 FEWEST_VALUES = FEWEST_ACTIVE = FEWEST_LEVELS = 10
@@ -153,14 +155,16 @@ class _Search:
             if refitted is not None and self._count(refitted) >= self._count(relation):
                 relation = refitted
         known = ~np.isnan(relation.residual(self.X))
-        if self._count(relation) < SHARE * known.sum() or self._levels(relation, known) < FEWEST_LEVELS:
+        if self._count(relation) < ROUGH_SHARE * known.sum() or self._levels(relation, known) < FEWEST_LEVELS:
             return None
         relation, digits = self._shorten(relation)
         kept = relation.satisfied(self.X, self.H)
         if known.sum() < 20 or kept.sum() < SHARE * known.sum():
             return None
         levels = self._levels(relation, known)
-        if levels < FINE_LEVELS and digits > 2 * len(relation.coefficients) + 3:
+        curved = relation.product or set(relation.functions) != {"identity"}
+        pair = len(relation.columns) == 2
+        if levels < FINE_LEVELS and (digits > 2 * len(relation.coefficients) + 3 or (pair and curved)):
             return None
         if not self._every_column_matters(relation, known, kept) or not self._beats_chance(relation, known, kept):
             return None

@@ -162,6 +162,8 @@ def _predicts(given: set[int], wanted: int, claims: Sequence[Claim], X: Floats, 
             return False
         values = X.copy()
         for k, column in chain:
+            # A column on the way may be missing in the row: it is computed, from any start.
+            values[:, column] = np.where(np.isnan(X[:, column]), np.nanmedian(X[:, column]), X[:, column])
             values[:, column] = solve_for(usable[k], values, column)
         with np.errstate(all="ignore"):
             agrees = np.abs(values[:, wanted] - X[:, wanted]) <= limit * len(chain)
