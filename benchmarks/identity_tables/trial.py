@@ -17,11 +17,12 @@ LEVELS = {"clean": 0.0, "1 % corrupted": 0.01, "5 % corrupted": 0.05}
 
 @dataclass
 class Trial:
-    """Per level of corruption: the texts of the relations that were missed, and how violations were located."""
+    """Per level of corruption: the relations that were missed, the claims, and how violations were located."""
 
     name: str
     truth: list[str]
     missed: dict[str, list[str]] = field(default_factory=dict)
+    claims: dict[str, list[str]] = field(default_factory=dict)
     repairs: dict[str, RepairCounts] = field(default_factory=dict)
     wrong_cells: list[str] = field(default_factory=list)
 
@@ -43,6 +44,7 @@ def search_levels(
         found = find(X.copy(), list(table.names))
         flags = [is_found(relation, found.identities, table.X, H) for relation in relations]
         trial.missed[level] = [text for text, flag in zip(trial.truth, flags, strict=True) if not flag]
+        trial.claims[level] = [f"{one.text} ({one.share:.3f}, {one.accuses})" for one in found.identities]
         if share and repair:
             trial.repairs[level], missed = judge_repairs(found, X, table.X, H, wrong)
             trial.wrong_cells += [f"{table.name}, {level}, {words}" for words in missed]
