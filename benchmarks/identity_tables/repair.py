@@ -93,11 +93,17 @@ def _can_mend(column: int, violated: list[Identity], satisfied: list[Identity], 
     starts = np.array([value, 10 * value, value / 10, -value, *quantiles])
     trials = np.repeat(X[[row]], len(starts), axis=0)
     trials[:, column] = starts
-    solved = solve_for(violated[0], trials, column, _NEWTON_STEPS)
-    trials[:, column] = solved
+    checked = [*violated, *(one for one in satisfied if column in one.columns)]
+    return any(_solves(source, checked, trials, column) for source in violated)
+
+
+def _solves(source: Identity, checked: list[Identity], trials: Floats, column: int) -> bool:
+    """Whether a value that satisfies the source, from any start, satisfies all the others."""
+    trials = trials.copy()
+    solved = trials[:, column] = solve_for(source, trials, column, _NEWTON_STEPS)
     possible = np.isfinite(solved)
     with np.errstate(all="ignore"):
-        for identity in [*violated, *(one for one in satisfied if column in one.columns)]:
+        for identity in checked:
             residual = np.abs(identity.residual(trials))
             slope = np.abs(differentiate(identity, trials, column)) * np.abs(solved)
             possible &= residual <= 2 * identity.tolerance(trials) + 1e-6 * np.nan_to_num(slope, posinf=0.0)
