@@ -10,6 +10,7 @@ shortest numbers that lose no rows, and accepted if
 - the determined column has at least 10 distinct values and at least 10 levels that the tolerance can tell apart; below
   100 levels the numbers must be short (two digits, three for the constant) and a pair a straight line, since any
   smooth curve would pass;
+- where rounding plays a part, the tolerance tells at least 10 levels of every term of a sum apart;
 - a shuffled column would not satisfy it: the chance of as many rows, over all relations tried, is below 1e-6.
 What accepted relations already imply (`closure`) is left out, so that each determined column counts once.
 """
@@ -166,6 +167,8 @@ class _Search:
         pair = len(relation.columns) == 2
         if levels < FINE_LEVELS and (digits > 2 * len(relation.coefficients) + 3 or (pair and curved)):
             return None
+        if not self._is_exact(relation, known) and self._least_term_levels(relation, known) < FEWEST_LEVELS:
+            return None
         if not self._every_column_matters(relation, known, kept) or not self._beats_chance(relation, known, kept):
             return None
         return replace(relation, share=float(kept.sum() / known.sum())), digits, 1.0 / levels
@@ -201,6 +204,19 @@ class _Search:
         y = y[y != self.modes[relation.columns[0]]]
         spread = float(np.subtract(*np.quantile(y, [0.95, 0.05]))) if len(y) else 0.0
         return spread / (2 * float(np.median(relation.tolerance(self.X, self.H)[known])) + 1e-300)
+
+    def _is_exact(self, relation: Relation, known: Flags) -> bool:
+        """Whether rounding plays no part, as in sums of whole numbers."""
+        X = self.X[known]
+        return bool((relation.satisfied(X, np.zeros_like(X))).mean() >= SHARE)
+
+    def _least_term_levels(self, relation: Relation, known: Flags) -> float:
+        """How many levels of a term of a sum the tolerance can tell apart, for the term with the fewest."""
+        if relation.product:
+            return np.inf
+        allowed = 2 * float(np.median(relation.tolerance(self.X, self.H)[known])) + 1e-300
+        terms = zip(relation.columns[1:], relation.functions, relation.coefficients, strict=True)
+        return min(abs(c) * float(np.ptp(FUNCTIONS[f](self.X[known, j]))) / allowed for j, f, c in terms)
 
     def _every_column_matters(self, relation: Relation, known: Flags, kept: Flags) -> bool:
         for position, j in enumerate(relation.columns):
