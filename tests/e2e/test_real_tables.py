@@ -1,6 +1,6 @@
 """Small real tables whose identities are known beforehand: found, marked exact, every break of one named and mended.
 
-The catalogue is that of benchmarks/tables.py, which prints all 45 of them beside peers.
+The catalogue is that of benchmarks/tables.py, which prints all of them beside peers.
 """
 
 from __future__ import annotations
