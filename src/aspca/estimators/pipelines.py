@@ -282,7 +282,12 @@ def _in_terms_of(
     if table.exact.any() and space.known_covariance is not None:
         # A total of scaled columns has long numbers, which are short again in its own units.
         table, _ = in_short_numbers(table, space)
-    told_by = replace(own, space=space, table=table, moments=None)
+    exact = tuple(one.told_in(slopes, offsets, space.features, values) for one in own.identities)
+    quantiles = own.identities.quantiles
+    if quantiles is not None:
+        quantiles = (quantiles - offsets[:, None]) / slopes[:, None]
+    identities = replace(own.identities, identities=exact, quantiles=quantiles)
+    told_by = replace(own, space=space, table=table, moments=None, identities=identities)
     return Explanation(told_by, values, own.judge(seen), index, library, filled if filled.any() else None)
 
 

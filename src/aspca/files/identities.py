@@ -50,6 +50,7 @@ def _identity(identity: Identity) -> dict[str, Any]:
         "broken": int(identity.n_broken),
         "exceptions": identity.exceptions,
         "written": identity.written,
+        "strict": identity.strict,
     }
 
 
@@ -84,7 +85,7 @@ def _resolution(at: Field) -> Resolution:
 
 def _identity_of(at: Field, features: tuple[Feature, ...], resolutions: tuple[Resolution, ...]) -> Identity:
     part = at.members(
-        "text", "left", "terms", "constant", "condition", "tier", "kept", "broken", "exceptions", "written"
+        "text", "left", "terms", "constant", "condition", "tier", "kept", "broken", "exceptions", "written", "strict"
     )
     p = len(features)
     left = _term_of(part["left"], p)
@@ -104,6 +105,7 @@ def _identity_of(at: Field, features: tuple[Feature, ...], resolutions: tuple[Re
         part["broken"].integer(0),
         part["exceptions"].text(_LONGEST),
         None if part["written"].absent else part["written"].text(_LONGEST),
+        part["strict"].flag(),
     )
     part["text"].require(part["text"].text(_LONGEST) == identity.text, "the sentence of its numbers", "another")
     return identity

@@ -12,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
-from aspca.identities.formula import FLOATS, WHOLE, Factor, Formula, Term
+from aspca.identities.formula import DIGITS, FLOATS, WHOLE, Factor, Formula, Term
 from aspca.identities.resolution import Resolution, half_steps
 from aspca.linalg.arrays import Bools, Floats, Ints
 
@@ -125,10 +125,11 @@ def lift(function: str, values: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Count:
-    """Which rows satisfy a candidate, which violate it (n,), and the tolerance used."""
+    """Which rows satisfy a candidate, which violate it, which do so by less than six digits (n,); the tolerance."""
 
     kept: Bools
     broken: Bools
+    nearly: Bools
     tier: int
 
     @property
@@ -140,14 +141,16 @@ class Count:
 def count(formula: Formula, X: Floats, H: Floats, tier: int | None = None) -> Count:
     """The rows (n, p) by what the formula says of them; of tolerances the tightest that keeps nearly as many rows.
 
-    Rows within six printed digits are neither kept nor broken.
+    Rows within six printed digits are neither kept nor broken: many of them are an author's rounding, few are errors.
     """
     sizes, tolerances = np.abs(formula.residual(X)), formula.tolerances(X, H)
     kept = [sizes <= one for one in tolerances]
     if tier is None:
         most = max(int(one.sum()) for one in kept)
         tier = next(k for k in range(4) if kept[k].sum() >= CLEARLY * most)
-    return Count(kept[tier], ~np.isnan(sizes) & ~kept[tier] & ~(sizes <= tolerances[2]), tier)
+    off = ~np.isnan(sizes) & ~kept[tier]
+    nearly = off & (sizes <= tolerances[DIGITS])
+    return Count(kept[tier], off & ~nearly, nearly, tier)
 
 
 # ---- numbers

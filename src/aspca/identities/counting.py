@@ -21,7 +21,7 @@ _AT_ONCE = 4096
 
 @dataclass(eq=False)
 class Counts(Travelling):
-    """How many rows satisfy and violate each identity (k,), and some of those that violate it."""
+    """How many rows satisfy, violate and nearly satisfy each identity (k,), and some of those that violate it."""
 
     stays = ("formulas", "tiers", "resolutions", "hashes")
 
@@ -31,6 +31,7 @@ class Counts(Travelling):
     hashes: RowHash
     n_kept: Ints
     n_broken: Ints
+    n_nearly: Ints
     broken: list[LeastRows]
 
     @classmethod
@@ -44,7 +45,7 @@ class Counts(Travelling):
         """Of no rows."""
         zeros = np.zeros(len(formulas), dtype=np.intp)
         several = [LeastRows(hashes, _SHOWN) for _ in formulas]
-        return cls(formulas, tiers, resolutions, hashes, zeros, zeros.copy(), several)
+        return cls(formulas, tiers, resolutions, hashes, zeros, zeros.copy(), zeros.copy(), several)
 
     def add(self, rows: Floats, numbers: Ints) -> None:
         used = sorted({j for formula in self.formulas for j in formula.columns})
@@ -55,6 +56,7 @@ class Counts(Travelling):
             for k, (formula, tier) in enumerate(zip(self.formulas, self.tiers, strict=True)):
                 found = count(formula, some, steps, tier)
                 self.n_kept[k] += int(found.kept.sum())
+                self.n_nearly[k] += int(found.nearly.sum())
                 violations = np.flatnonzero(found.broken)
                 if violations.size:
                     self.n_broken[k] += violations.size
@@ -63,6 +65,7 @@ class Counts(Travelling):
     def merge(self, later: Counts) -> None:
         self.n_kept = self.n_kept + later.n_kept
         self.n_broken = self.n_broken + later.n_broken
+        self.n_nearly = self.n_nearly + later.n_nearly
         for mine, following in zip(self.broken, later.broken, strict=True):
             mine.merge(following)
 

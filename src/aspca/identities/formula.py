@@ -246,3 +246,46 @@ def _any_zero(factors: Sequence[Factor], X: Floats) -> Bools:
     for factor in factors:
         zero |= X[:, factor.column] == 0.0
     return zero
+
+
+def as_product(formula: Formula) -> Formula | None:
+    """A sum of logarithms that are features by themselves as the product of what these are of; None: it is no such."""
+    terms = (formula.left, *formula.terms)
+    if any(len(term.factors) != 1 or term.factors[0] != Factor(term.factors[0].column) for term in terms):
+        return None
+    factors = tuple(Factor(term.factors[0].column, "x", term.coefficient) for term in formula.terms)
+    constant = shorten(float(np.exp(np.clip(formula.constant, -700.0, 700.0))))
+    return Formula(formula.left, (Term(constant, factors),) if factors else (), 0.0 if factors else constant)
+
+
+def in_units(formula: Formula, slopes: Floats, offsets: Floats) -> Formula | None:
+    """The formula of columns x as one of columns t, x = slopes * t + offsets; None where it has no such form."""
+    terms = (formula.left, *formula.terms)
+    plain = all(len(term.factors) == 1 and term.factors[0] == Factor(term.factors[0].column) for term in terms)
+    used = list(formula.columns)
+    if plain:
+        left = formula.left.factors[0].column
+        columns = [term.factors[0].column for term in formula.terms]
+        constant = formula.constant - float(offsets[left])
+        constant += sum(term.coefficient * float(offsets[j]) for term, j in zip(formula.terms, columns, strict=True))
+        size = abs(formula.constant) + float(np.abs(offsets[used]).sum())
+        made = tuple(
+            Term(shorten(term.coefficient * float(slopes[j] / slopes[left])), term.factors)
+            for term, j in zip(formula.terms, columns, strict=True)
+        )
+        none = abs(constant) <= FLOAT * size
+        return replace(formula, terms=made, constant=0.0 if none else shorten(constant / float(slopes[left])))
+    powers = [factor for term in terms for factor in term.factors if factor.function == "x"]
+    if offsets[used].any() or len(powers) < sum(len(term.factors) for term in terms):
+        return None if offsets[used].any() or (slopes[used] != 1.0).any() else formula
+    scales = [float(np.prod([float(slopes[f.column]) ** f.exponent for f in term.factors])) for term in terms]
+    made = tuple(
+        term._replace(coefficient=shorten(term.coefficient * scale / scales[0]))
+        for term, scale in zip(formula.terms, scales[1:], strict=True)
+    )
+    return replace(formula, terms=made, constant=shorten(formula.constant / scales[0]))
+
+
+def shorten(value: float) -> float:
+    """A number without what computing left in its last digits."""
+    return float(f"{value:.11g}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from aspca.harmless import level_text, name_text
 from aspca.identities.accept import ACCUSES
-from aspca.identities.formula import FLOATS, Formula
+from aspca.identities.formula import DIGITS, FLOATS, Formula, as_product, in_units
 from aspca.identities.resolution import Resolution
 from aspca.identities.wording import formula_text, number_text
 from aspca.linalg.arrays import Bools, Floats
@@ -46,6 +46,8 @@ class Identity:
         Why rows that violate it look like another kind of rows; empty: they look like errors.
     written : str or None
         As the user gave it; None where it was found.
+    strict : bool
+        Whether rows that are off by less than six printed digits violate it.
     """
 
     formula: Formula
@@ -56,6 +58,7 @@ class Identity:
     n_broken: int
     exceptions: str = ""
     written: str | None = None
+    strict: bool = True
 
     # What it has in common with relations.
     kind: ClassVar[str] = "identity"
@@ -65,6 +68,8 @@ class Identity:
     widening: ClassVar[float | None] = None
     sparsest: ClassVar[bool] = True
     looks_like_chance: ClassVar[bool] = False
+    certificate: ClassVar[tuple[()]] = ()
+    standing: ClassVar[None] = None
 
     @property
     def given(self) -> bool:
@@ -109,6 +114,13 @@ class Identity:
     @cached_property
     def equation(self) -> str:
         """As in ``lwage = log(wage)``, with its condition if it has one."""
+        kinds = {(feature.kind, feature.column) for feature in self.origins}
+        if len(kinds) == 1 and len(self.columns) == len(self.origins[0].levels):
+            # One of its categories.
+            levels = [level_text(level) for level in self.origins[0].levels]
+            return f"{name_text(self.origins[0].column)} is {', '.join(levels[:-1])} or {levels[-1]}"
+        if all(feature.kind == "log" for feature in self.origins) and (product := as_product(self.formula)) is not None:
+            return formula_text(product, [name_text(one.column) for one in self.table]) + self._condition_text()
         dates = [j for j, feature in enumerate(self.table) if feature.kind == "date"]
         names = [name_text(one.column) if one.kind == "date" else one.text for one in self.table]
         return formula_text(self.formula, names, dates) + self._condition_text()
@@ -141,6 +153,13 @@ class Identity:
     def __repr__(self) -> str:
         return f"Identity({self.text})"
 
+    def told_in(self, slopes: Floats, offsets: Floats, table: tuple[Feature, ...], values: Floats) -> Identity:
+        """The same of columns (n, p) of which its own are ``slopes * t + offsets``."""
+        formula = in_units(self.formula, slopes, offsets)
+        if formula is None:
+            return replace(self, table=table)
+        return replace(self, formula=formula, table=table, resolutions=tuple(map(Resolution.of, values.T)))
+
     # ---- rows
 
     def residual(self, X: Floats) -> Floats:
@@ -148,13 +167,10 @@ class Identity:
         return self.formula.residual(X)
 
     def tolerance(self, X: Floats) -> Floats:
-        """What rounding allows of the residuals (n,): beyond it a row violates the identity.
-
-        Rows within six printed digits satisfy it whatever its own tolerance is.
-        """
-        steps = self._half_steps(X)
-        tolerances = self.formula.tolerances(X, steps)
-        return np.maximum(tolerances[self.tier], tolerances[2]) * _JUST_ABOVE
+        """What rounding allows of the residuals (n,): beyond it a row violates the identity."""
+        tolerances = self.formula.tolerances(X, self._half_steps(X))
+        allowed = tolerances[self.tier]
+        return (allowed if self.strict else np.maximum(allowed, tolerances[DIGITS])) * _JUST_ABOVE
 
     def _half_steps(self, X: Floats) -> Floats:
         steps = np.zeros(X.shape)

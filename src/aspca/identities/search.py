@@ -42,8 +42,8 @@ _LEAST_ROWS = 20
 _MOST = 300
 # Rounding may move a fitted power by this.
 _NEAR = 0.1
-# Up to this length the simplest of all proposals goes first; longer ones are tried as they come, since what follows from
-# others is soon told.
+# Up to this length the simplest of all proposals goes first; longer ones are tried as they come, since what follows
+# from others is soon told.
 _TOGETHER = 3
 # Columns up to which triples and longer identities are looked for among all of them.
 _MOST_COLUMNS = 400
@@ -51,6 +51,8 @@ _MOST_COLUMNS = 400
 _IMPLIED, _NEW = 2e-3, 1e-4
 # Of identities satisfied by nearly all rows, and to more than whole numbers, others are made up.
 _CERTAIN = 0.98
+# Up to this share of rows that are off by less than six digits, these are errors.
+_FEW_NEARLY = 0.01
 # A column is told by so many quantiles.
 _QUANTILES = 65
 
@@ -93,8 +95,11 @@ def search_identities(
     counts = count_rows(rows, formulas, tiers, resolutions, hashes)
     identities = []
     for k, (formula, tier) in enumerate(found):
-        n_kept, n_broken = int(counts.n_kept[k]), int(counts.n_broken[k])
-        identity = Identity(formula, features, resolutions, tier, n_kept, n_broken)
+        n_kept, n_broken, n_nearly = (int(one[k]) for one in (counts.n_kept, counts.n_broken, counts.n_nearly))
+        # Rows that are off by a little are an author's rounding where they are many, else errors like any other.
+        strict = n_nearly <= _FEW_NEARLY * (n_kept + n_broken + n_nearly)
+        n_broken += n_nearly if strict else 0
+        identity = Identity(formula, features, resolutions, tier, n_kept, n_broken, strict=strict)
         if k < len(given):
             # What few rows satisfy is no identity, but may be a relation.
             if identity.share > HOLDS:
@@ -107,7 +112,8 @@ def search_identities(
                 formula = replace(formula, condition=pattern.condition)
                 identity = replace(identity, formula=formula, exceptions=pattern.text)
             identities.append(identity)
-    return Identities(_without_partial(identities), _quantiles(sampled), len(sampled), search.unsearched)
+    whole = _without_partial(identities)
+    return Identities(whole, _quantiles(sampled) if whole else None, len(sampled), search.unsearched)
 
 
 def _without_partial(found: list[Identity]) -> tuple[Identity, ...]:

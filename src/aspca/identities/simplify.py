@@ -119,7 +119,7 @@ def orient(candidate: Candidate, sample: Sample) -> Candidate:
     """The same relation, solved for the column that was probably computed.
 
     That whose own rounding explains what is left over; of several, that with many more digits than the others; else one
-    that stands alone on its side with the smallest coefficient (a total); else the one whose rank is least.
+    that stands alone on its side with the smallest coefficient (a total); else the larger one; else that of least rank.
     """
     if not candidate.product and set(candidate.functions) != {"x"}:
         return candidate
@@ -130,16 +130,12 @@ def orient(candidate: Candidate, sample: Sample) -> Candidate:
     digits = np.array([sample.resolutions[j].significant for j in candidate.columns])
     small = np.abs(a) <= 1.001 * np.abs(a).min()
 
-    def preference(t: int) -> tuple[bool, bool, bool, bool, int]:
+    def preference(t: int) -> tuple[bool, bool, bool, bool, bool, int]:
         finer = bool(digits[t] >= _FINER + np.delete(digits, t).max())
         opposite = bool((np.sign(np.delete(a, t)) != np.sign(a[t])).all())
-        return (
-            bool(explained[t]),
-            finer,
-            opposite and bool(small[t]),
-            bool(small[t]),
-            -int(sample.ranks[candidate.columns[t]]),
-        )
+        one, rank = turned[t], int(sample.ranks[candidate.columns[t]])
+        later = one is not None and one.constant > 0.0
+        return bool(explained[t]), finer, opposite and bool(small[t]), bool(small[t]), later, -rank
 
     return turned[max(range(len(a)), key=preference)] or candidate
 

@@ -82,7 +82,8 @@ class FreePart:
         if settings.score in READABLE:
             low, high = known.extremes if isinstance(known, IncompleteMoments) else (known.minimum, known.maximum)
             counted = rows if weights is None else rows.through(_Weighty(weights))
-            identities = search_identities(counted, low, high, features, given)
+            several = [(text, formula) for text, formula in given if len(formula.columns) > 1]
+            identities = search_identities(counted, low, high, features, several)
         if not len(identities):
             linear = replace(settings, rules=tuple(text for text in settings.rules if is_linear(text, features)))
             return cls(identities, rows, known, linear, preparation, np.arange(len(features)), whole)

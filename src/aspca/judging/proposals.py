@@ -59,7 +59,7 @@ class Proposals:
         if self.space.nonnegative[feature] and found < 0.0:
             # Zero may be near enough.
             found = 0.0
-        if self._too_far(feature, found, value):
+        if too_far(self.space, feature, found, value):
             return None
         # A step of the column may be more than the rule takes.
         limit = math.inf if self.limits is None else float(self.limits[rule])
@@ -93,23 +93,10 @@ class Proposals:
         limit = math.inf if self.limits is None else float(self.limits[rule])
         right = np.abs((found - exact) / per_unit) <= limit * _CLEARLY
         if self.space.peaks is not None:
-            mean, farthest = float(self.space.mean[feature]), self._farthest(feature)
+            mean, farthest = float(self.space.mean[feature]), _farthest(self.space, feature)
             now = np.nan_to_num(np.abs(values - mean), nan=0.0, posinf=np.inf)
             right &= ~(np.abs(found - mean) > np.maximum(_FAR * farthest, now))
         return np.where(right, found, np.nan)
-
-    def _too_far(self, feature: int, found: float, value: float) -> bool:
-        if self.space.peaks is None:
-            return False
-        mean = float(self.space.mean[feature])
-        # A cell that is missing is nowhere.
-        now = 0.0 if math.isnan(value) else abs(value - mean)
-        return abs(found - mean) > max(_FAR * self._farthest(feature), now)
-
-    def _farthest(self, feature: int) -> float:
-        """How far from the mean values learned from are at most."""
-        peaks = self.space.peaks
-        return math.inf if peaks is None else math.sqrt(float(peaks[feature])) * float(self.space.deviations[feature])
 
     def original(self, feature: int, value: float | None, rule: int) -> Value:
         """A value of the feature in the terms of its column, no finer than the rule knows it."""
@@ -174,6 +161,22 @@ class Proposals:
         """How far the feature may be off without the rule showing it, in its own units: the rule's spread."""
         loading = abs(float(self.table.loadings[feature, rule]))
         return float(np.sqrt(self.table.variances[rule])) * float(self.space.scale[feature]) / loading
+
+
+def too_far(space: ScaledSpace, feature: int, found: float, value: float) -> bool:
+    """Whether a proposal is beyond all that was seen, and no nearer than what stands there now."""
+    if space.peaks is None:
+        return False
+    mean = float(space.mean[feature])
+    # A cell that is missing is nowhere.
+    now = 0.0 if math.isnan(value) else abs(value - mean)
+    return abs(found - mean) > max(_FAR * _farthest(space, feature), now)
+
+
+def _farthest(space: ScaledSpace, feature: int) -> float:
+    """How far from the mean values learned from are at most."""
+    peaks = space.peaks
+    return math.inf if peaks is None else math.sqrt(float(peaks[feature])) * float(space.deviations[feature])
 
 
 def rounded(value: float, decimals: int, deviation: float) -> float:

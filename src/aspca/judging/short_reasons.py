@@ -17,7 +17,7 @@ from aspca.identities.localize import localize
 from aspca.identities.wording import number_text
 from aspca.judging.judgement import Judgement
 from aspca.judging.original import distinct_columns
-from aspca.judging.proposals import Proposals, Value
+from aspca.judging.proposals import Proposals, Value, too_far
 from aspca.linalg.arrays import Bools, Floats, Ints
 from aspca.linalg.ranking import round_for_ranking
 from aspca.preparation.feature import Feature
@@ -45,9 +45,20 @@ def shown_features(model: Model, rule: int) -> Ints:
 
 
 def solved_value(model: Model, identity: int, feature: int, row: Floats) -> Value:
-    """What a column of a row (p,) would have to be for an identity to be satisfied, in the terms of its column."""
-    value = float(model.identities.identities[identity].solve(row[None], feature)[0])
-    return in_column(model.space.features[feature], value)
+    """What a column of a row (p,) would have to be for an identity to be satisfied, in the terms of its column.
+
+    None where no value would do that the column can have: in its steps, not below zero where it never was, and not far
+    beyond all that was seen.
+    """
+    rule, space = model.identities.identities[identity], model.space
+    value = float(rule.solve(row[None], feature)[0])
+    changed = row.copy()
+    changed[feature] = value
+    with np.errstate(invalid="ignore"):
+        right = bool((np.abs(rule.multiples(changed[None])) <= 1.0)[0])
+    if not right or (space.nonnegative[feature] and value < 0.0) or too_far(space, feature, value, float(row[feature])):
+        return None
+    return in_column(space.features[feature], value)
 
 
 def in_column(feature: Feature, value: float) -> Value:
