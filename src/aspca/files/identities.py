@@ -25,7 +25,7 @@ def identities_content(identities: Identities, *, private: bool) -> dict[str, An
     quantiles = None if private or identities.quantiles is None else identities.quantiles
     return {
         "identities": [_identity(one) for one in identities],
-        "resolutions": [[one.decimals, one.significant, one.single] for one in resolutions],
+        "resolutions": [[one.decimals, one.significant, one.single, one.coarse] for one in resolutions],
         "quantiles": None if quantiles is None else [[_or_null(v) for v in row] for row in quantiles.tolist()],
         "sample": int(identities.n_sample),
         "unsearched": list(identities.unsearched),
@@ -79,8 +79,10 @@ def identities_of(at: Field, features: tuple[Feature, ...], private: bool) -> Id
 
 
 def _resolution(at: Field) -> Resolution:
-    decimals, significant, single = at.items(3, 3)
-    return Resolution(decimals.integer(_LEAST_DECIMALS, CONTINUOUS), significant.integer(1, ALL_DIGITS), single.flag())
+    decimals, significant, single, coarse = at.items(4, 4)
+    return Resolution(
+        decimals.integer(_LEAST_DECIMALS, CONTINUOUS), significant.integer(1, ALL_DIGITS), single.flag(), coarse.flag()
+    )
 
 
 def _identity_of(at: Field, features: tuple[Feature, ...], resolutions: tuple[Resolution, ...]) -> Identity:

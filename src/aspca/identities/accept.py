@@ -13,6 +13,7 @@ import numpy as np
 
 from aspca.identities.candidate import CLEARLY, Candidate, Count, Sample
 from aspca.identities.formula import FLOATS, WHOLE, Condition, Formula
+from aspca.identities.resolution import Cells
 from aspca.identities.simplify import SHORT
 from aspca.identities.slips import is_slip
 from aspca.linalg.arrays import Bools, Floats
@@ -27,8 +28,8 @@ _ACTIVE = 6
 # log10 of the expected number of relations of a form that as many rows of a table satisfy by chance.
 _CHANCE = -4.0
 _SHUFFLES = 3
-# Different rows beyond the numbers of a relation, where it is satisfied to rounding only.
-_SPARE = 3
+# Values of the determined column, where a relation is satisfied to rounding only.
+_VALUES = 10
 # Fewer violations show no pattern.
 _FEW = 5
 # This share of the violations, and at least so many, share one difference, ratio or value: another rule.
@@ -47,15 +48,15 @@ def is_credible(
 ) -> bool:
     """Whether a candidate that rows satisfy is more than a coincidence."""
     known = counted.kept | counted.broken
-    rows, kept, tier = sample.only(known), counted.kept[known], counted.tier
-    formula, X, H = candidate.formula, rows.X, rows.H
-    residual, tolerances = formula.residual(X), formula.tolerances(X, H)
+    cells, kept, tier = sample.cells.only(known), counted.kept[known], counted.tier
+    formula, X = candidate.formula, cells.X
+    residual, tolerances = formula.residual(X), formula.tolerances(cells)
     tolerance = tolerances[tier]
     if (~kept & (np.abs(residual) <= 3.0 * tolerances[WHOLE])).mean() > 1.0 - CLEARLY:
         # Missed by a step or two: two measures of one thing.
         return False
-    if tier != FLOATS and _n_distinct(X[kept][:, list(candidate.columns)]) <= len(candidate.columns) + _SPARE:
-        # A line through a few points.
+    if tier != FLOATS and np.unique(X[kept, candidate.columns[0]]).size < _VALUES:
+        # Anything is near one of a few values.
         return False
     if tier == WHOLE and complexity > SHORT:
         # Of whole numbers that were rounded any smooth curve of a year passes.
@@ -70,18 +71,14 @@ def is_credible(
     tried = (len(candidate.columns) + 1) * np.log10(p) + 1.0
     if _expected(len(X), int(kept.sum()), free, chance) + tried > _CHANCE:
         return False
-    return all(_matters(formula, j, complexity, rows, kept, tier, tolerance, rng) for j in candidate.columns)
-
-
-def _n_distinct(rows: Floats) -> int:
-    return len(np.unique(rows, axis=0))
+    return all(_matters(formula, j, complexity, X, kept, tier, tolerance, rng) for j in candidate.columns)
 
 
 def _matters(
     formula: Formula,
     column: int,
     complexity: int,
-    rows: Sample,
+    X: Floats,
     kept: Bools,
     tier: int,
     tolerance: Floats,
@@ -89,8 +86,7 @@ def _matters(
 ) -> bool:
     """Whether a column belongs into a relation: rows in which it is off its usual value satisfy it, and would not with
     another row's value."""
-    X, residual = rows.X, formula.residual(rows.X)
-    other = X.copy()
+    residual, other = formula.residual(X), X.copy()
     other[:, column] = np.median(X[:, column])
     with np.errstate(invalid="ignore"):
         active = ~(np.abs(formula.residual(other) - residual) <= 3.0 * tolerance)
@@ -130,14 +126,15 @@ class Pattern:
     condition: Condition | None = None
 
 
-def pattern_of(formula: Formula, share: float, broken: Floats, kept: Floats, H: Floats) -> Pattern | None:
-    """What rows (b, p) that violate an identity have in common beside others (k, p); None: nothing, like errors.
+def pattern_of(formula: Formula, share: float, violations: Cells, kept: Floats) -> Pattern | None:
+    """What rows that violate an identity have in common beside others (k, p); None: nothing, like errors.
 
-    `share` of the rows satisfy it; H (b, p) are half steps of the cells of those that do not.
+    `share` of the rows satisfy it.
     """
+    broken = violations.X
     if len(broken) < _FEW:
         return None if share >= ACCUSES else Pattern("too few rows satisfy it")
-    shared = _one_amount(formula, broken, kept, H)
+    shared = _one_amount(formula, violations, kept)
     differs = _has_separating_column(formula.columns, broken, kept)
     if shared is None and not differs:
         return None if share >= ACCUSES else Pattern("too few rows satisfy it")
@@ -147,13 +144,14 @@ def pattern_of(formula: Formula, share: float, broken: Floats, kept: Floats, H: 
     return Pattern(shared or "the other rows differ in another column")
 
 
-def _one_amount(formula: Formula, broken: Floats, kept: Floats, H: Floats) -> str | None:
+def _one_amount(formula: Formula, violations: Cells, kept: Floats) -> str | None:
     """Whether most violations are off by one difference, one factor, or have one value: a surcharge, a rate, a cap."""
+    broken = violations.X
     residual = formula.residual(broken)
     with np.errstate(all="ignore"):
         left, right = formula.left.value(broken), formula.right(broken)
         ratio = left / right
-    wide = formula.tolerances(broken, H)[WHOLE]
+    wide = formula.tolerances(violations)[WHOLE]
     values = broken[:, formula.determined]
     for text, amounts, steps in (
         ("the other rows are off by one amount", residual, wide),
@@ -204,8 +202,8 @@ def _condition(columns: Sequence[int], share: float, broken: Floats, kept: Float
         values = values[~np.isnan(values)]
         if j in columns or not 1 < values.size <= _MOST_VALUES:
             continue
-        for value in values.tolist():
-            for negated in (False, True):
+        for negated in (False, True):
+            for value in values.tolist():
                 condition = Condition(j, value, negated)
                 inside, wrongly = float(condition.holds(kept).mean()), float(condition.holds(broken).mean())
                 n_inside = share * inside + (1.0 - share) * wrongly

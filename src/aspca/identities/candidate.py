@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from aspca.identities.formula import DIGITS, FLOATS, WHOLE, Factor, Formula, Term
-from aspca.identities.resolution import Resolution, half_steps
+from aspca.identities.resolution import Cells, Resolution
 from aspca.linalg.arrays import Bools, Floats, Ints
 
 # f of a column as a factor: function and exponent.
@@ -36,30 +36,29 @@ class Sample:
 
     Attributes
     ----------
-    X : ndarray of shape (n, p)
+    cells : Cells
         NaN where a value is missing.
-    H : ndarray of shape (n, p)
-        Half a unit of the last digit of each.
     resolutions : tuple of p Resolution
     ranks : ndarray of shape (p,)
         Which column stands on the left where nothing else decides: the least.
     """
 
-    X: Floats
-    H: Floats
+    cells: Cells
     resolutions: tuple[Resolution, ...]
     ranks: Ints
 
     @classmethod
     def of(cls, X: Floats, ranks: Ints) -> Sample:
         resolutions = tuple(Resolution.of(column) for column in X.T)
-        return cls(X, half_steps(X, resolutions), resolutions, ranks)
+        return cls(Cells.of(X, resolutions), resolutions, ranks)
+
+    @property
+    def X(self) -> Floats:
+        """The rows (n, p)."""
+        return self.cells.X
 
     def __len__(self) -> int:
-        return len(self.X)
-
-    def only(self, rows: Ints | Bools) -> Sample:
-        return replace(self, X=self.X[rows], H=self.H[rows])
+        return len(self.cells.X)
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,12 +137,12 @@ class Count:
         return kept / max(1, kept + int(self.broken.sum()))
 
 
-def count(formula: Formula, X: Floats, H: Floats, tier: int | None = None) -> Count:
+def count(formula: Formula, cells: Cells, tier: int | None = None) -> Count:
     """The rows (n, p) by what the formula says of them; of tolerances the tightest that keeps nearly as many rows.
 
     Rows within six printed digits are neither kept nor broken: many of them are an author's rounding, few are errors.
     """
-    sizes, tolerances = np.abs(formula.residual(X)), formula.tolerances(X, H)
+    sizes, tolerances = np.abs(formula.residual(cells.X)), formula.tolerances(cells)
     kept = [sizes <= one for one in tolerances]
     if tier is None:
         most = max(int(one.sum()) for one in kept)
@@ -161,8 +160,7 @@ def fit(candidate: Candidate, sample: Sample, rows: Ints) -> Candidate | None:
 
     Weights are one over the tolerance.
     """
-    X, H = sample.X[rows], sample.H[rows]
-    tolerances = candidate.formula.tolerances(X, H)
+    X, tolerances = sample.X[rows], candidate.formula.tolerances(sample.cells.only(rows))
     if candidate.product:
         lifted = [lift("log", np.abs(X[:, j])) for j in candidate.columns]
     else:
@@ -205,7 +203,7 @@ def settle(candidate: Candidate, sample: Sample, start: Ints, share: float) -> C
         return None
     for step in range(4):
         sizes = np.abs(fitted.formula.residual(sample.X))
-        tolerances = fitted.formula.tolerances(sample.X, sample.H)
+        tolerances = fitted.formula.tolerances(sample.cells)
         known = np.isfinite(sizes)
         n_known = int(known.sum())
         if n_known < max(_LEAST_ROWS, _LEAST_SHARE * len(sample)):

@@ -8,7 +8,7 @@ import numpy as np
 
 from aspca.identities.candidate import count
 from aspca.identities.formula import Formula
-from aspca.identities.resolution import Resolution, half_steps
+from aspca.identities.resolution import Cells, Resolution
 from aspca.identities.sampling import LeastRows, RowHash
 from aspca.linalg.arrays import Floats, Ints
 from aspca.moments.rows import Rows, Travelling
@@ -51,10 +51,9 @@ class Counts(Travelling):
         used = sorted({j for formula in self.formulas for j in formula.columns})
         for start in range(0, len(rows), _AT_ONCE):
             some = np.asarray(rows[start : start + _AT_ONCE], dtype=np.float64)
-            steps = np.zeros(some.shape)
-            steps[:, used] = half_steps(some[:, used], tuple(self.resolutions[j] for j in used))
+            cells = Cells.of(some, self.resolutions, used)
             for k, (formula, tier) in enumerate(zip(self.formulas, self.tiers, strict=True)):
-                found = count(formula, some, steps, tier)
+                found = count(formula, cells, tier)
                 self.n_kept[k] += int(found.kept.sum())
                 self.n_nearly[k] += int(found.nearly.sum())
                 violations = np.flatnonzero(found.broken)

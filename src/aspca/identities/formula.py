@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from aspca.identities.resolution import Cells
 from aspca.linalg.arrays import Bools, Floats
 
 # What computing in float64 may leave of a term of size 1: 1e7 roundings, room for cancellation in an author's own sums.
@@ -63,9 +64,9 @@ class Factor(NamedTuple):
         found = FUNCTIONS[self.function].apply(base if self.sign > 0.0 else -base)
         return found if self.exponent == 1.0 else np.asarray(np.power(found, self.exponent))
 
-    def spread(self, X: Floats, H: Floats) -> Floats:
-        """What half a step of the cell can do to the value."""
-        base, h = self.sign * X[:, self.column], H[:, self.column]
+    def spread(self, X: Floats, steps: Floats) -> Floats:
+        """What half a step of the cell (n, p) can do to the value."""
+        base, h = self.sign * X[:, self.column], steps[:, self.column]
         step = FUNCTIONS[self.function].spread(base, h)
         if self.exponent == 1.0:
             return np.asarray(step)
@@ -192,12 +193,13 @@ class Formula:
             known &= self.condition.holds(X)
         return np.where(known, residual, np.nan)
 
-    def tolerances(self, X: Floats, H: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-        """Four tolerances (n,) of the residuals of rows whose cells have half steps H (n, p), from tight to wide.
+    def tolerances(self, cells: Cells) -> tuple[Floats, Floats, Floats, Floats]:
+        """Four tolerances (n,) of residuals, from tight to wide.
 
-        The noise of floats; with the rounding of cells that are no whole numbers; with six digits; with the rounding of
-        whole numbers, of which only the one that matters most counts: two of them near each other are no identity.
+        The noise of floats; with the rounding of fine columns; with six digits; with the rounding of coarse columns, of
+        which only the one that matters most counts: two of them near each other are no identity.
         """
+        X = cells.X
         with np.errstate(all="ignore"):
             size = np.full(len(X), abs(self.constant))
             rounding, whole = np.zeros(len(X)), np.zeros(len(X))
@@ -211,10 +213,11 @@ class Formula:
                     rest = np.full(len(X), abs(term.coefficient))
                     for other, part in enumerate(parts):
                         rest = rest if other == k else rest * np.abs(part)
-                    moved = rest * factor.spread(X, H)
-                    fine = H[:, factor.column] < 0.5
-                    rounding = rounding + np.where(fine, moved, 0.0)
-                    whole = np.maximum(whole, np.where(fine, 0.0, moved))
+                    moved = rest * factor.spread(X, cells.steps)
+                    if cells.coarse[factor.column]:
+                        whole = np.maximum(whole, moved)
+                    else:
+                        rounding = rounding + moved
             floats = FLOAT * size
             fractions = floats + rounding
         bounded = (floats, fractions, fractions + (PRINTED / FLOAT) * floats, fractions + whole)

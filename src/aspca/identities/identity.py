@@ -12,7 +12,7 @@ import numpy as np
 from aspca.harmless import level_text, name_text
 from aspca.identities.accept import ACCUSES
 from aspca.identities.formula import DIGITS, FLOATS, Formula, as_product, in_units
-from aspca.identities.resolution import Resolution
+from aspca.identities.resolution import Cells, Resolution
 from aspca.identities.wording import formula_text, number_text
 from aspca.linalg.arrays import Bools, Floats
 from aspca.preparation.feature import Feature
@@ -168,15 +168,9 @@ class Identity:
 
     def tolerance(self, X: Floats) -> Floats:
         """What rounding allows of the residuals (n,): beyond it a row violates the identity."""
-        tolerances = self.formula.tolerances(X, self._half_steps(X))
+        tolerances = self.formula.tolerances(Cells.of(X, self.resolutions, self.columns))
         allowed = tolerances[self.tier]
         return (allowed if self.strict else np.maximum(allowed, tolerances[DIGITS])) * _JUST_ABOVE
-
-    def _half_steps(self, X: Floats) -> Floats:
-        steps = np.zeros(X.shape)
-        for j in self.columns:
-            steps[:, j] = self.resolutions[j].half_steps(X[:, j])
-        return steps
 
     def multiples(self, X: Floats) -> Floats:
         """Residuals in multiples of the tolerance (n,): beyond one violates; NaN where it cannot be evaluated."""

@@ -47,12 +47,12 @@ class Lifted:
         """Of these columns; curves only of those with more than a few values, logarithms of positive ones."""
         found = []
         for j in columns.tolist():
-            values, steps = sample.X[:, j], sample.H[:, j]
+            values, steps = sample.X[:, j], sample.cells.steps[:, j]
             known = values[~np.isnan(values)]
             curved = np.unique(known[:400]).size > _CURVED
             positive = curved and (known > 0.0).mean() > 0.5
-            counted = curved and not positive and (known >= 0.0).mean() > 0.5
-            shifted = curved and (counted or (known == 0.0).any()) and (known >= 0.0).mean() > 0.9
+            counts = sample.resolutions[j].decimals <= 0 or bool((known == 0.0).any())
+            shifted = curved and counts and (known >= 0.0).mean() > 0.9
             for name, use in (
                 ("x", True),
                 ("log", positive),

@@ -6,11 +6,12 @@ is its tolerance (`formula`).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from aspca.linalg.arrays import Floats
+from aspca.linalg.arrays import Bools, Floats, Ints
 
 # Beyond so many decimals, or significant digits, values are continuous.
 CONTINUOUS, ALL_DIGITS = 16, 17
@@ -20,6 +21,9 @@ _ROUNDINGS = 4e-15
 # Nearly all values are written so: up to 3 % may be wrong cells (benchmarks/identities.py spoils up to 5 % of the rows,
 # one cell each, so that no column has more).
 _NEARLY_ALL = 0.97
+_SHORT = 6
+# Columns of fewer steps are coarse; as many levels as a rounded relation must tell apart (`accept`).
+_FEW_STEPS = 200
 # Two half units: of the value, and of what it was computed from.
 _SINGLE = 2.0**-23
 # float32 has nine significant digits at most.
@@ -39,18 +43,22 @@ class Resolution:
         The same for significant digits; 17: no such number.
     single : bool
         Whether its values are float32.
+    coarse : bool
+        Whether it has few steps from its lowest to its highest values: years, counts, grades. What is near such a value
+        is no evidence, since any smooth curve is.
     """
 
     decimals: int
     significant: int
     single: bool
+    coarse: bool = False
 
     @classmethod
     def of(cls, values: Floats) -> Resolution:
         """Of values (n,), NaN where missing."""
         found, counts = np.unique(values[np.isfinite(values)], return_counts=True)
         if found.size == 0:
-            return cls(0, 1, False)
+            return cls(0, 1, False, True)
         if found.size > 2:
             # A column of zeros and a few logarithms: the logarithms tell.
             counts[np.argmax(counts)] = 0
@@ -68,7 +76,8 @@ class Resolution:
             with np.errstate(over="ignore"):
                 off = np.abs(found.astype(np.float32).astype(np.float64) - found)
             single = bool(weights[off <= _SINGLE_RESIDUE * sizes].sum() >= _NEARLY_ALL)
-        return cls(decimals, significant, single)
+        low, high = np.quantile(np.repeat(found, np.maximum(counts, 1)), (0.05, 0.95))
+        return cls(decimals, significant, single, bool(high - low < _FEW_STEPS * 10.0 ** -float(decimals)))
 
     def half_steps(self, values: Floats) -> Floats:
         """Half a unit of the last digit of each value (n,)."""
@@ -82,9 +91,9 @@ class Resolution:
         return np.asarray(0.5 * np.maximum(step, 10.0 ** (_exponents(sizes) + 1 - self.significant)))
 
     @property
-    def whole(self) -> bool:
-        """Whether its values are whole numbers, or coarser."""
-        return not self.single and self.decimals <= 0
+    def is_short(self) -> bool:
+        """Whether its values are decimals that people write: whole numbers, cents, a few digits more."""
+        return not self.single and self.decimals <= _SHORT
 
     def rounded(self, value: float) -> float:
         """A value as the column would write it."""
@@ -101,9 +110,21 @@ def _exponents(sizes: Floats) -> Floats:
     return np.asarray(np.floor(np.log10(np.where(sizes > 0.0, sizes, 1e-300)) + 1e-12))
 
 
-def half_steps(X: Floats, resolutions: tuple[Resolution, ...]) -> Floats:
-    """Half a unit of the last digit of every cell (n, p)."""
-    steps = np.empty(X.shape)
-    for j, resolution in enumerate(resolutions):
-        steps[:, j] = resolution.half_steps(X[:, j])
-    return steps
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """Rows (n, p), half a unit of the last digit of every cell (n, p), and which columns (p,) are coarse."""
+
+    X: Floats
+    steps: Floats
+    coarse: Bools
+
+    @classmethod
+    def of(cls, X: Floats, resolutions: tuple[Resolution, ...], used: Sequence[int] | None = None) -> Cells:
+        """Of rows whose columns are written so; of `used` columns only where nobody looks at the others."""
+        steps = np.zeros(X.shape)
+        for j in range(X.shape[1]) if used is None else used:
+            steps[:, j] = resolutions[j].half_steps(X[:, j])
+        return cls(X, steps, np.array([one.coarse for one in resolutions], dtype=np.bool_))
+
+    def only(self, rows: Ints | Bools) -> Cells:
+        return Cells(self.X[rows], self.steps[rows], self.coarse)

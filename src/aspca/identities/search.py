@@ -13,10 +13,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from aspca.identities.accept import SHARE, is_credible, pattern_of
+from aspca.identities.accept import SHARE, Pattern, is_credible, pattern_of
 from aspca.identities.candidate import LIFTS, Candidate, Count, Sample, count, fit, lift
 from aspca.identities.counting import count_rows
-from aspca.identities.formula import WHOLE, Factor, Formula, Term
+from aspca.identities.formula import FLOATS, WHOLE, Factor, Formula, Term
 from aspca.identities.identity import HOLDS, Identities, Identity
 from aspca.identities.propose import (
     EXACT,
@@ -28,7 +28,7 @@ from aspca.identities.propose import (
     propose_products,
     propose_triples,
 )
-from aspca.identities.resolution import half_steps
+from aspca.identities.resolution import Cells, Resolution
 from aspca.identities.sampling import LeastRows, RowHash, mix
 from aspca.identities.simplify import SHORT, orient, settle_simply
 from aspca.linalg.arrays import Bools, Floats, Ints
@@ -53,6 +53,9 @@ _IMPLIED, _NEW = 2e-3, 1e-4
 _CERTAIN = 0.98
 # Up to this share of rows that are off by less than six digits, these are errors.
 _FEW_NEARLY = 0.01
+# Two columns are copies of each other from this share on, if they have more than so many values (AER/STAR: pupils who
+# changed schools or systems are 0.5 to 4 %).
+_COPY, _FEW_VALUES = 0.995, 10
 # A column is told by so many quantiles.
 _QUANTILES = 65
 
@@ -82,9 +85,9 @@ def search_identities(
     """
     hashes = RowHash.between(low, high)
     sampled = rows.gather(lambda: LeastRows(hashes, SAMPLE)).found(low.size)
-    resolutions = Sample.of(sampled, np.arange(low.size)).resolutions
-    steps = half_steps(sampled, resolutions)
-    found = [(formula, count(formula, sampled, steps).tier) for _, formula in given]
+    resolutions = tuple(Resolution.of(column) for column in sampled.T)
+    cells = Cells.of(sampled, resolutions)
+    found = [(formula, count(formula, cells).tier) for _, formula in given]
     search = _Search(sampled, hashes, features)
     if len(sampled) >= _LEAST_ROWS:
         # Squares, products and reciprocals of any column are tried: what overflows satisfies nothing.
@@ -96,8 +99,10 @@ def search_identities(
     identities = []
     for k, (formula, tier) in enumerate(found):
         n_kept, n_broken, n_nearly = (int(one[k]) for one in (counts.n_kept, counts.n_broken, counts.n_nearly))
-        # Rows that are off by a little are an author's rounding where they are many, else errors like any other.
-        strict = n_nearly <= _FEW_NEARLY * (n_kept + n_broken + n_nearly)
+        # Rows that are off by less than six digits are an author's rounding where they are many or have many digits;
+        # where sums of short decimals are exact, a step is an error like any other.
+        short = tier == FLOATS and all(resolutions[j].is_short for j in formula.columns)
+        strict = short and n_nearly <= _FEW_NEARLY * (n_kept + n_broken + n_nearly)
         n_broken += n_nearly if strict else 0
         identity = Identity(formula, features, resolutions, tier, n_kept, n_broken, strict=strict)
         if k < len(given):
@@ -105,9 +110,11 @@ def search_identities(
             if identity.share > HOLDS:
                 identities.append(replace(identity, written=given[k][0]))
         elif identity.share >= SHARE:
-            broken = counts.broken[k].found(low.size)
-            kept = sampled[count(formula, sampled, steps, tier).kept]
-            pattern = pattern_of(formula, identity.share, broken, kept, half_steps(broken, resolutions))
+            broken = Cells.of(counts.broken[k].found(low.size), resolutions)
+            kept = sampled[count(formula, cells, tier).kept]
+            pattern = pattern_of(formula, identity.share, broken, kept)
+            if pattern is None and n_broken and _is_loose_copy(formula, identity.share, kept):
+                pattern = Pattern("the two columns may well differ")
             if pattern is not None:
                 formula = replace(formula, condition=pattern.condition)
                 identity = replace(identity, formula=formula, exceptions=pattern.text)
@@ -116,16 +123,22 @@ def search_identities(
     return Identities(whole, _quantiles(sampled) if whole else None, len(sampled), search.unsearched)
 
 
+def _is_loose_copy(formula: Formula, share: float, kept: Floats) -> bool:
+    """Whether one column is another in most rows only, or both have few values: two facts that usually agree."""
+    if formula != Formula(formula.left, (Term(1.0, formula.terms[0].factors),)) or len(formula.columns) != 2:
+        return False
+    if any(factor != Factor(factor.column) for term in (formula.left, *formula.terms) for factor in term.factors):
+        return False
+    return share < _COPY or np.unique(kept[:, formula.determined]).size <= _FEW_VALUES
+
+
 def _without_partial(found: list[Identity]) -> tuple[Identity, ...]:
     """Those that no longer one explains: what fewer rows satisfy, of columns that are all in another."""
 
     def partial(one: Identity) -> bool:
         return not one.given and any(
             set(one.columns) < set(other.columns)
-            and (
-                other.share > one.share + 0.5 * (1.0 - one.share)
-                or (one.tier == WHOLE > other.tier and other.share >= one.share)
-            )
+            and (other.share > one.share + 0.5 * (1.0 - one.share) or one.tier == WHOLE > other.tier)
             for other in found
         )
 
@@ -317,7 +330,7 @@ class _Search:
             settled = settle_simply(first, self._sample, rows, SHARE)
         if settled is None or not _has_simple_powers(settled[0], 1e-9):
             return None
-        counted = count(settled[0].formula, self._sample.X, self._sample.H)
+        counted = count(settled[0].formula, self._sample.cells)
         return _Option(*settled, counted) if counted.share >= SHARE else None
 
     def _accept_options(self, options: list[list[_Option]]) -> None:
@@ -334,11 +347,11 @@ class _Search:
                     break
 
     def _take(self, option: _Option) -> None:
-        X, H, counted = self._sample.X, self._sample.H, option.counted
+        cells, counted = self._sample.cells, option.counted
         partial = False
         if counted.broken.any():
-            broken, kept, steps = X[counted.broken], X[counted.kept], H[counted.broken]
-            partial = pattern_of(option.candidate.formula, counted.share, broken, kept, steps) is not None
+            broken, kept = cells.only(counted.broken), cells.X[counted.kept]
+            partial = pattern_of(option.candidate.formula, counted.share, broken, kept) is not None
         self.found.append(_Found(option.candidate, counted, partial))
         self._extend_basis(option.candidate)
 

@@ -37,7 +37,7 @@ def settle_simply(candidate: Candidate, sample: Sample, start: Ints, share: floa
     settled = settle(candidate, sample, start, share)
     if settled is None:
         return None
-    counted = count(settled.formula, sample.X, sample.H)
+    counted = count(settled.formula, sample.cells)
     if counted.share < share - _NEARLY:
         return None
     oriented = orient(settled, sample)
@@ -52,14 +52,13 @@ def settle_simply(candidate: Candidate, sample: Sample, start: Ints, share: floa
 def simplify(candidate: Candidate, sample: Sample, tier: int) -> tuple[Candidate, int]:
     """Short numbers for coefficients and constant, each kept only if as many rows satisfy the candidate within the
     tolerance; and how long these are: the place of each among simpler ones."""
-    X, H = sample.X, sample.H
-    found = count(candidate.formula, X, H, tier)
-    known = found.kept | found.broken
-    X, H = X[known], H[known]
+    found = count(candidate.formula, sample.cells, tier)
+    cells = sample.cells.only(found.kept | found.broken)
+    X = cells.X
     kept = int(found.kept.sum())
     enough = kept - max(_LOST * kept, 1 if kept > 100 else 0)
     # What the numbers change of the tolerance is next to nothing.
-    tolerance = candidate.formula.tolerances(X, H)[tier]
+    tolerance = candidate.formula.tolerances(cells)[tier]
 
     def does(trial: Candidate) -> bool:
         return bool(np.isfinite(trial.constant) and (np.abs(trial.formula.residual(X)) <= tolerance).sum() >= enough)
@@ -163,5 +162,7 @@ def _n_explained(candidate: Candidate, sample: Sample) -> int:
     X, left = sample.X, candidate.columns[0]
     with np.errstate(all="ignore"):
         right = candidate.formula.right(X)
-        off = np.abs(X[:, left] - right) <= sample.H[:, left] + FLOAT * (np.abs(right) + abs(candidate.constant))
+        off = np.abs(X[:, left] - right) <= sample.cells.steps[:, left] + FLOAT * (
+            np.abs(right) + abs(candidate.constant)
+        )
     return int(off.sum())
