@@ -100,6 +100,10 @@ class _PrototypeIdentity:
         return str(self.inner.text(self.names))
 
     @property
+    def equation(self) -> str:
+        return self.text
+
+    @property
     def share(self) -> float:
         return float(self.inner.share)
 

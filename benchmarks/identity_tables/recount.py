@@ -40,7 +40,7 @@ def recount(table: NumericTable, find: Finder) -> list[Recount]:
     results = []
     for identity in find(table.X.copy(), list(table.names)).identities:
         try:
-            known, satisfied = Claimed(identity.text, table.names).satisfied(table.X, H)
+            known, satisfied = Claimed(identity.equation, table.names).satisfied(table.X, H)
         except TextError as error:
             results.append(Recount(table.name, identity.text, identity.share, float("nan"), str(error)))
             continue

@@ -193,6 +193,14 @@ class Formula:
             known &= self.condition.holds(X)
         return np.where(known, residual, np.nan)
 
+    def noise(self, X: Floats) -> Floats:
+        """The tightest tolerance (n,) of rows (n, p): what computing in float64 may leave."""
+        with np.errstate(all="ignore"):
+            size = np.full(len(X), abs(self.constant))
+            for term in (self.left, *self.terms):
+                size = size + np.abs(term.value(X))
+        return np.nan_to_num(FLOAT * size, nan=0.0, posinf=0.0)
+
     def tolerances(self, cells: Cells) -> tuple[Floats, Floats, Floats, Floats]:
         """Four tolerances (n,) of residuals, from tight to wide.
 

@@ -82,6 +82,8 @@ class LeastRows(Travelling):
 
     def _take(self, rows: Floats, keys: Keys, n_seen: int) -> None:
         """Rows (m, p) of these keys (m,), which are the least of so many."""
+        if not n_seen:
+            return
         self.n_seen += n_seen
         if len(self.keys) == self.most:
             chosen = keys <= self.keys[-1]

@@ -92,11 +92,9 @@ class FreePart:
         related = {j for text, formula in given if text in others for j in formula.columns}
         determined = set(identities.determined) - related
         free = np.array([j for j in range(len(features)) if j not in determined], dtype=np.intp)
-        step = _Repaired(identities, free)
         chosen = replace(preparation, chosen=tuple(free.tolist()))
-        rows = rows.through(step)
-        spoiled = any(identity.accuses and identity.n_broken for identity in identities)
-        if isinstance(known, Moments) and not spoiled:
+        rows = rows.through(_Repaired(identities, free))
+        if isinstance(known, Moments) and not _violated(identities):
             part: Known = known.only(free)
         elif isinstance(known, Moments):
             part = rows.gather(lambda: MomentsOf.nothing(free.size, decimals=True, weights=weights)).moments.rounded()
@@ -164,14 +162,17 @@ class _Repaired:
     """The free columns of rows whose wrong cells are repaired, where identities tell what these should be."""
 
     def __init__(self, identities: Identities, free: Ints) -> None:
-        self._identities, self._free = identities, free
+        self._identities, self._free = identities if _violated(identities) else None, free
 
     def __call__(self, rows: Floats, numbers: Ints) -> tuple[Floats, Ints]:
         values = np.asarray(rows, dtype=np.float64)
-        repairs = localize(self._identities, values)
-        if repairs:
-            values = repaired(values, repairs)
+        if self._identities is not None:
+            values = repaired(values, localize(self._identities, values))
         return np.ascontiguousarray(values[:, self._free]), numbers
+
+
+def _violated(identities: Identities) -> bool:
+    return any(identity.accuses and identity.n_broken for identity in identities)
 
 
 def _together(whole: Moments, part: Moments, free: Ints) -> Moments:
