@@ -27,9 +27,14 @@ class Heads:
         Whether there is room for the row beside its names, and for the score beside both.
     without : str or None
         A column that the page's title tells already.
+    measured : bool
+        Whether to tell how far out each is.
     """
 
-    def __init__(self, findings: Sequence[Finding], wide: bool, without: str | None = None) -> None:
+    def __init__(
+        self, findings: Sequence[Finding], wide: bool, without: str | None = None, *, measured: bool = True
+    ) -> None:
+        self._measured = measured
         self._findings = findings
         self._all = [name for name in (findings[0].keys if findings else ()) if name != without]
         room = _ROOM
@@ -41,7 +46,7 @@ class Heads:
             self._columns.append(name)
         called = bool(self._columns) and all(finding.name is not None for finding in findings)
         self._numbered = wide or not called or not self.complete
-        self._scored = wide or not called
+        self._scored = measured and (wide or not called)
 
     @property
     def complete(self) -> bool:
@@ -52,7 +57,8 @@ class Heads:
     def titles(self) -> list[tuple[str, str]]:
         """Each with its justification."""
         numbered, scored = ([(title, "right")] if shown else [] for title, shown in self._optional)
-        return [*numbered, *((for_terminal(name), "none") for name in self._columns), *scored, ("x limit", "right")]
+        times = [("x limit", "right")] if self._measured else []
+        return [*numbered, *((for_terminal(name), "none") for name in self._columns), *scored, *times]
 
     @property
     def _optional(self) -> tuple[tuple[str, bool], tuple[str, bool]]:
@@ -62,8 +68,8 @@ class Heads:
         """The cells of one of them."""
         keys = [_shown(finding, name) for name in self._columns]
         score = [short(finding.score)] if self._scored else []
-        times = "" if finding.times is None else short(finding.times)
-        return [*([finding.row] if self._numbered else []), *keys, *score, times]
+        times = ["" if finding.times is None else short(finding.times)] if self._measured else []
+        return [*([finding.row] if self._numbered else []), *keys, *score, *times]
 
     def keys(self) -> tuple[list[tuple[str, str]], list[list[object]]]:
         """Titles and rows of the table of all key columns."""

@@ -129,6 +129,14 @@ def show_findings(console: Console, outcome: Outcome, more: str, by: str | None 
     findings = [finding for finding in outcome.apart if not finding.bad_cells]
     if outcome.changes and findings:
         console.print(outcome.headline_beyond)
+    wrong = [finding for finding in findings if finding.confidence is not None]
+    if wrong:
+        console.print(f"{count(len(wrong), 'row violates', 'rows violate')} exact relations")
+        _show_errors(console, wrong, by)
+        findings = [finding for finding in findings if finding.confidence is None]
+        if findings:
+            console.print(f"{count(len(findings), 'other row is', 'other rows are')} unusual")
+    shown = len(wrong) + len(findings)
     breaking = [finding for finding in findings if finding.breaks_a_rule]
     keeping = [finding for finding in findings if not finding.breaks_a_rule]
     if breaking:
@@ -139,7 +147,7 @@ def show_findings(console: Console, outcome: Outcome, more: str, by: str | None 
         verb = ("keeps its rules, but is", "keep their rules, but are")[len(keeping) > 1]
         console.print(f"{many} of them {verb} unusual" if n_judged > 1 else f"It {verb} unusual")
         _show_unusual(console, keeping, by)
-    rest = outcome.n_beyond - outcome.n_unread - len(findings)
+    rest = outcome.n_beyond - outcome.n_unread - shown
     if rest > 0 and more:
         console.print(f"  ... and {rest:,} more{more}.")
 
@@ -192,6 +200,22 @@ def _show_breaks(console: Console, findings: Sequence[Finding], by: str | None) 
             rule = broken.text if wide else broken.text.rpartition(" (")[0] or broken.text
             rows.append([*head, broken.rule, rule, *measured, _cure(broken, wide)])
     show_cut(console, titles, rows, cut)
+    _show_keys(console, heads)
+
+
+def _show_errors(console: Console, findings: Sequence[Finding], by: str | None) -> None:
+    """Rows that violate exact relations: how sure that is, which cell is wrong, and what it should be."""
+    wide = console.width >= _WIDE
+    heads = Heads(findings, wide, by, measured=False)
+    titles = [*heads.titles, ("error", "none"), ("should be", "left"), ("it violates", "none")]
+    rows: list[list[object]] = []
+    for finding in findings:
+        options = [repair for repair in (finding.repair, *finding.ties) if repair][: _COLUMNS_TOLD if wide else 1]
+        cures = [" and ".join(_cell_cure(name, pair, wide) for name, pair in repair.items()) for repair in options]
+        equation = finding.breaks[0].text.rpartition(" (")[0] if finding.breaks else ""
+        more = f" and {len(finding.breaks) - 1} more" if len(finding.breaks) > 1 else ""
+        rows.append([*heads.of(finding), finding.confidence, " or ".join(cures) or "unknown", f"{equation}{more}"])
+    show_cut(console, titles, rows, len(titles) - 1)
     _show_keys(console, heads)
 
 
@@ -315,12 +339,14 @@ def count(number: int, one: str, many: str | None = None) -> str:
 def _cure(broken: Break, wide: bool) -> str:
     """What the columns of a rule would have to be: the one most to blame, or either of two where there is room."""
     told = [(name, pair) for name, pair in broken.needed.items() if pair[1] is not None]
-    cures = []
-    for name, (value, wanted) in told[: _COLUMNS_TOLD if wide else 1]:
-        column = text(name)
-        column.truncate(2 * _NAME if wide else _NAME, overflow="ellipsis")
-        cures.append(f"{column} {value_text(wanted)} (not {value_text(value)})")
-    return " or ".join(cures)
+    return " or ".join(_cell_cure(name, pair, wide) for name, pair in told[: _COLUMNS_TOLD if wide else 1])
+
+
+def _cell_cure(name: str, pair: tuple[Value, Value], wide: bool) -> str:
+    """What a cell should be, and what it is."""
+    column = text(name)
+    column.truncate(2 * _NAME if wide else _NAME, overflow="ellipsis")
+    return f"{column} {value_text(pair[1])} (not {value_text(pair[0])})"
 
 
 def _cell(value: Value) -> Text:

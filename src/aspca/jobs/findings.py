@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 from aspca.jobs.verdicts import JudgedRows
 from aspca.judging.breaks import Break, StandsOut, break_of, outside_share, told_rules, unusual_columns
 from aspca.judging.explanation import Explanation
 from aspca.judging.model import Model
+from aspca.judging.proposals import Value
+from aspca.judging.row_text import confidence_of
+from aspca.judging.short_reasons import in_column
 from aspca.linalg.arrays import Bools
 from aspca.preparation.bad_cells import BadCell
 
@@ -47,6 +51,12 @@ class Finding:
         Cells that are not what their columns hold.
     beyond : bool
         False if it is nothing but a row of a change: see `Outcome.changes`.
+    confidence : str or None
+        For a row that violates an exact relation, how sure it is that it is wrong: certain, very likely or likely.
+    repair : dict of str to pairs
+        Its wrong cells by column: what they are, and what they should be.
+    ties : tuple of such dicts
+        Other cells that may be the wrong ones as well.
     """
 
     row: int
@@ -61,6 +71,9 @@ class Finding:
     keys: dict[str, str | None]
     bad_cells: tuple[BadCell, ...] = ()
     beyond: bool = True
+    confidence: str | None = None
+    repair: dict[str, tuple[Value, Value]] = field(default_factory=dict)
+    ties: tuple[dict[str, tuple[Value, Value]], ...] = ()
 
     @property
     def breaks_a_rule(self) -> bool:
@@ -92,4 +105,19 @@ def _finding(why: Explanation, judged: JudgedRows, i: int, beyond: bool, categor
         keys=judged.keys.texts(judged.beside[i]),
         bad_cells=bad_cells,
         beyond=beyond,
+        **_wrong_cells(why, i),
     )
+
+
+def _wrong_cells(why: Explanation, i: int) -> dict[str, Any]:
+    repair = why.repairs.get(i)
+    if repair is None:
+        return {}
+    first, *ties = [
+        {
+            why.original.features[j].column: (why.original.value(i, j), in_column(why.original.features[j], value))
+            for j, value in zip(cells, values, strict=True)
+        }
+        for cells, values in ((repair.cells, repair.values), *repair.ties)
+    ]
+    return {"confidence": confidence_of(why, i), "repair": first, "ties": tuple(ties)}

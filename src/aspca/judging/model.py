@@ -175,13 +175,13 @@ class Model:
     def _parts_of(self, multiples: Floats) -> Floats:
         """What violated identities add to scores (n, k): the less likely a violation is, the more.
 
-        One over the squared p-value, in units of the threshold: far above what relations with noise add.
+        One over the p-value, in units of the threshold: far above what relations with noise add.
         """
         unit = self.alarms.lift or (self.alarms.total.value if self.alarms.total is not None else 0.0) or 1.0
         parts = np.zeros(multiples.shape)
         for k in np.flatnonzero(self.identities.accusing).tolist():
             p_values = self.identities.identities[k].p_values(multiples[:, k])
-            parts[:, k] = np.where(p_values < 1.0, unit / np.square(p_values), 0.0)
+            parts[:, k] = np.where(p_values < 1.0, unit / p_values, 0.0)
         return parts
 
     def _judge_gaps(self, X: Rows, missing: Bools, deviations: Floats, weighted: Floats, outside: Floats) -> None:
