@@ -207,15 +207,15 @@ def _show_errors(console: Console, findings: Sequence[Finding], by: str | None) 
     """Rows that violate exact relations: how sure that is, which cell is wrong, and what it should be."""
     wide = console.width >= _WIDE
     heads = Heads(findings, wide, by, measured=False)
-    titles = [*heads.titles, ("error", "none"), ("should be", "left"), ("it violates", "none")]
-    rows: list[list[object]] = []
+    table = grid(*heads.titles, ("error", "none"), ("should be", "left"), ("it violates", "left"))
     for finding in findings:
         options = [repair for repair in (finding.repair, *finding.ties) if repair][: _COLUMNS_TOLD if wide else 1]
         cures = [" and ".join(_cell_cure(name, pair, wide) for name, pair in repair.items()) for repair in options]
         equation = finding.breaks[0].text.rpartition(" (")[0] if finding.breaks else ""
         more = f" and {len(finding.breaks) - 1} more" if len(finding.breaks) > 1 else ""
-        rows.append([*heads.of(finding), finding.confidence, " or ".join(cures) or "unknown", f"{equation}{more}"])
-    show_cut(console, titles, rows, len(titles) - 1)
+        told = finding.confidence, " or ".join(cures) or "unknown", f"{equation}{more}"
+        table.add_row(*map(text, (*heads.of(finding), *told)))
+    console.print(table)
     _show_keys(console, heads)
 
 
