@@ -173,13 +173,16 @@ class Identity:
         return (allowed if self.strict else np.maximum(allowed, tolerances[DIGITS])) * _JUST_ABOVE
 
     def multiples(self, X: Floats) -> Floats:
-        """Residuals in multiples of the tolerance (n,): beyond one violates; NaN where it cannot be evaluated."""
+        """Residuals in multiples of the tolerance (n,): beyond one violates; NaN where a value is missing, zero where
+        it says nothing: its condition does not hold, or it would divide zero by zero."""
         residual, allowed = self.residual(X), self.formula.noise(X)
         with np.errstate(all="ignore"):
             # Most rows satisfy it to the last digits, and need not be asked how they are rounded.
             others = np.flatnonzero(~(np.abs(residual) <= allowed))
             allowed[others] = self.tolerance(X[others])
-            return np.clip(residual / np.maximum(allowed, 1e-300), -_LARGEST, _LARGEST)
+            found = np.clip(residual / np.maximum(allowed, 1e-300), -_LARGEST, _LARGEST)
+        silent = np.isnan(residual) & ~np.isnan(X[:, list(self.columns)]).any(axis=1)
+        return np.where(silent, 0.0, found)
 
     def p_values(self, multiples: Floats) -> Floats:
         """How often rows violate it as much (n,), by the share of rows that do at all: 1 where it is satisfied."""

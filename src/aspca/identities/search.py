@@ -96,7 +96,7 @@ def search_identities(
         found += [(search.original(one.candidate), one.counted.tier) for one in search.found]
     formulas, tiers = tuple(formula for formula, _ in found), tuple(tier for _, tier in found)
     counts = count_rows(rows, formulas, tiers, resolutions, hashes)
-    identities = []
+    identities, told = [], [set(formula.columns) for _, formula in given]
     for k, (formula, tier) in enumerate(found):
         n_kept, n_broken, n_nearly = (int(one[k]) for one in (counts.n_kept, counts.n_broken, counts.n_nearly))
         # Rows that are off by less than six digits are an author's rounding where they are many or have many digits;
@@ -109,7 +109,7 @@ def search_identities(
             # What few rows satisfy is no identity, but may be a relation.
             if identity.share > HOLDS:
                 identities.append(replace(identity, written=given[k][0]))
-        elif identity.share >= SHARE:
+        elif identity.share >= SHARE and set(formula.columns) not in told:
             broken = Cells.of(counts.broken[k].found(low.size), resolutions)
             kept = sampled[count(formula, cells, tier).kept]
             pattern = pattern_of(formula, identity.share, broken, kept)

@@ -81,7 +81,9 @@ def told_rules(why: Explanation, i: int) -> tuple[list[int], bool]:
     order = np.argsort(-round_for_ranking(why.rule_contributions[i]), kind="stable").tolist()
     told = [rule for rule in order if why.broken[i, rule]]
     outside = outside_share(why, i) >= (_WORTH_TELLING if told else MOSTLY)
-    return (told if told or outside else order[:_ADD_MOST]), outside
+    # What adds nothing is no reason, if there is another.
+    adding = [rule for rule in order if why.rule_contributions[i, rule] > 0.0] or order
+    return (told if told or outside else adding[:_ADD_MOST]), outside
 
 
 def outside_share(why: Explanation, i: int) -> float:

@@ -74,7 +74,7 @@ def test_forms(form: str) -> None:
     assert len(found) == 1, found.identities
     wanted = form.partition(" of ")[0]
     written = found.identities[0].equation
-    assert written == wanted or related(found, ["x", "z", "y"]) == {frozenset("xyz")} and wanted.startswith("x + y")
+    assert written == wanted or (related(found, ["x", "z", "y"]) == {frozenset("xyz")} and wanted.startswith("x + y"))
     np.testing.assert_array_less(np.abs(found.identities[0].residual(X)), found.identities[0].tolerance(X) + 1e-300)
 
 
@@ -139,7 +139,13 @@ def test_unrelated_columns_have_none() -> None:
     rng = np.random.default_rng(10)
     for n, p in ((30, 20), (200, 8), (1000, 12)):
         noise = rng.normal(size=(n, p))
-        for X in (noise, np.round(noise, 1), np.round(10 * noise), (noise > 0.3).astype(float), np.cumsum(noise, axis=0)):
+        for X in (
+            noise,
+            np.round(noise, 1),
+            np.round(10 * noise),
+            (noise > 0.3).astype(float),
+            np.cumsum(noise, axis=0),
+        ):
             assert len(find_identities(X)) == 0
 
 
