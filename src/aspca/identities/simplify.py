@@ -117,7 +117,8 @@ def _left_over(candidate: Candidate, X: Floats) -> float:
 def orient(candidate: Candidate, sample: Sample) -> Candidate:
     """The same relation, solved for the column that was probably computed.
 
-    That whose own rounding explains what is left over; of several, that with many more digits than the others; else one
+    That whose own rounding explains what is left over; of several, a fraction of whole numbers, or that with many more
+    digits than the others; else one
     that stands alone on its side with the smallest coefficient (a total); else the larger one; else that of least rank.
     """
     if not candidate.product and set(candidate.functions) != {"x"}:
@@ -129,8 +130,12 @@ def orient(candidate: Candidate, sample: Sample) -> Candidate:
     digits = np.array([sample.resolutions[j].significant for j in candidate.columns])
     small = np.abs(a) <= 1.001 * np.abs(a).min()
 
+    decimals = np.array([sample.resolutions[j].decimals for j in candidate.columns])
+
     def preference(t: int) -> tuple[bool, bool, bool, bool, bool, int]:
-        finer = bool(digits[t] >= _FINER + np.delete(digits, t).max())
+        # Whole numbers are counted, and fractions computed from them.
+        fraction = bool(decimals[t] > 0 >= np.delete(decimals, t).max())
+        finer = fraction or bool(digits[t] >= _FINER + np.delete(digits, t).max())
         opposite = bool((np.sign(np.delete(a, t)) != np.sign(a[t])).all())
         one, rank = turned[t], int(sample.ranks[candidate.columns[t]])
         later = one is not None and one.constant > 0.0

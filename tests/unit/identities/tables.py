@@ -6,7 +6,10 @@ import numpy as np
 
 from aspca.linalg.arrays import Floats
 
-NAMES = ["wage", "lwage", "tenure", "tenursq", "net", "tax", "total", "totelg", "totpart", "prate", "hours", "minutes", "sched", "noise"]
+NAMES = [
+    *("wage", "lwage", "tenure", "tenursq", "net", "tax", "total"),
+    *("totelg", "totpart", "prate", "hours", "minutes", "sched", "noise"),
+]
 EQUATIONS = {
     "lwage = log(wage)",
     "tenursq = tenure^2",

@@ -69,7 +69,9 @@ def test_tolerances_are_nested_and_bound_what_rounding_does(formula: Formula, se
     resolutions = tuple(Resolution(decimals if j == column else 16, 17, False) for j in range(6))
     cells = Cells.of(rounded[keeps], resolutions)
     first, second, third, last = formula.tolerances(cells)
-    assert (first <= second).all() and (second <= third).all() and (second <= last).all()
+    assert (first <= second).all()
+    assert (second <= third).all()
+    assert (second <= last).all()
     small = cells.steps[:, column] < 0.02 * np.abs(cells.X[:, column])
     assert (np.abs(formula.residual(cells.X))[small] <= 1.3 * second[small] + 1e-9).all()
 
@@ -80,7 +82,8 @@ def test_what_cannot_be_computed() -> None:
     residual = ratio.residual(X)
     assert residual[0] == 0.0
     # Zero over zero is anything, three over zero nothing.
-    assert np.isnan(residual[1]) and np.isinf(residual[2]) and np.isnan(residual[3])
+    np.testing.assert_array_equal(np.isnan(residual), [False, True, False, True])
+    assert np.isinf(residual[2])
     logarithm = Formula(Term(1.0, (Factor(0),)), (Term(1.0, (Factor(1, "log"),)),))
     assert np.isinf(logarithm.residual(np.array([[1.0, -2.0]])))[0]
 
