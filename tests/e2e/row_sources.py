@@ -24,11 +24,15 @@ NAMES = (KEY, "a", "b", "c", "d")
 
 @dataclass(frozen=True)
 class Table:
-    """`n_rows` rows with c = a + b, broken in a few rows at random; d is free, and `true_row` is the row's number."""
+    """`n_rows` rows with c = a + b, broken in a few rows at random; d is free, and `true_row` is the row's number.
+
+    It holds exactly, so that broken rows are repaired, or but for noise, so that they are set aside.
+    """
 
     n_rows: int
     seed: int
     folder: Path
+    noisy: bool = False
 
     @property
     def broken(self) -> list[int]:
@@ -41,7 +45,7 @@ class Table:
         """All cells are multiples of a quarter, so that sums are exact in any way of writing."""
         rng = np.random.default_rng(self.seed + 1)
         a, b, d = rng.integers(1, 8000, size=(3, self.n_rows)) / 4
-        c = a + b
+        c = a + b + (rng.integers(-20, 21, size=self.n_rows) / 4 if self.noisy else 0.0)
         c[self.broken] += [30_000.25, 40_000.5, 50_000.75, 60_000.0]
         return pd.DataFrame(dict(zip(NAMES, (np.arange(self.n_rows), a, b, c, d), strict=True)))
 

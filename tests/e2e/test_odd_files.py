@@ -16,6 +16,7 @@ import pytest
 
 from aspca import ASPCA
 from aspca.cli.main import main
+from aspca.identities import Identity
 
 ROW = 17
 
@@ -97,13 +98,19 @@ def answered(capsys: pytest.CaptureFixture[str], words: list[str], names: tuple[
     assert told["n_rows"] == 30
     assert [rule["text"] for rule in told["rules"]] == [str(rule) for rule in model.rules_]
     for rule, expected in zip(told["rules"], model.rules_, strict=True):
-        np.testing.assert_allclose(rule["coefficients"], expected.coefficients, rtol=1e-9)
+        if isinstance(expected, Identity):
+            assert rule["features"] == list(expected.features)
+            assert (rule["n_satisfied"], rule["n_violated"]) == (expected.n_kept, expected.n_broken)
+        else:
+            np.testing.assert_allclose(rule["coefficients"], expected.coefficients, rtol=1e-9)
     worst = told["anomalies"][0]
     assert worst["row"] == ROW
     assert worst["score"] == pytest.approx(-model.score_samples(known)[ROW], rel=1e-9)
     # The value that was made wrong is the first to be blamed.
     assert list(worst["breaks"][0]["needed"]) == [names[1], names[0]]
     assert worst["breaks"][0]["needed"][names[1]]["is"] == known[names[1]][ROW]
+    # And what it was is told.
+    assert worst["repair"] == {names[1]: [known[names[1]][ROW], 2.0 * known[names[0]][ROW]]}
 
 
 @pytest.mark.parametrize(("name", "content", "options", "names"), CASES, ids=[case[0] for case in CASES])

@@ -106,7 +106,7 @@ def test_codes_and_dates(here: Path) -> None:
     found = scores("orders.csv.aspca/scores.csv")
     np.testing.assert_allclose(found.score, -model.score_samples(table), rtol=1e-7, atol=1e-9)
     texts = [str(rule) for rule in aspca.load("orders.csv.aspca/model.json").rules_]
-    assert "sent = ordered + 3 days (exactly)" in texts
+    assert "sent = ordered + 3 days (exactly, all rows)" in texts
 
 
 def test_gaps_as_in_python(here: Path, capsys: pytest.CaptureFixture[str]) -> None:

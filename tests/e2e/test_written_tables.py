@@ -83,15 +83,23 @@ def test_named_words_are_missing(
     assert main(["detect", "t.csv", *options, "--no-output", "-q"]) == 0
 
 
-def test_old_model_files_do_without(tmp_path: Path, reseal: Callable[[dict[str, object]], str]) -> None:
-    """Files written before sentences on reading were kept."""
+def test_old_model_files_are_refused(
+    tmp_path: Path, reseal: Callable[[dict[str, object]], str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Files of an earlier format, or written before sentences on reading were kept: in a sentence, with what to do."""
     (tmp_path / "t.csv").write_text(written(Style(",")), encoding="utf-8")
     model = tmp_path / "model.json"
     assert main(["fit", str(tmp_path / "t.csv"), "--model", str(model), "-q"]) == 0
     content = json.loads(model.read_text())
+    assert main(["rules", str(model)]) == 0
+    model.write_text(reseal({**content, "version": 2}))
+    assert main(["rules", str(model)]) == 1
+    assert "format 2 by an earlier development version" in (err := capsys.readouterr().err)
+    assert err.endswith("fit the model again with this version.\n")
     assert content.pop("reading")
     model.write_text(reseal(content))
-    assert main(["rules", str(model)]) == 0
+    assert main(["rules", str(model)]) == 1
+    assert "the field reading is missing" in capsys.readouterr().err
 
 
 @pytest.fixture

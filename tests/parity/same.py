@@ -9,6 +9,8 @@ import numpy as np
 
 from aspca import ASPCA, Preprocessor
 from aspca.engines.request import ReadOptions
+from aspca.identities import Identity
+from aspca.identities.localize import repaired
 from aspca.jobs.preparing import columns_needed
 from aspca.jobs.sources import opened
 from aspca.jobs.tables import prepared
@@ -40,6 +42,14 @@ def assert_same_moments(moments: Moments, mean: np.ndarray, scatter: np.ndarray,
     assert np.all(np.abs(moments.mean - mean) <= within * spread + np.spacing(np.abs(mean).astype(float)))
 
 
+def assert_learned_from(model: ASPCA, rows: np.ndarray) -> None:
+    """The moments of the free columns are those of these rows without gaps, their wrong cells repaired."""
+    identities = model.model_.identities
+    free = np.setdiff1d(np.arange(rows.shape[1]), identities.determined)
+    mean, scatter = two_pass(repaired(rows, identities.localize(rows))[:, free])
+    assert_same_moments(model.moments_.only(free), mean, scatter)
+
+
 def assert_same_model(model: ASPCA, reference: ASPCA, names: Any, within: float = SCORES) -> None:
     """The same rules in the same order and with the same signs, of the same moments, with the same limits."""
     # What is missing is estimated step by step, until a step changes little.
@@ -49,10 +59,22 @@ def assert_same_model(model: ASPCA, reference: ASPCA, names: Any, within: float 
     assert model.n_components_ == reference.n_components_
     assert [str(rule) for rule in model.rules_] == [_renamed(str(rule), names) for rule in reference.rules_]
     for one, other in zip(model.rules_, reference.rules_, strict=True):
+        if isinstance(other, Identity):
+            assert_same_identity(one, other)
+            continue
         np.testing.assert_allclose(
             one.coefficients, other.coefficients, rtol=0, atol=1e-9 * np.abs(other.coefficients).max()
         )
+    assert model.model_.identities.determined == reference.model_.identities.determined
     assert abs(model.threshold_ - reference.threshold_) <= within * reference.threshold_
+
+
+def assert_same_identity(one: Identity, other: Identity) -> None:
+    """The same formula to the last digit, and the same rows that satisfy and violate it."""
+    assert one.formula == other.formula
+    assert one.resolutions == other.resolutions
+    told = "n_kept", "n_broken", "tier", "strict", "exceptions", "accuses"
+    assert [getattr(one, name) for name in told] == [getattr(other, name) for name in told]
 
 
 def assert_same_scores(

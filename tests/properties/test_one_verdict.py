@@ -57,7 +57,11 @@ def test_all_outputs_name_the_same_anomalies(data: st.DataObject, X: np.ndarray,
         assert sorted(set(told["row"])) == list(range(len(rows)))
         assert set(told["row"][told["anomaly"]]) == set(flagged)
     for row in range(min(len(rows), 5)):
-        assert (" is an anomaly: " in why.text(row)) == expected[row]
+        text = why.text(row)
+        assert (" is an anomaly: " in text or " is an error (" in text) == expected[row]
+        # An error is what violates an identity.
+        violates = bool(why.broken[row, : model.model_.n_identities].any())
+        assert (" is an error (" in text) == (expected[row] and violates)
 
 
 @SOME

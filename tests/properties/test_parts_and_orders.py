@@ -11,6 +11,7 @@ import pytest
 
 from aspca import ASPCA
 from aspca.engines.parcel import packed, unpacked
+from aspca.judging.determined import FreePart
 from aspca.judging.learned_from import learned_as_they_are, without_gross
 from aspca.judging.learning import learned_model
 from aspca.judging.model import Model
@@ -18,7 +19,7 @@ from aspca.moments import Moments
 from aspca.moments.gathered import IncompleteMomentsOf, MomentsOf
 from aspca.moments.rows import Blocks, Rows, numbered
 from aspca.preparation import ColumnPlan, Preparation
-from aspca.rules.given import given_rules
+from aspca.rules.given import formulas_of
 from aspca.settings import DEFAULTS, Settings
 
 
@@ -63,11 +64,15 @@ def fitted(rows: Rows, n: int, p: int, *, robust: bool, gaps: bool, rules: Seque
         known: Any = rows.gather(lambda: IncompleteMomentsOf.nothing(p)).moments
     else:
         known = rows.gather(lambda: MomentsOf.nothing(p, decimals=True)).moments
-    given = given_rules(settings.rules, plan.features)
+    if isinstance(known, Moments):
+        known = known.rounded()
+    part = FreePart.of(rows, known, settings, plan, formulas_of(settings.rules, plan.features))
     learned = (
-        without_gross(rows, known, given, settings.scaling, plan.features) if robust else learned_as_they_are(known)
+        without_gross(part.rows, part.known, part.given, settings.scaling, part.preparation.features)
+        if robust
+        else learned_as_they_are(part.known)
     )
-    return learned_model(rows, n, known, learned, settings, plan)
+    return part.embed(learned_model(part.rows, n, part.known, learned, part.settings, part.preparation))
 
 
 cloudpickle = pytest.importorskip("cloudpickle", reason="it comes with the extra dask")
@@ -92,6 +97,13 @@ def test_order_and_parts_do_not_matter(robust: bool, gaps: bool, rules: Sequence
         other = fitted(in_parts(parts), n, p, robust=robust, gaps=gaps, rules=rules)
         again = other.judge(X)
         assert [str(rule) for rule in other.rules] == [str(rule) for rule in whole.rules]
+        # What is exact is found, counted, and judged by bit for bit.
+        assert {"x4", "x5", "x6"} in [set(rule.features) for rule in other.identities]
+        assert [(one.n_kept, one.n_broken) for one in other.identities] == [
+            (one.n_kept, one.n_broken) for one in whole.identities
+        ]
+        k = other.n_identities
+        assert np.array_equal(again.deviations[:, :k], judged.deviations[:, :k], equal_nan=True)
         assert np.array_equal(np.sign(other.table.loadings), np.sign(whole.table.loadings))
         assert abs(other.alarms.the_total() - limit) <= 1e-12 * limit
         assert (np.abs(again.scores - judged.scores) <= 1e-12 * np.maximum(limit, judged.scores)).all()
@@ -111,6 +123,8 @@ def test_the_estimator_is_the_same_model() -> None:
         parted = fitted(in_parts(np.array_split(X, 5)), *X.shape, robust=robust, gaps=False)
         assert parted.alarms.the_total() == pytest.approx(model.alarms.the_total(), rel=1e-12)
         assert np.array_equal(parted.moments.scatter, model.moments.scatter)
+        assert [str(rule) for rule in parted.rules] == [str(rule) for rule in model.rules]
+        assert np.array_equal(parted.judge(X).anomalies, model.judge(X).anomalies)
 
 
 @pytest.mark.parametrize("seed", range(3))

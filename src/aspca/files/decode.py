@@ -46,7 +46,7 @@ from aspca.rules.equation_text import RuleError
 from aspca.rules.given import GivenRule, given_rules, is_linear
 from aspca.rules.table import RuleTable
 from aspca.settings import Settings
-from aspca.subspace.space import ScaledSpace
+from aspca.subspace.space import ScaledSpace, peaks_of
 
 _FIELDS = (
     "format",
@@ -257,6 +257,7 @@ def _training(
         nonnegative,
         decimals,
         extremes=extremes,
+        peaks=None if extremes is None else peaks_of(centre + residual, *extremes, scale, variances),
     )
     return space, None
 
@@ -298,13 +299,13 @@ def _given(
     asked: Field, part: dict[str, Field], settings: Settings, space: ScaledSpace, exact: set[str | None]
 ) -> tuple[tuple[GivenRule, ...], Floats | None, ScaledSpace]:
     """The rules that were given, the share of rows that keep each, and the space as they are judged from."""
-    # What is not linear, and no identity either, few rows satisfy: nothing is judged by it.
-    texts = [text for text in settings.rules if text not in exact and is_linear(text, space.features)]
-    asked.require(len(texts) <= len(part["loadings"]), "with no more rules than there are", "with more")
     try:
+        # What is not linear, and no identity either, few rows satisfy: nothing is judged by it.
+        texts = [text for text in settings.rules if text not in exact and is_linear(text, space.features)]
         given = given_rules(texts, space.features)
     except RuleError as error:
         raise asked.refused("with rules that can be read", f"with one that cannot ({error})") from None
+    asked.require(len(texts) <= len(part["loadings"]), "with no more rules than there are", "with more")
     holds = [entry.flag() for entry in part["holds"].items(len(given))]
     kept = None if part["kept"].absent else part["kept"].vector(len(given), 0.0, 1.0)
     part["shift"].require(part["shift"].absent or any(holds), "null where no rule that was given holds", "a list")

@@ -69,7 +69,7 @@ def identities_of(at: Field, features: tuple[Feature, ...], private: bool) -> Id
     quantiles = None
     if not part["quantiles"].absent:
         part["quantiles"].require(not private, "null in a private file", "a list")
-        rows = [list(row.items(0, _MOST_QUANTILES)) for row in part["quantiles"].items(len(features))]
+        rows = [list(row.items(2, _MOST_QUANTILES)) for row in part["quantiles"].items(len(features))]
         part["quantiles"].require(len({len(row) for row in rows}) <= 1, "of lists of one length", "of several lengths")
         quantiles = np.array([[np.nan if one.absent else one.number(-_VALUE, _VALUE) for one in row] for row in rows])
         ordered = (np.diff(quantiles, axis=1) >= 0.0) | np.isnan(quantiles[:, 1:])

@@ -28,6 +28,8 @@ _ACTIVE = 6
 # log10 of the expected number of relations of a form that as many rows of a table satisfy by chance.
 _CHANCE = -4.0
 _SHUFFLES = 3
+# Rounding of one column alone makes no more than this of the largest residuals.
+_TIGHTER = 2.0
 # Values of the determined column, where a relation is satisfied to rounding only.
 _VALUES = 10
 # Fewer violations show no pattern.
@@ -55,12 +57,19 @@ def is_credible(
     if (~kept & (np.abs(residual) <= 3.0 * tolerances[WHOLE])).mean() > 1.0 - CLEARLY:
         # Missed by a step or two: two measures of one thing.
         return False
+    if tier != FLOATS and _is_tighter_than_rounding(formula, cells, np.abs(residual[kept])):
+        # Not rounding, but a relation with little noise.
+        return False
     if tier != FLOATS and np.unique(X[kept, candidate.columns[0]]).size < _VALUES:
         # Anything is near one of a few values.
         return False
     if tier == WHOLE and complexity > SHORT:
         # Of whole numbers that were rounded any smooth curve of a year passes.
         return False
+    if complexity > SHORT:
+        # Rows that repeat others are no evidence for numbers that were fitted.
+        _, first = np.unique(X[:, list(candidate.columns)], axis=0, return_index=True)
+        X, kept, tolerance = X[first], kept[first], tolerance[first]
     p, free = X.shape[1], 0 if complexity <= SHORT else len(candidate.columns)
     shuffled, hits = X.copy(), 0
     for _ in range(_SHUFFLES):
@@ -72,6 +81,18 @@ def is_credible(
     if _expected(len(X), int(kept.sum()), free, chance) + tried > _CHANCE:
         return False
     return all(_matters(formula, j, complexity, X, kept, tier, tolerance, rng) for j in candidate.columns)
+
+
+def _is_tighter_than_rounding(formula: Formula, cells: Cells, sizes: Floats) -> bool:
+    """Whether residuals (k,) are much smaller than what rounding of any one column makes of them."""
+    effects = []
+    for j in formula.columns:
+        if cells.steps[:, j].any():
+            alone = Cells(cells.X, np.where(np.arange(cells.X.shape[1]) == j, cells.steps, 0.0), cells.coarse)
+            floats, *_, last = formula.tolerances(alone)
+            effects.append(float(np.median(last - floats)))
+    noise = float(np.median(formula.noise(cells.X)))
+    return bool(effects) and min(effects) > _TIGHTER * (float(np.quantile(sizes, 0.98)) + noise)
 
 
 def _matters(
@@ -153,6 +174,8 @@ def _one_amount(formula: Formula, violations: Cells, kept: Floats) -> str | None
         ratio = left / right
     wide = formula.tolerances(violations)[WHOLE]
     values = broken[:, formula.determined]
+    factors = [factor for term in (formula.left, *formula.terms) for factor in term.factors]
+    has_logarithm = any(factor.function == "log" for factor in factors)
     for text, amounts, steps in (
         ("the other rows are off by one amount", residual, wide),
         ("the other rows are off by one factor", ratio, np.full(len(ratio), 1e-6)),
@@ -162,6 +185,8 @@ def _one_amount(formula: Formula, violations: Cells, kept: Floats) -> str | None
         if not finite.size:
             continue
         if amounts is ratio and is_slip(float(np.median(finite)), 1.0):
+            continue
+        if amounts is residual and has_logarithm and is_slip(float(np.exp(np.median(np.abs(finite)))), 1.0):
             continue
         step = 4.0 * max(float(np.median(steps)), 1e-9 * float(np.abs(finite).max()), 1e-300)
         found, counts = np.unique(np.round(finite / step), return_counts=True)

@@ -183,10 +183,15 @@ class Formula:
             residual = self.left.value(X) - self.right(X)
             known = ~np.isnan(X[:, list(self.columns)]).any(axis=1)
             residual = np.where(np.isfinite(residual), residual, np.inf)
-            for term in self.terms:
+            logarithms = [factor for _, factor in self._factors() if factor.function == "log"]
+            if len(logarithms) > 1:
+                # So is a difference of logarithms of zero.
+                known &= sum((X[:, factor.column] == 0.0).astype(np.intp) for factor in logarithms) < 2
+            for term in (self.left, *self.terms):
                 # 0 / 0 is anything.
-                below = [factor for factor in term.factors if factor.exponent < 0.0]
-                above = [factor for factor in term.factors if factor.exponent > 0.0]
+                plain = [factor for factor in term.factors if factor.function == "x"]
+                below = [factor for factor in plain if factor.exponent < 0.0]
+                above = [factor for factor in plain if factor.exponent > 0.0]
                 if below and above:
                     known &= ~(_any_zero(below, X) & _any_zero(above, X))
         if self.condition is not None:
@@ -299,4 +304,4 @@ def in_units(formula: Formula, slopes: Floats, offsets: Floats) -> Formula | Non
 
 def shorten(value: float) -> float:
     """A number without what computing left in its last digits."""
-    return float(f"{value:.11g}")
+    return float(f"{value:.12g}")

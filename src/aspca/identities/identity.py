@@ -11,7 +11,7 @@ import numpy as np
 
 from aspca.harmless import level_text, name_text
 from aspca.identities.accept import ACCUSES
-from aspca.identities.formula import DIGITS, FLOATS, Formula, as_product, in_units
+from aspca.identities.formula import DIGITS, FLOATS, Factor, Formula, as_product, in_units
 from aspca.identities.resolution import Cells, Resolution
 from aspca.identities.wording import formula_text, number_text
 from aspca.linalg.arrays import Bools, Floats
@@ -115,7 +115,7 @@ class Identity:
     def equation(self) -> str:
         """As in ``lwage = log(wage)``, with its condition if it has one."""
         kinds = {(feature.kind, feature.column) for feature in self.origins}
-        if len(kinds) == 1 and len(self.columns) == len(self.origins[0].levels):
+        if len(kinds) == 1 and self._adds_to_one and len(self.columns) == len(self.origins[0].levels):
             # One of its categories.
             levels = [level_text(level) for level in self.origins[0].levels]
             return f"{name_text(self.origins[0].column)} is {', '.join(levels[:-1])} or {levels[-1]}"
@@ -125,12 +125,23 @@ class Identity:
         names = [name_text(one.column) if one.kind == "date" else one.text for one in self.table]
         return formula_text(self.formula, names, dates) + self._condition_text()
 
+    @property
+    def _adds_to_one(self) -> bool:
+        """Whether it says that columns add up to one."""
+        formula = self.formula
+        terms = (formula.left._replace(coefficient=-1.0), *formula.terms)
+        plain = all(len(term.factors) == 1 and term.factors[0] == Factor(term.factors[0].column) for term in terms)
+        ones = all(term.coefficient == -1.0 for term in terms)
+        return plain and ones and formula.constant == 1.0 and formula.condition is None
+
     def _condition_text(self) -> str:
         condition = self.formula.condition
         if condition is None:
             return ""
         feature = self.table[condition.column]
         negated, value = condition.negated, level_text(number_text(condition.value))
+        if feature.kind == "code":
+            value = level_text(str(feature.original(condition.value)))
         if feature.kind == "level":
             negated, value = negated != (condition.value == 0.0), level_text(feature.level)
         return f" if {name_text(feature.column)} is {'not ' if negated else ''}{value}"

@@ -79,6 +79,9 @@ class _Violations:
         self._violated = [one for one, is_so in zip(identities.identities, violated, strict=True) if is_so]
         self._kept = [one for one, is_so in zip(identities.identities, kept, strict=True) if is_so]
         self._columns = sorted({j for identity in self._violated for j in identity.columns})
+        quantiles = identities.quantiles
+        # What is never negative is not proposed to be.
+        self._nonnegative = np.zeros(X.shape[1], dtype=np.bool_) if quantiles is None else quantiles[:, 0] >= 0.0
 
     def repairs(self) -> Iterator[_Found]:
         """For each row the likeliest set of cells, its values, and the ties."""
@@ -110,6 +113,8 @@ class _Violations:
             source = min(sources, key=lambda one: (one.tier, len(one.columns)))
             changed[:, j] = source.solve(X, j)
         good = np.isfinite(changed[:, list(cells)]).all(axis=1)
+        for j in cells:
+            good &= ~((changed[:, j] < 0.0) & self._nonnegative[j])
         touched = [one for one in self._kept if set(cells) & set(one.columns)]
         for identity in (*self._violated, *touched):
             good &= _satisfied(identity, changed)

@@ -90,10 +90,9 @@ def _rounding(function: str, values: Floats, steps: Floats) -> Floats:
 def propose_pairs(lifted: Lifted, rng: np.random.Generator) -> dict[tuple[int, int], tuple[float, Ints]]:
     """Pairs of lifted columns that are collinear, up to rounding, in at least one draw: misfit and rows of the best."""
     L, n = lifted.values, len(lifted.values)
-    with np.errstate(all="ignore"):
-        middle = np.nanmedian(L, axis=0)
-        unit = np.nanmedian(np.abs(L - middle), axis=0)
-        unit = np.where(unit > 0.0, unit, np.nanstd(L, axis=0) + 1e-300)
+    middle = _medians(L)
+    unit = _medians(np.abs(L - middle))
+    unit = np.where(unit > 0.0, unit, _largest(L - middle))
     scaled, noise = (L - middle) / unit, np.square(lifted.rounding / unit) / 3.0
     known = np.isfinite(scaled)
     scaled = np.where(known, scaled, 0.0)
@@ -116,6 +115,17 @@ def propose_pairs(lifted: Lifted, rng: np.random.Generator) -> dict[tuple[int, i
                 if misfit[i, j] < best.get((i, j), (np.inf,))[0]:
                     best[i, j] = float(misfit[i, j]), rows
     return best
+
+
+def _medians(values: Floats) -> Floats:
+    """Of the finite values of each column (q,); zero where there are none."""
+    return np.array([np.median(one) if (one := column[np.isfinite(column)]).size else 0.0 for column in values.T])
+
+
+def _largest(values: Floats) -> Floats:
+    """The largest size of each column (q,), above zero."""
+    sizes = np.where(np.isfinite(values), np.abs(values), 0.0)
+    return np.asarray(np.maximum(sizes.max(axis=0, initial=0.0), 1e-300))
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,7 +208,7 @@ def propose_triples(draw: Draw) -> Iterator[Ints]:
     for i in range(len(G)):
         b = G[i]
         explained = (np.square(b)[:, None] - 2.0 * np.outer(b, b) * G + np.square(b)) / area
-        alone = np.square(b) > 1.0 - 1e-6 - 4.0 * (noise + noise[i])
+        alone = np.square(b) > 1.0 - 1e-9
         alone[i] = True
         usable = upper & ~alone[:, None] & ~alone
         allowed = np.minimum(6.0 * (pairwise + noise[i]), 1e-3) + 1e-9

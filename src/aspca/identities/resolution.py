@@ -56,14 +56,16 @@ class Resolution:
     @classmethod
     def of(cls, values: Floats) -> Resolution:
         """Of values (n,), NaN where missing."""
-        found, counts = np.unique(values[np.isfinite(values)], return_counts=True)
+        # Zero is written in any way.
+        found, counts = np.unique(values[np.isfinite(values) & (values != 0.0)], return_counts=True)
         if found.size == 0:
-            return cls(0, 1, False, True)
+            return cls(0, ALL_DIGITS, False, True)
         if found.size > 2:
-            # A column of zeros and a few logarithms: the logarithms tell.
+            # A column of one value and a few logarithms: the logarithms tell.
             counts[np.argmax(counts)] = 0
         weights, sizes = counts / counts.sum(), np.abs(found)
-        mantissas = sizes / 10.0 ** _exponents(sizes)
+        with np.errstate(all="ignore"):
+            mantissas = sizes / 10.0 ** _exponents(sizes)
 
         def fits(numbers: Floats, digits: int) -> bool:
             off = np.abs(numbers - np.round(numbers, digits))
@@ -77,6 +79,10 @@ class Resolution:
                 off = np.abs(found.astype(np.float32).astype(np.float64) - found)
             single = bool(weights[off <= _SINGLE_RESIDUE * sizes].sum() >= _NEARLY_ALL)
         low, high = np.quantile(np.repeat(found, np.maximum(counts, 1)), (0.05, 0.95))
+        # Large values have all the digits that the decimals leave them, or they are written in so many digits.
+        largest = float(np.quantile(sizes, 0.95))
+        if decimals <= 0 or significant > _exponents(np.array([largest]))[0] + decimals - 1:
+            significant = ALL_DIGITS
         return cls(decimals, significant, single, bool(high - low < _FEW_STEPS * 10.0 ** -float(decimals)))
 
     def half_steps(self, values: Floats) -> Floats:

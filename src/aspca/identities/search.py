@@ -40,6 +40,8 @@ SAMPLE = 1500
 _LEAST_ROWS = 20
 # Proposals tried of one length, short numbers of columns first.
 _MOST = 300
+# A column is negative if this share of it is.
+_ONE_SIDE = 0.9
 # Rounding may move a fitted power by this.
 _NEAR = 0.1
 # Up to this length the simplest of all proposals goes first; longer ones are tried as they come, since what follows
@@ -48,7 +50,9 @@ _TOGETHER = 3
 # Columns up to which triples and longer identities are looked for among all of them.
 _MOST_COLUMNS = 400
 # A relation is implied by others if this part of it, at most, is not made up of them: the noise of fitted numbers.
-_IMPLIED, _NEW = 2e-3, 1e-4
+_IMPLIED, _NEW = 2e-3, 1e-7
+# Of exact ones, whose numbers are simple or have all digits.
+_IMPLIED_EXACTLY = 1e-6
 # Of identities satisfied by nearly all rows, and to more than whole numbers, others are made up.
 _CERTAIN = 0.98
 # Up to this share of rows that are off by less than six digits, these are errors.
@@ -56,6 +60,8 @@ _FEW_NEARLY = 0.01
 # Two columns are copies of each other from this share on, if they have more than so many values (AER/STAR: pupils who
 # changed schools or systems are 0.5 to 4 %).
 _COPY, _FEW_VALUES = 0.995, 10
+# What computing in float64 leaves of a sum, as a part of what an author's own sums may.
+_CLOSE = 1e-3
 # A column is told by so many quantiles.
 _QUANTILES = 65
 
@@ -106,8 +112,10 @@ def search_identities(
         n_broken += n_nearly if strict else 0
         identity = Identity(formula, features, resolutions, tier, n_kept, n_broken, strict=strict)
         if k < len(given):
-            # What few rows satisfy is no identity, but may be a relation.
-            if identity.share > HOLDS:
+            # What few rows satisfy is no identity, but may be a relation; so may what is near for its size alone.
+            off = np.abs(formula.residual(sampled))
+            near = (off <= _CLOSE * formula.noise(sampled)).sum() > HOLDS * (~np.isnan(off)).sum()
+            if identity.share > HOLDS and (near or tier != FLOATS):
                 identities.append(replace(identity, written=given[k][0]))
         elif identity.share >= SHARE and set(formula.columns) not in told:
             broken = Cells.of(counts.broken[k].found(low.size), resolutions)
@@ -138,7 +146,7 @@ def _without_partial(found: list[Identity]) -> tuple[Identity, ...]:
     def partial(one: Identity) -> bool:
         return not one.given and any(
             set(one.columns) < set(other.columns)
-            and (other.share > one.share + 0.5 * (1.0 - one.share) or one.tier == WHOLE > other.tier)
+            and (other.share > one.share + 0.5 * (1.0 - one.share) or one.tier > other.tier)
             for other in found
         )
 
@@ -191,7 +199,7 @@ class _Search:
         # Columns of negative values are turned: they have logarithms then.
         with np.errstate(invalid="ignore"):
             below, above = (values < 0.0).sum(axis=0), (values > 0.0).sum(axis=0)
-        self._signs = np.where(below > above, -1.0, 1.0)
+        self._signs = np.where(below > _ONE_SIDE * (below + above), -1.0, 1.0)
         by_name = np.argsort([features[j].name for j in self._order], kind="stable")
         ranks = np.empty(len(features), dtype=np.intp)
         ranks[by_name] = np.arange(len(features))
@@ -200,6 +208,7 @@ class _Search:
         self._partners: list[tuple[int, int]] = []
         self._p = len(features)
         self._basis = np.zeros((0, len(LIFTS) * self._p))
+        self._exact_basis = self._basis
         with np.errstate(all="ignore"):
             scales = [_deviations(lift(f, self._sample.X)) for f in LIFTS]
         self._scale = np.concatenate(scales).clip(1e-100, 1e100)
@@ -256,17 +265,16 @@ class _Search:
         for formula in given:
             candidate = _candidate_of(_turned(formula.with_columns(places), self._signs))
             if candidate is not None:
-                self._extend_basis(candidate)
+                self._extend_basis(candidate, exact=True)
 
     def _circuits(self, lifted: Lifted, draw: Draw) -> Iterable[Ints]:
         names = list(LIFTS)
         functions, columns = lifted.functions[draw.places].tolist(), lifted.origins[draw.places].tolist()
         places = np.array([names.index(f) * self._p + j for f, j in zip(functions, columns, strict=True)])
-        known = self._n_known(places)
         exact = np.full(places.size, EXACT)
         rounded = np.maximum(np.where(draw.rounding < 0.03, draw.rounding, 0.0), EXACT)
-        for sigma in (exact, rounded):
-            yield from propose_circuits(draw, sigma, known, self._rng)
+        for sigma, tier in ((exact, FLOATS), (rounded, WHOLE)):
+            yield from propose_circuits(draw, sigma, self._n_known(places, tier), self._rng)
 
     # ---- accepting
 
@@ -325,7 +333,11 @@ class _Search:
             settled: tuple[Candidate, int] | None = (orient(candidate, self._sample), 0)
         else:
             first = fit(candidate, self._sample, rows)
-            if first is None or not _has_simple_powers(first, _NEAR) or self._is_implied(first):
+            if first is None or not _has_simple_powers(first, _NEAR):
+                return None
+            drawn = self._sample.X[rows]
+            exact = bool((np.abs(first.formula.residual(drawn)) <= 1e2 * first.formula.noise(drawn)).mean() > 0.5)
+            if self._is_implied(first, exact=exact):
                 return None
             settled = settle_simply(first, self._sample, rows, SHARE)
         if settled is None or not _has_simple_powers(settled[0], 1e-9):
@@ -353,49 +365,48 @@ class _Search:
             broken, kept = cells.only(counted.broken), cells.X[counted.kept]
             partial = pattern_of(option.candidate.formula, counted.share, broken, kept) is not None
         self.found.append(_Found(option.candidate, counted, partial))
-        self._extend_basis(option.candidate)
+        self._extend_basis(option.candidate, exact=counted.tier == FLOATS)
 
     def _is_new(self, option: _Option) -> bool:
         """Whether it does not follow from what is known; what is not short may be an approximation of that."""
         candidate = option.candidate
-        if self._is_implied(candidate) or self._holds_known(candidate):
+        exact = option.counted.tier == FLOATS
+        if self._is_implied(candidate, exact=exact) or self._holds_known(candidate, option.counted.tier):
             return False
         return option.complexity <= SHORT or not self._determines(candidate.columns)
 
     def _has(self, columns: frozenset[int]) -> bool:
         return any(frozenset(one.candidate.columns) == columns for one in self.found)
 
-    def _holds_known(self, candidate: Candidate) -> bool:
-        """Whether some of its terms are related by themselves: then it is not as short as it could be."""
+    def _holds_known(self, candidate: Candidate, tier: int) -> bool:
+        """Whether some of its terms are related by themselves, as exactly: then it is not as short as it could be."""
         places = np.flatnonzero(candidate.vectors(self._p)[0])
-        return len(places) > 2 and self._n_known(places) > 0
+        return len(places) > 2 and self._n_known(places, tier) > 0
 
-    def _n_known(self, places: Ints) -> int:
-        """How many relations among these lifted columns are known."""
-        vectors = [v * self._scale for one in self.found if one.certain for v in one.candidate.vectors(self._p)]
+    def _n_known(self, places: Ints, tier: int) -> int:
+        """How many relations among these lifted columns are known, as exactly as this or more."""
+        certain = [one.candidate for one in self.found if one.certain and one.counted.tier <= tier]
+        vectors = [v * self._scale for candidate in certain for v in candidate.vectors(self._p)]
         if not vectors:
             return 0
-        certain = np.array([v / np.linalg.norm(v) for v in vectors])
-        used = certain[:, places].any(axis=1)
-        certain = certain[used]
-        return _rank(certain) - _rank(np.delete(certain, places, axis=1))
+        lines = np.array([v / np.linalg.norm(v) for v in vectors])
+        lines = lines[lines[:, places].any(axis=1)]
+        return _rank(lines) - _rank(np.delete(lines, places, axis=1))
 
-    def _is_implied(self, candidate: Candidate) -> bool:
-        basis = self._basis
+    def _is_implied(self, candidate: Candidate, *, exact: bool) -> bool:
+        """Whether it is made up of others; what is exact, of exact ones only."""
+        basis, least = (self._exact_basis, _IMPLIED_EXACTLY) if exact else (self._basis, _IMPLIED)
         if not len(basis):
             return False
         vectors = candidate.vectors(self._p) * self._scale
         rest = vectors - vectors @ basis.T @ basis
-        return bool((np.linalg.norm(rest, axis=1) < _IMPLIED * np.linalg.norm(vectors, axis=1)).any())
+        return bool((np.linalg.norm(rest, axis=1) < least * np.linalg.norm(vectors, axis=1)).any())
 
-    def _extend_basis(self, candidate: Candidate) -> None:
-        for vector in candidate.vectors(self._p) * self._scale:
-            rest = vector / np.linalg.norm(vector)
-            for _ in range(2):
-                rest = rest - self._basis.T @ (self._basis @ rest)
-            length = float(np.linalg.norm(rest))
-            if length > _NEW:
-                self._basis = np.vstack([self._basis, rest / length])
+    def _extend_basis(self, candidate: Candidate, *, exact: bool) -> None:
+        vectors = candidate.vectors(self._p) * self._scale
+        self._basis = _extended(self._basis, vectors)
+        if exact:
+            self._exact_basis = _extended(self._exact_basis, vectors)
 
     def _determines(self, columns: Sequence[int]) -> bool:
         """Whether identities found so far give one of these columns from the others."""
@@ -408,6 +419,18 @@ class _Search:
             if column in known:
                 return True
         return False
+
+
+def _extended(basis: Floats, vectors: Floats) -> Floats:
+    """An orthonormal basis with what is new in some vectors."""
+    for vector in vectors:
+        rest = vector / np.linalg.norm(vector)
+        for _ in range(2):
+            rest = rest - basis.T @ (basis @ rest)
+        length = float(np.linalg.norm(rest))
+        if length > _NEW:
+            basis = np.vstack([basis, rest / length])
+    return basis
 
 
 def _has_simple_powers(candidate: Candidate, near: float) -> bool:

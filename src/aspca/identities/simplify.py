@@ -25,7 +25,7 @@ _LOST = 0.002
 _LARGEST_POWER = 4.0
 # While numbers are fitted, this share of the rows may still be lacking.
 _NEARLY = 0.05
-# Digits by which a column was probably computed from the others.
+# Decimals by which a column was probably computed from the others.
 _FINER = 2
 
 
@@ -118,8 +118,8 @@ def orient(candidate: Candidate, sample: Sample) -> Candidate:
     """The same relation, solved for the column that was probably computed.
 
     That whose own rounding explains what is left over; of several, a fraction of whole numbers, or that with many more
-    digits than the others; else one
-    that stands alone on its side with the smallest coefficient (a total); else the larger one; else that of least rank.
+    decimals than the others; else a total, of which all others are parts; else that of the shortest numbers, or the
+    larger one; else that of least rank.
     """
     if not candidate.product and set(candidate.functions) != {"x"}:
         return candidate
@@ -127,21 +127,24 @@ def orient(candidate: Candidate, sample: Sample) -> Candidate:
     alone = np.array([0 if one is None else _n_explained(one, sample) for one in turned])
     explained = alone >= CLEARLY * alone.max()
     a = np.array([-1.0, *candidate.coefficients.tolist()])
-    digits = np.array([sample.resolutions[j].significant for j in candidate.columns])
-    small = np.abs(a) <= 1.001 * np.abs(a).min()
-
     decimals = np.array([sample.resolutions[j].decimals for j in candidate.columns])
 
-    def preference(t: int) -> tuple[bool, bool, bool, bool, bool, int]:
+    def preference(t: int) -> tuple[bool, bool, bool, int, bool, int]:
         # Whole numbers are counted, and fractions computed from them.
         fraction = bool(decimals[t] > 0 >= np.delete(decimals, t).max())
-        finer = fraction or bool(digits[t] >= _FINER + np.delete(digits, t).max())
-        opposite = bool((np.sign(np.delete(a, t)) != np.sign(a[t])).all())
+        finer = fraction or bool(decimals[t] >= _FINER + np.delete(decimals, t).max())
+        total = len(a) > 2 and bool((np.sign(np.delete(a, t)) != np.sign(a[t])).all())
         one, rank = turned[t], int(sample.ranks[candidate.columns[t]])
-        later = one is not None and one.constant > 0.0
-        return bool(explained[t]), finer, opposite and bool(small[t]), bool(small[t]), later, -rank
+        if one is None:
+            return False, False, False, 0, False, -rank
+        return bool(explained[t]), finer, total, -_length(one), one.constant > 0.0, -rank
 
     return turned[max(range(len(a)), key=preference)] or candidate
+
+
+def _length(candidate: Candidate) -> int:
+    """How many signs its numbers take."""
+    return sum(len(f"{value:.12g}") for value in (*candidate.coefficients.tolist(), candidate.constant))
 
 
 def _solved_for(candidate: Candidate, t: int) -> Candidate | None:

@@ -12,7 +12,10 @@ def is_slip(old: float, new: float) -> bool:
     """Whether one number is the other with such a slip (as in R's deducorrect)."""
     if old == 0.0 or new == 0.0 or not (np.isfinite(old) and np.isfinite(new)):
         return False
-    ratio = float(np.log10(abs(old / new)))
+    with np.errstate(all="ignore"):
+        ratio = float(np.log10(abs(old / new)))
+    if not np.isfinite(ratio):
+        return False
     if abs(old + new) <= 1e-6 * abs(new) or (abs(ratio) > 0.5 and abs(ratio - round(ratio)) < 1e-4):
         return True
     a, b = f"{old:.12g}", f"{new:.12g}"

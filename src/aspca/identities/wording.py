@@ -56,7 +56,7 @@ def _term_text(term: Term, names: Sequence[str]) -> str:
     above = [_factor_text(factor, names) for factor in term.factors if factor.exponent > 0.0]
     below = [_factor_text(factor, names, below=True) for factor in term.factors if factor.exponent < 0.0]
     size = abs(term.coefficient)
-    divisor = round(1.0 / size) if size else 0
+    divisor = round(1.0 / size) if size > 0.5 / _LARGEST_DIVISOR else 0
     if above and 2 < divisor <= _LARGEST_DIVISOR and size == 1.0 / divisor and len(repr(size)) > _LONG:
         below, size = [*below, str(divisor)], 1.0
     number = [] if size == 1.0 and above else [number_text(size)]

@@ -91,7 +91,13 @@ class FreePart:
         others = tuple(text for text in settings.rules if text not in exact and is_linear(text, features))
         related = {j for text, formula in given if text in others for j in formula.columns}
         determined = set(identities.determined) - related
-        free = np.array([j for j in range(len(features)) if j not in determined], dtype=np.intp)
+        # Of columns that all determine each other, the first is free.
+        left = [j for j in range(len(features)) if j not in determined] or [0]
+        free = np.array(left, dtype=np.intp)
+        n_components = settings.n_components
+        if n_components != "auto":
+            # As many rules in all.
+            n_components = min(max(int(n_components) - len(identities), 0), free.size)
         chosen = replace(preparation, chosen=tuple(free.tolist()))
         rows = rows.through(_Repaired(identities, free))
         if isinstance(known, Moments) and not _violated(identities):
@@ -100,7 +106,8 @@ class FreePart:
             part = rows.gather(lambda: MomentsOf.nothing(free.size, decimals=True, weights=weights)).moments.rounded()
         else:
             part = rows.gather(lambda: IncompleteMomentsOf.nothing(free.size, weights=weights)).moments
-        return cls(identities, rows, part, replace(settings, rules=others), chosen, free, whole)
+        inner = replace(settings, rules=others, n_components=n_components)
+        return cls(identities, rows, part, inner, chosen, free, whole)
 
     def free_of(self, rows: Rows) -> Rows:
         """The same of other passes over the rows."""

@@ -67,7 +67,7 @@ class Judgement:
     def with_identities(self, multiples: Floats, parts: Floats, accusing: Bools, alarms: Alarms) -> Judgement:
         """The same rows, judged by identities first: their residuals in multiples of the tolerance (n, k), and what
         they add to the scores (n, k)."""
-        scores = np.minimum(self.scores + parts.sum(axis=1), _LARGEST**2)
+        scores = self.scores + parts.sum(axis=1)
         broken = self.broken
         if broken is not None:
             with np.errstate(invalid="ignore"):

@@ -177,7 +177,7 @@ class Model:
 
         One over the p-value, in units of the threshold: far above what relations with noise add.
         """
-        unit = self.alarms.lift or (self.alarms.total.value if self.alarms.total is not None else 0.0) or 1.0
+        unit = max(self.alarms.lift or (self.alarms.total.value if self.alarms.total is not None else 0.0), 1.0)
         parts = np.zeros(multiples.shape)
         for k in np.flatnonzero(self.identities.accusing).tolist():
             p_values = self.identities.identities[k].p_values(multiples[:, k])

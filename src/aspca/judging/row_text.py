@@ -9,8 +9,10 @@ import numpy as np
 
 from aspca.harmless import for_terminal, name_text
 from aspca.identities import Identity
+from aspca.identities.wording import number_text
 from aspca.judging.metric import READABLE
 from aspca.judging.original import value_text
+from aspca.judging.proposals import Value
 from aspca.judging.short_reasons import in_column
 from aspca.linalg.arrays import Ints
 from aspca.linalg.ranking import round_for_ranking
@@ -95,15 +97,28 @@ def wrong_cells_text(why: Explanation, row: int) -> str:
         columns = [name_text(why.original.features[cells[0]].column) for cells, _ in repair.ties]
         return f"no change of one or two cells among {_joined(columns)} satisfies the rules it violates"
     options = [(repair.cells, repair.values), *repair.ties]
+    features = [why.original.features[j] for cells, _ in options for j in cells]
+    if len({feature.column for feature in features}) == 1 and features[0].kind == "level":
+        return f"{name_text(features[0].column)} is none of the values that were seen before"
     told = [_should_be(why, row, cells, values) for cells, values in options[: _AT_MOST + 1]]
     return told[0] if len(told) == 1 else f"either {', or '.join(told)}"
+
+
+def told_apart_texts(now: Value, wanted: Value) -> tuple[str, str]:
+    """Two values, with as many digits as it takes to tell them apart."""
+    texts = value_text(now), value_text(wanted)
+    if isinstance(now, float) and isinstance(wanted, float) and now != wanted:
+        short = [text.removesuffix("…") for text in texts]
+        if short[0].startswith(short[1]) or short[1].startswith(short[0]):
+            return number_text(now), number_text(wanted)
+    return texts
 
 
 def _should_be(why: Explanation, row: int, cells: Sequence[int], values: Sequence[float]) -> str:
     parts = []
     for j, value in zip(cells, values, strict=True):
         origin = why.original.features[j]
-        now, wanted = value_text(why.original.value(row, j)), value_text(in_column(origin, value))
+        now, wanted = told_apart_texts(why.original.value(row, j), in_column(origin, value))
         parts.append(f"{name_text(origin.column)} should be {wanted} (not {now})")
     return " and ".join(parts)
 

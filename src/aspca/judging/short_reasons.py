@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -85,7 +86,7 @@ class ShortReasons:
         broken : list of n texts
             Sentences of rules, that with the largest part of the score first; None where none is broken.
         proposed : list of n texts
-            A JSON object: for a row that violates an identity, the wrong cells and what they should be. Else for the
+            JSON: for a row that violates an identity, the wrong cells and what they should be. Else an object for the
             first of these rules, or where none is broken the one with the largest part, what each of its columns would
             have to be, the others as they are, for it to hold. None where no value would do, and for a row that keeps
             its rules and is unusual outside of them.
@@ -101,11 +102,17 @@ class ShortReasons:
         return self._sentences(order, broken), objects
 
     def _repaired(self, repair: Repair) -> str | None:
-        """What the wrong cells of a row should be; None where no one set of cells is it."""
-        if not repair.cells or repair.ties:
-            return None
+        """What the wrong cells of a row should be: an object, or where others are as likely a list of several; None
+        where no change of a few cells would do."""
+        options = [(repair.cells, repair.values), *repair.ties] if repair.cells else []
+        told = [text for cells, values in options if (text := self._one_repair(cells, values)) is not None]
+        if len(told) < 2:
+            return told[0] if told else None
+        return "[" + ", ".join(told) + "]"
+
+    def _one_repair(self, columns: Sequence[int], values: Sequence[float]) -> str | None:
         cells = []
-        for feature, value in zip(repair.cells, repair.values, strict=True):
+        for feature, value in zip(columns, values, strict=True):
             found = in_column(self._model.space.features[feature], value)
             if found is None:
                 return None

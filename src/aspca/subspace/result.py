@@ -112,6 +112,7 @@ class SparseSubspace:
         """All that is claimed, as plain arrays for the verifier; refused where the witness is missing."""
         if self.witness is None:
             raise ValueError(_NO_PROOF)
+        self._refuse_odd_lift()
         c = self.certificates
         return Claims(
             forward=self.variant in ("F", "FG"),
@@ -133,6 +134,15 @@ class SparseSubspace:
                 *(f"{x.tie} {x.iterations}" for x in c),
             ),
         )
+
+    def _refuse_odd_lift(self) -> None:
+        """Raise ValueError unless both or none of what says what was lifted are there, as they are made."""
+        names, covariance, p = self.lifted_names, self.lifted_covariance, len(self.loadings)
+        if names is None and covariance is None:
+            return
+        named = type(names) is tuple and len(names) == p and all(type(name) is str for name in names)
+        if not named or type(covariance) is not np.ndarray or covariance.shape != (p, p):
+            raise ValueError(f"lifted_names must be {p} texts and lifted_covariance a matrix of {p} rows and columns.")
 
     def certify(self, A: npt.ArrayLike, **options: Any) -> SparseSubspace:
         """The same problem solved until the bounds of every step meet, as far as float64 lets them, from where it is.

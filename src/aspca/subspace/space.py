@@ -111,7 +111,9 @@ class ScaledSpace:
             largest=np.maximum(np.abs(moments.minimum), np.abs(moments.maximum)),
             nonnegative=moments.minimum >= 0.0,
             decimals=moments.decimals,
-            peaks=_peaks(moments, scale, np.diag(covariance)),
+            peaks=peaks_of(
+                moments.centre + moments.residual, moments.minimum, moments.maximum, scale, np.diag(covariance)
+            ),
             extremes=(moments.minimum, moments.maximum),
             succession=succession,
         )
@@ -264,10 +266,9 @@ class ScaledSpace:
 _CONTINUOUS = 16
 
 
-def _peaks(moments: Moments, scale: Floats, variances: Floats) -> Floats:
+def peaks_of(mean: Floats, minimum: Floats, maximum: Floats, scale: Floats, variances: Floats) -> Floats:
     """The largest squared deviation of each column in units of its variance (p,); zero where nothing varies."""
-    mean = moments.centre + moments.residual
-    farthest = np.maximum(moments.maximum - mean, mean - moments.minimum) / scale
+    farthest = np.maximum(maximum - mean, mean - minimum) / scale
     return np.asarray(np.where(variances > 0.0, farthest**2 / np.where(variances > 0.0, variances, 1.0), 0.0))
 
 

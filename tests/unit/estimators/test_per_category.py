@@ -62,7 +62,7 @@ def test_with_a_preprocessor_beside() -> None:
     table = plants()
     table["kind"] = np.where(np.arange(len(table)) % 2, "a", "b")
     models = PerCategory("site", ASPCA(preprocessor=Preprocessor())).fit(table)
-    assert "kind is a or b" in [str(rule) for rule in models.rules_["east"]]
+    assert "kind is a or b (exactly, all rows)" in [str(rule) for rule in models.rules_["east"]]
 
 
 @pytest.mark.parametrize(

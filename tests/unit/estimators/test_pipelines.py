@@ -35,12 +35,13 @@ TABLE["power"] = (3 * FLOW + 20 + 0.5 * RNG.normal(size=300)).round(2)
 TABLE["total"] = (TABLE.flow + TABLE.power).round(2)
 BAD = TABLE.copy()
 BAD.loc[7, "power"] += 30.0
+TOTAL = "total = flow + power (exactly, all rows)"
 GAPS = TABLE.copy()
 GAPS.loc[[3, 9], "flow"] = np.nan
 
 
 def relations(why: Any) -> set[str]:
-    return {str(rule) for rule in why.rules if rule.kind == "relation"}
+    return {str(rule) for rule in why.rules if rule.kind in ("identity", "relation")}
 
 
 DIRECT = ASPCA().fit(TABLE)
@@ -74,11 +75,11 @@ def test_steps_by_column_leave_columns_and_units(step: Any, output: str) -> None
     np.testing.assert_array_equal(why.scores, -pipeline.score_samples(BAD))
     np.testing.assert_array_equal(why.anomalies, pipeline.predict(BAD) == -1)
     np.testing.assert_allclose(why.feature_contributions.sum(axis=1), why.scores)
-    assert relations(why) == relations(DIRECT.explain(TABLE)) == {"total = flow + power (exactly)", *relations(why)}
+    assert relations(why) == relations(DIRECT.explain(TABLE)) == {TOTAL, *relations(why)}
     for name in why.names:
         np.testing.assert_array_equal(why.values[:, why.names.index(name)], BAD[name])
     # What is said to be needed mends the row, judged by the pipeline as it is.
-    exact = next(k for k, rule in enumerate(why.rules) if rule.exact and rule.kind == "relation")
+    exact = next(k for k, rule in enumerate(why.rules) if rule.kind == "identity")
     needed = why[7].needed(exact)
     assert needed["power"] == pytest.approx(TABLE.power[7])
     mended = aspca.explain(pipeline, BAD.assign(power=BAD.power.where(BAD.index != 7, needed["power"])))
@@ -109,11 +110,14 @@ def test_logarithms_and_categories_are_told_in_their_columns() -> None:
     table = pd.DataFrame({"price": RNG.lognormal(size=300), "amount": RNG.lognormal(size=300)})
     table["cost"] = 1.2 * table.price * table.amount
     logs = make_pipeline(FunctionTransformer(np.log), StandardScaler(), ASPCA()).fit(table)
-    assert str(aspca.explain(logs, table).rules[0]) == "cost = 1.2 * price * amount (exactly)"
+    assert str(aspca.explain(logs, table).rules[0]) == "cost = 1.2 * price * amount (exactly, all rows)"
     table["kind"] = ["red", "green", "blue"] * 100
     prepared = Preprocessor(transforms=dict.fromkeys(["price", "amount", "cost"], "log"))
     why = aspca.explain(make_pipeline(prepared, StandardScaler(), ASPCA()).fit(table), table)
-    assert {"cost = 1.2 * price * amount (exactly)", "kind is blue, green or red"} <= set(map(str, why.rules))
+    assert {
+        "cost = 1.2 * price * amount (exactly, all rows)",
+        "kind is blue, green or red (exactly, all rows)",
+    } <= set(map(str, why.rules))
     assert [row.values["kind"] for row in why[:3]] == ["red", "green", "blue"]
 
 

@@ -23,6 +23,9 @@ from hypothesis import strategies as st
 from aspca import ASPCA, Moments, TiedSubspaceWarning
 from aspca.estimators.stored import load, save
 from aspca.files.model_file import read_model, write_model
+from aspca.identities import Identities, Identity
+from aspca.identities.formula import Condition, Factor, Formula, Term
+from aspca.identities.resolution import Resolution
 from aspca.judging.alarms import Alarms
 from aspca.judging.metric import Metric
 from aspca.judging.model import Model
@@ -48,12 +51,23 @@ def bits(array: Any) -> bytes:
 def rule_facts(rule: Any) -> Iterator[Any]:
     yield str(rule)
     yield from (rule.features, rule.spread, rule.limit, rule.exact, rule.widening, rule.sparsest, rule.certificate)
-    yield from (bits(rule.coefficients), bits(rule.means), bits(rule.deviations))
+    if isinstance(rule, Identity):
+        # Dataclasses and tuples of numbers, which are none of NaN: equal means the same.
+        yield from (rule.formula, rule.table, rule.resolutions, rule.tier, rule.n_kept, rule.n_broken)
+        yield from (rule.exceptions, rule.written, rule.strict, rule.accuses, rule.columns)
+    else:
+        yield from (bits(rule.coefficients), bits(rule.means), bits(rule.deviations))
+
+
+def parameters(model: ASPCA) -> dict[str, Any]:
+    """What it was asked for; of a preprocessor, what became of it."""
+    found = model.get_params(deep=False)
+    return found | ({} if found["preprocessor"] is None else {"preprocessor": model.preprocessor_.plan_})
 
 
 def assert_same_use(one: ASPCA, other: ASPCA, X: Any) -> None:
     """All that any file keeps: parameters, scores, limits, rules, explanations."""
-    assert one.get_params() == other.get_params()
+    assert parameters(one) == parameters(other)
     assert {name: type(value) for name, value in vars(one).items() if name in BY_NAME} == {
         name: type(value) for name, value in vars(other).items() if name in BY_NAME
     }
@@ -84,6 +98,7 @@ def assert_same_use(one: ASPCA, other: ASPCA, X: Any) -> None:
         assert bits(why.rule_contributions) == bits(same.rule_contributions)
         assert bits(why.outside) == bits(same.outside)
         assert np.array_equal(why.broken, same.broken)
+        assert [repr(repair) for repair in why.repairs.values()] == [repr(repair) for repair in same.repairs.values()]
         if one.model_.alarms.total is not None:
             assert bits(one.decision_function(X)) == bits(other.decision_function(X))
             assert np.array_equal(one.predict(X), other.predict(X))
@@ -201,6 +216,16 @@ def test_a_second_file_is_the_first(options: dict[str, bool], fitted: ASPCA, tmp
     assert (tmp_path / "one.json").read_bytes() == (tmp_path / "two.json").read_bytes()
 
 
+@pytest.mark.filterwarnings("ignore::aspca.TiedSubspaceWarning")
+@pytest.mark.parametrize("score", SCORES)
+def test_as_many_components_as_features_beside_identities(score: str) -> None:
+    X = np.random.default_rng(0).normal(size=(60, 5))
+    X[:, 4] = X[:, 0]
+    model = ASPCA(n_components=5, score=score).fit(X)
+    assert model.n_components_ == 5
+    assert_same_model(saved_and_loaded(model), model, X)
+
+
 def test_peaks_over_threshold_and_quantiles(table: pd.DataFrame) -> None:
     rng = np.random.default_rng(1)
     X = rng.normal(size=(400, 5)) @ rng.normal(size=(5, 5))
@@ -303,8 +328,18 @@ def test_no_field_is_forgotten() -> None:
             "widenings",
             "gaps",
         ),
-        *("aside", "kept", "reading", "cell_format"),
+        *("aside", "kept", "reading", "cell_format", "identities"),
     }
+    assert {field.name for field in fields(Identities)} == {"identities", "quantiles", "n_sample", "unsearched"}
+    assert {field.name for field in fields(Identity)} == {
+        *("formula", "tier", "n_kept", "n_broken", "exceptions", "written", "strict"),
+        # Of all features, once in a file.
+        *("table", "resolutions"),
+    }
+    assert {field.name for field in fields(Formula)} == {"left", "terms", "constant", "condition"}
+    assert (*Term._fields, *Factor._fields) == ("coefficient", "factors", "column", "function", "exponent", "sign")
+    assert Condition._fields == ("column", "value", "negated")
+    assert {field.name for field in fields(Resolution)} == {"decimals", "significant", "single", "coarse"}
     assert {field.name for field in fields(ScaledSpace)} == {
         *("features", "centre", "residual", "scale", "variances", "known_covariance", "n_rows", "weight"),
         *("largest", "nonnegative", "decimals", "extremes"),

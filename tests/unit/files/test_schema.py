@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import fields
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,8 @@ from jsonschema import Draft202012Validator
 from aspca import ASPCA, Preprocessor
 from aspca.estimators.stored import save
 from aspca.files.encode import FORMAT, VERSION
+from aspca.identities.formula import DIGITS, FLOATS, FRACTIONS, FUNCTIONS, WHOLE
+from aspca.identities.resolution import ALL_DIGITS, CONTINUOUS, Resolution
 from aspca.settings import LIMITS, SETTINGS
 from zoo import with_gaps
 
@@ -35,7 +38,7 @@ def objects(schema: Any) -> Iterator[dict[str, Any]]:
 def test_it_is_a_schema_that_refuses_unknown_keys() -> None:
     Draft202012Validator.check_schema(SCHEMA)
     found = list(objects(SCHEMA))
-    assert len(found) >= 14
+    assert len(found) >= 18
     for each in found:
         assert each["additionalProperties"] is False
         assert set(each["required"]) == set(each["properties"])
@@ -71,6 +74,21 @@ def test_it_knows_the_same_words_as_the_code() -> None:
             assert not allows(-1.0)
         assert not allows("neither")
     assert set(SCHEMA["$defs"]["limit_name"]["anyOf"][0]["enum"]) == set(LIMITS)
+
+
+def test_it_knows_the_same_identities_as_the_code() -> None:
+    identity = SCHEMA["$defs"]["identity"]["properties"]
+    column, function, exponent, sign = SCHEMA["$defs"]["factors"]["items"]["prefixItems"]
+    assert (column, function["enum"]) == ({"type": "integer", "minimum": 0}, list(FUNCTIONS))
+    assert identity["tier"]["enum"] == [FLOATS, FRACTIONS, DIGITS, WHOLE]
+    allows = Draft202012Validator(exponent).is_valid
+    assert [allows(value) for value in (1, -0.5, 1e6, 0, 0.0, -0.0, 1.1e6, "1", None)] == [True] * 3 + [False] * 6
+    assert [Draft202012Validator(sign).is_valid(value) for value in (1.0, -1, 0, "1")] == [True, True, False, False]
+    decimals, significant, *flags = SCHEMA["properties"]["identities"]["properties"]["resolutions"]["items"][
+        "prefixItems"
+    ]
+    assert (decimals["maximum"], significant["maximum"]) == (CONTINUOUS, ALL_DIGITS)
+    assert len(flags) + 2 == len(fields(Resolution))
 
 
 @pytest.mark.parametrize("options", [{}, {"private": True}, {"moments": False}, {"private": True, "moments": False}])

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.signal import lfilter
 
-from aspca import ASPCA
+from aspca import ASPCA, Moments
 from aspca.judging.change_text import Change, changes_of, events_of
 from aspca.judging.changes import Course, Crossings, shortest_change, stretches
 from aspca.judging.explanation import Explanation
@@ -146,13 +146,34 @@ def test_an_exact_rule_changes_too() -> None:
     rng = np.random.default_rng(7)
     rows = np.round(rng.gamma(2.0, 50.0, size=(2000, 2)), 2)
     rows = np.column_stack([rows, rows.sum(axis=1), rng.normal(size=2000)])
-    model = ASPCA().fit(rows)
+    model = ASPCA().fit_moments(Moments.from_array(rows))
     assert any(rule.exact for rule in model.rules_)
     rows[1500:, 2] += 0.25
     change = one(model.explain(rows).changes())
     assert (change.start, change.stop, change.spreads) == (1500, 2000, None)
     assert abs(change.size) == pytest.approx(0.25, rel=1e-6)
     assert "spreads" not in change.text
+
+
+def test_rows_that_violate_an_identity_are_errors_and_no_change() -> None:
+    """Each of them by itself, however many there are; a relation that changes meanwhile is one all the same."""
+    rng = np.random.default_rng(7)
+    rows = np.round(rng.gamma(2.0, 50.0, size=(2000, 2)), 2)
+    x = rng.normal(size=2000)
+    rows = np.column_stack([rows, rows.sum(axis=1).round(2), x, x + 0.01 * rng.normal(size=2000)])
+    model = ASPCA().fit(rows)
+    assert [rule.kind == "identity" for rule in model.rules_] == [True, False]
+    rows[1500:, 2] = np.round(rows[1500:, 2] + 0.25, 2)
+    why = model.explain(rows)
+    assert why.changes() == ()
+    assert why.broken[:, 0].tolist() == [False] * 1500 + [True] * 500
+    assert why.anomalies[1500:].all()
+    rows_of = np.concatenate([incident.rows for incident in why.incidents()])
+    assert sorted(rows_of.tolist()) == np.flatnonzero(why.anomalies).tolist()
+    rows[1400:, 4] += 0.5
+    change = one(model.explain(rows).changes())
+    assert (change.start, change.stop) == (1400, 2000)
+    assert abs(change.size) == pytest.approx(0.5, rel=0.01)
 
 
 # ---- and nothing else

@@ -107,7 +107,10 @@ def test_rules_and_score_together_spend_the_level_once() -> None:
     X = np.column_stack([Z, Z[:, 0] + Z[:, 1] + 0.1 * rng.standard_t(4, size=len(Z)), Z[:, 2] + 0.1 * Z[:, 3]])
     model = ASPCA().fit(X[:4000])
     judged = model.model_.judge(X[4000:])
-    assert len(model.rules_) == 2
+    # What is exact spends nothing of it.
+    assert model.model_.n_identities == 1
+    assert len(model.model_.relations) >= 1
+    assert not judged.broken[:, 0].any()
     by_rules, both = judged.broken.any(axis=1).mean(), judged.anomalies.mean()
     assert 0.5 * 0.0125 <= by_rules <= 1.5 * 0.0125
     assert 0.025 / 1.3 <= both <= 0.025 * 1.3

@@ -23,7 +23,11 @@ def model() -> ASPCA:
 
 def test_the_identities_are_found_and_said_to_be_exact(model: ASPCA) -> None:
     texts = {str(rule) for rule in model.rules_}
-    assert {"total = small + medium + large (exactly)", "seven = 7 (constant)", "twice = 2 price (exactly)"} <= texts
+    assert {
+        "total = small + medium + large (exactly, all rows)",
+        "seven = 7 (constant)",
+        "twice = 2 price (exactly, all rows)",
+    } <= texts
 
 
 @pytest.mark.parametrize("score", ["complete", "whitened"])
@@ -31,10 +35,10 @@ def test_the_identities_are_found_and_said_to_be_exact(model: ASPCA) -> None:
 @pytest.mark.parametrize(
     ("column", "by", "said"),
     [
-        ("total", 1.0, "It breaks the rule total = small + medium + large (exactly): its sides differ by 1,"),
-        ("large", -1.0, "It breaks the rule total = small + medium + large (exactly): its sides differ by 1,"),
-        ("twice", 0.01, "It breaks the rule twice = 2 price (exactly): its sides differ by 0.01,"),
-        ("price", -0.01, "It breaks the rule twice = 2 price (exactly): its sides differ by 0.02,"),
+        ("total", 1.0, "It violates total = small + medium + large (exactly, all rows): its sides differ by 1."),
+        ("large", -1.0, "It violates total = small + medium + large (exactly, all rows): its sides differ by 1."),
+        ("twice", 0.01, "It violates twice = 2 price (exactly, all rows): its sides differ by 0.01."),
+        ("price", -0.01, "It violates twice = 2 price (exactly, all rows): its sides differ by 0.02."),
         ("seven", 1.0, "It breaks the rule seven = 7 (constant): it is 1 too high,"),
     ],
 )
@@ -45,7 +49,15 @@ def test_one_step_off_is_an_anomaly_and_named(score: str, scaling: str, column: 
     row[column] = np.round(row[column] + by, 2)
     why = model.explain(row)
     assert model.predict(row).tolist() == [-1]
-    assert why[0].text.startswith("Row 17 is an anomaly: score ")
+    if column == "seven":
+        assert why[0].text.startswith("Row 17 is an anomaly: score ")
+    else:
+        assert why[0].text.startswith("Row 17 is an error (certain): ")
+        # What was there is among what it should be.
+        assert f"{column} should be {table[column][17]:g} (not {row[column][17]:g})" in why[0].text
+        j = NAMES.index(column)
+        options = [(why.repairs[0].cells, why.repairs[0].values), *why.repairs[0].ties]
+        assert ((j,), (table[column][17],)) in options
     assert said in why[0].text
     # The rule that is broken holds the column, and what would do is what was there.
     (broken,) = np.flatnonzero(why.broken[0])
@@ -57,7 +69,7 @@ def test_one_step_off_is_an_anomaly_and_named(score: str, scaling: str, column: 
 
 
 def test_broken_in_the_table_that_is_learned_from_it_is_found_too() -> None:
-    """One total of a thousand is off by one: the rule is no longer exact, and the row still stands out most."""
+    """One total of a thousand is off by one: the rule is exact in the others, and the row stands out most."""
     table = invoices()
     table.loc[400, "total"] += 1.0
     model = ASPCA().fit(table)
@@ -66,6 +78,9 @@ def test_broken_in_the_table_that_is_learned_from_it_is_found_too() -> None:
     assert int(np.argmax(why.scores)) == 400
     rule = why.rules[int(why.rule_contributions[400].argmax())]
     assert set(rule.features) == {"small", "medium", "large", "total"}
+    assert str(rule) == "total = small + medium + large (exactly, 99.9 % of the rows)"
+    assert np.flatnonzero(why.broken[:, why.rules.index(rule)]).tolist() == [400]
+    assert f"total should be {invoices().total[400]:g} (not {table.total[400]:g})" in why[400].text
 
 
 def test_lawful_rows_far_out_do_not_break_what_is_exact(model: ASPCA) -> None:
@@ -136,9 +151,9 @@ def test_short_identities_are_kept_even_with_few_rows() -> None:
     X[:, 5] = 2.0 * X[:, 4]
     model = ASPCA().fit(X)
     texts = {str(rule) for rule in model.rules_ if rule.exact}
-    assert texts == {"x2 = x0 + x1 (exactly)", "x5 = 2 x4 (exactly)"}
+    assert texts == {"x2 = x0 + x1 (exactly, all rows)", "x5 = 2 x4 (exactly, all rows)"}
     row = rng.integers(0, 50, size=(1, 30)).astype(float)
     row[0, 2], row[0, 5] = row[0, 0] + row[0, 1] + 1.0, 2.0 * row[0, 4]
     why = model.explain(row)
     assert why.anomalies[0]
-    assert "It breaks the rule x2 = x0 + x1 (exactly): its sides differ by 1," in why[0].text
+    assert "It violates x2 = x0 + x1 (exactly, all rows): its sides differ by 1." in why[0].text

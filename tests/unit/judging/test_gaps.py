@@ -293,7 +293,7 @@ def gapped(loadings: np.ndarray, covariance: np.ndarray) -> GappedScore:
     space = space_of(np.zeros(p), np.ones(p), covariance, tuple(Feature(name) for name in NAMES[:p]))
     table = component_table(space, loadings)
     settings = usual().model_.settings
-    return GappedScore(settings, space, table, metric_of("whitened", space, table, 0.975))
+    return GappedScore(settings, space, table, metric_of("whitened", space, table, 0.975), np.zeros(p, dtype=np.bool_))
 
 
 @pytest.mark.parametrize(("share", "matters"), [(0.09, False), (0.0999, False), (0.1001, True), (0.2, True)])

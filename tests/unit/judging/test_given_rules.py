@@ -204,13 +204,17 @@ def test_exact_rules_constants_and_large_offsets() -> None:
     rows["total"] = (rows.a + rows.b).round(2)
     rows["k"] = 5.0
     model = ASPCA(rules=[SUM, "k = 5"]).fit(rows)
-    assert texts(model)[:2] == ["total = a + b (exactly; given)", "k = 5 (constant; given)"]
+    assert texts(model)[:2] == ["total = a + b (exactly, all rows; given)", "k = 5 (constant; given)"]
     wrong = rows[:3].copy()
     wrong.loc[1, "total"] += 0.01
     assert model.predict(wrong).tolist() == [1, -1, 1]
+    said = "violates total = a + b (exactly, all rows; given): its sides differ by 0.01."
+    assert said in model.explain(wrong).text(1)
     with pytest.warns(UserWarning, match="k = 4, does not hold in the rows learned from: they are 1 too high"):
         model = ASPCA(rules=["k = 4"]).fit(rows)
-    assert texts(model)[0] == "k = 5 (constant; given as k = 4)"
+    assert texts(model)[0] == "total = a + b (exactly, all rows)"
+    # The first of those that are no identities.
+    assert str(model.model_.relations[0]) == "k = 5 (constant; given as k = 4)"
     assert (model.predict(rows) == 1).mean() > 0.95
     far = table() + 1e9
     far["total"] = far.a + far.b + 0.3 * np.random.default_rng(3).normal(size=len(far))
@@ -224,6 +228,8 @@ def test_a_column_of_zeros_may_be_given() -> None:
     model = aspca.detect(rows, rules=["z = 0", "total = a + b + 7 z"]).outcomes[None].model
     assert str(model.rules[0]) == "z = 0 (constant; given)"
     assert model.rules[1].given
+    # It holds with noise: zeros tell nothing of the steps that a column is written in.
+    assert model.n_identities == 0
     wrong = model.judge(rows[:1].assign(z=1.0).to_numpy())
     assert wrong.broken is not None
     assert wrong.broken[0, 0]

@@ -103,6 +103,14 @@ def why(request: pytest.FixtureRequest) -> Explanation:
 def expected(why: Explanation, row: int) -> tuple[str | None, dict[str, Any] | None]:
     """The slow, obvious twin: one row, by what the explanation says of it."""
     broken = "; ".join(str(rule) for rule in why[row].broken) or None
+    if row in why.repairs:
+        # The wrong cells, if it is clear which they are.
+        repair = why.repairs[row]
+        cells = dict(zip(repair.cells, repair.values, strict=True))
+        origins = why.original.features
+        told_apart = cells and not repair.ties and all(origins[j].kind != "level" for j in cells)
+        mended = {origins[j].column: origins[j].original(value) for j, value in cells.items()}
+        return broken, mended if told_apart else None
     told, _ = told_rules(why, row)
     if not told:
         return broken, None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 import aspca
 from aspca import ASPCA, Preprocessor
@@ -65,18 +66,28 @@ def test_too_few_whole_rows_are_told_apart() -> None:
 def test_the_rule_is_exact_again_and_errors_are_flagged() -> None:
     rows, cells = spoiled()
     model = ASPCA(robust="on", preprocessor=Preprocessor(missing="allow")).fit(rows)
-    assert str(model.rules_[0]) == "x4 = x0 + x1 + x2 (exactly)"
+    assert str(model.rules_[0]) == "x4 = x0 + x1 + x2 (exactly, 98.7 % of the rows)"
     assert (model.predict(rows[[row for row, _ in cells]]) == -1).all()
+    # They are repaired, each where it was spoiled, and nothing else is gross.
+    repairs = model.explain(rows).repairs
+    assert {row: repair.cells for row, repair in repairs.items()} == {row: (column,) for row, column in cells}
+    for row, column in cells:
+        assert repairs[row].values == (pytest.approx(rows[row, column] / 10.0, abs=0.005),)
+    assert model.model_.aside.nothing
     # What is missing is told without what was set aside.
     assert model.model_.gaps.missing.tolist() == np.isnan(rows).sum(axis=0).tolist()
 
 
 def test_the_command_learns_without_what_is_gross(tmp_path: Path) -> None:
+    """What identities do not repair is set aside."""
     rows, cells = spoiled()
+    double = np.round(2.0 * rows[:, 3] + 0.1 * np.random.default_rng(1).normal(size=len(rows)), 2)
+    rows = np.column_stack([rows, double])
+    rows[[400, 401], 5] += 1000.0
     path = tmp_path / "orders.csv"
     lines = [",".join("" if np.isnan(cell) else f"{cell:.2f}" for cell in row) for row in rows]
-    path.write_text("a,b,c,d,total\n" + "\n".join(lines) + "\n")
+    path.write_text("a,b,c,d,total,double\n" + "\n".join(lines) + "\n")
     found = aspca.detect(path, allow_missing=True, top=100)
-    assert any("learned without 11 gross values" in one for one in found.remarks), found.remarks
-    assert str(found.rules[0]) == "total = a + b + c (exactly)"
-    assert {row for row, _ in cells} <= {one.row for one in found.outcomes[None].findings}
+    assert any("learned without 2 gross values" in one for one in found.remarks), found.remarks
+    assert str(found.rules[0]) == "total = a + b + c (exactly, 98.7 % of the rows)"
+    assert {400, 401, *(row for row, _ in cells)} <= {one.row for one in found.outcomes[None].findings}
