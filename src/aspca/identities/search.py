@@ -1,4 +1,4 @@
-"""The search for identities: in a sample of rows, then counted in all of them.
+"""The search for identities in a sample of rows.
 
 Rows and columns are searched in an order of their own, which depends on nothing but what they hold: so the same
 identities are found in any order of rows and columns, any unit and any sign.
@@ -13,11 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from aspca.identities.accept import SHARE, Pattern, is_credible, pattern_of
+from aspca.identities.accept import SHARE, is_credible, pattern_of
 from aspca.identities.candidate import LIFTS, Candidate, Count, Sample, count, fit, lift
-from aspca.identities.counting import count_rows
-from aspca.identities.formula import FLOATS, WHOLE, Factor, Formula, Term
-from aspca.identities.identity import HOLDS, Identities, Identity
+from aspca.identities.formula import FLOATS, WHOLE, Formula
 from aspca.identities.propose import (
     EXACT,
     Draw,
@@ -28,16 +26,12 @@ from aspca.identities.propose import (
     propose_products,
     propose_triples,
 )
-from aspca.identities.resolution import Cells, Resolution
-from aspca.identities.sampling import LeastRows, RowHash, mix
-from aspca.identities.simplify import SHORT, orient, settle_simply
+from aspca.identities.sampling import RowHash, mix
+from aspca.identities.simplify import SHORT, count_signs, orient, settle_simply
+from aspca.identities.turning import candidate_of, turn
 from aspca.linalg.arrays import Bools, Floats, Ints
-from aspca.moments.rows import Rows
-from aspca.preparation.feature import Feature, features_of_numbers
+from aspca.preparation.feature import Feature
 
-# Rows in which proposals are made and screened; what survives is counted in all rows.
-SAMPLE = 1500
-_LEAST_ROWS = 20
 # Proposals tried of one length, short numbers of columns first.
 _MOST = 300
 # A column is negative if this share of it is.
@@ -55,112 +49,6 @@ _IMPLIED, _NEW = 2e-3, 1e-7
 _IMPLIED_EXACTLY = 1e-6
 # Of identities satisfied by nearly all rows, and to more than whole numbers, others are made up.
 _CERTAIN = 0.98
-# Up to this share of rows that are off by less than six digits, these are errors.
-_FEW_NEARLY = 0.01
-# Two columns are copies of each other from this share on, if they have more than so many values (AER/STAR: pupils who
-# changed schools or systems are 0.5 to 4 %).
-_COPY, _FEW_VALUES = 0.995, 10
-# What computing in float64 leaves of a sum, as a part of what an author's own sums may.
-_CLOSE = 1e-3
-# A column is told by so many quantiles.
-_QUANTILES = 65
-
-
-def find_identities(X: Floats, names: Sequence[str] | None = None) -> Identities:
-    """The identities of rows (n, p), NaN where values are missing."""
-    X = np.ascontiguousarray(X, dtype=np.float64)
-    shown = [f"x{j}" for j in range(X.shape[1])] if names is None else list(names)
-    known = np.isfinite(X).any(axis=0)
-    low, high = (np.full(X.shape[1], np.nan) for _ in range(2))
-    low[known], high[known] = np.nanmin(X[:, known], axis=0), np.nanmax(X[:, known], axis=0)
-    return search_identities(Rows.here(lambda: iter([X])), low, high, features_of_numbers(tuple(shown)))
-
-
-def search_identities(
-    rows: Rows, low: Floats, high: Floats, features: tuple[Feature, ...], given: Sequence[tuple[str, Formula]] = ()
-) -> Identities:
-    """The identities of all rows, those first that were given.
-
-    Parameters
-    ----------
-    low, high : ndarray of shape (p,)
-        The extremes of each column.
-    features : tuple of p Feature
-    given : sequence of (text, Formula)
-        Rules that the user wrote: they are counted like others, and never left out.
-    """
-    hashes = RowHash.between(low, high)
-    sampled = rows.gather(lambda: LeastRows(hashes, SAMPLE)).found(low.size)
-    resolutions = tuple(Resolution.of(column) for column in sampled.T)
-    cells = Cells.of(sampled, resolutions)
-    found = [(formula, count(formula, cells).tier) for _, formula in given]
-    search = _Search(sampled, hashes, features)
-    if len(sampled) >= _LEAST_ROWS:
-        # Squares, products and reciprocals of any column are tried: what overflows satisfies nothing.
-        with np.errstate(all="ignore"):
-            search.run([formula for _, formula in given])
-        found += [(search.original(one.candidate), one.counted.tier) for one in search.found]
-    formulas, tiers = tuple(formula for formula, _ in found), tuple(tier for _, tier in found)
-    counts = count_rows(rows, formulas, tiers, resolutions, hashes)
-    identities, told = [], [set(formula.columns) for _, formula in given]
-    for k, (formula, tier) in enumerate(found):
-        n_kept, n_broken, n_nearly = (int(one[k]) for one in (counts.n_kept, counts.n_broken, counts.n_nearly))
-        # Rows that are off by less than six digits are an author's rounding where they are many or have many digits;
-        # where sums of short decimals are exact, a step is an error like any other.
-        short = tier == FLOATS and all(resolutions[j].is_short for j in formula.columns)
-        strict = short and n_nearly <= _FEW_NEARLY * (n_kept + n_broken + n_nearly)
-        n_broken += n_nearly if strict else 0
-        identity = Identity(formula, features, resolutions, tier, n_kept, n_broken, strict=strict)
-        if k < len(given):
-            # What few rows satisfy is no identity, but may be a relation; so may what is near for its size alone.
-            off = np.abs(formula.residual(sampled))
-            near = (off <= _CLOSE * formula.noise(sampled)).sum() > HOLDS * (~np.isnan(off)).sum()
-            if identity.share > HOLDS and (near or tier != FLOATS):
-                identities.append(replace(identity, written=given[k][0]))
-        elif identity.share >= SHARE and set(formula.columns) not in told:
-            broken = Cells.of(counts.broken[k].found(low.size), resolutions)
-            kept = sampled[count(formula, cells, tier).kept]
-            pattern = pattern_of(formula, identity.share, broken, kept)
-            if pattern is None and n_broken and _is_loose_copy(formula, identity.share, kept):
-                pattern = Pattern("the two columns may well differ")
-            if pattern is not None:
-                formula = replace(formula, condition=pattern.condition)
-                identity = replace(identity, formula=formula, exceptions=pattern.text)
-            identities.append(identity)
-    whole = _without_partial(identities)
-    return Identities(whole, _quantiles(sampled) if whole else None, len(sampled), search.unsearched)
-
-
-def _is_loose_copy(formula: Formula, share: float, kept: Floats) -> bool:
-    """Whether one column is another in most rows only, or both have few values: two facts that usually agree."""
-    if formula != Formula(formula.left, (Term(1.0, formula.terms[0].factors),)) or len(formula.columns) != 2:
-        return False
-    if any(factor != Factor(factor.column) for term in (formula.left, *formula.terms) for factor in term.factors):
-        return False
-    return share < _COPY or np.unique(kept[:, formula.determined]).size <= _FEW_VALUES
-
-
-def _without_partial(found: list[Identity]) -> tuple[Identity, ...]:
-    """Those that no longer one explains: what fewer rows satisfy, of columns that are all in another."""
-
-    def partial(one: Identity) -> bool:
-        return not one.given and any(
-            set(one.columns) < set(other.columns)
-            and (other.share > one.share + 0.5 * (1.0 - one.share) or one.tier > other.tier)
-            for other in found
-        )
-
-    return tuple(one for one in found if not partial(one))
-
-
-def _quantiles(sampled: Floats) -> Floats:
-    """Of each column (p, q), by whole ranks; of one without values, NaN."""
-    found = np.full((sampled.shape[1], _QUANTILES), np.nan)
-    for j, column in enumerate(sampled.T):
-        known = np.sort(column[~np.isnan(column)])
-        if known.size:
-            found[j] = known[np.rint(np.linspace(0.0, known.size - 1.0, _QUANTILES)).astype(np.intp)]
-    return found
 
 
 class _Option(NamedTuple):
@@ -171,9 +59,10 @@ class _Option(NamedTuple):
     counted: Count
 
     @property
-    def effort(self) -> tuple[int, int]:
-        """How exact it is, and how simple."""
-        return self.counted.tier, self.complexity + sum(name != "x" for name in self.candidate.functions)
+    def effort(self) -> tuple[int, int, int]:
+        """How exact it is, how simple, and how long."""
+        curves = sum(name != "x" for name in self.candidate.functions)
+        return self.counted.tier, self.complexity + curves, count_signs(self.candidate)
 
 
 class _Found(NamedTuple):
@@ -188,7 +77,7 @@ class _Found(NamedTuple):
         return not self.partial and self.counted.share > _CERTAIN and self.counted.tier < WHOLE
 
 
-class _Search:
+class Search:
     """The search in a sample, in an order of rows and columns of its own."""
 
     def __init__(self, sampled: Floats, hashes: RowHash, features: tuple[Feature, ...]) -> None:
@@ -207,6 +96,7 @@ class _Search:
         self._rng = np.random.default_rng(0)
         self._partners: list[tuple[int, int]] = []
         self._p = len(features)
+        self._logs = np.array([features[j].kind == "log" for j in self._order], dtype=np.bool_)
         self._basis = np.zeros((0, len(LIFTS) * self._p))
         self._exact_basis = self._basis
         with np.errstate(all="ignore"):
@@ -215,7 +105,7 @@ class _Search:
 
     def original(self, candidate: Candidate) -> Formula:
         """A candidate in the order and with the signs of the table."""
-        return _turned(candidate.formula, self._signs).with_columns(self._order.tolist())
+        return turn(candidate.formula, self._signs).with_columns(self._order.tolist())
 
     def run(self, given: Sequence[Formula]) -> None:
         """Find candidates, short ones first, none implied by those before it."""
@@ -263,7 +153,7 @@ class _Search:
         """What the user gave is not found again."""
         places = np.argsort(self._order).tolist()
         for formula in given:
-            candidate = _candidate_of(_turned(formula.with_columns(places), self._signs))
+            candidate = candidate_of(turn(formula.with_columns(places), self._signs))
             if candidate is not None:
                 self._extend_basis(candidate, exact=True)
 
@@ -333,14 +223,14 @@ class _Search:
             settled: tuple[Candidate, int] | None = (orient(candidate, self._sample), 0)
         else:
             first = fit(candidate, self._sample, rows)
-            if first is None or not _has_simple_powers(first, _NEAR):
+            if first is None or not self._has_simple_powers(first, _NEAR):
                 return None
             drawn = self._sample.X[rows]
             exact = bool((np.abs(first.formula.residual(drawn)) <= 1e2 * first.formula.noise(drawn)).mean() > 0.5)
             if self._is_implied(first, exact=exact):
                 return None
             settled = settle_simply(first, self._sample, rows, SHARE)
-        if settled is None or not _has_simple_powers(settled[0], 1e-9):
+        if settled is None or not self._has_simple_powers(settled[0], 1e-9):
             return None
         counted = count(settled[0].formula, self._sample.cells)
         return _Option(*settled, counted) if counted.share >= SHARE else None
@@ -374,6 +264,15 @@ class _Search:
         if self._is_implied(candidate, exact=exact) or self._holds_known(candidate, option.counted.tier):
             return False
         return option.complexity <= SHORT or not self._determines(candidate.columns)
+
+    def _has_simple_powers(self, candidate: Candidate, near: float) -> bool:
+        """Whether a product of three columns or more, or a sum of features that are logarithms, has powers near those
+        that people write: halves up to four."""
+        terms = zip(candidate.functions, candidate.columns, strict=True)
+        product = candidate.product or all(name == "log" or (name == "x" and self._logs[j]) for name, j in terms)
+        halves = 2.0 * candidate.coefficients
+        simple = (np.abs(halves - np.rint(halves)) <= near) & (np.rint(np.abs(halves)) <= 8.0)
+        return not product or len(candidate.columns) < 3 or bool(simple.all())
 
     def _has(self, columns: frozenset[int]) -> bool:
         return any(frozenset(one.candidate.columns) == columns for one in self.found)
@@ -433,13 +332,6 @@ def _extended(basis: Floats, vectors: Floats) -> Floats:
     return basis
 
 
-def _has_simple_powers(candidate: Candidate, near: float) -> bool:
-    """Whether a product of three columns or more has powers near those that people write: halves up to four."""
-    halves = 2.0 * candidate.coefficients
-    simple = (np.abs(halves - np.rint(halves)) <= near) & (np.rint(np.abs(halves)) <= 8.0)
-    return not candidate.product or len(candidate.columns) < 3 or bool(simple.all())
-
-
 def _rank(vectors: Floats) -> int:
     return int(np.linalg.matrix_rank(vectors, tol=1e-6)) if vectors.size else 0
 
@@ -457,54 +349,3 @@ def _column_order(sampled: Floats, hashes: RowHash, features: tuple[Feature, ...
     """Columns in an order that depends on what they hold; equal ones by their names."""
     keys = mix(hashes.cells(sampled) ^ hashes.keys(sampled)[:, None]).sum(axis=0, dtype=np.uint64)
     return np.array(sorted(range(keys.size), key=lambda j: (int(keys[j]), features[j].name)), dtype=np.intp)
-
-
-def _turned(formula: Formula, signs: Floats) -> Formula:
-    """A formula of columns times their signs (p,) as one of the columns themselves."""
-    left, times = _turned_term(formula.left, signs)
-    terms = []
-    for term in formula.terms:
-        turned, sign = _turned_term(term, signs)
-        terms.append(turned._replace(coefficient=turned.coefficient * sign * times))
-    return replace(formula, left=left, terms=tuple(terms), constant=formula.constant * times + 0.0)
-
-
-def _turned_term(term: Term, signs: Floats) -> tuple[Term, float]:
-    """The term without its sign, and its sign."""
-    sign, factors = 1.0, []
-    for factor in term.factors:
-        if signs[factor.column] > 0.0:
-            factors.append(factor)
-        elif factor.function == "x" and float(factor.exponent).is_integer():
-            sign *= -1.0 if factor.exponent % 2 else 1.0
-            factors.append(factor)
-        else:
-            factors.append(factor._replace(sign=-factor.sign))
-    return Term(term.coefficient, tuple(factors)), sign
-
-
-def _candidate_of(formula: Formula) -> Candidate | None:
-    """A formula as the search knows it; None where it has another form."""
-    if formula.condition is not None or len(formula.left.factors) != 1:
-        return None
-    left = formula.left.factors[0]
-    if formula.is_product and left.function == "x" and left.exponent == 1.0:
-        factors = formula.terms[0].factors
-        if all(factor.function == "x" for factor in factors):
-            columns = left.column, *(factor.column for factor in factors)
-            exponents = np.array([factor.exponent for factor in factors])
-            names = ("x",) * len(columns)
-            return Candidate(columns, names, exponents, formula.terms[0].coefficient, product=True)
-    if any(len(term.factors) != 1 for term in formula.terms):
-        return None
-    factors = (left, *(term.factors[0] for term in formula.terms))
-    names_of = [_lift_of(factor) for factor in factors]
-    if any(name is None for name in names_of):
-        return None
-    coefficients = np.array([term.coefficient for term in formula.terms])
-    columns = tuple(factor.column for factor in factors)
-    return Candidate(columns, tuple(str(name) for name in names_of), coefficients, formula.constant)
-
-
-def _lift_of(factor: Factor) -> str | None:
-    return next((name for name, lifted in LIFTS.items() if lifted == (factor.function, factor.exponent)), None)

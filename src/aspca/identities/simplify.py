@@ -137,14 +137,16 @@ def orient(candidate: Candidate, sample: Sample) -> Candidate:
         one, rank = turned[t], int(sample.ranks[candidate.columns[t]])
         if one is None:
             return False, False, False, 0, False, -rank
-        return bool(explained[t]), finer, total, -_length(one), one.constant > 0.0, -rank
+        return bool(explained[t]), finer, total, -count_signs(one), one.constant > 0.0, -rank
 
     return turned[max(range(len(a)), key=preference)] or candidate
 
 
-def _length(candidate: Candidate) -> int:
-    """How many signs its numbers take."""
-    return sum(len(f"{value:.12g}") for value in (*candidate.coefficients.tolist(), candidate.constant))
+def count_signs(candidate: Candidate) -> int:
+    """How many signs its numbers take where they are written."""
+    written = [value for value in candidate.coefficients.tolist() if abs(value) != 1.0]
+    unwritten = 1.0 if candidate.product else 0.0
+    return sum(len(f"{value:.12g}") for value in (*written, *({candidate.constant} - {unwritten})))
 
 
 def _solved_for(candidate: Candidate, t: int) -> Candidate | None:

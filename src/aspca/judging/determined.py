@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from aspca.identities import Identities
+from aspca.identities.finding import search_identities
 from aspca.identities.formula import Formula
 from aspca.identities.localize import localize, repaired
-from aspca.identities.search import search_identities
 from aspca.judging.components import Components
 from aspca.judging.gaps import completed
 from aspca.judging.metric import READABLE

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aspca.identities import Identities, find_identities
-from aspca.identities.search import search_identities
+from aspca.identities.finding import search_identities
 from aspca.moments.rows import Rows
 from aspca.preparation.feature import Feature
 
