@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from aspca import ASPCA, Preprocessor
+from aspca import ASPCA
 
 from .spoiling import Case
 from .table import Floats, Identity, Table
@@ -34,13 +34,11 @@ class Verdict:
 
 
 def fitted(table: Table, frame: pd.DataFrame, *, itself: bool = False) -> ASPCA:
-    """The default model, `itself` for rows that it is to judge, as `detect` does; logarithms for products."""
-    transforms = dict.fromkeys(table.logs, "log")
+    """The default model, `itself` for rows that it is to judge, as `detect` does; products need no logarithms."""
     with warnings.catch_warnings():
         # What a model says of a table is not what is measured here.
         warnings.simplefilter("ignore")
-        preprocessor = Preprocessor(transforms=transforms) if transforms else None
-        return ASPCA(robust="on" if itself else "auto", preprocessor=preprocessor).fit(frame)
+        return ASPCA(robust="on" if itself else "auto").fit(frame)
 
 
 def rule_of(table: Table, identity: Identity, rules: tuple[Any, ...]) -> Any | None:
@@ -61,7 +59,7 @@ def verdict(table: Table, case: Case, model: ASPCA, others: Floats) -> Verdict:
     identity = table.identities[case.identity]
     top = int(why.rule_contributions[0].argmax())
     broken = [int(k) for k in np.flatnonzero(why.broken[0])]
-    blamed = _column(table, why.names[int(why.feature_contributions[0].argmax())])
+    blamed = why.names[int(why.feature_contributions[0].argmax())]
     # A cell may break several identities: each of them is a right reason.
     concerned = [one for one in table.identities if set(one.columns) & set(case.changes)]
     told = dict.fromkeys([top, *broken])
@@ -87,18 +85,29 @@ def _value(table: Table, case: Case, why: Any, rules: list[int]) -> bool:
     return any(proposal is not None and abs(float(proposal) - original) <= allowed for proposal in proposals)
 
 
-def _column(table: Table, feature: str) -> str:
-    """The column a feature is made of."""
-    return {f"log({name})": name for name in table.logs}.get(feature, feature)
-
-
-def _features(table: Table, rule: Any) -> set[str]:
-    return {_column(table, name) for name in rule.features}
-
-
 def _says(table: Table, rule: Any, identity: Identity) -> bool:
-    if _features(table, rule) != set(identity.columns):
+    """Whether a rule relates the same columns by coefficients, or exponents of a product, in the same proportion."""
+    if set(rule.features) != set(identity.columns):
         return False
-    found = zip(rule.features, rule.coefficients, strict=True)
-    ratios = np.array([value / identity.coefficients[_column(table, name)] for name, value in found])
+    found = _numbers(rule, product=identity.target in table.logs)
+    if found is None:
+        return False
+    ratios = np.array([value / identity.coefficients[name] for name, value in found.items()])
     return bool(np.ptp(ratios) <= _PROPORTIONAL * np.abs(ratios).max())
+
+
+def _numbers(rule: Any, *, product: bool) -> dict[str, float] | None:
+    """Coefficients of a sum by column, or exponents of a product; None where a rule is neither."""
+    if rule.kind != "identity":
+        return None if product else dict(zip(rule.features, rule.coefficients.tolist(), strict=True))
+    formula, names = rule.formula, [feature.name for feature in rule.table]
+    left = formula.left.factors[0]
+    if product and formula.is_product:
+        factors = formula.terms[0].factors
+        return {names[left.column]: left.exponent, **{names[one.column]: -one.exponent for one in factors}}
+    plain = all(
+        len(term.factors) == 1 and term.factors[0][1:3] == ("x", 1.0) for term in (formula.left, *formula.terms)
+    )
+    if product or not plain:
+        return None
+    return {names[left.column]: 1.0, **{names[one.factors[0].column]: -one.coefficient for one in formula.terms}}
