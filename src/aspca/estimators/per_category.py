@@ -58,8 +58,8 @@ class PerCategory(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-
     >>> table["power"] = np.where(site == "east", 2.0, 3.0) * table.flow
     >>> for category, rules in PerCategory("site").fit(table).rules_.items():
     ...     print(category, *rules)
-    east power = 2 flow (exactly)
-    west power = 3 flow (exactly)
+    east power = 2 flow (exactly, all rows)
+    west power = 3 flow (exactly, all rows)
     """
 
     def __init__(self, by: str | int = 0, estimator: ASPCA | None = None) -> None:

@@ -56,7 +56,7 @@ class Preprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # sc
     >>> table["cost"] = 1.2 * table.price * table.amount
     >>> logs = Preprocessor(transforms=dict.fromkeys(table.columns, "log"))
     >>> print(ASPCA(n_components=1, preprocessor=logs).fit(table).rules_[0])
-    cost = 1.2 * price * amount (exactly)
+    cost = 1.2 * price * amount (exactly, all rows)
     """
 
     def __init__(

@@ -156,7 +156,8 @@ def contents_of(top: Field) -> Contents:
     table = _rules(rules, p, given)
     m = len(table)
     check_given(rules["loadings"], table, space)
-    metric = _metric(at["metric"], settings, p, m)
+    n_free = p if given else p - len(identities.determined)
+    metric = _metric(at["metric"], settings, p, m, max(n_free, 1) - m)
     alarms = limits_of(at["limits"], settings, m, private)
     widenings = None if at["widenings"].absent else at["widenings"].extended(m, 0.0, math.inf)
     needs = preparation.missing == "allow" and settings.score == "complete"
@@ -332,12 +333,13 @@ def _rules(part: dict[str, Field], p: int, given: tuple[GivenRule, ...]) -> Rule
     )
 
 
-def _metric(at: Field, settings: Settings, p: int, m: int) -> Metric:
+def _metric(at: Field, settings: Settings, p: int, m: int, most: int) -> Metric:
+    """`most` directions may lie outside the m rules."""
     part = at.members("weights", "outside", "outside_limit", "outside_share")
     weights = part["weights"].sparse_columns(m, m, LARGEST_WEIGHT)
     check_weights(part["weights"], weights, settings.score)
     r = len(part["outside"])
-    most = p - m if settings.score == "complete" else 0
+    most = most if settings.score == "complete" else 0
     part["outside"].require(r <= most, f"a list of at most {most}")
     part["outside"].require(p * r <= LARGEST_MATRIX, f"of at most {LARGEST_MATRIX} loadings")
     return Metric(

@@ -29,7 +29,7 @@ _ACTIVE = 6
 _CHANCE = -4.0
 _SHUFFLES = 3
 # Rounding of one column alone makes no more than this of the largest residuals.
-_TIGHTER = 2.0
+_TIGHTER, _EXACT = 2.0, 1e-6
 # Values of the determined column, where a relation is satisfied to rounding only.
 _VALUES = 10
 # Fewer violations show no pattern.
@@ -57,9 +57,6 @@ def is_credible(
     if (~kept & (np.abs(residual) <= 3.0 * tolerances[WHOLE])).mean() > 1.0 - CLEARLY:
         # Missed by a step or two: two measures of one thing.
         return False
-    if tier != FLOATS and _is_tighter_than_rounding(formula, cells, np.abs(residual[kept])):
-        # Not rounding, but a relation with little noise.
-        return False
     if tier != FLOATS and np.unique(X[kept, candidate.columns[0]]).size < _VALUES:
         # Anything is near one of a few values.
         return False
@@ -83,16 +80,21 @@ def is_credible(
     return all(_matters(formula, j, complexity, X, kept, tier, tolerance, rng) for j in candidate.columns)
 
 
-def _is_tighter_than_rounding(formula: Formula, cells: Cells, sizes: Floats) -> bool:
-    """Whether residuals (k,) are much smaller than what rounding of any one column makes of them."""
-    effects = []
+def is_tighter_than_rounding(candidate: Candidate, counted: Count, sample: Sample) -> bool:
+    """Whether residuals are much smaller than what rounding of any one column makes of them: then it is not rounding,
+    but a relation with little noise."""
+    if counted.tier == FLOATS:
+        return False
+    formula, cells, effects = candidate.formula, sample.cells.only(counted.kept), []
     for j in formula.columns:
         if cells.steps[:, j].any():
             alone = Cells(cells.X, np.where(np.arange(cells.X.shape[1]) == j, cells.steps, 0.0), cells.coarse)
             floats, *_, last = formula.tolerances(alone)
             effects.append(float(np.median(last - floats)))
-    noise = float(np.median(formula.noise(cells.X)))
-    return bool(effects) and min(effects) > _TIGHTER * (float(np.quantile(sizes, 0.98)) + noise)
+    # Columns of many more digits than others are as good as exact.
+    rounded = [effect for effect in effects if effect > _EXACT * max(effects)]
+    largest = float(np.quantile(np.abs(formula.residual(cells.X)), 0.98)) + float(np.median(formula.noise(cells.X)))
+    return bool(rounded) and min(rounded) > _TIGHTER * largest
 
 
 def _matters(

@@ -270,7 +270,11 @@ def as_product(formula: Formula) -> Formula | None:
     if any(len(term.factors) != 1 or term.factors[0] != Factor(term.factors[0].column) for term in terms):
         return None
     factors = tuple(Factor(term.factors[0].column, "x", term.coefficient) for term in formula.terms)
-    constant = shorten(float(np.exp(np.clip(formula.constant, -700.0, 700.0))))
+    value = float(np.exp(np.clip(formula.constant, -700.0, 700.0)))
+    # Its logarithm was told to so many digits.
+    short = (float(f"{value:.{digits}g}") for digits in range(1, 13))
+    near = FLOAT * (1.0 + abs(formula.constant))
+    constant = next((one for one in short if abs(np.log(one) - formula.constant) <= near), value)
     return Formula(formula.left, (Term(constant, factors),) if factors else (), 0.0 if factors else constant)
 
 

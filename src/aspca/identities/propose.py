@@ -43,13 +43,13 @@ class Lifted:
     origins: Ints
 
     @classmethod
-    def of(cls, sample: Sample, columns: Ints) -> Lifted:
+    def of(cls, sample: Sample, columns: Ints, *, curves: bool = True) -> Lifted:
         """Of these columns; curves only of those with more than a few values, logarithms of positive ones."""
         found = []
         for j in columns.tolist():
             values, steps = sample.X[:, j], sample.cells.steps[:, j]
             known = values[~np.isnan(values)]
-            curved = np.unique(known[:400]).size > _CURVED
+            curved = curves and np.unique(known[:400]).size > _CURVED
             positive = curved and (known > 0.0).mean() > 0.5
             counts = sample.resolutions[j].decimals <= 0 or bool((known == 0.0).any())
             shifted = curved and counts and (known >= 0.0).mean() > 0.9
@@ -229,12 +229,14 @@ def propose_circuits(draw: Draw, sigma: Floats, known: int, rng: np.random.Gener
     if len(null) <= known or len(null) > 0.7 * q:
         return
     null = null / sigma
+    # Of columns decades apart the least has small terms, which only exact sums tell from none.
+    least = 1e-7 if (sigma <= EXACT).all() else 1e-5
     for _ in range(_ORDERS):
         E = _eliminated(null.copy(), rng.permutation(q))
         for vector in E:
             size = np.abs(vector)
             noise = 3.0 * np.sqrt(np.square(size * sigma).sum())
-            support = np.flatnonzero(size > np.maximum(1e-5 * size.max(), noise))
+            support = np.flatnonzero(size > np.maximum(least * size.max(), noise))
             if 2 <= support.size <= TERMS:
                 yield draw.places[support]
 

@@ -59,7 +59,7 @@ class Resolution:
         # Zero is written in any way.
         found, counts = np.unique(values[np.isfinite(values) & (values != 0.0)], return_counts=True)
         if found.size == 0:
-            return cls(0, ALL_DIGITS, False, True)
+            return cls(CONTINUOUS, ALL_DIGITS, False, True)
         if found.size > 2:
             # A column of one value and a few logarithms: the logarithms tell.
             counts[np.argmax(counts)] = 0
@@ -68,7 +68,8 @@ class Resolution:
             mantissas = sizes / 10.0 ** _exponents(sizes)
 
         def fits(numbers: Floats, digits: int) -> bool:
-            off = np.abs(numbers - np.round(numbers, digits))
+            with np.errstate(all="ignore"):
+                off = np.abs(numbers - np.round(numbers, digits))
             return bool(weights[off <= _ROUNDINGS * np.maximum(numbers, 1e-300)].sum() >= _NEARLY_ALL)
 
         decimals = next((d for d in range(_LEAST_DECIMALS, CONTINUOUS) if fits(sizes, d)), CONTINUOUS)

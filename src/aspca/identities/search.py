@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from aspca.identities.accept import SHARE, is_credible, pattern_of
+from aspca.identities.accept import SHARE, is_credible, is_tighter_than_rounding, pattern_of
 from aspca.identities.candidate import LIFTS, Candidate, Count, Sample, count, fit, lift
 from aspca.identities.formula import FLOATS, WHOLE, Formula
 from aspca.identities.propose import (
@@ -114,15 +114,16 @@ class Search:
         if varying.size < 2:
             return
         self._known_already(given)
-        lifted = Lifted.of(self._sample, varying)
+        wide = varying.size > _MOST_COLUMNS
+        lifted = Lifted.of(self._sample, varying, curves=not wide)
         self._accept_pairs(lifted)
         drawer = Drawer(lifted, self._rng)
         self._partners = self._copies()
         families = [lifted.places(name, {one for one, _ in self._partners}) for name in ("x", "log")]
-        if varying.size > _MOST_COLUMNS:
+        if wide:
             self.unsearched = (
-                f"Of {varying.size:,} columns only pairs, squares and products were searched for exact relations, not "
-                f"sums: that takes at most {_MOST_COLUMNS} columns.",
+                f"Of {varying.size:,} columns only pairs in proportion and products of two were searched for exact "
+                f"relations: sums of several columns and curves take at most {_MOST_COLUMNS} columns.",
             )
         proposals: dict[tuple[int, ...], tuple[Candidate, Ints | None]] = {}
         only_varying = np.full(X.shape, np.nan)
@@ -134,12 +135,12 @@ class Search:
                 candidate = Candidate((z, x, y), ("x", "x", "x"), np.ones(2), 1.0, product=True)
             proposals[z, x, y] = candidate, None
         broken = self._broken()
-        for family in families if varying.size <= _MOST_COLUMNS else ():
+        for family in families if not wide else ():
             for draw in drawer.draws(family, 15, 16 if family.size <= 80 else 6, broken):
                 for places in propose_triples(draw):
                     proposals.setdefault(tuple(sorted(places.tolist())), (lifted.candidate(places), draw.rows))
         self._accept_all(proposals.values())
-        for family in (*families, np.concatenate(families)) if varying.size <= _MOST_COLUMNS else ():
+        for family in (*families, np.concatenate(families)) if not wide else ():
             proposals, broken = {}, self._broken()
             q = family.size
             for draw in chain(
@@ -178,8 +179,10 @@ class Search:
         return broken
 
     def _copies(self) -> list[tuple[int, int]]:
-        """Columns that are linear functions of one other, and that."""
-        pairs = [one.candidate for one in self.found if one.certain and len(one.candidate.columns) == 2]
+        """Columns that are linear functions of one other, to the last digits, and that: what is so to rounding only may
+        have a third column in it."""
+        exact = [one for one in self.found if one.certain and one.counted.tier == FLOATS]
+        pairs = [one.candidate for one in exact if len(one.candidate.columns) == 2]
         return [(c.columns[0], c.columns[1]) for c in pairs if c.functions == ("x", "x") and not c.product]
 
     def _accept_pairs(self, lifted: Lifted) -> None:
@@ -243,6 +246,8 @@ class Search:
         for several in options:
             several.sort(key=lambda option: (-round(option.counted.share, 2), *option.effort))
         for several in sorted(filter(None, options), key=lambda several: several[0].effort):
+            if any(is_tighter_than_rounding(one.candidate, one.counted, self._sample) for one in several):
+                continue
             for option in several:
                 if self._is_new(option) and is_credible(*option, self._sample, self._rng):
                     self._take(option)

@@ -60,7 +60,8 @@ def _term_text(term: Term, names: Sequence[str]) -> str:
     if above and 2 < divisor <= _LARGEST_DIVISOR and size == 1.0 / divisor and len(repr(size)) > _LONG:
         below, size = [*below, str(divisor)], 1.0
     number = [] if size == 1.0 and above else [number_text(size)]
-    product = " ".join([*number, " * ".join(above)]) if above else "".join(number)
+    # One column follows its number as it does in a sum.
+    product = " ".join([*number, *above]) if len(above) == 1 else " * ".join([*number, *above])
     return "".join([product, *(f" / {text}" for text in below)])
 
 

@@ -126,9 +126,10 @@ class FreePart:
         )
         if model.space.shift is not None:
             space = space.moved(_spread(model.space.shift, free, p))
-        d = model.components.n_components
         if settings.n_components == "auto":
             d = max(1, min(len(self.identities) + len(model.table), n_relations(space.plain.covariance)))
+        else:
+            d = int(settings.n_components)
         gaps = model.gaps
         if gaps is not None and isinstance(known, IncompleteMoments):
             gaps = replace(gaps, missing=known.n_missing)

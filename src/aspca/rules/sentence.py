@@ -82,7 +82,8 @@ def has_spread(rule: Rule | Identity) -> bool:
 def breach_of(rule: Rule | Identity, deviation: float) -> str:
     """The same as a clause: ``it is 0.5 too high``, ``its sides differ by 0.5``."""
     if isinstance(rule, Identity):
-        return f"its sides differ by {rule.off_by(deviation)}"
+        categories = all(feature.kind == "level" for feature in rule.origins)
+        return "it has another value" if categories else f"its sides differ by {rule.off_by(deviation)}"
     off = off_by(rule, deviation)
     said = _said(rule)
     if said.kinds == {"level"}:

@@ -59,7 +59,7 @@ def test_it_is_the_same_when_read(model: ASPCA, rows: pd.DataFrame, tmp_path: Pa
         (("settings", "rules"), ["total = a + 2 b", "[c %] = 1"], "must be those of the rules given first"),
         (("settings", "rules"), ["total = a + b", "[c %] = 9"], "a point within the spread of the rules that hold"),
         (("settings", "rules"), ["total = a + b", 3], "settings.rules is"),
-        (("settings", "rules"), ["a = 1"] * 9, "with no more rules than there are"),
+        (("settings", "rules"), ["a = 1"] * 9, "with rules that can be read"),
         (("settings", "rules"), ["total = a + b" + 30_000 * " "], "settings.rules"),
         (("settings", "score"), "spe", "settings.rules is a list of 2, but must be null, as the score has no"),
         (("rules", "holds"), [True, 1], "rules.holds[1] is 1, but must be true or false"),

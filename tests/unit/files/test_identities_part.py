@@ -337,7 +337,11 @@ TEXT = "text is another, but must be the sentence of its numbers"
         (("resolutions", 3, 2), 1, "identities.resolutions[3][2] is 1, but must be true or false"),
         (("resolutions", 3, 3), None, "identities.resolutions[3][3] is null, but must be true or false"),
         (("quantiles",), [], "identities.quantiles is a list of 0, but must be a list of 10"),
-        (("quantiles", 3), [1.0], "identities.quantiles is of several lengths, but must be of lists of one length"),
+        (
+            ("quantiles", 3),
+            [1.0, 2.0],
+            "identities.quantiles is of several lengths, but must be of lists of one length",
+        ),
         (("quantiles", 3, 0), 1e9, "identities.quantiles is of others, but must be of ascending numbers"),
         (("quantiles", 3, 0), None, "identities.quantiles is of others, but must be of ascending numbers"),
         (("quantiles", 3, 64), 1e151, "identities.quantiles[3][64] is 1e+151, but must be a number from -1e+150"),

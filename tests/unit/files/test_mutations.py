@@ -203,7 +203,7 @@ def test_every_alteration_changes_something(originals: list[dict[str, Any]]) -> 
             alteration(found, np.random.default_rng(seed))
             changed += found != originals[0]
         # A zero that is halved, or equal parts that are swapped, stay what they were.
-        assert changed >= 5, alteration.__name__
+        assert changed >= 4, alteration.__name__
 
 
 @pytest.mark.parametrize("chunk", range(N_CHUNKS))

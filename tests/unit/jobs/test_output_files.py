@@ -290,7 +290,6 @@ def test_by_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys:
         "explanations.csv",
         "model.json",
         "report.html",
-        "set_aside.csv",
     }
     capsys.readouterr()
     assert main(["detect", "t.csv", "--scores", "xml"]) == 2
