@@ -29,6 +29,8 @@ _FEW_NEARLY = 0.01
 _COPY, _FEW_VALUES = 0.995, 10
 # What computing in float64 leaves of a sum, as a part of what an author's own sums may.
 _CLOSE = 1e-3
+# Residuals are explained by other columns if these leave less than this of their variance.
+_EXPLAINED = 0.5
 # A column is told by so many quantiles.
 _QUANTILES = 65
 
@@ -94,7 +96,7 @@ def search_identities(
                 formula = replace(formula, condition=pattern.condition)
                 identity = replace(identity, formula=formula, exceptions=pattern.text)
             identities.append(identity)
-    whole = _without_partial(identities)
+    whole = _without_partial(identities, sampled)
     return Identities(whole, _quantiles(sampled) if whole else None, len(sampled), search.unsearched)
 
 
@@ -107,17 +109,32 @@ def _is_loose_copy(formula: Formula, share: float, kept: Floats) -> bool:
     return share < _COPY or np.unique(kept[:, formula.determined]).size <= _FEW_VALUES
 
 
-def _without_partial(found: list[Identity]) -> tuple[Identity, ...]:
-    """Those that no longer one explains: what fewer rows satisfy, of columns that are all in another."""
+def _without_partial(found: list[Identity], sampled: Floats) -> tuple[Identity, ...]:
+    """Those that no longer one explains, of columns that are all in another: what fewer rows satisfy, or what is
+    satisfied to rounding only, and off by what the other columns say."""
 
-    def partial(one: Identity) -> bool:
-        return not one.given and any(
-            set(one.columns) < set(other.columns)
-            and (other.share > one.share + 0.5 * (1.0 - one.share) or one.tier > other.tier)
-            for other in found
-        )
+    def partial(one: Identity, other: Identity) -> bool:
+        if one.given or not set(one.columns) < set(other.columns):
+            return False
+        more_rows = other.share > one.share + 0.5 * (1.0 - one.share)
+        return more_rows or (other.tier < one.tier and _explains(other, one, sampled))
 
-    return tuple(one for one in found if not partial(one))
+    return tuple(one for one in found if not any(partial(one, other) for other in found))
+
+
+def _explains(longer: Identity, shorter: Identity, sampled: Floats) -> bool:
+    """Whether the columns that only a longer identity has tell what a shorter one is off by."""
+    residual = shorter.residual(sampled)
+    extra = sampled[:, sorted(set(longer.columns) - set(shorter.columns))]
+    with np.errstate(invalid="ignore"):
+        near = (np.abs(residual) <= shorter.tolerance(sampled)) & ~np.isnan(extra).any(axis=1)
+        # Wrong cells explain nothing.
+        near &= np.abs(longer.residual(sampled)) <= longer.tolerance(sampled)
+    if near.sum() <= extra.shape[1] + 2:
+        return False
+    A = np.column_stack([extra[near] - extra[near].mean(axis=0), np.ones(int(near.sum()))])
+    left = residual[near] - A @ np.linalg.lstsq(A, residual[near], rcond=None)[0]
+    return float(left.var()) < _EXPLAINED * float(residual[near].var())
 
 
 def _quantiles(sampled: Floats) -> Floats:

@@ -149,6 +149,20 @@ class Search:
                 for places in self._circuits(lifted, draw):
                     proposals.setdefault(tuple(sorted(places.tolist())), (lifted.candidate(places), draw.rows))
             self._accept_all(proposals.values())
+        self._drop_implied(given)
+
+    def _drop_implied(self, given: Sequence[Formula]) -> None:
+        """Leave out what follows from others, exact ones first: a rounded pair may follow from a later sum and another
+        pair."""
+        found = sorted(self.found, key=lambda one: one.counted.tier)
+        self.found = []
+        self._basis = self._exact_basis = np.zeros((0, self._basis.shape[1]))
+        self._known_already(given)
+        for one in found:
+            exact = one.counted.tier == FLOATS
+            if not self._is_implied(one.candidate, exact=exact):
+                self.found.append(one)
+                self._extend_basis(one.candidate, exact=exact)
 
     def _known_already(self, given: Sequence[Formula]) -> None:
         """What the user gave is not found again."""
