@@ -28,8 +28,8 @@ _ACTIVE = 6
 # log10 of the expected number of relations of a form that as many rows of a table satisfy by chance.
 _CHANCE = -4.0
 _SHUFFLES = 3
-# Rounding of one column alone makes no more than this of the largest residuals.
-_TIGHTER, _EXACT = 2.0, 1e-6
+# Rounding of a column makes residuals of up to so many times its own part, with others, and of no less than half.
+_FEWER, _TIGHTER = 20.0, 2.0
 # Values of the determined column, where a relation is satisfied to rounding only.
 _VALUES = 10
 # Fewer violations show no pattern.
@@ -81,8 +81,8 @@ def is_credible(
 
 
 def is_tighter_than_rounding(candidate: Candidate, counted: Count, sample: Sample) -> bool:
-    """Whether residuals are much smaller than what rounding of any one column makes of them: then it is not rounding,
-    but a relation with little noise."""
+    """Whether residuals are of the size that rounding of no column makes of them: all are exact beside it, or much
+    coarser. Then it is not rounding, but a relation with little noise."""
     if counted.tier == FLOATS:
         return False
     formula, cells, effects = candidate.formula, sample.cells.only(counted.kept), []
@@ -90,11 +90,11 @@ def is_tighter_than_rounding(candidate: Candidate, counted: Count, sample: Sampl
         if cells.steps[:, j].any():
             alone = Cells(cells.X, np.where(np.arange(cells.X.shape[1]) == j, cells.steps, 0.0), cells.coarse)
             floats, *_, last = formula.tolerances(alone)
-            effects.append(float(np.median(last - floats)))
-    # Columns of many more digits than others are as good as exact.
-    rounded = [effect for effect in effects if effect > _EXACT * max(effects)]
+            # Of float32 two half units are allowed, and one is usual.
+            usual = 0.5 if sample.resolutions[j].single else 1.0
+            effects.append(usual * float(np.median(last - floats)))
     largest = float(np.quantile(np.abs(formula.residual(cells.X)), 0.98)) + float(np.median(formula.noise(cells.X)))
-    return bool(rounded) and min(rounded) > _TIGHTER * largest
+    return not any(largest <= _FEWER * effect and effect <= _TIGHTER * largest for effect in effects)
 
 
 def _matters(

@@ -263,6 +263,9 @@ class Search:
             if any(is_tighter_than_rounding(one.candidate, one.counted, self._sample) for one in several):
                 continue
             for option in several:
+                if self._is_implied(option.candidate, exact=option.counted.tier == FLOATS):
+                    # How these columns are related is known; what is left are other writings of it.
+                    break
                 if self._is_new(option) and is_credible(*option, self._sample, self._rng):
                     self._take(option)
                     break
@@ -279,8 +282,7 @@ class Search:
     def _is_new(self, option: _Option) -> bool:
         """Whether it does not follow from what is known; what is not short may be an approximation of that."""
         candidate = option.candidate
-        exact = option.counted.tier == FLOATS
-        if self._is_implied(candidate, exact=exact) or self._holds_known(candidate, option.counted.tier):
+        if self._holds_known(candidate, option.counted.tier):
             return False
         return option.complexity <= SHORT or not self._determines(candidate.columns)
 

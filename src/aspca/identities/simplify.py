@@ -71,9 +71,10 @@ def simplify(candidate: Candidate, sample: Sample, tier: int) -> tuple[Candidate
             coefficients = candidate.coefficients.copy()
             coefficients[k] = value
             trial = replace(candidate, coefficients=coefficients)
-            trial = trial.shifted(_left_over(trial, X))
-            if does(trial):
-                candidate, complexity = trial, complexity + place
+            # With its constant as it is, or moved by what the usual row is off.
+            taken = trial if does(trial) else trial.shifted(_left_over(trial, X))
+            if taken is trial or does(taken):
+                candidate, complexity = taken, complexity + place
                 break
         else:
             complexity += _NO_COEFFICIENT
