@@ -115,7 +115,7 @@ def test_the_command_fits_a_folder_whose_partitions_cannot_be_fetched_as_a_whole
     model = tmp_path / "plant.json"
     code = main(["fit", str(tmp_path / "readings"), "--engine", "spark", "--model", str(model)])
     told = capsys.readouterr()
-    assert (code, "x2 = x0 + x1 (exactly)" in told.out) == (0, True), told.err
+    assert (code, "x2 = x0 + x1 (exactly, all rows)" in told.out) == (0, True), told.err
     assert aspca.load(model).n_features_in_ == 20
 
 
@@ -141,7 +141,7 @@ def test_settings_of_a_session_that_is_not_ours_stay_as_they_are(spark: Any, mon
     # Grouped, so that its partitions are what adaptive execution makes of them, in every pass alike.
     frame = spark.range(0, 900, 1, 3).selectExpr("id % 300 AS k", "sin(id) AS v").groupBy("k").agg({"v": "sum"})
     frame = frame.selectExpr("`sum(v)` AS a", "2 * `sum(v)` AS b", "cos(k) AS c")
-    assert str(aspca.fit_source(frame).rules_[0]) == "b = 2 a (exactly)"
+    assert str(aspca.fit_source(frame).rules_[0]) == "b = 2 a (exactly, all rows)"
     assert changed == []
 
 
