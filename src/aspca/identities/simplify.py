@@ -9,7 +9,7 @@ from itertools import islice
 import numpy as np
 
 from aspca.identities.candidate import CLEARLY, Candidate, Sample, count, lift, settle, simple_numbers
-from aspca.identities.formula import DIGITS, FLOAT
+from aspca.identities.formula import DIGITS, FLOAT, shorten
 from aspca.linalg.arrays import Floats, Ints
 
 # What a short writing costs: every further digit of a coefficient or of the constant adds about two.
@@ -83,8 +83,19 @@ def simplify(candidate: Candidate, sample: Sample, tier: int) -> tuple[Candidate
     for place, value in enumerate(_simple_constants(candidate)):
         trial = replace(candidate, constant=value)
         if does(trial):
-            return trial, complexity + place
-    return candidate, complexity + _NO_CONSTANT
+            candidate, complexity = trial, complexity + place
+            break
+    else:
+        complexity += _NO_CONSTANT
+    # The last digits of what was fitted are another machine's.
+    numbers = np.array([_without_last_digits(value) for value in candidate.coefficients.tolist()])
+    trial = replace(candidate, coefficients=numbers, constant=_without_last_digits(candidate.constant))
+    return (trial if does(trial) else candidate), complexity
+
+
+def _without_last_digits(value: float) -> float:
+    """A number to twelve digits, unless it is one that people write, as a sixth."""
+    return value if value in simple_numbers(value, _DIGITS) else shorten(value)
 
 
 def _rounded_together(candidate: Candidate, X: Floats) -> Iterator[Candidate]:
