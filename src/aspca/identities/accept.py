@@ -30,6 +30,8 @@ _CHANCE = -4.0
 _SHUFFLES = 3
 # Rounding of a column makes residuals of up to so many times its own part, with others, and of no less than half.
 _FEWER, _TIGHTER = 20.0, 2.0
+# About six digits.
+_PRECISE = 1e-5
 # Values of the determined column, where a relation is satisfied to rounding only.
 _VALUES = 10
 # Fewer violations show no pattern.
@@ -91,9 +93,12 @@ def is_tighter_than_rounding(candidate: Candidate, counted: Count, sample: Sampl
             alone = Cells(cells.X, np.where(np.arange(cells.X.shape[1]) == j, cells.steps, 0.0), cells.coarse)
             floats, *_, last = formula.tolerances(alone)
             # Of float32 two half units are allowed, and one is usual.
-            usual = 0.5 if sample.resolutions[j].single else 1.0
-            effects.append(usual * float(np.median(last - floats)))
-    largest = float(np.quantile(np.abs(formula.residual(cells.X)), 0.98)) + float(np.median(formula.noise(cells.X)))
+            share = 0.5 if sample.resolutions[j].single else 1.0
+            effects.append(share * float(np.median(last - floats)))
+    usual, largest = np.quantile(np.abs(formula.residual(cells.X)), (0.9, 0.98)) + np.median(formula.noise(cells.X))
+    # So small beside how the left side varies, it is an author's own precision.
+    if usual <= _PRECISE * float(formula.left.value(cells.X).std()):
+        return False
     return not any(largest <= _FEWER * effect and effect <= _TIGHTER * largest for effect in effects)
 
 
