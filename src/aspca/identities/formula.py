@@ -290,20 +290,26 @@ def in_units(formula: Formula, slopes: Floats, offsets: Floats) -> Formula | Non
         constant += sum(term.coefficient * float(offsets[j]) for term, j in zip(formula.terms, columns, strict=True))
         size = abs(formula.constant) + float(np.abs(offsets[used]).sum())
         made = tuple(
-            Term(shorten(term.coefficient * float(slopes[j] / slopes[left])), term.factors)
+            Term(_shortest(term.coefficient * float(slopes[j] / slopes[left])), term.factors)
             for term, j in zip(formula.terms, columns, strict=True)
         )
         none = abs(constant) <= FLOAT * size
-        return replace(formula, terms=made, constant=0.0 if none else shorten(constant / float(slopes[left])))
+        return replace(formula, terms=made, constant=0.0 if none else _shortest(constant / float(slopes[left])))
     powers = [factor for term in terms for factor in term.factors if factor.function == "x"]
     if offsets[used].any() or len(powers) < sum(len(term.factors) for term in terms):
         return None if offsets[used].any() or (slopes[used] != 1.0).any() else formula
     scales = [float(np.prod([float(slopes[f.column]) ** f.exponent for f in term.factors])) for term in terms]
     made = tuple(
-        term._replace(coefficient=shorten(term.coefficient * scale / scales[0]))
+        term._replace(coefficient=_shortest(term.coefficient * scale / scales[0]))
         for term, scale in zip(formula.terms, scales[1:], strict=True)
     )
-    return replace(formula, terms=made, constant=shorten(formula.constant / scales[0]))
+    return replace(formula, terms=made, constant=_shortest(formula.constant / scales[0]))
+
+
+def _shortest(value: float) -> float:
+    """The shortest number that is this one but for what computing left in it twice."""
+    short = (float(f"{value:.{digits}g}") for digits in range(1, 15))
+    return next((one for one in short if abs(one - value) <= 1e-11 * abs(value)), value)
 
 
 def shorten(value: float) -> float:
