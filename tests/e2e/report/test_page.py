@@ -89,7 +89,8 @@ def test_columns_rules_and_rows_lead_to_each_other(demo: Path, open_page: Open) 
     assert page.url.endswith("#rule-0")
     page.locator("#rule-0 a", has_text="508").click()
     assert page.url.endswith("#row-508")
-    assert page.locator("#row-508 .brk").first.is_visible()
+    # The page opens the row once it hears of the new address.
+    page.locator("#row-508 .brk").first.wait_for(state="visible")
     page.locator("#row-508 table a", has_text="D").first.click()
     assert page.url.endswith("#column-d")
 
@@ -106,7 +107,8 @@ def test_by_keyboard_alone(demo: Path, open_page: Open) -> None:
         if page.evaluate("document.activeElement.parentElement.id") == "row-508":
             break
     page.keyboard.press("Enter")
-    assert page.locator("#row-508 .brk").first.is_visible()
+    # The page opens the row once it hears of the new address.
+    page.locator("#row-508 .brk").first.wait_for(state="visible")
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
     page.wait_for_function("document.activeElement.id === 'rule-0'")
