@@ -68,6 +68,7 @@ def rules_document(model: Model) -> dict[str, Any]:
         "limit": None if model.alarms.total is None else model.alarms.total.value,
         "rules": [rule_document(rule, number) for number, rule in enumerate(model.rules)],
         "reading": list(model.reading),
+        "identities": {"sampled_rows": model.identities.n_sample, "unsearched": list(model.identities.unsearched)},
     }
 
 

@@ -292,7 +292,7 @@ class Model:
     @property
     def doubts(self) -> tuple[str, ...]:
         """Sentences about what it cannot be trusted with; none where there were rows enough."""
-        return doubts_of(self.space)
+        return (*doubts_of(self.space), *self.identities.unsearched)
 
     @property
     def _certificate(self) -> tuple[Certificate, ...]:

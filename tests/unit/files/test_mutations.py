@@ -85,7 +85,8 @@ def longer(content: Any, rng: np.random.Generator) -> None:
 
 
 def reordered(content: Any, rng: np.random.Generator) -> None:
-    holder, key = place(content, rng, is_list)
+    # Of one entry there is one order.
+    holder, key = place(content, rng, lambda value: is_list(value) and len(value) > 1)
     holder[key] = [holder[key][i] for i in rng.permutation(len(holder[key]))]
 
 
@@ -203,7 +204,7 @@ def test_every_alteration_changes_something(originals: list[dict[str, Any]]) -> 
             alteration(found, np.random.default_rng(seed))
             changed += found != originals[0]
         # A zero that is halved, or equal parts that are swapped, stay what they were.
-        assert changed >= 4, alteration.__name__
+        assert changed >= 5, alteration.__name__
 
 
 @pytest.mark.parametrize("chunk", range(N_CHUNKS))
