@@ -62,9 +62,21 @@ def get_finder(prototype: bool) -> Finder:
         return _prototype_finder()
     try:
         from aspca.identities import find_identities
+        from aspca.identities.localize import localize
     except ImportError as error:
         raise SystemExit("aspca.identities is not available: install this project, or use --prototype.") from error
-    return find_identities  # type: ignore[no-any-return]
+
+    def find(X: Floats, names: list[str]) -> Found:
+        found = find_identities(X, names)
+        return _LibraryFound(found.identities, lambda rows: localize(found, rows))
+
+    return find
+
+
+@dataclass(frozen=True)
+class _LibraryFound:
+    identities: Sequence[Identity]
+    localize: Callable[[Floats], Sequence[Repair]]
 
 
 def _prototype_finder() -> Finder:

@@ -18,6 +18,7 @@ import pytest
 import aspca
 from aspca import ASPCA
 from aspca.identities.identity import share_text
+from aspca.identities.localize import localize
 from aspca.jobs.tables import array_table
 from like_table import like
 from parity.identities_table import FOUND, NAMES, WRONG, identity_rows
@@ -57,7 +58,7 @@ def test_what_is_found(gaps: bool) -> None:
         one = found[columns]
         assert (one.n_kept, one.n_broken, one.accuses) == (n_kept, n_broken, True)
         assert one.remark == f"{how}, {share_text(n_kept, n_broken)}"
-    repairs = model.model_.identities.localize(made.rows)
+    repairs = localize(model.model_.identities, made.rows)
     told = {(one.row, NAMES[j]): value for one in repairs for j, value in zip(one.cells, one.values, strict=True)}
     assert told == pytest.approx(made.wrong, rel=1e-12)
     assert not any(one.ties for one in repairs)

@@ -310,8 +310,3 @@ def _shortest(value: float) -> float:
     """The shortest number that is this one but for what computing left in it twice."""
     short = (float(f"{value:.{digits}g}") for digits in range(1, 15))
     return next((one for one in short if abs(one - value) <= 1e-11 * abs(value)), value)
-
-
-def shorten(value: float) -> float:
-    """A number without what computing left in its last digits."""
-    return float(f"{value:.12g}")

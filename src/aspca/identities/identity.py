@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -16,9 +16,6 @@ from aspca.identities.resolution import Cells, Resolution
 from aspca.identities.wording import formula_text, number_text
 from aspca.linalg.arrays import Bools, Floats
 from aspca.preparation.feature import Feature
-
-if TYPE_CHECKING:
-    from aspca.identities.localize import Repair
 
 # A violation is told from this multiple of the tolerance on: none is in doubt by rounding.
 _JUST_ABOVE = 1.0 + 1e-9
@@ -267,12 +264,6 @@ class Identities:
         for k, identity in enumerate(self.identities):
             found[:, k] = identity.multiples(X)
         return found
-
-    def localize(self, X: Floats) -> list[Repair]:
-        """For every row (n, p) that violates an identity which accuses: the wrong cells, and what they should be."""
-        from aspca.identities.localize import localize
-
-        return localize(self, X)
 
 
 NO_IDENTITIES = Identities()

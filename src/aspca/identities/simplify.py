@@ -9,7 +9,7 @@ from itertools import islice
 import numpy as np
 
 from aspca.identities.candidate import CLEARLY, Candidate, Sample, count, lift, settle, simple_numbers
-from aspca.identities.formula import DIGITS, FLOAT, shorten
+from aspca.identities.formula import DIGITS, FLOAT
 from aspca.linalg.arrays import Floats, Ints
 
 # What a short writing costs: every further digit of a coefficient or of the constant adds about two.
@@ -95,7 +95,7 @@ def simplify(candidate: Candidate, sample: Sample, tier: int) -> tuple[Candidate
 
 def _without_last_digits(value: float) -> float:
     """A number to twelve digits, unless it is one that people write, as a sixth."""
-    return value if value in simple_numbers(value, _DIGITS) else shorten(value)
+    return value if value in simple_numbers(value, _DIGITS) else float(f"{value:.12g}")
 
 
 def _rounded_together(candidate: Candidate, X: Floats) -> Iterator[Candidate]:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from aspca.identities import Identities, find_identities
-from aspca.identities.localize import repaired
+from aspca.identities.localize import localize, repaired
 
 sys.path.insert(0, str(Path(__file__).parent))
 from tables import NAMES, corrupted, everyday
@@ -50,7 +50,7 @@ def twin(found: Identities, row: np.ndarray) -> set[tuple[int, ...]]:
 def test_the_cells_are_among_those_of_the_twin(seed: int) -> None:
     X, _ = corrupted(everyday(500, seed), 0.05, seed + 10)
     found = find_identities(X, NAMES)
-    repairs = {repair.row: repair for repair in found.localize(X)}
+    repairs = {repair.row: repair for repair in localize(found, X)}
     for row in range(len(X)):
         possible = twin(found, X[row])
         if row not in repairs:
@@ -66,7 +66,7 @@ def test_cells_and_values_of_wrong_rows() -> None:
     clean = everyday(800, 4)
     X, where = corrupted(clean, 0.03, 5)
     found = find_identities(X, NAMES)
-    repairs = found.localize(X)
+    repairs = localize(found, X)
     assert {repair.row for repair in repairs} <= set(where)
     right = [r for r in repairs if r.cells == (where[r.row],)]
     assert len(right) >= 0.85 * len(repairs)
@@ -76,7 +76,7 @@ def test_cells_and_values_of_wrong_rows() -> None:
         rounded = NAMES[column] in ("totelg", "totpart")
         assert value == pytest.approx(clean[repair.row, column], rel=0.005 if rounded else 1e-9, abs=1e-12)
     mended = repaired(X, repairs)
-    assert found.localize(mended) == [] or all(not r.cells for r in found.localize(mended))
+    assert localize(found, mended) == [] or all(not r.cells for r in localize(found, mended))
 
 
 def test_where_two_identities_meet_logic_decides() -> None:
@@ -86,7 +86,7 @@ def test_where_two_identities_meet_logic_decides() -> None:
     X = np.column_stack([a, b, a + b, 2.0 * a])
     found = find_identities(X, ["a", "b", "total", "twice"])
     X[9, 0] += 1.37
-    (repair,) = found.localize(X)
+    (repair,) = localize(found, X)
     assert (repair.row, repair.cells, repair.ties) == (9, (0,), [])
     assert repair.values[0] == pytest.approx(a[9])
 
@@ -98,14 +98,14 @@ def test_ties_are_ties() -> None:
     X = np.column_stack([a, a, rng.normal(size=600)])
     found = find_identities(X, ["a", "b", "c"])
     X[3, 0], X[3, 1] = 50.3, 48.9
-    (repair,) = found.localize(X)
+    (repair,) = localize(found, X)
     assert {repair.cells, *(cells for cells, _ in repair.ties)} == {(0,), (1,)}
 
 
 def test_a_row_is_judged_alone_as_in_any_company() -> None:
     X, _ = corrupted(everyday(400, 6), 0.05, 7)
     found = find_identities(X, NAMES)
-    together = {repair.row: (repair.cells, repair.values, repair.ties) for repair in found.localize(X)}
+    together = {repair.row: (repair.cells, repair.values, repair.ties) for repair in localize(found, X)}
     for row, expected in together.items():
-        (alone,) = found.localize(X[row : row + 1])
+        (alone,) = localize(found, X[row : row + 1])
         assert (alone.cells, alone.values, alone.ties) == expected

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from aspca.identities import Identities, find_identities
 from aspca.identities.finding import search_identities
+from aspca.identities.localize import localize
 from aspca.moments.rows import Rows
 from aspca.preparation.feature import Feature
 
@@ -87,7 +88,7 @@ def test_tolerance_comes_from_rounding(decimals: int) -> None:
     found = find_identities(X, ["a", "b", "ratio"])
     assert equations(found) == {"ratio = 1000 a / b"}
     X[7, 2] += 3.0 * 10.0**-decimals + 0.01 * X[7, 2]
-    assert [repair.row for repair in found.localize(X)] == [7]
+    assert [repair.row for repair in localize(found, X)] == [7]
 
 
 def test_single_precision_and_six_digits() -> None:
@@ -111,7 +112,7 @@ def test_another_kind_of_rows_is_told_and_accuses_nobody() -> None:
     assert identity.equation == "price = 2 weight if bolt is 1"
     assert 0.88 < identity.share < 0.96
     assert not identity.accuses
-    assert found.localize(X) == []
+    assert localize(found, X) == []
 
 
 def test_a_cap_accuses_nobody() -> None:
@@ -119,7 +120,7 @@ def test_a_cap_accuses_nobody() -> None:
     hours = np.round(rng.gamma(4.0, 8.0, 900), 1)
     pay = np.minimum(12.5 * hours, 700.0)
     found = find_identities(np.column_stack([hours, pay, rng.normal(size=900)]), ["hours", "pay", "other"])
-    assert found.localize(np.column_stack([hours, pay, rng.normal(size=900)])) == []
+    assert localize(found, np.column_stack([hours, pay, rng.normal(size=900)])) == []
 
 
 def test_gaps_are_no_reason_to_miss_or_to_invent() -> None:
