@@ -25,6 +25,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 
 import numpy as np
+from aspca.robust import robust_moments
 from library.dirt import KINDS, ROWS, slack, spoiled
 from library.families import FAMILIES, TAILS, Known, family, with_tails
 from library.labelled import Floats, Labelled
@@ -36,7 +37,6 @@ from sklearn.metrics import average_precision_score, roc_auc_score
 
 from aspca import ASPCA, Moments
 from aspca.moments.rows import Rows
-from aspca.robust import robust_moments
 
 PEER_KINDS = ("nothing", "5 % cells", "10 % rows", "20 % rows", "10 % in one cluster", "5 % in range")
 # What robust fitting may cost: times the plain fit.

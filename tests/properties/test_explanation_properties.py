@@ -54,8 +54,10 @@ def test_contributions_sum_and_rows_stand_alone(seed: int, p: int, score: str, d
 def test_the_order_of_features_does_not_matter(score: str) -> None:
     X = table(3, 5, 60)
     order = np.array([3, 0, 4, 1, 2])
-    straight = ASPCA(n_components=3, score=score).fit(X).explain(X)
-    permuted = ASPCA(n_components=3, score=score).fit(X[:, order]).explain(X[:, order])
+    # Which loose relations are rules, where three are asked for, may depend on the order, and each is judged alone.
+    many = "auto" if score == "complete" else 3
+    straight = ASPCA(n_components=many, score=score).fit(X).explain(X)
+    permuted = ASPCA(n_components=many, score=score).fit(X[:, order]).explain(X[:, order])
     assert np.abs(permuted.scores - straight.scores).max() <= 1e-8 * straight.scores.max()
     difference = permuted.feature_contributions - straight.feature_contributions[:, order]
     assert np.abs(difference).max() <= 1e-6 * straight.scores.max()
@@ -64,14 +66,14 @@ def test_the_order_of_features_does_not_matter(score: str) -> None:
 @pytest.mark.parametrize("alarm", ["total", "any"])
 def test_predict_follows_the_alarm_asked_for(alarm: str) -> None:
     X = table(9, 5, 200)
-    model = ASPCA(n_components=3, alarm=alarm).fit(X)
+    model = ASPCA(n_components=3, alarm=alarm, limit="pearson").fit(X)
     # Some rows leave the tight rule by a little, which the total does not show.
     new = X.copy()
     new[:20, 0] += 0.003 * X[:, 0].std()
     new[20:30] += 3 * (X[20:30] - X.mean(axis=0))
     explained = model.explain(new)
     # The score before any rule lifts it, and the rules, against the limits in use.
-    plain = ASPCA(n_components=3, alarm="total").fit(X)
+    plain = ASPCA(n_components=3, alarm="total", limit="pearson").fit(X)
     total = -plain.score_samples(new) > model.threshold_
     rule = (np.square(explained.judgement.deviations) > model.rule_limits_).any(axis=1)
     assert (rule & ~total).any()
@@ -95,7 +97,7 @@ def test_a_constant_column_in_small_units_that_moves_breaks_its_rule(score: str)
     )
     why = any_rule.explain(row)
     assert why.anomalies[0]
-    assert why.text(0).startswith("Row 0 is an anomaly: score ")
+    assert why.text(0).startswith("Row 0 is unusual: p = " if score == "complete" else "Row 0 is an anomaly: score ")
     assert "It breaks the rule x3 = 2 (constant): it is 1 too high" in why.text(0)
     assert "It would hold with x3 2 (not 3)." in why.text(0)
     assert any_rule.predict(X).sum() > 250

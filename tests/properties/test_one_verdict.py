@@ -139,8 +139,8 @@ def test_a_row_has_one_verdict_in_any_company(
 
 
 def test_a_category_whose_columns_are_all_zero_has_verdicts_too() -> None:
-    """Nothing varies and nothing can be rounded: the limit is zero, and whatever moves is an anomaly."""
-    still = frame(np.zeros((8, 1)))
+    """Nothing varies and nothing can be rounded: whatever moves is unusual, from as many rows on as tell that."""
+    still = frame(np.zeros((60, 1)))
     rows = frame(np.array([[0.0], [3.9], [0.0]]))
     assert ASPCA().fit(still).predict(rows).tolist() == [1, -1, 1]
     each = PerCategory(by="kind", estimator=ASPCA()).fit(still.assign(kind="one"))

@@ -11,9 +11,7 @@ import pytest
 
 from aspca import ASPCA
 from aspca.engines.parcel import packed, unpacked
-from aspca.judging.determined import FreePart
-from aspca.judging.learned_from import learned_as_they_are, without_gross
-from aspca.judging.learning import learned_model
+from aspca.judging.learning import learn_model
 from aspca.judging.model import Model
 from aspca.moments import Moments
 from aspca.moments.gathered import IncompleteMomentsOf, MomentsOf
@@ -53,7 +51,7 @@ def table(n: int = 4000) -> np.ndarray:
 
 
 def fitted(rows: Rows, n: int, p: int, *, robust: bool, gaps: bool, rules: Sequence[str] = ()) -> Model:
-    settings = Settings.of({**DEFAULTS, "rules": list(rules) or None})
+    settings = Settings.of({**DEFAULTS, "robust": "on" if robust else "off", "rules": list(rules) or None})
     names = [f"x{j}" for j in range(p)]
     plan = (
         Preparation(tuple(ColumnPlan(name, "number") for name in names), "allow")
@@ -66,13 +64,7 @@ def fitted(rows: Rows, n: int, p: int, *, robust: bool, gaps: bool, rules: Seque
         known = rows.gather(lambda: MomentsOf.nothing(p, decimals=True)).moments
     if isinstance(known, Moments):
         known = known.rounded()
-    part = FreePart.of(rows, known, settings, plan, formulas_of(settings.rules, plan.features))
-    learned = (
-        without_gross(part.rows, part.known, part.given, settings.scaling, part.preparation.features)
-        if robust
-        else learned_as_they_are(part.known)
-    )
-    return part.embed(learned_model(part.rows, n, part.known, learned, part.settings, part.preparation))
+    return learn_model(rows, n, known, settings, plan, formulas_of(settings.rules, plan.features))
 
 
 cloudpickle = pytest.importorskip("cloudpickle", reason="it comes with the extra dask")
@@ -108,10 +100,10 @@ def test_order_and_parts_do_not_matter(robust: bool, gaps: bool, rules: Sequence
         assert abs(other.alarms.the_total() - limit) <= 1e-12 * limit
         assert (np.abs(again.scores - judged.scores) <= 1e-12 * np.maximum(limit, judged.scores)).all()
         assert np.array_equal(again.anomalies, judged.anomalies)
-        assert whole.aside is None or (whole.aside.cells.tolist(), whole.aside.n_rows) == (
-            other.aside.cells.tolist(),
-            other.aside.n_rows,
-        )
+        assert robust == (whole.excluded is not None)
+        if robust:
+            assert whole.excluded.cells.any()
+            assert whole.excluded.cells.tolist() == other.excluded.cells.tolist()
         if not gaps:
             assert np.array_equal(other.moments.scatter, whole.moments.scatter)
 

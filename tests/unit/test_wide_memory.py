@@ -1,10 +1,11 @@
-"""What a fit of many columns takes, as a formula: for p columns, and k rows that its limits are taken from,
+"""What a fit of many columns takes, as a formula: for p columns, and k rows that tails are learned from,
 
     MATRICES x 8 p^2 + TABLES x 8 k p + SMALL
 
-bytes beside the rows, whatever their number. Twenty-two matrices: the model's own three, a scatter for each of five
-blocks and three sums of these, a refit with its factor, and of earlier refits the rules. Eight tables: the rows judged,
-the same scaled, what is made of them for one score, and the squared deviations from the rules for each block.
+bytes beside the rows, whatever their number. Twenty-two matrices: the model's own three, eigenvectors for each of five
+folds, a precision with what makes it, rules and what they are found from. Eleven tables: the rows sampled, the same
+without wrong cells and standardised, which cells are masked, residuals, and p-values of cells by themselves and given
+the others, twice while outlying ones are taken out.
 `benchmarks/wide.py` measures the same from outside.
 """
 
@@ -17,9 +18,10 @@ import numpy as np
 import pytest
 
 from aspca import ASPCA
-from aspca.judging import folds
+from aspca.identities.finding import SAMPLE
+from aspca.model.constants import SAMPLE_ROWS, SAMPLE_VALUES
 
-MATRICES, TABLES, SMALL = 22, 8, 8 * 2**20
+MATRICES, TABLES, SMALL = 22, 11, 8 * 2**20
 
 
 def sums(n: int, p: int) -> np.ndarray:
@@ -55,7 +57,7 @@ def peak_of_a_fit(X: np.ndarray) -> tuple[int, ASPCA]:
 
 
 def formula(n: int, p: int) -> int:
-    judged = min(n, max(min(folds._MOST_ROWS, folds._MOST_VALUES // p), folds._FEW_ENOUGH))
+    judged = min(n, max(min(SAMPLE_ROWS, SAMPLE_VALUES // p), SAMPLE))
     return MATRICES * 8 * p**2 + TABLES * 8 * judged * p + SMALL
 
 

@@ -40,7 +40,8 @@ def run(
     out.print()
     show_findings(out, outcome, "")
     out.print()
-    out.print(f"{shown.explained} of {shown.planted} planted anomalies are explained by the rule they break.")
+    told = "planted anomalies are errors, told by the rule that they break or the wrong column."
+    out.print(f"{shown.explained} of {shown.planted} {told}")
     for remark in shown.unwritten:
         talk.say(remark)
     report = "" if shown.unwritten else f" Open {output}/report.html in a browser."

@@ -104,7 +104,7 @@ def run(
             _show(detection, json, request.output.top)
     wrote = "" if place is None else f" Wrote {place}/{_to_open(detection)}."
     talk.say(f"{detection.n_rows:,} rows judged, {detection.n_anomalies:,} flagged.{wrote}")
-    return ANOMALIES if fail_on_anomaly and detection.n_anomalies else FINE
+    return ANOMALIES if fail_on_anomaly and detection.n_errors else FINE
 
 
 def _to_open(detection: Detection) -> str:

@@ -99,6 +99,7 @@ def _outcome(outcome: Outcome, detection: Detection) -> dict[str, Any]:
         "n_rows": outcome.n_rows,
         "n_learned": rules["n_rows"],
         "n_anomalies": outcome.n_anomalies,
+        "n_errors": outcome.n_errors,
         "n_partly": outcome.n_partly,
         "n_beyond": outcome.n_beyond,
         "n_unread": outcome.n_unread,

@@ -20,7 +20,7 @@ def run(files: o.Files, model: o.StoredModel, json: bool, quiet: bool, **given: 
     from aspca.cli.talk import Talk, console, write_json
     from aspca.files.model_file import write_model
     from aspca.jobs.detection import Learning
-    from aspca.jobs.remarks import aside_remarks, gaps_remark
+    from aspca.jobs.remarks import describe_excluded, gaps_remark
     from aspca.jobs.requests import request_of
     from aspca.jobs.stored import model_text
     from aspca.judging.given_text import remarks_on_given
@@ -38,8 +38,8 @@ def run(files: o.Files, model: o.StoredModel, json: bool, quiet: bool, **given: 
         learning = Learning.of(request, stack, watcher)
         fitted = learning.model()
     told = gaps_remark(fitted)
-    aside = aside_remarks(fitted, learning.source.description)
-    for remark in (*learning.remarks, *([told] if told else ()), *aside, *remarks_on_given(fitted)):
+    excluded = describe_excluded(fitted, learning.source.description)
+    for remark in (*learning.remarks, *([told] if told else ()), *excluded, *remarks_on_given(fitted)):
         talk.say(remark)
     private = request.output.private
     if not written:

@@ -35,6 +35,7 @@ class Heads:
         self, findings: Sequence[Finding], wide: bool, without: str | None = None, *, measured: bool = True
     ) -> None:
         self._measured = measured
+        self._graded = any(finding.p_value is not None for finding in findings)
         self._findings = findings
         self._all = [name for name in (findings[0].keys if findings else ()) if name != without]
         room = _ROOM
@@ -57,7 +58,7 @@ class Heads:
     def titles(self) -> list[tuple[str, str]]:
         """Each with its justification."""
         numbered, scored = ([(title, "right")] if shown else [] for title, shown in self._optional)
-        times = [("x limit", "right")] if self._measured else []
+        times = [("p" if self._graded else "x limit", "right")] if self._measured else []
         return [*numbered, *((for_terminal(name), "none") for name in self._columns), *scored, *times]
 
     @property
@@ -68,7 +69,9 @@ class Heads:
         """The cells of one of them."""
         keys = [_shown(finding, name) for name in self._columns]
         score = [short(finding.score)] if self._scored else []
-        times = ["" if finding.times is None else short(finding.times)] if self._measured else []
+        measure = finding.p_value if self._graded else finding.times
+        times = ["" if measure is None else f"{measure:.1g}" if self._graded else short(measure)]
+        times = times if self._measured else []
         return [*([finding.row] if self._numbered else []), *keys, *score, *times]
 
     def keys(self) -> tuple[list[tuple[str, str]], list[list[object]]]:

@@ -126,7 +126,7 @@ QUIET: Group = {"quiet": _flag("--quiet", "-q", help="Say nothing but errors on 
 JSON: Group = {"json": _flag("--json", help="JSON on stdout.")}
 CSV: Group = {"csv": _flag("--csv", help="CSV on stdout.")}
 MARKDOWN: Group = {"markdown": _flag("--markdown", help="Markdown on stdout.")}
-FAIL: Group = {"fail_on_anomaly": _flag("--fail-on-anomaly", help="Exit with code 3 if there is one.")}
+FAIL: Group = {"fail_on_anomaly": _flag("--fail-on-anomaly", help="Exit with code 3 if a row is an error.")}
 
 
 # ---- settings

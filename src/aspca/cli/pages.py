@@ -129,23 +129,22 @@ def show_findings(console: Console, outcome: Outcome, more: str, by: str | None 
     findings = [finding for finding in outcome.apart if not finding.bad_cells]
     if outcome.changes and findings:
         console.print(outcome.headline_beyond)
-    wrong = [finding for finding in findings if finding.confidence is not None]
+    wrong = [finding for finding in findings if finding.verdict == "error"]
     if wrong:
-        console.print(f"{count(len(wrong), 'row violates', 'rows violate')} exact relations")
+        console.print("Errors, the surest first")
         _show_errors(console, wrong, by)
-        findings = [finding for finding in findings if finding.confidence is None]
-        if findings:
-            console.print(f"{count(len(findings), 'other row is', 'other rows are')} unusual")
+        findings = [finding for finding in findings if finding.verdict != "error"]
+    if findings and outcome.graded:
+        console.print(f"Unusual rows{', the most unusual first' if len(findings) > 1 else ''}")
     shown = len(wrong) + len(findings)
     breaking = [finding for finding in findings if finding.breaks_a_rule]
     keeping = [finding for finding in findings if not finding.breaks_a_rule]
     if breaking:
         _show_breaks(console, breaking, by)
     if keeping:
-        n_judged = outcome.n_beyond - outcome.n_unread
-        many = "All" if len(keeping) == n_judged else f"{len(keeping)}"
-        verb = ("keeps its rules, but is", "keep their rules, but are")[len(keeping) > 1]
-        console.print(f"{many} of them {verb} unusual" if n_judged > 1 else f"It {verb} unusual")
+        if outcome.rules:
+            verb = "keeps its rules, but stands out" if len(keeping) == 1 else "keep their rules, but stand out"
+            console.print(f"  {len(keeping)} {verb}")
         _show_unusual(console, keeping, by)
     rest = outcome.n_beyond - outcome.n_unread - shown
     if rest > 0 and more:
@@ -204,16 +203,18 @@ def _show_breaks(console: Console, findings: Sequence[Finding], by: str | None) 
 
 
 def _show_errors(console: Console, findings: Sequence[Finding], by: str | None) -> None:
-    """Rows that violate exact relations: how sure that is, which cell is wrong, and what it should be."""
+    """Rows that are errors: how sure that is, which cell is wrong, what it should be, and why."""
     wide = console.width >= _WIDE
     heads = Heads(findings, wide, by, measured=False)
-    table = grid(*heads.titles, ("error", "none"), ("should be", "left"), ("it violates", "left"))
+    table = grid(*heads.titles, ("error", "none"), ("should be", "left"), ("why", "left"))
     for finding in findings:
         options = [repair for repair in (finding.repair, *finding.ties) if repair][: _COLUMNS_TOLD if wide else 1]
         cures = [" and ".join(_cell_cure(name, pair, wide) for name, pair in repair.items()) for repair in options]
-        equation = finding.breaks[0].text.rpartition(" (")[0] if finding.breaks else ""
-        more = f" and {len(finding.breaks) - 1} more" if len(finding.breaks) > 1 else ""
-        told = finding.confidence, " or ".join(cures) or "unknown", f"{equation}{more}"
+        broken = [one for one in finding.breaks if one.broken]
+        equation = broken[0].text.rpartition(" (")[0] if broken else _why(finding)
+        more = f" and {len(broken) - 1} more" if len(broken) > 1 else ""
+        about = "about " if finding.approximate else ""
+        told = finding.confidence, about + (" or ".join(cures) or "unknown"), f"{equation}{more}"
         table.add_row(*map(text, (*heads.of(finding), *told)))
     console.print(table)
     _show_keys(console, heads)

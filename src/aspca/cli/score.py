@@ -70,5 +70,8 @@ def run(
     if tally.anomalies is None:
         talk.say(f"{tally.n_rows:,} rows scored; the model has no limit, so none is called an anomaly.")
     else:
-        talk.say(f"{tally.n_rows:,} rows scored, {tally.anomalies:,} flagged.")
-    return ANOMALIES if fail_on_anomaly and tally.anomalies else FINE
+        found = f"{tally.anomalies:,} flagged"
+        if stored.alarms.error is not None:
+            found = f"{tally.errors:,} errors and {tally.anomalies - tally.errors:,} unusual rows"
+        talk.say(f"{tally.n_rows:,} rows scored: {found}.")
+    return ANOMALIES if fail_on_anomaly and tally.errors else FINE

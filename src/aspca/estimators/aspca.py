@@ -19,15 +19,12 @@ from aspca.estimators.notebook import ShownWithRules
 from aspca.estimators.parameters import ParameterOnly
 from aspca.estimators.preprocessor import Preprocessor
 from aspca.estimators.tables import library_of, refuse_nameless, row_labels
-from aspca.judging.crossfit import calibrated_by
-from aspca.judging.determined import FreePart
 from aspca.judging.explanation import Explanation
 from aspca.judging.fit import fit_model
 from aspca.judging.gaps import Gaps, completed
 from aspca.judging.given_text import warn_of_given
 from aspca.judging.kept_rules import with_kept_shares
-from aspca.judging.learned_from import learned_as_they_are, without_gross
-from aspca.judging.learning import learned_model
+from aspca.judging.learning import calibrate_by, in_common_unit, learn_model
 from aspca.judging.model import Model
 from aspca.linalg.arrays import Floats
 from aspca.moments import IncompleteMoments, Moments
@@ -122,6 +119,7 @@ class ASPCA(ShownWithRules, ComponentAttributes, TableInput, NamedOutputs, Trans
         score: str = DEFAULTS["score"],
         robust: str | bool = DEFAULTS["robust"],
         rules: Sequence[str] | None = DEFAULTS["rules"],
+        false_discovery_rate: float = DEFAULTS["false_discovery_rate"],
         contamination: float | str = DEFAULTS["contamination"],
         limit: str | float = DEFAULTS["limit"],
         rule_limit: str | float = DEFAULTS["rule_limit"],
@@ -143,6 +141,7 @@ class ASPCA(ShownWithRules, ComponentAttributes, TableInput, NamedOutputs, Trans
         self.score = score
         self.robust = robust
         self.rules = rules
+        self.false_discovery_rate = false_discovery_rate
         self.contamination = contamination
         self.limit = limit
         self.rule_limit = rule_limit
@@ -177,23 +176,13 @@ class ASPCA(ShownWithRules, ComponentAttributes, TableInput, NamedOutputs, Trans
         X = self._rows(X, reset=True, least=2, sample_weight=sample_weight)
         preparation = self._preparation
         given = formulas_of(self.rules or (), preparation.features)
-        weights = None if sample_weight is None else weights_of(sample_weight, X.shape[0])
+        weights = None if sample_weight is None else in_common_unit(weights_of(sample_weight, X.shape[0]))
         with blas_threads_for(X.shape[1]):
             known = self._known(X, weights, fresh=True)
             if isinstance(known, Moments):
                 known = known.rounded()
             rows, settings = rows_of(X), Settings.of(self.get_params())
-            part = FreePart.of(rows, known, settings, preparation, given, weights)
-            if settings.sets_aside:
-                if weights is not None:
-                    raise ValueError('robust="on" takes rows of equal weight: leave out sample_weight.')
-                learned = without_gross(part.rows, part.known, part.given, self.scaling, part.preparation.features)
-                if not len(part.identities):
-                    self._incomplete = learned.incomplete
-            else:
-                learned = learned_as_they_are(part.known)
-            model = learned_model(part.rows, len(X), part.known, learned, part.settings, part.preparation, weights)
-            self._take(part.embed(model))
+            self._take(learn_model(rows, len(X), known, settings, preparation, given, weights))
             rest_on_rows = self.model_.settings.from_rows
             if rest_on_rows and "conformal" not in rest_on_rows:
                 self._take(self.model_.calibrated(X, weights))
@@ -279,7 +268,7 @@ class ASPCA(ShownWithRules, ComponentAttributes, TableInput, NamedOutputs, Trans
         X = self._rows(X, reset=False, least=1)
         weights = None if sample_weight is None else weights_of(sample_weight, len(X))
         # Rows that another limit is taken from are not spent on those of the rules as well.
-        model = calibrated_by(self.model_, X, weights) if settings.total[0] == AUTO else self.model_
+        model = calibrate_by(self.model_, X, weights) if settings.total[0] == AUTO else self.model_
         # Who keeps a rule was counted by other limits.
         self._take(replace(model.calibrated(X, weights) if settings.from_rows else model, kept=None))
         return self
@@ -357,13 +346,13 @@ class ASPCA(ShownWithRules, ComponentAttributes, TableInput, NamedOutputs, Trans
         return self.model_.explain(rows, row_labels(X, rows.shape[0]), library_of(X))
 
     def p_values(self, X: Any) -> Floats:
-        """Conformal p-values (n,): of rows like those kept out of the fit, a share of at most t has p <= t.
+        """P-values (n,): of rows like those learned from, a share of about t has p <= t.
 
-        For ``limit="conformal"``, after `calibrate`. `aspca.benjamini_hochberg` turns them into a list of anomalies
-        with a bounded share of false ones.
+        After ``limit="conformal"`` and `calibrate` they are conformal: at most t, whatever the distribution.
+        `aspca.benjamini_hochberg` turns p-values into a list of anomalies with a bounded share of false ones.
         """
         check_is_fitted(self, "model_")
-        return self.model_.alarms.p_values(-self.score_samples(X))
+        return self.model_.p_values(self._rows(X, reset=False, least=1))
 
     def t2(self, X: Any) -> Floats:
         """Hotelling's T2 (n,): how unusual a row is *within* the normal subspace, where it breaks no rule.

@@ -287,7 +287,8 @@ def _in_terms_of(
     if quantiles is not None:
         quantiles = (quantiles - offsets[:, None]) / slopes[:, None]
     identities = replace(own.identities, identities=exact, quantiles=quantiles)
-    told_by = replace(own, space=space, table=table, moments=None, identities=identities)
+    evidence = None if own.evidence is None else own.evidence.seen_in(slopes, offsets)
+    told_by = replace(own, space=space, table=table, moments=None, identities=identities, evidence=evidence)
     return Explanation(told_by, values, own.judge(seen), index, library, filled if filled.any() else None)
 
 

@@ -27,9 +27,11 @@ def save(model: ASPCA, path: PathLike, *, private: bool = False, moments: bool =
         Fitted.
     path : str or path-like
     private : bool, default=False
-        Leave out what belongs to single rows: minima, maxima and the scores of calibration rows. Scores, limits, rules
-        and explanations stay the same. With ``scaling="maxabs"`` the scale of a column is its largest distance from
-        the mean, which is needed to score and gives that one value away; use ``"standard"`` where that matters.
+        Leave out what belongs to single rows: minima, maxima, quantiles of columns but in coarse steps, and the scores
+        of calibration rows. Limits and rules stay the same; scores and p-values are
+        coarser, on small tables by a third and more. With ``scaling="maxabs"`` the scale of a
+        column is its largest distance from the mean, which is needed to score and gives that one value away; use
+        ``"standard"`` where that matters.
     moments : bool, default=True
         Keep the scatter of the features, which `partial_fit` and `t2` need: by far the largest part
         of the file for wide tables.

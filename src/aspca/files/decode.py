@@ -12,6 +12,7 @@ import numpy as np
 from aspca.files.consistency import check_covariance, check_given, check_moments, check_rules, check_weights
 from aspca.files.encode import FORMAT, VERSION, packed_size, unpacked
 from aspca.files.errors import ModelFileError
+from aspca.files.evidence import evidence_of
 from aspca.files.fields import Field
 from aspca.files.identities import identities_of
 from aspca.files.json_text import check_sum
@@ -26,6 +27,7 @@ from aspca.files.model_parts import (
     solved_of,
 )
 from aspca.files.preprocessing import preprocessing_of
+from aspca.judging.excluded import Excluded, ExcludedCells, Repeated
 from aspca.judging.metric import Metric
 from aspca.judging.model import Model
 from aspca.linalg.arrays import LARGEST_VALUE, Floats, frozen
@@ -41,7 +43,6 @@ from aspca.preparation.cell_format import (
     ColumnFormat,
     is_encoding,
 )
-from aspca.robust import Aside, GrossCells, Repeated
 from aspca.rules.equation_text import RuleError
 from aspca.rules.given import GivenRule, given_rules, is_linear
 from aspca.rules.table import RuleTable
@@ -62,7 +63,8 @@ _FIELDS = (
     "identities",
     "metric",
     "limits",
-    "aside",
+    "excluded",
+    "evidence",
     "widenings",
     "reading",
     "cell_format",
@@ -158,7 +160,9 @@ def contents_of(top: Field) -> Contents:
     check_given(rules["loadings"], table, space)
     n_free = p if given else p - len(identities.determined)
     metric = _metric(at["metric"], settings, p, m, max(n_free, 1) - m)
-    alarms = limits_of(at["limits"], settings, m, private)
+    evidence = evidence_of(at["evidence"], p, m, identities.determined)
+    at["evidence"].require(evidence is None or settings.judges_by_evidence, "null for this score and limit", "there")
+    alarms = limits_of(at["limits"], settings, m, private, evidence)
     widenings = None if at["widenings"].absent else at["widenings"].extended(m, 0.0, math.inf)
     needs = preparation.missing == "allow" and settings.score == "complete"
     at["training"].require(
@@ -177,11 +181,12 @@ def contents_of(top: Field) -> Contents:
         moments,
         widenings,
         gaps,
-        _aside(at["aside"], p),
+        _excluded(at["excluded"], p, private),
         kept,
         tuple(entry.text(LONGEST_REMARK) for entry in at["reading"].items(0, _MOST_NUMBERS)),
         _cell_format(at["cell_format"]),
         identities,
+        evidence,
     )
     used = np.hstack([table.loadings, metric.outside])[list(identities.determined)]
     at["identities"].require(
@@ -263,22 +268,19 @@ def _training(
     return space, None
 
 
-def _aside(at: Field, p: int) -> Aside | None:
+def _excluded(at: Field, p: int, private: bool) -> Excluded | None:
     if at.absent:
         return None
-    part = at.members("rows", "cells", "numbers", "passes", "shown", "repeated", "states")
-    numbers = [entry.integer(0) for entry in part["numbers"].items(0, _MOST_NUMBERS)]
+    part = at.members("cells", "shown", "repeated")
     shown = [tuple(entry.items(4)) for entry in part["shown"].items(0, _MOST_NUMBERS)]
     repeated = [tuple(entry.items(3)) for entry in part["repeated"].items(0, 2 * p)]
-    states = [tuple(entry.items(2)) for entry in part["states"].items(0, _MOST_NUMBERS)]
-    for start, end in states:
-        end.require(end.integer(0) > start.integer(0), "a number above that of the first row")
-    return Aside(
-        part["rows"].integer(0),
-        np.array([entry.integer(0) for entry in part["cells"].items(p)], dtype=np.intp),
-        np.array(numbers, dtype=np.intp),
-        part["passes"].integer(0),
-        GrossCells(
+    for name in ("shown", "repeated"):
+        # Values of rows.
+        part[name].require(not private or not len(part[name]), "an empty list in a private file")
+    cells = np.array([entry.integer(0) for entry in part["cells"].items(p)], dtype=np.intp)
+    excluded = Excluded(
+        cells,
+        ExcludedCells(
             np.array([row.integer(0) for row, _, _, _ in shown], dtype=np.intp),
             np.array([column.integer(0, p - 1) for _, column, _, _ in shown], dtype=np.intp),
             np.array([value.number(-LARGEST, LARGEST) for _, _, value, _ in shown]),
@@ -288,8 +290,10 @@ def _aside(at: Field, p: int) -> Aside | None:
             Repeated(column.integer(0, p - 1), value.number(-LARGEST, LARGEST), times.integer(2))
             for column, value, times in repeated
         ),
-        tuple((start.integer(0), end.integer(0)) for start, end in states),
     )
+    many = np.bincount(excluded.shown.columns, minlength=p)
+    part["shown"].require((many <= cells).all(), "of no more cells than there are", "of more")
+    return excluded
 
 
 def _symmetric(at: Field, p: int) -> Floats | None:

@@ -7,18 +7,19 @@ from typing import Any
 
 import numpy as np
 
+from aspca.files.evidence import evidence_content
 from aspca.files.fields import finite_or_word, sparse_columns_of
 from aspca.files.identities import identities_content
 from aspca.files.preprocessing import preprocessing_content
+from aspca.judging.excluded import ExcludedCells
 from aspca.judging.limits import Limit
 from aspca.judging.model import Model
 from aspca.linalg.arrays import Bools, Floats
-from aspca.robust import GrossCells
 from aspca.settings import Settings
 from aspca.subspace.result import Certificate
 from aspca.subspace.space import ScaledSpace
 
-FORMAT, VERSION = "aspca-model", 3
+FORMAT, VERSION = "aspca-model", 4
 
 
 def content_of(model: Model, *, naming: str, private: bool, moments: bool, package: str) -> dict[str, Any]:
@@ -71,11 +72,13 @@ def content_of(model: Model, *, naming: str, private: bool, moments: bool, packa
         "limits": {
             "total": None if alarms.total is None else _limit(alarms.total),
             "rules": None if alarms.rules is None else [_limit(limit) for limit in alarms.rules],
+            "error": None if alarms.error is None else finite_or_word(alarms.error),
             "lift": None if alarms.lift is None else finite_or_word(alarms.lift),
             # One score per row of the user's: private.
             "calibration": alarms.calibration.tolist() if keep and alarms.calibration is not None else None,
         },
-        "aside": _aside(model, private),
+        "excluded": _excluded(model, private),
+        "evidence": evidence_content(model.evidence, private=private),
         "widenings": None if model.widenings is None else [finite_or_word(value) for value in model.widenings],
         # They quote cells.
         "reading": [] if private else list(model.reading),
@@ -177,23 +180,19 @@ def _certificate(one: Certificate) -> dict[str, Any]:
     }
 
 
-def _aside(model: Model, private: bool) -> dict[str, Any] | None:
-    aside = model.aside
-    if aside is None:
+def _excluded(model: Model, private: bool) -> dict[str, Any] | None:
+    excluded = model.excluded
+    if excluded is None:
         return None
     return {
-        "rows": int(aside.n_rows),
-        "cells": [int(count) for count in aside.cells],
-        "numbers": [] if private else [int(row) for row in aside.rows],
-        "passes": int(aside.passes),
+        "cells": [int(count) for count in excluded.cells],
         # Values of the user's: private.
-        "shown": [] if private else _gross_cells(aside.shown),
-        "repeated": [] if private else [[column, value, times] for column, value, times in aside.repeated],
-        "states": [[int(start), int(end)] for start, end in aside.states],
+        "shown": [] if private else _excluded_cells(excluded.shown),
+        "repeated": [] if private else [[column, value, times] for column, value, times in excluded.repeated],
     }
 
 
-def _gross_cells(shown: GrossCells) -> list[list[float]]:
+def _excluded_cells(shown: ExcludedCells) -> list[list[float]]:
     return [
         [int(row), int(column), float(value), float(expected)]
         for row, column, value, expected in zip(shown.rows, shown.columns, shown.values, shown.expected, strict=True)

@@ -29,6 +29,7 @@ def identities_content(identities: Identities, *, private: bool) -> dict[str, An
         "quantiles": None if quantiles is None else [[_or_null(v) for v in row] for row in quantiles.tolist()],
         "sample": int(identities.n_sample),
         "unsearched": list(identities.unsearched),
+        "determined": [int(j) for j in identities.determined],
     }
 
 
@@ -61,7 +62,7 @@ def _term(term: Term) -> dict[str, Any]:
 
 def identities_of(at: Field, features: tuple[Feature, ...], private: bool) -> Identities:
     """The identities of a file, about these features."""
-    part = at.members("identities", "resolutions", "quantiles", "sample", "unsearched")
+    part = at.members("identities", "resolutions", "quantiles", "sample", "unsearched", "determined")
     entries = list(part["identities"].items(0, _MOST))
     p = len(features) if entries else 0
     resolutions = tuple(_resolution(entry) for entry in part["resolutions"].items(p))
@@ -75,7 +76,11 @@ def identities_of(at: Field, features: tuple[Feature, ...], private: bool) -> Id
         ordered = (np.diff(quantiles, axis=1) >= 0.0) | np.isnan(quantiles[:, 1:])
         part["quantiles"].require(bool(ordered.all()), "of ascending numbers", "of others")
     unsearched = tuple(entry.text(_LONGEST) for entry in part["unsearched"].items(0, _MOST))
-    return Identities(identities, quantiles, part["sample"].integer(0), unsearched)
+    determined = tuple(entry.integer(0, p - 1) for entry in part["determined"].items(0, len(identities)))
+    part["determined"].require(len(set(determined)) == len(determined), "of different columns", "of some twice")
+    spoken_of = {j for one in identities for j in one.columns}
+    part["determined"].require(spoken_of.issuperset(determined), "of columns that identities speak of", "of others")
+    return Identities(identities, quantiles, part["sample"].integer(0), unsearched, determined)
 
 
 def _resolution(at: Field) -> Resolution:

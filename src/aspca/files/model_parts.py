@@ -11,12 +11,12 @@ import numpy as np
 from aspca.files.consistency import check_basis
 from aspca.files.fields import LARGEST_INTEGER, Field, words_of_infinity
 from aspca.files.json_text import shown
-from aspca.judging.alarms import Alarms
+from aspca.judging.alarms import HELD_OUT, Alarms
 from aspca.judging.components import Components
-from aspca.judging.held_out import HELD_OUT
 from aspca.judging.limits import Limit
 from aspca.judging.metric import READABLE
 from aspca.linalg.arrays import frozen
+from aspca.model.evidence import Evidence
 from aspca.rules.equation_text import LONGEST as LONGEST_RULE
 from aspca.settings import AUTO, SETTINGS, Settings, needs_rows
 from aspca.subspace.result import Certificate, SparseSubspace
@@ -147,13 +147,17 @@ def _certificate(at: Field) -> Certificate:
     )
 
 
-def limits_of(at: Field, settings: Settings, m: int, private: bool) -> Alarms:
+def limits_of(at: Field, settings: Settings, m: int, private: bool, evidence: Evidence | None) -> Alarms:
     """The limits in use, of m rules."""
-    part = at.members("total", "rules", "lift", "calibration")
+    part = at.members("total", "rules", "lift", "calibration", "error")
     asked, _ = settings.total
     total = rules = lift = calibration = None
-    lifts = settings.alarm == "any"
-    part["lift"].require(part["lift"].absent != lifts, 'a number where the alarm is "any", and null where it is not')
+    lifts = settings.alarm == "any" and evidence is None
+    part["lift"].require(
+        part["lift"].absent != lifts, 'a number where the alarm is "any" without tail models, and null where it is not'
+    )
+    part["error"].require(part["error"].absent == (evidence is None), "a number where there are tail models, else null")
+    error = None if evidence is None else float(part["error"].number(0.0, math.inf, infinite=True))
     if lifts:
         lift = float(part["lift"].number(0.0, math.inf, infinite=True))
     _waits(part["total"], asked)
@@ -172,7 +176,7 @@ def limits_of(at: Field, settings: Settings, m: int, private: bool) -> Alarms:
         part["calibration"].require(many > 0, "a list of at least 1 score")
         calibration = part["calibration"].vector(many, 0.0, LARGEST)
         part["calibration"].require((np.diff(calibration) >= 0.0).all(), "ascending", "a list in another order")
-    return Alarms(settings, total, rules, lift, calibration)
+    return Alarms(settings, total, rules, lift, calibration, error)
 
 
 def _waits(at: Field, asked: str | float) -> None:

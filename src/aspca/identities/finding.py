@@ -11,7 +11,7 @@ from aspca.identities.accept import SHARE, Pattern, pattern_of
 from aspca.identities.candidate import count
 from aspca.identities.counting import count_rows
 from aspca.identities.formula import FLOATS, Factor, Formula, Term
-from aspca.identities.identity import HOLDS, Identities, Identity
+from aspca.identities.identity import HOLDS, Identities, Identity, choose_determined
 from aspca.identities.resolution import Cells, Resolution
 from aspca.identities.sampling import LeastRows, RowHash
 from aspca.identities.search import Search
@@ -32,7 +32,7 @@ _CLOSE = 1e-3
 # Residuals are explained by other columns if these leave less than this of their variance.
 _EXPLAINED = 0.5
 # A column is told by so many quantiles.
-_QUANTILES = 65
+_QUANTILES, _TENTH = 65, 6
 
 
 def find_identities(X: Floats, names: Sequence[str] | None = None) -> Identities:
@@ -46,7 +46,12 @@ def find_identities(X: Floats, names: Sequence[str] | None = None) -> Identities
 
 
 def search_identities(
-    rows: Rows, low: Floats, high: Floats, features: tuple[Feature, ...], given: Sequence[tuple[str, Formula]] = ()
+    rows: Rows,
+    low: Floats,
+    high: Floats,
+    features: tuple[Feature, ...],
+    given: Sequence[tuple[str, Formula]] = (),
+    sampled: Floats | None = None,
 ) -> Identities:
     """The identities of all rows, those first that were given.
 
@@ -57,9 +62,12 @@ def search_identities(
     features : tuple of p Feature
     given : sequence of (text, Formula)
         Rules that the user wrote: they are counted like others, and never left out.
+    sampled : ndarray of shape (m, p) or None
+        The rows to search in, where these were drawn before.
     """
     hashes = RowHash.between(low, high)
-    sampled = rows.gather(lambda: LeastRows(hashes, SAMPLE)).found(low.size)
+    if sampled is None:
+        sampled = rows.gather(lambda: LeastRows(hashes, SAMPLE)).found(low.size)
     resolutions = tuple(Resolution.of(column) for column in sampled.T)
     cells = Cells.of(sampled, resolutions)
     found = [(formula, count(formula, cells).tier) for _, formula in given]
@@ -97,7 +105,11 @@ def search_identities(
                 identity = replace(identity, formula=formula, exceptions=pattern.text)
             identities.append(identity)
     whole = _without_partial(identities, sampled)
-    return Identities(whole, _quantiles(sampled) if whole else None, len(sampled), search.unsearched)
+    if not whole:
+        return Identities((), None, len(sampled), search.unsearched)
+    quantiles = _quantiles(sampled)
+    spreads = np.nan_to_num(quantiles[:, -_TENTH - 1] - quantiles[:, _TENTH])
+    return Identities(whole, quantiles, len(sampled), search.unsearched, choose_determined(whole, spreads))
 
 
 def _is_loose_copy(formula: Formula, share: float, kept: Floats) -> bool:

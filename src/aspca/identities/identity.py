@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import ClassVar
@@ -15,6 +15,7 @@ from aspca.identities.formula import DIGITS, FLOATS, Factor, Formula, as_product
 from aspca.identities.resolution import Cells, Resolution
 from aspca.identities.wording import formula_text, number_text
 from aspca.linalg.arrays import Bools, Floats
+from aspca.linalg.ranking import round_for_ranking
 from aspca.preparation.feature import Feature
 
 # A violation is told from this multiple of the tolerance on: none is in doubt by rounding.
@@ -230,12 +231,15 @@ class Identities:
         Rows in which they were searched for; all were counted.
     unsearched : tuple of str
         What was not searched for, in sentences.
+    determined : tuple of int
+        A column for each identity that the others determine; it says nothing new, and each is there once.
     """
 
     identities: tuple[Identity, ...] = ()
     quantiles: Floats | None = None
     n_sample: int = 0
     unsearched: tuple[str, ...] = field(default=())
+    determined: tuple[int, ...] = ()
 
     def __len__(self) -> int:
         return len(self.identities)
@@ -248,22 +252,30 @@ class Identities:
         """Which of them are evidence of errors where they are violated (k,)."""
         return np.array([identity.accuses for identity in self.identities], dtype=np.bool_)
 
-    @cached_property
-    def determined(self) -> tuple[int, ...]:
-        """A column for each identity that the others determine; it says nothing new, and each is there once."""
-        found: list[int] = []
-        for identity in self.identities:
-            chosen = next((j for j in identity.columns if j not in found), None)
-            if chosen is not None:
-                found.append(chosen)
-        return tuple(found)
-
     def multiples(self, X: Floats) -> Floats:
         """Residuals in multiples of the tolerances (n, k), NaN where they cannot be evaluated."""
         found = np.empty((len(X), len(self)))
         for k, identity in enumerate(self.identities):
             found[:, k] = identity.multiples(X)
         return found
+
+
+def choose_determined(identities: Sequence[Identity], spreads: Floats) -> tuple[int, ...]:
+    """A column for each identity that the others determine, each there once.
+
+    Of a sum the column with the largest part in it, in any unit and sign, by the spreads of the columns (p,); else
+    the one that the sentence begins with.
+    """
+    found: list[int] = []
+    for identity in identities:
+        formula, columns = identity.formula, [j for j in identity.columns if j not in found]
+        terms = (formula.left._replace(coefficient=1.0), *formula.terms)
+        if all(len(term.factors) == 1 and term.factors[0] == Factor(term.factors[0].column) for term in terms):
+            parts = {term.factors[0].column: abs(term.coefficient) * spreads[term.factors[0].column] for term in terms}
+            columns.sort(key=lambda j: -float(round_for_ranking(np.array([parts[j]]))[0]))
+        if columns:
+            found.append(columns[0])
+    return tuple(found)
 
 
 NO_IDENTITIES = Identities()

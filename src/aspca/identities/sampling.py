@@ -40,6 +40,10 @@ class RowHash:
             middle, width = 0.5 * low + 0.5 * high, high - low
         return cls(np.where(np.isfinite(middle), middle, 0.0), np.where(width > 0.0, width, 1.0))
 
+    def only(self, columns: Ints) -> RowHash:
+        """Of some columns."""
+        return RowHash(self.middle[columns], self.width[columns])
+
     def cells(self, rows: Floats) -> Keys:
         """A number for each cell (m, p), the same on both sides of the middle."""
         with np.errstate(all="ignore"):

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from aspca.engines.source import Column
-from aspca.jobs.column_advice import SURELY_LABELS, word_of
+from aspca.jobs.column_advice import is_label_name, split_words, word_of
 from aspca.jobs.tables import TableSource
 from aspca.linalg.arrays import Floats
 
@@ -26,8 +26,6 @@ _CLOCK = re.compile(r"(t|ts|.*(time|sec|seconds?|minutes?|hours?|days?|epoch|sta
 # Fewer may count 1, 2, 3 without being meant to.
 _ENOUGH_ROWS = 20
 _CLOSE = 0.9
-# A name's words: parted by signs, or by a capital letter after a small one.
-_WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _THINGS = (
     "account|card|claim|customer|device|employee|family|firm|flight|household|house|invoice|item|order|patient|person|"
     "phone|policy|product|school|serial|store|student|subject|telephone|ticket|user"
@@ -87,7 +85,7 @@ def is_clock(name: str | None) -> bool:
 def codes_among(table: TableSource, columns: Sequence[Column]) -> list[Code]:
     """The columns of whole numbers that are codes by their names, and go along with no other column."""
     numbers = [column.name for column in columns if column.kind == "number"]
-    called = {name: " ".join(_WORDS.findall(name)).lower() for name in numbers}
+    called = {name: split_words(name) for name in numbers}
     likely = [name for name in numbers if _SURELY.fullmatch(called[name]) or _MAYBE.fullmatch(called[name])]
     batch = next(iter(table.batches(numbers, _MOST_LOOKED_AT)), None) if likely else None
     if batch is None or len(batch.values) < _ENOUGH_ROWS:
@@ -120,19 +118,15 @@ def doubtful_remark(codes: Sequence[Code]) -> str:
     return f"Column{'' if one else 's'} {names} {use}; {', '.join([*offers, f'--ignore {first} leaves it out'])}."
 
 
-def numeric_labels(table: TableSource, columns: Sequence[Column]) -> list[str]:
-    """Columns named as labels are that hold two values, 0 or -1 beside 1."""
-    named = [
-        column.name
-        for column in columns
-        if column.kind in ("number", "boolean") and column.name.strip().lower() in SURELY_LABELS
-    ]
-    found = set(named)
+def numeric_labels(table: TableSource, columns: Sequence[Column]) -> dict[str, bool]:
+    """Columns named as labels are that hold 0 or -1 beside 1 and nothing else, and whether they hold both."""
+    named = [one.name for one in columns if one.kind in ("number", "boolean") and is_label_name(one.name)]
+    seen: dict[str, set[float]] = {name: set() for name in named}
     for batch in table.batches(named) if named else ():
         for name, values in zip(named, batch.values.T, strict=True):
-            if not (np.isin(values, (0.0, 1.0)).all() or np.isin(values, (-1.0, 1.0)).all()):
-                found.discard(name)
-    return [name for name in named if name in found]
+            if len(seen[name]) <= 2:
+                seen[name].update(np.unique(values).tolist())
+    return {name: len(held) == 2 for name, held in seen.items() if held <= {0.0, 1.0} or held <= {-1.0, 1.0}}
 
 
 def _followed(table: Floats, column: Floats) -> bool:

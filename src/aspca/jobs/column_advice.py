@@ -22,7 +22,13 @@ _CATEGORIES = 30
 # A model of its own needs rows.
 _ROWS_OF_A_MODEL = 50
 # Other names of labels may as well be those of categories.
-SURELY_LABELS = {"label", "labels", "anomaly", "is_anomaly", "isanomaly", "outlier", "is_outlier"}
+_SURELY_LABELS = {"label", "labels", "anomaly", "is_anomaly", "isanomaly", "outlier", "is_outlier"}
+# How names of labels end, their words joined by blanks.
+_LABEL_NAME = re.compile(
+    r"(.* )?(is)?(labels?|anomal(y|ies|ous)|outliers?|change ?points?|fraud(s|ulent)?|targets?|ground ?truth|attacks?)"
+)
+# A name's words: parted by signs, or by a capital letter after a small one.
+_WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _SURELY_VALUES = {"normal", "normal.", "anomaly", "outlier", "benign"}
 # A number as people write it: grouped, with a sign, a currency or a percent sign.
 _LIKE_NUMBER = re.compile(
@@ -128,14 +134,13 @@ def ignoring(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def left_out_remarks(texts: Sequence[TextColumn], n_rows: int) -> list[str]:
-    """One sentence about all text that is left out, with what could be made of it, and one about labels.
+    """One sentence about all text that is left out, with what could be made of it; none about labels.
 
     `n_rows` is how many could have models of their own.
     """
-    labels = [label_remark(text.name, "") for text in texts if text.like_labels]
     texts = [text for text in texts if not text.like_labels]
     if not texts:
-        return labels
+        return []
     told = [f"{text.name!r}{f' ({text.n_values} values)' if text.few else ''}" for text in texts]
     more = f" and {len(told) - _MOST_NAMES} more" if len(told) > _MOST_NAMES else ""
     few = sorted((text for text in texts if text.few), key=lambda text: text.n_values)
@@ -145,15 +150,17 @@ def left_out_remarks(texts: Sequence[TextColumn], n_rows: int) -> list[str]:
     one = len(texts) == 1
     said = f"Column{'' if one else 's'} {', '.join(told[:_MOST_NAMES])}{more} hold{'s' if one else ''} text and "
     said += f"{'is' if one else 'are'} left out" + (f"; {', '.join(offers)}." if offers else ".")
-    return [said, *labels]
+    return [said]
 
 
-def label_remark(name: str, back: str) -> str:
-    """Of a column that seems to hold labels and is left out."""
-    return (
-        f"Column {name!r} seems to say which rows are anomalies: it is not learned from; --label {word_of(name)} "
-        f"compares with it{back}."
-    )
+def label_remark(names: Sequence[str], *, compared: str | None, learned: str | None) -> str:
+    """Of columns that look like labels and are left out; which could be compared with, and which learned from."""
+    told, one = columns_text(names), len(names) == 1
+    looks, whom = ("looks like a label", "it") if one else ("look like labels", "them")
+    offers = [] if compared is None else [f"--label {word_of(compared)} compares the verdicts with it"]
+    offers += [] if learned is None else [f"--number {word_of(learned)} learns from it"]
+    offered = f": {', '.join(offers)}" if offers else ""
+    return f"{told[0].upper()}{told[1:]} {looks}, so no rules are learned from {whom}{offered}."
 
 
 def columns_text(names: Sequence[str]) -> str:
@@ -164,6 +171,16 @@ def columns_text(names: Sequence[str]) -> str:
 def _listed(names: Sequence[str]) -> str:
     shown = ", ".join(repr(name) for name in names[:_MOST_NAMES])
     return f"{shown} and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else shown
+
+
+def split_words(name: str) -> str:
+    """The words of a column's name in small letters, blanks between: parted by signs or capital letters in it."""
+    return " ".join(_WORDS.findall(name)).lower()
+
+
+def is_label_name(name: str) -> bool:
+    """Whether a column's name is or ends in that of labels, as in is_fraud or groundTruth."""
+    return _LABEL_NAME.fullmatch(split_words(name)) is not None
 
 
 def word_of(name: str) -> str:
@@ -261,6 +278,7 @@ def _is_number(cell: str) -> bool:
 
 def _like_labels(name: str, values: set[str]) -> bool:
     """By its name, if need be with a value that says all is well; or by its values alone."""
-    name = name.strip().lower()
+    lowered = name.strip().lower()
     well = any(value.strip().lower() in NORMAL for value in values)
-    return name in SURELY_LABELS or (name in LABELLIKE and well) or not values.isdisjoint(_SURELY_VALUES)
+    named = lowered in LABELLIKE or is_label_name(name)
+    return lowered in _SURELY_LABELS or (named and well) or not values.isdisjoint(_SURELY_VALUES)

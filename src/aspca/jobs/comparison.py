@@ -141,7 +141,8 @@ def _pair(before: Model, after: Model, i: int, j: int, cosine: float) -> Pair:
         changes.append(
             f"its level moved by {abs(shift) / one.spread:.2g} spreads" if not one.exact else "its level moved"
         )
-    ratio = other.spread * _length(one, other) / one.spread
+    # Constants have no spread at all.
+    ratio = other.spread * _length(one, other) / one.spread if one.spread > 0.0 else 1.0
     if not one.exact and not other.exact and not 1 / _UNWIDENED <= ratio <= _UNWIDENED:
         word = "wider" if ratio > 1 else "tighter"
         changes.append(f"it is {number_text(float(f'{max(ratio, 1 / ratio):.2g}'))} times {word}")

@@ -27,7 +27,7 @@ class Demonstration:
     ----------
     outcome : Outcome
     planted, explained : int
-        Anomalies in the data, and those of them whose worst rule relates just the features whose relation was broken.
+        Anomalies in the data, and those of them that are errors by the rule that was broken, or by the column.
     gap : float
         The largest certified distance of a step of the solver from its optimum.
     checked : str
@@ -61,7 +61,8 @@ def demonstrated(folder: Path, watcher: Watcher) -> Demonstration:
     unwritten = write_reports(folder, {None: outcome}, whence, (), private=False)
     for finding in outcome.findings:
         broken = {sign for sign in data.kinds[finding.row] if sign.isalpha()}
-        explained += finding.breaks_a_rule and set(model.rules[finding.breaks[0].rule].features) == broken
+        told = set(model.rules[finding.breaks[0].rule].features) if finding.breaks_a_rule else set(finding.repair)
+        explained += finding.verdict == "error" and told == broken
     return Demonstration(
         outcome=outcome,
         planted=int(data.labels.sum()),

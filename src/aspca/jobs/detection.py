@@ -11,6 +11,7 @@ from typing import Any
 
 from aspca.engines.request import read_alike
 from aspca.jobs.asked_columns import undefined
+from aspca.jobs.drift import calibrate_on, differs_as_a_whole
 from aspca.jobs.errors import JobError, UndefinedError
 from aspca.jobs.fitting import fit_table
 from aspca.jobs.judged_table import Judging, judge_table
@@ -199,7 +200,6 @@ class Learning:
                 self.request.settings,
                 self.watcher,
                 self.kept_out,
-                judges_itself=self.judges_itself and self.source is self.table,
                 moments=self.request.moments,
             )
         except UndefinedError as error:
@@ -238,7 +238,7 @@ def detected(request: Request, watcher: Watcher) -> Detection:
         folder = None if place is None else stack.enter_context(replaced_folder(place))
         outcomes: dict[str | None, Outcome] = {}
         if by is None:
-            outcomes[None] = judge_table(learning.model(), learning.table, learning.judging, folder)
+            outcomes[None] = _judge(learning, learning.model(), learning.table, folder)
         else:
             outcomes.update(_by_category(learning, by, folder))
         elsewhere = learning.source is not learning.table
@@ -252,6 +252,21 @@ def detected(request: Request, watcher: Watcher) -> Detection:
             unwritten = write_reports(folder, outcomes, whence, remarks, private=request.output.private)
     library = getattr(learning.table, "library", "pandas")
     return Detection(learning.table.description, by, outcomes, (*remarks, *unwritten), place, library, whence)
+
+
+def _judge(
+    learning: Learning, model: Model, table: TableSource, folder: Path | None, category: str | None = None
+) -> Outcome:
+    """What is found in a table; where it differs as a whole from the rows learned from, by comparing its rows."""
+    outcome = judge_table(model, table, learning.judging, folder, category)
+    if learning.source is learning.table or not differs_as_a_whole(outcome):
+        return outcome
+    share = outcome.n_anomalies / outcome.n_rows
+    for path in () if folder is None else sorted(folder.iterdir()):
+        # Written anew, by other verdicts.
+        path.unlink()
+    anew = judge_table(calibrate_on(model, table, learning.watcher), table, learning.judging, folder, category)
+    return replace(anew, unlike=share)
 
 
 def _by_category(learning: Learning, column: str, folder: Path | None) -> dict[str, Outcome]:
@@ -275,7 +290,7 @@ def _by_category(learning: Learning, column: str, folder: Path | None) -> dict[s
         inside = None if folder is None else folder / name
         if inside is not None:
             inside.mkdir()
-        outcome = judge_table(learning.model(sources[category]), rows, learning.judging, inside, category)
+        outcome = _judge(learning, learning.model(sources[category]), rows, inside, category)
         outcomes[category] = outcome
         lines.append((category, name, outcome.n_rows, outcome.n_anomalies, outcome.limit))
     if folder is not None:

@@ -6,20 +6,31 @@ Where rules changed, two more passes over the rows tell which anomalies are noth
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
+from aspca.identities.sampling import LeastRows, RowHash
 from aspca.jobs.keys import NO_KEYS, Keys
 from aspca.jobs.progress import Watcher
 from aspca.jobs.tables import TableSource, row_numbers
 from aspca.jobs.verdicts import JudgedRows, Worst, joined, judged_rows
 from aspca.judging.change_text import Change, changes_of
 from aspca.judging.changes import Course, Crossings
+from aspca.judging.learning import calibrate_by
 from aspca.judging.levels import LevelsInParts, Pieces
 from aspca.judging.model import Model
 from aspca.linalg.arrays import Bools, Floats, Ints
 from aspca.linalg.steady import cached_parts
+from aspca.model.constants import SAMPLE_ROWS, SAMPLE_VALUES
+
+if TYPE_CHECKING:
+    from aspca.jobs.result import Outcome
+
+# More than this share of the rows are not errors (CORE 6: a later half of a panel has 45 % unusual rows on average);
+# fewer rows than these show nothing of a whole.
+_UNLIKE, _ENOUGH_ROWS = 0.2, 50
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,6 +105,29 @@ def drift_of(
         beyond.append(start + np.flatnonzero(verdicts | bad))
         start += len(judged)
     return Drift(course, changes, np.concatenate(beyond), worst.rows(model))
+
+
+def differs_as_a_whole(outcome: Outcome) -> bool:
+    """Whether so many rows are flagged that the table is another one than was learned from, and not full of errors."""
+    return (
+        outcome.graded
+        and not outcome.changes
+        and outcome.n_rows >= _ENOUGH_ROWS
+        and outcome.n_anomalies - outcome.n_unread > _UNLIKE * outcome.n_rows
+    )
+
+
+def calibrate_on(model: Model, table: TableSource, watcher: Watcher) -> Model:
+    """The same model, its thresholds taken from the rows of a table."""
+    space = model.space
+    low, high = (
+        (space.mean - space.deviations, space.mean + space.deviations) if space.extremes is None else space.extremes
+    )
+    most = max(min(SAMPLE_ROWS, SAMPLE_VALUES // len(model.names)), 1)
+    sample = LeastRows(RowHash.between(low, high), most)
+    for judged in judged_rows(model, table, NO_KEYS, watcher, "Comparing rows"):
+        sample.add(judged.values, judged.rows)
+    return calibrate_by(model, sample.found(len(model.names)))
 
 
 class Shifts:

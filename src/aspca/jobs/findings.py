@@ -51,10 +51,15 @@ class Finding:
         Cells that are not what their columns hold.
     beyond : bool
         False if it is nothing but a row of a change: see `Outcome.changes`.
+    verdict : {"error", "unusual"}
+    p_value : float or None
+        How often normal rows are as far out; None where rows are not judged by tail models.
     confidence : str or None
-        For a row that violates an exact relation, how sure it is that it is wrong: certain, very likely or likely.
+        Of an error, how sure it is that it is wrong: certain, very likely or likely.
     repair : dict of str to pairs
         Its wrong cells by column: what they are, and what they should be.
+    approximate : bool
+        Whether these are what the other columns let expect, and not what an exact relation asks for.
     ties : tuple of such dicts
         Other cells that may be the wrong ones as well.
     """
@@ -71,7 +76,10 @@ class Finding:
     keys: dict[str, str | None]
     bad_cells: tuple[BadCell, ...] = ()
     beyond: bool = True
+    verdict: str = "unusual"
+    p_value: float | None = None
     confidence: str | None = None
+    approximate: bool = False
     repair: dict[str, tuple[Value, Value]] = field(default_factory=dict)
     ties: tuple[dict[str, tuple[Value, Value]], ...] = ()
 
@@ -105,14 +113,21 @@ def _finding(why: Explanation, judged: JudgedRows, i: int, beyond: bool, categor
         keys=judged.keys.texts(judged.beside[i]),
         bad_cells=bad_cells,
         beyond=beyond,
+        verdict="error" if why.errors[i] else "unusual",
+        p_value=None if why.p_values is None else float(why.p_values[i]),
         **_wrong_cells(why, i),
     )
 
 
 def _wrong_cells(why: Explanation, i: int) -> dict[str, Any]:
-    repair = why.repairs.get(i)
+    repair, sure = why.repairs.get(i), confidence_of(why, i) if why.errors[i] else None
+    if repair is None and i not in why.likely_wrong:
+        return {"confidence": sure}
     if repair is None:
-        return {}
+        j, value = why.likely_wrong[i]
+        origin = why.original.features[j]
+        cell = {origin.column: (why.original.value(i, j), in_column(origin, value))}
+        return {"confidence": sure, "repair": cell, "approximate": True}
     first, *ties = [
         {
             why.original.features[j].column: (why.original.value(i, j), in_column(why.original.features[j], value))
@@ -120,4 +135,4 @@ def _wrong_cells(why: Explanation, i: int) -> dict[str, Any]:
         }
         for cells, values in ((repair.cells, repair.values), *repair.ties)
     ]
-    return {"confidence": confidence_of(why, i), "repair": first, "ties": tuple(ties)}
+    return {"confidence": sure, "repair": first, "ties": tuple(ties)}

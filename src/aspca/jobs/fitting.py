@@ -19,15 +19,11 @@ from aspca.jobs.progress import Watcher
 from aspca.jobs.pushing import taken_inside
 from aspca.jobs.tables import TableSource, column_of, prepared, row_numbers
 from aspca.judging.alarms import alarms_from_rows
-from aspca.judging.crossfit import takes_folds
-from aspca.judging.determined import FreePart
 from aspca.judging.fit import fit_model
 from aspca.judging.judgement import Judgement, squared
 from aspca.judging.kept_rules import with_kept_shares
-from aspca.judging.learned_from import learned_as_they_are, without_gross
-from aspca.judging.learning import Seen, learned_model, seen_at_once
+from aspca.judging.learning import learn_model
 from aspca.judging.model import Model
-from aspca.linalg.arrays import Floats
 from aspca.moments import IncompleteMoments, Moments
 from aspca.moments.gathered import IncompleteMomentsOf, MomentsOf
 from aspca.preparation import Preparation
@@ -73,7 +69,6 @@ def fit_table(
     watcher: Watcher,
     kept_out: TableSource | None = None,
     *,
-    judges_itself: bool = False,
     moments: str = "auto",
 ) -> Model:
     """The model of a table; the same as `ASPCA.fit` of its rows.
@@ -84,9 +79,6 @@ def fit_table(
         The columns that rules are made of, and what becomes of them.
     kept_out : TableSource or None
         Rows that take no part in the fit, for a limit that asks for such.
-    judges_itself : bool
-        Whether the rules are to judge the very rows they are learned from: what is gross is set aside then, unless the
-        settings say otherwise.
     moments : str
         Where moments are taken, where the table is in an engine: see `aspca.jobs.pushing`.
 
@@ -95,7 +87,6 @@ def fit_table(
     JobError
         Fewer than two rows, far more features than rows, a value that is missing, or what `fit_model` refuses.
     """
-    sets_aside = settings.sets_aside or (settings.robust == "auto" and judges_itself)
     given = _given(table, plan, settings)
     _refuse_too_wide(table, len(plan.names), settings)
     # The solver loads it later, when its threads could not be held back any more.
@@ -103,34 +94,12 @@ def fit_table(
 
     known: Moments | IncompleteMoments
     with blas_threads_for(len(plan.names)):
-        pushed = taken_inside(table, plan, settings, moments, robust=sets_aside)
+        pushed = taken_inside(table, plan, settings, moments)
         if pushed is not None:
             return _from_sums(table, pushed, settings, plan)
-        seen = None
-        ends = None if sets_aside or not takes_folds(settings) else _extremes(table, plan)
-        if ends is not None:
-            watcher.stage("Reading", table.count())
-            known, seen = _at_once(table, plan, watcher, *ends)
-        else:
-            known = _known(table, plan, watcher)
-        try:
-            watcher.stage("Finding exact relations", unit="passes")
-            passes = rows_of(table, plan, watcher, by_pass=True)
-            part = FreePart.of(passes, known, settings, plan, given)
-            if len(part.identities):
-                seen = None
-            if sets_aside and known.n_rows:
-                watcher.stage("Setting gross values aside", unit="passes")
-                learned = without_gross(part.rows, part.known, part.given, settings.scaling, part.preparation.features)
-            else:
-                if isinstance(known, IncompleteMoments):
-                    watcher.stage("Estimating what is missing", unit="steps")
-                learned = learned_as_they_are(part.known)
-        except ValueError as error:
-            if isinstance(error, JobError | SourceError):
-                raise
-            raise JobError(f"{table.description}: {error}") from None
-        _refuse_few(table, learned.moments, "" if learned.gaps is None else " with values")
+        known = _known(table, plan, watcher)
+        _refuse_few(table, known)
+        passes = rows_of(table, plan, watcher, by_pass=True)
 
         def solved(step: int, n_steps: int, gap: float) -> None:
             # A path of penalties solves the sequence several times over.
@@ -138,56 +107,28 @@ def fit_table(
                 watcher.stage("Finding rules", n_steps, "components")
             watcher.advance(1)
 
-        def stage(words: str, passing: bool) -> None:
-            watcher.stage(words, *((table.count(),) if passing else (None, "components")))
+        def stage(words: str) -> None:
+            watcher.stage(words, unit="passes")
 
-        rows = rows_of(table, plan, watcher)
         try:
-            free = part.free_of(rows)
-            model = part.embed(
-                learned_model(
-                    free, table.count(), part.known, learned, part.settings, part.preparation, None, seen, solved, stage
-                )
-            )
+            model = learn_model(passes, table.count(), known, settings, plan, given, None, solved, stage)
         except ValueError as error:
             if isinstance(error, JobError | SourceError):
                 raise
-            raise JobError(str(error)) from error
+            few = f"{table.description}: " if isinstance(known, IncompleteMoments) else ""
+            raise JobError(f"{few}{error}") from error
         if settings.from_rows:
             model = _calibrated(model, table if kept_out is None else kept_out, watcher)
-            model = with_kept_shares(model, rows)
-    if model.aside is not None:
-        model = replace(model, aside=model.aside.renumbered(partial(row_numbers, table)))
+            model = with_kept_shares(model, passes)
+    if model.excluded is not None:
+        model = replace(model, excluded=model.excluded.renumbered(partial(row_numbers, table)))
     return model
 
 
-def _extremes(table: TableSource, plan: Preparation) -> tuple[Floats, Floats] | None:
-    """The least and the largest value of each feature (p,), where these were seen before; None: they were not."""
-    if not plan.plain or plan.missing == "allow":
-        return None
-    columns = {column.name: column.extremes for column in table.columns}
-    known = [columns.get(name) for name in plan.names]
-    if any(ends is None or not np.isfinite(ends).all() for ends in known):
-        return None
-    ends = np.array(known, dtype=np.float64)
-    return ends[:, 0].copy(), ends[:, 1].copy()
-
-
-def _at_once(
-    table: TableSource, plan: Preparation, watcher: Watcher, low: Floats, high: Floats
-) -> tuple[Moments, Seen]:
-    """Moments, and all else that a plain fit needs of rows, in one pass."""
-    try:
-        return seen_at_once(rows_of(table, plan, watcher), table.count(), low, high)
-    except ValueError as error:
-        if isinstance(error, JobError | SourceError):
-            raise
-        raise JobError(f"{table.description}: {error}") from None
-
-
-def _refuse_few(table: TableSource, moments: Moments, which: str = "") -> None:
-    if moments.n_rows < 2:
-        few = ("no rows" if moments.n_rows == 0 else "1 row") + which
+def _refuse_few(table: TableSource, known: Moments | IncompleteMoments) -> None:
+    if known.n_rows < 2:
+        few = "no rows" if known.n_rows == 0 else "1 row"
+        few += " with values" if isinstance(known, IncompleteMoments) else ""
         raise JobError(f"{table.description} has {few}, but at least 2 are needed to learn rules from; add rows.")
 
 

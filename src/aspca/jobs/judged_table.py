@@ -13,18 +13,19 @@ import numpy as np
 from aspca.files.model_file import write_model
 from aspca.jobs.clock import clock_remarks
 from aspca.jobs.codes import is_clock
+from aspca.jobs.copies import Copies
 from aspca.jobs.drift import Shifts, drift_of
 from aspca.jobs.errors import JobError
 from aspca.jobs.findings import findings_of
 from aspca.jobs.keys import Keys
 from aspca.jobs.labels import Evaluation, evaluated, truth_of
-from aspca.jobs.output_files import folder_files, write_changes, write_incidents, write_set_aside
+from aspca.jobs.output_files import folder_files, write_changes, write_excluded, write_incidents
 from aspca.jobs.progress import Watcher
 from aspca.jobs.requests import Output
 from aspca.jobs.result import Outcome
 from aspca.jobs.stuck import Runs, stuck_remarks
 from aspca.jobs.tables import TableSource, row_numbers
-from aspca.jobs.verdicts import Timeline, Worst, joined, judged_rows
+from aspca.jobs.verdicts import JudgedRows, Timeline, Worst, joined, judged_rows
 from aspca.judging.changes import Crossings
 from aspca.judging.model import Model
 from aspca.linalg.arrays import Bools, Floats
@@ -47,13 +48,13 @@ def judge_table(
 ) -> Outcome:
     """Judge all rows of a table; write scores, explanations, model.json, changes if any, and, with times, incidents."""
     keys, output = how.keys, how.output
-    crossings, shifts, runs = Crossings(model), Shifts(model), Runs(model.names)
+    crossings, shifts, runs, copies = Crossings(model), Shifts(model), Runs(model.names), Copies()
     timeline = None if keys.time is None else Timeline(table, keys.time)
     witness = _witness(model, table, how) if output.report else None
     worst, unread = (Worst(max(output.top, 0 if witness is None else witness.most)) for _ in range(2))
     # Kept only where labels are to be compared with them: else no memory grows with the rows.
     kept: list[tuple[Floats, Bools]] = []
-    n_rows = n_anomalies = n_partly = n_unread = 0
+    n_rows = n_anomalies = n_errors = n_partly = n_unread = 0
     with folder_files(folder, model, keys, output.scores) as writers, ThreadPoolExecutor(2) as pool:
         written: list[Future[None]] = []
         for judged in judged_rows(model, table, keys, how.watcher):
@@ -70,6 +71,7 @@ def judge_table(
             crossings.add(judged.judgement, judged.values)
             shifts.add(judged.values)
             runs.add(judged.values)
+            copies.add(judged.values, judged.rows, ~bad)
             if witness is not None:
                 witness.add(judged)
             if timeline is not None:
@@ -78,6 +80,7 @@ def judge_table(
                 kept.append((judged.scores, judged.anomalies))
             n_rows += len(judged)
             n_anomalies += judged.flagged.size
+            n_errors += _count_errors(model, judged)
             n_unread += int(bad.sum())
             n_partly += int((judged.judgement.share_of_rules < 1.0).sum()) if model.allows_gaps else 0
         _wait_for(written)
@@ -94,7 +97,7 @@ def judge_table(
             write_incidents(folder / "incidents.csv", model, incidents, flagged)
     if folder is not None:
         write_model(model, folder / "model.json", naming="table", private=output.private)
-        write_set_aside(folder / "set_aside.csv", model)
+        write_excluded(folder / "excluded.csv", model)
     shown, beyond = drift.told_first(worst.rows(model), worst.most)
     first = unread.rows(model)
     if len(first):
@@ -109,6 +112,7 @@ def judge_table(
         model=model,
         n_rows=n_rows,
         n_anomalies=n_anomalies,
+        n_errors=n_errors,
         n_partly=n_partly,
         n_unread=n_unread,
         n_beyond=n_anomalies if drift.beyond is None else int(drift.beyond.size),
@@ -121,10 +125,19 @@ def judge_table(
         remarks=(
             *([] if keys.time is None or when is None else clock_remarks(keys.time, when, numbers)),
             *stuck_remarks(runs, numbers, timed=keys.time is not None or is_clock(keys.ids[0] if keys.ids else None)),
+            *copies.describe(),
         ),
         keys=keys,
         evidence=evidence,
     )
+
+
+def _count_errors(model: Model, judged: JudgedRows) -> int:
+    judgement = judged.judgement
+    if judgement.errors is not None:
+        return int(judgement.errors.sum())
+    violating = np.asarray(judgement.broken)[:, : model.n_identities].any(axis=1)
+    return int((violating | judgement.has_bad_cells).sum())
 
 
 def _witness(model: Model, table: TableSource, how: Judging) -> Witness:

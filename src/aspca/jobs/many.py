@@ -15,6 +15,8 @@ from aspca.settings import FROM_MOMENTS, Settings
 
 # Far more: so many times as many, and so many standard deviations more.
 _TIMES, _DEVIATIONS = 2.0, 4.0
+# Errors are rare: from this share of the rows on, and from so many, they are not plausible.
+_MANY_ERRORS, _FEW_ERRORS = 0.05, 5
 # A column has moved from so many deviations on; so many are named.
 _MOVED, _NAMED = 0.5, 3
 
@@ -24,7 +26,7 @@ def remark_on_many(
 ) -> tuple[str, ...]:
     """What there is to say; nothing where about as many rows are flagged as the level promises.
 
-    What was set aside as gross while rules were learned is told apart: it is flagged rightly.
+    Rows classified as errors are counted apart: they are flagged rightly.
 
     Parameters
     ----------
@@ -41,9 +43,21 @@ def remark_on_many(
     n, flagged = (sum(counts) for counts in zip(*map(_not_known, everyone), strict=True))
     of_changes = sum(outcome.n_anomalies - outcome.n_beyond for outcome in everyone)
     expected = (1.0 - level) * n
-    counted = flagged if of_changes or elsewhere else flagged - sum(map(_gross, everyone))
+    counted = flagged if of_changes or elsewhere else flagged - sum(map(_count_errors, everyone))
     enough = max(_TIMES * expected, expected + _DEVIATIONS * sqrt(level * expected))
     # A threshold given as a number promises nothing.
+    unlike = [outcome.unlike for outcome in everyone if outcome.unlike is not None]
+    if unlike:
+        moved = _moved(everyone, "M") or "Learn from newer rows as well: one more --train NEWER_FILE."
+        return (
+            f"The rows differ as a whole from the rows learned from, {max(unlike):.0%} of them would be flagged. "
+            f"{moved} Verdicts compare the rows with each other.",
+        )
+    n_errors = sum(map(_count_errors, everyone))
+    if n_errors > max(_MANY_ERRORS * n, _FEW_ERRORS) and counted <= enough:
+        kinds = _kinds(table, left_out) if None in outcomes else ""
+        reason = kinds or "they may be of several kinds, or a column may hold a word for missing (--missing)."
+        return (f"{n_errors:,} of {n:,} rows are classified as errors, which is implausibly many: {reason}",)
     if isinstance(limit, float | int) or counted <= enough:
         return ()
     asked = f"--level {level:g}" if settings.contamination == "auto" else f"--contamination {settings.contamination:g}"
@@ -67,9 +81,8 @@ def _not_known(outcome: Outcome) -> tuple[int, int]:
     return labels.false_alarms + labels.passed, labels.false_alarms
 
 
-def _gross(outcome: Outcome) -> int:
-    aside = outcome.model.aside
-    return 0 if aside is None else aside.n_rows + int(aside.cells.sum())
+def _count_errors(outcome: Outcome) -> int:
+    return outcome.n_errors
 
 
 def _changes(outcomes: Sequence[Outcome], of_changes: int, excess: float, elsewhere: bool) -> str:
@@ -86,7 +99,7 @@ def _changes(outcomes: Sequence[Outcome], of_changes: int, excess: float, elsewh
     return f"{of_changes:,} anomalies are rows of {told}. {advice}"
 
 
-def _moved(outcomes: Sequence[Outcome]) -> str:
+def _moved(outcomes: Sequence[Outcome], begins: str = "they are not like the rows learned from, m") -> str:
     """Columns whose mean is no longer what it was, in any of the models."""
     moved: dict[str, float] = {}
     for outcome in outcomes:
@@ -98,7 +111,7 @@ def _moved(outcomes: Sequence[Outcome]) -> str:
     shown = [f"{name_text(name)} by {moved[name]:.2g} deviations" for name in names[:_NAMED]]
     more = f" and {len(names) - _NAMED} more columns" if len(names) > _NAMED else ""
     return (
-        f"they are not like the rows learned from, means have moved ({', '.join(shown)}{more}). Learn from newer rows "
+        f"{begins}eans have moved ({', '.join(shown)}{more}). Learn from newer rows "
         "as well: one more --train NEWER_FILE."
     )
 

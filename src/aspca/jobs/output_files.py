@@ -19,7 +19,6 @@ from aspca.linalg.ranking import round_for_ranking
 from aspca.outputs.csv_text import CsvWriter
 from aspca.outputs.row_file import parquet_file
 from aspca.outputs.text_rows import csv_rows
-from aspca.robust import MOST_SHOWN
 
 if TYPE_CHECKING:
     from aspca.judging.change_text import Change
@@ -136,20 +135,19 @@ def write_changes(path: Path, changes: Sequence[Change], *, timed: bool) -> None
         )
 
 
-def write_set_aside(path: Path, model: Model) -> None:
-    """set_aside.csv: the first gross cells with what the others of their row let expect, and the first gross rows."""
-    aside = model.aside
-    if aside is None or aside.nothing:
+def write_excluded(path: Path, model: Model) -> None:
+    """excluded.csv: the first cells that relations were not learned from, with what the others of their row let
+    expect."""
+    excluded = model.excluded
+    if excluded is None or not excluded.shown.rows.size:
         return
-    shown = aside.shown
-    whole = np.setdiff1d(aside.rows, shown.rows) if shown.rows.size < MOST_SHOWN else np.zeros(0, dtype=np.intp)
-    nothing: list[object] = [None] * whole.size
+    shown = excluded.shown
     with _new_text(path) as stream, CsvWriter(stream, ["row", "column", "value", "expected"]) as writer:
         writer.columns(
-            [*shown.rows.tolist(), *whole.tolist()],
-            [*(model.names[column] for column in shown.columns.tolist()), *nothing],
-            [*_written(shown.values.tolist()), *nothing],
-            [*_written(shown.expected.tolist()), *nothing],
+            shown.rows.tolist(),
+            [model.names[column] for column in shown.columns.tolist()],
+            _written(shown.values.tolist()),
+            _written([float(f"{value:.6g}") for value in shown.expected.tolist()]),
         )
 
 

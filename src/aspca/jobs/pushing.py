@@ -11,16 +11,12 @@ from aspca.preparation import Preparation
 from aspca.settings import Settings
 
 
-def taken_inside(
-    table: TableSource, plan: Preparation, settings: Settings, way: str, *, robust: bool
-) -> Moments | None:
+def taken_inside(table: TableSource, plan: Preparation, settings: Settings, way: str) -> Moments | None:
     """The moments of a table, taken inside its engine where that was asked for, or is quicker; None: they are not.
 
     Parameters
     ----------
     way : one of `aspca.jobs.requests.MOMENTS`
-    robust : bool
-        Whether gross values are to be set aside, for which rows are needed.
 
     Raises
     ------
@@ -32,7 +28,10 @@ def taken_inside(
     if way == "stream":
         return None
     engine = table.engine if isinstance(table, Source) else None
-    needs = _needs_rows(plan, settings, robust)
+    if way == "auto" and settings.judges_by_evidence:
+        # Tails are learned from rows.
+        return None
+    needs = _needs_rows(plan, settings)
     if way == "auto" and (engine is None or needs or not worth_pushing(engine, len(plan.names))):
         return None
     if needs:
@@ -49,9 +48,7 @@ def taken_inside(
     return found
 
 
-def _needs_rows(plan: Preparation, settings: Settings, robust: bool) -> str:
-    if robust:
-        return "gross values are set aside row by row; give --robust off"
+def _needs_rows(plan: Preparation, settings: Settings) -> str:
     if plan.missing == "allow":
         return "gaps are filled row by row; leave out columns that have some, with --ignore"
     if not plan.plain:

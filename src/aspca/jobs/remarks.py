@@ -1,4 +1,4 @@
-"""Sentences about a whole table, said once: what was missing, what was set aside, what is in doubt."""
+"""Sentences about a whole table, said once: what was missing, what was excluded, what is in doubt."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ _COLUMNS_TOLD, _ROWS_TOLD = 6, 10
 
 
 def remarks_on(outcomes: Mapping[str | None, Outcome], learned_from: str = "") -> tuple[str, ...]:
-    """All there is to say about what was found, for each category or for all; see `aside_remarks`."""
-    aside = [
+    """All there is to say about what was found, for each category or for all; see `describe_excluded`."""
+    excluded = [
         remark if category is None else f"{category}: {remark}"
         for category, outcome in outcomes.items()
-        for remark in aside_remarks(outcome.model, learned_from)
+        for remark in describe_excluded(outcome.model, learned_from)
     ]
-    return (*_given(outcomes), *_gaps(outcomes), *aside, *_found(outcomes), *_doubts(outcomes))
+    return (*_given(outcomes), *_gaps(outcomes), *excluded, *_found(outcomes), *_doubts(outcomes))
 
 
 def _given(outcomes: Mapping[str | None, Outcome]) -> list[str]:
@@ -50,40 +50,34 @@ def _doubts(outcomes: Mapping[str | None, Outcome]) -> list[str]:
     ]
 
 
-def aside_remarks(model: Model, learned_from: str = "") -> list[str]:
-    """Sentences about what a model set aside as gross while its rules were learned.
+def describe_excluded(model: Model, learned_from: str = "") -> list[str]:
+    """Sentences about cells that relations were not learned from.
 
     `learned_from` is what the table is called whose rows these are, where it is not the one that is judged.
     """
-    aside = model.aside
-    if aside is not None and aside.passes == 0 and model.gaps is not None:
-        return ["Nothing was set aside as gross: too few rows are without gaps to tell what is."]
-    if aside is None or aside.nothing:
+    excluded = model.excluded
+    if excluded is None or not excluded.cells.any():
         return []
     columns = [feature.column for feature in model.space.features]
-    cells = {name: int(count) for name, count in zip(columns, aside.cells, strict=True) if count}
+    cells = {name: int(count) for name, count in zip(columns, excluded.cells, strict=True) if count}
     where = ", ".join(f"{name} {count:,}" for name, count in list(cells.items())[:_COLUMNS_TOLD])
     where += f" and {len(cells) - _COLUMNS_TOLD} more columns" if len(cells) > _COLUMNS_TOLD else ""
-    parts = [f"{sum(cells.values()):,} gross value{'s' * (sum(cells.values()) != 1)} ({where})"] if cells else []
-    parts += [f"{aside.n_rows:,} gross row{'s' * (aside.n_rows != 1)}"] if aside.n_rows else []
-    shown = ", ".join(str(row) for row in aside.rows[:_ROWS_TOLD])
-    shown += " and more" if aside.rows.size > _ROWS_TOLD else ""
+    many, rows = sum(cells.values()), excluded.rows
+    shown = ", ".join(str(row) for row in rows[:_ROWS_TOLD]) + (" and more" if rows.size > _ROWS_TOLD else "")
     whose, judged = (f" of {learned_from}", "") if learned_from else ("", "; they are judged like all others")
     remarks = [
-        f"Rules were learned without {' and '.join(parts)}, in row{'s' * (aside.rows.size != 1)} {shown}{whose}"
-        f"{judged} (--robust off learns from everything)."
+        f"Relations were learned without {many:,} outlying value{'s' * (many != 1)} ({where}), in "
+        f"row{'s' * (rows.size != 1)} {shown}{whose}{judged} (--robust off learns from everything)."
     ]
-    told = [f"{value:g} stands {times:,} times in {columns[column]}" for column, value, times in aside.repeated]
+    told = [f"{value:g} stands {times:,} times in {columns[column]}" for column, value, times in excluded.repeated]
     if told:
         more = f" and {len(told) - _COLUMNS_TOLD} more columns" if len(told) > _COLUMNS_TOLD else ""
-        words = " ".join(f"--missing {value:.15g}" for value in dict.fromkeys(value for _, value, _ in aside.repeated))
+        values = dict.fromkeys(value for _, value, _ in excluded.repeated)
+        words = " ".join(f"--missing {value:.15g}" for value in values)
         remarks.append(
             f"{', '.join(told[:_COLUMNS_TOLD])}{more}: that looks like a word for missing, as which {words} would read "
             "it."
         )
-    if aside.states:
-        runs = ", ".join(f"{start} to {end - 1}" for start, end in aside.states)
-        remarks.append(f"Rows {runs}{whose} are unlike the others for long, so rules were learned without them.")
     return remarks
 
 

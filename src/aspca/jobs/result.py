@@ -24,6 +24,7 @@ from aspca.linalg.arrays import Floats
 from aspca.linalg.ranking import round_for_ranking
 from aspca.rules.headings import told_apart
 from aspca.rules.rule import AnyRule
+from aspca.rules.sentence import count_verdicts
 
 if TYPE_CHECKING:
     from aspca.report.evidence import Evidence, Whence
@@ -40,7 +41,8 @@ class Outcome:
     Attributes
     ----------
     model : Model
-    n_rows, n_anomalies : int
+    n_rows, n_anomalies, n_errors : int
+        Rows judged; those that are unusual or worse; those that are errors.
     n_partly : int
         Rows with gaps, that were judged by some of the rules only.
     n_beyond : int
@@ -66,11 +68,15 @@ class Outcome:
         The columns that stand beside each finding.
     evidence : Evidence or None
         What a report is made of; None where none was asked for.
+    unlike : float or None
+        Where the rows differ as a whole from those learned from, the share that was flagged before they were compared
+        with each other.
     """
 
     model: Model
     n_rows: int
     n_anomalies: int
+    n_errors: int
     n_partly: int
     n_beyond: int
     n_unread: int
@@ -83,6 +89,7 @@ class Outcome:
     remarks: tuple[str, ...] = ()
     keys: Keys = NO_KEYS
     evidence: Evidence | None = None
+    unlike: float | None = None
 
     @property
     def rules(self) -> tuple[AnyRule, ...]:
@@ -99,8 +106,10 @@ class Outcome:
         """How many anomalies there are, and what makes them such."""
         what = f"score above {self.limit:.3g}{_lifted(self.model)}"
         if not self.n_anomalies:
-            return f"No anomalies (no {what})"
+            return "No errors and no unusual rows" if self.graded else f"No anomalies (no {what})"
         many = f"{self.n_anomalies:,} anomal{'y' if self.n_anomalies == 1 else 'ies'}"
+        if self.graded:
+            return f"{count_verdicts(self.n_errors, self.n_anomalies)}{self._of_which}"
         if self.n_unread == self.n_anomalies:
             what = "cells that are not what their columns hold"
         elif self.n_unread:
@@ -109,6 +118,19 @@ class Outcome:
             return f"{many} ({what}){self._worst}"
         events = f"{len(self.events):,} change{'s' * (len(self.events) != 1)}"
         return f"{many}: {self.n_anomalies - self.n_beyond:,} rows of {events}, {self.n_beyond:,} beyond ({what})"
+
+    @property
+    def graded(self) -> bool:
+        """Whether errors are told from unusual rows by p-values."""
+        return self.model.alarms.error is not None
+
+    @property
+    def _of_which(self) -> str:
+        told = f", {self.n_unread:,} with cells that are not what their columns hold" if self.n_unread else ""
+        if not self.changes:
+            return f"{told}{self._worst}"
+        events = f"{len(self.events):,} change{'s' * (len(self.events) != 1)}"
+        return f"{told}: {self.n_anomalies - self.n_beyond:,} rows of {events}, {self.n_beyond:,} beyond"
 
     @property
     def headline_beyond(self) -> str:
@@ -198,6 +220,10 @@ class Detection:
     @property
     def n_anomalies(self) -> int:
         return sum(outcome.n_anomalies for outcome in self.outcomes.values())
+
+    @property
+    def n_errors(self) -> int:
+        return sum(outcome.n_errors for outcome in self.outcomes.values())
 
     @property
     def model(self) -> Model:
@@ -315,4 +341,7 @@ class Detection:
     def __repr__(self) -> str:
         rules = sum(len(outcome.rules) for outcome in self.outcomes.values())
         models = "" if self.by is None else f" in {len(self.outcomes)} categories of {self.by!r}"
-        return f"Detection({self.n_anomalies:,} anomalies in {self.n_rows:,} rows by {rules:,} rules{models})"
+        found = f"{self.n_anomalies:,} anomalies"
+        if all(outcome.graded for outcome in self.outcomes.values()):
+            found = count_verdicts(self.n_errors, self.n_anomalies)
+        return f"Detection({found} in {self.n_rows:,} rows by {rules:,} rules{models})"

@@ -131,7 +131,7 @@ def roles_of(
         obstacles += wrong_kind(source, given, kind, taken)
     left = [column for column in source.columns if column.name not in taken]
     chosen = _Chosen(table, source, left, name, time, kinds)
-    obstacles += chosen.decided(ignore_text, judged)
+    obstacles += chosen.decided(ignore_text, judged, compared=label is not None)
     features = tuple(column.name for column in chosen.left)
     if not features and not obstacles:
         obstacles.append(_nothing_left(source, chosen))
@@ -190,8 +190,8 @@ class _Chosen:
         self.remarks: list[str] = []
         self.dates: list[str] = []
 
-    def decided(self, ignore_text: bool, judged: bool) -> list[Obstacle]:
-        """Everything, and what cannot be decided."""
+    def decided(self, ignore_text: bool, judged: bool, *, compared: bool) -> list[Obstacle]:
+        """Everything, and what cannot be decided; `compared`: labels were given."""
         self._leave_out_empty()
         self._leave_out_alike()
         self._take_time()
@@ -204,7 +204,8 @@ class _Chosen:
         texts = [text for text in self.texts if text.name not in {column.name for column in odd}]
         self.remarks += [] if ignore_text else left_out_remarks(texts, n_rows)
         self._drop(*self._texts)
-        self._leave_out_labels()
+        words = [] if ignore_text else [text.name for text in texts if text.like_labels]
+        self._leave_out_labels(words, offered=judged and not compared)
         self._leave_out_codes()
         return obstacles
 
@@ -280,11 +281,17 @@ class _Chosen:
             self.remarks.append(f"{told}; --date {word_of(self.dates[0])} takes days since 1970.")
             self._drop(*self.dates)
 
-    def _leave_out_labels(self) -> None:
-        found = numeric_labels(self._source, self._free())
-        if len(found) < len(self.left):
-            self.remarks += [label_remark(name, ", --number makes it a feature") for name in found]
-            self._drop(*found)
+    def _leave_out_labels(self, words: list[str], *, offered: bool) -> None:
+        """Labels of numbers, beside those in `words`; `offered`: as such, where the rows judged have both values."""
+        found = list(numeric_labels(self._source, self._free()))
+        found = found if len(found) < len(self.left) else []
+        judged = numeric_labels(self._table, [one for one in self._table.columns if one.name in found])
+        both = [name for name, several in judged.items() if several] if offered else []
+        both += [name for name in words if offered and column_of(self._table, name) is not None]
+        if found or words:
+            compared, learned = next(iter(both), None), next(iter(found), None)
+            self.remarks.append(label_remark([*found, *words], compared=compared, learned=learned))
+        self._drop(*found)
 
     def _leave_out_codes(self) -> None:
         codes = codes_among(self._source, self._free())

@@ -8,6 +8,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from aspca.engines.addresses import is_postgres
 from aspca.engines.request import ReadOptions
 from aspca.jobs.ahead import MANY, used_behind
@@ -119,9 +121,13 @@ def _count_in(folder: str, tally: Tally) -> None:
     """Count the rows of some Parquet files, and the anomalies among them."""
     pq = import_module("pyarrow.parquet")
     for path in sorted(Path(folder).rglob("*.parquet")):
-        verdicts = pq.read_table(path, columns=["anomaly"])["anomaly"]
-        known = verdicts.null_count < len(verdicts) or not len(verdicts)
-        tally.add(verdicts.to_numpy() if known else None, len(verdicts))
+        columns = [name for name in ("anomaly", "verdict") if name in pq.read_schema(path).names]
+        written = pq.read_table(path, columns=columns)
+        anomalies = written["anomaly"]
+        known = anomalies.null_count < len(anomalies) or not len(anomalies)
+        found = anomalies.to_numpy() if known else None
+        errors = np.array(written["verdict"].to_pylist()) == "error" if "verdict" in columns else None
+        tally.add(found, errors, len(anomalies))
 
 
 def write_scored(model: Model, table: TableSource, keys: Keys, destination: Destination, watcher: Watcher) -> Tally:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import numpy.typing as npt
 
 from aspca.jobs.keys import Cells, Keys
@@ -18,7 +19,6 @@ from aspca.jobs.tables import TableSource
 from aspca.jobs.verdicts import JudgedRows, bad_cells_by_row, rows_to_judge
 from aspca.judging.judgement import Judgement
 from aspca.judging.model import Model
-from aspca.judging.sifting import sifted
 from aspca.linalg.arrays import Bools, Floats, Ints
 from aspca.outputs.columns import Field, Kind, Part
 
@@ -31,6 +31,7 @@ Texts = list[str | None]
 def verdict_fields(model: Model, keys: Keys, *, reasons: bool) -> tuple[Field, ...]:
     """Which columns a table of scores has; `reasons`: also which rules anomalies break and what would mend them."""
     own: dict[str, Kind] = {"row": "integer", "score": "number", "anomaly": "truth"}
+    own |= {"verdict": "text", "p_value": "number"} if model.evidence is not None else {}
     own |= {"share_of_rules": "number"} if model.allows_gaps else {}
     own |= {"broken_rules": "text", "proposed": "text"} if reasons else {}
     row, *others = (Field(name, kind) for name, kind in own.items())
@@ -39,29 +40,31 @@ def verdict_fields(model: Model, keys: Keys, *, reasons: bool) -> tuple[Field, .
 
 def verdict_part(model: Model, judged: JudgedRows) -> Part:
     """The columns of some judged rows, without reasons."""
-    shares = judged.judgement.share_of_rules
-    return _columns(model, judged.rows, judged.key_columns(), judged.scores, judged.anomalies, shares)
+    return _columns(model, judged.rows, judged.key_columns(), judged.judgement)
 
 
 def _columns(
-    model: Model, rows: Ints, beside: list[list[object]], scores: Floats, anomalies: Bools | None, shares: Floats
+    model: Model, rows: Ints, beside: list[list[object]], found: Judgement
 ) -> list[Sequence[Any] | npt.NDArray[Any]]:
-    verdicts = [None] * len(rows) if anomalies is None else anomalies
-    return [rows, *beside, scores, verdicts, *([shares] if model.allows_gaps else [])]
+    anomalies = [None] * len(rows) if found.anomalies is None else found.anomalies
+    told: list[Any] = [] if model.evidence is None else [found.verdicts, found.p_values]
+    return [rows, *beside, found.scores, anomalies, *told, *([found.share_of_rules] if model.allows_gaps else [])]
 
 
 class Tally:
-    """How many rows were judged, and how many are anomalies: None where the model has no limit."""
+    """How many rows were judged, how many are anomalies, None where the model has no limit, and how many errors."""
 
     def __init__(self) -> None:
-        self.n_rows, self._n_anomalies = 0, 0
+        self.n_rows, self.errors, self._n_anomalies = 0, 0, 0
         self._known = True
 
-    def add(self, anomalies: Bools | None, n_rows: int) -> None:
-        """More of them."""
+    def add(self, anomalies: Bools | None, errors: Bools | None, n_rows: int) -> None:
+        """More of them; where errors are not told from others, every anomaly counts as one."""
         self.n_rows += n_rows
         self._known = anomalies is not None
         self._n_anomalies += 0 if anomalies is None else int(anomalies.sum())
+        worst = anomalies if errors is None else errors
+        self.errors += 0 if worst is None else int(worst.sum())
 
     @property
     def anomalies(self) -> int | None:
@@ -86,23 +89,22 @@ def scored_parts(
     reasons: ShortReasons | None = None
     bad = bad_cells_by_row(model, table)
     for rows, values, beside in rows_to_judge(model, table, keys, watcher):
-        found = sifted(model, values)
+        found = model.judge(values)
+        anomalies = np.zeros(len(values), dtype=np.bool_) if found.anomalies is None else found.anomalies
+        flagged = np.flatnonzero(anomalies)
         bad_here = {place: bad[row] for place, row in enumerate(rows.tolist()) if row in bad} if bad else {}
-        if found.anomalies is not None:
-            found.anomalies[list(bad_here)] = True
-        tally.add(found.anomalies, len(rows))
-        if reasons is None and found.flagged.size:
+        if bad_here:
+            found = found.with_bad_cells([bad_here.get(place, ()) for place in range(len(values))])
+        tally.add(found.anomalies, found.errors, len(rows))
+        if reasons is None and flagged.size:
             # Words are loaded where there is something to say.
             from aspca.judging.short_reasons import ShortReasons
 
             reasons = ShortReasons(model)
-        texts = _texts(reasons, values, found.flagged, found.judgement)
+        texts = _texts(reasons, values, flagged, found.take(flagged))
         for place, cells in bad_here.items():
             texts[0][place] = "; ".join(text for text in [*map(str, cells), texts[0][place]] if text)
-        columns = _columns(
-            model, rows + start, _by_column(beside, keys), found.scores, found.anomalies, found.share_of_rules
-        )
-        yield [*columns, *texts]
+        yield [*_columns(model, rows + start, _by_column(beside, keys), found), *texts]
 
 
 def _texts(reasons: ShortReasons | None, values: Floats, flagged: Ints, judgement: Judgement) -> tuple[Texts, Texts]:

@@ -13,16 +13,22 @@ import numpy as np
 
 from aspca.judging.law import ASSUMES as GAUSSIAN_ROWS
 from aspca.judging.law import ScoreLaw, few_rows_quantile
-from aspca.judging.limits import Limit, conformal_p_values, rule_limits, score_limit
+from aspca.judging.limits import Limit, rule_limits, score_limit
 from aspca.judging.metric import READABLE, Metric, score_variances
-from aspca.linalg.arrays import Floats
+from aspca.linalg.arrays import Bools, Floats
 from aspca.linalg.thin import thinned
+from aspca.model.evidence import Evidence
 from aspca.rules.table import RuleTable
 from aspca.settings import AUTO, Settings, needs_rows
 from aspca.subspace.space import ScaledSpace
 
 # A row lies exactly on a quantile, and BLAS may sum in another order on another machine.
 ABOVE_ROUNDING = 1.0 + 1e-12
+HELD_OUT = "held-out"
+HELD_OUT_ASSUMES = (
+    "Rows to come are like the rows learned from, each of which was judged by models learned without the fold of rows "
+    "it belongs to."
+)
 _ONE_RULE = "Rows are Gaussian with the fitted covariance, and a rule's squared deviation follows its F law."
 
 
@@ -41,6 +47,8 @@ class Alarms:
         What the score of a row that just breaks a rule is lifted to; None where the alarm is "total".
     calibration : ndarray of shape (k,) or None
         Ascending scores of rows kept out of the fit, for p-values; only with ``limit="conformal"``.
+    error : float or None
+        Score above which a row is an error; None where rows are not judged by tail models.
     """
 
     settings: Settings
@@ -48,6 +56,7 @@ class Alarms:
     rules: tuple[Limit, ...] | None
     lift: float | None = None
     calibration: Floats | None = None
+    error: float | None = None
 
     def the_total(self) -> float:
         """Score above which a row is an anomaly; refused while it waits for rows."""
@@ -66,15 +75,6 @@ class Alarms:
                 'hold: call calibrate(X) with such rows, or use rule_limit="pearson".'
             )
         return np.array([limit.value for limit in self.rules])
-
-    def p_values(self, scores: Floats) -> Floats:
-        """Conformal p-values (n,) of scores; refused without rows to compare with."""
-        if self.calibration is None:
-            raise ValueError(
-                "p-values compare a row with rows kept out of the fit, which this model does not hold: set "
-                'limit="conformal" and call calibrate(X) with such rows.'
-            )
-        return conformal_p_values(self.calibration, scores)
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,7 +169,47 @@ def alarms_from_rows(
         counted = None if settings.rule_limit == "conformal" else weights
         found_each = rule_limits(settings.rule_limit, each, contributions=squares, weights=counted)
         rules = _all_floored(tuple(replace(one, value=one.value * ABOVE_ROUNDING) for one in found_each), floors)
-    return Alarms(settings, total, rules, alarms.lift, calibration)
+    # What is an error is unusual too.
+    error = alarms.error if alarms.error is None or total is None else max(alarms.error, total.value)
+    return Alarms(settings, total, rules, alarms.lift, calibration, error)
+
+
+def quantile_alarms(alarms: Alarms, floors: Floors, scores: Floats, squares: Floats) -> Alarms:
+    """The same limits, the automatic ones quantiles of scores (n,) and squared deviations (n, m) of other rows."""
+    settings = alarms.settings
+    level, each = spent(settings, floors.squares.size)
+    rules = alarms.rules
+    if settings.rule_limit == AUTO:
+        found = rule_limits("quantile", each, contributions=squares)
+        rules = _all_floored(tuple(_held_out(limit) for limit in found), floors)
+    total = _floored(_held_out(score_limit("quantile", level, scores=scores)), floors.total)
+    return replace(alarms, total=total, rules=rules, lift=None if alarms.lift is None else total.value)
+
+
+def _held_out(limit: Limit) -> Limit:
+    return Limit(HELD_OUT, limit.level, limit.value * ABOVE_ROUNDING, HELD_OUT_ASSUMES)
+
+
+def replace_automatic(alarms: Alarms, floors: Floors, evidence: Evidence, exact: Bools) -> Alarms:
+    """The same limits, the automatic ones those of tail models; exact relations (m,) allow nothing but rounding."""
+    settings, law = alarms.settings, evidence.law
+    if law is None:
+        raise ValueError("Tail models give no limits before the law of scores is learned.")
+    total, rules = alarms.total, alarms.rules
+    if settings.total[0] == AUTO:
+        total = Limit(HELD_OUT, settings.level, law.unusual, HELD_OUT_ASSUMES)
+    if settings.rule_limit == AUTO:
+        # A rule that is broken by itself makes a row unusual.
+        each = (1.0 - settings.level) / (evidence.n_kinds * max(len(evidence.relations), 1))
+        log_each = float(np.log(each))
+        found = tuple(
+            Limit(HELD_OUT, 1.0 - each, float(np.square(quantile)), HELD_OUT_ASSUMES)
+            for quantile in np.where(exact, 0.0, [tail.quantiles(log_each)[1] for tail in evidence.relations])
+        )
+        rules = _all_floored(found, floors)
+    # What is an error is unusual too.
+    error = law.error if total is None else max(law.error, total.value)
+    return Alarms(settings, total, rules, None, alarms.calibration, error)
 
 
 def _floored(limit: Limit, floor: float) -> Limit:

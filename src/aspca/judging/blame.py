@@ -36,7 +36,7 @@ from aspca.judging.judgement import Judgement
 from aspca.judging.metric import READABLE, Metric
 from aspca.linalg.arrays import Bools, Floats
 from aspca.linalg.ranking import round_for_ranking
-from aspca.linalg.steady import cached_parts, row_products
+from aspca.linalg.steady import cached_parts, row_products, row_sums
 
 if TYPE_CHECKING:
     from aspca.judging.model import Model
@@ -140,6 +140,17 @@ class FeatureSplit:
 
 def blamed(model: Model, values: Floats, judgement: Judgement) -> Floats:
     """The scores of rows (n, p) split over the features (n, p); zero for what is missing."""
+    if model.evidence is not None:
+        # What held exactly says nothing about the other columns: those that it names share its part.
+        exact = np.flatnonzero(model.table.exact)
+        own = judgement.contributions[:, model.n_identities + exact]
+        related = np.flatnonzero(~model.table.exact)
+        others = judgement.outside + row_sums(judgement.contributions[:, model.n_identities + related])
+        parts = model.evidence.attribute(values, others)
+        used = (model.table.loadings[:, exact] != 0.0).astype(np.float64)
+        parts += row_products(own, (used / used.sum(axis=0)).T)
+        _add_wrong_cells(model, values, judgement, parts)
+        return parts
     parts = np.empty(values.shape)
     nowhere = np.zeros(values.shape[1], dtype=np.bool_)
     groups = patterns(np.isnan(values)) if model.allows_gaps else [(np.arange(len(values)), nowhere)]
@@ -177,10 +188,15 @@ def _add_wrong_cells(model: Model, values: Floats, judgement: Judgement, parts: 
     """Add what violated identities make of scores to the cells that are wrong; of ties each its share."""
     if not model.n_identities:
         return
-    added = judgement.contributions[:, : model.n_identities].sum(axis=1)
+    added = row_sums(judgement.contributions[:, : model.n_identities])
+    rest = added > 0.0
     for repair in localize(model.identities, values):
+        rest[repair.row] = False
         cells = sorted({*repair.cells, *(j for others, _ in repair.ties for j in others)})
         parts[repair.row, cells] += added[repair.row] / len(cells)
+    # What no cell explains is everybody's.
+    some = np.flatnonzero(rest)
+    parts[some] += (added[some] / parts.shape[1])[:, None]
 
 
 def _lawful(judgement: Judgement) -> Bools:

@@ -25,6 +25,7 @@ import numpy.typing as npt
 
 from aspca.judging.judgement import Judgement
 from aspca.linalg.arrays import Floats, Ints
+from aspca.moments.succession import effective_rows
 
 if TYPE_CHECKING:
     from aspca.judging.model import Model
@@ -40,6 +41,8 @@ _STRAY = 0.1
 _UP = 3
 # A column is far off its mean from so many deviations on.
 _FAR = 3.0
+# Rows count for no fewer than these.
+_FEWEST = 2.0
 # Amounts are alike if they differ by no more than so many times the rule's own spread, or this share of their median.
 _ALIKE_SPREADS, _ALIKE_SHARE = 2.0, 0.5
 # Of a Gaussian, the median difference of two draws in deviations.
@@ -149,7 +152,7 @@ class Crossings:
         spread = np.sqrt(space.variances)
         scaled = space.centred(values[lawful])
         off = np.divide(scaled, spread, out=np.zeros_like(scaled), where=spread > 0.0)
-        rows, columns = np.nonzero(np.abs(off) > _FAR)
+        rows, columns = np.nonzero(np.abs(off) > self._far)
         self._keep(lawful[rows], len(self._model.rules) + columns, off[rows, columns])
 
     def _keep(self, rows: Ints, numbers: Ints, off: Floats) -> None:
@@ -159,10 +162,18 @@ class Crossings:
                 (rows + self.n, numbers.astype(np.int32), np.clip(off, -largest, largest).astype(np.float32))
             )
 
+    @cached_property
+    def _far(self) -> Floats:
+        """From how many deviations on columns (p,) are far off: more where few rows tell of mean and deviation, as do
+        those that follow each other closely."""
+        space = self._model.space
+        many = np.maximum(effective_rows(space.fitted_to, space.memory), _FEWEST)
+        return np.asarray(_FAR * np.sqrt((many + 1.0) / (many - 1.0)))
+
     def limit(self, number: int) -> float:
         """Beyond how many spreads, or deviations, a row is off a rule or a column's mean."""
         if number >= len(self._model.rules):
-            return _FAR
+            return float(self._far[number - len(self._model.rules)])
         return sqrt(float(self._model.rule_limits[number])) / float(units_of(self._model)[number])
 
     def by_number(self, course: Course) -> list[tuple[int, Ints, Floats]]:

@@ -24,8 +24,7 @@ from aspca.moments import IncompleteMoments, Moments
 from aspca.moments.gathered import IncompleteMomentsOf, MomentsOf
 from aspca.moments.rows import Rows
 from aspca.preparation import Preparation
-from aspca.robust.aside import Aside
-from aspca.rules.given import GivenRule, given_rules, is_linear
+from aspca.rules.given import is_linear
 from aspca.settings import Settings
 from aspca.subspace.defaults import n_relations
 from aspca.subspace.space import ScaledSpace
@@ -65,25 +64,27 @@ class FreePart:
     @classmethod
     def of(
         cls,
+        counted: Rows,
         rows: Rows,
         known: Known,
         settings: Settings,
         preparation: Preparation,
         given: Sequence[tuple[str, Formula]],
+        sampled: Floats,
         weights: Floats | None = None,
     ) -> FreePart:
         """What is free in rows of these moments; `given` are the rules that may be identities.
 
-        `weights` (n,) say how many rows each counts for: those of weight zero are as if absent.
+        `counted` are the rows as often as each counts, `sampled` (m, p) some of these, and `weights` (n,) say how many
+        rows each counts for.
         """
         whole = known, preparation, settings
         features = preparation.features
         identities = Identities()
         if settings.score in READABLE:
             low, high = known.extremes if isinstance(known, IncompleteMoments) else (known.minimum, known.maximum)
-            counted = rows if weights is None else rows.through(_Weighty(weights))
             several = [(text, formula) for text, formula in given if len(formula.columns) > 1]
-            identities = search_identities(counted, low, high, features, several)
+            identities = search_identities(counted, low, high, features, several, sampled)
         if not len(identities):
             linear = replace(settings, rules=tuple(text for text in settings.rules if is_linear(text, features)))
             return cls(identities, rows, known, linear, preparation, np.arange(len(features)), whole)
@@ -108,10 +109,6 @@ class FreePart:
             part = rows.gather(lambda: IncompleteMomentsOf.nothing(free.size, weights=weights)).moments
         inner = replace(settings, rules=others, n_components=n_components)
         return cls(identities, rows, part, inner, chosen, free, whole)
-
-    def free_of(self, rows: Rows) -> Rows:
-        """The same of other passes over the rows."""
-        return rows.through(_Repaired(self.identities, self.free)) if len(self.identities) else rows
 
     def embed(self, model: Model) -> Model:
         """The model of the free columns among all columns."""
@@ -145,25 +142,9 @@ class FreePart:
             alarms=replace(model.alarms, settings=settings),
             moments=moments,
             gaps=gaps,
-            aside=None if model.aside is None else _among(model.aside, free, p),
+            excluded=None if model.excluded is None else model.excluded.among(free, p),
             identities=self.identities,
         )
-
-    @property
-    def given(self) -> tuple[GivenRule, ...]:
-        """The user's rules that are relations."""
-        return given_rules(self.settings.rules, self.preparation.features)
-
-
-class _Weighty:
-    """Rows of positive weight."""
-
-    def __init__(self, weights: Floats) -> None:
-        self._weights = weights
-
-    def __call__(self, rows: Floats, numbers: Ints) -> tuple[Floats, Ints]:
-        those = self._weights[numbers] > 0.0
-        return rows[those], numbers[those]
 
 
 class _Repaired:
@@ -231,11 +212,3 @@ def _spread_rows(matrix: Floats, free: Ints, p: int) -> Floats:
     found = np.zeros((p, matrix.shape[1]))
     found[free] = matrix
     return frozen(found)
-
-
-def _among(aside: Aside, free: Ints, p: int) -> Aside:
-    cells = np.zeros(p, dtype=np.intp)
-    cells[free] = aside.cells
-    shown = replace(aside.shown, columns=free[aside.shown.columns])
-    repeated = tuple(one._replace(column=int(free[one.column])) for one in aside.repeated)
-    return replace(aside, cells=cells, shown=shown, repeated=repeated)

@@ -27,6 +27,7 @@ from aspca.judging.groups import Groups, groups_of
 from aspca.judging.incidents import Incident, course_of, incidents_of
 from aspca.judging.judgement import Judgement, multiples_of, squared
 from aspca.judging.levels import told_apart
+from aspca.judging.likely_cells import likely_wrong_cells
 from aspca.judging.notebook import explanation_html
 from aspca.judging.original import Original
 from aspca.judging.proposals import Proposals, Value
@@ -163,6 +164,23 @@ class Explanation:
         return self.judgement.anomalies
 
     @property
+    def errors(self) -> Bools:
+        """Which of the anomalies are errors (n,); the others are unusual."""
+        if self.judgement.errors is None:
+            return self.anomalies & np.isin(np.arange(len(self)), list(self.repairs))
+        return self.judgement.errors
+
+    @property
+    def verdicts(self) -> list[str | None]:
+        """Of each row (n): error, unusual or normal; None while the threshold waits for rows."""
+        return self.judgement.verdicts
+
+    @property
+    def p_values(self) -> Floats | None:
+        """Of the rows (n,); None where they are not judged by tail models."""
+        return self.judgement.p_values
+
+    @property
     def broken(self) -> Bools:
         if self.judgement.broken is None:
             # Says what to do.
@@ -200,6 +218,12 @@ class Explanation:
     @cached_property
     def repairs(self) -> dict[int, Repair]:
         return {repair.row: repair for repair in localize(self.model.identities, self.values)}
+
+    @cached_property
+    def likely_wrong(self) -> dict[int, tuple[int, float]]:
+        """For every error that violates no identity, by its position, the feature that is most likely wrong and the
+        value that its column, and the other columns of the row, let expect."""
+        return likely_wrong_cells(self)
 
     @cached_property
     def original(self) -> Original:
@@ -286,7 +310,8 @@ class Explanation:
     def to_frame(self) -> Any:
         """One line per row, rule and feature of the rule, in the caller's own data-frame library, worst rule first.
 
-        Columns: row, score, anomaly, outside, rule, text, broken, share, deviation, multiple, feature, value, needed.
+        Columns: row, score, anomaly, verdict, p_value, outside, rule, text, broken, share, deviation, multiple,
+        feature, value, needed.
         Only rules that a row breaks are listed, or its largest one where it breaks none; of a rule the features that
         its text shows. Where columns were prepared, `feature` is the column, `value` and `needed` are as in the table;
         where values may be missing, `share_of_rules` says how many of the rules could be used.

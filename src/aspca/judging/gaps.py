@@ -30,7 +30,6 @@ from aspca.subspace.space import ScaledSpace
 
 if TYPE_CHECKING:
     from aspca.moments import IncompleteMoments, Moments
-    from aspca.robust import Aside
 
 # A value counts for a rule if it usually moves it by more than this share of its spread.
 _LITTLE = 0.1
@@ -59,11 +58,10 @@ class Gaps:
     left_out: int
 
 
-def completed(rows: IncompleteMoments, aside: Aside | None = None) -> tuple[Moments, Gaps | None]:
-    """The moments to fit to rows with gaps, and what was missing, but for cells that were set aside."""
+def completed(rows: IncompleteMoments) -> tuple[Moments, Gaps | None]:
+    """The moments to fit to rows with gaps, and what was missing."""
     found = rows.completed()
-    missing = rows.n_missing if aside is None else rows.n_missing - aside.cells
-    return found.moments, Gaps(missing, found.iterations, found.converged, found.n_rows_left_out)
+    return found.moments, Gaps(rows.n_missing, found.iterations, found.converged, found.n_rows_left_out)
 
 
 @dataclass(frozen=True, eq=False)

@@ -200,7 +200,7 @@ def _in_words(explanation: Explanation, signature: str, shares: Floats) -> str:
     if not signature:
         if shares.sum() < 0.5:
             return (
-                f"that keep their rules, but are unusual; {100 * (1.0 - shares.sum()):.0f} % of the score lies outside."
+                f"that keep their rules, but stand out; {100 * (1.0 - shares.sum()):.0f} % of the score lies outside."
             )
         top = int(np.argmax(round_for_ranking(shares)))
         return f"in which no single rule stands out; the largest part is {explanation.rules[top]}, {share(top)}."

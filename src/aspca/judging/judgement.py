@@ -22,6 +22,7 @@ Outside = tuple[Floats, Floats]
 _LARGEST = 1e150
 # A rule that is broken by less than rounding is broken all the same.
 _JUST_ABOVE = 1.0 + 1e-9
+VERDICTS = ("normal", "unusual", "error")
 # A rule stands out from three spreads on.
 _STANDS_OUT = 9.0
 
@@ -47,6 +48,10 @@ class Judgement:
         Which rules are beyond their own limit; None while these wait for rows.
     anomalies : ndarray of shape (n,), or None
         The verdict; None while the threshold waits for rows.
+    errors : ndarray of shape (n,), or None
+        Which anomalies are errors; None where rows are not judged by tail models.
+    p_values : ndarray of shape (n,), or None
+        The same.
     bad_cells : ndarray of shape (n,), or None
         Tuples of `BadCell`, empty for most rows: what was not what its column holds when the row was read. Such a row
         is an anomaly, whatever its score is. None where nothing was.
@@ -59,6 +64,8 @@ class Judgement:
     weighted: Floats
     broken: Bools | None
     anomalies: Bools | None
+    errors: Bools | None = None
+    p_values: Floats | None = None
     bad_cells: npt.NDArray[np.object_] | None = None
 
     def __len__(self) -> int:
@@ -93,7 +100,12 @@ class Judgement:
         cells = np.empty(len(self), dtype=object)
         cells[:] = bad_cells
         found = replace(self, bad_cells=cells)
-        return found if self.anomalies is None else replace(found, anomalies=self.anomalies | found.has_bad_cells)
+        bad = found.has_bad_cells
+        return replace(
+            found,
+            anomalies=None if self.anomalies is None else self.anomalies | bad,
+            errors=None if self.errors is None else self.errors | bad,
+        )
 
     def take(self, rows: Ints) -> Judgement:
         """The judgement of some of the rows."""
@@ -117,6 +129,14 @@ class Judgement:
                     whole[field.name][start : start + len(part)] = array
             start += len(part)
         return cls(**whole)
+
+    @property
+    def verdicts(self) -> list[str | None]:
+        """In words: error, unusual or normal; None where the threshold waits for rows."""
+        if self.anomalies is None:
+            return [None] * len(self)
+        errors = np.zeros(len(self), dtype=np.bool_) if self.errors is None else self.errors
+        return [VERDICTS[grade] for grade in (self.anomalies.astype(np.intp) + (self.anomalies & errors)).tolist()]
 
     @property
     def share_of_rules(self) -> Floats:

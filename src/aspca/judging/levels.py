@@ -9,12 +9,13 @@ verdict on the row itself stays as it is.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from aspca.identities.identity import NO_IDENTITIES
 from aspca.judging.change_text import Change
 from aspca.judging.changes import Course, shortest_change
 from aspca.judging.judgement import Judgement, judged
@@ -96,7 +97,7 @@ class LevelsInParts:
 
     def levels(self) -> Levels:
         """What is usual in each piece."""
-        spreads = np.concatenate([np.sqrt(self._model.table.variances), np.ones(self._model.metric.outside.shape[1])])
+        spreads = _spreads(self._model)
         k, width = self._pieces.starts.size, spreads.size
         centres, scales = np.zeros((k, width)), np.ones((k, width))
         pieces, rows = (np.concatenate(arrays) for arrays in zip(*self._parts, strict=True))
@@ -131,8 +132,17 @@ class Levels:
             model, m, pieces = self.model, len(self.model.table), pieces[rows]
             # No change explains what violates an identity.
             wrong = np.asarray(judgement.broken)[rows, : model.n_identities].any(axis=1)
-            measured = _measured(model, values[rows], judgement.take(rows))
-            measured = (measured - self.centres[pieces]) / self.scales[pieces]
+            before = _measured(model, values[rows], judgement.take(rows))
+            measured = (before - self.centres[pieces]) / self.scales[pieces]
+            if model.evidence is not None:
+                # Tail models judge rows: as they are but for the change.
+                moved = np.where(np.isnan(before), self.centres[pieces], before - measured)
+                back = np.linalg.pinv(np.hstack([model.table.loadings, model.metric.outside]))
+                rows_off = values[rows] - row_products(moved, back) * model.space.scale
+                anew = replace(model, identities=NO_IDENTITIES).judge(rows_off)
+                beyond[rows] = np.asarray(anew.anomalies) | wrong
+                scores[rows] = np.where(wrong, scores[rows], anew.scores)
+                return beyond, scores
             deviations, beside = measured[:, :m], np.nan_to_num(measured[:, m:])
             # What is missing counts as usual here: whole rows are what a change is about.
             weighted = row_products(np.nan_to_num(deviations), model.metric.weights)
@@ -152,9 +162,14 @@ def told_apart(model: Model, changes: Sequence[Change], course: Course, values: 
 
 
 def _measured(model: Model, values: Floats, judgement: Judgement) -> Floats:
-    """All that rows (n, p) are measured by (n, m + r); NaN where it is not known."""
+    """All that rows (n, p) are measured by (n, m + r), NaN where it is not known."""
     beside = row_products(np.nan_to_num(model.space.centred(values), nan=0.0), model.metric.outside)
     return np.hstack([judgement.deviations[:, model.n_identities :], beside])
+
+
+def _spreads(model: Model) -> Floats:
+    """What each of these usually varies by."""
+    return np.concatenate([np.sqrt(model.table.variances), np.ones(model.metric.outside.shape[1])])
 
 
 def _quartiles(rows: Floats) -> Floats:

@@ -15,10 +15,12 @@ from aspca.judging.components import Components
 from aspca.judging.doubts import doubts_of
 from aspca.judging.gaps import GappedScore, Gaps
 from aspca.judging.hotelling import Hotelling, hotelling
-from aspca.judging.judgement import Judgement, decisions, judged, squared
+from aspca.judging.judgement import Judgement, decisions, judged, squared, verdicts
+from aspca.judging.limits import conformal_p_values
 from aspca.judging.metric import READABLE, Metric
 from aspca.judging.projector import Projector, Rows
 from aspca.linalg.arrays import Bools, Floats, Ints
+from aspca.model.evidence import Evidence
 from aspca.moments import Moments
 from aspca.preparation import Preparation
 from aspca.preparation.cell_format import NO_FORMAT, CellFormat
@@ -30,12 +32,13 @@ from aspca.subspace.result import Certificate, SparseSubspace
 from aspca.subspace.space import ScaledSpace
 
 if TYPE_CHECKING:
+    from aspca.judging.excluded import Excluded
     from aspca.judging.explanation import Explanation
-    from aspca.robust import Aside
 
 # Rows judged at once where only their scores are kept.
 _PART = 8192
 _JUDGED_AT_ONCE = 2048
+_LARGEST_SCORE = 1e300
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,8 +67,8 @@ class Model:
         Spread of each rule on rows kept out of the fit over its spread on the training rows, where it was measured.
     gaps : Gaps or None
         What was missing in the training rows.
-    aside : Aside or None
-        What was set aside of them as gross; None where nobody looked.
+    excluded : Excluded or None
+        Cells of them that relations were not learned from; None where nobody looked.
     kept : ndarray of shape (g,) or None
         Of the rules that were given, the share of the training rows that keep each; None where nobody looked.
     reading : tuple of str
@@ -74,6 +77,8 @@ class Model:
         How their cells are written: other rows are read in the same way.
     identities : Identities
         Exact relations, which judge first; the columns that they determine have no part in table and metric.
+    evidence : Evidence or None
+        Tail models, by which rows are judged; None where there were only moments to learn from, and for other scores.
     """
 
     settings: Settings
@@ -86,11 +91,12 @@ class Model:
     moments: Moments | None
     widenings: Floats | None = None
     gaps: Gaps | None = None
-    aside: Aside | None = None
+    excluded: Excluded | None = None
     kept: Floats | None = None
     reading: tuple[str, ...] = ()
     cell_format: CellFormat = NO_FORMAT
     identities: Identities = NO_IDENTITIES
+    evidence: Evidence | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -156,6 +162,8 @@ class Model:
         return Judgement.joined((self._judge(X[start : start + step]) for start in starts), len(X))
 
     def _judge(self, X: Rows) -> Judgement:
+        if self.evidence is not None:
+            return self._judge_by_evidence(np.asarray(X, dtype=np.float64), self.evidence)
         n, m = X.shape[0], len(self.table)
         deviations, weighted, outside = np.empty((n, m)), np.empty((n, m)), np.empty((2, n))
         missing = np.isnan(X) if self.allows_gaps else None
@@ -171,6 +179,52 @@ class Model:
             return relations
         multiples = self.identities.multiples(np.asarray(X, dtype=np.float64))
         return relations.with_identities(multiples, self._parts_of(multiples), self.identities.accusing, self.alarms)
+
+    def deviate(self, X: Rows) -> Floats:
+        """Deviations from relations (n, m) of rows (n, p) in the scaled space; NaN where a value is missing."""
+        missing = np.isnan(X)
+        gaps = bool(missing.any())
+        found = self._projector(self.table.loadings).project(np.where(missing, self.space.mean, X) if gaps else X)
+        if gaps:
+            found[missing.astype(np.float64) @ (self.table.loadings != 0.0) > 0.0] = np.nan
+        return np.asarray(found)
+
+    def beyond_rounding(self, deviations: Floats) -> Floats:
+        """Deviations (n, m), from exact relations but for what rounding may do."""
+        rounding = np.where(self.table.exact, np.sqrt(self.floors.squares), 0.0)
+        return np.asarray(np.sign(deviations) * np.maximum(np.abs(deviations) - rounding, 0.0))
+
+    def _judge_by_evidence(self, X: Floats, evidence: Evidence) -> Judgement:
+        multiples, deviations = self.identities.multiples(X), self.deviate(X)
+        beyond = self.beyond_rounding(deviations)
+        p_values = [one.p_values(multiples[:, k])[:, None] for k, one in enumerate(self.identities)]
+        identity_p = np.hstack([np.empty((len(X), 0)), *p_values])
+        parts = evidence.parts(identity_p, self.identities.accusing, beyond, evidence.cells(X))
+        with np.errstate(invalid="ignore"):
+            broken = (np.abs(multiples) > 1.0) & self.identities.accusing
+            if self.alarms.rules is not None:
+                broken = np.hstack([broken, squared(np.nan_to_num(deviations)) > self.alarms.the_rules()])
+            used = self.table.loadings[evidence.columns] != 0.0
+            parts = parts.told_by_relations(broken[:, self.n_identities :], used)
+        scores = parts.scores
+        found = Judgement(
+            scores=np.minimum(scores, _LARGEST_SCORE),
+            contributions=np.hstack([parts.identities, parts.relations]),
+            outside=parts.outside,
+            deviations=np.hstack([multiples, deviations]),
+            weighted=np.nan_to_num(deviations)
+            / np.sqrt(np.where(self.table.variances > 0.0, self.table.variances, 1.0)),
+            broken=broken if self.alarms.rules is not None else None,
+            anomalies=None,
+            errors=None,
+            p_values=None if evidence.law is None else evidence.law.p_values(scores),
+        )
+        error = self.alarms.error
+        return replace(
+            found,
+            anomalies=verdicts(found.scores, found.broken, self.alarms),
+            errors=None if error is None else found.scores > error,
+        )
 
     def _parts_of(self, multiples: Floats) -> Floats:
         """What violated identities add to scores (n, k): the less likely a violation is, the more.
@@ -207,6 +261,17 @@ class Model:
     def gapped(self) -> GappedScore:
         """The score for rows with gaps."""
         return GappedScore(self.settings, self.space, self.table, self.metric, self.determined)
+
+    def p_values(self, X: Rows) -> Floats:
+        """P-values (n,) of rows (n, p); refused where there is nothing to compare with."""
+        if self.alarms.calibration is not None:
+            return conformal_p_values(self.alarms.calibration, self.score(X))
+        if self.evidence is None or self.evidence.law is None or self.settings.limit == "conformal":
+            raise ValueError(
+                "p-values compare a row with rows that were not fitted, which this model does not hold: fit rows with "
+                'the limit "auto", or set limit="conformal" and call calibrate(X) with rows kept out of the fit.'
+            )
+        return self.evidence.law.p_values(self.score(X))
 
     def score(self, X: Rows) -> Floats:
         """Scores (n,) of rows (n, p), in memory that does not grow with the rows."""

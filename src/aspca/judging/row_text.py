@@ -32,6 +32,8 @@ _BEYOND = 2.0
 _WORTH_TELLING = 0.2
 # How sure errors are, by the p-value of the least likely violation (CORE 1: one row of 37,349, by 100 tolerances).
 _CONFIDENCE, _LEAST_CONFIDENCE = (("certain", 1e-5), ("very likely", 1e-3)), "likely"
+# The same by the score: beyond the threshold of errors one in ten may be none, beyond ten times it one in a hundred.
+_BY_SCORE = (("certain", 100.0), ("very likely", 10.0))
 # A rule's part of the score is due to others from so many times its own deviation on, both in spreads.
 _MORE_THAN_OFF = 2.0
 
@@ -53,6 +55,10 @@ def _judged_text(why: Explanation, row: int) -> str:
     flagged = why.judgement.anomalies is not None and bool(why.judgement.anomalies[row])
     if why.judgement.anomalies is None or threshold is None:
         opening = f"{name} has a score of {amount(score)}."
+    elif why.judgement.p_values is not None:
+        opening = _graded(why, row, name)
+        if not flagged and not broken.size:
+            return f"{opening}{_by_fewer_rules(why, row)}"
     elif flagged and row in why.repairs:
         opening = f"{name} is an error ({confidence_of(why, row)}): {wrong_cells_text(why, row)}."
     elif flagged and score > threshold:
@@ -69,18 +75,46 @@ def _judged_text(why: Explanation, row: int) -> str:
     sentences += [_about(why, row, int(rule)) for rule in broken]
     sentences += _also(why, row, broken)
     if not broken.size and (not why.rules or why.outside[row] >= 0.5 * score > 0.0):
-        keeps = "It keeps its rules, but is unusual" if why.rules else "It is unusual"
+        keeps = "It keeps its rules, but stands out" if why.rules else "It stands out"
         return " ".join([*sentences, f"{keeps}: {_unusual(why, row)}."])
     if not broken.size:
         sentences.append(_no_rule_broken(why, row, flagged))
     if why.outside[row] > _WORTH_TELLING * score and row not in why.repairs:
         share = 100 * why.outside[row] / score
-        sentences.append(f"Outside its rules it is unusual too, {share:.0f} % of the score: {_unusual(why, row)}.")
+        sentences.append(f"Outside its rules it stands out too, {share:.0f} % of the score: {_unusual(why, row)}.")
     return " ".join(sentences)
 
 
+def _graded(why: Explanation, row: int, name: str) -> str:
+    """The verdict on a row by its p-value."""
+    p = float(np.asarray(why.judgement.p_values)[row])
+    if not why.anomalies[row]:
+        return f"{name} is normal: p = {amount(p, 2)}."
+    if not why.errors[row]:
+        wrong = f" Perhaps {wrong_cells_text(why, row)}." if row in why.repairs else ""
+        return f"{name} is unusual: p = {amount(p, 2)}, one row in {amount(1.0 / p, 2)} is as far out.{wrong}"
+    sure = confidence_of(why, row)
+    if row in why.repairs:
+        return f"{name} is an error ({sure}): {wrong_cells_text(why, row)}."
+    if row in why.likely_wrong:
+        return f"{name} is an error ({sure}): {likely_wrong_text(why, row)}."
+    return f"{name} is an error ({sure}): p = {amount(p, 2)}."
+
+
+def likely_wrong_text(why: Explanation, row: int) -> str:
+    """Which cell of an error is most likely wrong, and what would fit."""
+    feature, value = why.likely_wrong[row]
+    origin = why.original.features[feature]
+    now, wanted = told_apart_texts(why.original.value(row, feature), in_column(origin, value))
+    return f"{name_text(origin.column)} is {now}, about {wanted} would fit"
+
+
 def confidence_of(why: Explanation, row: int) -> str:
-    """How sure it is that a row that violates identities is wrong, in words."""
+    """How sure it is that a row is wrong, in words: by how far its score is beyond that of the least sure error."""
+    error = why.model.alarms.error
+    if error is not None:
+        times = float(why.scores[row]) / max(error, 1e-300)
+        return next((word for word, least in _BY_SCORE if times >= least), _LEAST_CONFIDENCE)
     p_values = [
         float(identity.p_values(why.judgement.deviations[[row], k])[0])
         for k, identity in enumerate(why.model.identities)

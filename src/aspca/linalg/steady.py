@@ -38,6 +38,14 @@ def row_products(rows: Floats, matrix: Floats) -> Floats:
     return out
 
 
+def row_sums(rows: Floats) -> Floats:
+    """rows.sum(axis=1) (n,), column after column: NumPy sums one row in another order than many."""
+    total = np.zeros(len(rows))
+    for column in rows.T:
+        total += column
+    return total
+
+
 def cached_parts(n_rows: int, n_columns: int) -> Iterator[slice]:
     """Slices that cover so many rows, each of whole blocks and small enough for the cache."""
     step = max(_ROWS, _PART_VALUES // max(n_columns, 1) // _ROWS * _ROWS)

@@ -5,7 +5,8 @@ Nothing of it shows in moments, so it takes a pass over rows in their order; sum
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import numpy as np
 
@@ -133,6 +134,12 @@ class Pairs:
         self.befores = self.befores + np.where(paired, before, 0.0).sum(axis=0)
         self.afters = self.afters + np.where(paired, now, 0.0).sum(axis=0)
         self.pairs = self.pairs + paired.sum(axis=0)
+
+    def only(self, columns: Ints) -> Pairs:
+        """The same of some columns."""
+        parts: dict[str, Any] = {field.name: getattr(self, field.name) for field in fields(self)}
+        some: dict[str, Any] = {name: None if part is None else part[..., columns] for name, part in parts.items()}
+        return Pairs(**some)
 
     def merge(self, later: Pairs) -> None:
         if later.centre is None or self.centre is None:

@@ -109,6 +109,11 @@ class Evidence:
         return text.removesuffix(" 00:00:00") if self._whole_days else text
 
     @property
+    def graded(self) -> bool:
+        """Whether errors are told from unusual rows."""
+        return self.model.alarms.error is not None
+
+    @property
     def limit(self) -> float | None:
         """Of the score; None where nothing can be promised below infinity."""
         limit = self.model.alarms.the_total()
@@ -126,7 +131,7 @@ class Whence:
     inputs : tuple of (name, purpose, sha256 or None)
     category : str or None
     learned_elsewhere : bool
-        Whether rules were learned from another table, so that rows set aside are rows of that one.
+        Whether rules were learned from another table, so that excluded cells are of that one.
     """
 
     title: str

@@ -53,7 +53,7 @@ class Gathering:
         Whether they are in another order than that of their positions.
     seen, keeping, far : int
         How many there were so far, how many of the anomalies among them break no rule by itself, and how many of these
-        are at least FAR times the limit.
+        are errors, or where these are not told from others at least FAR times the limit.
     """
 
     model: Model
@@ -88,7 +88,8 @@ class Gathering:
         self._add_scores(judgement.scores, flagged, start)
         self._add_kinds(judgement.take(flagged))
         self.keeping += flagged.size
-        self.far += int((judgement.scores[flagged] >= FAR * self.model.alarms.the_total()).sum())
+        far = judgement.scores >= FAR * self.model.alarms.the_total() if judgement.errors is None else judgement.errors
+        self.far += int(far[flagged].sum())
         if judgement.broken is not None:
             self.keeping -= int(judgement.broken[flagged].any(axis=1).sum())
 

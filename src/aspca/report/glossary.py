@@ -18,19 +18,26 @@ GLOSSARY: tuple[tuple[str, str], ...] = (
     ),
     (
         "Limit",
-        "How far is too far. A row beyond the limit of a rule breaks that rule. The score has a limit of its own: a "
-        "row above it is an anomaly.",
+        "How far is too far. A row beyond the limit of a rule breaks that rule.",
     ),
     (
         "Score",
-        "One number for how far a row is from all rules together, and from what is usual beside them. A broken rule "
-        "lifts it above the limit. It counts squares: ten times as far off is a hundred times the score, so a row that "
-        "is 10 times the limit of a rule off has about 100 times the limit of the score.",
+        "One number for all the evidence against a row: what it breaks, how far out its values are, by themselves and "
+        "given the others. A score of 1,000 is as good as one in 1,000 normal rows reaches.",
     ),
     (
-        "Anomaly",
-        "A row whose score is above the limit. It is worth a look; it need not be an error. Even where nothing is "
-        "wrong, a small share of the rows is above the limit: as many as the level says.",
+        "p-value",
+        "The share of normal rows that are as far out as this one, or further.",
+    ),
+    (
+        "Error",
+        "A row that is so far out that it is most likely wrong: of all rows called errors, at most one in ten is meant "
+        "to be right (the false discovery rate). Certain, very likely and likely say how sure it is for each.",
+    ),
+    (
+        "Unusual",
+        "A row that is far out, and may well be right. Even where nothing is wrong, a small share of the rows is "
+        "unusual: as many as the level says.",
     ),
     ("Share", "Which part of a row's score a rule makes up. The shares of all rules and of the rest add up to 100 %."),
     (
@@ -49,9 +56,9 @@ GLOSSARY: tuple[tuple[str, str], ...] = (
         "Some rows keep every rule and are unusual all the same: a column is far from where it usually is.",
     ),
     (
-        "Set aside",
-        "Gross errors would spoil the rules, so they are left out while rules are learned. They are judged like all "
-        "other rows afterwards.",
+        "Excluded",
+        "Cells that look like errors would spoil relations, so they are excluded while these are learned. They are "
+        "judged like all others afterwards.",
     ),
     (
         "Change",

@@ -10,7 +10,7 @@ from aspca.report.gathering import FAR
 from aspca.report.listing import is_weak, span_text
 from aspca.report.short_names import cut
 from aspca.report.summary import Anomaly, Change, Group, Incident, Rule
-from aspca.rules.sentence import counted
+from aspca.rules.sentence import count_verdicts, counted
 
 _LONGEST = 700
 # Of the rules that are broken, those that most rows break.
@@ -51,9 +51,17 @@ def _how_many(evidence: Evidence, title: str, rules: Sequence[Rule]) -> str:
     if not rules:
         by = f"by how far out they are: no relation holds between the columns of the {learned} learned from"
     if n == 1:
-        return f"The only row of {title} is {'an anomaly' if found else 'no anomaly'}, {by}."
-    if found in (0, n):
+        verdict = "an anomaly" if found else "no anomaly"
+        if evidence.graded:
+            verdict = "an error" if evidence.gathering.far else "unusual" if found else "normal"
+        return f"The only row of {title} is {verdict}, {by}."
+    if found in (0, n) and not (evidence.graded and found):
+        if evidence.graded:
+            return f"No errors and no unusual rows among {n:,} rows of {title}, {by}."
         return f"{'All' if found else 'None of the'} {n:,} rows of {title} are anomalies, {by}."
+    if evidence.graded:
+        verdicts = count_verdicts(evidence.gathering.far, found)
+        return f"{verdicts} among {n:,} rows of {title}, {by}."
     are = "is an anomaly" if found == 1 else "are anomalies"
     return f"{found:,} of {n:,} rows of {title} {are} ({100 * found / n:.2g} %), {by}.{_how_far(evidence)}"
 
@@ -112,10 +120,10 @@ def _by_rule(rules: Sequence[Rule], found: int, keeping: int) -> list[str]:
         which = f"All {found:,}" if found > keeping == 0 else f"{found - keeping:,} of them"
         sentences.append(f"{which} break{'s' * (found - keeping == 1)} a rule: {', '.join(most)}{more}.")
     if keeping == found:
-        sentences.append("None of them breaks a rule by itself, but all are unusual.")
+        sentences.append("None of them breaks a rule by itself, but all stand out.")
     elif keeping:
-        verbs = ("breaks", "is") if keeping == 1 else ("break", "are")
-        sentences.append(f"{keeping:,} {verbs[0]} no rule by itself, but {verbs[1]} unusual.")
+        verbs = ("breaks", "stands") if keeping == 1 else ("break", "stand")
+        sentences.append(f"{keeping:,} {verbs[0]} no rule by itself, but {verbs[1]} out.")
     return sentences
 
 
@@ -125,6 +133,8 @@ def _the_worst(anomalies: Sequence[Anomaly], rules: Sequence[Rule], *, private: 
     worst = anomalies[0]
     called = f"row {worst.row}" + ("" if worst.name is None else f" ({worst.name})")
     beyond = "" if worst.times is None else f", {_times(worst.times)} times the limit"
+    if worst.p_value is not None:
+        beyond = f", an error ({worst.confidence})" if worst.verdict == "error" else ", an unusual one"
     if worst.breaks and worst.breaks[0].broken:
         first = worst.breaks[0]
         if not private and first.needed and first.needed[0].needed is not None:
@@ -142,8 +152,9 @@ def expected_of(evidence: Evidence) -> str:
     many, seen = _by_chance(evidence), evidence.gathering.seen
     if many < 1.0:
         return ""
+    called = "unusual" if evidence.graded else "flagged all the same, just above the limit"
     return (
-        f"Where nothing is wrong, about {many:,.0f} of {seen:,} rows are flagged all the same, just above the limit: "
+        f"Where nothing is wrong, about {many:,.0f} of {seen:,} rows are {called}: "
         f"the level is {100 * evidence.model.settings.total[1]:g} %."
     )
 
@@ -154,9 +165,12 @@ def weaker_of(evidence: Evidence, anomalies: Sequence[Anomaly]) -> str:
     if all(near) or not any(near):
         return ""
     told, many = f"From here on less than {FAR:g} times the limit", _by_chance(evidence)
+    if evidence.graded:
+        told = "From here on no errors, but unusual rows"
     # In a change a row has its place by what is off beside it.
     within = ", but for rows that stand within a lasting change" if False in near[near.index(True) :] else ""
-    chance = f" About {many:,.0f} rows are flagged where nothing is wrong: most of them are among these."
+    called = "unusual" if evidence.graded else "flagged"
+    chance = f" About {many:,.0f} rows are {called} where nothing is wrong: most of them are among these."
     return f"{told}{within}.{chance if many >= 1.0 else ''}"
 
 

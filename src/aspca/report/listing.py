@@ -62,7 +62,9 @@ def entries_of(report: Report) -> list[Entry]:
 
 
 def is_weak(one: Anomaly) -> bool:
-    """Whether its score is near the limit; not so of rows of a change, which are told as such."""
+    """Whether it is no error, only unusual; not so of rows of a change, which are told as such."""
+    if one.p_value is not None:
+        return one.beyond and one.verdict != "error"
     return one.beyond and one.times is not None and one.times < FAR
 
 

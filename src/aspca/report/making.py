@@ -12,7 +12,7 @@ from aspca.report.short_names import cut, with_short_names
 from aspca.report.summary import FORMAT, Anomaly, Counts, Input, Report, Reproduce
 from aspca.report.telling_course import changes_of, course_of, incidents_of
 from aspca.report.telling_kinds import groups_of
-from aspca.report.telling_model import aside_of, certificates_of, choices_of
+from aspca.report.telling_model import certificates_of, choices_of, excluded_of
 from aspca.report.telling_rows import anomalies_of
 from aspca.report.telling_rules import columns_of, rules_of
 
@@ -59,7 +59,7 @@ def report_of(evidence: Evidence, whence: Whence, remarks: Sequence[str] = (), *
         course=course_of(evidence, naming),
         changes=changes,
         incidents=incidents,
-        aside=aside_of(model, naming, elsewhere=whence.learned_elsewhere),
+        excluded=excluded_of(model, naming, elsewhere=whence.learned_elsewhere),
         choices=choices_of(evidence),
         certificates=certificates_of(model),
         reproduce=Reproduce(whence.version, whence.command, tuple(Input(*one) for one in whence.inputs)),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from aspca.harmless import for_markdown, for_terminal
 from aspca.report.glossary import NO_VALUE
-from aspca.report.pictures.svg import TIMES
 from aspca.report.summary import Anomaly, Report
 
 # Anomalies that are told in full, where no row is named.
@@ -40,7 +39,7 @@ def markdown_text(report: Report, row: int | None = None) -> str:
     if report.changes:
         lines += ["", "## Changes that last", "", *(f"- {for_markdown(change.text)}" for change in report.changes)]
     if report.anomalies:
-        lines += ["", "## Anomalies", "", f"| | row | {TIMES} limit | why |", "|---:|---|---:|---|"]
+        lines += ["", "## Errors and unusual rows", "", "| | row | verdict | why |", "|---:|---|---|---|"]
         lines += [_line(one) for one in report.anomalies]
     lines += ["", for_markdown(report.left_out)] if report.left_out else []
     for one in report.anomalies[:_IN_FULL]:
@@ -49,8 +48,8 @@ def markdown_text(report: Report, row: int | None = None) -> str:
 
 
 def _line(one: Anomaly) -> str:
-    times = "" if one.times is None else f"{one.times:.3g}"
-    return f"| {one.rank} | {_called(one)} | {times} | {for_markdown(one.reason)} |"
+    verdict = one.verdict if one.confidence is None else f"{one.verdict} ({one.confidence})"
+    return f"| {one.rank} | {_called(one)} | {verdict} | {for_markdown(one.reason)} |"
 
 
 def _called(one: Anomaly) -> str:

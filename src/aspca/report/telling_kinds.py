@@ -60,7 +60,7 @@ def _text(rules: Sequence[AnyRule], signature: str, outside: float) -> str:
     """What its rows have in common."""
     if not signature:
         if outside >= 0.5:
-            return "They keep every rule, but are unusual."
+            return "They keep every rule, but stand out."
         return "No single rule is broken, but small deviations add up."
     entries = list(entries_of(signature).items())
     told = [f"{short_rule(rules[rule])}, {_side(rules[rule], side)}" for rule, side in entries[:_RULES]]

@@ -9,7 +9,7 @@ from aspca.judging.metric import READABLE
 from aspca.judging.model import Model
 from aspca.report.evidence import Evidence
 from aspca.report.naming import Naming
-from aspca.report.summary import Aside, AsideCell, Certificates, Choice, Choices, Flagged, Step
+from aspca.report.summary import Certificates, Choice, Choices, Excluded, ExcludedCell, Flagged, Step
 from aspca.rules.sentence import counted
 from aspca.settings import BY_NAME
 from aspca.subspace.defaults import little_variance
@@ -34,15 +34,15 @@ _TOLD = (
 )
 
 
-def aside_of(model: Model, naming: Naming, *, elsewhere: bool) -> Aside:
-    """What was set aside as gross while rules were learned, from another table than the one judged or from this."""
-    aside = model.aside
-    if aside is None:
-        return Aside(False, elsewhere, 0, 0, (), (), ())
-    shown = aside.shown
+def excluded_of(model: Model, naming: Naming, *, elsewhere: bool) -> Excluded:
+    """What relations were not learned from, of another table than the one judged or of this."""
+    excluded = model.excluded
+    if excluded is None:
+        return Excluded(False, elsewhere, 0, (), ())
+    shown = excluded.shown
     features = model.space.features
     cells = tuple(
-        AsideCell(
+        ExcludedCell(
             int(row), naming.number[features[column].column], naming.value(float(now)), naming.value(_near(expected))
         )
         for row, column, now, expected in zip(
@@ -53,14 +53,12 @@ def aside_of(model: Model, naming: Naming, *, elsewhere: bool) -> Aside:
             strict=True,
         )
     )
-    whole = np.setdiff1d(aside.rows, shown.rows)[:_ROWS]
-    states = [f"Rows {start:,} to {end - 1:,} are unlike the others for long." for start, end in aside.states]
     repeated = [
         f"{number_text(value)} stands {times:,} times in {features[column].column}, and looks like a word for missing."
-        for column, value, times in aside.repeated
+        for column, value, times in excluded.repeated
     ]
-    remarks = (*states, *(() if naming.private else repeated))
-    return Aside(True, elsewhere, aside.n_rows, int(aside.cells.sum()), tuple(whole.tolist()), cells, remarks)
+    remarks = () if naming.private else tuple(repeated)
+    return Excluded(True, elsewhere, int(excluded.cells.sum()), cells, remarks)
 
 
 def _near(value: float) -> float:

@@ -11,7 +11,7 @@ from aspca.identities import Identity
 from aspca.judging import breaks as judged
 from aspca.judging.breaks import StandsOut, break_of, outside_share, told_rules, unusual_columns
 from aspca.judging.explanation import Explanation
-from aspca.judging.row_text import amount, wrong_cells_text
+from aspca.judging.row_text import amount, confidence_of, likely_wrong_text, wrong_cells_text
 from aspca.linalg.arrays import Floats
 from aspca.report.around import Around
 from aspca.report.evidence import Evidence
@@ -82,6 +82,9 @@ def _anomaly(
         ),
         score=naming.rough(float(why.scores[i])),
         times=None if times is None else naming.rough(times),
+        verdict="error" if why.errors[i] else "unusual",
+        confidence=confidence_of(why, i) if why.errors[i] else None,
+        p_value=None if why.p_values is None else naming.rough(float(why.p_values[i])),
         beyond=bool(shown.beyond[i]),
         sampled=i >= shown.n_worst,
         group=homes.get(why.signatures[i]),
@@ -142,6 +145,8 @@ def short_rule(rule: AnyRule) -> str:
 def _reason(why: Explanation, i: int, breaks: tuple[Break, ...], unusual: tuple[Unusual, ...], naming: Naming) -> str:
     if i in why.repairs and not naming.private:
         return wrong_cells_text(why, i)
+    if i in why.likely_wrong and not naming.private and not (breaks and breaks[0].broken):
+        return likely_wrong_text(why, i)
     if fits := _would_fit(why, breaks, naming):
         return fits
     if breaks and breaks[0].broken:
@@ -169,9 +174,13 @@ def _would_fit(why: Explanation, breaks: tuple[Break, ...], naming: Naming) -> s
 
 def _private_text(why: Explanation, i: int, breaks: tuple[Break, ...], times: float | None) -> str:
     beyond = "" if times is None else f": its score is {amount(times, 2)} times the limit"
+    called = "an anomaly"
+    if why.p_values is not None:
+        called = f"an error ({confidence_of(why, i)})" if why.errors[i] else "unusual"
+        beyond = f": p = {amount(float(why.p_values[i]), 2)}"
     broken = [f"It breaks {short_rule(why.rules[one.rule])}: {one.off}." for one in breaks if one.broken]
     unread = [f"{cell.without_text[0].upper()}{cell.without_text[1:]}." for cell in why.bad_cells(i)]
-    return " ".join([*unread, f"Row {why.index[i]} is an anomaly{beyond}.", *broken])
+    return " ".join([*unread, f"Row {why.index[i]} is {called}{beyond}.", *broken])
 
 
 def _unusual(column: StandsOut, naming: Naming) -> Unusual:

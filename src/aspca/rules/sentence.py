@@ -383,3 +383,11 @@ def short_float(value: float, beside: float) -> float:
 def _to_two_digits(value: float, unit: float) -> float:
     digits = 1 - int(np.floor(np.log10(unit)))
     return round(value, digits) + 0.0 if abs(digits) < 300 else value
+
+
+def count_verdicts(n_errors: int, n_anomalies: int) -> str:
+    """As in ``3 errors and 12 unusual rows``."""
+    unusual = n_anomalies - n_errors
+    parts = [f"{n_errors:,} error{'s' * (n_errors != 1)}"] if n_errors else ["No errors"]
+    parts += [f"{unusual:,} unusual row{'s' * (unusual != 1)}"] if unusual else []
+    return " and ".join(parts)

@@ -32,7 +32,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for row in range(len(HOSTILE)):
         judged[row, 2 * (row % (len(names) // 2))] += 2.0
     place = tmp_path_factory.mktemp("hostile")
-    for name, rows, called in (("train.csv", values, [str(k) for k in range(300)]), ("table.csv", judged, HOSTILE)):
+    # Most rows are like those learned from.
+    others = [str(k) for k in range(300)]
+    tables = ("train.csv", values, others), ("table.csv", np.vstack([judged, values]), [*HOSTILE, *others])
+    for name, rows, called in tables:
         with open(place / name, "w", newline="", encoding="utf-8") as stream:
             writer = csv.writer(stream, quoting=csv.QUOTE_ALL)
             writer.writerow(["called", *names])

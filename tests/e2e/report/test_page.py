@@ -27,12 +27,16 @@ def told(demo: Path) -> Any:
 def test_two_clicks_to_the_broken_rule_of_any_anomaly(demo: Path, open_page: Open, told: Any) -> None:
     opened = open_page(demo)
     page = opened.go()
-    assert page.locator("details.an").count() == len(told["anomalies"]) == 28
+    assert page.locator("details.an").count() == len(told["anomalies"]) == 16
     for anomaly in told["anomalies"]:
         item = page.locator(f"#row-{anomaly['row']}")
         item.locator("summary").click()
         for broken in anomaly["breaks"]:
             rule = told["rules"][broken["rule"]]
+            if broken["share"] < 0.05 and broken != anomaly["breaks"][0]:
+                # Told in short.
+                assert item.get_by_text(rule["short"], exact=True).first.is_visible()
+                continue
             assert item.get_by_text(rule["text"], exact=True).first.is_visible()
     item = page.locator("#row-508")
     item.locator("h4 a", has_text="Rule 0").click()
@@ -51,20 +55,20 @@ def test_a_row_shows_its_cells_as_the_file_has_them(demo: Path, open_page: Open)
         assert shown.nth(k).locator("dt").inner_text() == name
         assert shown.nth(k).locator("dd").inner_text().startswith(cell)
     # The cell that was made wrong is the one that is marked.
-    assert page.locator("#row-508 .at dt").all_inner_texts() == ["D"]
+    assert "D" in page.locator("#row-508 .at dt").all_inner_texts()
 
 
 def test_search_and_filter(demo: Path, open_page: Open, told: Any) -> None:
     page = open_page(demo).go()
-    page.fill("#q", "would fit (f = 0")
+    page.fill("#q", "f is ")
     seen = [row for row in told["anomalies"] if page.locator(f"#row-{row['row']}").is_visible()]
-    assert {row["row"] for row in seen} == {row["row"] for row in told["anomalies"] if "(F = 0" in row["reason"]}
+    assert {row["row"] for row in seen} == {row["row"] for row in told["anomalies"] if "F is " in row["reason"]}
     assert {510, 511, 512, 513, 514} <= {row["row"] for row in seen}
-    assert page.locator("#found").inner_text() == f"{len(seen)} of 28 anomalies"
+    assert page.locator("#found").inner_text() == f"{len(seen)} of 16 anomalies"
     page.fill("#q", "row  508")
     assert [page.locator("details.an:visible").get_attribute("id")] == ["row-508"]
     page.keyboard.press("Escape")
-    assert page.locator("details.an:visible").count() == 28
+    assert page.locator("details.an:visible").count() == 16
     page.select_option("#by-rule", "1")
     breaking = [row for row in told["anomalies"] if any(one["rule"] == 1 and one["broken"] for one in row["breaks"])]
     assert page.locator("details.an:visible").count() == len(breaking)

@@ -87,19 +87,44 @@ def test_a_row_that_keeps_its_rules(outcome: Outcome) -> None:
     assert finding.outside > 0.9
     assert (finding.unusual[0].column, finding.unusual[0].value) == ("load", 120.0)
     assert finding.unusual[0].mean == pytest.approx(50.0, abs=2.0)
-    assert "It keeps its rules, but is unusual: load is 120 (usually 50.7 ± 9.7)" in finding.text
+    assert (finding.verdict, finding.confidence) == ("unusual", None)
+    assert 0.0 < finding.p_value < 0.025
+    assert finding.text.startswith(f"Row 9 is unusual: p = {finding.p_value:.1g}, one row in ")
+    assert "It keeps its rules, but stands out: load is 120 (usually 50.7 ± 9.7)" in finding.text
     page = shown(80, outcome)
-    assert "1 of them keeps its rules, but is unusual\n" in page
+    assert "\nUnusual rows\n  1 keeps its rules, but stands out\n" in page
     assert "load is 120 (usually 50.7 ± 9.7)" in page
     assert "strain" not in page
 
 
-def test_the_headline_says_what_an_anomaly_is(outcome: Outcome, detection: Detection, odd: pd.DataFrame) -> None:
-    limit = f"{outcome.model.alarms.the_total():.3g}"
-    assert shown(80, outcome).startswith(f"3 anomalies (score above {limit}; a broken rule lifts it there)\n")
-    total = aspca.detect(odd, train=rows(2), n_components=2, alarm="total").outcomes[None]
+def test_the_headline_says_what_was_found(outcome: Outcome, odd: pd.DataFrame) -> None:
+    assert shown(80, outcome).startswith("2 errors and 1 unusual row\nErrors, the surest first\n")
+    # Scores of the paper have no p-values, and a threshold only.
+    other = {"train": rows(2), "n_components": 2, "score": "whitened"}
+    lifted = aspca.detect(odd, **other).outcomes[None]
+    limit = f"{lifted.model.alarms.the_total():.3g}"
+    assert shown(80, lifted).startswith(f"2 anomalies (score above {limit}; a broken rule lifts it there)\n")
+    total = aspca.detect(odd, **other, alarm="total").outcomes[None]
     limit = f"{total.model.alarms.the_total():.3g}"
-    assert total.headline == f"3 anomalies (score above {limit})"
+    assert total.headline == f"2 anomalies (score above {limit})"
+
+
+def test_errors_come_first_with_how_sure_they_are(outcome: Outcome) -> None:
+    verdicts = [finding.verdict for finding in outcome.findings]
+    assert verdicts == ["error", "error", "unusual"]
+    for finding in outcome.findings[:2]:
+        assert finding.confidence in ("certain", "very likely", "likely")
+        assert f"is an error ({finding.confidence}): " in finding.text
+        assert finding.p_value < outcome.findings[2].p_value
+    page = shown(80, outcome)
+    errors, unusual = page.index("Errors, the surest first"), page.index("Unusual rows")
+    assert errors < page.index("idle 70") < unusual < page.index("load is 120")
+    assert errors < page.index("received 30") < unusual
+    for finding in outcome.findings[:2]:
+        assert finding.confidence in page[errors:unusual]
+    # What a noisy relation asks for is not known to the digit.
+    assert all(finding.approximate for finding in outcome.findings[:2])
+    assert page.count("about ") == 2
 
 
 def test_eighty_columns_say_what_the_one_would_have_to_be(outcome: Outcome) -> None:
@@ -114,9 +139,21 @@ def test_eighty_columns_say_what_the_one_would_have_to_be(outcome: Outcome) -> N
 def test_a_wide_page_says_more(outcome: Outcome) -> None:
     page = shown(140, outcome)
     assert max(map(len, page.splitlines())) <= 140
-    assert all(title in page for title in ("off by", "share", "would hold with"))
-    assert "(not 90) or cpu user [%] 10" in page
+    assert all(title in page for title in ("error", "should be", "why", "score", "what stands out"))
+    assert "(not 90)" in page
     for finding in outcome.findings:
+        for broken in finding.breaks:
+            # What the error is off by is told beside it.
+            assert broken.text.rpartition(" (")[0] in page
+
+
+def test_a_wide_page_of_scores_without_p_values_says_more(odd: pd.DataFrame) -> None:
+    found = aspca.detect(odd, train=rows(2), n_components=2, score="whitened").outcomes[None]
+    page = shown(140, found)
+    assert max(map(len, page.splitlines())) <= 140
+    assert all(title in page for title in ("x limit", "off by", "share", "would hold with"))
+    assert "(not 90) or cpu user [%] 10" in page
+    for finding in found.findings:
         for broken in finding.breaks:
             assert broken.text in page
 
@@ -127,7 +164,8 @@ def test_rows_are_called_by_their_names(detection: Detection) -> None:
     console = console_of(80)
     show_detection(console, detection, 20)
     page = console.file.getvalue()
-    assert "index  x limit" in page
+    assert "  index  error " in page
+    assert "  index      p  what stands out" in page
     assert "400 rows learned from, 6 features\n2 rules that normal rows obey\n" in page
     for rule in detection.rules:
         assert str(rule) in page
@@ -157,10 +195,12 @@ def test_the_parts_of_a_row_add_up(outcome: Outcome, odd: pd.DataFrame) -> None:
 
 def test_nothing_asked_for_and_nothing_found(odd: pd.DataFrame) -> None:
     nothing = aspca.detect(odd[3:], train=rows(2), n_components=2).outcomes[None]
-    assert shown(80, nothing).startswith("No anomalies (no score above ")
+    assert shown(80, nothing) == "No errors and no unusual rows\n"
+    plain = aspca.detect(odd[3:], train=rows(2), n_components=2, score="whitened").outcomes[None]
+    assert shown(80, plain).startswith("No anomalies (no score above ")
     none_shown = aspca.detect(odd, train=rows(2), n_components=2, top=0).outcomes[None]
     page = shown(80, none_shown, " in out/explanations.csv").splitlines()
-    assert page[0].startswith("3 anomalies (score above ")
+    assert page[0] == "2 errors and 1 unusual row"
     assert page[1:] == ["  ... and 3 more in out/explanations.csv."]
     console = console_of(80)
     show_incidents(console, (), nothing.model, 0)

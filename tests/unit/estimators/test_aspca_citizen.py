@@ -39,6 +39,7 @@ def test_parameters_and_clones() -> None:
         "scaling": "standard",
         "lift": "auto",
         "score": "standardized",
+        "false_discovery_rate": 0.2,
         "contamination": 0.1,
         "limit": "pot",
         "rule_limit": "quantile",

@@ -281,7 +281,7 @@ def test_a_failed_fit_moments_leaves_the_model_as_it_was() -> None:
 @pytest.mark.parametrize("start", ["fit_moments", "partial_fit"])
 def test_a_share_of_rows_needs_a_calibration_pass_which_gives_the_threshold_of_fit(start: str) -> None:
     X = table()
-    model = ASPCA(n_components=2, contamination=0.1)
+    model = ASPCA(n_components=2, contamination=0.1, score="whitened")
     getattr(model, start)(Moments.from_array(X) if start == "fit_moments" else X)
     assert not hasattr(model, "threshold_")
     for act in (model.predict, model.decision_function):
@@ -289,7 +289,7 @@ def test_a_share_of_rows_needs_a_calibration_pass_which_gives_the_threshold_of_f
         assert "contamination=0.1" in text
         assert "calibrate(X)" in text
     # Scores need no threshold.
-    whole = ASPCA(n_components=2, contamination=0.1).fit(X)
+    whole = ASPCA(n_components=2, contamination=0.1, score="whitened").fit(X)
     assert model.score_samples(X).tolist() == whole.score_samples(X).tolist()
     assert model.calibrate(X).threshold_ == whole.threshold_
     assert model.predict(X).tolist() == whole.predict(X).tolist()

@@ -164,6 +164,22 @@ def test_columns_side_by_side() -> None:
     np.testing.assert_array_equal(turned.values, why.values)
 
 
+@pytest.mark.parametrize("scaler", [StandardScaler(), MinMaxScaler(), RobustScaler()])
+def test_errors_are_put_down_to_columns_as_by_the_model_itself(scaler: Any) -> None:
+    """Also to skewed ones and to a constant; and what would fit is told in the units of the table."""
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"flow": rng.normal(50.0, 5.0, size=300), "size": 900.0 + rng.lognormal(size=300)})
+    table["power"] = 3.0 * table.flow + 20.0 + rng.normal(size=300)
+    table.loc[7, "size"] = 4000.0
+    pipeline = make_pipeline(scaler, ASPCA()).fit(table)
+    why, own = aspca.explain(pipeline, table), pipeline[-1].explain(pipeline[:-1].transform(table))
+    np.testing.assert_allclose(why.feature_contributions, own.feature_contributions, rtol=1e-6, atol=1e-9)
+    assert why.errors[7]
+    feature, value = why.likely_wrong[7]
+    assert why.names[feature] == "size"
+    assert 900.0 < value < 905.0
+
+
 def test_refusals() -> None:
     pipeline = make_pipeline(StandardScaler(), ASPCA()).fit(TABLE)
     with pytest.raises(ValueError, match=r"same order as they were in fit\.\nX\[model\.feature_names_in_\]"):

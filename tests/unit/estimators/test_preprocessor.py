@@ -237,9 +237,15 @@ def test_files(tmp_path: Path, private: bool, moments: bool) -> None:
     model = ASPCA(preprocessor=Preprocessor(transforms=LOGS, categorical={"kind": "one-hot"})).fit(table)
     aspca.save(model, tmp_path / "model.json", private=private, moments=moments)
     again = aspca.load(tmp_path / "model.json")
-    np.testing.assert_array_equal(again.score_samples(table), model.score_samples(table))
+    scores, loaded = -model.score_samples(table), -again.score_samples(table)
+    if private:
+        # Its quantiles of columns are in coarse steps.
+        assert np.abs(np.log1p(loaded) - np.log1p(scores)).max() <= 0.3
+        assert (again.predict(table) != model.predict(table)).mean() <= 0.01
+    else:
+        np.testing.assert_array_equal(loaded, scores)
+        assert again.explain(table[:4]).text(2) == model.explain(table[:4]).text(2)
     assert [str(rule) for rule in again.rules_] == [str(rule) for rule in model.rules_]
-    assert again.explain(table[:4]).text(2) == model.explain(table[:4]).text(2)
     assert again.preprocessor.get_params() == model.preprocessor.get_params()
     assert again.feature_names_in_.tolist() == list(table.columns)
     np.testing.assert_array_equal(clone(again).fit(table).score_samples(table), model.score_samples(table))

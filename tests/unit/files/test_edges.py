@@ -32,7 +32,9 @@ def kept(content: dict[str, Any], write: Write, folder: Path) -> ASPCA:
     return model
 
 
-def test_a_lift_without_bound(content: dict[str, Any], write: Write, tmp_path: Path) -> None:
+def test_a_lift_without_bound(table: pd.DataFrame, write: Write, tmp_path: Path) -> None:
+    content = content_of(ASPCA(n_components=2, score="whitened").fit(table), tmp_path)
+    assert content["limits"]["lift"] is not None
     content["limits"]["lift"] = "Infinity"
     kept(content, write, tmp_path)
     content["limits"]["lift"] = "-Infinity"
@@ -40,16 +42,35 @@ def test_a_lift_without_bound(content: dict[str, Any], write: Write, tmp_path: P
         load(write(content))
 
 
-def test_gross_cells_of_either_sign(content: dict[str, Any], write: Write, tmp_path: Path) -> None:
-    content["aside"] = {
-        "rows": 1,
-        "cells": [1, 1, 0, 0, 0, 0],
-        "numbers": [7],
-        "passes": 2,
+def test_no_row_is_an_error(content: dict[str, Any], write: Write, tmp_path: Path) -> None:
+    content["limits"]["error"] = "Infinity"
+    kept(content, write, tmp_path)
+    content["limits"]["error"] = "-Infinity"
+    with pytest.raises(ModelFileError, match=r"limits\.error is '-Infinity'"):
+        load(write(content))
+
+
+def test_excluded_cells_of_either_sign(content: dict[str, Any], write: Write, tmp_path: Path) -> None:
+    content["excluded"] = {
+        "cells": [1, 3, 0, 0, 0, 0],
         "shown": [[7, 0, -1e6, -0.5], [7, 1, 1e6, 0.5]],
         "repeated": [[1, -999.0, 2]],
-        "states": [[3, 4]],
     }
+    kept(content, write, tmp_path)
+
+
+def test_nothing_was_excluded(content: dict[str, Any], write: Write, tmp_path: Path) -> None:
+    content["excluded"] = None
+    kept(content, write, tmp_path)
+
+
+def test_evidence_at_its_edges(content: dict[str, Any], write: Write, tmp_path: Path) -> None:
+    """A tail of one point that says nothing further out, a cap for every column, a law of one point."""
+    evidence = content["evidence"]
+    point = {"middle": -4e150, "unit": 5e-324, "knots": [0.0], "log_p": [0.0], "slopes": [0.0, 1e9]}
+    evidence["distance"] = evidence["whole"] = point
+    evidence["caps"] = [0.0 if cap == "-Infinity" else "-Infinity" for cap in evidence["caps"]]
+    evidence["law"] |= {"knots": [0.0], "log_p": [0.0], "unusual": 1.0, "error": 1.0, "rows": 1}
     kept(content, write, tmp_path)
 
 

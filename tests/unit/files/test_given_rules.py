@@ -42,8 +42,13 @@ def test_it_is_the_same_when_read(model: ASPCA, rows: pd.DataFrame, tmp_path: Pa
             if one.standing is not None and other.standing is not None:
                 assert one.standing.kept == other.standing.kept
                 assert one.standing.offset == other.standing.offset
-        assert np.array_equal(read.score_samples(rows), model.score_samples(rows))
-        assert np.array_equal(read.decision_function(rows), model.decision_function(rows))
+        # A private file tells quantiles of columns in coarse steps.
+        coarse = 0.15 if "private" in options else 0.0
+        for one, other in (
+            (read.score_samples, model.score_samples),
+            (read.decision_function, model.decision_function),
+        ):
+            np.testing.assert_allclose(one(rows), other(rows), rtol=coarse, atol=coarse * model.threshold_)
         assert np.array_equal(read.transform(rows), model.transform(rows))
         save(read, path)
     if not options:

@@ -127,12 +127,13 @@ def test_a_loaded_model_judges_tells_and_repairs_as_the_saved_one(case: Case, mo
 def test_a_private_model_judges_as_the_saved_one_and_repairs_rightly(case: Case, moments: bool) -> None:
     loaded = round_trip.saved_and_loaded(case.model, **possible(case, {"private": True, "moments": moments}))
     for rows in (case.rows, case.wrong):
-        rtol = 1e-12 if case.model.model_.allows_gaps else 0.0
-        np.testing.assert_allclose(loaded.score_samples(rows), case.model.score_samples(rows), rtol=rtol)
+        # A private file tells quantiles of columns in coarse steps.
+        rtol = 0.15
+        np.testing.assert_allclose(loaded.score_samples(rows), case.model.score_samples(rows), rtol=rtol, atol=0.1)
         assert np.array_equal(loaded.predict(rows), case.model.predict(rows))
         why, same = loaded.explain(rows), case.model.explain(rows)
         assert np.array_equal(why.broken, same.broken)
-        np.testing.assert_allclose(why.rule_contributions, same.rule_contributions, rtol=rtol)
+        np.testing.assert_allclose(why.rule_contributions, same.rule_contributions, rtol=rtol, atol=0.1)
         assert why.repairs.keys() == same.repairs.keys()
     facts = [[list(round_trip.rule_facts(rule)) for rule in one.rules_] for one in (loaded, case.model)]
     assert facts[0] == facts[1]
@@ -184,7 +185,7 @@ def test_files_follow_the_schema(case: Case, options: dict[str, bool], tmp_path:
 
 def test_paper_scores_and_moments_have_none(tmp_path: Path) -> None:
     rows = cases()["exact"].rows
-    nothing = {"identities": [], "resolutions": [], "quantiles": None, "sample": 0, "unsearched": []}
+    nothing = {"identities": [], "resolutions": [], "quantiles": None, "sample": 0, "unsearched": [], "determined": []}
     moments = cases()["exact"].model.moments_
     for model in (ASPCA(score="spe").fit(rows), ASPCA().fit_moments(moments, feature_names=list(NAMES))):
         assert content_of(model, tmp_path)["identities"] == nothing
@@ -347,6 +348,12 @@ TEXT = "text is another, but must be the sentence of its numbers"
         (("quantiles", 3, 64), 1e151, "identities.quantiles[3][64] is 1e+151, but must be a number from -1e+150"),
         (("quantiles", 3, 64), "NaN", "identities.quantiles[3][64] is 'NaN', but must be a number from -1e+150"),
         (("sample",), -1, "identities.sample is -1, but must be a whole number from 0"),
+        (("determined",), None, "identities.determined is null, but must be a list"),
+        (("determined",), [10], "identities.determined[0] is 10, but must be a whole number from 0 to 9"),
+        (("determined",), [2.0], "identities.determined[0] is 2.0, but must be a whole number from 0 to 9"),
+        (("determined",), [4, 4], "identities.determined is of some twice, but must be of different columns"),
+        (("determined",), [8], "identities.determined is of others, but must be of columns that identities speak of"),
+        (("determined",), [2, 4, 6, 7, 0], "identities.determined is a list of 5, but must be a list of 0 to 4"),
         (("unsearched",), None, "identities.unsearched is null, but must be a list"),
         (("unsearched",), [3], "identities.unsearched[0] is 3, but must be a text"),
         (("unsearched",), ["\ud800"], "identities.unsearched[0] is"),
@@ -358,7 +365,8 @@ def test_one_wrong_field(path: Any, value: Any, expected: str, write: Write, tmp
     wrong = altered(content, path, value)
     assert f"the field {expected}" in refusal(write(wrong))
     # What a schema cannot say: that texts belong to numbers and are Unicode, how many features there are, and 4.0 is 4.
-    unsayable = ("sentence of its", "ascending", "one length", "a list of 10", "is 10,", "is 4.0,", "unsearched[0] is")
+    unsayable = ("sentence of its", "ascending", "one length", "a list of 10", "is 10,", "is 4.0,", "is 2.0,")
+    unsayable += ("unsearched[0] is", "speak of", "a list of 5")
     sayable = not any(words in expected for words in unsayable) or value == [3]
     assert Draft202012Validator(schema.SCHEMA).is_valid(wrong) != sayable
 
@@ -402,6 +410,14 @@ def test_identities_of_columns_that_relations_speak_of(write: Write, tmp_path: P
     content = content_of(cases()["exact"].model, tmp_path)
     one = content["identities"]["identities"][0]
     one["left"]["factors"][0][0], one["text"] = NAMES.index("free"), "free = x^2 (exactly, all rows)"
+    expected = "identities.determined is of others, but must be of columns that identities speak of"
+    assert expected in refusal(write(content))
+    # "free" for the square, which nothing determines then.
+    content["identities"]["determined"] = [
+        NAMES.index("free" if NAMES[j] == "sq" else NAMES[j]) for j in content["identities"]["determined"]
+    ]
+    content["evidence"] = content["limits"]["error"] = None
+    content["limits"]["lift"] = 1.0
     expected = "the field identities is of others, but must be of columns that have no part in the other rules"
     assert expected in refusal(write(content))
 

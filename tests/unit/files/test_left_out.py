@@ -48,6 +48,35 @@ def test_a_private_file_holds_no_value_of_a_row(moments: bool, tmp_path: Path) -
     assert set(-model.score_samples(X[50:])) <= kept
 
 
+@pytest.mark.parametrize("n", [81, 200, 201])
+def test_no_value_of_a_row_follows_from_tail_models_of_a_private_file(n: int, tmp_path: Path) -> None:
+    """Medians, quantiles and knots, in the units of their columns: of 81 and 201 rows these are cells."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, 4)) @ rng.normal(size=(4, 4)) + 10.0
+    X[:, 3] = np.exp(X[:, 3] - 10.0)
+
+    def told(private: bool) -> int:
+        save(ASPCA(scaling="standard").fit(X), tmp_path / "model.json", private=private)
+        evidence = json.loads((tmp_path / "model.json").read_text())["evidence"]
+        found = 0
+        for view in evidence["views"]:
+            scales, given = view["scales"], view["conditional"]
+            for k, j in enumerate(scales["columns"]):
+                side, origin, reach = (scales[name][k] for name in ("sides", "origins", "reaches"))
+                places = np.array([0.0, given["low"][k], given["high"][k]]) * scales["units"][k] + scales["middles"][k]
+                places = np.append(places, scales["floors"][k]) if side else places
+                values = origin + side * reach * np.exp(side * places) if side else places
+                found += (np.abs(values[:, None] - X[:, j]) < 1e-9).sum()
+                tail = evidence["ranges"][k]
+                knots = np.array(tail["knots"])
+                values = tail["middle"] + tail["unit"] * np.sign(knots) * np.expm1(np.abs(knots))
+                found += (np.abs(values[:, None] - X[:, j]) < 1e-9).sum()
+        return int(found)
+
+    assert told(private=False) > 50
+    assert told(private=True) == 0
+
+
 @pytest.mark.parametrize("score", ["complete", "standardized"])
 @pytest.mark.parametrize("options", [{"moments": False}])
 def test_what_would_hold_is_proposed_as_before(options: dict[str, bool], score: str, tmp_path: Path) -> None:
@@ -84,8 +113,8 @@ def test_a_private_model_can_be_calibrated_and_checked(fitted: ASPCA, table: pd.
     with pytest.raises(ValueError, match="call calibrate"):
         model.p_values(table)
     model.calibrate(table[150:])
-    assert np.array_equal(model.p_values(table), fitted.p_values(table))
-    assert model.threshold_ == fitted.threshold_
+    np.testing.assert_allclose(model.p_values(table), fitted.p_values(table), atol=0.05)
+    assert model.threshold_ == pytest.approx(fitted.threshold_, rel=0.15)
     np.testing.assert_allclose(model.t2(table), fitted.t2(table), rtol=1e-9)
     assert [str(rule) for rule in model.rules_] == [str(rule) for rule in fitted.rules_]
 
@@ -132,7 +161,10 @@ def test_what_needs_the_moments_says_so(
         use(model, table)
     # What is not there has no attribute, and the model is as it was.
     assert not hasattr(model, "moments_")
-    assert np.array_equal(model.score_samples(table), fitted.score_samples(table))
+    # A private file tells quantiles of columns in coarse steps.
+    np.testing.assert_allclose(
+        model.score_samples(table), fitted.score_samples(table), rtol=0.15 if private else 0.0, atol=0.1 * private
+    )
 
 
 def test_a_private_model_knows_its_covariance_but_learns_no_more(
@@ -144,7 +176,7 @@ def test_a_private_model_knows_its_covariance_but_learns_no_more(
     with pytest.raises(ValueError, match=FURTHER):
         model.partial_fit(table)
     assert not hasattr(model, "moments_")
-    assert np.array_equal(model.score_samples(table), fitted.score_samples(table))
+    np.testing.assert_allclose(model.score_samples(table), fitted.score_samples(table), rtol=0.15, atol=0.1)
 
 
 def test_rows_with_gaps_need_the_covariance_of_the_complete_score(table: pd.DataFrame, tmp_path: Path) -> None:
@@ -156,7 +188,10 @@ def test_rows_with_gaps_need_the_covariance_of_the_complete_score(table: pd.Data
     assert list(tmp_path.iterdir()) == []
     for options in ({}, {"private": True}):
         again = loaded(model, tmp_path, **options)
-        assert np.array_equal(again.score_samples(gapped), model.score_samples(gapped))
+        coarse = 0.15 if options else 0.0
+        np.testing.assert_allclose(
+            again.score_samples(gapped), model.score_samples(gapped), rtol=coarse, atol=0.5 * coarse
+        )
         with pytest.raises(ValueError, match=r"does not keep what partial_fit needs|without all of its moments"):
             again.partial_fit(gapped)
     for score in ("whitened", "standardized", "spe"):

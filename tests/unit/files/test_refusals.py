@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import os
 import tracemalloc
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,9 @@ from aspca import ASPCA, Moments
 from aspca.estimators.stored import load, save
 from aspca.files.errors import ModelFileError
 from aspca.files.json_text import canonical, checksum, sealed
+
+SCALES, GIVEN = (("evidence", "views", 0, name) for name in ("scales", "conditional"))
+TAIL, LAW, STEADY = ("evidence", "ranges", 0), ("evidence", "law"), ("evidence", "steady")
 
 
 def refusal(path: Path) -> str:
@@ -33,7 +37,7 @@ def refusal(path: Path) -> str:
 @pytest.mark.parametrize(
     ("path", "value", "expected"),
     [
-        (("version",), 4, "field version is 4, but must be 3 for this aspca"),
+        (("version",), 5, "field version is 5, but must be 4 for this aspca"),
         (("version",), "1", "field version is '1', but must be a whole number"),
         (("preprocessing",), {"steps": []}, "the key 'steps' in the field preprocessing is not known"),
         (("settings", "alarm"), "rule", "settings.alarm is 'rule', but must be one of any, total"),
@@ -97,9 +101,99 @@ def refusal(path: Path) -> str:
         (("training", "decimals", 0), 1.0, "training.decimals[0] is 1.0, but must be a whole number"),
         (("training", "covariance"), [1.0] * 21, "training.covariance is a list of 21, but must be null in a not priv"),
         (("settings", "score"), "spe", 'must be the identity, as score is "spe"'),
-        (("settings", "alarm"), "total", 'but must be a number where the alarm is "any", and null where it is'),
-        (("limits", "lift"), None, 'limits.lift is null, but must be a number where the alarm is "any", and null'),
-        (("limits", "lift"), -1.0, "limits.lift is -1.0, but must be a number from 0 to inf"),
+        (
+            ("limits", "lift"),
+            1.0,
+            'limits.lift is 1.0, but must be a number where the alarm is "any" without tail models',
+        ),
+        (
+            ("limits", "error"),
+            None,
+            "limits.error is null, but must be a number where there are tail models, else null",
+        ),
+        (("limits", "error"), -1.0, "limits.error is -1.0, but must be a number from 0 to inf"),
+        (("limits", "error"), "NaN", "limits.error is 'NaN', but must be a number from 0 to inf"),
+        (("evidence",), None, 'limits.lift is null, but must be a number where the alarm is "any" without tail models'),
+        (("evidence",), {}, "the field evidence.views is missing, but must be there"),
+        (("evidence", "more"), 1, "the key 'more' in the field evidence is not known"),
+        (("evidence", "views"), [], "evidence.views is a list of 0, but must be a list of 1 to 2"),
+        (("evidence", "views", 0), None, "evidence.views[0] is null, but must be an object"),
+        (("evidence", "chosen", 1), 1, "evidence.chosen[1] is 1, but must be a whole number from 0 to 0"),
+        (("evidence", "chosen"), [0], "evidence.chosen is a list of 1, but must be a list of 3"),
+        ((*SCALES, "columns"), [0, 1, 6], "scales.columns[2] is 6, but must be a whole number from 0 to 5"),
+        ((*SCALES, "columns"), [1, 0, 2], "scales.columns is a list in another order, but must be ascending"),
+        ((*SCALES, "columns"), [0, 1, 1], "scales.columns is a list in another order, but must be ascending"),
+        ((*SCALES, "columns"), [0, 1, 4], "evidence.views is of others, but must be of features that no identity det"),
+        ((*SCALES, "sides", 0), 0.5, "scales.sides is a list with another number, but must be a list of -1, 0 and 1"),
+        ((*SCALES, "sides", 0), 2.0, "scales.sides[0] is 2.0, but must be a number from -1 to 1"),
+        ((*SCALES, "origins", 0), 1e151, "scales.origins[0] is 1e+151, but must be a number from -4e+150 to 4e+150"),
+        ((*SCALES, "reaches", 0), 0.0, "scales.reaches[0] is 0.0, but must be a number from"),
+        ((*SCALES, "floors"), [0.0], "scales.floors is a list of 1, but must be a list of 3"),
+        ((*SCALES, "middles", 2), 1e151, "scales.middles[2] is 1e+151, but must be a number from -1e+150 to 1e+150"),
+        ((*SCALES, "units", 1), -1.0, "scales.units[1] is -1.0, but must be a number from"),
+        ((*SCALES, "units", 1), 0.0, "scales.units[1] is 0.0, but must be a number from"),
+        ((*GIVEN, "mean", 1), None, "conditional.mean[1] is null, but must be a number from"),
+        ((*GIVEN, "coefficients", 0), 2.0, "conditional.coefficients is of another number, but must be of 1 for each"),
+        ((*GIVEN, "coefficients", 1), 1e31, "conditional.coefficients[1] is 1e+31, but must be a number from -1e+30"),
+        ((*GIVEN, "root"), [1.0] * 8, "conditional.root is a list of 8, but must be a list of 9"),
+        ((*GIVEN, "root", 3), -1e31, "conditional.root[3] is -1e+31, but must be a number from -1e+30 to 1e+30"),
+        ((*GIVEN, "low", 0), 1e8, "conditional.low is above it, but must be no more than high"),
+        ((*GIVEN, "high", 0), 1e10, "conditional.high[0] is 10000000000.0, but must be a number from"),
+        (("evidence", "ranges"), [None] * 4, "evidence.ranges is a list of 4, but must be a list of 3"),
+        (("evidence", "ranges", 1), None, "evidence.conditionals[1] is an object of 5 fields, but must be null where"),
+        (("evidence", "distance"), None, "evidence.distance is null, but must be an object"),
+        ((*TAIL, "middle"), 1e151, "ranges[0].middle is 1e+151, but must be a number from -4e+150 to 4e+150"),
+        ((*TAIL, "unit"), 0, "ranges[0].unit is 0, but must be a number from"),
+        ((*TAIL, "knots", 0), 1e9, "ranges[0].knots[0] is 1000000000.0, but must be a number from -600 to 1200"),
+        ((*TAIL, "knots", 0), 0.0, "ranges[0].knots is a list in another order, but must be ascending"),
+        ((*TAIL, "knots"), [], "ranges[0].knots is a list of 0, but must be a list of 1 to 1000"),
+        ((*TAIL, "log_p", 0), 0.1, "ranges[0].log_p[0] is 0.1, but must be a number from -1e+06 to 0"),
+        ((*TAIL, "log_p", 0), 0.0, "ranges[0].log_p is a list in another order, but must be falling to both sides"),
+        ((*TAIL, "log_p", -1), 0.0, "ranges[0].log_p is a list in another order, but must be falling to both sides"),
+        ((*TAIL, "log_p"), [0.0], "ranges[0].log_p is a list of 1, but must be a list of"),
+        ((*TAIL, "slopes"), [1.0], "ranges[0].slopes is a list of 1, but must be a list of 2"),
+        ((*TAIL, "slopes", 1), -1.0, "ranges[0].slopes[1] is -1.0, but must be a number from 0 to 1e+09"),
+        ((*STEADY, "columns"), [6], "steady.columns[0] is 6, but must be a whole number from 0 to 5"),
+        ((*STEADY, "columns"), [1, 0], "steady.columns is a list in another order, but must be ascending"),
+        ((*STEADY, "values"), [1.0] * 3, "steady.values is a list of 3, but must be a list of"),
+        ((*STEADY, "log_p"), [0.0] * 3, "steady.log_p is a list of 3, but must be a list of"),
+        (("evidence", "caps", 0), 0.1, "evidence.caps[0] is 0.1, but must be a number from -inf to 0"),
+        (("evidence", "caps", 0), "Infinity", "evidence.caps[0] is 'Infinity', but must be a number from -inf to 0"),
+        (("evidence", "relations"), [], "evidence.relations is a list of 0, but must be a list of 2"),
+        (("evidence", "relations", 0), None, "evidence.relations[0] is null, but must be an object"),
+        (("evidence", "relation_caps"), [], "evidence.relation_caps is a list of 0, but must be a list of 2"),
+        ((*LAW, "knots", 0), -1.0, "law.knots[0] is -1.0, but must be a number from 0 to 1200"),
+        ((*LAW, "log_p", 0), -1e3, "law.log_p is a list in another order, but must be descending"),
+        ((*LAW, "unusual"), -1.0, "law.unusual is -1.0, but must be a number from 0"),
+        ((*LAW, "error"), 0.0, "law.error is 0.0, but must be a number from"),
+        ((*LAW, "rows"), 0, "law.rows is 0, but must be a whole number from 1"),
+        (("excluded",), {}, "the field excluded.cells is missing, but must be there"),
+        (("excluded", "rows"), 1, "the key 'rows' in the field excluded is not known"),
+        (("excluded", "cells"), [0] * 5, "excluded.cells is a list of 5, but must be a list of 6"),
+        (("excluded", "cells", 0), -1, "excluded.cells[0] is -1, but must be a whole number from 0"),
+        (("excluded", "cells", 0), 1.0, "excluded.cells[0] is 1.0, but must be a whole number from 0"),
+        (("excluded", "shown"), [[1, 0, 2.0]], "excluded.shown[0] is a list of 3, but must be a list of 4"),
+        (("excluded", "shown"), [[-1, 0, 2.0, 1.0]], "excluded.shown[0][0] is -1, but must be a whole number from 0"),
+        (
+            ("excluded", "shown"),
+            [[1, 6, 2.0, 1.0]],
+            "excluded.shown[0][1] is 6, but must be a whole number from 0 to 5",
+        ),
+        (("excluded", "shown"), [[1, 0, None, 1.0]], "excluded.shown[0][2] is null, but must be a number from"),
+        (("excluded", "shown"), [[1, 0, 2.0, "NaN"]], "excluded.shown[0][3] is 'NaN', but must be a number from"),
+        (
+            ("excluded", "shown"),
+            [[1, 0, 2.0, 1.0]],
+            "excluded.shown is of more, but must be of no more cells than there",
+        ),
+        (("excluded", "repeated"), [[0, 2.0]], "excluded.repeated[0] is a list of 2, but must be a list of 3"),
+        (
+            ("excluded", "repeated"),
+            [[6, 2.0, 2]],
+            "excluded.repeated[0][0] is 6, but must be a whole number from 0 to 5",
+        ),
+        (("excluded", "repeated"), [[0, None, 2]], "excluded.repeated[0][1] is null, but must be a number from"),
+        (("excluded", "repeated"), [[0, 2.0, 1]], "excluded.repeated[0][2] is 1, but must be a whole number from 2"),
         (("limits", "total"), None, "limits.calibration is a list of 50, but must be a list where"),
         (("limits", "rules"), None, "limits.rules is null, but must be there, as the limit 'auto' needs no rows"),
         (("limits", "total", "value"), "NaN", "limits.total.value is 'NaN', but must be a number from 0"),
@@ -119,6 +213,70 @@ def test_one_wrong_field(
         holder = holder[key]
     holder[path[-1]] = value
     assert expected in refusal(write(content))
+
+
+def places_in(value: Any, path: tuple[Any, ...]) -> Iterator[tuple[tuple[Any, ...], Any]]:
+    """Every field below, and of lists the first and the last entry."""
+    yield path, value
+    if isinstance(value, dict):
+        for key, entry in value.items():
+            yield from places_in(entry, (*path, key))
+    elif isinstance(value, list):
+        for k in sorted({0, len(value) - 1}) if value else ():
+            yield from places_in(value[k], (*path, k))
+
+
+def test_no_field_of_tail_models_and_excluded_cells_takes_anything(
+    content: dict[str, Any], write: Callable[..., Path]
+) -> None:
+    content["excluded"] = {"cells": [1] * 6, "shown": [[7, 0, 5.0, 1.0]], "repeated": [[1, -999.0, 2]]}
+    seen = 0
+    for part in ("evidence", "excluded"):
+        for path, old in list(places_in(content[part], (part,))):
+            name = path[0] + "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in path[1:])
+            for wrong in (None, True, "", "1.0", "NaN", [[]], {"index": [0]}, 10**25):
+                if wrong is None and (path in ((part,), ("evidence", "ranges", 0)) or path[-2:-1] == ("conditionals",)):
+                    continue
+                changed = copy.deepcopy(content)
+                holder = changed
+                for key in path[:-1]:
+                    holder = holder[key]
+                holder[path[-1]] = wrong
+                message = refusal(write(changed))
+                # It names the field, the list that it is in, or what then is missing or wrong there.
+                assert name in message or name.rpartition("[")[0] in message or isinstance(old, dict), (name, message)
+                assert "must be" in message or "may stand" in message
+                seen += 1
+    assert seen > 500
+
+
+def test_values_of_rows_in_a_private_file(fitted: ASPCA, write: Callable[..., Path], tmp_path: Path) -> None:
+    save(fitted, tmp_path / "private.json", private=True)
+    private = json.loads((tmp_path / "private.json").read_text())
+    private["excluded"]["cells"][0] = 2
+    for name, value in (("shown", [[7, 0, 5.0, 1.0]]), ("repeated", [[0, -999.0, 2]])):
+        changed = copy.deepcopy(private)
+        changed["excluded"][name] = value
+        expected = f"excluded.{name} is a list of 1, but must be an empty list in a private file"
+        assert expected in refusal(write(changed))
+
+
+def test_tail_models_belong_to_scores_that_are_judged_by_them(
+    content: dict[str, Any], table: pd.DataFrame, write: Callable[..., Path], tmp_path: Path
+) -> None:
+    save(ASPCA(n_components=2, score="whitened").fit(table), tmp_path / "whitened.json")
+    other = json.loads((tmp_path / "whitened.json").read_text())
+    assert other["evidence"] is other["limits"]["error"] is None
+    lift = other["limits"]["lift"]
+    for value in (None, -1.0):
+        other["limits"]["lift"] = value
+        assert f"limits.lift is {'null' if value is None else value}, but must be a number" in refusal(write(other))
+    other["limits"]["lift"], other["limits"]["error"] = lift, 1.0
+    assert "limits.error is 1.0, but must be a number where there are tail models, else null" in refusal(write(other))
+    other["limits"]["error"], other["settings"]["alarm"] = None, "total"
+    assert 'must be a number where the alarm is "any" without tail models, and null where' in refusal(write(other))
+    content["settings"]["limit"] = "pearson"
+    assert "evidence is there, but must be null for this score and limit" in refusal(write(content))
 
 
 @pytest.mark.parametrize("asked", ["auto", "pearson", "box", 3.0])
@@ -150,7 +308,7 @@ def test_loadings_that_are_orthonormal_but_others(content: dict[str, Any], write
 
 def test_a_newer_version_says_what_to_install(content: dict[str, Any], write: Callable[..., Path]) -> None:
     # Whatever else is in it: the fields of versions to come are not known.
-    newer = {"format": "aspca-model", "version": 4, "package": "2.4.0", "shape": [1, 2]}
+    newer = {"format": "aspca-model", "version": 5, "package": "2.4.0", "shape": [1, 2]}
     assert "install aspca 2.4.0, which wrote it, or a later one." in refusal(write(newer))
     assert "install a newer aspca." in refusal(write({**newer, "package": "2.4\n; rm -rf"}))
 
@@ -158,7 +316,7 @@ def test_a_newer_version_says_what_to_install(content: dict[str, Any], write: Ca
 @pytest.mark.parametrize(
     ("old", "new", "expected"),
     [
-        (b'"version":3', b'"version":3,"version":3', "the key 'version' occurs twice"),
+        (b'"version":4', b'"version":4,"version":4', "the key 'version' occurs twice"),
         (b'"tie":false', b'"tie":false,"tie":true', "the key 'tie' occurs twice"),
         (b'"preprocessing":null', b'"preprocessing":NaN', "the word NaN as a number"),
         (b'"preprocessing":null', b'"preprocessing":-Infinity', "the word -Infinity as a number"),

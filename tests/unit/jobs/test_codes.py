@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from aspca.jobs.column_advice import word_of
 from aspca.jobs.roles import roles_of
 from aspca.jobs.tables import MemoryTable, array_table
 
@@ -70,9 +71,73 @@ def test_what_measures_is_no_code(name: str, values: np.ndarray) -> None:
     assert roles_of(table(name, values)).remarks == ()
 
 
-def test_labels_of_numbers_are_not_learned_from() -> None:
-    for values in ((A > 1).astype(float), np.where(A > 1, -1.0, 1.0)):
-        roles = roles_of(table("is_anomaly", values))
+LABELS = (A > 1).astype(float)
+SAID = (
+    "Column {0!r} looks like a label, so no rules are learned from it: --label {1} compares the verdicts with it, "
+    "--number {1} learns from it."
+)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("label", "Labels", "is_anomaly", "isAnomaly", "ISFRAUD", "is-fraud", "row.outlier", "Change Point", "target"),
+        *("changepoint", "ground_truth", "groundTruth", "under attack", "anomalous"),
+    ],
+)
+def test_labels_of_numbers_are_not_learned_from(name: str) -> None:
+    for values in (LABELS, 1.0 - 2.0 * LABELS):
+        roles = roles_of(table(name, values))
         assert roles.features == ("a", "b")
-        assert "--label is_anomaly compares with it, --number makes it a feature." in roles.remarks[0]
-    assert roles_of(table("is_anomaly", A)).features == ("a", "is_anomaly", "b")
+        assert roles.remarks == (SAID.format(name, word_of(name)),)
+        assert roles_of(table(name, values), kinds={name: "number"}).features == ("a", name, "b")
+        assert roles_of(table(name, values), label=name).remarks == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("target", A),
+        ("target", LABELS + 1.0),
+        ("target", np.where(A > 2, 2.0, LABELS)),
+        ("target", np.where(A > 2, np.nan, LABELS)),
+        ("target_temperature", LABELS),
+        ("labelled", LABELS),
+        ("stargets", LABELS),
+        ("on", LABELS),
+    ],
+)
+def test_what_measures_is_no_label(name: str, values: np.ndarray) -> None:
+    assert roles_of(table(name, values)).features == ("a", name, "b")
+    assert roles_of(table(name, values)).remarks == ()
+
+
+def test_several_labels_are_told_at_once_and_offered_where_they_can_be_compared() -> None:
+    def several(labels: np.ndarray) -> MemoryTable:
+        numbers = np.column_stack([A, labels, labels, B])
+        return array_table(
+            "t.csv", ["a", "anomaly", "fraud", "b"], numbers, attack=["yes" if x else "no" for x in labels]
+        )
+
+    told = "Columns 'anomaly', 'fraud', 'attack' look like labels, so no rules are learned from them: "
+    learned = "--number anomaly learns from it."
+    known, normal = several(LABELS), several(np.zeros(N))
+    both = roles_of(known)
+    assert both.features == ("a", "b")
+    assert both.remarks == (f"{told}--label anomaly compares the verdicts with it, {learned}",)
+    # Nothing is compared while rules are learned, with the same in every row, or with a second column.
+    assert roles_of(known, judged=False).remarks == (told + learned,)
+    assert "--label anomaly compares" in roles_of(known, learned=normal).remarks[-1]
+    for roles in (roles_of(normal), roles_of(normal, learned=known)):
+        assert roles.features == ("a", "b")
+        assert "--label anomaly" not in " ".join(roles.remarks)
+    asked = roles_of(known, label="attack")
+    assert asked.features == ("a", "b")
+    assert asked.remarks == (
+        f"Columns 'anomaly', 'fraud' look like labels, so no rules are learned from them: {learned}",
+    )
+
+
+def test_labels_alone_are_features() -> None:
+    alone = array_table("t.csv", ["anomaly", "fraud"], np.column_stack([LABELS, LABELS]))
+    assert roles_of(alone).features == ("anomaly", "fraud")

@@ -19,6 +19,7 @@ from aspca.jobs.requests import request_of
 from aspca.jobs.result import Detection
 from aspca.jobs.tables import MemoryTable
 from aspca.judging.model import Model
+from aspca.rules.sentence import count_verdicts
 from like_table import like
 
 NAMES = ("a", "b", "c", "d")
@@ -62,8 +63,8 @@ def test_outputs_are_the_estimators(
 ) -> None:
     found, X = judged(like(kind, table), tmp_path, **given), values
     folder = tmp_path / "out"
-    # As `detect` learns from the rows that it judges.
-    model = ASPCA(**given, robust="on").fit(X)
+    # One default: `detect` learns as the estimator does.
+    model = ASPCA(**given).fit(X)
     rows = lines(folder / "scores.csv")
     np.testing.assert_allclose([float(row["score"]) for row in rows], -model.score_samples(X), rtol=1e-9)
     flagged = np.flatnonzero(model.predict(X) == -1)
@@ -74,9 +75,10 @@ def test_outputs_are_the_estimators(
     expected = model.explain(X[flagged]).to_frame()
     reasons = lines(folder / "explanations.csv")
     assert [int(row["row"]) for row in reasons] == flagged[expected["row"]].tolist()
-    assert [int(row["rule"]) for row in reasons] == expected["rule"].tolist()
+    # Rows that keep their rules have a line without one.
+    assert [int(row["rule"] or -1) for row in reasons] == [-1 if pd.isna(one) else one for one in expected["rule"]]
     for name in ("score", "outside", "share", "deviation", "multiple", "value", "needed"):
-        np.testing.assert_allclose([float(row[name]) for row in reasons], expected[name], rtol=1e-6, atol=1e-9)
+        np.testing.assert_allclose([float(row[name] or "nan") for row in reasons], expected[name], rtol=1e-6, atol=1e-9)
 
     stored = load(folder / "model.json")
     assert stored.feature_names_in_.tolist() == list(NAMES)
@@ -146,7 +148,12 @@ def test_all_outputs_name_the_same_anomalies(table: MemoryTable, tmp_path: Path)
         assert all(finding.times is not None and finding.times > 1.0 for finding in found.findings)
         assert found.evaluation is not None
         assert found.evaluation.hits + found.evaluation.false_alarms == found.n_anomalies == len(flagged)
-        assert f"{len(flagged)} anomalies (score above" in found.text
+        errors = [int(row["row"]) for row in lines(tmp_path / "out" / "scores.csv") if row["verdict"] == "error"]
+        assert [finding.row for finding in found.findings if finding.verdict == "error"][: len(errors)] == [
+            finding.row for finding in found.findings[: len(errors)]
+        ]
+        assert sorted(finding.row for finding in found.findings if finding.verdict == "error") == errors
+        assert f"\n{count_verdicts(len(errors), len(flagged))}" in found.text
         assert all(finding.text in found.text for finding in found.findings)
 
 

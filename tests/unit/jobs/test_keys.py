@@ -69,7 +69,7 @@ def in_csv(keys: dict[str, str]) -> dict[str, str]:
 
 def test_scores_explanations_and_incidents(folder: Path) -> None:
     scores = lines(folder / "scores.csv")
-    assert list(scores[0]) == ["row", *KEYS, "score", "anomaly"]
+    assert list(scores[0]) == ["row", *KEYS, "score", "anomaly", "verdict", "p_value"]
     assert len(scores) == 120
     for name in ("scores.csv", "explanations.csv"):
         told = [line for line in lines(folder / name) if line["row"] == str(ODD)]

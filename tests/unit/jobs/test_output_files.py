@@ -34,6 +34,7 @@ pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
 NAMES = ("a", "b", "c", "d")
 KINDS = ("csv", "jsonl", "parquet", "arrow", "duckdb")
 REASONS = ["broken_rules", "proposed"]
+VERDICT = ["anomaly", "verdict", "p_value"]
 
 
 @pytest.fixture(scope="module")
@@ -68,11 +69,16 @@ def test_every_format_holds_the_same(
     flags = scores > model.alarms.the_total()
     assert set(counts.values()) == {(300, int(flags.sum()))}
     parquet = pq.read_table(tmp_path / "scores.parquet")
-    assert parquet.schema.names == ["row", *([name] if name else []), "score", "anomaly", *REASONS]
-    assert [str(kind) for kind in parquet.schema.types if kind != pa.string()] == ["int64", "double", "bool"]
+    assert parquet.schema.names == ["row", *([name] if name else []), "score", *VERDICT, *REASONS]
+    assert [str(kind) for kind in parquet.schema.types if kind != pa.string()] == ["int64", "double", "bool", "double"]
     assert parquet["row"].to_pylist() == list(range(300))
     assert parquet["score"].to_numpy().tobytes() == scores.tobytes()
     assert parquet["anomaly"].to_pylist() == flags.tolist()
+    judged = model.judge(values)
+    assert parquet["p_value"].to_numpy().tobytes() == judged.p_values.tobytes()
+    names = np.where(judged.errors, "error", np.where(flags, "unusual", "normal"))
+    assert parquet["verdict"].to_pylist() == names.tolist()
+    assert {"error", "normal"} <= set(names)
     rows = parquet.to_pylist()
     assert read(tmp_path / "scores.arrow", "arrow") == rows
     assert read(tmp_path / "scores.duckdb", "duckdb") == rows
@@ -81,6 +87,8 @@ def test_every_format_holds_the_same(
         lines = list(csv.DictReader(file))
     for column in REASONS:
         assert [line[column] or None for line in lines] == parquet[column].to_pylist()
+    assert [line["verdict"] for line in lines] == names.tolist()
+    assert [float(line["p_value"]) for line in lines] == judged.p_values.tolist()
     assert [(int(line["row"]), float(line["score"]), line["anomaly"] == "1") for line in lines] == list(
         zip(range(300), scores.tolist(), flags.tolist(), strict=True)
     )
@@ -114,15 +122,16 @@ def test_parquet_without_pyarrow_is_the_same(
 
 
 @pytest.mark.parametrize(
-    "name", ["row", "Row", "SCORE", "anomaly", "share_of_rules", "proposed", 'a"b; DROP TABLE rows', "é"]
+    "name",
+    ["row", "Row", "SCORE", "anomaly", "verdict", "P_value", "share_of_rules", "proposed", 'a"b; DROP TABLE rows', "é"],
 )
 def test_names_of_any_kind(model: Model, table: MemoryTable, name: str, tmp_path: Path) -> None:
     cells = MemoryColumn("text", None, [None, "", *map(str, range(298))])
     odd = MemoryTable("odd", {**{one: table.content[one] for one in NAMES}, name: cells})
     written(model, odd, tmp_path / "scores.parquet", "parquet", name)
     parquet = pq.read_table(tmp_path / "scores.parquet")
-    own = f"id: {name}" if name.lower() in ("row", "score", "anomaly", "proposed") else name
-    assert parquet.schema.names == ["row", own, "score", "anomaly", *REASONS]
+    own = f"id: {name}" if name.lower() in ("row", "score", *VERDICT, "proposed") else name
+    assert parquet.schema.names == ["row", own, "score", *VERDICT, *REASONS]
     assert parquet[own].to_pylist() == [None, "", *map(str, range(298))]
 
 
@@ -146,7 +155,7 @@ def test_detect_writes_the_same_as_parquet(table: MemoryTable, tmp_path: Path) -
         "incidents.csv",
         "model.json",
         "report.html",
-        "set_aside.csv",
+        "excluded.csv",
     }
     with (tmp_path / "csv" / "scores.csv").open(newline="") as file:
         lines = list(csv.DictReader(file))
@@ -154,14 +163,17 @@ def test_detect_writes_the_same_as_parquet(table: MemoryTable, tmp_path: Path) -
     assert [(str(row["row"]), repr(row["score"]), str(int(row["anomaly"]))) for row in rows] == [
         (line["row"], line["score"], line["anomaly"]) for line in lines
     ]
-    assert list(rows[0]) == list(lines[0]) == ["row", "host", "when", "kind", "score", "anomaly"]
+    assert list(rows[0]) == list(lines[0]) == ["row", "host", "when", "kind", "score", *VERDICT]
+    assert [(row["verdict"], repr(row["p_value"])) for row in rows] == [
+        (line["verdict"], line["p_value"]) for line in lines
+    ]
     assert [(row["when"], row["kind"]) for row in rows] == [(line["when"], line["kind"]) for line in lines]
 
 
-def test_what_was_set_aside_is_a_file_of_its_own(table: MemoryTable, values: np.ndarray, tmp_path: Path) -> None:
+def test_what_was_excluded_is_a_file_of_its_own(table: MemoryTable, values: np.ndarray, tmp_path: Path) -> None:
     given = {"id": "host", "time": "when", "label": "kind", "output": tmp_path / "out"}
     detected(request_of(table, **given), Silent())
-    with (tmp_path / "out" / "set_aside.csv").open(newline="") as file:
+    with (tmp_path / "out" / "excluded.csv").open(newline="") as file:
         lines = list(csv.DictReader(file))
     # The rows that break b = 2 a, and none that was not made wrong; c = 5 is no relation that row 200 could spoil.
     rows = [int(line["row"]) for line in lines]
@@ -175,7 +187,7 @@ def test_what_was_set_aside_is_a_file_of_its_own(table: MemoryTable, values: np.
         assert float(line["expected"]) == pytest.approx(expected, abs=0.05)
     # Where nothing is, there is none.
     detected(request_of(table, robust="off", **given), Silent())
-    assert "set_aside.csv" not in {file.name for file in (tmp_path / "out").iterdir()}
+    assert "excluded.csv" not in {file.name for file in (tmp_path / "out").iterdir()}
 
 
 class Breaking(MemoryTable):

@@ -43,7 +43,10 @@ def test_numbers_are_features() -> None:
             "Column 'note' (2 values) holds text and is left out; --categorical note takes",
         ),
         ({"note": ["x", "x", "y", "z"]}, "Column 'note' holds text and is left out."),
-        ({"label": ["x", "x", "y", "y"]}, "it is not learned from; --label label compares with it."),
+        (
+            {"label": ["x", "x", "y", "y"]},
+            "looks like a label, so no rules are learned from it: --label label compares",
+        ),
         ({"kind": ["normal", "normal", "y", "y"]}, "--label kind"),
         ({"kind": ["x", "x", "y", "y"]}, "--categorical kind"),
         ({"my note": ["x", "x", "y", "y"]}, "--categorical 'my note'"),

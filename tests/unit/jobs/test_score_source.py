@@ -22,7 +22,7 @@ from aspca.jobs.tables import array_table, frame_table
 
 pa, pl, pq = (pytest.importorskip(name) for name in ("pyarrow", "polars", "pyarrow.parquet"))
 
-COLUMNS = ["row", "host", "score", "anomaly", "broken_rules", "proposed"]
+COLUMNS = ["row", "host", "score", "anomaly", "verdict", "p_value", "broken_rules", "proposed"]
 
 
 def table(n: int = 300) -> pd.DataFrame:
@@ -50,6 +50,12 @@ def test_it_is_what_the_estimator_says(model: ASPCA, expected: pd.DataFrame) -> 
     assert expected["host"].tolist() == table()["host"].tolist()
     assert (expected["score"].to_numpy() == -model.score_samples(rows)).all()
     assert (expected["anomaly"].to_numpy() == (model.predict(rows) == -1)).all()
+    judged = model.model_.judge(rows.to_numpy())
+    assert (expected["p_value"].to_numpy() == judged.p_values).all()
+    assert ((expected["verdict"] == "error").to_numpy() == judged.errors).all()
+    assert ((expected["verdict"] == "normal").to_numpy() == ~expected["anomaly"].to_numpy()).all()
+    assert set(expected["verdict"]) <= {"error", "unusual", "normal"}
+    assert expected["verdict"][[7, 77]].tolist() == ["error", "error"]
     why = model.explain(rows)
     for row in np.flatnonzero(expected["anomaly"]).tolist():
         broken = "; ".join(str(rule) for rule in why[row].broken)

@@ -34,7 +34,7 @@ def explained(index: Any) -> Explanation:
 
 def test_printed_it_is_a_few_short_lines() -> None:
     lines = repr(plain()).split("\n")
-    assert lines[0] == "Explanation of 515 rows by 3 rules, 28 anomalies"
+    assert lines[0] == "Explanation of 515 rows by 2 rules, 16 anomalies"
     assert lines[1].startswith("  highest scores: 508 (")
     assert lines[2] == "  rules: " + "; ".join(map(str, plain().rules))
     hostile = TABLE.rename(columns={"A": "\x1b[31m" + "a" * 10_000}).set_axis(["\x1b[2J" + "r" * 10_000, *LABELS[1:]])
@@ -129,12 +129,17 @@ def test_what_chooses_no_rows_gets_a_sentence(key: Any) -> None:
 
 
 def test_a_row_holds_what_is_said_of_it() -> None:
-    row = plain()[512]
-    assert (row.label, row.position, row.anomaly) == (512, 512, True)
-    assert row.score == plain().scores[512]
-    assert row.values == {name: TABLE[name][512] for name in TABLE}
-    assert [str(rule) for rule in row.broken] == ["F = 0 (± 0.18)"]
-    assert str(row) == repr(row) == row.text == plain().text(512)
+    row = plain()[502]
+    assert (row.label, row.position, row.anomaly) == (502, 502, True)
+    assert row.score == plain().scores[502]
+    assert row.values == {name: TABLE[name][502] for name in TABLE}
+    assert [str(rule) for rule in row.broken] == ["A = B (± 0.099)"]
+    assert str(row) == repr(row) == row.text == plain().text(502)
+    # A column that is far out by itself breaks no rule.
+    assert plain()[512].broken == ()
+    assert plain()[512].text.startswith(
+        "Row 512 is an error (likely): F is 1.11903…, about -0.006 would fit. It keeps its"
+    )
     assert [one.position for one in plain()] == list(range(515))
 
 
@@ -161,19 +166,19 @@ def test_an_anomaly_without_a_broken_rule_is_told_by_how_far_it_is_off() -> None
             assert "its sides differ" not in row.text
             assert ("normal rows are not off by such amounts at once" in row.text) <= (len(said) == 2)
         else:
-            assert "It keeps its rules, but is unusual: " in row.text
+            assert "It keeps its rules, but stands out: " in row.text
     assert told >= 3
 
 
 def test_groups_print_in_short() -> None:
     lines = repr(plain().groups()).split("\n")
-    assert lines[0] == f"{len(plain().groups())} groups of 28 anomalies"
+    assert lines[0] == f"{len(plain().groups())} groups of 16 anomalies"
     assert lines[1].strip() == plain().groups()[0].text
 
 
 @pytest.mark.parametrize("rule", [3, -1, 0.5, "D", None])
 def test_what_is_no_rule_gets_a_sentence(rule: Any) -> None:
-    with pytest.raises(ValueError, match=r"There is no rule .*: the model has 3, numbered from 0"):
+    with pytest.raises(ValueError, match=r"There is no rule .*: the model has 2, numbered from 0"):
         plain()[3].needed(rule)
 
 
@@ -189,7 +194,7 @@ def test_rules_are_told_until_most_of_the_score_is() -> None:
     rows["cd"] = rows["c"] + rows["d"] + [0.5, 10.0]
     why = model.explain(rows.reset_index(drop=True))
     assert why.broken.all()
-    assert why.shares[0].max() > 0.98
+    assert why.shares[0].max() > 0.9
     assert "It also breaks" in why.text(0)
-    assert why.shares[1].min() > 0.3
+    assert why.shares[1].max() < 0.8
     assert "It also breaks" not in why.text(1)

@@ -41,7 +41,9 @@ def test_every_planted_anomaly_names_the_rule_it_breaks(explanation: Explanation
         rule = int(np.argmax(explanation.rule_contributions[row]))
         assert broken_features(DATA.kinds[row]) <= set(explanation.rules[rule].features)
         text = explanation.text(int(row))
-        assert text.startswith(f"Row {row} is an anomaly: score ")
+        assert text.startswith(
+            f"Row {row} is an {'error (' if explanation.p_values is not None else 'anomaly: score '}"
+        )
         verb = "leaves the range" if DATA.kinds[row] == "F = 0" else "breaks the rule"
         assert f"It {verb} {explanation.rules[rule]}" in text
 
@@ -187,9 +189,10 @@ def test_a_broken_rule_is_an_anomaly_by_default(score: str) -> None:
     assert why.anomalies[PLANTED].all()
     assert why.anomalies[why.broken.any(axis=1)].all()
     assert why.anomalies.tolist() == (why.scores > why.threshold).tolist()
+    begins = {"error": "an error (", "unusual": "unusual: p = "} if score == "complete" else {}
     for row in np.flatnonzero(why.anomalies):
         text = why.text(int(row))
-        assert text.startswith(f"Row {row} is an anomaly: score ")
+        assert text.startswith(f"Row {row} is {begins.get(str(why.verdicts[row]), 'an anomaly: score ')}")
         assert ("It breaks the rule " in text or "It leaves the range " in text) == why.broken[row].any()
         for number, rule in enumerate(why.rules):
             assert (str(rule) in text) <= bool(why.broken[row, number] or not why.broken[row].any())
@@ -200,13 +203,16 @@ def test_lines_come_row_by_row_the_worst_rule_first(score: str) -> None:
     """Which rules are listed, and in which order, told by hand; rules of equal part as they are numbered."""
     X = DATA.data[[0, 505, 510, 3]].copy()
     # Far off several rules at once, and on all of them.
-    X[0] += [9.0, 0.0, 0.0, 0.0, 0.0, 5.0, 1.0][: X.shape[1]]
+    X[0] += [0.6, 0.0, 0.0, 0.0, 0.0, 5.0, 1.0][: X.shape[1]]
     X = np.vstack([X, fitted(score).model_.space.mean[None]])
     why = fitted(score).explain(pd.DataFrame(X, columns=DATA.feature_names))
     lines = why.lines()
     expected = []
     for row in range(len(X)):
-        broken = np.flatnonzero(why.broken[row]).tolist() or [int(why.rule_contributions[row].argmax())]
+        broken = np.flatnonzero(why.broken[row]).tolist()
+        # What keeps its rules and stands out by itself is put down to none.
+        apart = score == "complete" and why.outside[row] >= 0.5 * why.scores[row]
+        broken = broken or [-1 if apart else int(why.rule_contributions[row].argmax())]
         worst_first = sorted(broken, key=lambda rule: (-why.rule_contributions[row, rule], rule))
         expected += [(row, rule) for rule in worst_first]
     found = list(dict.fromkeys(zip(lines["row"], lines["rule"].tolist(), strict=True)))

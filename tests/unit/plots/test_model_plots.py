@@ -55,9 +55,10 @@ def test_without_anomalies_there_are_no_shares(plain: Fitted) -> None:
 
 
 def test_spreads_are_those_of_the_scaled_rows(plain: Fitted) -> None:
-    shown = plot_rules(plain.model)
-    model = plain.model.model_
-    scaled = (plain.frame.to_numpy() - plain.model.mean_) / plain.model.scale_
+    everything = ASPCA(n_components=3, robust="off").fit(plain.frame)
+    shown = plot_rules(everything)
+    model = everything.model_
+    scaled = (plain.frame.to_numpy() - everything.mean_) / everything.scale_
     spreads = (scaled @ model.table.loadings).std(axis=0)
     assert np.allclose(shown.spreads_.get_xdata(), spreads / np.sqrt(model.space.typical))
     assert shown.order_.tolist() == [0, 1, 2]

@@ -63,11 +63,13 @@ def test_what_chance_makes_comes_after_a_line() -> None:
     entries = entries_of(report)
     (place,) = (k for k, entry in enumerate(entries) if entry.before)
     assert entries[place].before == report.weaker
-    assert all(entry.one.times >= 3.0 for entry in entries[:place] if entry.one.times is not None)
+    assert all(entry.one.verdict == "error" and entry.one.confidence for entry in entries[:place])
     assert all(is_weak(entry.one) for entry in entries[place:])
-    assert report.counts.far == sum(one.times >= 3.0 for one in report.anomalies if one.times is not None)
-    assert f" {report.counts.far} of them are at least 3 times the limit." in report.headline[0]
-    assert report.weaker.startswith("From here on less than 3 times the limit. About 38 rows are flagged where")
+    assert all(entry.one.verdict == "unusual" and entry.one.confidence is None for entry in entries[place:])
+    errors, unusual = (sum(one.verdict == word for one in report.anomalies) for word in ("error", "unusual"))
+    assert report.counts.far == errors
+    assert report.headline[0].startswith(f"{errors} errors and {unusual} unusual rows among 1,500 rows")
+    assert report.weaker.startswith("From here on no errors, but unusual rows. About 38 rows are unusual where")
 
 
 def test_rows_of_a_change_are_not_said_to_be_near_the_limit() -> None:

@@ -103,7 +103,7 @@ def test_the_reason_names_the_cell_and_what_would_fit(told: Report) -> None:
             assert one.reason.startswith(f"{name} is {first.now}, {first.needed} would fit (")
             named += 1
     assert named
-    if told.anomalies[0].breaks[0].broken:
+    if told.anomalies[0].breaks and told.anomalies[0].breaks[0].broken:
         assert told.anomalies[0].reason in told.headline[2]
 
 

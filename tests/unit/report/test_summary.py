@@ -55,7 +55,15 @@ def test_golden(made: tuple[Detection, Report]) -> None:
         ],
         "columns": [[column.name, column.anchor, column.role, column.usual, column.rules] for column in report.columns],
         "anomalies": [
-            [one.rank, one.row, one.reason, [broken.rule for broken in one.breaks], one.group]
+            [
+                one.rank,
+                one.row,
+                one.verdict,
+                one.confidence,
+                one.reason,
+                [broken.rule for broken in one.breaks],
+                one.group,
+            ]
             for one in report.anomalies
         ],
         "worst": {

@@ -124,18 +124,26 @@ def test_the_paper_and_what_needs_rows() -> None:
     assert not needs_rows(0.5)
     given = Settings.of(DEFAULTS)
     assert (given.total, given.rule_limit) == ((AUTO, 0.975), AUTO)
-    assert given.auto
     assert given.from_rows == ()
     share = Settings.of({**DEFAULTS, "contamination": 0.1, "rule_limit": "pot"})
     assert share.total == ("quantile", 0.9)
     assert share.from_rows == ("quantile", "pot")
-    assert not share.auto
-    for one in ({"limit": "pearson"}, {"rule_limit": "pearson"}, {"contamination": 0.1}):
-        assert Settings.of({**DEFAULTS, **one}).auto
+    # Tail models judge by the complete score, unless limits are to rest on moments.
+    for one in ({}, {"rule_limit": "pearson"}, {"contamination": 0.1}, {"limit": "conformal"}, {"limit": 5.0}):
+        assert Settings.of({**DEFAULTS, **one}).judges_by_evidence
+    for one in ({"score": "whitened"}, {"limit": "pearson"}, {"limit": "box"}):
+        assert not Settings.of({**DEFAULTS, **one}).judges_by_evidence
+    # Cells that look like errors are excluded unless that is switched off.
+    assert [Settings.of({**DEFAULTS, "robust": one}).sets_aside for one in ("auto", "on", True, "off", False)] == [
+        True,
+        True,
+        True,
+        False,
+        False,
+    ]
     by_law = Settings.of({**DEFAULTS, "limit": "pearson", "rule_limit": "pearson"})
     assert by_law.total == ("pearson", 0.975)
     assert by_law.from_rows == ()
-    assert not by_law.auto
     words = [one.words for one in (given, share, by_law)]
     assert words == ["limit='auto'", "contamination=0.1", "limit='pearson'"]
 

@@ -8,15 +8,23 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from aspca.report.summary.course import Bucket, Change, Course, Incident, Tick
-from aspca.report.summary.record import Aside, AsideCell, Certificates, Choice, Choices, Flagged, Input, Reproduce, Step
+from aspca.report.summary.record import (
+    Certificates,
+    Choice,
+    Choices,
+    Excluded,
+    ExcludedCell,
+    Flagged,
+    Input,
+    Reproduce,
+    Step,
+)
 from aspca.report.summary.rows import Anomaly, Break, Cell, Group, Near, Needed, Neighbour, Unusual
 from aspca.report.summary.rules import Column, Histogram, Rule, Term
 
 __all__ = [
     "FORMAT",
     "Anomaly",
-    "Aside",
-    "AsideCell",
     "Break",
     "Bucket",
     "Cell",
@@ -27,6 +35,8 @@ __all__ = [
     "Column",
     "Counts",
     "Course",
+    "Excluded",
+    "ExcludedCell",
     "Flagged",
     "Group",
     "Histogram",
@@ -49,7 +59,7 @@ FORMAT = "aspca-report-1"
 
 @dataclass(frozen=True)
 class Counts:
-    """How many there are, of all rows judged; `far` of the anomalies are at least three times the limit."""
+    """How many there are, of all rows judged; `far` of the anomalies are errors."""
 
     rows: int
     learned: int
@@ -82,7 +92,7 @@ class Report:
     expected : str
         How many rows are flagged where nothing is wrong, as a sentence.
     weaker : str
-        What is to be said before the first anomaly of less than three times the limit; empty where all are of one kind.
+        What is to be said before the first anomaly that is no error; empty where all are of one kind.
     left_out : str
         What is not shown, as a sentence; empty where all is.
     """
@@ -105,7 +115,7 @@ class Report:
     course: Course
     changes: tuple[Change, ...]
     incidents: tuple[Incident, ...]
-    aside: Aside
+    excluded: Excluded
     choices: Choices
     certificates: Certificates
     reproduce: Reproduce

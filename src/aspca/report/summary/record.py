@@ -1,4 +1,4 @@
-"""How a model was made, as a report tells it: what was set aside, chosen and proven, and how to get it again."""
+"""How a model was made, as a report tells it: what was excluded, chosen and proven, and how to get it again."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class AsideCell:
-    """A cell that was set aside as gross: what stands there, and what the others of its row let expect."""
+class ExcludedCell:
+    """A cell that relations were not learned from: what stands there, and what the others of its row let expect."""
 
     row: int
     column: int
@@ -16,8 +16,8 @@ class AsideCell:
 
 
 @dataclass(frozen=True)
-class Aside:
-    """What was set aside while rules were learned.
+class Excluded:
+    """What relations were not learned from.
 
     Attributes
     ----------
@@ -25,19 +25,16 @@ class Aside:
         Whether anything was looked for.
     elsewhere : bool
         Whether these are rows of another table, which rules were learned from, and not of the one judged.
-    rows, cells : int
-        How many rows, and cells in other rows.
-    first_rows : tuple of int
-    first_cells : tuple of AsideCell
+    cells : int
+        How many cells.
+    first_cells : tuple of ExcludedCell
     remarks : tuple of str
     """
 
     looked: bool
     elsewhere: bool
-    rows: int
     cells: int
-    first_rows: tuple[int, ...]
-    first_cells: tuple[AsideCell, ...]
+    first_cells: tuple[ExcludedCell, ...]
     remarks: tuple[str, ...]
 
 

@@ -120,6 +120,12 @@ class Anomaly:
     score : float
     times : float or None
         The score in multiples of the limit.
+    verdict : str
+        error or unusual.
+    confidence : str or None
+        Of an error, how sure that is: certain, very likely or likely.
+    p_value : float or None
+        How often normal rows are as far out.
     beyond : bool
         False if it is nothing but a row of a change.
     sampled : bool
@@ -150,6 +156,9 @@ class Anomaly:
     keys: tuple[Cell, ...]
     score: float
     times: float | None
+    verdict: str
+    confidence: str | None
+    p_value: float | None
     beyond: bool
     sampled: bool
     group: int | None

@@ -1,0 +1,289 @@
+"""The evidence against a row: one p-value for each thing it is judged by, and one for the row.
+
+Kinds of evidence: identities (how rarely and by how much they are violated), relations (residuals of rules), ranges
+(a column by itself), conditionals (a column given the others), and the whole row (all of these together, counted and
+never extrapolated: it names no cell, so alone it makes a row unusual, not wrong).
+
+The score of a row is the weighted mean of the odds 1 / p - 1 over all of them, each kind the same weight, within a kind
+each test the same (the harmonic mean p-value, Wilson 2019): parts are non-negative and add up as they are, and
+dependence between tests does no harm. The score becomes the row's p-value by the scores of rows that were not fitted.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+
+from aspca.linalg.arrays import Bools, Floats, Ints
+from aspca.linalg.steady import row_sums
+from aspca.model.columns import View
+from aspca.model.tails import Tail
+
+# exp of more would overflow.
+_SMALLEST_LOG_P = -600.0
+
+
+@dataclass(frozen=True, eq=False)
+class RowLaw:
+    """p-values and verdicts of scores.
+
+    Attributes
+    ----------
+    knots, log_p : ndarray of shape (k,)
+        Ascending log(1 + score), and log p there; beyond the last, p is inversely proportional to 1 + score.
+    unusual, error : float
+        Scores above which rows are unusual, and errors.
+    n_rows : int
+        How many rows are learned from: so many times p is how often chance would do as much.
+    """
+
+    knots: Floats
+    log_p: Floats
+    unusual: float
+    error: float
+    n_rows: int
+
+    def p_values(self, scores: Floats) -> Floats:
+        """p-values (n,) of scores."""
+        places = np.log1p(scores)
+        beyond = np.maximum(places - self.knots[-1], 0.0)
+        return np.asarray(np.exp(np.interp(places, self.knots, self.log_p) - beyond))
+
+
+@dataclass(frozen=True, eq=False)
+class Steady:
+    """Columns that hardly ever leave one value: how rare that is, is counted.
+
+    Attributes
+    ----------
+    columns : ndarray of shape (s,)
+    values, log_p : ndarray of shape (s,)
+        The value of nearly all rows, and the log share of the others.
+    """
+
+    columns: Ints
+    values: Floats
+    log_p: Floats
+
+    def log_p_values(self, X: Floats) -> Floats:
+        """log p-values (n, s) of rows (n, p)."""
+        values = X[:, self.columns]
+        return np.where((values == self.values) | np.isnan(values), 0.0, self.log_p)
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """log p-values of the columns of rows: by themselves and given the others (n, q), of columns that hardly ever leave
+    one value (n, s), and of whole rows (n,)."""
+
+    ranges: Floats
+    conditionals: Floats
+    steady: Floats
+    rows: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """What makes scores: of identities (n, k), of relations (n, m), of columns given the others (n, q), and of all else
+    (n,)."""
+
+    identities: Floats
+    relations: Floats
+    conditionals: Floats
+    rest: Floats
+
+    @property
+    def outside(self) -> Floats:
+        """What neither identities nor relations make (n,)."""
+        return np.asarray(self.rest + row_sums(self.conditionals))
+
+    @property
+    def scores(self) -> Floats:
+        """Their sum (n,)."""
+        return np.asarray(row_sums(self.identities) + row_sums(self.relations) + self.outside)
+
+    def told_by_relations(self, broken: Bools, used: Bools) -> Parts:
+        """The same, where rows break relations (n, m) the parts of the columns of these (q, m) told as theirs.
+
+        That a column is off the others' word is what the relation says, in other words.
+        """
+        relations, conditionals = self.relations.copy(), self.conditionals.copy()
+        for k in np.flatnonzero(broken.any(axis=0)).tolist():
+            rows, columns = np.flatnonzero(broken[:, k]), np.flatnonzero(used[:, k])
+            relations[rows, k] += row_sums(conditionals[np.ix_(rows, columns)])
+            conditionals[np.ix_(rows, columns)] = 0.0
+        return Parts(self.identities, relations, conditionals, self.rest)
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """Tail models of all that rows are judged by.
+
+    Attributes
+    ----------
+    views : tuple of View
+        Of q columns that no identity determines: all as they are, and, where some are skewed, these as logarithms.
+    chosen : ndarray of shape (q,)
+        The view by which each column is judged given the others: that of the smaller residuals.
+    ranges, conditionals : tuple of q Tail or None
+        None: the column is not judged, since it has few values.
+    distance, whole : Tail
+        Of the distance from the middle, and of the sum of -log p of all these.
+    steady : Steady
+        Other columns.
+    caps : ndarray of shape (q,)
+        log p-values of a column are no smaller where what it accuses looks like another kind of rows; else -inf.
+    relations : tuple of m Tail
+    relation_caps : ndarray of shape (m,)
+    law : RowLaw or None
+        None while it is being learned.
+    """
+
+    views: tuple[View, ...]
+    chosen: Ints
+    ranges: tuple[Tail | None, ...]
+    conditionals: tuple[Tail | None, ...]
+    distance: Tail
+    whole: Tail
+    steady: Steady
+    caps: Floats
+    relations: tuple[Tail, ...] = ()
+    relation_caps: Floats = field(default_factory=lambda: np.zeros(0))
+    law: RowLaw | None = None
+
+    @property
+    def columns(self) -> Ints:
+        """Which columns of a row these are (q,)."""
+        return self.views[0].scales.columns
+
+    @cached_property
+    def judged(self) -> Bools:
+        """Which of them have tails (q,)."""
+        return np.array([tail is not None for tail in self.ranges], dtype=np.bool_)
+
+    def cells(self, X: Floats) -> Cells:
+        """log p-values of the columns of rows (n, p)."""
+        plain = self.views[0]
+        return self.judge_cells(X, self.residuals(X), plain.conditional.distances(plain.scales.standardise(X)))
+
+    def residuals(self, X: Floats) -> Floats:
+        """What each column of rows (n, p) is off the others' word (n, q), by the view chosen for it."""
+        residuals = self.views[0].residuals(X)
+        for number, view in enumerate(self.views[1:], 1):
+            mine = self.chosen == number
+            if mine.any():
+                residuals[:, mine] = view.residuals(X)[:, mine]
+        return residuals
+
+    def judge_cells(self, X: Floats, residuals: Floats, distances: Floats) -> Cells:
+        """The same, of rows whose residuals (n, q) and distances (n,) are known."""
+        values = X[:, self.columns]
+        ranges, conditionals = np.zeros(values.shape), np.zeros(values.shape)
+        for k in np.flatnonzero(self.judged).tolist():
+            by_itself, given_others = self.ranges[k], self.conditionals[k]
+            if by_itself is not None:
+                ranges[:, k] = np.maximum(by_itself.log_p_values(values[:, k]), self.caps[k])
+            if given_others is not None:
+                conditionals[:, k] = np.maximum(given_others.log_p_values(residuals[:, k]), self.caps[k])
+        rows = self.whole.log_p_values(self.sum_up(ranges, conditionals, distances))
+        return Cells(ranges, conditionals, self.steady.log_p_values(X), rows)
+
+    def sum_up(self, ranges: Floats, conditionals: Floats, distances: Floats) -> Floats:
+        """The sum of -log p over columns (n, q), by themselves and given the others, and of distances (n,)."""
+        return np.asarray(-(row_sums(ranges) + row_sums(conditionals) + self.distance.log_p_values(distances)))
+
+    def relation_log_p(self, deviations: Floats) -> Floats:
+        """log p-values (n, m) of deviations from relations."""
+        found = np.zeros(deviations.shape)
+        for k, tail in enumerate(self.relations):
+            found[:, k] = np.maximum(tail.log_p_values(deviations[:, k]), self.relation_caps[k])
+        return found
+
+    def parts(self, identity_p: Floats, accusing: Bools, deviations: Floats, cells: Cells) -> Parts:
+        """The parts of scores: from p-values of identities (n, k), of which some accuse (k,), deviations from relations
+        (n, m), and cells."""
+        n_judged, n_identities, m = int(self.judged.sum()), int(accusing.sum()), len(self.relations)
+        n_ranges = n_judged + self.steady.columns.size
+        several, kinds = self._several, self.n_kinds
+        identities = np.where(accusing, _odds(np.log(np.maximum(identity_p, 1e-300))), 0.0)
+        relations = _odds(self.relation_log_p(deviations))
+        rest = _odds(cells.rows)
+        if n_ranges:
+            rest = rest + (row_sums(_odds(cells.ranges[:, self.judged])) + row_sums(_odds(cells.steady))) / n_ranges
+        conditionals = np.zeros(cells.conditionals.shape)
+        if several:
+            conditionals[:, self.judged] = _odds(cells.conditionals[:, self.judged]) / (kinds * n_judged)
+        return Parts(
+            identities / (kinds * max(n_identities, 1)), relations / (kinds * max(m, 1)), conditionals, rest / kinds
+        )
+
+    @property
+    def _several(self) -> bool:
+        """Whether columns are judged given others."""
+        return any(tail is not None for tail in self.conditionals)
+
+    @property
+    def n_kinds(self) -> int:
+        """How many kinds of evidence there are beside identities, which take no weight from the others."""
+        ranges = bool(self.judged.any()) or bool(self.steady.columns.size)
+        return bool(self.relations) + ranges + self._several + 1
+
+    def seen_in(self, slopes: Floats, offsets: Floats) -> Evidence:
+        """The same of rows t (n, p) in other units: what these are learned from is ``slopes * t + offsets``."""
+        ranges = tuple(
+            tail and replace(tail, middle=(tail.middle - offsets[j]) / slopes[j], unit=tail.unit / slopes[j])
+            for j, tail in zip(self.columns.tolist(), self.ranges, strict=True)
+        )
+        steady = self.steady.columns
+        return replace(
+            self,
+            views=tuple(replace(view, scales=view.scales.seen_in(slopes, offsets)) for view in self.views),
+            ranges=ranges,
+            steady=replace(self.steady, values=(self.steady.values - offsets[steady]) / slopes[steady]),
+        )
+
+    def with_law(self, law: RowLaw) -> Evidence:
+        """The same, with the law of scores."""
+        return replace(self, law=law)
+
+    def expect(self, X: Floats) -> Floats:
+        """What the other columns let expect of each column (n, p), NaN where nothing is; missing ones are as usual."""
+        found = np.full(X.shape, np.nan)
+        for number, view in enumerate(self.views):
+            mine = self.chosen == number
+            if mine.any():
+                found[:, self.columns[mine]] = view.expect(X)[:, mine]
+        return found
+
+    def attribute(self, X: Floats, others: Floats) -> Floats:
+        """Parts of scores (n,) that identities have no part in, split over the columns (n, p).
+
+        A column has the share of its own evidence, by itself times given the others; where no column stands out, the
+        share that it has in the squared distance.
+        """
+        found, cells = np.zeros(X.shape), self.cells(X)
+        steady = _odds(cells.steady)
+        if not self.columns.size:
+            found[:, self.steady.columns] = steady
+            found += 1e-300
+            return np.asarray(found * (others / row_sums(found))[:, None])
+        both = cells.ranges + cells.conditionals
+        Z = self.views[0].scales.standardise(X)
+        distance = self.views[0].conditional.reconstructions(Z)
+        distance = np.where(np.isnan(Z), 0.0, distance + 1e-300)
+        distance = distance / np.maximum(row_sums(distance), 1e-300)[:, None]
+        # What chance would do in one row of many stays with the distance.
+        evidence = _odds(both)
+        evidence = np.where(np.isnan(Z), 0.0, evidence) + distance
+        # A row of which nothing is known has nothing said against it.
+        factors = (others / np.maximum(row_sums(evidence) + row_sums(steady), 1e-300))[:, None]
+        found[:, self.columns] = evidence * factors
+        found[:, self.steady.columns] = steady * factors
+        return found
+
+
+def _odds(log_p: Floats) -> Floats:
+    """1 / p - 1."""
+    return np.asarray(np.expm1(-np.maximum(log_p, _SMALLEST_LOG_P)))

@@ -1,0 +1,321 @@
+"""From a sample of rows to tail models: each row judged by models that were fitted without it.
+
+Cells that are outlying by their column or given the others are masked while means and covariances are learned. Where
+the rows that a column accuses can be told from the others by the remaining columns, they are another kind of rows and
+no errors: their p-values are no smaller than their share.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from aspca.linalg.arrays import Bools, Floats, Ints, frozen
+from aspca.model.columns import Moments, Scales, View, choose_shrinkages
+from aspca.model.constants import (
+    CENSORED,
+    CLEARLY_BETTER,
+    DISTINCT,
+    FAR_OUT,
+    FEWEST_CENSORED,
+    FEWEST_IN_TAIL,
+    FOLDS,
+    OUTLYING,
+    PATTERN_LEVEL,
+    TAIL,
+)
+from aspca.model.evidence import Cells, Evidence, RowLaw, Steady
+from aspca.model.tails import Tail
+
+# Rows that shrinkages are chosen by.
+_CHOOSING = 4000
+# The law of scores is written down at so many points.
+_LAW_KNOTS = 200
+# Of log(1 + score).
+_LARGEST_PLACE = 690.0
+# A score lies between those of two rows: rounding on another machine moves no verdict.
+_BETWEEN = 0.5
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """Rows that are learned from.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n, p)
+        NaN where a value is missing.
+    folds : ndarray of shape (n,)
+        0 to FOLDS - 1, by what rows hold.
+    wrong : ndarray of shape (n, p)
+        Cells that violated identities accuse: not learned from.
+    violating : ndarray of shape (n,)
+        Rows that violate an identity which accuses.
+    determined : ndarray of shape (p,)
+        Columns that identities determine.
+    """
+
+    X: Floats
+    folds: Ints
+    wrong: Bools
+    violating: Bools
+    determined: Bools
+
+
+@dataclass(frozen=True, eq=False)
+class Learned:
+    """Tail models, and the sample's own log p-values, each row by models that were fitted without it."""
+
+    evidence: Evidence
+    cells: Cells
+
+
+def learn_evidence(sample: Sample, *, robust: bool = True) -> Learned:
+    """Tail models of columns by themselves, given the others, and of whole rows; relations and law are added later.
+
+    `robust`: whether outlying cells are masked while means and covariances are learned.
+    """
+    X = np.where(sample.wrong, np.nan, sample.X)
+    differing, judged = describe_columns(X)
+    steady = _find_steady(X, ~sample.determined & (differing < FEWEST_IN_TAIL))
+    free = np.flatnonzero(~sample.determined & (differing >= FEWEST_IN_TAIL))
+    judged = judged[free]
+    scales = [Scales.of(X, free, np.zeros(free.size, dtype=np.bool_)), Scales.of(X, free, judged)]
+    skewed = bool(scales[1].sides.any())
+    ranges = tuple(_tail_of(X[:, j]) if use else None for j, use in zip(free.tolist(), judged, strict=True))
+    masked = np.isnan(X[:, free])
+    X = sample.X
+    if robust:
+        by_itself = np.zeros(masked.shape)
+        for k, tail in enumerate(ranges):
+            if tail is not None:
+                by_itself[:, k] = tail.log_p_values(X[:, free[k]])
+        masked |= (np.abs(scales[1].standardise(X)) > FAR_OUT) | (by_itself < np.log(OUTLYING))
+    views = [_Columns.of(one, X, sample.wrong[:, free]) for one in scales[: 1 + skewed]]
+    good = ~sample.violating
+    evidence, residuals, distances = _learn_given_masks(views, masked, sample.folds, good, ranges, steady)
+    if robust and free.size:
+        # Again, without the cells that were found.
+        given_others = evidence.judge_cells(X, residuals, distances).conditionals
+        accused = np.flatnonzero(given_others.min(axis=1) < np.log(OUTLYING))
+        masked[accused, given_others.argmin(axis=1)[accused]] = True
+        evidence, residuals, distances = _learn_given_masks(views, masked, sample.folds, good, ranges, steady)
+    cells = evidence.judge_cells(X, residuals, distances)
+    evidence = replace(evidence, caps=frozen(_find_caps(sample, evidence, cells)))
+    cells = evidence.judge_cells(X, residuals, distances)
+    sums = evidence.sum_up(cells.ranges, cells.conditionals, distances)
+    evidence = replace(evidence, whole=Tail.counted(sums[good] if good.any() else sums))
+    return Learned(evidence, evidence.judge_cells(X, residuals, distances))
+
+
+@dataclass(frozen=True, eq=False)
+class _Columns:
+    """Standardised rows (n, q), and the range that predictors are brought back into (q,)."""
+
+    scales: Scales
+    Z: Floats
+    clips: tuple[Floats, Floats]
+
+    @classmethod
+    def of(cls, scales: Scales, X: Floats, wrong: Bools) -> _Columns:
+        """Of rows (n, p), of which these cells (n, q) are wrong."""
+        Z = scales.standardise(X)
+        low, high = np.zeros(Z.shape[1]), np.zeros(Z.shape[1])
+        for k, column in enumerate(np.where(wrong, np.nan, Z).T):
+            low[k], high[k] = np.quantile(column[~np.isnan(column)], [0.5 * CENSORED, 1.0 - 0.5 * CENSORED])
+        return cls(scales, Z, (frozen(low), frozen(high)))
+
+
+def _learn_given_masks(
+    several: list[_Columns],
+    masked: Bools,
+    folds: Ints,
+    good: Bools,
+    ranges: tuple[Tail | None, ...],
+    steady: Steady,
+) -> tuple[Evidence, Floats, Floats]:
+    """Tail models where these cells are masked, and residuals (n, q) and distances (n,) of rows not fitted."""
+    views, found = [], []
+    for one in several:
+        residuals, distances, shrinkages, overall = _cross_fit(one, masked, folds)
+        found.append((residuals, distances))
+        views.append(View(one.scales, Moments.of(one.Z, masked).conditional(shrinkages, overall, one.clips)))
+    # By a column's usual residual, in units of the column: logarithms unless plain values are clearly better.
+    sizes = np.array([[_usual_size(column) for column in residuals.T] for residuals, _ in found])
+    chosen = np.zeros(masked.shape[1], dtype=np.intp)
+    if len(several) > 1:
+        chosen = np.where(sizes[0] < CLEARLY_BETTER * sizes[1], 0, 1)
+    residuals = np.column_stack([found[view][0][:, k] for k, view in enumerate(chosen)] or [np.zeros((len(good), 0))])
+    distances, q = found[0][1], masked.shape[1]
+    conditionals = tuple(
+        _tail_of(residuals[good, k]) if tail is not None and q > 1 else None for k, tail in enumerate(ranges)
+    )
+    distance = Tail.counted(distances[good] if good.any() else distances)
+    caps = frozen(np.full(q, -np.inf))
+    evidence = Evidence(tuple(views), chosen, ranges, conditionals, distance, distance, steady, caps)
+    return evidence, residuals, distances
+
+
+def _usual_size(residuals: Floats) -> float:
+    known = residuals[~np.isnan(residuals)]
+    return float(np.median(np.abs(known))) if known.size else 0.0
+
+
+def _find_steady(X: Floats, which: Bools) -> Steady:
+    """Of some columns (p,), those in which nearly all rows have one value."""
+    columns, values, log_p = [], [], []
+    for j in np.flatnonzero(which).tolist():
+        known = X[~np.isnan(X[:, j]), j]
+        some, counts = np.unique(known, return_counts=True)
+        differing = int(known.size - counts.max(initial=0))
+        if known.size and differing < TAIL * known.size:
+            columns.append(j)
+            values.append(float(some[counts.argmax()]))
+            log_p.append(float(np.log((differing + 0.5) / (known.size + 0.5))))
+    return Steady(np.array(columns, dtype=np.intp), frozen(np.array(values)), frozen(np.array(log_p)))
+
+
+def describe_columns(X: Floats) -> tuple[Ints, Bools]:
+    """For each column (p,) how many rows differ from its commonest value, and whether it has tails to judge by."""
+    differing, judged = np.zeros(X.shape[1], dtype=np.intp), np.zeros(X.shape[1], dtype=np.bool_)
+    for j, column in enumerate(X.T):
+        counts = np.unique(column[~np.isnan(column)], return_counts=True)[1]
+        differing[j] = counts.sum() - counts.max(initial=0)
+        judged[j] = counts.size > DISTINCT and differing[j] >= max(TAIL * counts.sum(), FEWEST_IN_TAIL)
+    return differing, judged
+
+
+def _tail_of(values: Floats) -> Tail | None:
+    known = values[~np.isnan(values)]
+    return Tail.two_sided(known) if known.size else None
+
+
+def _cross_fit(columns: _Columns, masked: Bools, folds: Ints) -> tuple[Floats, Floats, Ints, int]:
+    """Residuals (n, q) and distances (n,) of rows by models fitted without their fold, and the shrinkages chosen."""
+    Z = columns.Z
+    if not Z.shape[1]:
+        return Z, np.zeros(len(Z)), np.zeros(0, dtype=np.intp), 0
+    without = [Moments.of(Z[folds != fold], masked[folds != fold]) for fold in range(FOLDS)]
+    chosen, overall = choose_shrinkages(without, Z[:_CHOOSING], folds[:_CHOOSING])
+    residuals, distances = np.empty(Z.shape), np.empty(len(Z))
+    for fold, moments in enumerate(without):
+        mine = folds == fold
+        model = moments.conditional(chosen, overall, columns.clips)
+        residuals[mine], distances[mine] = model.residuals(Z[mine]), model.distances(Z[mine])
+    return residuals, distances, chosen, overall
+
+
+# ---- patterns
+
+
+def _find_caps(sample: Sample, evidence: Evidence, cells: Cells) -> Floats:
+    """For each column (q,) the share of the rows that it accuses, as a log p-value, where these are no random rows."""
+    caps = np.full(evidence.columns.size, -np.inf)
+    least = np.minimum(cells.ranges, cells.conditionals)
+    if not caps.size:
+        return caps
+    worst = least.argmin(axis=1)
+    ranks = rank_columns(sample.X)
+    for k, j in enumerate(evidence.columns.tolist()):
+        accused = (least[:, k] < np.log(OUTLYING)) & (worst == k) & ~sample.violating
+        others = np.ones(sample.X.shape[1], dtype=np.bool_)
+        others[j] = False
+        if accused.any() and differ_from_others(accused, ranks[:, others & ~sample.determined]):
+            caps[k] = np.log(accused.mean())
+    return caps
+
+
+def rank_columns(X: Floats) -> Floats:
+    """Ranks of each column from -1/2 to 1/2, ties alike, 0 where a value is missing."""
+    found = np.zeros(X.shape)
+    for j, column in enumerate(X.T):
+        known = ~np.isnan(column)
+        values, inverse, counts = np.unique(column[known], return_inverse=True, return_counts=True)
+        if values.size:
+            middles = np.cumsum(counts) - 0.5 * counts
+            found[known, j] = middles[inverse] / counts.sum() - 0.5
+    return found
+
+
+def differ_from_others(accused: Bools, ranks: Floats) -> bool:
+    """Whether some rows (n,) can be told from the others by ranks (n, m) of columns that do not accuse them.
+
+    Level and extremeness of each column, against draws without replacement, Bonferroni.
+    """
+    # Loads for long, and is not needed to judge.
+    from scipy.special import ndtr
+
+    n, k = accused.size, int(accused.sum())
+    if k < 3 or 2 * k > n:
+        return False
+    both = np.hstack([ranks, np.abs(ranks)])
+    spreads = both.std(axis=0)
+    both, spreads = both[:, spreads > 1e-9], spreads[spreads > 1e-9]
+    if not spreads.size:
+        return False
+    z = np.abs(both[accused].mean(axis=0) - both.mean(axis=0)) / (spreads * np.sqrt((1.0 - k / n) / k))
+    return bool(2.0 * ndtr(-z.max()) * z.size < PATTERN_LEVEL)
+
+
+# ---- the law of scores
+
+
+def learn_law(scores: Floats, level: float, rate: float, n_rows: int) -> RowLaw:
+    """The law of the scores of rows that were not fitted (n,), of n_rows in all.
+
+    Counted in the bulk. Beyond the anchor, where as many rows may be errors as stand out, p falls as 1 + score rises:
+    its parts already know how sure they are.
+    """
+    places = np.sort(np.log1p(scores))
+    n = places.size
+    outlying = float((np.exp(-places) <= max(largest_rejected(np.exp(-places), rate), rate / n_rows)).mean())
+    beyond = min(max(int(np.ceil((CENSORED + outlying) * n)), FEWEST_CENSORED), n - 1)
+    anchor = places[n - 1 - beyond]
+    log_beyond = np.log((beyond + 0.5 + np.sqrt(beyond)) / (n + 0.5))
+    first = np.searchsorted(places, places * (1.0 - 1e-9), "left")
+    counted = np.minimum(np.log((n - first + 0.5) / (n + 0.5)), 0.0)
+    log_p = np.where(places > anchor, np.minimum(counted, log_beyond - (places - anchor)), counted)
+    threshold = np.log(max(largest_rejected(np.exp(log_p), rate), rate / n_rows))
+    knots, log_p_at = _thin(places, log_p)
+    # Beyond the last score.
+    last = places[-1] + 1e-9 * (1.0 + abs(places[-1]))
+    knots = np.append(knots, last)
+    at_last = float(log_beyond - (last - anchor)) if last > anchor else 0.0
+    log_p_at = np.append(log_p_at, min(float(log_p_at[-1]), at_last))
+    edges = (_edge(places, log_p, limit, knots, log_p_at) for limit in (float(np.log1p(-level)), float(threshold)))
+    unusual, error = (float(np.expm1(min(edge, _LARGEST_PLACE))) for edge in edges)
+    return RowLaw(frozen(knots), frozen(log_p_at), unusual, max(error, unusual), n_rows)
+
+
+def _thin(places: Floats, log_p: Floats) -> tuple[Floats, Floats]:
+    """Some points of the law, evenly in log p, each place once."""
+    values, first = np.unique(places, return_index=True)
+    at = log_p[first]
+    wanted = np.linspace(at[0], at[-1], _LAW_KNOTS)
+    chosen = np.searchsorted(-at, -wanted)
+    chosen = np.unique(np.concatenate([chosen[chosen < values.size], [0, values.size - 1]]))
+    return values[chosen], at[chosen]
+
+
+def _edge(places: Floats, log_p: Floats, threshold: float, knots: Floats, log_p_at: Floats) -> float:
+    """The place above which log p is at most this, between those of two rows."""
+    reached = np.flatnonzero(log_p <= threshold)
+    if not reached.size:
+        return float(knots[-1] + max(log_p_at[-1] - threshold, 0.0))
+    first = int(np.searchsorted(places, places[reached[0]] * (1.0 - 1e-9), "left"))
+    if first == 0:
+        return float(places[0] * (1.0 - 1e-9))
+    return float(places[first - 1] + _BETWEEN * (places[first] - places[first - 1]))
+
+
+def largest_rejected(p: Floats, rate: float) -> float:
+    """The largest p-value that Benjamini and Hochberg reject at this rate; 0 where none is."""
+    ordered = np.sort(p)
+    below = np.flatnonzero(ordered <= rate * np.arange(1, ordered.size + 1) / ordered.size)
+    return float(ordered[below[-1]]) if below.size else 0.0
+
+
+def fold_of(keys: np.ndarray[tuple[int], np.dtype[np.uint64]]) -> Ints:
+    """The fold of each row by its key: rows that are alike are in one."""
+    return np.asarray((keys >> np.uint64(20)) % np.uint64(FOLDS), dtype=np.intp)
