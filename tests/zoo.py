@@ -140,6 +140,7 @@ def space_of(
         largest=np.abs(mean) + scale,
         nonnegative=np.zeros(p, dtype=np.bool_),
         decimals=np.full(p, CONTINUOUS, dtype=np.intp),
+        peaks=np.full(p, 2.0 * np.log(n_rows)),
     )
 
 

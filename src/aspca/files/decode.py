@@ -78,6 +78,7 @@ _TRAINING = (
     "scale",
     "variances",
     "largest",
+    "peaks",
     "nonnegative",
     "decimals",
     "minimum",
@@ -235,6 +236,7 @@ def _training(
         part[name].require(part[name].absent == private, "null in a private file, and a list in any other")
     for name, wrong in (("scatter", private), ("covariance", not private)):
         part[name].require(part[name].absent or not wrong, f"null in a {'' if private else 'not '}private file")
+    part["peaks"].require(part["peaks"].absent != private, "a list in a private file, and null in any other")
     extremes = (
         None if private else (part["minimum"].vector(p, -_VALUE, _VALUE), part["maximum"].vector(p, -_VALUE, _VALUE))
     )
@@ -262,8 +264,10 @@ def _training(
         largest,
         nonnegative,
         decimals,
+        part["peaks"].vector(p, 0.0, LARGEST)
+        if extremes is None
+        else peaks_of(centre + residual, *extremes, scale, variances),
         extremes=extremes,
-        peaks=None if extremes is None else peaks_of(centre + residual, *extremes, scale, variances),
     )
     return space, None
 

@@ -17,7 +17,7 @@ from aspca.judging.model import Model
 from aspca.linalg.arrays import Bools, Floats
 from aspca.settings import Settings
 from aspca.subspace.result import Certificate
-from aspca.subspace.space import ScaledSpace
+from aspca.subspace.space import ScaledSpace, raise_to_powers_of_two
 
 FORMAT, VERSION = "aspca-model", 4
 
@@ -137,6 +137,7 @@ def _training(model: Model, private: bool, moments: bool) -> dict[str, Any]:
         "scale": space.scale.tolist(),
         "variances": space.variances.tolist(),
         "largest": _largest(space, private),
+        "peaks": np.square(raise_to_powers_of_two(np.sqrt(space.peaks))).tolist() if private else None,
         "nonnegative": space.nonnegative.tolist(),
         "decimals": [int(count) for count in space.decimals],
         "minimum": None if extremes is None else extremes[0].tolist(),
@@ -149,11 +150,7 @@ def _training(model: Model, private: bool, moments: bool) -> dict[str, Any]:
 
 def _largest(space: ScaledSpace, private: bool) -> list[float]:
     """Largest sizes; in a private file rounded up to powers of two, or they would give values away."""
-    if not private:
-        return list(space.largest.tolist())
-    mantissa, exponent = np.frexp(space.largest)
-    raised = np.ldexp(np.where(mantissa > 0.5, 1.0, 0.5), exponent)
-    return list(np.where(space.largest > 0.0, raised, 0.0).tolist())
+    return list((raise_to_powers_of_two(space.largest) if private else space.largest).tolist())
 
 
 def _subspace(model: Model, moments: bool) -> dict[str, Any]:

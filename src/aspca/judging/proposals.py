@@ -21,8 +21,8 @@ Value = float | str | None
 _CONTINUOUS = 16
 # A proposal is written to this share of what the rule leaves open.
 _FINE = 0.2
-# Proposals are no farther from the mean than so many times the farthest value learned from, or than the cell is now.
-_FAR = 3.0
+# Proposals are no farther from the mean than so many times the reach of the values learned from, or than the cell is now.
+_FAR = 2.0
 # A proposal on the very limit would be judged by rounding.
 _CLEARLY = 1.0 - 1e-9
 # Where a column has no steps, what it is in a normal row is written to this share of its deviation.
@@ -92,10 +92,9 @@ class Proposals:
             found = np.where(found < 0.0, 0.0, found)
         limit = math.inf if self.limits is None else float(self.limits[rule])
         right = np.abs((found - exact) / per_unit) <= limit * _CLEARLY
-        if self.space.peaks is not None:
-            mean, farthest = float(self.space.mean[feature]), _farthest(self.space, feature)
-            now = np.nan_to_num(np.abs(values - mean), nan=0.0, posinf=np.inf)
-            right &= ~(np.abs(found - mean) > np.maximum(_FAR * farthest, now))
+        mean, farthest = float(self.space.mean[feature]), float(self.space.reaches[feature])
+        now = np.nan_to_num(np.abs(values - mean), nan=0.0, posinf=np.inf)
+        right &= ~(np.abs(found - mean) > np.maximum(_FAR * farthest, now))
         return np.where(right, found, np.nan)
 
     def original(self, feature: int, value: float | None, rule: int) -> Value:
@@ -165,18 +164,10 @@ class Proposals:
 
 def too_far(space: ScaledSpace, feature: int, found: float, value: float) -> bool:
     """Whether a proposal is beyond all that was seen, and no nearer than what stands there now."""
-    if space.peaks is None:
-        return False
     mean = float(space.mean[feature])
     # A cell that is missing is nowhere.
     now = 0.0 if math.isnan(value) else abs(value - mean)
-    return abs(found - mean) > max(_FAR * _farthest(space, feature), now)
-
-
-def _farthest(space: ScaledSpace, feature: int) -> float:
-    """How far from the mean values learned from are at most."""
-    peaks = space.peaks
-    return math.inf if peaks is None else math.sqrt(float(peaks[feature])) * float(space.deviations[feature])
+    return abs(found - mean) > max(_FAR * float(space.reaches[feature]), now)
 
 
 def rounded(value: float, decimals: int, deviation: float) -> float:

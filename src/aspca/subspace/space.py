@@ -57,7 +57,8 @@ class ScaledSpace:
     decimals : ndarray of shape (p,)
         In which each column is given, see `Moments`.
     peaks : ndarray of shape (p,) or None
-        The largest squared deviation of each column in units of its variance; None where a model file left it out.
+        The largest squared deviation of each column in units of its variance; of a private model file a power of four
+        above it.
     extremes : pair of ndarray of shape (p,), or None
         The least and the largest value of each column, in its own units; None where a private model file left them out.
     succession : ndarray of shape (p,) or None
@@ -79,7 +80,7 @@ class ScaledSpace:
     largest: Floats
     nonnegative: Bools
     decimals: Ints
-    peaks: Floats | None = None
+    peaks: Floats
     extremes: tuple[Floats, Floats] | None = None
     succession: Floats | None = None
     shift: Floats | None = None
@@ -223,17 +224,19 @@ class ScaledSpace:
     @cached_property
     def carried(self) -> Floats:
         """The share of the rows that carry each column (p,): all of them unless it has heavier tails than Gaussian."""
-        if self.peaks is None:
-            return np.ones(self.n_features)
         usual = 2.0 * np.log(max(self.fitted_to, 2.0))
         return np.asarray(usual / np.maximum(self.peaks, usual))
 
     @cached_property
     def without_largest(self) -> Floats:
         """The share of each column's variance (p,) that is left without its largest value."""
-        if self.peaks is None:
-            return np.ones(self.n_features)
         return np.asarray(np.clip(1.0 - self.peaks / max(self.fitted_to - 1.0, 1.0), 0.0, 1.0))
+
+    @cached_property
+    def reaches(self) -> Floats:
+        """How far from their mean values of each column may be (p,), in its own units: a power of two times its
+        deviation, so that a private file knows as much."""
+        return np.asarray(raise_to_powers_of_two(np.sqrt(self.peaks)) * self.deviations)
 
     @cached_property
     def memory(self) -> Floats:
@@ -270,6 +273,12 @@ def peaks_of(mean: Floats, minimum: Floats, maximum: Floats, scale: Floats, vari
     """The largest squared deviation of each column in units of its variance (p,); zero where nothing varies."""
     farthest = np.maximum(maximum - mean, mean - minimum) / scale
     return np.asarray(np.where(variances > 0.0, farthest**2 / np.where(variances > 0.0, variances, 1.0), 0.0))
+
+
+def raise_to_powers_of_two(sizes: Floats) -> Floats:
+    """The least powers of two that are no smaller than these sizes (n,); 0 stays."""
+    mantissa, exponent = np.frexp(sizes)
+    return np.asarray(np.where(sizes > 0.0, np.ldexp(np.where(mantissa > 0.5, 1.0, 0.5), exponent), 0.0))
 
 
 def unresolved_variances(loadings: Floats, covariance: Floats) -> Floats:
