@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from decimal import Decimal
 
 import numpy as np
@@ -142,6 +144,8 @@ def test_numbers_have_the_digits_that_the_rule_knows(seed: int, size: float) -> 
     spread = 10.0 ** rng.uniform(-6, -1)
     covariance = np.array([[1.0, 1.0], [1.0, 1.0 + spread**2]])
     space = zoo.space_of(rng.normal(size=2), scale, covariance, (Feature("a"), Feature("b")))
+    # However far a proposal is.
+    space = replace(space, peaks=np.full(2, 1e24))
     table = component_table(space, np.array([[np.sqrt(0.5)], [-np.sqrt(0.5)]]))
     proposals = Proposals(space, table, None)
     value, deviation = float(rng.normal() * scale[0] * 10.0**size), float(rng.normal() * 10.0**size)
