@@ -21,7 +21,7 @@ Value = float | str | None
 _CONTINUOUS = 16
 # A proposal is written to this share of what the rule leaves open.
 _FINE = 0.2
-# Proposals are no farther from the mean than so many times the reach of the values learned from, or than the cell is now.
+# Proposals are no farther from the mean than so many times the reach of values learned from, or than the cell is now.
 _FAR = 2.0
 # A proposal on the very limit would be judged by rounding.
 _CLEARLY = 1.0 - 1e-9
