@@ -59,9 +59,9 @@ def evidence_content(evidence: Evidence | None, *, private: bool) -> dict[str, A
             "values": evidence.steady.values.tolist(),
             "log_p": evidence.steady.log_p.tolist(),
         },
-        "caps": [finite_or_word(cap) for cap in evidence.caps],
+        "caps": [finite_or_word(cap) for cap in evidence.caps.ravel()],
         "relations": [_tail_content(tail) for tail in evidence.relations],
-        "relation_caps": [finite_or_word(cap) for cap in evidence.relation_caps],
+        "relation_caps": [finite_or_word(cap) for cap in evidence.relation_caps.ravel()],
         "law": {
             "knots": law.knots.tolist(),
             "log_p": law.log_p.tolist(),
@@ -210,7 +210,8 @@ def _steady_of(at: Field, p: int) -> Steady:
 
 
 def _caps_of(at: Field, count: int) -> Floats:
-    return frozen(np.array([float(entry.number(-math.inf, 0.0, infinite=True)) for entry in at.items(count)]))
+    caps = [float(entry.number(-math.inf, 0.0, infinite=True)) for entry in at.items(2 * count)]
+    return frozen(np.array(caps).reshape(2, count))
 
 
 def _tail_of(at: Field) -> Tail | None:

@@ -25,9 +25,9 @@ from aspca.judging.kept_rules import with_kept_shares
 from aspca.judging.model import Model
 from aspca.judging.off_given import OffGiven, far_off_given
 from aspca.linalg.arrays import Bools, Floats, Ints, frozen
-from aspca.model.constants import OUTLYING, SAMPLE_ROWS, SAMPLE_VALUES
+from aspca.model.constants import SAMPLE_ROWS, SAMPLE_VALUES
 from aspca.model.evidence import Evidence, RowLaw
-from aspca.model.learn import Learned, Sample, differ_from_others, fold_of, learn_evidence, learn_law, rank_columns
+from aspca.model.learn import Learned, Sample, cap_patterns, fold_of, learn_evidence, learn_law, rank_columns
 from aspca.model.relations import are_rules
 from aspca.model.tails import Tail
 from aspca.moments import IncompleteMoments, Moments
@@ -196,7 +196,7 @@ class _Sampled:
 
 def with_relations(evidence: Evidence, deviations: Floats, good: Bools, X: Floats, model: Model) -> Evidence:
     """The same with tails of relations, from deviations (n, m) of rows (n, p), of which some may be learned from."""
-    tails, caps = [], np.full(deviations.shape[1], -np.inf)
+    tails, caps = [], np.full((2, deviations.shape[1]), -np.inf)
     ranks = rank_columns(X) if deviations.shape[1] else X
     n_terms = (model.table.loadings != 0.0).sum(axis=0)
     for k in range(deviations.shape[1]):
@@ -208,10 +208,8 @@ def with_relations(evidence: Evidence, deviations: Floats, good: Bools, X: Float
         else:
             tail = Tail.of_sizes(stretched if mine.size else np.zeros(1))
         tails.append(tail)
-        accused = tail.log_p_values(deviations[:, k]) < np.log(OUTLYING)
         others = (model.table.loadings[:, k] == 0.0) & ~model.determined
-        if accused.any() and differ_from_others(accused, ranks[:, others]):
-            caps[k] = np.log(accused.mean())
+        caps[:, k] = cap_patterns(tail.log_p_values(deviations[:, k]), ranks[:, others])
     return replace(evidence, relations=tuple(tails), relation_caps=frozen(caps))
 
 

@@ -10,8 +10,9 @@ CENSORED: Final = 0.05
 # However few rows there are: rows in a tail, and of these censored.
 FEWEST_IN_TAIL: Final = 10
 FEWEST_CENSORED: Final = 2
-# Exceedances this many times as large as all before are apart from the rest, if so many of a tail come before.
-GAP: Final = 5.0
+# Exceedances behind a gap this many times as wide as all before are large on average are apart from the rest, if so
+# many of a tail come before.
+GAP: Final = 8.0
 FEWEST_BEFORE_GAP: Final = 5
 # Shapes of the Pareto law that are possible, from exponential to no mean, and the mean of their exponential prior.
 SHAPES: Final = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.65, 0.8, 1.0)
@@ -25,7 +26,9 @@ CLEARLY_BETTER: Final = 0.5
 # A column with no more distinct values has no tail: it explains others and is not judged.
 DISTINCT: Final = 10
 # Cells with smaller p-values are not learned from, and are the accused of the pattern test, of which this is the level.
+# Gross ones are tested by themselves too: where merely outlying rows have a pattern, a slip of the pen has none.
 OUTLYING: Final = 1e-3
+GROSS: Final = 1e-6
 PATTERN_LEVEL: Final = 0.05
 # Cells further out than this, in robust standard deviations, are not learned from where a column has no tail.
 FAR_OUT: Final = 8.0

@@ -19,6 +19,7 @@ import numpy as np
 from aspca.linalg.arrays import Bools, Floats, Ints
 from aspca.linalg.steady import row_sums
 from aspca.model.columns import View
+from aspca.model.constants import GROSS
 from aspca.model.tails import Tail
 
 # exp of more would overflow.
@@ -133,10 +134,11 @@ class Evidence:
         Of the distance from the middle, and of the sum of -log p of all these.
     steady : Steady
         Other columns.
-    caps : ndarray of shape (q,)
-        log p-values of a column are no smaller where what it accuses looks like another kind of rows; else -inf.
+    caps : ndarray of shape (2, q)
+        log p-values of outlying, and of gross cells are no smaller where what a column accuses looks like another kind
+        of rows; else -inf.
     relations : tuple of m Tail
-    relation_caps : ndarray of shape (m,)
+    relation_caps : ndarray of shape (2, m)
     law : RowLaw or None
         None while it is being learned.
     """
@@ -150,7 +152,7 @@ class Evidence:
     steady: Steady
     caps: Floats
     relations: tuple[Tail, ...] = ()
-    relation_caps: Floats = field(default_factory=lambda: np.zeros(0))
+    relation_caps: Floats = field(default_factory=lambda: np.zeros((2, 0)))
     law: RowLaw | None = None
 
     @property
@@ -184,9 +186,9 @@ class Evidence:
         for k in np.flatnonzero(self.judged).tolist():
             by_itself, given_others = self.ranges[k], self.conditionals[k]
             if by_itself is not None:
-                ranges[:, k] = np.maximum(by_itself.log_p_values(values[:, k]), self.caps[k])
+                ranges[:, k] = _cap(by_itself.log_p_values(values[:, k]), self.caps[:, k])
             if given_others is not None:
-                conditionals[:, k] = np.maximum(given_others.log_p_values(residuals[:, k]), self.caps[k])
+                conditionals[:, k] = _cap(given_others.log_p_values(residuals[:, k]), self.caps[:, k])
         rows = self.whole.log_p_values(self.sum_up(ranges, conditionals, distances))
         return Cells(ranges, conditionals, self.steady.log_p_values(X), rows)
 
@@ -198,7 +200,7 @@ class Evidence:
         """log p-values (n, m) of deviations from relations."""
         found = np.zeros(deviations.shape)
         for k, tail in enumerate(self.relations):
-            found[:, k] = np.maximum(tail.log_p_values(deviations[:, k]), self.relation_caps[k])
+            found[:, k] = _cap(tail.log_p_values(deviations[:, k]), self.relation_caps[:, k])
         return found
 
     def parts(self, identity_p: Floats, accusing: Bools, deviations: Floats, cells: Cells) -> Parts:
@@ -282,6 +284,11 @@ class Evidence:
         found[:, self.columns] = evidence * factors
         found[:, self.steady.columns] = steady * factors
         return found
+
+
+def _cap(log_p: Floats, caps: Floats) -> Floats:
+    """log p-values (n,), outlying and gross ones no smaller than the caps (2,)."""
+    return np.asarray(np.maximum(log_p, np.where(log_p < np.log(GROSS), caps[1], caps[0])))
 
 
 def _odds(log_p: Floats) -> Floats:

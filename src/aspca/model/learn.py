@@ -21,15 +21,19 @@ from aspca.model.constants import (
     FEWEST_CENSORED,
     FEWEST_IN_TAIL,
     FOLDS,
+    GROSS,
     OUTLYING,
     PATTERN_LEVEL,
     TAIL,
+    TIGHT,
 )
 from aspca.model.evidence import Cells, Evidence, RowLaw, Steady
 from aspca.model.tails import Tail
 
 # Rows that shrinkages are chosen by.
 _CHOOSING = 4000
+# The usual size of what is Gaussian, in standard deviations.
+_GAUSSIAN_SIZE = 0.6745
 # The law of scores is written down at so many points.
 _LAW_KNOTS = 200
 # Of log(1 + score).
@@ -148,11 +152,13 @@ def _learn_given_masks(
         chosen = np.where(sizes[0] < CLEARLY_BETTER * sizes[1], 0, 1)
     residuals = np.column_stack([found[view][0][:, k] for k, view in enumerate(chosen)] or [np.zeros((len(good), 0))])
     distances, q = found[0][1], masked.shape[1]
+    tight = sizes[chosen, np.arange(q)] <= TIGHT * _GAUSSIAN_SIZE
     conditionals = tuple(
-        _tail_of(residuals[good, k]) if tail is not None and q > 1 else None for k, tail in enumerate(ranges)
+        _tail_of(residuals[good, k], tight=bool(tight[k])) if tail is not None and q > 1 else None
+        for k, tail in enumerate(ranges)
     )
     distance = Tail.counted(distances[good] if good.any() else distances)
-    caps = frozen(np.full(q, -np.inf))
+    caps = frozen(np.full((2, q), -np.inf))
     evidence = Evidence(tuple(views), chosen, ranges, conditionals, distance, distance, steady, caps)
     return evidence, residuals, distances
 
@@ -186,9 +192,9 @@ def describe_columns(X: Floats) -> tuple[Ints, Bools]:
     return differing, judged
 
 
-def _tail_of(values: Floats) -> Tail | None:
+def _tail_of(values: Floats, *, tight: bool = False) -> Tail | None:
     known = values[~np.isnan(values)]
-    return Tail.two_sided(known) if known.size else None
+    return Tail.two_sided(known, tight=tight) if known.size else None
 
 
 def _cross_fit(columns: _Columns, masked: Bools, folds: Ints) -> tuple[Floats, Floats, Ints, int]:
@@ -210,20 +216,25 @@ def _cross_fit(columns: _Columns, masked: Bools, folds: Ints) -> tuple[Floats, F
 
 
 def _find_caps(sample: Sample, evidence: Evidence, cells: Cells) -> Floats:
-    """For each column (q,) the share of the rows that it accuses, as a log p-value, where these are no random rows."""
-    caps = np.full(evidence.columns.size, -np.inf)
-    least = np.minimum(cells.ranges, cells.conditionals)
-    if not caps.size:
-        return caps
-    worst = least.argmin(axis=1)
+    """The caps (2, q) of columns."""
+    least = np.where(sample.violating[:, None], 0.0, np.minimum(cells.ranges, cells.conditionals))
+    caps = np.full((2, evidence.columns.size), -np.inf)
     ranks = rank_columns(sample.X)
     for k, j in enumerate(evidence.columns.tolist()):
-        accused = (least[:, k] < np.log(OUTLYING)) & (worst == k) & ~sample.violating
-        others = np.ones(sample.X.shape[1], dtype=np.bool_)
+        others = ~sample.determined
         others[j] = False
-        if accused.any() and differ_from_others(accused, ranks[:, others & ~sample.determined]):
-            caps[k] = np.log(accused.mean())
+        caps[:, k] = cap_patterns(least[:, k], ranks[:, others])
     return caps
+
+
+def cap_patterns(log_p: Floats, ranks: Floats) -> Floats:
+    """What log p-values (n,) of outlying, and of gross rows are no smaller than (2,): the share of the outlying, where
+    these are no random rows by the ranks (n, m) of other columns."""
+    outlying, gross = (log_p < np.log(level) for level in (OUTLYING, GROSS))
+    if not outlying.any():
+        return np.full(2, -np.inf)
+    patterned = np.array([differ_from_others(outlying, ranks), differ_from_others(gross, ranks)])
+    return np.where([patterned.any(), patterned[1]], np.log(outlying.mean()), -np.inf)
 
 
 def rank_columns(X: Floats) -> Floats:

@@ -56,20 +56,23 @@ class Tail:
     slopes: tuple[float, float]
 
     @classmethod
-    def two_sided(cls, values: Floats) -> Tail:
-        """Of a statistic whose both ends are unusual, from values (n,), each side by its own law."""
+    def two_sided(cls, values: Floats, *, tight: bool = False) -> Tail:
+        """Of a statistic whose both ends are unusual, from values (n,), each side by its own law.
+
+        `tight`: they are residuals of a tight relation, and what lies apart from the rest is not learned from.
+        """
         middle = float(np.median(values))
         off, unit = _in_units(values - middle)
-        right, left = (_one_side(side * off, 0.5) for side in (1.0, -1.0))
+        right, left = (_one_side(side * off, 0.5, tight=tight) for side in (1.0, -1.0))
         at = np.concatenate([-left.at[::-1], right.at])
         log_p = np.minimum(np.concatenate([left.log_p[::-1], right.log_p]) + np.log(2.0), 0.0)
         return cls._of(middle, unit, at, log_p, (left.slope, right.slope))
 
     @classmethod
     def of_sizes(cls, values: Floats) -> Tail:
-        """Of a statistic that is unusual where it is far from zero on either side, from values (n,), both alike."""
+        """Of deviations (n,) from a tight relation, which are unusual where they are far from zero on either side."""
         sizes, unit = _in_units(np.abs(values))
-        side = _one_side(sizes, 1.0)
+        side = _one_side(sizes, 1.0, tight=True)
         at = np.concatenate([-side.at[::-1], side.at])
         log_p = np.concatenate([side.log_p[::-1], side.log_p])
         return cls._of(0.0, unit, at, log_p, (side.slope, side.slope))
@@ -163,12 +166,26 @@ def _counted(ordered: Floats, n: int) -> tuple[Floats, Floats]:
     return np.append(values[chosen], beyond_all), np.append(log_p[chosen], np.log(0.5 / (n + 0.5)))
 
 
-def _one_side(values: Floats, share: float) -> _Side:
+def _find_apart(y: Floats) -> int:
+    """How many of ascending exceedances (m,) come before a gap that is many times as wide as all before lie from zero
+    on average; m: all of them."""
+    before = np.cumsum(y)[:-1] / np.arange(1, y.size)
+    found = np.flatnonzero((np.diff(y) > GAP * before) & (before > 0.0))
+    found = found[found >= FEWEST_BEFORE_GAP - 1]
+    return int(found[0]) + 1 if found.size else y.size
+
+
+def _one_side(values: Floats, share: float, *, tight: bool) -> _Side:
     """The law of values (n,) above zero; `share` of all rows are meant to lie on this side."""
     v = np.sort(values)
     n = v.size
-    at, log_p = _counted(v, n)
     u = n - 1 - max(int(np.ceil(share * TAIL * n)), FEWEST_IN_TAIL)
+    if tight and u >= 0 and v[u] >= 0.0:
+        # So many rows break the relation, and the law is that of the others.
+        v = v[: u + 1 + _find_apart(v[u + 1 :] - v[u])]
+        n = v.size
+        u = n - 1 - max(int(np.ceil(share * TAIL * n)), FEWEST_IN_TAIL)
+    at, log_p = _counted(v, n)
     c = n - 1 - max(int(np.ceil(share * CENSORED * n)), FEWEST_CENSORED)
     if n >= 2 * FEWEST_IN_TAIL and v[c] <= v[u]:
         # Ties: the tail is what lies beyond them.
@@ -178,10 +195,7 @@ def _one_side(values: Floats, share: float) -> _Side:
         # Too few to say more than how many there are.
         return _Side(at, log_p, 0.0)
     # What lies apart from the rest is counted as well: so many may be gross.
-    y = v[u + 1 : c + 2] - v[u]
-    apart = np.flatnonzero((y[1:] > GAP * y[:-1]) & (y[:-1] > 0.0))
-    apart = apart[apart >= FEWEST_BEFORE_GAP - 1]
-    c = u + 1 + int(apart[0]) if apart.size else c
+    c = min(u + _find_apart(v[u + 1 : c + 2] - v[u]), c)
     k, reach = n - 1 - c, v[c] - v[u]
     law = _Posterior.of(v[u + 1 : c + 1] - v[u], k, reach)
     far = v[c] + reach * _BEYOND

@@ -69,10 +69,25 @@ def test_another_kind_of_rows_is_no_error() -> None:
     kind = (rng.random(n) < 0.01).astype(float)
     X = np.column_stack([rng.normal(size=n) + 30.0 * kind, rng.normal(size=n) + 3.0 * kind, rng.normal(size=n)])
     told = learn_evidence(sample_of(X)).evidence.caps
-    assert told[0] == pytest.approx(np.log(kind.mean()), abs=0.3)
+    assert told[0, 0] == pytest.approx(np.log(kind.mean()), abs=0.3)
     # The same values in rows that differ in nothing else are errors.
     X[:, 1] = rng.normal(size=n)
-    assert learn_evidence(sample_of(X)).evidence.caps[0] == -np.inf
+    assert (learn_evidence(sample_of(X)).evidence.caps[:, 0] == -np.inf).all()
+
+
+def test_a_slip_is_an_error_where_another_kind_of_rows_is_not() -> None:
+    rng = np.random.default_rng(5)
+    n = 1000
+    kind = (rng.random(n) < 0.01).astype(float)
+    X = np.column_stack([rng.normal(size=n) + 15.0 * kind, rng.normal(size=n) + 4.0 * kind, rng.normal(size=n)])
+    slips = np.flatnonzero(kind == 0.0)[:4]
+    X[slips, 0] = 1e6
+    evidence = learn_evidence(sample_of(X)).evidence
+    assert evidence.caps[0, 0] > np.log(1e-2) - 1.0
+    assert evidence.caps[1, 0] == -np.inf
+    ranges = evidence.cells(X).ranges[:, 0]
+    assert (ranges[slips] < np.log(1e-6)).all()
+    assert (ranges[kind == 1.0] > np.log(1e-3)).all()
 
 
 def test_random_rows_do_not_differ_from_the_others() -> None:
