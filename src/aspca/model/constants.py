@@ -32,6 +32,8 @@ GROSS: Final = 1e-6
 PATTERN_LEVEL: Final = 0.05
 # Cells further out than this, in robust standard deviations, are not learned from where a column has no tail.
 FAR_OUT: Final = 8.0
+# What one of the tests of a kind reaches by chance in this share of the rows is no evidence by itself.
+BY_CHANCE: Final = 0.1
 # Rows that a model of tails is learned from; more are sampled by what they hold.
 SAMPLE_ROWS: Final = 20_000
 SAMPLE_VALUES: Final = 4_000_000

@@ -6,7 +6,9 @@ never extrapolated: it names no cell, so alone it makes a row unusual, not wrong
 
 The score of a row is the weighted mean of the odds 1 / p - 1 over all of them, each kind the same weight, within a kind
 each test the same (the harmonic mean p-value, Wilson 2019): parts are non-negative and add up as they are, and
-dependence between tests does no harm. The score becomes the row's p-value by the scores of rows that were not fitted.
+dependence between tests does no harm. What the largest of a kind's odds reaches in one row of ten by chance says
+nothing by itself: it counts in the whole row only. The score becomes the row's p-value by the scores of rows that were
+not fitted.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ import numpy as np
 from aspca.linalg.arrays import Bools, Floats, Ints
 from aspca.linalg.steady import row_sums
 from aspca.model.columns import View
-from aspca.model.constants import GROSS
+from aspca.model.constants import BY_CHANCE, GROSS
 from aspca.model.tails import Tail
 
 # exp of more would overflow.
@@ -210,13 +212,14 @@ class Evidence:
         n_ranges = n_judged + self.steady.columns.size
         several, kinds = self._several, self.n_kinds
         identities = np.where(accusing, _odds(np.log(np.maximum(identity_p, 1e-300))), 0.0)
-        relations = _odds(self.relation_log_p(deviations))
+        relations = _odds(self.relation_log_p(deviations), m)
         rest = _odds(cells.rows)
         if n_ranges:
-            rest = rest + (row_sums(_odds(cells.ranges[:, self.judged])) + row_sums(_odds(cells.steady))) / n_ranges
+            ranges = np.hstack([cells.ranges[:, self.judged], cells.steady])
+            rest = rest + row_sums(_odds(ranges, n_ranges)) / n_ranges
         conditionals = np.zeros(cells.conditionals.shape)
         if several:
-            conditionals[:, self.judged] = _odds(cells.conditionals[:, self.judged]) / (kinds * n_judged)
+            conditionals[:, self.judged] = _odds(cells.conditionals[:, self.judged], n_judged) / (kinds * n_judged)
         return Parts(
             identities / (kinds * max(n_identities, 1)), relations / (kinds * max(m, 1)), conditionals, rest / kinds
         )
@@ -291,6 +294,6 @@ def _cap(log_p: Floats, caps: Floats) -> Floats:
     return np.asarray(np.maximum(log_p, np.where(log_p < np.log(GROSS), caps[1], caps[0])))
 
 
-def _odds(log_p: Floats) -> Floats:
-    """1 / p - 1."""
-    return np.asarray(np.expm1(-np.maximum(log_p, _SMALLEST_LOG_P)))
+def _odds(log_p: Floats, n_tests: int = 0) -> Floats:
+    """1 / p - 1, less what one of so many tests reaches by chance."""
+    return np.asarray(np.maximum(np.expm1(-np.maximum(log_p, _SMALLEST_LOG_P)) - n_tests / BY_CHANCE, 0.0))
