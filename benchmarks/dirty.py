@@ -4,28 +4,27 @@
     python benchmarks/dirty.py --family sums --p 18 --seeds 0 1 2 --json result.json
     python benchmarks/dirty.py --all-peers --budget 120       # peers on every kind of error, two minutes each
     python benchmarks/dirty.py --tails                        # clean rows with tails: what robust fitting costs them
-    python benchmarks/dirty.py --cost                         # seconds, passes and memory beside the plain fit
+    python benchmarks/dirty.py --cost                         # seconds beside the plain fit
     python benchmarks/dirty.py --servers                      # what it costs clean rows, and gains on files as they are
 
 Families (`library.families`): totals that share parts, planted rules that share features, a factor model. Training rows
 are spoiled in one way each (`library.dirt`); AUC on clean test rows with one moved feature. *Robust* is
-``ASPCA(robust="on")``, what `detect` does with the file that it judges; *plain* learns from everything. The goal is the
-AUC of the clean fit less 0.005 (0.02 for 20 % of rows). *Rules* is the share of the rules the rows were made by that
-the clean and the robust fit have, by their features; a factor model has no sparsest ones. *Flagged* are normal test
-rows at a nominal 2.5 %, by the clean and by the robust fit; *aside* are gross rows and cells. Peers (FastMCD of
-scikit-learn, CovDetMCD of statsmodels, DDC and cellMCD of robpy) get the kinds `PEER_KINDS` unless told otherwise, and
-a budget of seconds for each fit: one that needs more is told so, and not asked again about the same family and p.
+``ASPCA(robust="on")``; *plain* is ``robust="off"`` and learns from everything; *clean* is the plain fit to the rows
+before they were spoiled. The goal is the AUC of the clean fit less 0.005 (0.02 for 20 % of rows). *Rules* is the share
+of the rules the rows were made by that the clean and the robust fit have, by their features; a factor model has no
+sparsest ones. *Flagged* are normal test rows at a nominal 2.5 %, by the clean and by the robust fit; *cells excluded*
+is what the robust fit did not learn from, *in rows* the rows of those that are listed. Peers (FastMCD of scikit-learn,
+CovDetMCD of statsmodels, DDC and cellMCD of robpy) get the kinds `PEER_KINDS` unless told otherwise, and a budget of
+seconds for each fit: one that needs more is told so, and not asked again about the same family and p.
 """
 
 from __future__ import annotations
 
 import argparse
-import tracemalloc
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 
 import numpy as np
-from aspca.robust import robust_moments
 from library.dirt import KINDS, ROWS, slack, spoiled
 from library.families import FAMILIES, TAILS, Known, family, with_tails
 from library.labelled import Floats, Labelled
@@ -35,8 +34,7 @@ from library.servers import File, family_of, files_of
 from library.timing import fastest
 from sklearn.metrics import average_precision_score, roc_auc_score
 
-from aspca import ASPCA, Moments
-from aspca.moments.rows import Rows
+from aspca import ASPCA
 
 PEER_KINDS = ("nothing", "5 % cells", "10 % rows", "20 % rows", "10 % in one cluster", "5 % in range")
 # What robust fitting may cost: times the plain fit.
@@ -49,7 +47,7 @@ _MOST_TIMES = 4.0
 @cache
 def _clean(name: str, p: int, seed: int, n: int | None) -> tuple[Known, ASPCA]:
     known = family(name, p, seed, n)
-    return known, ASPCA().fit(known.data.train)
+    return known, ASPCA(robust="off").fit(known.data.train)
 
 
 def _kept(model: ASPCA, rules: Sequence[frozenset[int]]) -> float:
@@ -62,11 +60,19 @@ def _auc(model: ASPCA, data: Labelled) -> float:
     return float(roc_auc_score(data.labels, -model.score_samples(data.test)))
 
 
+def _excluded(model: ASPCA) -> tuple[int, int]:
+    """How many cells were not learned from, and in how many rows (of those that are listed)."""
+    excluded = model.model_.excluded
+    return int(excluded.cells.sum()), len(excluded.rows)
+
+
 def _flagged(model: ASPCA, data: Labelled) -> float:
     return float((model.predict(data.test[data.labels == 0]) == -1).mean())
 
 
-def line(name: str, p: int, kind: str, seeds: Sequence[int], peers: Sequence[str], ask: Callable[..., object]) -> Row:
+def figures_of(
+    name: str, p: int, kind: str, seeds: Sequence[int], peers: Sequence[str], ask: Callable[..., object]
+) -> Row:
     figures: dict[str, list[float]] = {}
     told: dict[str, list[object]] = {peer: [] for peer in peers}
     for seed in seeds:
@@ -74,18 +80,17 @@ def line(name: str, p: int, kind: str, seeds: Sequence[int], peers: Sequence[str
         data = known.data
         train = spoiled(data.train, kind, np.random.default_rng(seed))
         robust = ASPCA(robust="on").fit(train)
-        aside = robust.model_.aside
+        cells, rows = _excluded(robust)
         found = {
             "clean": _auc(clean, data),
             "robust": _auc(robust, data),
-            "plain": _auc(ASPCA().fit(train), data),
+            "plain": _auc(ASPCA(robust="off").fit(train), data),
             "rules clean": _kept(clean, known.rules),
             "rules": _kept(robust, known.rules),
             "flagged clean": _flagged(clean, data),
             "flagged": _flagged(robust, data),
-            "rows aside": float(aside.n_rows),
-            "cells aside": float(aside.cells.sum()),
-            "passes": float(aside.passes),
+            "cells excluded": float(cells),
+            "in rows": float(rows),
         }
         for key, value in found.items():
             figures.setdefault(key, []).append(value)
@@ -93,17 +98,17 @@ def line(name: str, p: int, kind: str, seeds: Sequence[int], peers: Sequence[str
             scores = ask(peer, name, p, train, data.test)
             told[peer].append(scores if isinstance(scores, str) else roc_auc_score(data.labels, scores))
     means = {key: float(np.mean(values)) for key, values in figures.items()}
-    cells: dict[str, Cell] = {"training rows": kind, "AUC clean": means["clean"]}
-    cells["AUC robust"] = Goal(means["robust"], least=means["clean"] - slack(kind))
-    cells["AUC plain"] = means["plain"]
+    line: dict[str, Cell] = {"training rows": kind, "AUC clean": means["clean"]}
+    line["AUC robust"] = Goal(means["robust"], least=means["clean"] - slack(kind))
+    line["AUC plain"] = means["plain"]
     for peer in peers:
         words = [one for one in told[peer] if isinstance(one, str)]
-        cells[peer] = words[0] if words else float(np.mean(told[peer]))
+        line[peer] = words[0] if words else float(np.mean(told[peer]))
     if not np.isnan(means["rules"]):
-        cells["rules clean"] = means["rules clean"]
-        cells["rules"] = Goal(means["rules"], least=0.95)
-    cells |= {key: means[key] for key in ("flagged clean", "flagged")}
-    return cells | {key: round(means[key], 1) for key in ("rows aside", "cells aside", "passes")}
+        line["rules clean"] = means["rules clean"]
+        line["rules"] = Goal(means["rules"], least=0.95)
+    line |= {key: means[key] for key in ("flagged clean", "flagged")}
+    return line | {key: round(means[key], 1) for key in ("cells excluded", "in rows")}
 
 
 class Asker:
@@ -137,17 +142,16 @@ def tail_lines(several: Sequence[int], seeds: Sequence[int]) -> list[Row]:
                 found = [
                     measure(data.labels, one) for measure in (roc_auc_score, average_precision_score) for one in scores
                 ]
-                aside = models[1].model_.aside
-                figures.append([*found, aside.n_rows, aside.cells.sum()])
-            auc, auc_robust, ap, ap_robust, rows, cells = np.mean(figures, axis=0).tolist()
+                figures.append([*found, *_excluded(models[1])])
+            auc, auc_robust, ap, ap_robust, cells, rows = np.mean(figures, axis=0).tolist()
             lines.append({
                 "clean rows": f"{law}, p = {p}",
                 "AUC plain": auc,
                 "AUC robust": Goal(auc_robust, least=auc - 0.005),
                 "AP plain": ap,
                 "AP robust": Goal(ap_robust, least=ap - 0.005),
-                "rows aside": rows,
-                "cells aside": cells,
+                "cells excluded": cells,
+                "in rows": rows,
             })  # fmt: skip
     return lines
 
@@ -199,41 +203,13 @@ def cost_lines(n: int, p: int, kinds: Sequence[str]) -> list[Row]:
         train = spoiled(clean, kind, np.random.default_rng(0))
         plain = fastest(lambda train=train: ASPCA(robust="off").fit(train), 3)
         robust = fastest(lambda train=train: ASPCA(robust="on").fit(train), 3)
-        moments = Moments.from_array(train)
-        parts = np.array_split(train, 30)
-        alone = fastest(lambda parts=parts, moments=moments: robust_moments(Rows.here(lambda: parts), moments), 3)
-        aside = robust_moments(Rows.here(lambda parts=parts: parts), moments).aside
         lines.append({
             f"{n:,} x {p}": kind,
             "plain, s": plain,
             "robust, s": robust,
             "times": Goal(robust / plain, most=_MOST_TIMES),
             "times the clean rows'": Goal(robust / unspoiled, most=_MOST_TIMES),
-            "setting aside, s": alone,
-            "passes": aside.passes,
-            "cells aside": int(aside.cells.sum()),
         })  # fmt: skip
-    return lines
-
-
-def memory_lines(p: int, kind: str) -> list[Row]:
-    """The most memory that setting aside takes, rows coming in batches that nobody keeps."""
-    lines: list[Row] = []
-    batch = 4000
-    for batches in (5, 20, 80):
-
-        def rows(batches: int = batches) -> Iterator[Floats]:
-            for k in range(batches):
-                yield spoiled(family("sums", p, 0, batch).data.train, kind, np.random.default_rng(k))
-
-        moments = Moments.empty(p)
-        for part in rows():
-            moments = moments.update(part)
-        tracemalloc.start()
-        robust_moments(Rows.here(rows), moments)
-        peak = tracemalloc.get_traced_memory()[1]
-        tracemalloc.stop()
-        lines.append({"rows": f"{batches * batch:,}", "most memory, MB": peak / 1e6})
     return lines
 
 
@@ -248,7 +224,7 @@ def main() -> None:
     parser.add_argument("--budget", type=float, default=8.0, help="seconds that one fit of a peer may take")
     parser.add_argument("--tails", action="store_true", help="clean rows with tails instead")
     parser.add_argument("--servers", action="store_true", help="servers instead: clean rows, and files as they are")
-    parser.add_argument("--cost", action="store_true", help="seconds, passes and memory instead")
+    parser.add_argument("--cost", action="store_true", help="seconds instead")
     parser.add_argument("--rows", type=int, default=100_000, help="rows of --cost")
     add_json(parser)
     options = parser.parse_args()
@@ -259,7 +235,6 @@ def main() -> None:
             report.table("Clean rows with tails", tail_lines(options.p, options.seeds))
         elif options.cost:
             report.table("Cost", cost_lines(options.rows, 40, ("nothing", "0.2 % cells", "5 % cells", "10 % rows")))
-            report.table("Memory, 40 columns, 1 % cells", memory_lines(40, "1 % cells"), digits=1)
         else:
             ask = Asker(options.budget)
             for name in options.family:
@@ -267,7 +242,7 @@ def main() -> None:
                     rows = []
                     for kind in options.kinds:
                         peers = options.peers if options.all_peers or kind in PEER_KINDS else ()
-                        rows.append(line(name, p, kind, options.seeds, peers, ask))
+                        rows.append(figures_of(name, p, kind, options.seeds, peers, ask))
                     seeds = ", ".join(map(str, options.seeds))
                     report.table(f"{name}, p = {p}, seed {seeds}", rows)
                     _clean.cache_clear()

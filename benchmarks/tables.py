@@ -77,7 +77,7 @@ def together_lines(results: list[Together]) -> list[Row]:
             cells[f"{word} alone"], cells[f"{word} together"] = sum(one), sum(other)
             share = both / max(sum(one), 1)
             cells[f"{word}: of those alone"] = Goal(share, least=0.95) if len(several) > 1 else share
-        cells["aside"] = several[0].aside if len(several) == 1 else ""
+        cells["excluded"] = several[0].excluded if len(several) == 1 else ""
         return cells
 
     return [*(row(result.table, [result]) for result in results), row("all", results)]

@@ -75,9 +75,12 @@ def measure_half(table: OrdinaryTable, seed: int, results: Results) -> None:
         results.fail(table.name, "fresh half", product.NAME, error)
 
 
-def measure_corrupted(table: OrdinaryTable, peers: Sequence[str], seed: int, results: Results) -> None:
+def measure_corrupted(
+    table: OrdinaryTable, peers: Sequence[str], seed: int, results: Results, levels: Sequence[str] = tuple(LEVELS)
+) -> None:
     """Are wrong cells among the first rows, called errors, and named?"""
-    for level, share in LEVELS.items():
+    for level in levels:
+        share = LEVELS[level]
         spoiled, wrong = corrupt(table.X, share, make_rng(seed, table.name, level))
         if not wrong:
             results.not_corrupted.append(table.name)

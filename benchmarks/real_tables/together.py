@@ -26,7 +26,7 @@ class Together:
     first_together: list[bool]
     flagged_alone: list[bool]
     flagged_together: list[bool]
-    aside: str
+    excluded: str
     missed: list[str]
     seconds: float
 
@@ -42,11 +42,11 @@ def together(table: Table, count: int) -> Together:
     if not cases:
         return Together(table.name, *table.frame.shape, [], [], [], [], "", [], 0.0)
     alone = [_found(table, [case])[:2] for case in cases]
-    first, flagged, aside = _found(table, cases)
+    first, flagged, excluded = _found(table, cases)
     first_alone, flagged_alone = [bool(one[0]) for one, _ in alone], [bool(one[0]) for _, one in alone]
     lost = [str(case) for case, one, all_of in zip(cases, first_alone, first, strict=True) if one and not all_of]
     return Together(
-        table.name, *table.frame.shape, first_alone, first, flagged_alone, flagged, aside, lost,
+        table.name, *table.frame.shape, first_alone, first, flagged_alone, flagged, excluded, lost,
         time.perf_counter() - start,
     )  # fmt: skip
 
@@ -57,6 +57,6 @@ def _found(table: Table, cases: list[Case]) -> tuple[list[bool], list[bool], str
     rows = [case.row for case in cases]
     order = np.argsort(-scores(model, frame), kind="stable")
     flagged = np.asarray(model.predict(frame))[rows] == -1
-    aside = model.model_.aside
-    words = f"{aside.n_rows} rows, {int(aside.cells.sum())} cells"
+    excluded = model.model_.excluded
+    words = f"{int(excluded.cells.sum())} cells in {len(excluded.rows)} rows"
     return np.isin(rows, order[: len(rows)]).tolist(), flagged.tolist(), words

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from aspca.judging.proposals import rounded
+from aspca.linalg.arrays import Ints
 from aspca.linalg.ranking import round_for_ranking
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ def likely_wrong_cells(why: Explanation) -> dict[int, tuple[int, float]]:
     rows = np.array([row for row in np.flatnonzero(why.judgement.errors).tolist() if row not in why.repairs], int)
     if not rows.size:
         return {}
-    columns = round_for_ranking(why.feature_contributions[rows]).argmax(axis=1)
+    columns = _choose_columns(why, rows)
     X = why.values[rows].copy()
     X[np.arange(rows.size), columns] = np.nan
     expected = evidence.expect(X)
@@ -32,3 +33,22 @@ def likely_wrong_cells(why: Explanation) -> dict[int, tuple[int, float]]:
             decimals, most = int(space.decimals[column]), 100.0 * float(space.deviations[column])
             found[row] = (column, rounded(float(expected[k, column]), decimals, most))
     return found
+
+
+def _choose_columns(why: Explanation, rows: Ints) -> Ints:
+    """The column of each row that is most likely wrong: that of the largest part.
+
+    Unless it stands in a broken relation and in one that is kept, and another of the broken one does not: then of these
+    (Fellegi and Holt 1976: what is changed must break nothing that holds).
+    """
+    parts = round_for_ranking(why.feature_contributions[rows])
+    columns = parts.argmax(axis=1)
+    first = why.model.n_identities
+    if why.judgement.broken is None or not len(why.model.table):
+        return np.asarray(columns)
+    used = (why.model.table.loadings != 0.0).T.astype(np.float64)
+    broken, known = why.judgement.broken[rows, first:], ~np.isnan(why.judgement.deviations[rows, first:])
+    in_broken, in_kept = (those.astype(np.float64) @ used > 0.0 for those in (broken, known & ~broken))
+    able = in_broken & ~in_kept
+    doubtful = (in_broken & in_kept)[np.arange(rows.size), columns] & able.any(axis=1)
+    return np.where(doubtful, np.where(able, parts, -1.0).argmax(axis=1), columns)

@@ -16,7 +16,7 @@ GAP: Final = 8.0
 FEWEST_BEFORE_GAP: Final = 5
 # Shapes of the Pareto law that are possible, from exponential to no mean, and the mean of their exponential prior.
 SHAPES: Final = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.65, 0.8, 1.0)
-SHAPE_PRIOR: Final = 0.1
+SHAPE_PRIOR: Final = 0.12
 # Cross-fitting.
 FOLDS: Final = 5
 # Shrinkage of correlations towards zero that is possible; held-out residuals choose one per column.
