@@ -4,9 +4,9 @@
     python benchmarks/constants.py --only GAP SHAPE_PRIOR --tables 100
 
 Every table is judged as it is and with 1 % of its rows corrupted in one cell, as in `untouched.py`, by the default
-`ASPCA()` with one constant of `aspca.model.constants` changed. *Errors* is the mean share of rows classified as error in
-tables as they are (in %), *above 2 %* the number of tables with more; first k, precision (mean over the tables with any
-error, and pooled), recall and right column are those of corrupted tables.
+`ASPCA()` with one constant of `aspca.model.constants` changed. *Errors* is the mean share of rows classified as error
+in tables as they are (in %), *above 2 %* the number of tables with more; first k, precision (mean over the tables with
+any error, and pooled), recall and right column are those of corrupted tables.
 """
 
 from __future__ import annotations

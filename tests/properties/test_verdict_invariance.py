@@ -1,4 +1,4 @@
-"""The same rows get the same verdicts: in any order of rows and columns, sign, unit, offset, weight and thread count."""
+"""The same rows get the same verdicts: in any order of rows and columns, sign, unit, offset, weight, thread count."""
 
 from __future__ import annotations
 

@@ -156,7 +156,7 @@ class Drawer:
             columns, rows = self._whole_rows(known, self._usual[:, family], many)
             if many > 15 and rows.size < 1.2 * columns.size + 10:
                 # Null vectors need more rows than columns.
-                fewer = max(2, int((rows.size - 10) / 1.2))
+                fewer = min(max(2, int((rows.size - 10) / 1.2)), columns.size)
                 columns = np.sort(self._rng.choice(columns, fewer, replace=False))
             places = family[columns]
             values = self._lifted.values[np.ix_(rows, places)]

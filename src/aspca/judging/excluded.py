@@ -148,16 +148,17 @@ class Exclusion:
         return wrong[:, self.free], expected[:, self.free]
 
     def _accuse(self, X: Floats) -> tuple[Bools, Ints]:
-        """Which rows (m, p) are errors, and the column that each accuses most (m,)."""
+        """Which rows (m, p) are errors or far off what their other columns tell, and the column most accused (m,)."""
         evidence, nothing = self.evidence, np.zeros((len(X), 0))
         cells = evidence.cells(X)
         scores = evidence.parts(nothing, np.zeros(0, dtype=np.bool_), nothing, cells).scores
         both = cells.ranges + cells.conditionals
         outlying = np.minimum(cells.ranges, cells.conditionals) < np.log(OUTLYING)
-        both = np.where(outlying, both, 0.0)
+        far = evidence.far_off(X)
+        both = np.where(outlying | far, both, 0.0)
         if evidence.law is None or not both.shape[1]:
             return np.zeros(len(X), dtype=np.bool_), np.zeros(len(X), dtype=np.intp)
-        errors = (scores > evidence.law.error) & outlying.any(axis=1)
+        errors = (scores > evidence.law.error) & outlying.any(axis=1) | far.any(axis=1)
         return errors, evidence.columns[both.argmin(axis=1)]
 
     def _likeliest(self, X: Floats, columns: Ints) -> Ints:

@@ -51,4 +51,4 @@ def _choose_columns(why: Explanation, rows: Ints) -> Ints:
     in_broken, in_kept = (those.astype(np.float64) @ used > 0.0 for those in (broken, known & ~broken))
     able = in_broken & ~in_kept
     doubtful = (in_broken & in_kept)[np.arange(rows.size), columns] & able.any(axis=1)
-    return np.where(doubtful, np.where(able, parts, -1.0).argmax(axis=1), columns)
+    return np.asarray(np.where(doubtful, np.where(able, parts, -1.0).argmax(axis=1), columns))

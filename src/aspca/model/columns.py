@@ -188,22 +188,24 @@ class Conditional:
     low: Floats
     high: Floats
 
-    def residuals(self, Z: Floats) -> Floats:
+    def residuals(self, Z: Floats, *, careful: bool = True) -> Floats:
         """What each column is off the others' word (n, q), NaN where it is missing; a missing predictor is as usual.
 
-        Of the residual with the others as they are, and with the others brought back into their range, the smaller: a
-        wild predictor must not accuse what it predicts. Where predictors are missing a column is known less well: its
-        residual is counted in that larger spread.
+        Of the residual with the others as they are, and, if careful, with the others brought back into their range, the
+        smaller: a wild predictor must not accuse what it predicts. Where predictors are missing a column is known less
+        well: its residual is counted in that larger spread.
         """
         Y = Z - self.mean
         missing = np.isnan(Y)
         whole, wider = fill_gaps(Y, missing, self.coefficients)
         plain = row_products(whole, self.coefficients)
+        if not careful:
+            return np.where(missing, np.nan, plain * wider)
         inside = np.clip(Y, self.low - self.mean, self.high - self.mean)
         filled = fill_gaps(inside, missing, self.coefficients)[0]
-        careful = row_products(filled, self.coefficients) + np.where(missing, 0.0, Y - inside)
-        smaller = np.where(np.abs(careful) < np.abs(plain), careful, plain) * wider
-        return np.where(missing, np.nan, np.where(plain * careful <= 0.0, 0.0, smaller))
+        other = row_products(filled, self.coefficients) + np.where(missing, 0.0, Y - inside)
+        smaller = np.where(np.abs(other) < np.abs(plain), other, plain) * wider
+        return np.where(missing, np.nan, np.where(plain * other <= 0.0, 0.0, smaller))
 
     def complete(self, Z: Floats) -> Floats:
         """Rows (n, q) with what the known columns let expect where a value is missing."""
@@ -276,9 +278,9 @@ class View:
     scales: Scales
     conditional: Conditional
 
-    def residuals(self, X: Floats) -> Floats:
+    def residuals(self, X: Floats, *, careful: bool = True) -> Floats:
         """Of rows (n, p): what each column is off the others' word (n, q)."""
-        return self.conditional.residuals(self.scales.standardise(X))
+        return self.conditional.residuals(self.scales.standardise(X), careful=careful)
 
     def expect(self, X: Floats) -> Floats:
         """What the other columns let expect of each (n, q), in its own units."""

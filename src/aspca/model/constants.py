@@ -34,6 +34,8 @@ PATTERN_LEVEL: Final = 0.05
 FAR_OUT: Final = 8.0
 # What one of the tests of a kind reaches by chance in this share of the rows is no evidence by itself.
 BY_CHANCE: Final = 0.1
+# The usual (median) size of what is Gaussian, in standard deviations.
+GAUSSIAN_SIZE: Final = 0.6745
 # Rows that a model of tails is learned from; more are sampled by what they hold.
 SAMPLE_ROWS: Final = 20_000
 SAMPLE_VALUES: Final = 4_000_000

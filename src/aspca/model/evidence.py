@@ -21,7 +21,7 @@ import numpy as np
 from aspca.linalg.arrays import Bools, Floats, Ints
 from aspca.linalg.steady import row_sums
 from aspca.model.columns import View
-from aspca.model.constants import BY_CHANCE, GROSS
+from aspca.model.constants import BY_CHANCE, FAR_OUT, GAUSSIAN_SIZE, GROSS, TIGHT
 from aspca.model.tails import Tail
 
 # exp of more would overflow.
@@ -172,14 +172,22 @@ class Evidence:
         plain = self.views[0]
         return self.judge_cells(X, self.residuals(X), plain.conditional.distances(plain.scales.standardise(X)))
 
-    def residuals(self, X: Floats) -> Floats:
+    def residuals(self, X: Floats, *, careful: bool = True) -> Floats:
         """What each column of rows (n, p) is off the others' word (n, q), by the view chosen for it."""
-        residuals = self.views[0].residuals(X)
+        residuals = self.views[0].residuals(X, careful=careful)
         for number, view in enumerate(self.views[1:], 1):
             mine = self.chosen == number
             if mine.any():
-                residuals[:, mine] = view.residuals(X)[:, mine]
+                residuals[:, mine] = view.residuals(X, careful=careful)[:, mine]
         return residuals
+
+    def far_off(self, X: Floats) -> Bools:
+        """Which cells of rows (n, p) are far off the others' plain word (n, q), in columns that these tell tightly."""
+        found, residuals = np.zeros((len(X), self.columns.size), dtype=np.bool_), self.residuals(X, careful=False)
+        for k, tail in enumerate(self.conditionals):
+            if tail is not None and tail.unit <= TIGHT * GAUSSIAN_SIZE:
+                found[:, k] = np.abs(residuals[:, k] - tail.middle) > FAR_OUT * tail.unit / GAUSSIAN_SIZE
+        return found
 
     def judge_cells(self, X: Floats, residuals: Floats, distances: Floats) -> Cells:
         """The same, of rows whose residuals (n, q) and distances (n,) are known."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from aspca.linalg.arrays import Bools, Floats, Ints, frozen
-from aspca.model.columns import Moments, Scales, View, choose_shrinkages
+from aspca.model.columns import Moments, Scales, View, choose_shrinkages, fill_gaps
 from aspca.model.constants import (
     CENSORED,
     CLEARLY_BETTER,
@@ -21,9 +21,11 @@ from aspca.model.constants import (
     FEWEST_CENSORED,
     FEWEST_IN_TAIL,
     FOLDS,
+    GAUSSIAN_SIZE,
     GROSS,
     OUTLYING,
     PATTERN_LEVEL,
+    SHRINKAGES,
     TAIL,
     TIGHT,
 )
@@ -32,8 +34,8 @@ from aspca.model.tails import Tail
 
 # Rows that shrinkages are chosen by.
 _CHOOSING = 4000
-# The usual size of what is Gaussian, in standard deviations.
-_GAUSSIAN_SIZE = 0.6745
+# Steps of concentration, and the share of a row's cells beyond which none of it is learned from.
+_MOST_STEPS, _MOST_MASKED = 20, 0.5
 # The law of scores is written down at so many points.
 _LAW_KNOTS = 200
 # Of log(1 + score).
@@ -80,24 +82,27 @@ def learn_evidence(sample: Sample, *, robust: bool = True) -> Learned:
 
     `robust`: whether outlying cells are masked while means and covariances are learned.
     """
-    X = np.where(sample.wrong, np.nan, sample.X)
-    differing, judged = describe_columns(X)
-    steady = _find_steady(X, ~sample.determined & (differing < FEWEST_IN_TAIL))
+    X, known = sample.X, np.where(sample.wrong, np.nan, sample.X)
+    differing, judged = describe_columns(known)
+    steady = _find_steady(known, ~sample.determined & (differing < FEWEST_IN_TAIL))
     free = np.flatnonzero(~sample.determined & (differing >= FEWEST_IN_TAIL))
     judged = judged[free]
-    scales = [Scales.of(X, free, np.zeros(free.size, dtype=np.bool_)), Scales.of(X, free, judged)]
-    skewed = bool(scales[1].sides.any())
-    ranges = tuple(_tail_of(X[:, j]) if use else None for j, use in zip(free.tolist(), judged, strict=True))
-    masked = np.isnan(X[:, free])
-    X = sample.X
+    scales = [Scales.of(known, free, np.zeros(free.size, dtype=np.bool_)), Scales.of(known, free, judged)]
+    scales = scales[: 1 + bool(scales[1].sides.any())]
+    ranges = tuple(_tail_of(known[:, j]) if use else None for j, use in zip(free.tolist(), judged, strict=True))
+    masked, good = np.isnan(known[:, free]), ~sample.violating
     if robust:
-        by_itself = np.zeros(masked.shape)
         for k, tail in enumerate(ranges):
             if tail is not None:
-                by_itself[:, k] = tail.log_p_values(X[:, free[k]])
-        masked |= (np.abs(scales[1].standardise(X)) > FAR_OUT) | (by_itself < np.log(OUTLYING))
-    views = [_Columns.of(one, X, sample.wrong[:, free]) for one in scales[: 1 + skewed]]
-    good = ~sample.violating
+                masked[:, k] |= tail.log_p_values(X[:, free[k]]) < np.log(OUTLYING)
+        # By both scales, or what is far out in one would be what the other is for.
+        masked = np.logical_and.reduce([_concentrate(one.standardise(X), masked, judged) for one in scales])
+        # Whole rows that are gross: nothing at all is learned from them.
+        gross = masked.all(axis=1) & ~np.isnan(known[:, free]).all(axis=1)
+        if gross.any():
+            good, known[gross] = good & ~gross, np.nan
+            ranges = tuple(tail and _tail_of(known[:, j]) for j, tail in zip(free.tolist(), ranges, strict=True))
+    views = [_Columns.of(one, X, np.isnan(known[:, free])) for one in scales]
     evidence, residuals, distances = _learn_given_masks(views, masked, sample.folds, good, ranges, steady)
     if robust and free.size:
         # Again, without the cells that were found.
@@ -127,7 +132,8 @@ class _Columns:
         Z = scales.standardise(X)
         low, high = np.zeros(Z.shape[1]), np.zeros(Z.shape[1])
         for k, column in enumerate(np.where(wrong, np.nan, Z).T):
-            low[k], high[k] = np.quantile(column[~np.isnan(column)], [0.5 * CENSORED, 1.0 - 0.5 * CENSORED])
+            if not np.isnan(column).all():
+                low[k], high[k] = np.quantile(column[~np.isnan(column)], [0.5 * CENSORED, 1.0 - 0.5 * CENSORED])
         return cls(scales, Z, (frozen(low), frozen(high)))
 
 
@@ -142,7 +148,7 @@ def _learn_given_masks(
     """Tail models where these cells are masked, and residuals (n, q) and distances (n,) of rows not fitted."""
     views, found = [], []
     for one in several:
-        residuals, distances, shrinkages, overall = _cross_fit(one, masked, folds)
+        residuals, distances, shrinkages, overall = _cross_fit(one, masked, folds, good)
         found.append((residuals, distances))
         views.append(View(one.scales, Moments.of(one.Z, masked).conditional(shrinkages, overall, one.clips)))
     # By a column's usual residual, in units of the column: logarithms unless plain values are clearly better.
@@ -152,7 +158,7 @@ def _learn_given_masks(
         chosen = np.where(sizes[0] < CLEARLY_BETTER * sizes[1], 0, 1)
     residuals = np.column_stack([found[view][0][:, k] for k, view in enumerate(chosen)] or [np.zeros((len(good), 0))])
     distances, q = found[0][1], masked.shape[1]
-    tight = sizes[chosen, np.arange(q)] <= TIGHT * _GAUSSIAN_SIZE
+    tight = sizes[chosen, np.arange(q)] <= TIGHT * GAUSSIAN_SIZE
     conditionals = tuple(
         _tail_of(residuals[good, k], tight=bool(tight[k])) if tail is not None and q > 1 else None
         for k, tail in enumerate(ranges)
@@ -166,6 +172,39 @@ def _learn_given_masks(
 def _usual_size(residuals: Floats) -> float:
     known = residuals[~np.isnan(residuals)]
     return float(np.median(np.abs(known))) if known.size else 0.0
+
+
+def _concentrate(Z: Floats, masked: Bools, judged: Bools) -> Bools:
+    """Cells (n, q) that are masked, those that are far out, and those that are far off the others' word where these are
+    not looked at: row by row the farthest first, until there are none; then rows of which more than half is masked.
+
+    As in concentration steps (Rousseeuw and Van Driessen 1999), cell by cell: without the farthest, the others are
+    known better. Only judged columns (q,) have a vote.
+    """
+    masked = masked | (np.abs(Z) > FAR_OUT)
+    if Z.shape[1] < 2:
+        return masked
+    shrinkage = next((k for k, a in enumerate(SHRINKAGES) if a >= Z.shape[1] / len(Z) ** 1.5), len(SHRINKAGES) - 1)
+    for _ in range(_MOST_STEPS):
+        moments = Moments.of(Z, masked)
+        precision = moments.precision(shrinkage)
+        coefficients = precision / np.diag(precision)
+        known = np.where(masked, np.nan, Z - moments.mean)
+        filled, wider = fill_gaps(known, masked, coefficients)
+        residuals = np.where(masked, 0.0, np.abs(filled @ coefficients) * wider)
+        usual = np.array(
+            [
+                np.median(column[~gone]) if not gone.all() else np.inf
+                for column, gone in zip(residuals.T, masked.T, strict=True)
+            ]
+        )
+        far = np.where(judged, residuals / np.where(usual > 0.0, usual, np.inf), 0.0) * GAUSSIAN_SIZE
+        rows = np.flatnonzero(far.max(axis=1) > FAR_OUT)
+        if not rows.size:
+            break
+        masked[rows, far[rows].argmax(axis=1)] = True
+        masked[masked.mean(axis=1) > _MOST_MASKED] = True
+    return masked
 
 
 def _find_steady(X: Floats, which: Bools) -> Steady:
@@ -197,13 +236,14 @@ def _tail_of(values: Floats, *, tight: bool = False) -> Tail | None:
     return Tail.two_sided(known, tight=tight) if known.size else None
 
 
-def _cross_fit(columns: _Columns, masked: Bools, folds: Ints) -> tuple[Floats, Floats, Ints, int]:
+def _cross_fit(columns: _Columns, masked: Bools, folds: Ints, good: Bools) -> tuple[Floats, Floats, Ints, int]:
     """Residuals (n, q) and distances (n,) of rows by models fitted without their fold, and the shrinkages chosen."""
     Z = columns.Z
     if not Z.shape[1]:
         return Z, np.zeros(len(Z)), np.zeros(0, dtype=np.intp), 0
     without = [Moments.of(Z[folds != fold], masked[folds != fold]) for fold in range(FOLDS)]
-    chosen, overall = choose_shrinkages(without, Z[:_CHOOSING], folds[:_CHOOSING])
+    choosing = np.flatnonzero(good if good.any() else ~good)[:_CHOOSING]
+    chosen, overall = choose_shrinkages(without, Z[choosing], folds[choosing])
     residuals, distances = np.empty(Z.shape), np.empty(len(Z))
     for fold, moments in enumerate(without):
         mine = folds == fold
@@ -285,7 +325,9 @@ def learn_law(scores: Floats, level: float, rate: float, n_rows: int) -> RowLaw:
     anchor = places[n - 1 - beyond]
     log_beyond = np.log((beyond + 0.5 + np.sqrt(beyond)) / (n + 0.5))
     first = np.searchsorted(places, places * (1.0 - 1e-9), "left")
-    counted = np.minimum(np.log((n - first + 0.5) / (n + 0.5)), 0.0)
+    # Among the rows that do not stand out, or a table of many errors would have nothing else that is unusual.
+    others = n - round(outlying * n)
+    counted = np.minimum(np.log((np.maximum(others - first, 0.0) + 0.5) / (others + 0.5)), 0.0)
     log_p = np.where(places > anchor, np.minimum(counted, log_beyond - (places - anchor)), counted)
     threshold = np.log(max(largest_rejected(np.exp(log_p), rate), rate / n_rows))
     knots, log_p_at = _thin(places, log_p)
