@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from aspca.linalg.arrays import Bools, Floats, Ints, frozen
+from aspca.linalg.steady import row_products
 from aspca.model.columns import Moments, Scales, View, choose_shrinkages, fill_gaps
 from aspca.model.constants import (
     CENSORED,
@@ -176,7 +177,7 @@ def _usual_size(residuals: Floats) -> float:
 
 def _concentrate(Z: Floats, masked: Bools, judged: Bools) -> Bools:
     """Cells (n, q) that are masked, those that are far out, and those that are far off the others' word where these are
-    not looked at: row by row the farthest first, until there are none; then rows of which more than half is masked.
+    not looked at: row by row the farthest first, until there are none; and rows of which more than half is masked.
 
     As in concentration steps (Rousseeuw and Van Driessen 1999), cell by cell: without the farthest, the others are
     known better. Only judged columns (q,) have a vote.
@@ -191,7 +192,7 @@ def _concentrate(Z: Floats, masked: Bools, judged: Bools) -> Bools:
         coefficients = precision / np.diag(precision)
         known = np.where(masked, np.nan, Z - moments.mean)
         filled, wider = fill_gaps(known, masked, coefficients)
-        residuals = np.where(masked, 0.0, np.abs(filled @ coefficients) * wider)
+        residuals = np.where(masked, 0.0, np.abs(row_products(filled, coefficients)) * wider)
         usual = np.array(
             [
                 np.median(column[~gone]) if not gone.all() else np.inf
