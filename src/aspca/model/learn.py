@@ -326,18 +326,22 @@ def learn_law(scores: Floats, level: float, rate: float, n_rows: int) -> RowLaw:
     anchor = places[n - 1 - beyond]
     log_beyond = np.log((beyond + 0.5 + np.sqrt(beyond)) / (n + 0.5))
     first = np.searchsorted(places, places * (1.0 - 1e-9), "left")
-    # Among the rows that do not stand out, or a table of many errors would have nothing else that is unusual.
+    falling = np.where(places > anchor, log_beyond - (places - anchor), 0.0)
+    # Errors among all rows; unusual rows among those that do not stand out, or there were none where many do.
     others = n - round(outlying * n)
-    counted = np.minimum(np.log((np.maximum(others - first, 0.0) + 0.5) / (others + 0.5)), 0.0)
-    log_p = np.where(places > anchor, np.minimum(counted, log_beyond - (places - anchor)), counted)
-    threshold = np.log(max(largest_rejected(np.exp(log_p), rate), rate / n_rows))
+    of_all, log_p = (
+        np.minimum(np.minimum(np.log((np.maximum(m - first, 0.0) + 0.5) / (m + 0.5)), falling), 0.0)
+        for m in (n, others)
+    )
+    threshold = np.log(max(largest_rejected(np.exp(of_all), rate), rate / n_rows))
     knots, log_p_at = _thin(places, log_p)
     # Beyond the last score.
     last = places[-1] + 1e-9 * (1.0 + abs(places[-1]))
     knots = np.append(knots, last)
     at_last = float(log_beyond - (last - anchor)) if last > anchor else 0.0
     log_p_at = np.append(log_p_at, min(float(log_p_at[-1]), at_last))
-    edges = (_edge(places, log_p, limit, knots, log_p_at) for limit in (float(np.log1p(-level)), float(threshold)))
+    limits = ((log_p, float(np.log1p(-level))), (of_all, float(threshold)))
+    edges = (_edge(places, values, limit, knots, log_p_at) for values, limit in limits)
     unusual, error = (float(np.expm1(min(edge, _LARGEST_PLACE))) for edge in edges)
     return RowLaw(frozen(knots), frozen(log_p_at), unusual, max(error, unusual), n_rows)
 

