@@ -209,7 +209,7 @@ def test_the_kernel_of_the_blas_does_not_matter(most: int) -> None:
 def test_ranks_and_sentences_are_the_same_on_every_kernel(most: int) -> None:
     """Where rows are off by the same, or columns are the same, rounding does not say which comes first."""
     one, two = outcome(None, 1)["said"], outcome(None, 2)["said"]
-    assert all(len(words["findings"]) > 5 for words in one.values())
+    assert all(len(words["findings"]) >= 5 for words in one.values())
     assert two == one
     for kernel, core in cores(most).items():
         found = outcome_by(kernel, core)["said"]

@@ -38,8 +38,9 @@ _FARTHEST, _LEAST_LOG_P = 600.0, -1e6
 _LARGEST = 1e300
 # Coefficients of standardised features: products with the farthest of these, and their squares, stay finite.
 _LARGEST_COEFFICIENT = 1e30
-# A private file tells a column's median and units to so many digits of a unit.
-_PRIVATE_STEPS = 50.0
+# A private file tells a column's quantiles in so many steps of a unit: too coarse for a value of a row, and fine enough
+# for nearly the same scores.
+_PRIVATE_STEPS, _PRIVATE_DIGITS = 1000.0, 3
 
 
 def evidence_content(evidence: Evidence | None, *, private: bool) -> dict[str, Any] | None:
@@ -92,7 +93,7 @@ def _view_content(view: View, *, private: bool) -> dict[str, Any]:
 
 def _without_quantiles(scales: Scales, conditional: Conditional) -> tuple[Scales, Conditional]:
     """The same columns standardised from medians in coarse steps; what is learned about them is moved with them."""
-    reaches = np.array([float(f"{reach:.2g}") for reach in scales.reaches])
+    reaches = np.array([float(f"{reach:.{_PRIVATE_DIGITS}g}") for reach in scales.reaches])
     further = scales.sides * np.log(scales.reaches / reaches)
     middles = _coarse(scales.middles + further, scales.units)
     moved = (scales.middles + further - middles) / scales.units
@@ -113,13 +114,13 @@ def _tail_content(tail: Tail | None, *, private: bool = False) -> dict[str, Any]
         return None
     middle, unit, knots, log_p = tail.middle, tail.unit, tail.knots, tail.log_p
     if private:
-        unit = float(f"{unit:.2g}")
+        unit = float(f"{unit:.{_PRIVATE_DIGITS}g}")
         middle = float(_coarse(np.array(middle), unit))
         # The same places, seen from there.
         with np.errstate(over="ignore"):
             off = np.sign(knots) * np.expm1(np.abs(knots)) * (tail.unit / unit) + (tail.middle - middle) / unit
         knots = np.sign(off) * np.log1p(np.minimum(np.abs(off), 1e250))
-        knots, first = np.unique(np.round(knots, 2) + 0.0, return_index=True)
+        knots, first = np.unique(np.round(knots, _PRIVATE_DIGITS) + 0.0, return_index=True)
         log_p = np.maximum.reduceat(log_p, first)
     return {
         "middle": float(middle),

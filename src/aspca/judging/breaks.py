@@ -87,9 +87,9 @@ def told_rules(why: Explanation, i: int) -> tuple[list[int], bool]:
 
 
 def outside_share(why: Explanation, i: int) -> float:
-    """The share of a row's score that lies outside the rules."""
+    """The share of a row's score that lies outside the rules; all of it where nothing is said against the row."""
     score = float(why.scores[i])
-    return float(why.outside[i]) / score if score > 0.0 else 0.0
+    return float(why.outside[i]) / score if score > 0.0 else 1.0
 
 
 def break_of(why: Explanation, i: int, number: int) -> Break:

@@ -176,5 +176,5 @@ def _told(judgement: Judgement, order: Ints, broken: Bools) -> Ints:
     """The rule of each row (n,) that values are proposed for, -1 for none: see `breaks.told_rules`."""
     any_broken = broken.any(axis=1)
     first = np.take_along_axis(order, broken.argmax(axis=1)[:, None], axis=1)[:, 0]
-    outside = np.divide(judgement.outside, judgement.scores, out=np.zeros(len(judgement)), where=judgement.scores > 0.0)
+    outside = np.divide(judgement.outside, judgement.scores, out=np.ones(len(judgement)), where=judgement.scores > 0.0)
     return np.where(any_broken, first, np.where(outside >= MOSTLY, _NO_RULE, order[:, 0]))

@@ -182,12 +182,13 @@ class Evidence:
         return residuals
 
     def far_off(self, X: Floats) -> Bools:
-        """Which cells of rows (n, p) are far off the others' plain word (n, q), in columns that these tell tightly."""
+        """Which cells of rows (n, p) are far off the others' plain word (n, q), in columns that these tell tightly; none
+        of rows with gaps, where they tell less."""
         found, residuals = np.zeros((len(X), self.columns.size), dtype=np.bool_), self.residuals(X, careful=False)
         for k, tail in enumerate(self.conditionals):
             if tail is not None and tail.unit <= TIGHT * GAUSSIAN_SIZE:
                 found[:, k] = np.abs(residuals[:, k] - tail.middle) > FAR_OUT * tail.unit / GAUSSIAN_SIZE
-        return found
+        return found & ~np.isnan(residuals).any(axis=1, keepdims=True)
 
     def judge_cells(self, X: Floats, residuals: Floats, distances: Floats) -> Cells:
         """The same, of rows whose residuals (n, q) and distances (n,) are known."""

@@ -89,7 +89,7 @@ def test_a_row_that_keeps_its_rules(outcome: Outcome) -> None:
     assert finding.unusual[0].mean == pytest.approx(50.0, abs=2.0)
     assert (finding.verdict, finding.confidence) == ("unusual", None)
     assert 0.0 < finding.p_value < 0.025
-    assert finding.text.startswith(f"Row 9 is unusual: p = {finding.p_value:.1g}, one row in ")
+    assert finding.text.startswith(f"Row 9 is unusual: p = {finding.p_value:.2g}, one row in ")
     assert "It keeps its rules, but stands out: load is 120 (usually 50.7 ± 9.7)" in finding.text
     page = shown(80, outcome)
     assert "\nUnusual rows\n  1 keeps its rules, but stands out\n" in page
@@ -165,7 +165,7 @@ def test_rows_are_called_by_their_names(detection: Detection) -> None:
     show_detection(console, detection, 20)
     page = console.file.getvalue()
     assert "  index  error " in page
-    assert "  index      p  what stands out" in page
+    assert "  index       p  what stands out" in page
     assert "400 rows learned from, 6 features\n2 rules that normal rows obey\n" in page
     for rule in detection.rules:
         assert str(rule) in page

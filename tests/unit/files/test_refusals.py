@@ -161,7 +161,7 @@ def refusal(path: Path) -> str:
         (("evidence", "caps", 0), "Infinity", "evidence.caps[0] is 'Infinity', but must be a number from -inf to 0"),
         (("evidence", "relations"), [], "evidence.relations is a list of 0, but must be a list of 2"),
         (("evidence", "relations", 0), None, "evidence.relations[0] is null, but must be an object"),
-        (("evidence", "relation_caps"), [], "evidence.relation_caps is a list of 0, but must be a list of 2"),
+        (("evidence", "relation_caps"), [], "evidence.relation_caps is a list of 0, but must be a list of 4"),
         ((*LAW, "knots", 0), -1.0, "law.knots[0] is -1.0, but must be a number from 0 to 1200"),
         ((*LAW, "log_p", 0), -1e3, "law.log_p is a list in another order, but must be descending"),
         ((*LAW, "unusual"), -1.0, "law.unusual is -1.0, but must be a number from 0"),
