@@ -182,8 +182,10 @@ class Evidence:
         return residuals
 
     def far_off(self, X: Floats) -> Bools:
-        """Which cells of rows (n, p) are far off the others' plain word (n, q), in columns that these tell tightly; none
-        of rows with gaps, where they tell less."""
+        """Which cells of rows (n, p) are far off the others' plain word (n, q), in columns that these tell tightly.
+
+        None of rows with gaps, where they tell less.
+        """
         found, residuals = np.zeros((len(X), self.columns.size), dtype=np.bool_), self.residuals(X, careful=False)
         for k, tail in enumerate(self.conditionals):
             if tail is not None and tail.unit <= TIGHT * GAUSSIAN_SIZE:
