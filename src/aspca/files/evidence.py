@@ -10,12 +10,12 @@ import numpy as np
 
 from aspca.files.fields import Field, finite_or_word
 from aspca.linalg.arrays import LARGEST_VALUE, Floats, frozen
-from aspca.model.columns import Conditional, Scales, View
+from aspca.model.columns import Conditional, Distance, Scales, View
 from aspca.model.evidence import Evidence, RowLaw, Steady
 from aspca.model.tails import Tail
 
 _SCALES = ("columns", "sides", "origins", "reaches", "floors", "middles", "units")
-_CONDITIONAL = ("mean", "coefficients", "root", "low", "high")
+_CONDITIONAL = ("mean", "coefficients", "low", "high")
 _TAIL = ("middle", "unit", "knots", "log_p", "slopes")
 _LAW = ("knots", "log_p", "unusual", "error", "rows")
 _EVIDENCE = (
@@ -53,7 +53,7 @@ def evidence_content(evidence: Evidence | None, *, private: bool) -> dict[str, A
         "chosen": [int(view) for view in evidence.chosen],
         "ranges": [_tail_content(tail, private=private) for tail in evidence.ranges],
         "conditionals": [_tail_content(tail) for tail in evidence.conditionals],
-        "distance": _tail_content(evidence.distance),
+        "distance": _distance_content(evidence, private=private),
         "whole": _tail_content(evidence.whole),
         "steady": {
             "columns": [int(j) for j in evidence.steady.columns],
@@ -91,17 +91,29 @@ def _view_content(view: View, *, private: bool) -> dict[str, Any]:
     }
 
 
+def _distance_content(evidence: Evidence, *, private: bool) -> dict[str, Any]:
+    distance, scales = evidence.distance, evidence.views[0].scales
+    mean = distance.mean + (_make_coarse(scales)[1] if private else 0.0)
+    return {"mean": mean.tolist(), "root": distance.root.ravel().tolist()}
+
+
 def _without_quantiles(scales: Scales, conditional: Conditional) -> tuple[Scales, Conditional]:
     """The same columns standardised from medians in coarse steps; what is learned about them is moved with them."""
-    reaches = np.array([float(f"{reach:.{_PRIVATE_DIGITS}g}") for reach in scales.reaches])
-    further = scales.sides * np.log(scales.reaches / reaches)
-    middles = _coarse(scales.middles + further, scales.units)
-    moved = (scales.middles + further - middles) / scales.units
-    coarse = replace(scales, reaches=reaches, floors=_coarse(scales.floors + further, scales.units), middles=middles)
-    parts = {name: getattr(conditional, name) + (moved + 0.0) for name in ("mean", "low", "high")}
+    coarse, moved = _make_coarse(scales)
+    parts = {name: getattr(conditional, name) + moved for name in ("mean", "low", "high")}
     # Quantiles: of some numbers of rows these are cells.
     parts |= {name: _coarse(parts[name], 1.0) for name in ("low", "high")}
     return coarse, replace(conditional, **parts)
+
+
+def _make_coarse(scales: Scales) -> tuple[Scales, Floats]:
+    """Columns standardised from medians in coarse steps, and by how much standardised values are larger then (q,)."""
+    reaches = np.array([float(f"{reach:.{_PRIVATE_DIGITS}g}") for reach in scales.reaches])
+    further = scales.sides * np.log(scales.reaches / reaches)
+    middles = _coarse(scales.middles + further, scales.units)
+    moved = (scales.middles + further - middles) / scales.units + 0.0
+    floors = _coarse(scales.floors + further, scales.units)
+    return replace(scales, reaches=reaches, floors=floors, middles=middles), moved
 
 
 def _coarse(values: Floats, units: Floats | float) -> Floats:
@@ -155,7 +167,7 @@ def evidence_of(at: Field, p: int, m: int, determined: tuple[int, ...]) -> Evide
         chosen,
         tuple(_tail_of(entry) for entry in part["ranges"].items(q)),
         tuple(_tail_of(entry) for entry in part["conditionals"].items(q)),
-        _known_tail_of(part["distance"]),
+        _distance_of(part["distance"], q),
         _known_tail_of(part["whole"]),
         _steady_of(part["steady"], p),
         _caps_of(part["caps"], q),
@@ -191,15 +203,21 @@ def _scales_of(at: Field, p: int) -> Scales:
 
 def _conditional_of(at: Field, q: int) -> Conditional:
     part = at.members(*_CONDITIONAL)
-    square = {
-        name: part[name].vector(q * q, -_LARGEST_COEFFICIENT, _LARGEST_COEFFICIENT).reshape(q, q)
-        for name in ("coefficients", "root")
-    }
-    own = np.diag(square["coefficients"])
+    coefficients = _square_of(part["coefficients"], q)
+    own = np.diag(coefficients)
     part["coefficients"].require((own == 1.0).all(), "of 1 for each feature itself", "of another number")
-    ends = {name: part[name].vector(q, -1e9, 1e9) for name in ("mean", "low", "high")}
-    part["low"].require((ends["low"] <= ends["high"]).all(), "no more than high", "above it")
-    return Conditional(**{name: frozen(values) for name, values in (square | ends).items()})
+    mean, low, high = (part[name].vector(q, -1e9, 1e9) for name in ("mean", "low", "high"))
+    part["low"].require((low <= high).all(), "no more than high", "above it")
+    return Conditional(frozen(mean), frozen(coefficients), frozen(low), frozen(high))
+
+
+def _distance_of(at: Field, q: int) -> Distance:
+    part = at.members("mean", "root")
+    return Distance(frozen(part["mean"].vector(q, -1e9, 1e9)), frozen(_square_of(part["root"], q)))
+
+
+def _square_of(at: Field, q: int) -> Floats:
+    return at.vector(q * q, -_LARGEST_COEFFICIENT, _LARGEST_COEFFICIENT).reshape(q, q)
 
 
 def _steady_of(at: Field, p: int) -> Steady:

@@ -7,13 +7,14 @@ is r_j = (Y P)_j / P_jj; the squared Mahalanobis distance is Y P Y'.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
 
 from aspca.linalg.arrays import Bools, Floats, Ints, frozen
 from aspca.linalg.steady import row_products, row_sums
-from aspca.model.constants import CENSORED, SHRINKAGES
+from aspca.model.constants import CENSORED, SEVERAL, SHRINKAGES
 from aspca.moments.patterns import group_by_gaps
 
 # Standardised values are no further out than this: squares of them stay far from overflow.
@@ -157,20 +158,23 @@ class Moments:
         found /= self.units
         return found
 
-    def conditional(self, chosen: Ints, overall: int, clips: tuple[Floats, Floats]) -> Conditional:
-        """What judges rows, by the shrinkage chosen for each column (q,) and for the distance."""
+    def conditional(self, chosen: Ints, clips: tuple[Floats, Floats]) -> Conditional:
+        """What judges columns given the others, by the shrinkage chosen for each (q,)."""
         coefficients = np.empty(self.vectors.shape)
         for shrinkage in np.unique(chosen).tolist():
             precision, those = self.precision(shrinkage), chosen == shrinkage
             coefficients[:, those] = precision[:, those] / np.diag(precision)[those]
-        values, vectors = np.linalg.eigh(self.precision(overall))
-        root = vectors * np.sqrt(np.maximum(values, 0.0))
-        return Conditional(frozen(self.mean.copy()), frozen(coefficients), frozen(root), *clips)
+        return Conditional(frozen(self.mean.copy()), frozen(coefficients), *clips)
+
+    def distance(self, shrinkage: int) -> Distance:
+        """What judges whole rows."""
+        values, vectors = np.linalg.eigh(self.precision(shrinkage))
+        return Distance(frozen(self.mean.copy()), frozen(vectors * np.sqrt(np.maximum(values, 0.0))))
 
 
 @dataclass(frozen=True, eq=False)
 class Conditional:
-    """What makes residuals and distances of standardised rows.
+    """What makes residuals of standardised rows.
 
     Attributes
     ----------
@@ -178,13 +182,10 @@ class Conditional:
         Mean, and the range that predictors are brought back into.
     coefficients : ndarray of shape (q, q)
         Column j makes the residual of column j.
-    root : ndarray of shape (q, q)
-        The squared distance is that of rows times it.
     """
 
     mean: Floats
     coefficients: Floats
-    root: Floats
     low: Floats
     high: Floats
 
@@ -211,18 +212,54 @@ class Conditional:
         """Rows (n, q) with what the known columns let expect where a value is missing."""
         return np.asarray(fill_gaps(Z - self.mean, np.isnan(Z), self.coefficients)[0] + self.mean)
 
+
+@dataclass(frozen=True, eq=False)
+class Distance:
+    """The Mahalanobis distance of standardised rows from their mean (q,): the size of a row times the root (q, q)."""
+
+    mean: Floats
+    root: Floats
+
     def distances(self, Z: Floats) -> Floats:
         """How far rows are from the middle (n,)."""
-        Y = fill_gaps(Z - self.mean, np.isnan(Z), self.coefficients)[0]
-        return np.asarray(np.sqrt(row_sums(np.square(row_products(Y, self.root)))))
+        return np.asarray(np.sqrt(row_sums(np.square(row_products(self._fill(Z), self.root)))))
 
-    def reconstructions(self, Z: Floats) -> Floats:
-        """What each column adds to the squared distance by itself (n, q): (Y P)_j^2 / P_jj."""
+    def split(self, Z: Floats) -> tuple[Floats, Floats, Floats]:
+        """What each column has in the distance if one of them moved (n, q), if several did (n, q), and how likely it is
+        that one did (n, 1); 0 for columns that are missing.
+
+        With the precision P and the covariance C: changing column j alone removes g_j = (Y P)_j^2 / P_jj of the squared
+        distance. Only j moved with a likelihood in proportion to exp(g_j / 2). Several did if the best change leaves a
+        large share of what it removes; then a column counts by what it adds when the others are known, g_j, and by
+        itself, Y_j^2 / C_jj: an operator names what moved, also where what moved with it explains it.
+        """
+        Y, precision, missing = self._fill(Z), self._precision, np.isnan(Z)
+        pulled = row_products(Y, precision)
+        gains = np.where(missing, 0.0, np.square(pulled) / np.maximum(np.diag(precision), 1e-300))
+        best = gains.max(axis=1, keepdims=True, initial=0.0)
+        left = np.maximum(row_sums(pulled * Y)[:, None] - best, 0.0) / np.maximum(SEVERAL * best, 1e-300)
+        several = np.where(missing, 0.0, gains + np.square(Y) / self._variances + 1e-300)
+        one = np.where(missing, 0.0, np.exp(0.5 * (gains - best)))
+        return to_shares(one), to_shares(several), 1.0 / (1.0 + np.square(np.minimum(left, 1e100)))
+
+    @cached_property
+    def _variances(self) -> Floats:
+        return np.maximum(np.diag(np.linalg.pinv(self._precision, hermitian=True)), 1e-300)
+
+    @cached_property
+    def _precision(self) -> Floats:
+        return np.asarray(self.root @ self.root.T)
+
+    def _fill(self, Z: Floats) -> Floats:
         missing = np.isnan(Z)
-        Y = fill_gaps(Z - self.mean, missing, self.coefficients)[0]
-        precision = self.root @ self.root.T
-        found = np.square(row_products(Y, precision)) / np.maximum(np.diag(precision), 1e-300)
-        return np.where(missing, 0.0, found)
+        if not missing.any():
+            return Z - self.mean
+        return fill_gaps(Z - self.mean, missing, self._precision / np.diag(self._precision))[0]
+
+
+def to_shares(parts: Floats) -> Floats:
+    """Non-negative parts (n, q) that add up to 1 in each row; to 0 where there are none."""
+    return np.asarray(parts / np.maximum(row_sums(parts), 1e-300)[:, None])
 
 
 def fill_gaps(Y: Floats, missing: Bools, coefficients: Floats) -> tuple[Floats, Floats | float]:
@@ -273,7 +310,7 @@ def choose_shrinkages(moments: list[Moments], Z: Floats, folds: Ints) -> tuple[I
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """Columns on one scale each, and what makes residuals and distances of them."""
+    """Columns on one scale each, and what makes residuals of them."""
 
     scales: Scales
     conditional: Conditional

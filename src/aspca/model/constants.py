@@ -33,7 +33,9 @@ PATTERN_LEVEL: Final = 0.05
 # Cells further out than this, in robust standard deviations, are not learned from where a column has no tail.
 FAR_OUT: Final = 8.0
 # What one of the tests of a kind reaches by chance in this share of the rows is no evidence by itself.
-BY_CHANCE: Final = 0.1
+BY_CHANCE: Final = 0.03
+# Several columns moved, rather than one, if the best change of one leaves more than this share of what it removes.
+SEVERAL: Final = 0.3
 # The usual (median) size of what is Gaussian, in standard deviations.
 GAUSSIAN_SIZE: Final = 0.6745
 # Rows that a model of tails is learned from; more are sampled by what they hold.

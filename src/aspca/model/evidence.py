@@ -1,8 +1,8 @@
 """The evidence against a row: one p-value for each thing it is judged by, and one for the row.
 
 Kinds of evidence: identities (how rarely and by how much they are violated), relations (residuals of rules), ranges
-(a column by itself), conditionals (a column given the others), and the whole row (all of these together, counted and
-never extrapolated: it names no cell, so alone it makes a row unusual, not wrong).
+(a column by itself), conditionals (a column given the others), and the whole row (its distance from the middle, which
+is counted: it names no cell, so alone it makes a row unusual, not wrong, unless nothing that far was ever seen).
 
 The score of a row is the weighted mean of the odds 1 / p - 1 over all of them, each kind the same weight, within a kind
 each test the same (the harmonic mean p-value, Wilson 2019): parts are non-negative and add up as they are, and
@@ -20,7 +20,7 @@ import numpy as np
 
 from aspca.linalg.arrays import Bools, Floats, Ints
 from aspca.linalg.steady import row_sums
-from aspca.model.columns import View
+from aspca.model.columns import Distance, View, to_shares
 from aspca.model.constants import BY_CHANCE, FAR_OUT, GAUSSIAN_SIZE, GROSS, TIGHT
 from aspca.model.tails import Tail
 
@@ -132,8 +132,10 @@ class Evidence:
         The view by which each column is judged given the others: that of the smaller residuals.
     ranges, conditionals : tuple of q Tail or None
         None: the column is not judged, since it has few values.
-    distance, whole : Tail
-        Of the distance from the middle, and of the sum of -log p of all these.
+    distance : Distance
+        Of whole rows from the middle, in the first view.
+    whole : Tail
+        Of this distance.
     steady : Steady
         Other columns.
     caps : ndarray of shape (2, q)
@@ -149,7 +151,7 @@ class Evidence:
     chosen: Ints
     ranges: tuple[Tail | None, ...]
     conditionals: tuple[Tail | None, ...]
-    distance: Tail
+    distance: Distance
     whole: Tail
     steady: Steady
     caps: Floats
@@ -169,8 +171,7 @@ class Evidence:
 
     def cells(self, X: Floats) -> Cells:
         """log p-values of the columns of rows (n, p)."""
-        plain = self.views[0]
-        return self.judge_cells(X, self.residuals(X), plain.conditional.distances(plain.scales.standardise(X)))
+        return self.judge_cells(X, self.residuals(X), self.distance.distances(self.views[0].scales.standardise(X)))
 
     def residuals(self, X: Floats, *, careful: bool = True) -> Floats:
         """What each column of rows (n, p) is off the others' word (n, q), by the view chosen for it."""
@@ -202,12 +203,7 @@ class Evidence:
                 ranges[:, k] = _cap(by_itself.log_p_values(values[:, k]), self.caps[:, k])
             if given_others is not None:
                 conditionals[:, k] = _cap(given_others.log_p_values(residuals[:, k]), self.caps[:, k])
-        rows = self.whole.log_p_values(self.sum_up(ranges, conditionals, distances))
-        return Cells(ranges, conditionals, self.steady.log_p_values(X), rows)
-
-    def sum_up(self, ranges: Floats, conditionals: Floats, distances: Floats) -> Floats:
-        """The sum of -log p over columns (n, q), by themselves and given the others, and of distances (n,)."""
-        return np.asarray(-(row_sums(ranges) + row_sums(conditionals) + self.distance.log_p_values(distances)))
+        return Cells(ranges, conditionals, self.steady.log_p_values(X), self.whole.log_p_values(distances))
 
     def relation_log_p(self, deviations: Floats) -> Floats:
         """log p-values (n, m) of deviations from relations."""
@@ -276,28 +272,22 @@ class Evidence:
     def attribute(self, X: Floats, others: Floats) -> Floats:
         """Parts of scores (n,) that identities have no part in, split over the columns (n, p).
 
-        A column has the share of its own evidence, by itself times given the others; where no column stands out, the
-        share that it has in the squared distance.
+        By the evidence that a column has of its own, -log p by itself and given the others, and by its part in the
+        distance of the row: the first knows tails, the second what moves together. Sharply where one change explains
+        the row.
         """
-        found, cells = np.zeros(X.shape), self.cells(X)
-        steady = _odds(cells.steady)
-        if not self.columns.size:
-            found[:, self.steady.columns] = steady
-            found += 1e-300
-            return np.asarray(found * (others / row_sums(found))[:, None])
-        both = cells.ranges + cells.conditionals
-        Z = self.views[0].scales.standardise(X)
-        distance = self.views[0].conditional.reconstructions(Z)
-        distance = np.where(np.isnan(Z), 0.0, distance + 1e-300)
-        distance = distance / np.maximum(row_sums(distance), 1e-300)[:, None]
-        # What chance would do in one row of many stays with the distance.
-        evidence = _odds(both)
-        evidence = np.where(np.isnan(Z), 0.0, evidence) + distance
+        cells, Z = self.cells(X), self.views[0].scales.standardise(X)
+        own, one, several = np.zeros(X.shape), np.zeros(X.shape), np.zeros(X.shape)
+        own[:, self.columns] = np.square(np.where(np.isnan(Z), 0.0, cells.ranges + cells.conditionals))
+        # Given the others it is as rare.
+        own[:, self.steady.columns] = np.square(2.0 * cells.steady)
+        one[:, self.columns], several[:, self.columns], alone = self.distance.split(Z)
+        one, several = (
+            to_shares(np.square(to_shares(parts) + shares))
+            for parts, shares in ((np.square(own), one), (own, several))
+        )
         # A row of which nothing is known has nothing said against it.
-        factors = (others / np.maximum(row_sums(evidence) + row_sums(steady), 1e-300))[:, None]
-        found[:, self.columns] = evidence * factors
-        found[:, self.steady.columns] = steady * factors
-        return found
+        return np.asarray((alone * one + (1.0 - alone) * several) * others[:, None])
 
 
 def _cap(log_p: Floats, caps: Floats) -> Floats:

@@ -13,7 +13,7 @@ import numpy as np
 
 from aspca.linalg.arrays import Bools, Floats, Ints, frozen
 from aspca.linalg.steady import row_products
-from aspca.model.columns import Moments, Scales, View, choose_shrinkages, fill_gaps
+from aspca.model.columns import Distance, Moments, Scales, View, choose_shrinkages, fill_gaps
 from aspca.model.constants import (
     CENSORED,
     CLEARLY_BETTER,
@@ -104,18 +104,23 @@ def learn_evidence(sample: Sample, *, robust: bool = True) -> Learned:
             good, known[gross] = good & ~gross, np.nan
             ranges = tuple(tail and _tail_of(known[:, j]) for j, tail in zip(free.tolist(), ranges, strict=True))
     views = [_Columns.of(one, X, np.isnan(known[:, free])) for one in scales]
-    evidence, residuals, distances = _learn_given_masks(views, masked, sample.folds, good, ranges, steady)
+    evidence, residuals = _learn_given_masks(views, masked, sample.folds, good, ranges, steady)
+    nowhere = np.zeros(len(X))
     if robust and free.size:
         # Again, without the cells that were found.
-        given_others = evidence.judge_cells(X, residuals, distances).conditionals
+        given_others = evidence.judge_cells(X, residuals, nowhere).conditionals
         accused = np.flatnonzero(given_others.min(axis=1) < np.log(OUTLYING))
         masked[accused, given_others.argmin(axis=1)[accused]] = True
-        evidence, residuals, distances = _learn_given_masks(views, masked, sample.folds, good, ranges, steady)
-    cells = evidence.judge_cells(X, residuals, distances)
+        evidence, residuals = _learn_given_masks(views, masked, sample.folds, good, ranges, steady)
+    cells = evidence.judge_cells(X, residuals, nowhere)
     evidence = replace(evidence, caps=frozen(_find_caps(sample, evidence, cells)))
-    cells = evidence.judge_cells(X, residuals, distances)
-    sums = evidence.sum_up(cells.ranges, cells.conditionals, distances)
-    evidence = replace(evidence, whole=Tail.counted(sums[good] if good.any() else sums))
+    cells = evidence.judge_cells(X, residuals, nowhere)
+    # Whole rows are learned from but for cells that are gross by themselves.
+    masked = np.isnan(known[:, free])
+    if robust:
+        masked |= np.minimum(cells.ranges, cells.conditionals) < np.log(GROSS)
+    distance, distances = _learn_distance(views[0].Z, masked, sample.folds, good)
+    evidence = replace(evidence, distance=distance, whole=Tail.counted(distances))
     return Learned(evidence, evidence.judge_cells(X, residuals, distances))
 
 
@@ -145,29 +150,29 @@ def _learn_given_masks(
     good: Bools,
     ranges: tuple[Tail | None, ...],
     steady: Steady,
-) -> tuple[Evidence, Floats, Floats]:
-    """Tail models where these cells are masked, and residuals (n, q) and distances (n,) of rows not fitted."""
+) -> tuple[Evidence, Floats]:
+    """Tail models of columns where these cells are masked, and residuals (n, q) of rows not fitted."""
     views, found = [], []
     for one in several:
-        residuals, distances, shrinkages, overall = _cross_fit(one, masked, folds, good)
-        found.append((residuals, distances))
-        views.append(View(one.scales, Moments.of(one.Z, masked).conditional(shrinkages, overall, one.clips)))
+        residuals, shrinkages = _cross_fit(one, masked, folds, good)
+        found.append(residuals)
+        views.append(View(one.scales, Moments.of(one.Z, masked).conditional(shrinkages, one.clips)))
     # By a column's usual residual, in units of the column: logarithms unless plain values are clearly better.
-    sizes = np.array([[_usual_size(column) for column in residuals.T] for residuals, _ in found])
+    sizes = np.array([[_usual_size(column) for column in residuals.T] for residuals in found])
     chosen = np.zeros(masked.shape[1], dtype=np.intp)
     if len(several) > 1:
         chosen = np.where(sizes[0] < CLEARLY_BETTER * sizes[1], 0, 1)
-    residuals = np.column_stack([found[view][0][:, k] for k, view in enumerate(chosen)] or [np.zeros((len(good), 0))])
-    distances, q = found[0][1], masked.shape[1]
+    residuals = np.column_stack([found[view][:, k] for k, view in enumerate(chosen)] or [np.zeros((len(good), 0))])
+    q = masked.shape[1]
     tight = sizes[chosen, np.arange(q)] <= TIGHT * GAUSSIAN_SIZE
     conditionals = tuple(
         _tail_of(residuals[good, k], tight=bool(tight[k])) if tail is not None and q > 1 else None
         for k, tail in enumerate(ranges)
     )
-    distance = Tail.counted(distances[good] if good.any() else distances)
     caps = frozen(np.full((2, q), -np.inf))
-    evidence = Evidence(tuple(views), chosen, ranges, conditionals, distance, distance, steady, caps)
-    return evidence, residuals, distances
+    # Whole rows are learned later.
+    distance, whole = Distance(np.zeros(q), np.zeros((q, q))), Tail.counted(np.zeros(1))
+    return Evidence(tuple(views), chosen, ranges, conditionals, distance, whole, steady, caps), residuals
 
 
 def _usual_size(residuals: Floats) -> float:
@@ -237,20 +242,41 @@ def _tail_of(values: Floats, *, tight: bool = False) -> Tail | None:
     return Tail.two_sided(known, tight=tight) if known.size else None
 
 
-def _cross_fit(columns: _Columns, masked: Bools, folds: Ints, good: Bools) -> tuple[Floats, Floats, Ints, int]:
-    """Residuals (n, q) and distances (n,) of rows by models fitted without their fold, and the shrinkages chosen."""
+def _cross_fit(columns: _Columns, masked: Bools, folds: Ints, good: Bools) -> tuple[Floats, Ints]:
+    """Residuals (n, q) of rows by models fitted without their fold, and the shrinkages chosen."""
     Z = columns.Z
     if not Z.shape[1]:
-        return Z, np.zeros(len(Z)), np.zeros(0, dtype=np.intp), 0
-    without = [Moments.of(Z[folds != fold], masked[folds != fold]) for fold in range(FOLDS)]
-    choosing = np.flatnonzero(good if good.any() else ~good)[:_CHOOSING]
-    chosen, overall = choose_shrinkages(without, Z[choosing], folds[choosing])
-    residuals, distances = np.empty(Z.shape), np.empty(len(Z))
+        return Z, np.zeros(0, dtype=np.intp)
+    without = _moments_without(Z, masked, folds)
+    chosen, _ = choose_shrinkages(without, *_choosing(Z, folds, good))
+    residuals = np.empty(Z.shape)
     for fold, moments in enumerate(without):
         mine = folds == fold
-        model = moments.conditional(chosen, overall, columns.clips)
-        residuals[mine], distances[mine] = model.residuals(Z[mine]), model.distances(Z[mine])
-    return residuals, distances, chosen, overall
+        residuals[mine] = moments.conditional(chosen, columns.clips).residuals(Z[mine])
+    return residuals, chosen
+
+
+def _learn_distance(Z: Floats, masked: Bools, folds: Ints, good: Bools) -> tuple[Distance, Floats]:
+    """How far whole rows (n, q) are from the middle, and distances (n,) by models fitted without their fold."""
+    if not Z.shape[1]:
+        return Distance(np.zeros(0), np.zeros((0, 0))), np.zeros(len(Z))
+    without = _moments_without(Z, masked, folds)
+    _, shrinkage = choose_shrinkages(without, *_choosing(Z, folds, good))
+    distances = np.empty(len(Z))
+    for fold, moments in enumerate(without):
+        mine = folds == fold
+        distances[mine] = moments.distance(shrinkage).distances(Z[mine])
+    return Moments.of(Z, masked).distance(shrinkage), distances
+
+
+def _moments_without(Z: Floats, masked: Bools, folds: Ints) -> list[Moments]:
+    return [Moments.of(Z[folds != fold], masked[folds != fold]) for fold in range(FOLDS)]
+
+
+def _choosing(Z: Floats, folds: Ints, good: Bools) -> tuple[Floats, Ints]:
+    """Rows that shrinkages are chosen by, and their folds."""
+    rows = np.flatnonzero(good if good.any() else ~good)[:_CHOOSING]
+    return Z[rows], folds[rows]
 
 
 # ---- patterns

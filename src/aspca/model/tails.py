@@ -28,11 +28,13 @@ from aspca.model.constants import (
 # A tail is written down at so many points: of the rows, evenly in log p, and of the law beyond, by distance.
 _COUNTED_KNOTS = 40
 _BEYOND = np.concatenate([[0.0], np.geomspace(0.05, 1e9, 36)])
-# Exceedances are thinned to so many quantiles, and scales of the law tried in so many steps around their mean.
 # In units of a tail.
 _JUST_BEYOND = 1e-9
 # Squares of quantiles stay finite.
 _LARGEST = 1e150
+# Where what is counted ends, in multiples of the largest value.
+_FARTHEST = 1e12
+# Exceedances are thinned to so many quantiles, and scales of the law tried in so many steps around their mean.
 _THINNED, _SCALES = 100, np.exp(np.linspace(-2.0, 1.5, 29))
 
 
@@ -88,12 +90,16 @@ class Tail:
 
     @classmethod
     def counted(cls, values: Floats) -> Tail:
-        """Of a statistic that is unusual where it is large, from values (n,): never extrapolated."""
+        """Of a statistic that is unusual where it is large, from values (n,): counted, and not extrapolated.
+
+        Beyond the largest, p falls to a half at most, so that what is farther out still comes first.
+        """
         ordered = np.sort(values)
         middle = float(ordered[0])
         off, unit = _in_units(ordered - middle)
         at, log_p = _counted(off, ordered.size)
-        return cls._of(middle, unit, at, log_p, (0.0, 0.0))
+        farthest = _FARTHEST * max(float(at[-1]), 1.0)
+        return cls._of(middle, unit, np.append(at, farthest), np.append(log_p, log_p[-1] - np.log(2.0)), (0.0, 0.0))
 
     @classmethod
     def _of(cls, middle: float, unit: float, at: Floats, log_p: Floats, slopes: tuple[float, float]) -> Tail:

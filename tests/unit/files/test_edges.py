@@ -65,10 +65,12 @@ def test_nothing_was_excluded(content: dict[str, Any], write: Write, tmp_path: P
 
 
 def test_evidence_at_its_edges(content: dict[str, Any], write: Write, tmp_path: Path) -> None:
-    """A tail of one point that says nothing further out, a cap for every column, a law of one point."""
+    """A tail of one point that says nothing further out, a distance of nothing, a cap for every column, a law of one point."""
     evidence = content["evidence"]
     point = {"middle": -4e150, "unit": 5e-324, "knots": [0.0], "log_p": [0.0], "slopes": [0.0, 1e9]}
-    evidence["distance"] = evidence["whole"] = point
+    evidence["whole"] = point
+    evidence["distance"]["mean"] = [1e9, -1e9, *evidence["distance"]["mean"][2:]]
+    evidence["distance"]["root"] = [0.0] * len(evidence["distance"]["root"])
     evidence["caps"] = [0.0 if cap == "-Infinity" else "-Infinity" for cap in evidence["caps"]]
     evidence["law"] |= {"knots": [0.0], "log_p": [0.0], "unusual": 1.0, "error": 1.0, "rows": 1}
     kept(content, write, tmp_path)

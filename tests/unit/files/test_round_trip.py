@@ -30,7 +30,7 @@ from aspca.judging.alarms import Alarms
 from aspca.judging.excluded import Excluded, ExcludedCells, Repeated
 from aspca.judging.metric import Metric
 from aspca.judging.model import Model
-from aspca.model.columns import Conditional, Scales, View
+from aspca.model.columns import Conditional, Distance, Scales, View
 from aspca.model.evidence import Evidence, RowLaw, Steady
 from aspca.model.tails import Tail
 from aspca.rules.table import RuleTable
@@ -355,7 +355,8 @@ def test_no_field_is_forgotten() -> None:
     assert {field.name for field in fields(Scales)} == {
         *("columns", "sides", "origins", "reaches", "floors", "middles", "units"),
     }
-    assert {field.name for field in fields(Conditional)} == {"mean", "coefficients", "root", "low", "high"}
+    assert {field.name for field in fields(Conditional)} == {"mean", "coefficients", "low", "high"}
+    assert {field.name for field in fields(Distance)} == {"mean", "root"}
     assert {field.name for field in fields(Tail)} == {"middle", "unit", "knots", "log_p", "slopes"}
     assert {field.name for field in fields(RowLaw)} == {"knots", "log_p", "unusual", "error", "n_rows"}
     assert {field.name for field in fields(Identities)} == {

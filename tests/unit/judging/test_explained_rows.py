@@ -34,7 +34,7 @@ def explained(index: Any) -> Explanation:
 
 def test_printed_it_is_a_few_short_lines() -> None:
     lines = repr(plain()).split("\n")
-    assert lines[0] == "Explanation of 515 rows by 2 rules, 26 anomalies"
+    assert lines[0] == "Explanation of 515 rows by 2 rules, 27 anomalies"
     assert lines[1].startswith("  highest scores: 508 (")
     assert lines[2] == "  rules: " + "; ".join(map(str, plain().rules))
     hostile = TABLE.rename(columns={"A": "\x1b[31m" + "a" * 10_000}).set_axis(["\x1b[2J" + "r" * 10_000, *LABELS[1:]])
@@ -138,7 +138,7 @@ def test_a_row_holds_what_is_said_of_it() -> None:
     # A column that is far out by itself breaks no rule.
     assert plain()[512].broken == ()
     assert plain()[512].text.startswith(
-        "Row 512 is an error (likely): F is 1.11903…, about -0.003 would fit. It keeps its"
+        "Row 512 is an error (very likely): F is 1.11903…, about -0.003 would fit. It keeps its"
     )
     assert [one.position for one in plain()] == list(range(515))
 
@@ -172,7 +172,7 @@ def test_an_anomaly_without_a_broken_rule_is_told_by_how_far_it_is_off() -> None
 
 def test_groups_print_in_short() -> None:
     lines = repr(plain().groups()).split("\n")
-    assert lines[0] == f"{len(plain().groups())} groups of 26 anomalies"
+    assert lines[0] == f"{len(plain().groups())} groups of 27 anomalies"
     assert lines[1].strip() == plain().groups()[0].text
 
 

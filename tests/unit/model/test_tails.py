@@ -67,7 +67,11 @@ def test_a_counted_statistic_is_never_extrapolated() -> None:
     values = np.random.default_rng(5).chisquare(4, 400)
     p = np.exp(Tail.counted(values).log_p_values(np.array([values.max(), 1e6, 1e12])))
     assert p[0] == pytest.approx(1.5 / 400.5)
-    assert p[1] == p[2] == pytest.approx(0.5 / 400.5)
+    just_beyond = np.exp(Tail.counted(values).log_p_values(np.array([1.001 * values.max()])))
+    assert just_beyond == pytest.approx(0.5 / 400.5, rel=1e-3)
+    # Farther out comes first, but says no more than twice as much, however far.
+    assert just_beyond > p[1] > p[2] >= 0.25 / 400.5
+    assert Tail.counted(values).log_p_values(np.array([1e200])) == pytest.approx(np.log(0.25 / 400.5))
 
 
 @pytest.mark.parametrize("p", [0.2, 0.01, 1e-5])
