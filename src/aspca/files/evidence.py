@@ -11,7 +11,8 @@ import numpy as np
 from aspca.files.fields import Field, finite_or_word
 from aspca.linalg.arrays import LARGEST_VALUE, Floats, frozen
 from aspca.model.columns import Conditional, Distance, Scales, View
-from aspca.model.evidence import Evidence, RowLaw, Steady
+from aspca.model.evidence import Evidence, Steady
+from aspca.model.law import RowLaw
 from aspca.model.tails import Tail
 
 _SCALES = ("columns", "sides", "origins", "reaches", "floors", "middles", "units")

@@ -26,8 +26,9 @@ from aspca.judging.model import Model
 from aspca.judging.off_given import OffGiven, far_off_given
 from aspca.linalg.arrays import Bools, Floats, Ints, frozen
 from aspca.model.constants import SAMPLE_ROWS, SAMPLE_VALUES
-from aspca.model.evidence import Evidence, RowLaw
-from aspca.model.learn import Learned, Sample, cap_patterns, fold_of, learn_evidence, learn_law, rank_columns
+from aspca.model.evidence import Evidence
+from aspca.model.law import RowLaw, learn_law
+from aspca.model.learn import Learned, Sample, cap_patterns, fold_of, learn_evidence, rank_columns
 from aspca.model.relations import are_rules
 from aspca.model.tails import Tail
 from aspca.moments import IncompleteMoments, Moments

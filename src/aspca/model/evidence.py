@@ -2,13 +2,13 @@
 
 Kinds of evidence: identities (how rarely and by how much they are violated), relations (residuals of rules), ranges
 (a column by itself), conditionals (a column given the others), and the whole row (its distance from the middle, which
-is counted: it names no cell, so alone it makes a row unusual, not wrong, unless nothing that far was ever seen).
+is counted and never extrapolated: it names no cell, so alone it makes a row unusual, not wrong).
 
 The score of a row is the weighted mean of the odds 1 / p - 1 over all of them, each kind the same weight, within a kind
 each test the same (the harmonic mean p-value, Wilson 2019): parts are non-negative and add up as they are, and
-dependence between tests does no harm. What the largest of a kind's odds reaches in one row of ten by chance says
-nothing by itself: it counts in the whole row only. The score becomes the row's p-value by the scores of rows that were
-not fitted.
+dependence between tests does no harm. What the largest of a kind's odds reaches by chance in a few rows of a hundred
+says nothing by itself: it counts in the whole row only. The score becomes the row's p-value by the scores of rows that
+were not fitted.
 """
 
 from __future__ import annotations
@@ -22,37 +22,11 @@ from aspca.linalg.arrays import Bools, Floats, Ints
 from aspca.linalg.steady import row_sums
 from aspca.model.columns import Distance, View, to_shares
 from aspca.model.constants import BY_CHANCE, FAR_OUT, GAUSSIAN_SIZE, GROSS, TIGHT
+from aspca.model.law import RowLaw
 from aspca.model.tails import Tail
 
 # exp of more would overflow.
 _SMALLEST_LOG_P = -600.0
-
-
-@dataclass(frozen=True, eq=False)
-class RowLaw:
-    """p-values and verdicts of scores.
-
-    Attributes
-    ----------
-    knots, log_p : ndarray of shape (k,)
-        Ascending log(1 + score), and log p there; beyond the last, p is inversely proportional to 1 + score.
-    unusual, error : float
-        Scores above which rows are unusual, and errors.
-    n_rows : int
-        How many rows are learned from: so many times p is how often chance would do as much.
-    """
-
-    knots: Floats
-    log_p: Floats
-    unusual: float
-    error: float
-    n_rows: int
-
-    def p_values(self, scores: Floats) -> Floats:
-        """p-values (n,) of scores."""
-        places = np.log1p(scores)
-        beyond = np.maximum(places - self.knots[-1], 0.0)
-        return np.asarray(np.exp(np.interp(places, self.knots, self.log_p) - beyond))
 
 
 @dataclass(frozen=True, eq=False)
@@ -283,8 +257,7 @@ class Evidence:
         own[:, self.steady.columns] = np.square(2.0 * cells.steady)
         one[:, self.columns], several[:, self.columns], alone = self.distance.split(Z)
         one, several = (
-            to_shares(np.square(to_shares(parts) + shares))
-            for parts, shares in ((np.square(own), one), (own, several))
+            to_shares(np.square(to_shares(parts) + shares)) for parts, shares in ((np.square(own), one), (own, several))
         )
         # A row of which nothing is known has nothing said against it.
         return np.asarray((alone * one + (1.0 - alone) * several) * others[:, None])

@@ -65,7 +65,8 @@ def test_nothing_was_excluded(content: dict[str, Any], write: Write, tmp_path: P
 
 
 def test_evidence_at_its_edges(content: dict[str, Any], write: Write, tmp_path: Path) -> None:
-    """A tail of one point that says nothing further out, a distance of nothing, a cap for every column, a law of one point."""
+    """A tail of one point that says nothing further out, a distance of nothing, a cap for every column, a law of a
+    point."""
     evidence = content["evidence"]
     point = {"middle": -4e150, "unit": 5e-324, "knots": [0.0], "log_p": [0.0], "slopes": [0.0, 1e9]}
     evidence["whole"] = point

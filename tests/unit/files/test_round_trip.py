@@ -31,7 +31,8 @@ from aspca.judging.excluded import Excluded, ExcludedCells, Repeated
 from aspca.judging.metric import Metric
 from aspca.judging.model import Model
 from aspca.model.columns import Conditional, Distance, Scales, View
-from aspca.model.evidence import Evidence, RowLaw, Steady
+from aspca.model.evidence import Evidence, Steady
+from aspca.model.law import RowLaw
 from aspca.model.tails import Tail
 from aspca.rules.table import RuleTable
 from aspca.settings import BY_NAME, SCORES

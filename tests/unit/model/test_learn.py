@@ -5,13 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from aspca.model.law import largest_rejected, learn_law
 from aspca.model.learn import (
     Sample,
     describe_columns,
     differ_from_others,
-    largest_rejected,
     learn_evidence,
-    learn_law,
     rank_columns,
 )
 
