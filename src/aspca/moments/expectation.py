@@ -28,8 +28,6 @@ from aspca.moments.patterns import Patterns
 
 # A bound on the logarithm of a direction's change of variance: beyond it is nothing to be seen, only overflow.
 _LARGEST_LOG = 80.0
-# A vector that keeps less than this share of its length beside others is made orthogonal to them once more.
-_LITTLE_LEFT = 0.5
 
 
 def pairwise_start(patterns: Sequence[Patterns], n_features: int) -> Gaussian:
@@ -82,27 +80,11 @@ def em_step(patterns: Sequence[Patterns], weight: float, here: Gaussian) -> Step
 def orthonormalise(basis: Floats) -> Floats:
     """Replace each `basis[k]` (g, p) by an orthonormal basis of its rows; the log of their volume, (k,).
 
-    Gram and Schmidt, for all k at once. Columns of J are nearly parallel where a rule is tight: a vector of which
-    little is left is made orthogonal twice.
+    By reflections (Householder): columns of J are nearly parallel where a rule is tight.
     """
-    log_volume = np.zeros(len(basis))
-    for j in range(basis.shape[1]):
-        vector, before = basis[:, j], basis[:, :j]
-        length = np.sqrt(np.einsum("kp,kp->k", vector, vector))
-        if j:
-            whole = length
-            vector -= _along(before, vector)
-            length = np.sqrt(np.einsum("kp,kp->k", vector, vector))
-            again = np.flatnonzero(length < _LITTLE_LEFT * whole)
-            if again.size:
-                rest = vector[again] / length[again, None]
-                rest -= _along(before[again], rest)
-                left = np.sqrt(np.einsum("kp,kp->k", rest, rest))
-                vector[again] = rest * length[again, None]
-                length[again] *= left
-        vector /= length[:, None]
-        log_volume += np.log(length)
-    return log_volume
+    columns, triangles = np.linalg.qr(basis.transpose(0, 2, 1))
+    basis[...] = columns.transpose(0, 2, 1)
+    return np.asarray(np.log(np.abs(np.einsum("kii->ki", triangles))).sum(axis=1))
 
 
 def _along(basis: Floats, vectors: Floats) -> Floats:

@@ -144,7 +144,7 @@ class IncompleteMoments:
         tol : float, > 0
             The variance of no direction, however tight, changes by more than this share in the last step.
         max_iter : int, >= 1
-            The largest number of passes over patterns and rare rows.
+            The largest number of passes over patterns and rare rows; fewer where these would take minutes.
         names : p column names, for error messages, optional
 
         Raises

@@ -8,7 +8,7 @@ Given the values present, a row's gaps have the covariance C = (K_MM)^-1 and the
 
 needs inverses of order |M| only, for as many patterns at once as there are. But K_MM is as badly conditioned as J is,
 squared, and the sums cancel where J is large: T is off by a few eps times the largest C over the smallest variance,
-where Gram and Schmidt are off by the root of that.
+where the plain step is off by the root of that.
 """
 
 from __future__ import annotations
