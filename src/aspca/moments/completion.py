@@ -18,8 +18,8 @@ from aspca.moments.patterns import Patterns, patterns_of
 from aspca.moments.settling import likeliest_gaussian
 from aspca.moments.validation import column_name, overflow_error
 
-# Products that all steps of one estimate take, about ten seconds: 823 rows of 98 columns with 278 patterns of gaps do not
-# converge in a thousand steps either, which take a minute. At least so many steps are taken.
+# Products that all steps of one estimate take, about ten seconds: 823 rows of 98 columns with 278 patterns of gaps do
+# not converge in a thousand steps either, which take a minute. At least so many steps are taken.
 _MOST_PRODUCTS, _FEWEST_STEPS = 5 * 10**9, 50
 
 
@@ -121,7 +121,7 @@ def completion(
 def _count_affordable_steps(patterns: Sequence[Patterns], p: int) -> int:
     """How many steps stay within the products that an estimate may take."""
     products = sum(part.gaps.size * part.gaps.shape[1] * p + len(part.rows) * p * p for part in patterns)
-    return max(_MOST_PRODUCTS // max(products, 1), _FEWEST_STEPS)
+    return int(max(_MOST_PRODUCTS // max(products, 1), _FEWEST_STEPS))
 
 
 _Parts = Sequence[tuple[Bools, Moments]]
