@@ -19,7 +19,7 @@ from aspca.settings import Settings
 from aspca.subspace.result import Certificate
 from aspca.subspace.space import ScaledSpace, raise_to_powers_of_two
 
-FORMAT, VERSION = "aspca-model", 4
+FORMAT, VERSION = "aspca-model", 5
 
 
 def content_of(model: Model, *, naming: str, private: bool, moments: bool, package: str) -> dict[str, Any]:

@@ -37,7 +37,7 @@ def refusal(path: Path) -> str:
 @pytest.mark.parametrize(
     ("path", "value", "expected"),
     [
-        (("version",), 5, "field version is 5, but must be 4 for this aspca"),
+        (("version",), 6, "field version is 6, but must be 5 for this aspca"),
         (("version",), "1", "field version is '1', but must be a whole number"),
         (("preprocessing",), {"steps": []}, "the key 'steps' in the field preprocessing is not known"),
         (("settings", "alarm"), "rule", "settings.alarm is 'rule', but must be one of any, total"),
