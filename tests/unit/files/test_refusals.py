@@ -309,7 +309,7 @@ def test_loadings_that_are_orthonormal_but_others(content: dict[str, Any], write
 
 def test_a_newer_version_says_what_to_install(content: dict[str, Any], write: Callable[..., Path]) -> None:
     # Whatever else is in it: the fields of versions to come are not known.
-    newer = {"format": "aspca-model", "version": 5, "package": "2.4.0", "shape": [1, 2]}
+    newer = {"format": "aspca-model", "version": 6, "package": "2.4.0", "shape": [1, 2]}
     assert "install aspca 2.4.0, which wrote it, or a later one." in refusal(write(newer))
     assert "install a newer aspca." in refusal(write({**newer, "package": "2.4\n; rm -rf"}))
 
@@ -317,7 +317,7 @@ def test_a_newer_version_says_what_to_install(content: dict[str, Any], write: Ca
 @pytest.mark.parametrize(
     ("old", "new", "expected"),
     [
-        (b'"version":4', b'"version":4,"version":4', "the key 'version' occurs twice"),
+        (b'"version":5', b'"version":5,"version":5', "the key 'version' occurs twice"),
         (b'"tie":false', b'"tie":false,"tie":true', "the key 'tie' occurs twice"),
         (b'"preprocessing":null', b'"preprocessing":NaN', "the word NaN as a number"),
         (b'"preprocessing":null', b'"preprocessing":-Infinity', "the word -Infinity as a number"),
