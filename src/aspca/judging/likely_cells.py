@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from aspca.judging.proposals import rounded
+from aspca.judging.proposals import round_estimate
 from aspca.linalg.arrays import Ints
 from aspca.linalg.ranking import round_for_ranking
 
@@ -30,8 +30,8 @@ def likely_wrong_cells(why: Explanation) -> dict[int, tuple[int, float]]:
     space = why.model.space
     for k, (row, column) in enumerate(zip(rows.tolist(), columns.tolist(), strict=True)):
         if not np.isnan(expected[k, column]) and not np.isnan(why.values[row, column]):
-            decimals, most = int(space.decimals[column]), 100.0 * float(space.deviations[column])
-            found[row] = (column, rounded(float(expected[k, column]), decimals, most))
+            decimals, deviation = int(space.decimals[column]), float(space.deviations[column])
+            found[row] = (column, round_estimate(float(expected[k, column]), decimals, deviation))
     return found
 
 

@@ -25,8 +25,9 @@ _FINE = 0.2
 _FAR = 2.0
 # A proposal on the very limit would be judged by rounding.
 _CLEARLY = 1.0 - 1e-9
-# Where a column has no steps, what it is in a normal row is written to this share of its deviation.
-_SHOWN = 0.001
+# Where a column has no steps, what it is in a normal row is written to this share of its deviation; what is only
+# estimated is written to this share in any column.
+_SHOWN, _ABOUT = 0.001, 0.1
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,6 +174,12 @@ def too_far(space: ScaledSpace, feature: int, found: float, value: float) -> boo
 def rounded(value: float, decimals: int, deviation: float) -> float:
     """A value in the steps of its column, or, where that has none, to a thousandth of its deviation."""
     return round(value, decimals) + 0.0 if decimals < _CONTINUOUS else _rounded(value, _SHOWN * deviation)
+
+
+def round_estimate(value: float, decimals: int, deviation: float) -> float:
+    """A value that is only estimated: to a tenth of its column's deviation, and in the steps of the column."""
+    about = _rounded(value, _ABOUT * deviation)
+    return round(about, decimals) + 0.0 if decimals < _CONTINUOUS else about
 
 
 def _rounded(value: float, step: float) -> float:
