@@ -36,6 +36,8 @@ from aspca.model.tails import Tail
 _CHOOSING = 4000
 # Steps of concentration, and the share of a row's cells beyond which none of it is learned from.
 _MOST_STEPS, _MOST_MASKED = 20, 0.5
+# Two cells of a row, and this share of them, are several: the distance of whole rows is not learned from it.
+_SEVERAL = 0.2
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,6 +93,7 @@ def learn_evidence(sample: Sample, *, robust: bool = True) -> Learned:
                 masked[:, k] |= tail.log_p_values(X[:, free[k]]) < np.log(OUTLYING)
         # By both scales, or what is far out in one would be what the other is for.
         masked = np.logical_and.reduce([_concentrate(one.standardise(X), masked, judged) for one in scales])
+        several = (masked & ~np.isnan(X[:, free])).sum(axis=1) >= max(2.0, _SEVERAL * free.size)
         # Whole rows that are gross: nothing at all is learned from them.
         gross = masked.all(axis=1) & ~np.isnan(known[:, free]).all(axis=1)
         if gross.any():
@@ -108,10 +111,11 @@ def learn_evidence(sample: Sample, *, robust: bool = True) -> Learned:
     cells = evidence.judge_cells(X, residuals, nowhere)
     evidence = replace(evidence, caps=frozen(_find_caps(sample, evidence, cells)))
     cells = evidence.judge_cells(X, residuals, nowhere)
-    # Whole rows are learned from but for cells that are gross by themselves.
+    # Whole rows are learned from but for cells that are gross by themselves, and rows of which several are far out.
     masked = np.isnan(known[:, free])
     if robust:
         masked |= np.minimum(cells.ranges, cells.conditionals) < np.log(GROSS)
+        masked |= several[:, None]
     distance, distances = _learn_distance(views[0].Z, masked, sample.folds, good)
     evidence = replace(evidence, distance=distance, whole=Tail.counted(distances))
     return Learned(evidence, evidence.judge_cells(X, residuals, distances))
