@@ -11,7 +11,7 @@ SCALINGS = ("maxabs", "standard", "none")
 
 def detector(**options: object) -> ASPCA:
     """The estimator with the paper's plain score, judged by that alone."""
-    return ASPCA(**{"score": "spe", "alarm": "total"} | options)
+    return ASPCA(**{"score": "spe"} | options)
 
 
 def spe(model: ASPCA, rows: object) -> np.ndarray:

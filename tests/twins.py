@@ -6,7 +6,6 @@ from decimal import Decimal
 
 import numpy as np
 import scipy.linalg
-from scipy.stats import f as f_law
 
 from aspca.judging.model import Model
 
@@ -21,43 +20,6 @@ def covariance_of(rows: np.ndarray) -> np.ndarray:
     """Mean over n of (x - mean)(x - mean)'."""
     off = rows - rows.mean(axis=0)
     return off.T @ off / len(rows)
-
-
-def f_limit(level: float, directions: int, n_rows: float, freedom: float) -> float:
-    """The `level` quantile of a new Gaussian row's distance in so many directions."""
-    return directions * (n_rows + 1.0) / freedom * float(f_law.ppf(level, directions, freedom))
-
-
-def outside_part(squares: float, limit: float, share: float) -> float:
-    """By its share up to the limit, in full beyond."""
-    return share * squares if squares <= limit else share * limit + (squares - limit)
-
-
-def score_of_whole_row(
-    x: np.ndarray, covariance: np.ndarray, rules: np.ndarray, n_rows: float, level: float
-) -> tuple[float, float]:
-    """The parts of the complete score of a scaled centred row inside and outside rules (p, m), none of them exact."""
-    p, m = rules.shape
-    y = x @ rules
-    inside = float(y @ np.linalg.inv(rules.T @ covariance @ rules) @ y) if m else 0.0
-    if m == p:
-        return inside, 0.0
-    everything = float(x @ np.linalg.inv(covariance) @ x)
-    r = p - m
-    limit = f_limit(level, r, n_rows, n_rows - r)
-    return inside, outside_part(everything - inside, limit, r / p)
-
-
-def rule_shares(squares: np.ndarray) -> np.ndarray:
-    """What each rule's square c counts for among others (m,): c (c / (c + 9))^2, as a share."""
-    counted = np.array([c * (c / (c + 9.0)) ** 2 for c in squares])
-    return counted / counted.sum()
-
-
-def lifted(score: float, deviations: np.ndarray, limits: np.ndarray, threshold: float) -> float:
-    """No less than the worst broken rule asks for; what is not known breaks nothing."""
-    excess = [y * y / limit for y, limit in zip(deviations, limits, strict=True) if y * y > limit]
-    return max(score, threshold * max(excess)) if excess else score
 
 
 def blame(B: np.ndarray, x: np.ndarray) -> np.ndarray:

@@ -20,15 +20,12 @@ LIFTINGS = ("auto",)
 # Of `sparse_subspace`: until all bounds meet, or until most do.
 PROOFS = ("full", "quick")
 SCALINGS = ("maxabs", "standard", "none")
-SCORES = ("complete", "whitened", "standardized", "spe")
+SCORES = ("complete", "standardized", "spe")
 # Those that judge by components, as the paper does.
-COMPONENT_SCORES = SCORES[2:]
+COMPONENT_SCORES = SCORES[1:]
 # From rows that were not fitted where there are rows, from moments where there are none.
 AUTO = "auto"
-# Limits that need no rows come next.
-FROM_MOMENTS = ("pearson", "box", "jackson-mudholkar")
-LIMITS = (AUTO, *FROM_MOMENTS, "quantile", "conformal", "pot")
-ALARMS = ("any", "total")
+LIMITS = (AUTO, "quantile", "conformal")
 
 _LARGEST = math.nextafter(math.inf, 0.0)
 _ABOVE_ZERO, _BELOW_ONE = math.ulp(0.0), math.nextafter(1.0, 0.0)
@@ -153,8 +150,8 @@ SETTINGS: tuple[Setting, ...] = (
         "score",
         "complete",
         SCORES,
-        "What is judged: the rules and what lies outside of them (complete), the rules alone (whitened), or the "
-        "components, in units of their spread (standardized) or plain (spe, the paper's).",
+        "What is judged: rules, columns and whole rows by their tails (complete), or the components, in units of their "
+        "spread (standardized) or plain (spe, the paper's).",
     ),
     Setting(
         "robust",
@@ -197,16 +194,8 @@ SETTINGS: tuple[Setting, ...] = (
         AUTO,
         f"one of {', '.join(LIMITS)}, or a finite number >= 0",
         "Where the threshold comes from: p-values of training rows by models fitted without them (auto; after "
-        "fit_moments pearson), moments alone (pearson, box, jackson-mudholkar), training scores as they are (quantile, "
-        "pot), rows given to calibrate (conformal), or a number.",
-        LIMITS,
-        0.0,
-    ),
-    Setting(
-        "rule_limit",
-        AUTO,
-        f"one of {', '.join(LIMITS)}, or a finite number >= 0",
-        "The same for each rule's own deviation.",
+        "fit_moments p-values of Gaussian rows), training scores as they are (quantile), rows given to calibrate "
+        "(conformal), or a number.",
         LIMITS,
         0.0,
     ),
@@ -218,12 +207,6 @@ SETTINGS: tuple[Setting, ...] = (
         (),
         _ABOVE_ZERO,
         _BELOW_ONE,
-    ),
-    _choice(
-        "alarm",
-        "any",
-        ALARMS,
-        "What is an anomaly: a score above its limit or a rule broken by its own (any), or the score alone (total).",
     ),
     Setting(
         "max_features",
@@ -281,7 +264,6 @@ PAPER: dict[str, Any] = {
     "scaling": "maxabs",
     "variant": "BG",
     "rotation": "all",
-    "alarm": "total",
     "robust": "off",
 }
 
@@ -302,9 +284,7 @@ class Settings:
     false_discovery_rate: float
     contamination: float | str
     limit: str | float
-    rule_limit: str | float
     level: float
-    alarm: str
     max_features: int | None
     rotation: str
     tol: float
@@ -331,23 +311,18 @@ class Settings:
 
     @property
     def judges_by_evidence(self) -> bool:
-        """Whether rows are judged by tail models, where there are rows to learn these from."""
-        return self.score == "complete" and self.total[0] not in FROM_MOMENTS
+        """Whether rows are judged by tail models, and not by components."""
+        return self.score not in COMPONENT_SCORES
 
     @property
-    def from_rows(self) -> tuple[str, ...]:
-        """Names of the limits asked for that rest on rows."""
-        return tuple(str(name) for name in (self.total[0], self.rule_limit) if needs_rows(name))
+    def needs_rows(self) -> bool:
+        """Whether the threshold asked for takes scores of rows."""
+        return self.total[0] in LIMITS[1:]
 
     @property
     def words(self) -> str:
         """The threshold as the user wrote it."""
         return f"limit={self.limit!r}" if self.contamination == "auto" else f"contamination={self.contamination}"
-
-
-def needs_rows(limit: str | float) -> bool:
-    """Whether a limit, by name or number, takes scores of rows."""
-    return isinstance(limit, str) and limit not in (AUTO, *FROM_MOMENTS)
 
 
 def parameters_text(indent: str) -> str:
@@ -372,6 +347,5 @@ def check_parameters(given: Mapping[str, Any]) -> None:
             f"lift is for scores of components, {allowed}, got score={given['score']!r}: leave it out, or take "
             'ASPCA.paper(lift="auto").'
         )
-    if given["rules"] and given["score"] not in SCORES[:2]:
-        allowed = " or ".join(SCORES[:2])
-        raise ValueError(f"score must be {allowed} where rules are given, got {given['score']!r}.")
+    if given["rules"] and given["score"] in COMPONENT_SCORES:
+        raise ValueError(f"score must be {SCORES[0]} where rules are given, got {given['score']!r}.")

@@ -80,7 +80,7 @@ CASES: list[tuple[dict[str, Any], str]] = [
         {"ignore": "site", "limit": "conformal", "calibrate": "february.csv", "level": 0.9, "n_components": 2},
         "--ignore site --limit conformal --calibrate february.csv --level 0.9 --n-components 2",
     ),
-    ({"ignore": "site", "alarm": "total", "scores": "parquet"}, "--ignore site --alarm total --scores parquet"),
+    ({"ignore": "site", "scores": "parquet"}, "--ignore site --alarm total --scores parquet"),
     ({"ignore": "site", "preset": "paper", "private": True}, "--ignore site --preset paper --private"),
     ({"by": "site", "log": ["cpu"], "transform": {"mem": "sqrt"}}, "--by site --log cpu --transform mem=sqrt"),
 ]
@@ -128,7 +128,7 @@ def test_what_the_result_holds(here: Path) -> None:
         assert now - then == pytest.approx(20.0, abs=2.0)
         assert finding.breaks[0].broken
         assert finding.breaks[0].share + finding.outside <= 1.0 + 1e-9
-        assert finding.times == pytest.approx(finding.score / found.model.alarms.the_total())
+        assert finding.times == pytest.approx(finding.score / found.model.threshold)
         assert finding.text.startswith(f"Row =web-{finding.row} is an error (")
     assert found.evaluation is not None
     assert found.evaluation.hits == 4

@@ -108,5 +108,5 @@ def test_an_offset_of_the_whole_file_is_a_remark(here: pd.DataFrame, capsys: pyt
     assert "given as sales = net + [tax %] - 50" in " ".join(told.out.split())
     assert "flagged" in told.err
     assert int(told.err.rpartition("judged, ")[2].partition(" flagged")[0]) < 12
-    with pytest.raises(aspca.JobError, match="score must be complete or whitened where rules are given"):
+    with pytest.raises(aspca.JobError, match="score must be complete where rules are given"):
         aspca.detect("sales.csv", rules=RULES, preset="paper")

@@ -216,7 +216,7 @@ def test_sums_inside_the_engine_are_the_same_moments(engine: str, engines: Calla
     if engine == "postgres":
         model = aspca.fit_source(source, id="key", moments="engine", **options)
         assert_same_moments(model.moments_, *two_pass(rows))
-        assert model.threshold_limit_.name == "pearson"
+        assert model.threshold_limit_.name == "gaussian"
         assert any("no row left it" in remark for remark in model.model_.reading)
     else:
         with pytest.raises(aspca.JobError, match="moments engine is for PostgreSQL"):

@@ -80,7 +80,7 @@ def test_order_and_parts_do_not_matter(robust: bool, gaps: bool, rules: Sequence
         X[np.random.default_rng(2).random(X.shape) < 0.02] = np.nan
     n, p = X.shape
     whole = fitted(in_parts([X]), n, p, robust=robust, gaps=gaps, rules=rules)
-    limit, judged = whole.alarms.the_total(), whole.judge(X)
+    limit, judged = whole.threshold, whole.judge(X)
     assert judged.anomalies is not None
     for seed in range(2):
         rng = np.random.default_rng(seed)
@@ -97,7 +97,7 @@ def test_order_and_parts_do_not_matter(robust: bool, gaps: bool, rules: Sequence
         k = other.n_identities
         assert np.array_equal(again.deviations[:, :k], judged.deviations[:, :k], equal_nan=True)
         assert np.array_equal(np.sign(other.table.loadings), np.sign(whole.table.loadings))
-        assert abs(other.alarms.the_total() - limit) <= 1e-12 * limit
+        assert abs(other.threshold - limit) <= 1e-12 * limit
         assert (np.abs(again.scores - judged.scores) <= 1e-12 * np.maximum(limit, judged.scores)).all()
         assert np.array_equal(again.anomalies, judged.anomalies)
         assert robust == (whole.excluded is not None)
@@ -113,7 +113,7 @@ def test_the_estimator_is_the_same_model() -> None:
     for robust in (False, True):
         model = ASPCA(robust="on" if robust else "off").fit(X).model_
         parted = fitted(in_parts(np.array_split(X, 5)), *X.shape, robust=robust, gaps=False)
-        assert parted.alarms.the_total() == pytest.approx(model.alarms.the_total(), rel=1e-12)
+        assert parted.threshold == pytest.approx(model.threshold, rel=1e-12)
         assert np.array_equal(parted.moments.scatter, model.moments.scatter)
         assert [str(rule) for rule in parted.rules] == [str(rule) for rule in model.rules]
         assert np.array_equal(parted.judge(X).anomalies, model.judge(X).anomalies)

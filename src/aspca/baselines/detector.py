@@ -12,23 +12,22 @@ from sklearn.utils.validation import check_is_fitted
 
 from aspca.baselines.rows import checked_rows, given_names
 from aspca.estimators.aspca import ASPCA
-from aspca.judging.alarms import ABOVE_ROUNDING
-from aspca.judging.limits import Limit, score_limit
-from aspca.judging.metric import score_variances
+from aspca.judging.limits import Limit, limit_from_scores, pearson_limit
 from aspca.judging.projector import Projector
+from aspca.judging.thresholds import ABOVE_ROUNDING, score_variances
 from aspca.linalg.arrays import Floats
 from aspca.linalg.lowest import lowest_pairs
 from aspca.linalg.orientation import sign_of
 from aspca.moments import Moments
 from aspca.moments.validation import weights_of
 from aspca.preparation.feature import features_of_numbers
-from aspca.settings import FROM_MOMENTS, check_parameters
+from aspca.settings import check_parameters
 from aspca.subspace.defaults import default_n_components
 from aspca.subspace.scaling import column_scale, scaled_covariance
 from aspca.subspace.space import ScaledSpace, unresolved_variance
 
 # Limits that a fit can give; "conformal" needs rows kept out of it.
-_LIMITS = (*FROM_MOMENTS, "quantile", "pot")
+_LIMITS = ("pearson", "quantile")
 
 
 class SubspaceDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
@@ -115,10 +114,12 @@ class SubspaceDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # sc
         return self.contamination != "auto"
 
     def _limit_of(self, limit: str | float, level: float, loadings: Floats, rows: Any, weights: Floats | None) -> Limit:
-        if isinstance(limit, str) and limit not in FROM_MOMENTS:
-            found = score_limit(limit, level, scores=self._projector.score(rows), weights=weights)
+        if not isinstance(limit, str):
+            return Limit("fixed", None, float(limit))
+        if limit != "pearson":
+            found = limit_from_scores(limit, level, self._projector.score(rows), weights)
             return replace(found, value=found.value * ABOVE_ROUNDING)
         projected = loadings.T @ self.covariance_ @ loadings
         unresolved = np.array([unresolved_variance(np.abs(column), self.covariance_) for column in loadings.T])
         variances = score_variances(np.eye(self.n_components_), projected, unresolved)
-        return score_limit(limit, level, variances=variances)
+        return Limit(limit, level, pearson_limit(variances, level))

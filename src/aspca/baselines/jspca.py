@@ -73,7 +73,7 @@ class JSPCA(SubspaceDetector):
     contamination : float in (0, 0.5] or "auto", default="auto"
         A number takes as threshold the quantile of the training scores that so large a share of the rows exceeds;
         "auto" leaves the threshold to `limit` and `level`.
-    limit : {"pearson", "box", "jackson-mudholkar", "quantile", "pot"} or float >= 0, default="pearson"
+    limit : {"pearson", "quantile"} or float >= 0, default="pearson"
         Where the threshold comes from: the moments alone (the first three), the scores of the training rows, or a
         number.
     level : float in (0, 1), default=0.975

@@ -65,7 +65,7 @@ def rules_document(model: Model) -> dict[str, Any]:
         "features": list(model.names),
         "n_rows": model.space.n_rows,
         "alpha": model.subspace.alpha,
-        "limit": None if model.alarms.total is None else model.alarms.total.value,
+        "limit": None if model.thresholds.total is None else model.thresholds.total.value,
         "rules": [rule_document(rule, number) for number, rule in enumerate(model.rules)],
         "reading": list(model.reading),
         "identities": {"sampled_rows": model.identities.n_sample, "unsearched": list(model.identities.unsearched)},

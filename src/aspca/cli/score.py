@@ -71,7 +71,7 @@ def run(
         talk.say(f"{tally.n_rows:,} rows scored; the model has no limit, so none is called an anomaly.")
     else:
         found = f"{tally.anomalies:,} flagged"
-        if stored.alarms.error is not None:
+        if stored.thresholds.error is not None:
             found = f"{tally.errors:,} errors and {tally.anomalies - tally.errors:,} unusual rows"
         talk.say(f"{tally.n_rows:,} rows scored: {found}.")
     return ANOMALIES if fail_on_anomaly and tally.errors else FINE

@@ -20,7 +20,7 @@ from aspca.estimators.parameters import ParameterOnly
 from aspca.estimators.preprocessor import Preprocessor
 from aspca.estimators.tables import library_of, refuse_nameless, row_labels
 from aspca.judging.explanation import Explanation
-from aspca.judging.fit import fit_model
+from aspca.judging.fit import fit_from_moments
 from aspca.judging.gaps import Gaps, completed
 from aspca.judging.given_text import warn_of_given
 from aspca.judging.kept_rules import with_kept_shares
@@ -122,9 +122,7 @@ class ASPCA(ShownWithRules, ComponentAttributes, TableInput, NamedOutputs, Trans
         false_discovery_rate: float = DEFAULTS["false_discovery_rate"],
         contamination: float | str = DEFAULTS["contamination"],
         limit: str | float = DEFAULTS["limit"],
-        rule_limit: str | float = DEFAULTS["rule_limit"],
         level: float = DEFAULTS["level"],
-        alarm: str = DEFAULTS["alarm"],
         max_features: int | None = DEFAULTS["max_features"],
         rotation: str = DEFAULTS["rotation"],
         tol: float = DEFAULTS["tol"],
@@ -144,9 +142,7 @@ class ASPCA(ShownWithRules, ComponentAttributes, TableInput, NamedOutputs, Trans
         self.false_discovery_rate = false_discovery_rate
         self.contamination = contamination
         self.limit = limit
-        self.rule_limit = rule_limit
         self.level = level
-        self.alarm = alarm
         self.max_features = max_features
         self.rotation = rotation
         self.tol = tol
@@ -183,8 +179,7 @@ class ASPCA(ShownWithRules, ComponentAttributes, TableInput, NamedOutputs, Trans
                 known = known.rounded()
             rows, settings = rows_of(X), Settings.of(self.get_params())
             self._take(learn_model(rows, len(X), known, settings, preparation, given, weights))
-            rest_on_rows = self.model_.settings.from_rows
-            if rest_on_rows and "conformal" not in rest_on_rows:
+            if settings.needs_rows and settings.limit != "conformal":
                 self._take(self.model_.calibrated(X, weights))
                 self._take(with_kept_shares(self.model_, rows, weights))
         warn_of_given(self.model_)
@@ -253,24 +248,23 @@ class ASPCA(ShownWithRules, ComponentAttributes, TableInput, NamedOutputs, Trans
         return self
 
     def calibrate(self, X: Any, sample_weight: Any = None) -> Self:
-        """Set the threshold and the rules' limits from rows (n, p), for a limit that rests on rows.
+        """Set the threshold from rows (n, p), for a limit that rests on rows; for "auto" those of the rules too.
 
-        For "auto" and "conformal", rows that took no part in the fit; for "quantile", "pot" and a numeric
-        `contamination` after `fit_moments` or `partial_fit`, which do not keep the rows.
+        For "auto" and "conformal", rows that took no part in the fit; for "quantile" and a numeric `contamination`
+        after `fit_moments` or `partial_fit`, which do not keep the rows.
         """
         check_is_fitted(self, "model_")
         settings = self.model_.settings
-        if not (settings.from_rows or settings.total[0] == AUTO):
+        if not (settings.needs_rows or settings.total[0] == AUTO):
             raise ValueError(
                 f"limit={self.limit!r} needs no rows for its threshold; to calibrate on rows, set contamination to a "
-                "number or limit to auto, quantile, conformal or pot."
+                "number or limit to auto, quantile or conformal."
             )
         X = self._rows(X, reset=False, least=1)
         weights = None if sample_weight is None else weights_of(sample_weight, len(X))
-        # Rows that another limit is taken from are not spent on those of the rules as well.
         model = calibrate_by(self.model_, X, weights) if settings.total[0] == AUTO else self.model_
         # Who keeps a rule was counted by other limits.
-        self._take(replace(model.calibrated(X, weights) if settings.from_rows else model, kept=None))
+        self._take(replace(model.calibrated(X, weights), kept=None))
         return self
 
     def check_rules(self, X: Any) -> tuple[AnyRule, ...]:
@@ -292,7 +286,7 @@ class ASPCA(ShownWithRules, ComponentAttributes, TableInput, NamedOutputs, Trans
     ) -> None:
         settings = Settings.of(self.get_params())
         preparation = self._preparation if names is None else Preparation.identity(names)
-        self._take(fit_model(moments, settings, preparation, warm_start, gaps=gaps))
+        self._take(fit_from_moments(moments, settings, preparation, warm_start, gaps))
 
     def _take(self, model: Model) -> None:
         """The model in use from now on: every fitted attribute is a view of it."""
@@ -301,16 +295,15 @@ class ASPCA(ShownWithRules, ComponentAttributes, TableInput, NamedOutputs, Trans
         self.scale_ = model.space.scale
         self.n_components_ = model.components.n_components
         # A limit that waits for rows has no attribute yet; nor has what a model file left out.
-        for name in ("threshold_", "offset_", "threshold_limit_", "rule_limits_", "moments_"):
+        for name in ("threshold_", "offset_", "threshold_limit_", "moments_"):
             if hasattr(self, name):
                 delattr(self, name)
         if model.moments is not None:
             self.moments_ = model.moments
-        if model.alarms.rules is not None:
-            self.rule_limits_ = model.rule_limits
-        if model.alarms.total is not None:
-            self.threshold_limit_ = model.alarms.total
-            self.threshold_ = model.alarms.total.value
+        self.rule_limits_ = model.rule_limits
+        if model.thresholds.total is not None:
+            self.threshold_limit_ = model.thresholds.total
+            self.threshold_ = model.thresholds.total.value
             self.offset_ = -self.threshold_
 
     # ---- using the model
@@ -353,14 +346,6 @@ class ASPCA(ShownWithRules, ComponentAttributes, TableInput, NamedOutputs, Trans
         """
         check_is_fitted(self, "model_")
         return self.model_.p_values(self._rows(X, reset=False, least=1))
-
-    def t2(self, X: Any) -> Floats:
-        """Hotelling's T2 (n,): how unusual a row is *within* the normal subspace, where it breaks no rule.
-
-        Its limit for new rows is ``model_.normal.limit(level)``.
-        """
-        check_is_fitted(self, "model_")
-        return self.model_.t2(self._rows(X, reset=False, least=1))
 
     @property
     def rules_(self) -> tuple[AnyRule, ...]:

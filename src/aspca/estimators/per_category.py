@@ -105,7 +105,7 @@ class PerCategory(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-
         values = np.empty(len(X))
         for category, rows, part in self._parts(X):
             model = self._model(category, rows)
-            limit = model.model_.alarms.the_total()
+            limit = model.model_.threshold
             # A limit of zero, where nothing varies at all, has no multiples.
             with _told_of_whole(rows):
                 values[rows] = judge(model, part) / (limit if limit > 0.0 else 1.0)

@@ -16,7 +16,6 @@ from aspca.estimators.study import Bases, Clock, Found, Setting, bases_of_all, f
 from aspca.estimators.tables import library_of
 from aspca.judging.fit import scoring_model
 from aspca.judging.frames import frame
-from aspca.judging.metric import READABLE
 from aspca.judging.model import Model
 from aspca.linalg.arrays import Floats
 from aspca.subspace.space import ScaledSpace
@@ -224,7 +223,7 @@ class _Areas:
     def under(self, d: int, alpha: float, V: Floats) -> float | None:
         if self.truth is None:
             return None
-        key = (d, 0.0 if self.model.settings.score in READABLE else alpha)
+        key = (d, 0.0 if self.model.settings.judges_by_evidence else alpha)
         if key not in self._known:
             settings = replace(self.model.settings, n_components=d, alpha=alpha, max_features=None)
             scores = scoring_model(self.model, settings, V).score(self.rows)

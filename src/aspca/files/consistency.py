@@ -117,21 +117,3 @@ def check_given(at: Field, table: RuleTable, space: ScaledSpace) -> None:
         near = float(np.sqrt(table.variances[k])) + float(np.abs(expected[:, k]) @ space.rounding)
         right = not rule.holds or abs(rule.off(space)) / unit <= near
         at.require(right, "seen from a point within the spread of the rules that hold", f"off {quoted(rule.text)}")
-
-
-def check_weights(at: Field, weights: Floats, score: str) -> None:
-    """What the score in use makes of its rules: nothing, a factor each, or a root that mixes them."""
-    if score == "spe":
-        at.require(np.array_equal(weights, np.eye(len(weights))), 'the identity, as score is "spe"', "another matrix")
-        return
-    if score == "standardized":
-        diagonal = np.diag(weights)
-        right = (diagonal > 0.0).all() and np.count_nonzero(weights) == len(weights)
-        at.require(right, 'diagonal and positive, as score is "standardized"', "another matrix")
-        return
-    allowed = f'of full rank with a positive diagonal, as score is "{score}"'
-    at.require((np.diag(weights) > 0.0).all(), allowed, "a matrix without")
-    # In units of its rows, which are the rules' spreads.
-    relative = weights / np.abs(weights).max(axis=1, keepdims=True, initial=1e-300)
-    full = not weights.size or np.linalg.matrix_rank(relative) == len(weights)
-    at.require(full, allowed, "a matrix without")

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from aspca.files.consistency import check_covariance, check_given, check_moments, check_rules, check_weights
+from aspca.files.consistency import check_covariance, check_given, check_moments, check_rules
 from aspca.files.encode import FORMAT, VERSION, packed_size, unpacked
 from aspca.files.errors import ModelFileError
 from aspca.files.evidence import evidence_of
@@ -21,14 +21,13 @@ from aspca.files.model_parts import (
     LARGEST_MATRIX,
     components_of,
     features_of,
-    limits_of,
     n_components_of,
     settings_of,
     solved_of,
+    thresholds_of,
 )
 from aspca.files.preprocessing import preprocessing_of
 from aspca.judging.excluded import Excluded, ExcludedCells, Repeated
-from aspca.judging.metric import Metric
 from aspca.judging.model import Model
 from aspca.linalg.arrays import LARGEST_VALUE, Floats, frozen
 from aspca.moments import Moments
@@ -61,8 +60,7 @@ _FIELDS = (
     "subspace",
     "rules",
     "identities",
-    "metric",
-    "limits",
+    "thresholds",
     "excluded",
     "evidence",
     "widenings",
@@ -91,7 +89,6 @@ _RELEASE = re.compile(r"[0-9][0-9A-Za-z.+]{0,39}")
 _VALUE = float(LARGEST_VALUE)
 # A column's deviation is no smaller than the root of the smallest normal float64, or it counts as constant.
 SMALLEST_SCALE, LARGEST_SCALE = 1e-154, 4.0 * _VALUE
-LARGEST_WEIGHT = 1e162
 _MOST_NUMBERS = 1000
 # In the scaled space, where values are about one.
 LARGEST_SHIFT = 1e6
@@ -159,26 +156,18 @@ def contents_of(top: Field) -> Contents:
     table = _rules(rules, p, given)
     m = len(table)
     check_given(rules["loadings"], table, space)
-    n_free = p if given else p - len(identities.determined)
-    metric = _metric(at["metric"], settings, p, m, max(n_free, 1) - m)
     evidence = evidence_of(at["evidence"], p, m, identities.determined)
-    at["evidence"].require(evidence is None or settings.judges_by_evidence, "null for this score and limit", "there")
-    alarms = limits_of(at["limits"], settings, m, private, evidence)
+    judged = settings.judges_by_evidence
+    at["evidence"].require((evidence is not None) == judged, "there where tail models judge, and null where not")
+    thresholds = thresholds_of(at["thresholds"], settings, m, private)
     widenings = None if at["widenings"].absent else at["widenings"].extended(m, 0.0, math.inf)
-    needs = preparation.missing == "allow" and settings.score == "complete"
-    at["training"].require(
-        space.known_covariance is not None or not needs,
-        "with a covariance, by which rows with gaps are judged",
-        "without",
-    )
     model = Model(
         settings,
         preparation,
         space,
         components,
         table,
-        metric,
-        alarms,
+        thresholds,
         moments,
         widenings,
         gaps,
@@ -189,7 +178,7 @@ def contents_of(top: Field) -> Contents:
         identities,
         evidence,
     )
-    used = np.hstack([table.loadings, metric.outside])[list(identities.determined)]
+    used = table.loadings[list(identities.determined)]
     at["identities"].require(
         bool(given) or not used.any(),
         "of columns that have no part in the other rules",
@@ -338,22 +327,4 @@ def _rules(part: dict[str, Field], p: int, given: tuple[GivenRule, ...]) -> Rule
         np.array([entry.flag() for entry in part["sparsest"].items(m)], dtype=np.bool_),
         frozen(part["chances"].vector(m, 0.0, 1.0)),
         given,
-    )
-
-
-def _metric(at: Field, settings: Settings, p: int, m: int, most: int) -> Metric:
-    """`most` directions may lie outside the m rules."""
-    part = at.members("weights", "outside", "outside_limit", "outside_share")
-    weights = part["weights"].sparse_columns(m, m, LARGEST_WEIGHT)
-    check_weights(part["weights"], weights, settings.score)
-    r = len(part["outside"])
-    most = most if settings.score == "complete" else 0
-    part["outside"].require(r <= most, f"a list of at most {most}")
-    part["outside"].require(p * r <= LARGEST_MATRIX, f"of at most {LARGEST_MATRIX} loadings")
-    return Metric(
-        settings.score,
-        frozen(weights),
-        frozen(part["outside"].sparse_columns(p, r, LARGEST_WEIGHT)),
-        float(part["outside_limit"].number(0.0, math.inf, infinite=True)),
-        float(part["outside_share"].number(0.0, 1.0)),
     )

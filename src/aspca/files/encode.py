@@ -19,7 +19,7 @@ from aspca.settings import Settings
 from aspca.subspace.result import Certificate
 from aspca.subspace.space import ScaledSpace, raise_to_powers_of_two
 
-FORMAT, VERSION = "aspca-model", 5
+FORMAT, VERSION = "aspca-model", 6
 
 
 def content_of(model: Model, *, naming: str, private: bool, moments: bool, package: str) -> dict[str, Any]:
@@ -34,14 +34,8 @@ def content_of(model: Model, *, naming: str, private: bool, moments: bool, packa
     package : str
         The version that writes.
     """
-    table, metric, alarms = model.table, model.metric, model.alarms
+    table, thresholds = model.table, model.thresholds
     private = private or model.space.extremes is None
-    if not moments and model.allows_gaps and metric.kind == "complete":
-        raise ValueError(
-            "Rows with gaps are judged by the covariance of the features, so this model cannot be saved with "
-            'moments=False: save it with its moments, or fit it with score="whitened".'
-        )
-    keep = alarms.calibration is not None and not private
     return {
         "format": FORMAT,
         "version": VERSION,
@@ -63,19 +57,12 @@ def content_of(model: Model, *, naming: str, private: bool, moments: bool, packa
             "shift": None if model.space.shift is None else model.space.shift.tolist(),
         },
         "identities": identities_content(model.identities, private=private),
-        "metric": {
-            "weights": sparse_columns_of(metric.weights),
-            "outside": sparse_columns_of(metric.outside),
-            "outside_limit": finite_or_word(metric.outside_limit),
-            "outside_share": float(metric.outside_share),
-        },
-        "limits": {
-            "total": None if alarms.total is None else _limit(alarms.total),
-            "rules": None if alarms.rules is None else [_limit(limit) for limit in alarms.rules],
-            "error": None if alarms.error is None else finite_or_word(alarms.error),
-            "lift": None if alarms.lift is None else finite_or_word(alarms.lift),
+        "thresholds": {
+            "total": None if thresholds.total is None else _limit(thresholds.total),
+            "rules": [finite_or_word(value) for value in thresholds.rules],
+            "error": None if thresholds.error is None else finite_or_word(thresholds.error),
             # One score per row of the user's: private.
-            "calibration": alarms.calibration.tolist() if keep and alarms.calibration is not None else None,
+            "calibration": None if private or thresholds.calibration is None else thresholds.calibration.tolist(),
         },
         "excluded": _excluded(model, private),
         "evidence": evidence_content(model.evidence, private=private),
@@ -143,7 +130,7 @@ def _training(model: Model, private: bool, moments: bool) -> dict[str, Any]:
         "minimum": None if extremes is None else extremes[0].tolist(),
         "maximum": None if extremes is None else extremes[1].tolist(),
         "scatter": None if scatter is None else scatter[triangle].tolist(),
-        # A private file has no moments to fit further; this is what T2 and rows with gaps need of it.
+        # A private file has no moments to fit further; this is what verify needs of it.
         "covariance": None if covariance is None else covariance[triangle].tolist(),
     }
 
@@ -201,5 +188,4 @@ def _limit(limit: Limit) -> dict[str, Any]:
         "name": limit.name,
         "level": None if limit.level is None else float(limit.level),
         "value": finite_or_word(limit.value),
-        "assumes": limit.assumes,
     }

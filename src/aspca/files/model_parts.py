@@ -11,14 +11,12 @@ import numpy as np
 from aspca.files.consistency import check_basis
 from aspca.files.fields import LARGEST_INTEGER, Field, words_of_infinity
 from aspca.files.json_text import shown
-from aspca.judging.alarms import HELD_OUT, Alarms
 from aspca.judging.components import Components
 from aspca.judging.limits import Limit
-from aspca.judging.metric import READABLE
+from aspca.judging.thresholds import Thresholds
 from aspca.linalg.arrays import frozen
-from aspca.model.evidence import Evidence
 from aspca.rules.equation_text import LONGEST as LONGEST_RULE
-from aspca.settings import AUTO, SETTINGS, Settings, needs_rows
+from aspca.settings import AUTO, COMPONENT_SCORES, SETTINGS, Settings
 from aspca.subspace.result import Certificate, SparseSubspace
 from aspca.subspace.space import ScaledSpace
 
@@ -52,9 +50,11 @@ def settings_of(at: Field, d: int) -> Settings:
         found[setting.name] = value
     part["n_components"].require(found["n_components"] in ("auto", d), f'"auto" or {d}')
     part["max_features"].require(found["max_features"] is None or found["variant"] != "G", 'null where variant is "G"')
-    part["rules"].require(not found["rules"] or found["score"] in READABLE, "null, as the score has no readable rules")
+    part["rules"].require(
+        not found["rules"] or found["score"] not in COMPONENT_SCORES, "null, as the score has no readable rules"
+    )
     part["lift"].require(
-        found["lift"] is None or found["score"] not in READABLE, "null, as the score is not of components"
+        found["lift"] is None or found["score"] in COMPONENT_SCORES, "null, as the score is not of components"
     )
     for text in () if part["rules"].absent else part["rules"].items(0, LARGEST_MATRIX):
         text.text(LONGEST_RULE)
@@ -75,7 +75,7 @@ def solved_of(at: Field, settings: Settings, p: int, d: int) -> SparseSubspace |
     """The components with their certificates; None where nobody had asked for them."""
     if not _unsolved(at):
         return _subspace(at.members(*_SUBSPACE), settings, p, d)
-    at.require(settings.score in READABLE, "with the loadings, which judge", "without")
+    at.require(settings.judges_by_evidence, "with the loadings, which judge", "without")
     return None
 
 
@@ -147,25 +147,18 @@ def _certificate(at: Field) -> Certificate:
     )
 
 
-def limits_of(at: Field, settings: Settings, m: int, private: bool, evidence: Evidence | None) -> Alarms:
-    """The limits in use, of m rules."""
-    part = at.members("total", "rules", "lift", "calibration", "error")
+def thresholds_of(at: Field, settings: Settings, m: int, private: bool) -> Thresholds:
+    """The thresholds in use, of m relations."""
+    part = at.members("total", "rules", "error", "calibration")
     asked, _ = settings.total
-    total = rules = lift = calibration = None
-    lifts = settings.alarm == "any" and evidence is None
-    part["lift"].require(
-        part["lift"].absent != lifts, 'a number where the alarm is "any" without tail models, and null where it is not'
+    judged = settings.judges_by_evidence
+    part["error"].require(part["error"].absent != judged, "a number where tail models judge, and null where not")
+    error = float(part["error"].number(0.0, math.inf, infinite=True)) if judged else None
+    part["total"].require(
+        not part["total"].absent or settings.needs_rows, f"there, as the limit {shown(asked)} needs no rows"
     )
-    part["error"].require(part["error"].absent == (evidence is None), "a number where there are tail models, else null")
-    error = None if evidence is None else float(part["error"].number(0.0, math.inf, infinite=True))
-    if lifts:
-        lift = float(part["lift"].number(0.0, math.inf, infinite=True))
-    _waits(part["total"], asked)
-    _waits(part["rules"], settings.rule_limit)
-    if not part["total"].absent:
-        total = _limit(part["total"], asked)
-    if not part["rules"].absent:
-        rules = tuple(_limit(entry, settings.rule_limit) for entry in part["rules"].items(m))
+    total = None if part["total"].absent else _limit(part["total"], asked)
+    rules, calibration = part["rules"].extended(m, 0.0, math.inf), None
     expected = asked == "conformal" and total is not None and not private
     part["calibration"].require(
         part["calibration"].absent != expected,
@@ -176,20 +169,16 @@ def limits_of(at: Field, settings: Settings, m: int, private: bool, evidence: Ev
         part["calibration"].require(many > 0, "a list of at least 1 score")
         calibration = part["calibration"].vector(many, 0.0, LARGEST)
         part["calibration"].require((np.diff(calibration) >= 0.0).all(), "ascending", "a list in another order")
-    return Alarms(settings, total, rules, lift, calibration, error)
-
-
-def _waits(at: Field, asked: str | float) -> None:
-    at.require(not at.absent or needs_rows(asked), f"there, as the limit {shown(asked)} needs no rows")
+    return Thresholds(total, rules, error, calibration)
 
 
 def _limit(at: Field, asked: str | float) -> Limit:
-    part = at.members("name", "level", "value", "assumes")
-    allowed = (HELD_OUT, "pearson") if asked == AUTO else (asked if isinstance(asked, str) else "fixed",)
+    part = at.members("name", "level", "value")
+    allowed = ("held-out", "gaussian", "pearson") if asked == AUTO else (asked if isinstance(asked, str) else "fixed",)
     name = part["name"].word(allowed)
     part["level"].require(part["level"].absent == (name == "fixed"), "null for a number that was given, and only there")
     level = None if name == "fixed" else float(part["level"].number(math.ulp(0.0), 1.0 - 2.0**-53))
     value = float(part["value"].number(0.0, math.inf, infinite=True))
     if not isinstance(asked, str):
         part["value"].require(value >= float(asked), f"at least {asked!r}, as the settings ask for")
-    return Limit(name, level, value, part["assumes"].text(1000))
+    return Limit(name, level, value)

@@ -18,9 +18,8 @@ from aspca.jobs.preparing import NUMBERS, refuse_values
 from aspca.jobs.progress import Watcher
 from aspca.jobs.pushing import taken_inside
 from aspca.jobs.tables import TableSource, column_of, prepared, row_numbers
-from aspca.judging.alarms import alarms_from_rows
-from aspca.judging.fit import fit_model
-from aspca.judging.judgement import Judgement, squared
+from aspca.judging.fit import fit_from_moments
+from aspca.judging.judgement import Judgement
 from aspca.judging.kept_rules import with_kept_shares
 from aspca.judging.learning import learn_model
 from aspca.judging.model import Model
@@ -29,7 +28,7 @@ from aspca.moments.gathered import IncompleteMomentsOf, MomentsOf
 from aspca.preparation import Preparation
 from aspca.rules.equation_text import NO_COLUMN, RuleError
 from aspca.rules.given import formulas_of
-from aspca.settings import Settings, needs_rows
+from aspca.settings import Settings
 from aspca.solvers.threads import blas_threads_for
 
 # Of more features than this all rules with little variance take minutes to find.
@@ -85,7 +84,7 @@ def fit_table(
     Raises
     ------
     JobError
-        Fewer than two rows, far more features than rows, a value that is missing, or what `fit_model` refuses.
+        Fewer than two rows, far more features than rows, a value that is missing, or what `fit_from_moments` refuses.
     """
     given = _given(table, plan, settings)
     _refuse_too_wide(table, len(plan.names), settings)
@@ -117,7 +116,7 @@ def fit_table(
                 raise
             few = f"{table.description}: " if isinstance(known, IncompleteMoments) else ""
             raise JobError(f"{few}{error}") from error
-        if settings.from_rows:
+        if settings.needs_rows:
             model = _calibrated(model, table if kept_out is None else kept_out, watcher)
             model = with_kept_shares(model, passes)
     if model.excluded is not None:
@@ -136,7 +135,7 @@ def _from_sums(table: TableSource, moments: Moments, settings: Settings, plan: P
     """The model of moments alone."""
     _refuse_few(table, moments)
     try:
-        return fit_model(moments, settings, plan)
+        return fit_from_moments(moments, settings, plan)
     except ValueError as error:
         raise JobError(str(error)) from error
 
@@ -167,21 +166,9 @@ def _refuse_too_wide(table: TableSource, p: int, settings: Settings) -> None:
 
 
 def _calibrated(model: Model, table: TableSource, watcher: Watcher) -> Model:
-    """The same model, its limits that rest on rows taken from a table: `Model.calibrated`, part by part.
-
-    Eight bytes are kept per row, and as many per rule where the rules' own limits rest on rows.
-    """
-    if needs_rows(model.settings.rule_limit):
-        first = model.n_identities
-        squares = [np.nan_to_num(squared(one.deviations[:, first:])) for one in _judgements(model, table, watcher)]
-        alarms = alarms_from_rows(model.alarms, model.floors, None, np.concatenate(squares), None)
-        model = replace(model, alarms=alarms)
-    if needs_rows(model.settings.total[0]):
-        # Rules first: where they lift scores, the threshold is that of lifted ones.
-        scores = [judgement.scores for judgement in _judgements(model, table, watcher)]
-        alarms = alarms_from_rows(model.alarms, model.floors, np.concatenate(scores), None, None)
-        model = replace(model, alarms=alarms)
-    return model
+    """The same model, its threshold taken from the scores of a table: `Model.calibrated`, part by part."""
+    scores = [judgement.scores for judgement in _judgements(model, table, watcher)]
+    return replace(model, thresholds=model.thresholds.from_scores(model.settings, np.concatenate(scores)))
 
 
 def _judgements(model: Model, table: TableSource, watcher: Watcher) -> Iterator[Judgement]:

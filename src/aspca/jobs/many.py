@@ -11,7 +11,7 @@ from aspca.harmless import name_text
 from aspca.jobs.column_advice import examined, word_of
 from aspca.jobs.result import Outcome
 from aspca.jobs.tables import TableSource
-from aspca.settings import FROM_MOMENTS, Settings
+from aspca.settings import AUTO, Settings
 
 # Far more: so many times as many, and so many standard deviations more.
 _TIMES, _DEVIATIONS = 2.0, 4.0
@@ -130,8 +130,10 @@ def _kinds(table: TableSource, left_out: Sequence[str]) -> str:
 
 
 def _tails(settings: Settings, elsewhere: bool) -> str:
-    if settings.contamination == "auto" and settings.limit in FROM_MOMENTS:
-        return "their tails are heavier than this limit assumes, or many are errors. A limit from rows: --limit auto."
+    if not settings.judges_by_evidence and settings.total[0] == AUTO:
+        return (
+            "their tails are heavier than this limit assumes, or many are errors. A limit from rows: --limit quantile."
+        )
     if elsewhere:
         return "they are not like the rows learned from. Learn from newer rows as well: one more --train NEWER_FILE."
     return "many may be errors. To see the worst only: --level 0.999."

@@ -53,8 +53,8 @@ def _needs_rows(plan: Preparation, settings: Settings) -> str:
         return "gaps are filled row by row; leave out columns that have some, with --ignore"
     if not plan.plain:
         return "categories, dates and logarithms are made of cells; leave such columns out, with --ignore"
-    if settings.from_rows:
-        return "this limit rests on rows; leave out --limit, or give pearson"
+    if settings.needs_rows:
+        return "this limit rests on rows; leave out --limit"
     return ""
 
 

@@ -314,7 +314,7 @@ def parameters_of(given: Mapping[str, Any], preset: str | None = None, *, calibr
     except ValueError as error:
         raise RequestError(_in_options(str(error))) from None
     settings = Settings.of(parameters)
-    conformal = "conformal" in settings.from_rows
+    conformal = settings.total[0] == "conformal"
     if conformal and not calibrated:
         raise RequestError(
             "--limit conformal needs normal rows kept out of the fit: give a file of them by --calibrate."

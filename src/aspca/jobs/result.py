@@ -99,12 +99,12 @@ class Outcome:
     @property
     def limit(self) -> float:
         """The score above which a row is an anomaly."""
-        return self.model.alarms.the_total()
+        return self.model.threshold
 
     @property
     def headline(self) -> str:
         """How many anomalies there are, and what makes them such."""
-        what = f"score above {self.limit:.3g}{_lifted(self.model)}"
+        what = f"score above {self.limit:.3g}"
         if not self.n_anomalies:
             return "No errors and no unusual rows" if self.graded else f"No anomalies (no {what})"
         many = f"{self.n_anomalies:,} anomal{'y' if self.n_anomalies == 1 else 'ies'}"
@@ -122,7 +122,7 @@ class Outcome:
     @property
     def graded(self) -> bool:
         """Whether errors are told from unusual rows by p-values."""
-        return self.model.alarms.error is not None
+        return self.model.thresholds.error is not None
 
     @property
     def _of_which(self) -> str:
@@ -176,10 +176,6 @@ class Outcome:
             for title, column in zip(titles, self.keys.columns, strict=True)
         }
         return {"row": [finding.row for finding in told], **keys, **made}
-
-
-def _lifted(model: Model) -> str:
-    return "" if model.alarms.lift is None else "; a broken rule lifts it there"
 
 
 @dataclass(frozen=True, eq=False)

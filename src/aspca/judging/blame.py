@@ -1,11 +1,12 @@
 """A row's score split over its features: who is to blame for it.
 
-Notation: x (p,) a centred and scaled row, B (p, d) the weighted loadings, z = x B. The score is |z|^2; for the complete
-Mahalanobis distance x' M x the columns of B are the covariance's eigenvectors, each over the root of its variance.
+Where tail models judge, the evidence splits it (`Evidence.attribute`). What follows is for scores of components.
 
-Changing one feature j alone, by the best amount, removes g_j = (z . b_j)^2 / |b_j|^2 of it, b_j its row of B (with M:
-the reconstruction-based contribution (M x)_j^2 / M_jj). Let g be the largest gain, and r = |z|^2 - g what that change
-leaves. Chance alone leaves about d. So r / d tells two kinds of rows apart:
+Notation: x (p,) a centred and scaled row, B (p, d) the weighted loadings, z = x B. The score is |z|^2.
+
+Changing one feature j alone, by the best amount, removes g_j = (z . b_j)^2 / |b_j|^2 of it, b_j its row of B (the
+reconstruction-based contribution). Let g be the largest gain, and r = |z|^2 - g what that change leaves. Chance alone
+leaves about d. So r / d tells two kinds of rows apart:
 
 - *One feature moved*: r is of the size of d. For Gaussian rows the likelihood of "only j moved" is exp(g_j / 2) times a
   constant, and features share by it: a gain that is lower by ten rules a feature out, whether the score is 50 or
@@ -31,9 +32,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from aspca.identities.localize import localize
-from aspca.judging.gaps import patterns
 from aspca.judging.judgement import Judgement
-from aspca.judging.metric import READABLE, Metric
 from aspca.linalg.arrays import Bools, Floats
 from aspca.linalg.ranking import round_for_ranking
 from aspca.linalg.steady import cached_parts, row_products, row_sums
@@ -61,8 +60,7 @@ class FeatureSplit:
     Attributes
     ----------
     weighted_loadings : ndarray of shape (p, d)
-        Directions over the roots of their variances. Gains depend on B B' alone; the split of the remainder also on the
-        axes: eigenvectors of the scaled covariance.
+        B.
     """
 
     weighted_loadings: Floats
@@ -151,36 +149,17 @@ def blamed(model: Model, values: Floats, judgement: Judgement) -> Floats:
         parts += row_products(own, (used / used.sum(axis=0)).T)
         _add_wrong_cells(model, values, judgement, parts)
         return parts
+    split = FeatureSplit(model.table.loadings * model.component_weights)
     parts = np.empty(values.shape)
-    nowhere = np.zeros(values.shape[1], dtype=np.bool_)
-    groups = patterns(np.isnan(values)) if model.allows_gaps else [(np.arange(len(values)), nowhere)]
-    lawful = _lawful(judgement)
-    # What violated identities add is put down to the cells that are wrong.
-    scores = judgement.contributions[:, model.n_identities :].sum(axis=1) + judgement.outside
-    for rows, gaps in groups:
-        metric = model.gapped.metric_of(gaps)
-        # Rules that cannot be computed have no weight here, so what stands in for a gap does not count.
-        everything = np.hstack([model.table.loadings @ metric.weights, metric.outside])
-        for kept, directions in ((False, everything), (True, metric.outside)):
-            chosen = rows[lawful[rows] == kept]
-            if not chosen.size:
-                continue
-            loadings, axes = _axes(directions, metric)
-            split = FeatureSplit(loadings)
-            # A few rows at a time: what is computed of them is many times their size, and stays in the cache.
-            for part in cached_parts(chosen.size, values.shape[1]):
-                some = chosen[part]
-                scaled = model.space.centred(values[some])
-                scaled[:, gaps] = 0.0
-                weighted = row_products(scaled, metric.outside)
-                if not kept:
-                    weighted = np.hstack([judgement.weighted[some], weighted])
-                z = row_products(np.clip(weighted, -_LARGEST, _LARGEST), axes)
-                found = split(scaled, z)
-                # What lies outside counts by its share, broken rules lift a score: split is what is left in the end.
-                found *= (scores[some] / _positive(found.sum(axis=1)))[:, None]
-                parts[some] = found
-    _add_wrong_cells(model, values, judgement, parts)
+    # A few rows at a time: what is computed of them is many times their size, and stays in the cache.
+    for rows in cached_parts(*values.shape):
+        scaled = np.nan_to_num(model.space.centred(values[rows]), nan=0.0)
+        weighted = np.nan_to_num(judgement.deviations[rows]) * model.component_weights
+        found = split(scaled, np.clip(weighted, -_LARGEST, _LARGEST))
+        found[np.isnan(values[rows])] = 0.0
+        # Components that cannot be computed count as the others do.
+        found *= (judgement.scores[rows] / _positive(found.sum(axis=1)))[:, None]
+        parts[rows] = found
     return parts
 
 
@@ -197,28 +176,6 @@ def _add_wrong_cells(model: Model, values: Floats, judgement: Judgement, parts: 
     # What no cell explains is everybody's.
     some = np.flatnonzero(rest)
     parts[some] += (added[some] / parts.shape[1])[:, None]
-
-
-def _lawful(judgement: Judgement) -> Bools:
-    """Which rows (n,) keep their rules, and score by what lies outside of them.
-
-    No single change explains these: it would break the rules. What lies outside is split by itself.
-    """
-    mostly = judgement.outside > 0.5 * judgement.scores
-    if judgement.broken is None:
-        return np.asarray(mostly)
-    return np.asarray(mostly & ~judgement.broken.any(axis=1))
-
-
-def _axes(directions: Floats, metric: Metric) -> tuple[Floats, Floats]:
-    """Weighted loadings B (p, d), and the rotation from the terms of the score to z = x B.
-
-    A distance that does not depend on the basis is split along its own axes; the paper's scores along the components.
-    """
-    if metric.kind not in READABLE:
-        return directions, np.eye(directions.shape[1])
-    axes = np.linalg.svd(directions, full_matrices=False)[2].T
-    return np.asarray(directions @ axes), np.asarray(axes)
 
 
 def _positive(values: Floats) -> Floats:

@@ -17,7 +17,6 @@ from aspca.identities.formula import Formula
 from aspca.identities.localize import localize, repaired
 from aspca.judging.components import Components
 from aspca.judging.gaps import completed
-from aspca.judging.metric import READABLE
 from aspca.judging.model import Model
 from aspca.linalg.arrays import Floats, Ints, frozen
 from aspca.moments import IncompleteMoments, Moments
@@ -81,7 +80,7 @@ class FreePart:
         whole = known, preparation, settings
         features = preparation.features
         identities = Identities()
-        if settings.score in READABLE:
+        if settings.judges_by_evidence:
             low, high = known.extremes if isinstance(known, IncompleteMoments) else (known.minimum, known.maximum)
             several = [(text, formula) for text, formula in given if len(formula.columns) > 1]
             identities = search_identities(counted, low, high, features, several, sampled)
@@ -138,8 +137,6 @@ class FreePart:
             space=space,
             components=Components(settings, np.asarray(space.plain.covariance), d),
             table=replace(model.table, loadings=_spread_rows(model.table.loadings, free, p), given=given),
-            metric=replace(model.metric, outside=_spread_rows(model.metric.outside, free, p)),
-            alarms=replace(model.alarms, settings=settings),
             moments=moments,
             gaps=gaps,
             excluded=None if model.excluded is None else model.excluded.among(free, p),

@@ -155,7 +155,7 @@ class Explanation:
 
     @property
     def threshold(self) -> float | None:
-        return None if self.model.alarms.total is None else self.model.alarms.total.value
+        return None if self.model.thresholds.total is None else self.model.thresholds.total.value
 
     @property
     def anomalies(self) -> Bools:
@@ -182,10 +182,7 @@ class Explanation:
 
     @property
     def broken(self) -> Bools:
-        if self.judgement.broken is None:
-            # Says what to do.
-            self.model.alarms.the_rules()
-        return np.asarray(self.judgement.broken)
+        return self.judgement.broken
 
     @property
     def share_of_rules(self) -> Floats:

@@ -14,9 +14,9 @@ from aspca.moments.rows import Rows, Travelling
 def with_kept_shares(model: Model, rows: Rows, weights: Floats | None = None) -> Model:
     """The same model, with the share of rows, which weights (n,) may count, that keep each rule that was given."""
     given = model.table.given
-    if not given or model.alarms.rules is None:
+    if not given:
         return model
-    limits = np.sqrt(model.alarms.the_rules()[: len(given)])
+    limits = np.sqrt(model.thresholds.rules[: len(given)])
     # How far a row is off what was written, where that is not what it is judged by.
     off = np.array(
         [0.0 if rule.holds else rule.off(model.space.plain) / rule.loading(model.space)[1] for rule in given]

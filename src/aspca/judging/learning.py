@@ -15,12 +15,10 @@ from aspca.identities.finding import SAMPLE as IDENTITY_SAMPLE
 from aspca.identities.formula import Formula
 from aspca.identities.localize import localize
 from aspca.identities.sampling import LeastRows, RowHash
-from aspca.judging.alarms import quantile_alarms, replace_automatic
 from aspca.judging.determined import FreePart
 from aspca.judging.excluded import Excluded, ExcludedOf, Exclusion, find_words
-from aspca.judging.fit import fit_model
+from aspca.judging.fit import fit_model, judge_by
 from aspca.judging.gaps import Gaps, completed
-from aspca.judging.judgement import squared
 from aspca.judging.kept_rules import with_kept_shares
 from aspca.judging.model import Model
 from aspca.judging.off_given import OffGiven, far_off_given
@@ -192,7 +190,7 @@ class _Sampled:
         good = (self.sample.wrong.astype(np.float64) @ used == 0.0) & ~self.sample.violating[:, None]
         evidence = with_relations(self.learned.evidence, deviations, good, X, model)
         evidence = evidence.with_law(self.learn_law(evidence, deviations))
-        return judge_by(model, evidence)
+        return judge_by(model, evidence, "held-out")
 
 
 def with_relations(evidence: Evidence, deviations: Floats, good: Bools, X: Floats, model: Model) -> Evidence:
@@ -205,19 +203,13 @@ def with_relations(evidence: Evidence, deviations: Floats, good: Bools, X: Float
         # Rows that were fitted are nearer than others, by as much as each takes part.
         stretched = mine * (1.0 + n_terms[k] / max(mine.size, 1))
         if model.table.exact[k] and (n_terms[k] > 1 or k < len(model.table.given)):
-            tail = Tail.exact(mine.size, float(np.sqrt(model.floors.squares[k])))
+            tail = Tail.exact(mine.size, float(np.sqrt(model.roundings[k])))
         else:
             tail = Tail.of_sizes(stretched if mine.size else np.zeros(1))
         tails.append(tail)
         others = (model.table.loadings[:, k] == 0.0) & ~model.determined
         caps[:, k] = cap_patterns(tail.log_p_values(deviations[:, k]), ranks[:, others])
     return replace(evidence, relations=tuple(tails), relation_caps=frozen(caps))
-
-
-def judge_by(model: Model, evidence: Evidence) -> Model:
-    """The same model, its automatic thresholds those of evidence."""
-    model = replace(model, evidence=evidence)
-    return replace(model, alarms=replace_automatic(model.alarms, model.floors, evidence, model.table.exact))
 
 
 def calibrate_by(model: Model, X: Floats, weights: Floats | None = None) -> Model:
@@ -229,14 +221,14 @@ def calibrate_by(model: Model, X: Floats, weights: Floats | None = None) -> Mode
     if weights is not None:
         X = np.repeat(X, count_copies(weights), axis=0)
     if evidence is None:
-        judgement = model.judge(X)
-        squares = np.nan_to_num(squared(judgement.deviations[:, model.n_identities :]))
-        return replace(model, alarms=quantile_alarms(model.alarms, model.floors, judgement.scores, squares))
+        found = model.thresholds.from_scores(replace(model.settings, limit="quantile"), model.score(X))
+        limit = found.total and replace(found.total, name="held-out")
+        return replace(model, thresholds=replace(found, total=limit))
     settings, deviations = model.settings, model.beyond_rounding(model.deviate(X))
     evidence = with_relations(evidence, deviations, np.ones(deviations.shape, dtype=np.bool_), X, model)
     scores = replace(model, evidence=evidence).judge(X).scores
     law = learn_law(scores, settings.level, settings.false_discovery_rate, len(X))
-    return judge_by(model, evidence.with_law(law))
+    return judge_by(model, evidence.with_law(law), "held-out")
 
 
 def _learn_without_errors(

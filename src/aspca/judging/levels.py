@@ -1,7 +1,7 @@
 """Rows within changes, judged off their new level: which are anomalies beyond the change, and which nothing but it.
 
-Within a change all that a row is measured by, each rule and each direction outside of them, is taken from the median of
-the rows around it, and in units of their spread where that is wider than what was learned: a column that moved shifts
+Within a change all that a row is measured by, each rule and each direction besides, is taken from the median of the
+rows around it, and in units of their spread where that is wider than what was learned: a column that moved shifts
 rules that are not off by themselves, and what lies outside of them. The verdict on what is left is the model's own. The
 verdict on the row itself stays as it is.
 """
@@ -18,7 +18,7 @@ import numpy as np
 from aspca.identities.identity import NO_IDENTITIES
 from aspca.judging.change_text import Change
 from aspca.judging.changes import Course, shortest_change
-from aspca.judging.judgement import Judgement, judged
+from aspca.judging.judgement import Judgement
 from aspca.linalg.arrays import Bools, Floats, Ints
 from aspca.linalg.steady import row_products
 
@@ -110,7 +110,7 @@ class LevelsInParts:
 
 @dataclass(frozen=True, eq=False)
 class Levels:
-    """What is usual in each of k pieces, of m rules and r directions outside of them.
+    """What is usual in each of k pieces, of m rules and r directions besides.
 
     Attributes
     ----------
@@ -129,25 +129,16 @@ class Levels:
         pieces = self.pieces.of_ranks(ranks)
         rows = np.flatnonzero(beyond & (pieces >= 0))
         if rows.size:
-            model, m, pieces = self.model, len(self.model.table), pieces[rows]
+            model, pieces = self.model, pieces[rows]
             # No change explains what violates an identity.
             wrong = np.asarray(judgement.broken)[rows, : model.n_identities].any(axis=1)
             before = _measured(model, values[rows], judgement.take(rows))
             measured = (before - self.centres[pieces]) / self.scales[pieces]
-            if model.evidence is not None:
-                # Tail models judge rows: as they are but for the change.
-                moved = np.where(np.isnan(before), self.centres[pieces], before - measured)
-                back = np.linalg.pinv(np.hstack([model.table.loadings, model.metric.outside]))
-                rows_off = values[rows] - row_products(moved, back) * model.space.scale
-                anew = replace(model, identities=NO_IDENTITIES).judge(rows_off)
-                beyond[rows] = np.asarray(anew.anomalies) | wrong
-                scores[rows] = np.where(wrong, scores[rows], anew.scores)
-                return beyond, scores
-            deviations, beside = measured[:, :m], np.nan_to_num(measured[:, m:])
-            # What is missing counts as usual here: whole rows are what a change is about.
-            weighted = row_products(np.nan_to_num(deviations), model.metric.weights)
-            outside = model.metric.outside_parts(np.square(beside).sum(axis=1))
-            anew = judged(deviations, weighted, outside, model.alarms)
+            # Rows are judged as they are but for the change.
+            moved = np.where(np.isnan(before), self.centres[pieces], before - measured)
+            back = np.asarray(np.linalg.pinv(_directions(model)), dtype=np.float64)
+            rows_off = values[rows] - row_products(moved, back) * model.space.scale
+            anew = replace(model, identities=NO_IDENTITIES).judge(rows_off)
             beyond[rows] = np.asarray(anew.anomalies) | wrong
             scores[rows] = np.where(wrong, scores[rows], anew.scores)
         return beyond, scores
@@ -161,15 +152,31 @@ def told_apart(model: Model, changes: Sequence[Change], course: Course, values: 
     return gathered.levels().judge(ranks, values, judgement)[0]
 
 
+def _directions(model: Model) -> Floats:
+    """What rows are measured by (p, m + r): relations, and directions besides that span the free columns with them."""
+    loadings, free = model.table.loadings, np.flatnonzero(~model.determined)
+    besides = np.zeros((len(loadings), max(free.size - loadings.shape[1], 0)))
+    if besides.shape[1]:
+        besides[free] = np.linalg.qr(loadings[free], mode="complete")[0][:, loadings.shape[1] :]
+    return np.hstack([loadings, besides])
+
+
 def _measured(model: Model, values: Floats, judgement: Judgement) -> Floats:
     """All that rows (n, p) are measured by (n, m + r), NaN where it is not known."""
-    beside = row_products(np.nan_to_num(model.space.centred(values), nan=0.0), model.metric.outside)
-    return np.hstack([judgement.deviations[:, model.n_identities :], beside])
+    m = len(model.table)
+    besides = row_products(np.nan_to_num(model.space.centred(values), nan=0.0), _directions(model)[:, m:])
+    return np.hstack([judgement.deviations[:, model.n_identities :], besides])
 
 
 def _spreads(model: Model) -> Floats:
     """What each of these usually varies by."""
-    return np.concatenate([np.sqrt(model.table.variances), np.ones(model.metric.outside.shape[1])])
+    m, covariance = len(model.table), model.space.known_covariance
+    besides = _directions(model)[:, m:]
+    if covariance is None:
+        variances = np.square(besides).T @ model.space.variances
+    else:
+        variances = np.einsum("ij,ij->j", besides, covariance @ besides)
+    return np.asarray(np.sqrt(np.concatenate([model.table.variances, np.maximum(variances, 0.0)])))
 
 
 def _quartiles(rows: Floats) -> Floats:

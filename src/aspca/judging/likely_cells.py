@@ -44,7 +44,7 @@ def _choose_columns(why: Explanation, rows: Ints) -> Ints:
     parts = round_for_ranking(why.feature_contributions[rows])
     columns = parts.argmax(axis=1)
     first = why.model.n_identities
-    if why.judgement.broken is None or not len(why.model.table):
+    if not len(why.model.table):
         return np.asarray(columns)
     used = (why.model.table.loadings != 0.0).T.astype(np.float64)
     broken, known = why.judgement.broken[rows, first:], ~np.isnan(why.judgement.deviations[rows, first:])

@@ -10,15 +10,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from aspca.identities.identity import NO_IDENTITIES, Identities
-from aspca.judging.alarms import Alarms, Floors, alarms_from_rows, floors_of
 from aspca.judging.components import Components
 from aspca.judging.doubts import doubts_of
-from aspca.judging.gaps import GappedScore, Gaps
-from aspca.judging.hotelling import Hotelling, hotelling
-from aspca.judging.judgement import Judgement, decisions, judged, squared, verdicts
+from aspca.judging.gaps import Gaps
+from aspca.judging.judgement import Judgement, squared
 from aspca.judging.limits import conformal_p_values
-from aspca.judging.metric import READABLE, Metric
 from aspca.judging.projector import Projector, Rows
+from aspca.judging.thresholds import Thresholds, find_roundings
 from aspca.linalg.arrays import Bools, Floats, Ints
 from aspca.model.evidence import Evidence
 from aspca.moments import Moments
@@ -27,7 +25,7 @@ from aspca.preparation.cell_format import NO_FORMAT, CellFormat
 from aspca.rules.rule import AnyRule, Rule
 from aspca.rules.table import RuleTable
 from aspca.rules.widening import held_out_widening
-from aspca.settings import Settings, needs_rows
+from aspca.settings import Settings
 from aspca.subspace.result import Certificate, SparseSubspace
 from aspca.subspace.space import ScaledSpace
 
@@ -57,10 +55,7 @@ class Model:
         The paper's: orthonormal, certified; solved when they are asked for, where readable rules judge.
     table : RuleTable
         The rules that judge: readable ones, or the components themselves for the paper's scores.
-    metric : Metric
-        What makes deviations from the rules a score.
-    alarms : Alarms
-        Its limits.
+    thresholds : Thresholds
     moments : Moments or None
         All that was kept of the data; None where a model file left some of it out.
     widenings : ndarray of shape (m,) or None
@@ -76,9 +71,9 @@ class Model:
     cell_format : CellFormat
         How their cells are written: other rows are read in the same way.
     identities : Identities
-        Exact relations, which judge first; the columns that they determine have no part in table and metric.
+        Exact relations, which judge first; the columns that they determine have no part in the table.
     evidence : Evidence or None
-        Tail models, by which rows are judged; None where there were only moments to learn from, and for other scores.
+        Tail models, by which rows are judged; None where components judge.
     """
 
     settings: Settings
@@ -86,8 +81,7 @@ class Model:
     space: ScaledSpace
     components: Components
     table: RuleTable
-    metric: Metric
-    alarms: Alarms
+    thresholds: Thresholds
     moments: Moments | None
     widenings: Floats | None = None
     gaps: Gaps | None = None
@@ -144,41 +138,63 @@ class Model:
 
     @property
     def rule_limits(self) -> Floats:
-        """The squared deviation above which each rule is broken; refused while they wait for rows."""
-        return np.concatenate([np.where(self.identities.accusing, 1.0, np.inf), self.alarms.the_rules()])
+        """The squared deviation above which each rule is broken."""
+        return np.concatenate([np.where(self.identities.accusing, 1.0, np.inf), self.thresholds.rules])
+
+    @property
+    def threshold(self) -> float:
+        """Score above which a row is an anomaly; refused while it waits for rows."""
+        if self.thresholds.total is None:
+            raise ValueError(
+                f"{self.settings.words} takes its threshold from scores of rows that this model does not hold: call "
+                'calibrate(X) with such rows, or use limit="auto".'
+            )
+        return self.thresholds.total.value
 
     @cached_property
-    def floors(self) -> Floors:
-        """What rounding of the values alone can produce where every rule holds exactly."""
-        return floors_of(self.space, self.table, self.metric.weights)
+    def roundings(self) -> Floats:
+        """The squared deviation from each relation (m,) that rounding of the values alone can produce."""
+        return find_roundings(self.space, self.table)
+
+    @cached_property
+    def component_weights(self) -> Floats:
+        """What deviations from components (m,) are multiplied by before their squares are scores."""
+        if self.settings.score == "spe":
+            return np.ones(len(self.table))
+        # Where nothing varies at all there are no units to be found.
+        return np.asarray(1.0 / np.sqrt(np.where(self.table.variances > 0.0, self.table.variances, 1.0)))
 
     # ---- judging
 
     def judge(self, X: Rows) -> Judgement:
         """The verdict on rows (n, p), the same for a row in any company; NaN is a value that is missing."""
         # In parts of whole blocks: what is made of one is still in the cache when it is needed again.
-        step = -(-_JUDGED_AT_ONCE // self._everything.rows_at_once) * self._everything.rows_at_once
+        at_once = self._projector(self.table.loadings).rows_at_once
+        step = -(-_JUDGED_AT_ONCE // at_once) * at_once
         starts = range(0, max(len(X), 1), step)
         return Judgement.joined((self._judge(X[start : start + step]) for start in starts), len(X))
 
     def _judge(self, X: Rows) -> Judgement:
-        if self.evidence is not None:
-            return self._judge_by_evidence(np.asarray(X, dtype=np.float64), self.evidence)
-        n, m = X.shape[0], len(self.table)
-        deviations, weighted, outside = np.empty((n, m)), np.empty((n, m)), np.empty((2, n))
-        missing = np.isnan(X) if self.allows_gaps else None
-        whole = X if missing is None else np.where(missing, self.space.mean, X)
-        for rows, projections in self.projected(whole):
-            deviations[rows], weighted[rows] = projections[:, :m], projections[:, m : 2 * m]
-            beside = projections[:, 2 * m :]
-            outside[:, rows] = self.metric.outside_parts(np.einsum("ij,ij->i", beside, beside))
-        if missing is not None:
-            self._judge_gaps(X, missing & ~self.determined, deviations, weighted, outside)
-        relations = judged(deviations, weighted, (outside[0], outside[1]), self.alarms)
-        if not self.n_identities:
-            return relations
-        multiples = self.identities.multiples(np.asarray(X, dtype=np.float64))
-        return relations.with_identities(multiples, self._parts_of(multiples), self.identities.accusing, self.alarms)
+        values = np.asarray(X, dtype=np.float64)
+        if self.evidence is None:
+            return self._judge_by_components(values)
+        return self._judge_by_evidence(values, self.evidence)
+
+    def _judge_by_components(self, X: Floats) -> Judgement:
+        """By squares; those of components that cannot be computed count as the others do on average."""
+        deviations = self.deviate(X)
+        known = ~np.isnan(deviations)
+        contributions = squared(np.nan_to_num(deviations) * self.component_weights)
+        usual = self.table.variances * np.square(self.component_weights)
+        if not known.all():
+            there = known.astype(np.float64) @ usual
+            contributions *= np.where(there > 0.0, usual.sum() / np.where(there > 0.0, there, 1.0), 1.0)[:, None]
+        scores = contributions.sum(axis=1)
+        with np.errstate(invalid="ignore"):
+            broken = squared(deviations) > self.thresholds.rules
+        total = self.thresholds.total
+        anomalies = None if total is None else scores > total.value
+        return Judgement(scores, contributions, np.zeros(len(X)), deviations, broken, anomalies)
 
     def deviate(self, X: Rows) -> Floats:
         """Deviations from relations (n, m) of rows (n, p) in the scaled space; NaN where a value is missing."""
@@ -191,7 +207,7 @@ class Model:
 
     def beyond_rounding(self, deviations: Floats) -> Floats:
         """Deviations (n, m), from exact relations but for what rounding may do."""
-        rounding = np.where(self.table.exact, np.sqrt(self.floors.squares), 0.0)
+        rounding = np.where(self.table.exact, np.sqrt(self.roundings), 0.0)
         return np.asarray(np.sign(deviations) * np.maximum(np.abs(deviations) - rounding, 0.0))
 
     def _judge_by_evidence(self, X: Floats, evidence: Evidence) -> Judgement:
@@ -202,70 +218,26 @@ class Model:
         parts = evidence.parts(identity_p, self.identities.accusing, beyond, evidence.cells(X))
         with np.errstate(invalid="ignore"):
             broken = (np.abs(multiples) > 1.0) & self.identities.accusing
-            if self.alarms.rules is not None:
-                broken = np.hstack([broken, squared(np.nan_to_num(deviations)) > self.alarms.the_rules()])
+            broken = np.hstack([broken, squared(np.nan_to_num(deviations)) > self.thresholds.rules])
             used = self.table.loadings[evidence.columns] != 0.0
             parts = parts.told_by_relations(broken[:, self.n_identities :], used)
-        scores = parts.scores
-        found = Judgement(
-            scores=np.minimum(scores, _LARGEST_SCORE),
+        scores = np.minimum(parts.scores, _LARGEST_SCORE)
+        total, error = self.thresholds.total, self.thresholds.error
+        return Judgement(
+            scores=scores,
             contributions=np.hstack([parts.identities, parts.relations]),
             outside=parts.outside,
             deviations=np.hstack([multiples, deviations]),
-            weighted=np.nan_to_num(deviations)
-            / np.sqrt(np.where(self.table.variances > 0.0, self.table.variances, 1.0)),
-            broken=broken if self.alarms.rules is not None else None,
-            anomalies=None,
-            errors=None,
-            p_values=None if evidence.law is None else evidence.law.p_values(scores),
+            broken=broken,
+            anomalies=None if total is None else scores > total.value,
+            errors=None if error is None else scores > error,
+            p_values=None if evidence.law is None else evidence.law.p_values(parts.scores),
         )
-        error = self.alarms.error
-        return replace(
-            found,
-            anomalies=verdicts(found.scores, found.broken, self.alarms),
-            errors=None if error is None else found.scores > error,
-        )
-
-    def _parts_of(self, multiples: Floats) -> Floats:
-        """What violated identities add to scores (n, k): the less likely a violation is, the more.
-
-        One over the p-value, in units of the threshold: far above what relations with noise add.
-        """
-        unit = max(self.alarms.lift or (self.alarms.total.value if self.alarms.total is not None else 0.0), 1.0)
-        parts = np.zeros(multiples.shape)
-        for k in np.flatnonzero(self.identities.accusing).tolist():
-            p_values = self.identities.identities[k].p_values(multiples[:, k])
-            parts[:, k] = np.where(p_values < 1.0, unit / p_values, 0.0)
-        return parts
-
-    def _judge_gaps(self, X: Rows, missing: Bools, deviations: Floats, weighted: Floats, outside: Floats) -> None:
-        rows = np.flatnonzero(missing.any(axis=1))
-        if rows.size:
-            scaled = self.space.centred(X[rows])
-            scaled[:, self.determined] = 0.0
-            weighted[rows], outside[:, rows] = self.gapped.weighted(scaled, deviations[rows])
-            deviations[rows] = np.where(self.gapped.used(missing[rows]), deviations[rows], np.nan)
-
-    def projected(self, X: Rows) -> Iterator[tuple[slice, Floats]]:
-        """Slices of rows (n, p) without gaps, and for each its deviations from the m rules, the same weighted, and its
-        projections outside of them, side by side; they are overwritten by the next."""
-        return self._everything.blocks(X)
-
-    @cached_property
-    def _everything(self) -> Projector:
-        """All that a row is measured by, in one product: deviations, the same weighted, and what lies outside."""
-        rules = self.table.loadings
-        return self._projector(np.hstack([rules, rules @ self.metric.weights, self.metric.outside]))
-
-    @cached_property
-    def gapped(self) -> GappedScore:
-        """The score for rows with gaps."""
-        return GappedScore(self.settings, self.space, self.table, self.metric, self.determined)
 
     def p_values(self, X: Rows) -> Floats:
         """P-values (n,) of rows (n, p); refused where there is nothing to compare with."""
-        if self.alarms.calibration is not None:
-            return conformal_p_values(self.alarms.calibration, self.score(X))
+        if self.thresholds.calibration is not None:
+            return conformal_p_values(self.thresholds.calibration, self.score(X))
         if self.evidence is None or self.evidence.law is None or self.settings.limit == "conformal":
             raise ValueError(
                 "p-values compare a row with rows that were not fitted, which this model does not hold: fit rows with "
@@ -279,9 +251,8 @@ class Model:
         return np.concatenate(parts) if parts else np.empty(0)
 
     def decision(self, X: Rows) -> Floats:
-        """Negative for anomalies (n,)."""
-        parts = [decisions(self.judge(X[rows]), self.alarms) for rows in _slices(len(X))]
-        return np.concatenate(parts) if parts else np.empty(0)
+        """Negative for anomalies (n,): the threshold less the score."""
+        return np.asarray(self.threshold - self.score(X))
 
     def project(self, X: Rows) -> Floats:
         """Projections (n, d) of rows (n, p) on the components; NaN for those of which a value is missing."""
@@ -297,33 +268,13 @@ class Model:
     def _projector(self, loadings: Floats) -> Projector:
         return Projector(self.space.centre, self.space.residual, self.space.scale, loadings)
 
-    @cached_property
-    def normal(self) -> Hotelling:
-        """Hotelling's T2 outside the rules, of scaled centred rows."""
-        free = np.flatnonzero(~self.determined)
-        loadings = self.table.loadings[free]
-        basis = np.linalg.qr(loadings)[0] if len(self.table) else loadings
-        covariance = self.space.covariance[np.ix_(free, free)]
-        found = hotelling(basis, covariance, self.space.weight, still=not self.space.short_of_rows)
-        directions = np.zeros((len(self.names), found.rank))
-        directions[free] = found.directions
-        return replace(found, directions=directions)
-
-    def t2(self, X: Rows) -> Floats:
-        """Hotelling's T2 (n,) of rows in the original units."""
-        return self._projector(self.normal.directions).score(X)
-
     # ---- limits
 
     def calibrated(self, X: Rows, weights: Floats | None = None) -> Model:
-        """The same model, its limits that rest on rows taken from these (n, p); see `judging.crossfit` for others."""
-        squares = None
-        if needs_rows(self.settings.rule_limit):
-            squares = np.nan_to_num(squared(self.judge(X).deviations[:, self.n_identities :]))
-        # Rules first: where they lift scores, the threshold is that of lifted ones.
-        found = replace(self, alarms=alarms_from_rows(self.alarms, self.floors, None, squares, weights))
-        scores = found.score(X) if needs_rows(self.settings.total[0]) else None
-        return replace(found, alarms=alarms_from_rows(found.alarms, self.floors, scores, None, weights))
+        """The same model, its threshold taken from the scores of rows (n, p), where it rests on these."""
+        if not self.settings.needs_rows:
+            return self
+        return replace(self, thresholds=self.thresholds.from_scores(self.settings, self.score(X), weights))
 
     def checked(self, X: Rows) -> Model:
         """The same model, its rules checked on rows (n, p) that took no part in the fit."""
@@ -341,12 +292,12 @@ class Model:
     @cached_property
     def relations(self) -> tuple[Rule, ...]:
         """Those with noise."""
-        limits = None if self.alarms.rules is None else np.sqrt(self.alarms.the_rules())
+        limits = np.sqrt(self.thresholds.rules)
         return tuple(
             self.table.rule(
                 k,
                 self.space,
-                limit=None if limits is None else float(limits[k]),
+                limit=float(limits[k]),
                 widening=None if self.widenings is None else float(self.widenings[k]),
                 certificate=self._certificate,
                 kept=float(self.kept[k]) if self.kept is not None and k < self.kept.size else None,
@@ -362,7 +313,7 @@ class Model:
     @property
     def _certificate(self) -> tuple[Certificate, ...]:
         """Of the components, where these are the rules: readable ones are found without a proof."""
-        if self.metric.kind in READABLE:
+        if self.evidence is not None:
             return ()
         return self.subspace.certificates[-self.components.n_components :]
 

@@ -38,13 +38,13 @@ class Proposals:
     ----------
     space : ScaledSpace
     table : RuleTable
-    limits : ndarray of shape (m,) or None
+    limits : ndarray of shape (m,)
         The size of the deviation, in the scaled space, above which each rule is broken.
     """
 
     space: ScaledSpace
     table: RuleTable
-    limits: Floats | None
+    limits: Floats
 
     def wanted(self, rule: int, feature: int, value: float, deviation: float) -> float | None:
         """The value of a feature, now `value`, for which the rule, now off by `deviation`, would hold; None: no such.
@@ -63,7 +63,7 @@ class Proposals:
         if too_far(self.space, feature, found, value):
             return None
         # A step of the column may be more than the rule takes.
-        limit = math.inf if self.limits is None else float(self.limits[rule])
+        limit = float(self.limits[rule])
         return found if abs((found - exact) / per_unit) <= limit * _CLEARLY else None
 
     def wanted_by_all(self, rules: Ints, features: Ints, values: Floats, deviations: Floats) -> Floats:
@@ -91,7 +91,7 @@ class Proposals:
         found = exact if digits is None else _all_to(exact, digits)
         if self.space.nonnegative[feature]:
             found = np.where(found < 0.0, 0.0, found)
-        limit = math.inf if self.limits is None else float(self.limits[rule])
+        limit = float(self.limits[rule])
         right = np.abs((found - exact) / per_unit) <= limit * _CLEARLY
         mean, farthest = float(self.space.mean[feature]), float(self.space.reaches[feature])
         now = np.nan_to_num(np.abs(values - mean), nan=0.0, posinf=np.inf)

@@ -10,7 +10,6 @@ import numpy as np
 from aspca.harmless import for_terminal, name_text
 from aspca.identities import Identity
 from aspca.identities.wording import number_text
-from aspca.judging.metric import READABLE
 from aspca.judging.original import value_text
 from aspca.judging.proposals import Value
 from aspca.judging.short_reasons import in_column
@@ -34,8 +33,6 @@ _WORTH_TELLING = 0.2
 _CONFIDENCE, _LEAST_CONFIDENCE = (("certain", 1e-5), ("very likely", 1e-3)), "likely"
 # The same by the score: beyond the threshold of errors one in ten may be none, beyond ten times it one in a hundred.
 _BY_SCORE = (("certain", 100.0), ("very likely", 10.0))
-# A rule's part of the score is due to others from so many times its own deviation on, both in spreads.
-_MORE_THAN_OFF = 2.0
 
 
 def row_text(why: Explanation, row: int) -> str:
@@ -111,7 +108,7 @@ def likely_wrong_text(why: Explanation, row: int) -> str:
 
 def confidence_of(why: Explanation, row: int) -> str:
     """How sure it is that a row is wrong, in words: by how far its score is beyond that of the least sure error."""
-    error = why.model.alarms.error
+    error = why.model.thresholds.error
     if error is not None:
         times = float(why.scores[row]) / max(error, 1e-300)
         return next((word for word, least in _BY_SCORE if times >= least), _LEAST_CONFIDENCE)
@@ -164,8 +161,6 @@ def amount(value: float, digits: int = 3) -> str:
 
 def _broken(why: Explanation, row: int) -> Ints:
     """The rules that a row breaks, those that make up most of its score first, and no more than are worth telling."""
-    if why.judgement.broken is None:
-        return np.empty(0, dtype=np.intp)
     order = np.argsort(-round_for_ranking(why.rule_contributions[row]), kind="stable")
     order = np.asarray(order[why.judgement.broken[row, order]])
     reached = np.cumsum(why.shares[row, order])
@@ -174,8 +169,6 @@ def _broken(why: Explanation, row: int) -> Ints:
 
 def _also(why: Explanation, row: int, told: Ints) -> list[str]:
     """The other rules that the row breaks, in one sentence."""
-    if why.judgement.broken is None:
-        return []
     others = [int(k) for k in np.flatnonzero(why.judgement.broken[row]) if k not in told]
     if not others:
         return []
@@ -201,10 +194,6 @@ def _no_rule_broken(why: Explanation, row: int, flagged: bool) -> str:
     off = _joined([f"off {why.rules[k]}{by}" for k, by in zip(most, times, strict=True)])
     if not flagged:
         return f"It is {off}."
-    together = why.model.metric.kind in READABLE and len(most) > 1
-    relations = [k - why.model.n_identities for k in most]
-    if together and (np.abs(why.judgement.weighted[row, relations]) > _MORE_THAN_OFF * spreads[most]).any():
-        return f"No rule is broken by itself, but normal rows are not off by such amounts at once: it is {off}."
     return f"No rule is broken by itself, but {'small deviations add up' if len(most) > 1 else 'nearly'}: it is {off}."
 
 

@@ -35,8 +35,7 @@ _NO_RULE = -1
 
 def proposals_of(model: Model) -> Proposals:
     """What columns would have to be for the rules of a model to hold."""
-    limits = None if model.alarms.rules is None else np.sqrt(model.alarms.the_rules())
-    return Proposals(model.space, model.table, limits)
+    return Proposals(model.space, model.table, np.sqrt(model.thresholds.rules))
 
 
 def shown_features(model: Model, rule: int) -> Ints:
@@ -94,8 +93,7 @@ class ShortReasons:
         if not self._texts or not len(judgement):
             return [None] * len(judgement), [None] * len(judgement)
         order = np.argsort(-round_for_ranking(judgement.contributions), axis=1, kind="stable")
-        no_rule = np.zeros(order.shape, dtype=np.bool_)
-        broken = no_rule if judgement.broken is None else np.take_along_axis(judgement.broken, order, axis=1)
+        broken = np.take_along_axis(judgement.broken, order, axis=1)
         objects = self._objects(values, judgement, _told(judgement, order, broken))
         for repair in localize(self._model.identities, values):
             objects[repair.row] = self._repaired(repair)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from aspca.judging.judgement import Judgement
-from aspca.judging.metric import READABLE
 from aspca.linalg.arrays import Bools
 
 if TYPE_CHECKING:
@@ -28,14 +27,11 @@ def signatures_of(model: Model, judgement: Judgement) -> tuple[str, ...]:
 
 
 def _sides(model: Model, judgement: Judgement) -> tuple[Bools, Bools]:
-    if model.alarms.total is None:
+    if model.thresholds.total is None:
         raise ValueError("Signatures need a threshold, which this model does not have yet: call calibrate(X) first.")
-    if model.metric.kind in READABLE:
-        if judgement.broken is None:
-            # Says what to do.
-            model.alarms.the_rules()
-        broken = np.asarray(judgement.broken)
+    if model.evidence is not None:
         high = np.nan_to_num(judgement.deviations, nan=0.0) > 0.0
-        return broken & ~high, broken & high
-    edge = float(np.sqrt(0.5 * model.alarms.total.value))
-    return judgement.weighted <= -edge, judgement.weighted >= edge
+        return judgement.broken & ~high, judgement.broken & high
+    weighted = np.nan_to_num(judgement.deviations) * model.component_weights
+    edge = float(np.sqrt(0.5 * model.thresholds.total.value))
+    return weighted <= -edge, weighted >= edge

@@ -145,7 +145,11 @@ class Moments:
         share = np.maximum(known / max(len(Z), 1), _LEAST_KNOWN)
         mean = np.where(masked, 0.0, Z).sum(axis=0) / np.maximum(known, 1)
         Y = np.where(masked, 0.0, Z - mean)
-        covariance = Y.T @ Y / max(len(Y), 1) / np.sqrt(share[:, None] * share)
+        return cls.of_covariance(mean, Y.T @ Y / max(len(Y), 1) / np.sqrt(share[:, None] * share))
+
+    @classmethod
+    def of_covariance(cls, mean: Floats, covariance: Floats) -> Moments:
+        """Of a mean (q,) and a covariance (q, q)."""
         units = np.sqrt(np.maximum(np.diag(covariance), 1e-6))
         values, vectors = np.linalg.eigh(covariance / units[:, None] / units)
         return cls(mean, values, vectors, units)
@@ -306,6 +310,12 @@ def choose_shrinkages(moments: list[Moments], Z: Floats, folds: Ints) -> tuple[I
         )
         unlikely.append(float(np.quantile(likely, 1.0 - CENSORED)))
     return np.argmin(np.nan_to_num(np.array(residuals)), axis=0), int(np.argmin(unlikely))
+
+
+def choose_plain_shrinkage(n_columns: int, n_rows: float) -> int:
+    """The shrinkage where no rows are held out to choose one by: the larger, the fewer rows there are for a column."""
+    enough = (k for k, a in enumerate(SHRINKAGES) if a >= n_columns / n_rows**1.5)
+    return next(enough, len(SHRINKAGES) - 1)
 
 
 @dataclass(frozen=True, eq=False)

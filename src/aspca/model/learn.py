@@ -13,7 +13,7 @@ import numpy as np
 
 from aspca.linalg.arrays import Bools, Floats, Ints, frozen
 from aspca.linalg.steady import row_products
-from aspca.model.columns import Distance, Moments, Scales, View, choose_shrinkages, fill_gaps
+from aspca.model.columns import Distance, Moments, Scales, View, choose_plain_shrinkage, choose_shrinkages, fill_gaps
 from aspca.model.constants import (
     CENSORED,
     CLEARLY_BETTER,
@@ -25,7 +25,6 @@ from aspca.model.constants import (
     GROSS,
     OUTLYING,
     PATTERN_LEVEL,
-    SHRINKAGES,
     TAIL,
     TIGHT,
 )
@@ -188,7 +187,7 @@ def _concentrate(Z: Floats, masked: Bools, judged: Bools) -> Bools:
     masked = masked | (np.abs(Z) > FAR_OUT)
     if Z.shape[1] < 2:
         return masked
-    shrinkage = next((k for k, a in enumerate(SHRINKAGES) if a >= Z.shape[1] / len(Z) ** 1.5), len(SHRINKAGES) - 1)
+    shrinkage = choose_plain_shrinkage(Z.shape[1], len(Z))
     for _ in range(_MOST_STEPS):
         moments = Moments.of(Z, masked)
         precision = moments.precision(shrinkage)

@@ -101,7 +101,7 @@ class ExplanationDisplay:
             labels.append(_others(len(why.names) - len(labels), "feature"))
         colours = [ANOMALY] * self.rules_.size
         outside = None
-        if why.model.metric.outside.size:
+        if why.model.evidence is not None:
             part = float(why.outside[0]) / score if score > 0 else 0.0
             outside = int((by_rule[: self.rules_.size] >= part).sum())
             by_rule = np.insert(by_rule, outside, part)

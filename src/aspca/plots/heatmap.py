@@ -117,7 +117,7 @@ class HeatmapDisplay:
         if by == "rules":
             parts = why.rule_contributions
             names = [f"{i}:  {rule}" for i, rule in enumerate(why.rules)]
-            outside = why.outside if why.model.metric.outside.size else None
+            outside = why.outside if why.model.evidence is not None else None
         return cls(
             parts,
             [str(name) for name in why.index],

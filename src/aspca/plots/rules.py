@@ -96,7 +96,7 @@ class RulesDisplay:
         if not total > 0:
             return cls(model.rules, model.names, spreads, n_rows=len(why)).plot(ax, n_rules=n_rules, sort=sort)
         shares = why.rule_contributions[flagged].sum(axis=0) / total
-        outside = float(why.outside[flagged].sum()) / total if model.metric.outside.size else None
+        outside = float(why.outside[flagged].sum()) / total if model.evidence is not None else None
         display = cls(model.rules, model.names, spreads, shares, outside, int(flagged.sum()), len(why))
         return display.plot(ax, n_rules=n_rules, sort=sort)
 

@@ -87,7 +87,7 @@ class Around:
     def near(self, i: int) -> list[tuple[int, float | None, bool]]:
         """Positions of the rows around anomaly i in order, how far off each is, in multiples of a limit, and
         whether it is so near that its values are told."""
-        limit = self._model.alarms.the_total()
+        limit = self._model.threshold
         found: list[tuple[int, float | None, bool]] = []
         rank, rule = int(self.ranks[i]), self.rules[i]
         for place in range(max(0, rank - DRAWN), min(self._course.n, rank + DRAWN + 1)):

@@ -111,12 +111,12 @@ class Evidence:
     @property
     def graded(self) -> bool:
         """Whether errors are told from unusual rows."""
-        return self.model.alarms.error is not None
+        return self.model.thresholds.error is not None
 
     @property
     def limit(self) -> float | None:
         """Of the score; None where nothing can be promised below infinity."""
-        limit = self.model.alarms.the_total()
+        limit = self.model.threshold
         return limit if np.isfinite(limit) else None
 
 

@@ -68,7 +68,7 @@ class Gathering:
 
     def __post_init__(self) -> None:
         m = len(self.model.rules)
-        limit = self.model.alarms.the_total()
+        limit = self.model.threshold
         self.units = deviation_units(self.model)
         self._bins = np.zeros((m, BINS + 2), dtype=np.int64)
         self._unknown = np.zeros(m, dtype=np.int64)
@@ -88,7 +88,7 @@ class Gathering:
         self._add_scores(judgement.scores, flagged, start)
         self._add_kinds(judgement.take(flagged))
         self.keeping += flagged.size
-        far = judgement.scores >= FAR * self.model.alarms.the_total() if judgement.errors is None else judgement.errors
+        far = judgement.scores >= FAR * self.model.threshold if judgement.errors is None else judgement.errors
         self.far += int(far[flagged].sum())
         if judgement.broken is not None:
             self.keeping -= int(judgement.broken[flagged].any(axis=1).sum())
@@ -164,7 +164,7 @@ class Gathering:
 def deviation_units(model: Model) -> Floats:
     """What deviations (m,) of the scaled space are counted in: their limit, else their spread."""
     spreads = model.rule_spreads
-    limits = spreads if model.alarms.rules is None else np.sqrt(model.rule_limits)
+    limits = np.sqrt(model.rule_limits)
     units = np.where((limits > 0.0) & np.isfinite(limits), limits, spreads)
     return np.asarray(np.where(units > 0.0, units, 1.0))
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from aspca.identities.wording import number_text
-from aspca.judging.metric import READABLE
 from aspca.judging.model import Model
 from aspca.report.evidence import Evidence
 from aspca.report.naming import Naming
@@ -28,9 +27,7 @@ _TOLD = (
     "robust",
     "contamination",
     "limit",
-    "rule_limit",
     "level",
-    "alarm",
 )
 
 
@@ -93,11 +90,11 @@ def _settings(model: Model, directions: int) -> tuple[Choice, ...]:
     if directions:
         among = f"{many} in which rows vary little; {found} found among them that chance does not explain."
         came_to["n_components"] = f"{len(model.table)}: {among}"
-    total = model.alarms.total
+    total = model.thresholds.total
     if total is not None:
         came_to["limit"] = f"{total.value:.4g} ({total.name})"
     came_to["alpha"] = f"{model.components.alpha:.4g}" if _alpha_known(model) else "not computed"
-    if model.metric.kind in READABLE:
+    if model.evidence is not None:
         came_to["alpha"] += "; it shapes the components only, not the rules that judge"
     made = []
     for name in _TOLD:
@@ -136,7 +133,7 @@ def _sensitivity(evidence: Evidence) -> tuple[Flagged, ...]:
 def certificates_of(model: Model) -> Certificates:
     """What is proven of the components, where they were solved; of readable rules what is not."""
     says = []
-    if model.metric.kind in READABLE:
+    if model.evidence is not None:
         says.append(
             "The rules that judge are the shortest that a search found among the directions of little variance. That "
             "none is shorter is not proven. Their spreads and limits are measured on rows, and the parts of a row's "

@@ -27,8 +27,8 @@ _FEW_ROWS = 2
 _SPARE = 32
 
 NO_COVARIANCE = (
-    "This model was saved with moments=False, so it does not hold the covariance of its features, which partial_fit, "
-    "t2 and verify need: save it with moments=True where it was fitted, or fit again."
+    "This model was saved with moments=False, so it does not hold the covariance of its features, which partial_fit "
+    "and verify need: save it with moments=True where it was fitted, or fit again."
 )
 
 

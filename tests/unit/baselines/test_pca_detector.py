@@ -47,7 +47,7 @@ def test_score_is_the_squared_residual_of_the_leading_subspace(scaling: str, d: 
 
 def test_same_scores_as_aspca_without_a_penalty() -> None:
     X = table()
-    ours = ASPCA(n_components=2, alpha=0.0, variant="B", score="spe", alarm="total").fit(X)
+    ours = ASPCA(n_components=2, alpha=0.0, variant="B", score="spe").fit(X)
     plain = PCADetector(n_components=2).fit(X)
     np.testing.assert_allclose(plain.score_samples(X), ours.score_samples(X), rtol=1e-9)
     assert plain.threshold_ == pytest.approx(PCADetector(n_components=2, limit="pearson").fit(X).threshold_)

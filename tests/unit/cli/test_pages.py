@@ -102,10 +102,10 @@ def test_the_headline_says_what_was_found(outcome: Outcome, odd: pd.DataFrame) -
     # Scores of the paper have no p-values, and a threshold only.
     other = {"train": rows(2), "n_components": 2, "score": "whitened"}
     lifted = aspca.detect(odd, **other).outcomes[None]
-    limit = f"{lifted.model.alarms.the_total():.3g}"
+    limit = f"{lifted.model.threshold:.3g}"
     assert shown(80, lifted).startswith(f"2 anomalies (score above {limit}; a broken rule lifts it there)\n")
-    total = aspca.detect(odd, **other, alarm="total").outcomes[None]
-    limit = f"{total.model.alarms.the_total():.3g}"
+    total = aspca.detect(odd, **other).outcomes[None]
+    limit = f"{total.model.threshold:.3g}"
     assert total.headline == f"2 anomalies (score above {limit})"
 
 
@@ -148,7 +148,7 @@ def test_a_wide_page_says_more(outcome: Outcome) -> None:
 
 
 def test_a_wide_page_of_scores_without_p_values_says_more(odd: pd.DataFrame) -> None:
-    found = aspca.detect(odd, train=rows(2), n_components=2, score="whitened").outcomes[None]
+    found = aspca.detect(odd, train=rows(2), n_components=2, score="standardized").outcomes[None]
     page = shown(140, found)
     assert max(map(len, page.splitlines())) <= 140
     assert all(title in page for title in ("x limit", "off by", "share", "would hold with"))
@@ -196,7 +196,7 @@ def test_the_parts_of_a_row_add_up(outcome: Outcome, odd: pd.DataFrame) -> None:
 def test_nothing_asked_for_and_nothing_found(odd: pd.DataFrame) -> None:
     nothing = aspca.detect(odd[3:], train=rows(2), n_components=2).outcomes[None]
     assert shown(80, nothing) == "No errors and no unusual rows\n"
-    plain = aspca.detect(odd[3:], train=rows(2), n_components=2, score="whitened").outcomes[None]
+    plain = aspca.detect(odd[3:], train=rows(2), n_components=2, score="standardized").outcomes[None]
     assert shown(80, plain).startswith("No anomalies (no score above ")
     none_shown = aspca.detect(odd, train=rows(2), n_components=2, top=0).outcomes[None]
     page = shown(80, none_shown, " in out/explanations.csv").splitlines()

@@ -56,9 +56,9 @@ def here(rows: Floats, tmp_path_factory: pytest.TempPathFactory) -> Path:
     ("parameters", "stored", "options"),
     [
         ({}, {}, []),
-        ({"alarm": "any", "score": "standardized", "limit": "box"}, {}, ["--id", "host"]),
-        ({"limit": "quantile", "rule_limit": "pot"}, {"private": True}, ["--json"]),
-        ({"alarm": "total", "score": "spe"}, {"moments": False}, ["--id", "host", "--json"]),
+        ({"score": "standardized", "limit": "box"}, {}, ["--id", "host"]),
+        ({"limit": "quantile"}, {"private": True}, ["--json"]),
+        ({"score": "spe"}, {"moments": False}, ["--id", "host", "--json"]),
     ],
 )
 def test_scoring_loads_no_more_than_it_needs(

@@ -281,7 +281,7 @@ def test_a_failed_fit_moments_leaves_the_model_as_it_was() -> None:
 @pytest.mark.parametrize("start", ["fit_moments", "partial_fit"])
 def test_a_share_of_rows_needs_a_calibration_pass_which_gives_the_threshold_of_fit(start: str) -> None:
     X = table()
-    model = ASPCA(n_components=2, contamination=0.1, score="whitened")
+    model = ASPCA(n_components=2, contamination=0.1, score="standardized")
     getattr(model, start)(Moments.from_array(X) if start == "fit_moments" else X)
     assert not hasattr(model, "threshold_")
     for act in (model.predict, model.decision_function):
@@ -289,7 +289,7 @@ def test_a_share_of_rows_needs_a_calibration_pass_which_gives_the_threshold_of_f
         assert "contamination=0.1" in text
         assert "calibrate(X)" in text
     # Scores need no threshold.
-    whole = ASPCA(n_components=2, contamination=0.1, score="whitened").fit(X)
+    whole = ASPCA(n_components=2, contamination=0.1, score="standardized").fit(X)
     assert model.score_samples(X).tolist() == whole.score_samples(X).tolist()
     assert model.calibrate(X).threshold_ == whole.threshold_
     assert model.predict(X).tolist() == whole.predict(X).tolist()
@@ -303,27 +303,23 @@ def test_a_refit_forgets_the_calibration() -> None:
     assert "calibrate(X)" in message(ValueError, model.predict, X)
 
 
-@pytest.mark.parametrize("rule_limit", ["auto", "pearson"])
-def test_there_is_nothing_to_calibrate_when_the_threshold_comes_from_moments(rule_limit: str) -> None:
-    model = ASPCA(limit="pearson", rule_limit=rule_limit)
+def test_there_is_nothing_to_calibrate_where_the_threshold_is_a_number() -> None:
+    model = ASPCA(limit=5.0)
     for fitted in (model.fit(table()), model.fit_moments(Moments.from_array(table()))):
         sentence = message(ValueError, fitted.calibrate, table())
         assert sentence.startswith(
-            "limit='pearson' needs no rows for its threshold; to calibrate on rows, set contamination to a number or "
+            "limit=5.0 needs no rows for its threshold; to calibrate on rows, set contamination to a number or "
             "limit to auto, "
         )
 
 
-@pytest.mark.parametrize("options", [{}, {"rule_limit": "pearson"}])
-def test_automatic_limits_take_rows_that_were_not_fitted(options: dict[str, object]) -> None:
-    model = ASPCA(n_components=2, **options).fit_moments(Moments.from_array(table()))
-    # Until then they are by law.
-    by_law = ASPCA(n_components=2, limit="pearson", rule_limit="pearson").fit(table())
-    assert model.threshold_limit_ == by_law.threshold_limit_
-    assert model.rule_limits_.tolist() == by_law.rule_limits_.tolist()
+def test_automatic_limits_take_rows_that_were_not_fitted() -> None:
+    model = ASPCA(n_components=2).fit_moments(Moments.from_array(table()))
+    assert model.threshold_limit_.name == "gaussian"
+    before = model.rule_limits_.tolist()
     model.calibrate(table(400)[60:])
     assert model.threshold_limit_.name == "held-out"
-    assert (model.rule_limits_.tolist() == by_law.rule_limits_.tolist()) == ("rule_limit" in options)
+    assert model.rule_limits_.tolist() != before
 
 
 @pytest.mark.parametrize(
@@ -331,16 +327,15 @@ def test_automatic_limits_take_rows_that_were_not_fitted(options: dict[str, obje
     [
         (
             {"limit": "3 sigma"},
-            "limit must be one of auto, pearson, box, jackson-mudholkar, quantile, conformal, pot, or a finite number",
+            "limit must be one of auto, quantile, conformal, or a finite number",
         ),
         ({"limit": -1.0}, "limit must be one of"),
         ({"level": 1.5}, "level must be a number between 0 and 1"),
         ({"level": "high"}, "level must be a number between 0 and 1"),
-        ({"score": "mahalanobis"}, "score must be one of complete, whitened, standardized, spe"),
-        ({"alarm": "both"}, "alarm must be one of any, total"),
+        ({"score": "mahalanobis"}, "score must be one of complete, standardized, spe"),
     ],
 )
-def test_limits_scores_and_alarms_that_do_not_exist(options: dict[str, object], sentence: str) -> None:
+def test_limits_and_scores_that_do_not_exist(options: dict[str, object], sentence: str) -> None:
     assert sentence in message(ValueError, ASPCA(**options).fit, table())
 
 

@@ -96,13 +96,12 @@ def test_a_category_without_a_model() -> None:
         PerCategory("site", {}).fit(plants())  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("alarm", ["total", "any"])
-def test_the_verdict_is_that_of_the_category(alarm: str) -> None:
+def test_the_verdict_is_that_of_the_category() -> None:
     """Scores beyond one, anomalies, and what the models say by themselves are the same rows."""
     table = plants()
     table.loc["r7", "power"] += 5.0
     table.loc["r9", "flow"] = 40.0
-    models = PerCategory("site", ASPCA(alarm=alarm)).fit(plants())
+    models = PerCategory("site", ASPCA()).fit(plants())
     found = models.predict(table) == -1
     assert found[7]
     np.testing.assert_array_equal(found, models.score_samples(table) < models.offset_)

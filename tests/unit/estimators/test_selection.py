@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from aspca import ASPCA, select
+from aspca import ASPCA, Moments, select
 from aspca.datasets.breast_cancer import load_breast_cancer
 from aspca.datasets.synthetic import load_synthetic
 from aspca.estimators.study import Bases, Clock, Found
@@ -124,7 +124,7 @@ def test_no_time_leaves_the_choice_alone_and_says_so() -> None:
 def test_areas_are_those_of_fits() -> None:
     found = select(DATA.data, DATA.labels, n_components=[2, 3], alphas=[0.01, 0.1], n_resamples=0)
     for one in (*found.over_components, *found.over_alphas):
-        model = ASPCA(one.n_components, one.alpha, limit="pearson", rule_limit="pearson").fit(DATA.data)
+        model = ASPCA(one.n_components, one.alpha).fit_moments(Moments.from_array(DATA.data))
         expected = roc_auc_score(DATA.labels, -model.score_samples(DATA.data))
         assert one.auc == pytest.approx(expected, abs=2e-3)
 

@@ -65,7 +65,7 @@ def cases() -> dict[str, Case]:
     rule = "price = 2 weight if kind is a"
     found = {
         "exact": (ASPCA().fit(rows), rows, wrong, EQUATIONS),
-        "whitened": (ASPCA(score="whitened", scaling="standard").fit(rows), rows, wrong, EQUATIONS),
+        "standard": (ASPCA(scaling="standard").fit(rows), rows, wrong, EQUATIONS),
         "errors": (ASPCA().fit(errors), errors, wrong, EQUATIONS),
         "gaps": (
             ASPCA(preprocessor=Preprocessor(missing="allow")).fit(gapped),

@@ -32,21 +32,11 @@ def kept(content: dict[str, Any], write: Write, folder: Path) -> ASPCA:
     return model
 
 
-def test_a_lift_without_bound(table: pd.DataFrame, write: Write, tmp_path: Path) -> None:
-    content = content_of(ASPCA(n_components=2, score="whitened").fit(table), tmp_path)
-    assert content["limits"]["lift"] is not None
-    content["limits"]["lift"] = "Infinity"
-    kept(content, write, tmp_path)
-    content["limits"]["lift"] = "-Infinity"
-    with pytest.raises(ModelFileError, match=r"limits\.lift is '-Infinity'"):
-        load(write(content))
-
-
 def test_no_row_is_an_error(content: dict[str, Any], write: Write, tmp_path: Path) -> None:
-    content["limits"]["error"] = "Infinity"
+    content["thresholds"]["error"] = "Infinity"
     kept(content, write, tmp_path)
-    content["limits"]["error"] = "-Infinity"
-    with pytest.raises(ModelFileError, match=r"limits\.error is '-Infinity'"):
+    content["thresholds"]["error"] = "-Infinity"
+    with pytest.raises(ModelFileError, match=r"thresholds\.error is '-Infinity'"):
         load(write(content))
 
 

@@ -37,10 +37,9 @@ def refusal(path: Path) -> str:
 @pytest.mark.parametrize(
     ("path", "value", "expected"),
     [
-        (("version",), 6, "field version is 6, but must be 5 for this aspca"),
+        (("version",), 7, "field version is 7, but must be 6 for this aspca"),
         (("version",), "1", "field version is '1', but must be a whole number"),
         (("preprocessing",), {"steps": []}, "the key 'steps' in the field preprocessing is not known"),
-        (("settings", "alarm"), "rule", "settings.alarm is 'rule', but must be one of any, total"),
         (("settings", "tol"), 0.011, "settings.tol is 0.011, but must be a number above 0 and at most 0.01"),
         (("settings", "variant"), "H", "settings.variant is 'H', but must be one of F, B, FG, BG, G"),
         (("settings", "rotation"), "none", "settings.rotation is 'none', but must be one of levels, all"),
@@ -89,31 +88,18 @@ def refusal(path: Path) -> str:
         (("rules", "unresolved", 0), -1.0, "rules.unresolved[0] is -1.0, but must be a number from 0"),
         (("rules", "chances"), None, "rules.chances is null, but must be a list of"),
         (("rules", "sparsest", 0), 1, "rules.sparsest[0] is 1, but must be true or false"),
-        (("metric", "weights", 0), {"index": [], "value": []}, "metric.weights"),
-        (("metric", "weights", 0, "value", 0), -1.0, "metric.weights is a matrix without, but must be of full rank"),
-        (("metric", "outside"), [{"index": [0], "value": [1.0]}] * 3, "metric.outside is a list of 3, but must be a"),
-        (("metric", "outside_limit"), -1.0, "metric.outside_limit is -1.0, but must be a number from 0 to inf"),
-        (("metric", "outside_share"), 1.5, "metric.outside_share is 1.5, but must be a number from 0 to 1"),
         (("training", "variances", 0), -1.0, "training.variances[0] is -1.0, but must be a number from 0"),
         (("training", "largest", 0), -1.0, "training.largest[0] is -1.0, but must be a number from 0"),
         (("training", "nonnegative", 0), 0, "training.nonnegative[0] is 0, but must be true or false"),
         (("training", "decimals", 0), 17, "training.decimals[0] is 17, but must be a whole number from 0 to 16"),
         (("training", "decimals", 0), 1.0, "training.decimals[0] is 1.0, but must be a whole number"),
         (("training", "covariance"), [1.0] * 21, "training.covariance is a list of 21, but must be null in a not priv"),
-        (("settings", "score"), "spe", 'must be the identity, as score is "spe"'),
-        (
-            ("limits", "lift"),
-            1.0,
-            'limits.lift is 1.0, but must be a number where the alarm is "any" without tail models',
-        ),
-        (
-            ("limits", "error"),
-            None,
-            "limits.error is null, but must be a number where there are tail models, else null",
-        ),
-        (("limits", "error"), -1.0, "limits.error is -1.0, but must be a number from 0 to inf"),
-        (("limits", "error"), "NaN", "limits.error is 'NaN', but must be a number from 0 to inf"),
-        (("evidence",), None, 'limits.lift is null, but must be a number where the alarm is "any" without tail models'),
+        (("settings", "score"), "spe", "must be there where tail models judge, and null where not"),
+        (("thresholds", "error"), None, "thresholds.error is null, but must be a number where tail models judge"),
+        (("thresholds", "error"), -1.0, "thresholds.error is -1.0, but must be a number from 0 to inf"),
+        (("thresholds", "error"), "NaN", "thresholds.error is 'NaN', but must be a number from 0 to inf"),
+        (("thresholds", "rules", 0), -1.0, "thresholds.rules[0] is -1.0, but must be a number from 0 to inf"),
+        (("evidence",), None, "evidence is null, but must be there where tail models judge, and null where not"),
         (("evidence",), {}, "the field evidence.views is missing, but must be there"),
         (("evidence", "more"), 1, "the key 'more' in the field evidence is not known"),
         (("evidence", "views"), [], "evidence.views is a list of 0, but must be a list of 1 to 2"),
@@ -195,11 +181,11 @@ def refusal(path: Path) -> str:
         ),
         (("excluded", "repeated"), [[0, None, 2]], "excluded.repeated[0][1] is null, but must be a number from"),
         (("excluded", "repeated"), [[0, 2.0, 1]], "excluded.repeated[0][2] is 1, but must be a whole number from 2"),
-        (("limits", "total"), None, "limits.calibration is a list of 50, but must be a list where"),
-        (("limits", "rules"), None, "limits.rules is null, but must be there, as the limit 'auto' needs no rows"),
-        (("limits", "total", "value"), "NaN", "limits.total.value is 'NaN', but must be a number from 0"),
-        (("limits", "total", "level"), 1.0, "limits.total.level is 1.0, but must be a number from"),
-        (("limits", "calibration", 0), 1e9, "limits.calibration is a list in another order"),
+        (("thresholds", "total"), None, "thresholds.calibration is a list of 50, but must be a list where"),
+        (("thresholds", "rules"), None, "thresholds.rules is null, but must be a list"),
+        (("thresholds", "total", "value"), "NaN", "thresholds.total.value is 'NaN', but must be a number from 0"),
+        (("thresholds", "total", "level"), 1.0, "thresholds.total.level is 1.0, but must be a number from"),
+        (("thresholds", "calibration", 0), 1e9, "thresholds.calibration is a list in another order"),
         (("features", "names", 0), "\ud800", "must be a text without lone surrogates"),
         (("features", "names", 1), "a", "features.names is one with, but must be a list without a name twice"),
         (("cell_format",), None, "cell_format is null, but must be an object"),
@@ -265,27 +251,21 @@ def test_values_of_rows_in_a_private_file(fitted: ASPCA, write: Callable[..., Pa
 def test_tail_models_belong_to_scores_that_are_judged_by_them(
     content: dict[str, Any], table: pd.DataFrame, write: Callable[..., Path], tmp_path: Path
 ) -> None:
-    save(ASPCA(n_components=2, score="whitened").fit(table), tmp_path / "whitened.json")
-    other = json.loads((tmp_path / "whitened.json").read_text())
-    assert other["evidence"] is other["limits"]["error"] is None
-    lift = other["limits"]["lift"]
-    for value in (None, -1.0):
-        other["limits"]["lift"] = value
-        assert f"limits.lift is {'null' if value is None else value}, but must be a number" in refusal(write(other))
-    other["limits"]["lift"], other["limits"]["error"] = lift, 1.0
-    assert "limits.error is 1.0, but must be a number where there are tail models, else null" in refusal(write(other))
-    other["limits"]["error"], other["settings"]["alarm"] = None, "total"
-    assert 'must be a number where the alarm is "any" without tail models, and null where' in refusal(write(other))
-    content["settings"]["limit"] = "pearson"
-    assert "evidence is there, but must be null for this score and limit" in refusal(write(content))
+    save(ASPCA(n_components=2, score="standardized").fit(table), tmp_path / "components.json")
+    other = json.loads((tmp_path / "components.json").read_text())
+    assert other["evidence"] is other["thresholds"]["error"] is None
+    other["thresholds"]["error"] = 1.0
+    assert "thresholds.error is 1.0, but must be a number where tail models judge" in refusal(write(other))
+    other["thresholds"]["error"], other["evidence"] = None, content["evidence"]
+    assert "must be there where tail models judge, and null where not" in refusal(write(other))
 
 
-@pytest.mark.parametrize("asked", ["auto", "pearson", "box", 3.0])
-def test_limits_that_do_not_wait_for_rows_are_there(
+@pytest.mark.parametrize("asked", ["auto", 3.0])
+def test_thresholds_that_do_not_wait_for_rows_are_there(
     asked: str | float, content: dict[str, Any], write: Callable[..., Path]
 ) -> None:
-    content["settings"]["rule_limit"], content["limits"]["rules"] = asked, None
-    expected = f"limits.rules is null, but must be there, as the limit {asked!r} needs no rows"
+    content["settings"]["limit"], content["thresholds"]["total"] = asked, None
+    expected = f"thresholds.total is null, but must be there, as the limit {asked!r} needs no rows"
     assert expected in refusal(write(content))
 
 
@@ -309,7 +289,7 @@ def test_loadings_that_are_orthonormal_but_others(content: dict[str, Any], write
 
 def test_a_newer_version_says_what_to_install(content: dict[str, Any], write: Callable[..., Path]) -> None:
     # Whatever else is in it: the fields of versions to come are not known.
-    newer = {"format": "aspca-model", "version": 6, "package": "2.4.0", "shape": [1, 2]}
+    newer = {"format": "aspca-model", "version": 7, "package": "2.4.0", "shape": [1, 2]}
     assert "install aspca 2.4.0, which wrote it, or a later one." in refusal(write(newer))
     assert "install a newer aspca." in refusal(write({**newer, "package": "2.4\n; rm -rf"}))
 
@@ -317,7 +297,7 @@ def test_a_newer_version_says_what_to_install(content: dict[str, Any], write: Ca
 @pytest.mark.parametrize(
     ("old", "new", "expected"),
     [
-        (b'"version":5', b'"version":5,"version":5', "the key 'version' occurs twice"),
+        (b'"version":6', b'"version":6,"version":6', "the key 'version' occurs twice"),
         (b'"tie":false', b'"tie":false,"tie":true', "the key 'tie' occurs twice"),
         (b'"preprocessing":null', b'"preprocessing":NaN', "the word NaN as a number"),
         (b'"preprocessing":null', b'"preprocessing":-Infinity', "the word -Infinity as a number"),

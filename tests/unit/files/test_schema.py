@@ -59,7 +59,7 @@ def words_of(schema: Any) -> set[str]:
 def test_it_knows_the_same_words_as_the_code() -> None:
     at = SCHEMA["properties"]
     settings = at["settings"]["properties"]
-    assert (at["format"]["const"], at["version"]["const"]) == (FORMAT, VERSION) == ("aspca-model", 5)
+    assert (at["format"]["const"], at["version"]["const"]) == (FORMAT, VERSION) == ("aspca-model", 6)
     assert list(settings) != []
     assert set(settings) == {setting.name for setting in SETTINGS}
     # Infinity is a word in JSON.
@@ -93,7 +93,7 @@ def test_it_knows_the_same_identities_as_the_code() -> None:
 
 @pytest.mark.parametrize("options", [{}, {"private": True}, {"moments": False}, {"private": True, "moments": False}])
 def test_files_follow_it(options: dict[str, bool], fitted: ASPCA, table: pd.DataFrame, tmp_path: Path) -> None:
-    few = ASPCA(n_components=2, limit="conformal", rule_limit=0.5, time_budget=float("inf")).fit(table)
+    few = ASPCA(n_components=2, limit="conformal", time_budget=float("inf")).fit(table)
     # Three rows can promise nothing at this level: the limit is infinite.
     few.calibrate(table[:3])
     assert few.threshold_ == float("inf")
@@ -102,7 +102,7 @@ def test_files_follow_it(options: dict[str, bool], fitted: ASPCA, table: pd.Data
         Draft202012Validator(SCHEMA).validate(json.loads((tmp_path / "model.json").read_text()))
 
 
-@pytest.mark.parametrize("score", ["complete", "whitened", "spe"])
+@pytest.mark.parametrize("score", ["complete", "standardized", "spe"])
 def test_files_of_tables_with_gaps_follow_it(score: str, table: pd.DataFrame, tmp_path: Path) -> None:
     gapped = pd.DataFrame(with_gaps(table.to_numpy(), 0.05), columns=table.columns)
     model = ASPCA(n_components=3, score=score, preprocessor=Preprocessor(missing="allow")).fit(gapped)

@@ -52,8 +52,8 @@ def lines(path: Path) -> list[dict[str, str]]:
         {},
         {"contamination": 0.01},
         {"limit": "quantile", "level": 0.99},
-        {"limit": "pot", "rule_limit": "quantile"},
-        {"score": "spe", "alarm": "total"},
+        {"limit": "quantile"},
+        {"score": "spe"},
     ],
     ids=str,
 )
@@ -103,9 +103,9 @@ def test_the_worst_come_first_and_break_what_was_broken(table: MemoryTable, valu
 
 def test_evaluation_and_incidents(table: MemoryTable, values: np.ndarray, tmp_path: Path) -> None:
     # A limit just above the fourth score; the score alone decides. As `detect` learns from the rows that it judges.
-    model = ASPCA(alarm="total", robust="on").fit(values)
+    model = ASPCA(robust="on").fit(values)
     limit = float(np.sort(-model.score_samples(values))[-4] * 1.0001)
-    found = judged(table, tmp_path, limit=limit, alarm="total")
+    found = judged(table, tmp_path, limit=limit)
     assert found.evaluation is not None
     assert (found.evaluation.hits, found.evaluation.misses, found.evaluation.false_alarms) == (3, 0, 0)
     assert found.evaluation.auc == 1.0

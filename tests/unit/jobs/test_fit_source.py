@@ -35,8 +35,8 @@ def same(model: ASPCA, other: ASPCA, rows: object) -> None:
     [
         {},
         {"robust": "on"},
-        {"level": 0.99, "alarm": "total"},
-        {"limit": "pot"},
+        {"level": 0.99},
+        {"limit": "quantile"},
         {"preset": "paper"},
         {"rules": ["b = 2 a"]},
     ],

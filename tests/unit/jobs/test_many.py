@@ -87,7 +87,7 @@ def test_means_that_moved() -> None:
 
 def test_several_kinds_and_tails() -> None:
     """A Gaussian limit, and rows that are not."""
-    values, gaussian = drawn(3000, 7, "t3"), {"limit": "pearson", "rule_limit": "pearson", "robust": "off"}
+    values, gaussian = drawn(3000, 7, "t3"), {"limit": "pearson", "robust": "off"}
     (remark,) = said(values, **gaussian)
     assert remark.endswith("--limit auto.")
     (remark,) = said(values, kinds=True, **gaussian)
@@ -96,7 +96,7 @@ def test_several_kinds_and_tails() -> None:
     (remark,) = said(values, kinds=True, by="some kind", **gaussian)
     assert "--by" not in remark
     # What the remark advises helps.
-    assert said(values, limit="pot", rule_limit="pearson", robust="off") == []
+    assert said(values, limit="quantile", robust="off") == []
 
 
 def test_a_number_promises_nothing() -> None:

@@ -66,7 +66,7 @@ def test_every_format_holds_the_same(
 ) -> None:
     counts = {kind: written(model, table, tmp_path / f"scores.{kind}", kind, name) for kind in KINDS}
     scores = model.score(values)
-    flags = scores > model.alarms.the_total()
+    flags = scores > model.threshold
     assert set(counts.values()) == {(300, int(flags.sum()))}
     parquet = pq.read_table(tmp_path / "scores.parquet")
     assert parquet.schema.names == ["row", *([name] if name else []), "score", *VERDICT, *REASONS]

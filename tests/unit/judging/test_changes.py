@@ -37,7 +37,7 @@ def drawn(n: int, seed: int, law: str = "gauss") -> np.ndarray:
 
 @pytest.fixture(scope="module")
 def model() -> ASPCA:
-    fitted = ASPCA(scaling="standard", limit="pearson", rule_limit="pearson").fit(drawn(3000, 0))
+    fitted = ASPCA(scaling="standard").fit_moments(Moments.from_array(drawn(3000, 0)))
     assert len(fitted.rules_) == 2
     return fitted
 
@@ -60,10 +60,10 @@ def one(changes: tuple[Change, ...]) -> Change:
 # ---- what is planted is found
 
 
-@pytest.mark.parametrize("offset", [0.25, 0.3, 0.5, 2.0, -0.4, -40.0])
+@pytest.mark.parametrize("offset", [0.35, 0.4, 0.5, 2.0, -0.4, -40.0])
 @pytest.mark.parametrize("seed", [1, 2])
 def test_an_offset_to_the_end(model: ASPCA, offset: float, seed: int) -> None:
-    """From the limit of 2.7 spreads on half of its rows and more break the rule; at 2.5 four in ten."""
+    """From the limit of 3.4 spreads on half of its rows and more break the rule."""
     rows = drawn(6000, seed)
     rows[4000:, 2] += offset
     change = one(explained(model, rows).changes())

@@ -146,7 +146,7 @@ def test_numbers_have_the_digits_that_the_rule_knows(seed: int, size: float) -> 
     # However far a proposal is.
     space = replace(space, peaks=np.full(2, 1e24))
     table = component_table(space, np.array([[np.sqrt(0.5)], [-np.sqrt(0.5)]]))
-    proposals = Proposals(space, table, None)
+    proposals = Proposals(space, table, np.full(1, np.inf))
     value, deviation = float(rng.normal() * scale[0] * 10.0**size), float(rng.normal() * 10.0**size)
     wanted = proposals.wanted(0, 0, value, deviation)
     assert wanted is not None
@@ -192,12 +192,6 @@ def test_a_gap_asks_for_nothing() -> None:
         assert set(why[0].needed(int(rule)).values()) == {None}
 
 
-def test_limits_that_wait_for_rows_stop_no_proposal() -> None:
-    model = ASPCA(rule_limit="conformal").fit(invoices())
-    double = rule_with(model, "price", "twice")
-    assert model.explain(changed(5, twice=1.0))[0].needed(double) == {"price": 0.5, "twice": 2.0 * invoices().price[5]}
-
-
 @pytest.mark.parametrize("decimals", [0, 2, 16])
 def test_proposals_for_many_cells_are_those_for_each(decimals: int) -> None:
     """Gross cells, cells beyond all that was seen, columns in steps or without, rules with and without a limit."""
@@ -206,11 +200,11 @@ def test_proposals_for_many_cells_are_those_for_each(decimals: int) -> None:
     rows[:, 5] = rows[:, 0] + rows[:, 1] + 0.01 * rng.normal(size=400)
     # As whole numbers no identity.
     rows[:, 4] = -rows[:, 3] + 0.5 * rng.normal(size=400)
-    model = ASPCA(limit="pearson").fit(np.round(rows, decimals))
+    model = ASPCA().fit(np.round(rows, decimals))
     spoiled = np.round(rows, decimals)[:60] + 0.0
     spoiled[np.arange(60), rng.integers(6, size=60)] *= 10.0 ** rng.integers(-3, 4, 60)
     why = model.explain(spoiled)
-    assert len(why.model.relations) > 1
+    assert len(why.model.relations) >= 1
     first = why.model.n_identities
     relations = range(len(why.model.relations))
     cells = [(row, rule, j) for row in range(60) for rule in relations for j in why.shown_features(first + rule)]
@@ -218,7 +212,8 @@ def test_proposals_for_many_cells_are_those_for_each(decimals: int) -> None:
     places, rules, features = (np.array(part) for part in zip(*cells, strict=True))
     deviations = why.judgement.deviations[places, first + rules].copy()
     deviations[::17] = np.nan
-    for proposals in (why.proposals, Proposals(why.proposals.space, why.proposals.table, None)):
+    for limits in (why.proposals.limits, np.full(len(relations), np.inf)):
+        proposals = Proposals(why.proposals.space, why.proposals.table, limits)
         found = proposals.wanted_by_all(rules, features, why.values[places, features], deviations)
         each = [
             None if np.isnan(off) else proposals.wanted(rule, j, float(why.values[row, j]), float(off))

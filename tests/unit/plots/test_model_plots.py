@@ -40,7 +40,7 @@ def test_shares_of_rules_are_those_of_the_flagged_rows(plain: Fitted) -> None:
 
 
 def test_scores_of_rules_alone_have_nothing_outside(plain: Fitted) -> None:
-    shown = plot_rules(aspca.ASPCA(n_components=3, score="whitened").fit(plain.frame), plain.frame)
+    shown = plot_rules(aspca.ASPCA(n_components=3, score="standardized").fit(plain.frame), plain.frame)
     assert shown.outside_ is None
     assert np.isclose(sum(bar.get_width() for bar in shown.shares_), 1.0)
     assert len(shown.axes_[0].get_yticklabels()) == 3

@@ -153,7 +153,7 @@ def test_a_value_that_is_missing(plain: Fitted) -> None:
 
 
 def test_scores_of_rules_alone_have_nothing_outside(plain: Fitted) -> None:
-    model = ASPCA(n_components=3, score="whitened").fit(plain.frame)
+    model = ASPCA(n_components=3, score="standardized").fit(plain.frame)
     assert plot_explanation(model, plain.frame, 5).outside_bar_ is None
     assert plot_heatmap(model, plain.frame, by="rules").outside is None
 

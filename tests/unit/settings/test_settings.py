@@ -17,7 +17,6 @@ from aspca.settings import (
     AUTO,
     BY_NAME,
     DEFAULTS,
-    FROM_MOMENTS,
     LIMITS,
     PAPER,
     SCORES,
@@ -25,7 +24,6 @@ from aspca.settings import (
     Setting,
     Settings,
     check_parameters,
-    needs_rows,
 )
 
 README = (Path(__file__).parents[3] / "README.md").read_text(encoding="utf-8")
@@ -116,23 +114,21 @@ def test_what_may_be_is_allowed(setting: Setting) -> None:
 
 def test_the_paper_and_what_needs_rows() -> None:
     assert {name: value for name, value in ASPCA.paper().get_params().items() if name in PAPER} == PAPER
-    assert (PAPER["score"], PAPER["alarm"]) == ("spe", "total")
+    assert PAPER["score"] == "spe"
     for name, value in PAPER.items():
         assert BY_NAME[name].allows(value)
     # An automatic limit takes rows where there are some, and never waits for them.
-    assert [name for name in LIMITS if not needs_rows(name)] == [AUTO, *FROM_MOMENTS]
-    assert not needs_rows(0.5)
+    assert [name for name in LIMITS if not Settings.of({**DEFAULTS, "limit": name}).needs_rows] == [AUTO]
     given = Settings.of(DEFAULTS)
-    assert (given.total, given.rule_limit) == ((AUTO, 0.975), AUTO)
-    assert given.from_rows == ()
-    share = Settings.of({**DEFAULTS, "contamination": 0.1, "rule_limit": "pot"})
+    assert given.total == (AUTO, 0.975)
+    number = Settings.of({**DEFAULTS, "limit": 0.5})
+    assert number.total == (0.5, 0.975)
+    assert not number.needs_rows
+    share = Settings.of({**DEFAULTS, "contamination": 0.1})
     assert share.total == ("quantile", 0.9)
-    assert share.from_rows == ("quantile", "pot")
-    # Tail models judge by the complete score, unless limits are to rest on moments.
-    for one in ({}, {"rule_limit": "pearson"}, {"contamination": 0.1}, {"limit": "conformal"}, {"limit": 5.0}):
-        assert Settings.of({**DEFAULTS, **one}).judges_by_evidence
-    for one in ({"score": "whitened"}, {"limit": "pearson"}, {"limit": "box"}):
-        assert not Settings.of({**DEFAULTS, **one}).judges_by_evidence
+    assert share.needs_rows
+    # Tail models judge by the complete score.
+    assert [Settings.of({**DEFAULTS, "score": one}).judges_by_evidence for one in SCORES] == [True, False, False]
     # Cells that look like errors are excluded unless that is switched off.
     assert [Settings.of({**DEFAULTS, "robust": one}).sets_aside for one in ("auto", "on", True, "off", False)] == [
         True,
@@ -141,11 +137,7 @@ def test_the_paper_and_what_needs_rows() -> None:
         False,
         False,
     ]
-    by_law = Settings.of({**DEFAULTS, "limit": "pearson", "rule_limit": "pearson"})
-    assert by_law.total == ("pearson", 0.975)
-    assert by_law.from_rows == ()
-    words = [one.words for one in (given, share, by_law)]
-    assert words == ["limit='auto'", "contamination=0.1", "limit='pearson'"]
+    assert [one.words for one in (given, number, share)] == ["limit='auto'", "limit=0.5", "contamination=0.1"]
 
 
 def test_two_settings_that_contradict_each_other() -> None:

@@ -189,9 +189,7 @@ def fitted(**parameters: object) -> ASPCA:
 @pytest.mark.parametrize("score", ["spe", "whitened"])
 def test_scores_are_those_of_the_whole_rotation(variant: str, score: str) -> None:
     X = orders(seed=4)
-    levels, everything = (
-        fitted(variant=variant, score=score, rotation=word, alarm="total") for word in ("levels", "all")
-    )
+    levels, everything = (fitted(variant=variant, score=score, rotation=word) for word in ("levels", "all"))
     assert not np.allclose(levels.components_, everything.components_)
     ours, theirs = -levels.score_samples(X), -everything.score_samples(X)
     assert np.abs(ours - theirs).max() <= 1e-9 * theirs.max()
@@ -199,7 +197,7 @@ def test_scores_are_those_of_the_whole_rotation(variant: str, score: str) -> Non
 
 
 def test_a_tight_component_is_not_hidden_in_loose_ones() -> None:
-    levels, everything = (fitted(score="spe", alarm="total", rotation=word) for word in ("levels", "all"))
+    levels, everything = (fitted(score="spe", rotation=word) for word in ("levels", "all"))
     assert ASPCA().get_params()["rotation"] == "levels"
     lowest = np.linalg.eigvalsh(levels.covariance_)[0]
     # The rule that was planted, and nothing else in it; of the mixed ones even the tighter is far looser.
