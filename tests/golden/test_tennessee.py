@@ -16,9 +16,9 @@ import pytest
 
 import twins
 from aspca import ASPCA
-from aspca.datasets.locate import find_data
 from aspca.judging.law import ScoreLaw
 from aspca.judging.limits import pearson_limit
+from aspca.paper.datasets import find_data
 from aspca.settings import SCORES
 
 ENTERS = 160
