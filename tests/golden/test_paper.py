@@ -166,11 +166,6 @@ class TestFixedTolerances:
         # A unit vector with 0.9894 must hold another of 0.145, which the paper leaves out.
         assert table.notes == ("Ours have further loadings above 0.1: -0.1454 symmetry_mean in PC 2.",)
 
-    def test_concavity_mean_is_orthogonal_to_the_abnormal_subspace(self) -> None:
-        found = study("breast-cancer")
-        row = found.fit().loadings[found.names.index("concavity_mean")]
-        assert not row.any()
-
     def test_forward_at_1_solves_its_convex_problems(self) -> None:
         found = study("breast-cancer")
         model = found.fit_paper_model("ASPCA-FG", 1.0, found.n_components)

@@ -46,9 +46,10 @@ def get_rows(table: str, *path: str) -> Mapping[str, Any]:
     return {name: row for name, row in get_printed(table, *path).items() if name != "source"}
 
 
-def get_source(table: str, *path: str) -> str:
-    """Where it is printed: ``Table 3``."""
-    return str(get_printed(table, *path)["source"])
+def get_source(table: str, name: str) -> str:
+    """Where the paper prints a table, or the part of it for one data set: ``Table 3``."""
+    found = get_printed(table)
+    return str(found["source"] if "source" in found else found[name]["source"])
 
 
 def count_digits(number: Number) -> int:
@@ -193,13 +194,12 @@ def _fits(pattern: str, key: str) -> bool:
 
 def compare_numbers(
     place: tuple[str, ...],
-    source: str,
     printed: Mapping[str, Number],
     ours: Mapping[str, float],
     allowed: Tolerance | Mapping[str, Tolerance] = EQUAL,
 ) -> list[Comparison]:
     """Every printed number of a row next to ours; `place` is a table, a data set and a row."""
-    found = []
+    found, source = [], get_source(place[0], place[1])
     for column, paper in printed.items():
         tolerance = allowed if isinstance(allowed, Tolerance) else allowed[column]
         agrees = tolerance.allows(paper, float(ours[column]))

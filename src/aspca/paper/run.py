@@ -62,8 +62,12 @@ class Experiment:
 
 
 EXPERIMENTS = {
-    name: Experiment(name, title, tuple(step for step, wanted in _STEPS if title[0] in wanted))
-    for name, title in (("synthetic", "Synthetic data"), ("breast-cancer", "Breast-Cancer"), ("kdd99", "KDD99"))
+    name: Experiment(name, title, tuple(step for step, wanted in _STEPS if letter in wanted))
+    for letter, name, title in (
+        ("S", "synthetic", "Synthetic data"),
+        ("B", "breast-cancer", "Breast-Cancer"),
+        ("K", "kdd99", "KDD99"),
+    )
 }
 
 

@@ -19,7 +19,7 @@ from aspca.paper.published import (
 )
 from aspca.paper.results import format_cell
 
-PLACE = ("table", "data", "row", "column")
+PLACE = ("sparsity", "synthetic", "row", "column")
 
 
 @pytest.mark.parametrize(
@@ -45,13 +45,15 @@ def test_tolerances(
 
 def compare(place: tuple[str, ...], paper: Number, ours: float, tolerance: Tolerance = EQUAL) -> Comparison:
     *row, column = place
-    (one,) = compare_numbers(tuple(row), "Table 8", {column: paper}, {column: ours}, tolerance)
+    (one,) = compare_numbers(tuple(row), {column: paper}, {column: ours}, tolerance)
     return one
 
 
 def test_a_number_is_shown_as_the_paper_shows_it() -> None:
     one = compare(PLACE, Decimal("-0.2220"), -0.22193, Tolerance(0.01))
-    assert (one.key, one.row, one.column, one.digits) == ("table/data/row/column", "row", "column", 4)
+    assert (one.key, one.row, one.column, one.digits) == ("sparsity/synthetic/row/column", "row", "column", 4)
+    assert one.source == "Table 3"
+    assert compare(("components", "synthetic", "row", "column"), 1, 1.0).source == "Table 5"
     minus = "\N{MINUS SIGN}"
     assert (one.paper_text, one.ours_text(4), one.difference_text(4)) == (f"{minus}0.2220", f"{minus}0.2219", "+0.0001")
     assert one.agrees
@@ -63,7 +65,7 @@ def test_a_number_is_shown_as_the_paper_shows_it() -> None:
 
 def test_every_column_has_its_own_tolerance() -> None:
     printed, ours = {"x": 1, "y": 1}, {"x": 2.0, "y": 2.0, "z": 3.0}
-    found = compare_numbers(PLACE[:-1], "Table 8", printed, ours, {"x": Tolerance(1.0), "y": EQUAL})
+    found = compare_numbers(PLACE[:-1], printed, ours, {"x": Tolerance(1.0), "y": EQUAL})
     assert [(one.column, one.agrees) for one in found] == [("x", True), ("y", False)]
 
 
@@ -89,5 +91,5 @@ def test_a_reason_is_found_by_key_or_by_how_it_begins() -> None:
     pattern = next(key for key in load_reasons() if key.endswith("*"))
     place = (*pattern[:-1].strip("/").split("/"), "row", "column")
     assert compare(place, 1, 2.0).reason == load_reasons()[pattern]
-    assert compare(("no", "such", "row", "column"), 1, 2.0).reason == ""
+    assert compare(("sparsity", "such", "row", "column"), 1, 2.0).reason == ""
     assert compare(place, 1, 1.0).reason == "", "what is as printed needs no reason"

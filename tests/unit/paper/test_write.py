@@ -41,8 +41,7 @@ def reproduction() -> Reproduction:
             one
             for row, value in (("first", 1.26), ("second", 3.5))
             for one in compare_numbers(
-                ("grid", "data", row),
-                "Table 0",
+                ("sparsity", "synthetic", row),
                 dict.fromkeys("xy", Decimal("1.25")),
                 dict.fromkeys("xy", value),
                 Tolerance(0.1),

@@ -63,8 +63,7 @@ def _compare_loadings(study: Study, name: str, title: str) -> Table:
     missing = []
     for number, printed in get_rows("components", name).items():
         ours = dict(zip(study.names, found.loadings[:, found.positions[number]].tolist(), strict=True))
-        place, source = ("components", name, f"PC {number}"), get_source("components", name)
-        comparisons += compare_numbers(place, source, printed, ours, allowed)
+        comparisons += compare_numbers(("components", name, f"PC {number}"), printed, ours, allowed)
         missing += [
             f"{loading:.4f} {feature} in PC {number}"
             for feature, loading in ours.items()
@@ -90,7 +89,6 @@ def compare_signatures(study: Study) -> Table:
     """Table 7. For each type of attack its counts, its groups, and whether these have the features the paper names."""
     kinds = np.array(study.data.kinds)
     keys = _sign_rows(study, np.sqrt(study.threshold) / 2.0)
-    source = get_source("signatures")
     found: list[Comparison] = []
     notes = []
     for kind, row in get_rows("signatures").items():
@@ -101,13 +99,13 @@ def compare_signatures(study: Study) -> Table:
         ours = {"total": int(of_kind.sum()), "detected": int((study.flagged & of_kind).sum())}
         printed = {what: row[what] for what in ours}
         allowed = {"total": EQUAL, "detected": room}
-        found += compare_numbers(("signatures", study.name, kind), source, printed, ours, allowed)
+        found += compare_numbers(("signatures", study.name, kind), printed, ours, allowed)
         for group in row["groups"]:
             nearest = find_nearest(group["signature"], groups)
             place = ("signatures", study.name, f"{kind} {' '.join(group['signature'])}")
             ours = {"in type": nearest.in_type, "in group": nearest.in_group}
             printed = {what: group[what] for what in ours}
-            found += compare_numbers(place, source, printed, ours, {"in type": room, "in group": _GROUP})
+            found += compare_numbers(place, printed, ours, {"in type": room, "in group": _GROUP})
         found.append(_compare_features(study, kind, row["named"], largest))
         notes.append(f"{kind}: our largest groups are {'; '.join(map(str, largest))}.{_describe_near(study, of_kind)}")
     return Table("Signatures", tuple(found), (_compare_limits(study, kinds[study.flagged]), *notes))
@@ -148,7 +146,7 @@ def _compare_features(study: Study, kind: str, printed: list[str], groups: Seque
     main = sizes.argmax(axis=0)
     return compare_words(
         ("signatures", study.name, kind, "features"),
-        get_source("signatures"),
+        get_source("signatures", study.name),
         ", ".join(printed),
         ", ".join(f"{entry} {study.names[main[labels.index(entry[:-1])]]}" for entry in best.signature),
         named <= list_features(best),

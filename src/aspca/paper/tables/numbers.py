@@ -7,7 +7,7 @@ from collections import Counter
 import numpy as np
 
 from aspca.paper.datasets import SEED, load_synthetic
-from aspca.paper.published import EQUAL, Comparison, Tolerance, compare_numbers, get_printed, get_rows, get_source
+from aspca.paper.published import EQUAL, Comparison, Tolerance, compare_numbers, get_printed, get_rows
 from aspca.paper.results import Listing, Table
 from aspca.paper.study import PLAIN, Fit, Study
 
@@ -73,7 +73,7 @@ def compare_records(study: Study) -> Table:
         ours = {kind: counts[_SPELLED.get(kind, kind)] for kind in row["types"]}
         ours["records"] = sum(counts[kind] for kind in kinds)
         printed = {"records": row["records"], **row["types"]}
-        found += compare_numbers(("statistics", study.name, category), get_source("statistics"), printed, ours)
+        found += compare_numbers(("statistics", study.name, category), printed, ours)
     return Table("Records", tuple(found), ("The paper's warezserver is warezmaster in the file.",))
 
 
@@ -83,7 +83,7 @@ def compare_parameters(study: Study) -> Table:
     place, printed = ("parameters", study.name, "settings"), get_printed("parameters", study.name)
     return Table(
         "Parameters",
-        tuple(compare_numbers(place, get_source("parameters"), printed, ours)),
+        tuple(compare_numbers(place, printed, ours)),
         ("Ours is the number of abnormal components at which plain PCA has its highest AUC; lambda is the paper's.",),
     )
 
@@ -94,7 +94,7 @@ def compare_sparsity(study: Study) -> Table:
     for method, printed in get_rows("sparsity", study.name).items():
         allowed = _SPARSITY.get((study.name, method), _LOOSE)
         place, ours = ("sparsity", study.name, method), study.fit(method).measures
-        found += compare_numbers(place, get_source("sparsity"), printed, ours, allowed)
+        found += compare_numbers(place, printed, ours, allowed)
     return Table("Sparsity of the loadings", tuple(found), _explain_constant_columns(study))
 
 
@@ -148,14 +148,12 @@ def compare_thresholds(study: Study) -> Table:
     printed = get_printed("thresholds", study.name)
     found = compare_numbers(
         ("thresholds", study.name, f"SPE >= {study.threshold:g}"),
-        get_source("thresholds"),
         {what: printed[what] for what in ("TPR", "FPR")},
         {"TPR": float(flagged[anomalous].mean()), "FPR": float(flagged[~anomalous].mean())},
         Tolerance(absolute=_RATE) if loose else EQUAL,
     )
     found += compare_numbers(
         ("counts", study.name, "rows"),
-        get_source("counts"),
         get_printed("counts").get(study.name, {}),
         {
             "true positives": int((flagged & anomalous).sum()),
@@ -175,6 +173,6 @@ def compare_penalties(study: Study) -> tuple[Table, ...]:
         for penalty, printed in get_rows("penalties", study.name, method).items():
             fit = study.fit(method, float(penalty))
             place, allowed = ("penalties", study.name, method, f"lambda {penalty}"), _PENALTIES[study.name, fit.method]
-            found += compare_numbers(place, get_source("penalties"), printed, fit.measures, allowed)
+            found += compare_numbers(place, printed, fit.measures, allowed)
         tables.append(Table(f"{method} over lambda", tuple(found)))
     return tuple(tables)
