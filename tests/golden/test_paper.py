@@ -203,4 +203,6 @@ def test_the_sparse_rounding_is_as_good_as_the_papers(name: str, method: str, pe
     ).fit_moments(found.moments)
     loadings = model.subspace_.loadings
     assert np.abs(loadings).sum() <= 1.005 * dominant.l1, "the sparse rounding should not be denser"
-    assert found.auc(np.square(found.rows @ loadings).sum(axis=1)) >= dominant.auc - 0.005, "it should detect as well"
+    assert found.compute_auc(np.square(found.rows @ loadings).sum(axis=1)) >= dominant.auc - 0.005, (
+        "it should detect as well"
+    )

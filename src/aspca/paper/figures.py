@@ -45,7 +45,7 @@ def show_synthetic_rows(study: Study) -> Figure:
 
 def show_loading_matrices(study: Study) -> Figure:
     """Figures 1 (b), 1 (c) and 4: of all five methods, with all p columns."""
-    panels = {method: study.all_columns(method) for method in METHODS}
+    panels = {method: study.build_basis(method) for method in METHODS}
     abnormal = study.n_components
     if study.name == "synthetic":
         key, source = "figure-1bc", "Figure 1 (b), (c)"
@@ -82,7 +82,7 @@ def show_jspca_matrix(study: Study) -> Figure:
 
 def show_number_of_components(study: Study) -> Figure:
     """Figure 11."""
-    curves = {name: study.aucs_by_number(method) for name, method in _SUBSPACES.items()}
+    curves = {name: study.compute_aucs_by_number(method) for name, method in _SUBSPACES.items()}
     p = len(study.names)
     chosen, best = p - study.n_components, p - 1 - int(curves[PLAIN].argmax())
     return Figure(
@@ -114,7 +114,7 @@ def show_roc_curves(study: Study) -> Figure:
     """Figure 3."""
     scores = {name: study.fit(method).scores for name, method in _SUBSPACES.items()}
     scores["aspca detect, defaults"] = study.product[1].scores
-    areas = {name: study.auc(values) for name, values in scores.items()}
+    areas = {name: study.compute_auc(values) for name, values in scores.items()}
     words = ", ".join(f"{name} {area:.3f}" for name, area in areas.items())
     curves = [_thin_out(*roc_curve(study.data.labels, values)[:2]) for values in scores.values()]
     n_anomalous = int(study.anomalous.sum())

@@ -10,6 +10,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
+from fnmatch import fnmatchcase
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -58,7 +59,7 @@ def count_digits(number: Number) -> int:
     return max(0, -exponent) if isinstance(exponent, int) else 0
 
 
-def half_unit(number: Number) -> float:
+def get_half_unit(number: Number) -> float:
     """Half a unit of the last printed decimal: what it may have been rounded by. A whole number is exact."""
     return 0.5 * 10.0 ** -count_digits(number) if isinstance(number, Decimal) else 0.0
 
@@ -89,7 +90,7 @@ class Tolerance:
             return ours <= self.at_most
         if self.or_lower and ours <= value:
             return True
-        return abs(ours - value) <= max(self.absolute, self.relative * abs(value), half_unit(paper)) * (1 + 1e-9)
+        return abs(ours - value) <= max(self.absolute, self.relative * abs(value), get_half_unit(paper)) * (1 + 1e-9)
 
     @property
     def text(self) -> str:
@@ -156,7 +157,7 @@ class Comparison:
     def reason(self) -> str:
         """Why it is not as printed; empty where it is, or where nothing is known."""
         known = load_reasons()
-        fitting = [] if self.as_printed else [key for key in known if _fits(key, self.key)]
+        fitting = [] if self.as_printed else [key for key in known if fnmatchcase(self.key, key)]
         return known[max(fitting, key=len)] if fitting else ""
 
     @property
@@ -186,10 +187,6 @@ def load_reasons() -> Mapping[str, str]:
     """Sentences by the key of a comparison, or by how keys begin, a star at the end."""
     entries = json.loads(read_resource("deviations.json"))
     return {key: entry["reason"] for entry in entries for key in entry["numbers"]}
-
-
-def _fits(pattern: str, key: str) -> bool:
-    return key.startswith(pattern[:-1]) if pattern.endswith("*") else key == pattern
 
 
 def compare_numbers(

@@ -72,7 +72,7 @@ EXPERIMENTS = {
 
 
 def run_experiments(
-    only: Sequence[str] = (), *, kdd99: str | None = None, download: bool = True, watcher: Watcher | None = None
+    only: Sequence[str] = (), *, kdd99: str | None = None, watcher: Watcher | None = None
 ) -> Reproduction:
     """Run the paper's experiments.
 
@@ -81,8 +81,6 @@ def run_experiments(
     only : names of experiments; all where there are none
     kdd99 : path of the 10 % file of KDD Cup 1999, or None
         None: the file in `ASPCA_DATA`, or else what scikit-learn fetches.
-    download : bool
-        Whether scikit-learn may fetch it.
     watcher : Watcher or None
         Who is told of progress.
 
@@ -104,7 +102,7 @@ def run_experiments(
     sets, missing = {}, []
     for name in names:
         try:
-            sets[name] = _load(name, kdd99, download, watcher)
+            sets[name] = _load(name, kdd99, watcher)
         except FileNotFoundError as error:
             if kdd99 is not None or names == ("kdd99",):
                 raise RequestError(str(error)) from None
@@ -113,13 +111,13 @@ def run_experiments(
     return Reproduction(tuple(sections), tuple(missing))
 
 
-def _load(name: str, kdd99: str | None, download: bool, watcher: Watcher) -> Dataset:
+def _load(name: str, kdd99: str | None, watcher: Watcher) -> Dataset:
     if name == "synthetic":
         return load_synthetic()
     if name == "breast-cancer":
         return load_breast_cancer()
     watcher.stage("Reading KDD99", unit="")
     try:
-        return load_kdd99(kdd99, download=download)
+        return load_kdd99(kdd99, download=True)
     except ValueError as error:
         raise JobError(str(error)) from None

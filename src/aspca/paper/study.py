@@ -152,7 +152,7 @@ class Study:
             self._fits[key] = self._fit(*key)
         return self._fits[key]
 
-    def auc(self, scores: Floats) -> float:
+    def compute_auc(self, scores: Floats) -> float:
         """Not a number where there is nothing to find."""
         return float(roc_auc_score(self.data.labels, scores)) if self.anomalous.any() else float("nan")
 
@@ -176,7 +176,7 @@ class Study:
         """ASPCA-B's sequence (p, p) to its end: its own fit stops at its number of directions."""
         return self.fit_paper_model("ASPCA-B", self.penalty, len(self.names)).subspace_.sequence
 
-    def all_columns(self, method: str) -> Floats:
+    def build_basis(self, method: str) -> Floats:
         """A basis (p, p) of the whole space, the most significant direction first, the abnormal ones last."""
         fit = self.fit(method)
         sequence = self.backward if method.startswith("ASPCA-B") else fit.sequence
@@ -228,12 +228,12 @@ class Study:
     def _order_columns(self, model: Model) -> Floats:
         return np.ascontiguousarray(self.data.data[:, [self.names.index(name) for name in model.names]])
 
-    def aucs_by_number(self, method: str) -> Floats:
+    def compute_aucs_by_number(self, method: str) -> Floats:
         """AUC with 1, 2, ..., p - 1 abnormal directions: sequences are nested, so one is enough."""
         if method not in self._aucs:
             sequence = self.backward if method == "ASPCA-B" else self.fit(method).sequence
             totals = np.cumsum(np.square(self.rows @ sequence), axis=1)
-            self._aucs[method] = np.array([self.auc(column) for column in totals.T[:-1]])
+            self._aucs[method] = np.array([self.compute_auc(column) for column in totals.T[:-1]])
         return self._aucs[method]
 
     def _fit(self, method: str, penalty: float) -> Fit:
@@ -245,7 +245,7 @@ class Study:
             forward = method.startswith("ASPCA-F")
             sequence, loadings = subspace.sequence[:, ::-1] if forward else subspace.sequence, subspace.loadings
         scores = np.square(self.rows @ loadings).sum(axis=1)
-        return Fit(method, loadings, float(scores.sum()), scores, self.auc(scores), sequence)
+        return Fit(method, loadings, float(scores.sum()), scores, self.compute_auc(scores), sequence)
 
     def fit_paper_model(self, method: str, penalty: float, n_components: int) -> ASPCA:
         """The estimator with the paper's settings."""

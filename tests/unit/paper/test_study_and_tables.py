@@ -79,7 +79,7 @@ def test_plain_pca_is_the_detector_of_the_same_name(study: Study) -> None:
 
 @pytest.mark.parametrize("method", METHODS)
 def test_all_columns_are_a_basis_with_the_abnormal_ones_last(study: Study, method: str) -> None:
-    columns = study.all_columns(method)
+    columns = study.build_basis(method)
     np.testing.assert_allclose(columns.T @ columns, np.eye(7), atol=1e-9)
     span = study.fit(method).loadings
     np.testing.assert_allclose(columns[:, -4:] @ columns[:, -4:].T, span @ span.T, atol=1e-9)
@@ -87,7 +87,9 @@ def test_all_columns_are_a_basis_with_the_abnormal_ones_last(study: Study, metho
 
 @pytest.mark.parametrize("method", ["PCA", "ASPCA-F", "ASPCA-B"])
 def test_nested_sequences_give_the_areas_of_single_fits(study: Study, method: str) -> None:
-    assert study.aucs_by_number(method)[study.n_components - 1] == pytest.approx(study.fit(method).auc, abs=1e-12)
+    assert study.compute_aucs_by_number(method)[study.n_components - 1] == pytest.approx(
+        study.fit(method).auc, abs=1e-12
+    )
 
 
 def test_features_of_the_fewest_parts_that_hold_most() -> None:

@@ -79,7 +79,7 @@ def compare_records(study: Study) -> Table:
 
 def compare_parameters(study: Study) -> Table:
     """Table 2, settings: the number of components at which plain PCA detects best, and lambda, taken by hand."""
-    ours = {"abnormal PCs": int(study.aucs_by_number(PLAIN).argmax()) + 1, "lambda": study.penalty}
+    ours = {"abnormal PCs": int(study.compute_aucs_by_number(PLAIN).argmax()) + 1, "lambda": study.penalty}
     place, printed = ("parameters", study.name, "settings"), get_printed("parameters", study.name)
     return Table(
         "Parameters",

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.metrics import roc_curve
 
 from aspca.linalg.arrays import Bools, Floats
-from aspca.paper.published import get_printed, half_unit
+from aspca.paper.published import get_half_unit, get_printed
 from aspca.paper.results import Listing
 from aspca.paper.study import BEST, NONZERO, Study
 
@@ -26,11 +26,11 @@ def list_beyond_paper(study: Study) -> tuple[Listing, ...]:
     own = [set(rule.features) for rule in model.rules]
     supports = [{study.names[j] for j in np.flatnonzero(np.abs(c) > NONZERO)} for c in fit.loadings.T]
     paper = get_printed("thresholds", study.name)
-    rate = float(paper["FPR"]) + half_unit(paper["FPR"])
+    rate = float(paper["FPR"]) + get_half_unit(paper["FPR"])
     printed = None if study.name == "synthetic" else get_printed("penalties", study.name, BEST, f"{study.penalty:g}")
     published_auc = float(printed["AUC"]) if printed else 1.0
     rows = (
-        ("AUC", published_auc, fit.auc, study.auc(judged.scores)),
+        ("AUC", published_auc, fit.auc, study.compute_auc(judged.scores)),
         (
             f"TPR at the paper's FPR of {paper['FPR']}",
             float(paper["TPR"]),
