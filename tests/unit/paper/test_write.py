@@ -6,6 +6,8 @@ import base64
 import hashlib
 import json
 import re
+import subprocess
+import sys
 from decimal import Decimal
 from html.parser import HTMLParser
 from typing import TYPE_CHECKING
@@ -122,3 +124,9 @@ def test_a_picture_is_the_same_every_time() -> None:
     assert first == second
     assert first["png"].startswith(b"\x89PNG")
     assert b"<dc:date>" not in first["svg"]
+
+
+def test_only_what_draws_needs_matplotlib_and_jinja() -> None:
+    code = "import sys, aspca.paper.run, aspca.paper.write; print({'matplotlib', 'jinja2'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "set()\n"
