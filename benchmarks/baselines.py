@@ -17,13 +17,11 @@ from library.report import Report, Row, add_json
 from sklearn.metrics import roc_auc_score
 
 from aspca import ASPCA
-from aspca.baselines import JSPCA, PCADetector, SurrogateTree
-from aspca.datasets.breast_cancer import load_breast_cancer
-from aspca.datasets.dataset import Dataset
-from aspca.datasets.synthetic import load_synthetic
-from aspca.reproduction.published import published
+from aspca.paper.baselines import JSPCA, PCADetector, SurrogateTree
+from aspca.paper.datasets import Dataset, load_breast_cancer, load_synthetic
+from aspca.paper.published import get_printed
 
-PAPER_SIX = tuple(published("jspca", "breast-cancer", "all"))
+PAPER_SIX = tuple(get_printed("jspca", "breast-cancer", "all"))
 SYNTHETIC = {"n_components": 4, "scaling": "none"}
 CANCER = {"n_components": 10}
 

@@ -28,7 +28,7 @@ from library.timing import timed
 from sklearn.metrics import roc_auc_score
 
 from aspca import ASPCA
-from aspca.datasets.breast_cancer import load_breast_cancer
+from aspca.paper.datasets import load_breast_cancer
 from aspca.subspace.defaults import default_alpha
 
 Way = Callable[[Floats, int], int]

@@ -23,9 +23,9 @@ from library.report import Report, Row, add_json
 from solver import GAP, paper_matrix
 
 from aspca import sparse_subspace
-from aspca.datasets.breast_cancer import load_breast_cancer
-from aspca.datasets.kdd99 import load_kdd99
 from aspca.linalg.arrays import Floats
+from aspca.paper.datasets import load_breast_cancer
+from aspca.paper.kdd99 import load_kdd99
 from aspca.subspace.result import SparseSubspace
 
 Case = tuple[Floats, int, float]

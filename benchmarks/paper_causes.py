@@ -25,9 +25,9 @@ from library.report import Report, Row, add_json
 from sklearn.metrics import roc_auc_score
 
 from aspca import sparse_subspace
-from aspca.datasets.breast_cancer import load_breast_cancer
-from aspca.datasets.kdd99 import FEATURE_NAMES, LOGARITHMIC
 from aspca.linalg.arrays import Floats
+from aspca.paper.datasets import load_breast_cancer
+from aspca.paper.kdd99 import FEATURE_NAMES, LOGARITHMIC
 
 KEPT = 10
 PRINTED = {

@@ -28,10 +28,10 @@ from library.timing import median as seconds
 from sklearn.decomposition import PCA
 
 from aspca import ASPCA, Moments, sparse_subspace, sparse_subspace_path
-from aspca.datasets.breast_cancer import load_breast_cancer
-from aspca.datasets.kdd99 import load_kdd99
 from aspca.judging.projector import Projector
 from aspca.linalg.arrays import Floats
+from aspca.paper.datasets import load_breast_cancer
+from aspca.paper.kdd99 import load_kdd99
 from aspca.solvers.blocks import split
 from aspca.solvers.component import Effort
 from aspca.solvers.rotation import sparse_rotation

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from aspca.datasets.kdd99 import CODES, FEATURE_NAMES, FILE, FIRST_500, LIMIT, LOGARITHMIC
-from aspca.datasets.locate import find_data
 from aspca.linalg.arrays import Floats
+from aspca.paper.datasets import find_data
+from aspca.paper.kdd99 import CODES, FEATURE_NAMES, FILE, FIRST_500, LIMIT, LOGARITHMIC
 
 SYMBOLIC = (1, 2, 3)
 NUMERIC = [j for j in range(len(FEATURE_NAMES)) if j not in SYMBOLIC]

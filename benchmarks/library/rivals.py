@@ -194,9 +194,9 @@ def _along(spectrum: Spectrum, directions: Floats, variances: Floats) -> Fitted:
 def jspca(train: Floats) -> Fitted:
     """Joint sparse PCA: one set of features for all anomalies, so every row gets the same ranking."""
     try:
-        from aspca.baselines import JSPCA
+        from aspca.paper.baselines import JSPCA
     except ImportError as error:
-        raise Absent("this version of aspca has no aspca.baselines.") from error
+        raise Absent("this version of aspca has no aspca.paper.baselines.") from error
     train = np.asarray(train, dtype=np.float64)
     model = JSPCA(scaling="standard", tol=1e-4).fit(train)
     # Features it does not select have no weight; a constant column has its own scale there, but no weight either.
@@ -214,9 +214,9 @@ def surrogate_tree(train: Floats) -> Fitted:
     Each feature on the path gets the leaf's share of flagged training rows: a path to a normal leaf explains nothing.
     """
     try:
-        from aspca.baselines import PCADetector, SurrogateTree
+        from aspca.paper.baselines import PCADetector, SurrogateTree
     except ImportError as error:
-        raise Absent("this version of aspca has no aspca.baselines.") from error
+        raise Absent("this version of aspca has no aspca.paper.baselines.") from error
     train = np.asarray(train, dtype=np.float64)
     detector = PCADetector(n_components=Spectrum.of(train).n_minor(), scaling="standard")
     model = SurrogateTree(detector).fit(train[:: -(-len(train) // _TREE_ROWS)])

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 from sklearn.metrics import average_precision_score, precision_recall_curve, roc_auc_score
 
-from aspca.datasets.locate import find_data
+from aspca.paper.datasets import find_data
 from library.labelled import Bools, Floats, Ints
 from library.rivals import Fitted
 

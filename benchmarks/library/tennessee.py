@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from aspca.datasets.locate import find_data
+from aspca.paper.datasets import find_data
 from library.labelled import Bools, Floats
 
 ENTERS = 160

@@ -44,9 +44,9 @@ def test_python_blocks_run_as_one_session(page: str, tmp_path: Path, monkeypatch
         "aspca.estimators.preprocessor",
         "aspca.estimators.per_category",
         "aspca.estimators.pipelines",
-        "aspca.baselines.pca",
-        "aspca.baselines.jspca",
-        "aspca.baselines.surrogate",
+        "aspca.paper.baselines.subspace",
+        "aspca.paper.baselines.jspca",
+        "aspca.paper.baselines.surrogate",
     ],
 )
 def test_docstring_examples(module: str) -> None:

@@ -7,7 +7,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from aspca import ASPCA
-from aspca.baselines import JSPCA, PCADetector, SurrogateTree
+from aspca.paper.baselines import JSPCA, PCADetector, SurrogateTree
 
 ESTIMATORS = {
     "pca": PCADetector(),

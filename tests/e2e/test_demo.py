@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from aspca import ASPCA
-from aspca.datasets.synthetic import load_synthetic
+from aspca.paper.datasets import load_synthetic
 from running.environment import blas
 
 

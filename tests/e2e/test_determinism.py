@@ -21,7 +21,7 @@ import json, sys
 import numpy as np, pandas as pd, scipy.linalg, threadpoolctl
 import aspca
 from aspca import ASPCA, sparse_subspace
-from aspca.datasets import load_breast_cancer, load_synthetic
+from aspca.paper.datasets import load_breast_cancer, load_synthetic
 
 def describe(model):
     s = model.subspace_

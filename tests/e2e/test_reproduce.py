@@ -13,9 +13,8 @@ import sklearn.datasets
 
 from aspca.cli.main import main
 from aspca.jobs.errors import RequestError
-from aspca.reproduction.experiments import EXPERIMENTS
-from aspca.reproduction.run import reproduced
-from aspca.reproduction.tables.parameters import parameters
+from aspca.paper.run import EXPERIMENTS, run_experiments
+from aspca.paper.tables.numbers import compare_parameters
 from running.environment import blas
 
 
@@ -112,14 +111,14 @@ def test_without_kdd99_the_rest_is_done_and_said(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr(sklearn.datasets, "fetch_kddcup99", fails)
     monkeypatch.setenv("ASPCA_DATA", str(tmp_path))
     # What is left out does not hang on what is shown of the rest.
-    monkeypatch.setitem(EXPERIMENTS, "synthetic", replace(EXPERIMENTS["synthetic"], steps=(parameters,)))
-    found = reproduced(("synthetic", "kdd99"))
+    monkeypatch.setitem(EXPERIMENTS, "synthetic", replace(EXPERIMENTS["synthetic"], steps=(compare_parameters,)))
+    found = run_experiments(("synthetic", "kdd99"))
     assert [section.name for section in found.sections] == ["synthetic"]
     (sentence,) = found.missing
     assert sentence.startswith("KDD99 is left out. KDD99 is not on this machine")
     assert "ASPCA_DATA" in sentence
     with pytest.raises(RequestError, match="could not fetch it"):
-        reproduced(("kdd99",))
+        run_experiments(("kdd99",))
 
 
 @pytest.mark.long

@@ -9,7 +9,7 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from aspca import sparse_subspace
-from aspca.datasets.breast_cancer import load_breast_cancer
+from aspca.paper.datasets import load_breast_cancer
 
 
 @pytest.fixture(autouse=True)

@@ -17,8 +17,8 @@ from scipy.stats import chi2
 
 import twins
 from aspca import ASPCA
-from aspca.datasets.locate import find_data
 from aspca.judging.limits import pearson_limit
+from aspca.paper.datasets import find_data
 from aspca.settings import COMPONENT_SCORES
 
 ENTERS = 160

@@ -48,22 +48,21 @@ def run(only: str | None, kdd99: str | None, out: str | None, json: bool, quiet:
     """
     from aspca.cli.talk import Talk, console, write_json
     from aspca.outputs.inputs import STANDARD_STREAM, refuse_inputs
-    from aspca.reproduction.document import document_of
-    from aspca.reproduction.run import reproduced
-    from aspca.reproduction.writing import refuse_early, write_reproduction
+    from aspca.paper.run import run_experiments
+    from aspca.paper.write import check_output, make_document, write_reproduction
 
     talk = Talk(quiet)
     read = () if kdd99 is None else (kdd99,)
     refuse_inputs(STANDARD_STREAM, read)
     if out is not None:
-        refuse_early(out, read)
+        check_output(out, read)
     with talk.progress() as watcher:
         names = () if only is None else [name.strip() for name in only.split(",")]
-        found = reproduced(names, kdd99=kdd99, watcher=watcher)
+        found = run_experiments(names, kdd99=kdd99, watcher=watcher)
         if out is not None:
             write_reproduction(found, out, watcher)
     if json:
-        write_json(document_of(found))
+        write_json(make_document(found))
     else:
         from aspca.cli.reproduction_page import show_reproduction
 

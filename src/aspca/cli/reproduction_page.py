@@ -9,10 +9,8 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from aspca.harmless import for_terminal
-from aspca.reproduction.comparison import Comparison
-from aspca.reproduction.results import Figure, Listing, Reproduction, Section, Table
-from aspca.reproduction.summary import counts, deviations
-from aspca.reproduction.wording import cell_text, difference_text, ours_text, paper_text
+from aspca.paper.published import Comparison
+from aspca.paper.results import Figure, Listing, Reproduction, Section, Table, format_cell
 
 _DIFFERS = "bold red"
 
@@ -56,7 +54,7 @@ def _side_by_side(table: Table) -> Grid:
         cells: list[Text] = [Text(row)]
         for column in table.columns:
             one = placed[row, column]
-            cells += [Text(paper_text(one)), _ours(one, table.digits(column))]
+            cells += [Text(one.paper_text), _ours(one, table.digits(column))]
         grid.add_row(*cells)
     return grid
 
@@ -69,15 +67,15 @@ def _one_below_the_other(table: Table) -> Grid:
     for name in ("", "", "paper", "ours", *(["difference"] if differences else [])):
         grid.add_column(name, justify="right" if name and not words else "left")
     for one in table.comparisons:
-        cells = [Text(one.row), Text(one.column), Text(paper_text(one)), _ours(one, table.digits(one.column))]
+        cells = [Text(one.row), Text(one.column), Text(one.paper_text), _ours(one, table.digits(one.column))]
         if differences:
-            cells.append(Text(difference_text(one, one.digits)))
+            cells.append(Text(one.difference_text(one.digits)))
         grid.add_row(*cells)
     return grid
 
 
 def _ours(one: Comparison, digits: int) -> Text:
-    text = ours_text(one, digits)
+    text = one.ours_text(digits)
     return Text(text) if one.agrees else Text(f"{text} !", style=_DIFFERS)
 
 
@@ -87,20 +85,19 @@ def _show_listing(out: Console, listing: Listing) -> None:
     for name in listing.header:
         grid.add_column(name)
     for row in listing.rows:
-        grid.add_row(*(Text(for_terminal(cell_text(cell))) for cell in row))
+        grid.add_row(*(Text(for_terminal(format_cell(cell))) for cell in row))
     out.print(grid)
 
 
 def _show_deviations(out: Console, reproduction: Reproduction) -> None:
-    found = deviations(reproduction)
-    if not found:
+    if not reproduction.deviations:
         return
     out.rule("What differs (marked ! above), and why", align="left", characters="=")
-    for one in found:
-        for what in one.comparisons:
-            said = f"paper {paper_text(what)}, ours {ours_text(what, what.digits)} (allowed: {what.tolerance})"
-            out.print(Text(f"{what.key}: {said}"))
-        out.print(_indented(one.reason or "No cause is known."))
+    for reason, several in reproduction.deviations.items():
+        for one in several:
+            pair = f"paper {one.paper_text}, ours {one.ours_text(one.digits)}"
+            out.print(Text(f"{one.key}: {pair} (allowed: {one.tolerance})"))
+        out.print(_indented(reason or "No cause is known."))
         out.print()
 
 
@@ -109,9 +106,8 @@ def _show_counts(out: Console, reproduction: Reproduction) -> None:
     grid = _grid()
     for name in ("", "published", "agree", "to the last digit", "differ"):
         grid.add_column(name, justify="right" if name else "left")
-    for one in counts(reproduction):
-        numbers = (one.published, one.agree, one.to_the_last_digit, one.differ)
-        grid.add_row(one.title, *map(str, numbers))
+    for section in reproduction.sections:
+        grid.add_row(section.title, *map(str, section.counts.values()))
     out.print(grid)
 
 

@@ -6,7 +6,6 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from aspca.datasets.synthetic import load_synthetic
 from aspca.jobs.detection import Learning
 from aspca.jobs.judged_table import judge_table
 from aspca.jobs.progress import Watcher
@@ -16,6 +15,7 @@ from aspca.jobs.result import Outcome
 from aspca.jobs.tables import array_table
 from aspca.jobs.whence import inputs_of, version
 from aspca.outputs.csv_text import CsvWriter
+from aspca.paper.datasets import load_synthetic
 from aspca.report.evidence import Whence
 
 

@@ -11,7 +11,7 @@ import pytest
 
 import aspca
 from aspca.cli.main import main
-from aspca.datasets.synthetic import load_synthetic
+from aspca.paper.datasets import load_synthetic
 
 
 def copied(demo: Path, folder: Path) -> Path:

@@ -10,9 +10,8 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from aspca import ASPCA, Moments, select
-from aspca.datasets.breast_cancer import load_breast_cancer
-from aspca.datasets.synthetic import load_synthetic
 from aspca.estimators.study import Bases, Clock, Found
+from aspca.paper.datasets import load_breast_cancer, load_synthetic
 from aspca.settings import Settings
 from aspca.subspace.extraction import sparse_subspace
 

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from aspca import ASPCA, Explanation
-from aspca.datasets.synthetic import load_synthetic
+from aspca.paper.datasets import load_synthetic
 
 DATA = load_synthetic()
 TABLE = pd.DataFrame(DATA.data, columns=DATA.feature_names)

@@ -11,8 +11,8 @@ import pyarrow as pa
 import pytest
 
 from aspca import ASPCA
-from aspca.datasets.synthetic import load_synthetic
 from aspca.judging.explanation import Explanation
+from aspca.paper.datasets import load_synthetic
 from aspca.settings import SCORES
 
 DATA = load_synthetic()

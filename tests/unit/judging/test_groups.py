@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 from aspca import ASPCA
-from aspca.datasets.synthetic import load_synthetic
 from aspca.judging.explanation import Explanation
 from aspca.judging.groups import _merged
+from aspca.paper.datasets import load_synthetic
 
 DATA = load_synthetic()
 PLANTED = np.flatnonzero(DATA.labels)

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from aspca import ASPCA, detect
-from aspca.datasets.synthetic import load_synthetic
+from aspca.paper.datasets import load_synthetic
 
 
 def sums(n: int, seed: int = 0) -> pd.DataFrame:

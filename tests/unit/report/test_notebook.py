@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import aspca
-from aspca.datasets.synthetic import load_synthetic
+from aspca.paper.datasets import load_synthetic
 
 NAME = "<img src=x onerror=alert(1)>\u202e"
 

@@ -13,8 +13,8 @@ import pandas as pd
 import pytest
 
 import aspca
-from aspca.datasets.synthetic import load_synthetic
 from aspca.jobs.result import Detection
+from aspca.paper.datasets import load_synthetic
 from aspca.report.document import json_text, published_schema
 from aspca.report.gathering import BUCKETS, SAMPLED, WORST, Gathering
 from aspca.report.making import report_of

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from aspca.datasets.synthetic import load_synthetic
+from aspca.paper.datasets import load_synthetic
 from aspca.rules.readable import readable_basis, readable_loadings
 from aspca.subspace.defaults import default_n_components
 from aspca.subspace.extraction import sparse_subspace

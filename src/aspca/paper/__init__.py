@@ -1,0 +1,1 @@
+"""The paper: its data, the methods it compares with, and `aspca reproduce`, its experiments with both numbers."""
