@@ -1,21 +1,110 @@
-"""What was found in a table, as a report is made of it: the rows that it shows, and what is known of all others."""
+"""What was found in a table, as a report is made of it: the rows that it shows, those near them, and what is known of
+all others."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
+from aspca.judging.breaks import told_rules
 from aspca.judging.change_text import Change, moment_text
 from aspca.judging.changes import Course
+from aspca.judging.explanation import Explanation
 from aspca.judging.incidents import Incident
 from aspca.judging.judgement import Judgement
 from aspca.judging.model import Model
+from aspca.judging.original import Original, value_text
+from aspca.judging.row_text import standing_out
 from aspca.linalg.arrays import Bools, Floats, Ints
-from aspca.report.around import Around
-from aspca.report.gathering import Gathering
+from aspca.linalg.ranking import round_for_ranking
+from aspca.report.collect import RowStatistics, deviation_units
+
+# So many rows to either side of an anomaly are drawn, and so many of them with values, of so many columns.
+_DRAWN, _WITH_VALUES, _COLUMNS = 10, 2, 4
+
+
+class Neighbourhood:
+    """The rows before and after each anomaly that is shown: what they are, and how far off.
+
+    The rows are to be added, as `wanted` says.
+
+    Parameters
+    ----------
+    why : Explanation
+        Of the anomalies, in the order in which they are shown.
+    course : Course
+        The order of all rows.
+    positions : ndarray of shape (k,)
+        Where the anomalies stand among all rows.
+
+    Attributes
+    ----------
+    rules : list of int or None
+        For each anomaly the rule whose deviations are compared; None: scores are.
+    features : list of list of int
+        For each anomaly the features whose values are shown.
+    """
+
+    def __init__(self, why: Explanation, course: Course, positions: Ints) -> None:
+        self._course = course
+        self._model = why.model
+        self.rules = [next(iter(told_rules(why, i)[0]), None) for i in range(len(why))]
+        self.features = [self._choose_features(why, i, rule) for i, rule in enumerate(self.rules)]
+        # With a category all others of its column are needed, to know which it is.
+        features = self._model.space.features
+        columns = {features[j].column for chosen in self.features for j in chosen}
+        self._used = np.flatnonzero([feature.column in columns for feature in features])
+        self._ranks = course.ranks(positions)
+        near = np.unique((self._ranks[:, None] + np.arange(-_DRAWN, _DRAWN + 1)).ravel())
+        near = near[(near >= 0) & (near < course.n)]
+        self._wanted = np.sort(near if course.order is None else course.order[near])
+        self._scores = np.full(self._wanted.size, np.nan)
+        self._multiples = np.full((self._wanted.size, len(self._model.rules)), np.nan)
+        self._values = np.full((self._wanted.size, self._used.size), np.nan)
+        self._units = deviation_units(self._model)
+
+    @staticmethod
+    def _choose_features(why: Explanation, i: int, rule: int | None) -> list[int]:
+        blame = round_for_ranking(why.feature_contributions[i])
+        chosen = standing_out(why, i) if rule is None else why.shown_features(rule)
+        return sorted(sorted(chosen.tolist(), key=lambda j: -blame[j])[:_COLUMNS])
+
+    def wanted(self, start: int, count: int) -> Ints:
+        """Which of so many rows from `start` on are to be added: places among them."""
+        first, last = np.searchsorted(self._wanted, [start, start + count])
+        return np.asarray(self._wanted[first:last] - start)
+
+    def add(self, positions: Ints, values: Floats, judgement: Judgement) -> None:
+        """Some of the rows wanted."""
+        places = np.searchsorted(self._wanted, positions)
+        self._scores[places] = judgement.scores
+        self._multiples[places] = judgement.deviations / self._units
+        self._values[places] = values[:, self._used]
+
+    def near(self, i: int) -> Iterator[tuple[int, float | None, bool]]:
+        """Positions of the rows around anomaly i in order, how far off each is, in multiples of a limit, and
+        whether it is so near that its values are shown."""
+        limit = self._model.alarms.the_total()
+        rank, rule = int(self._ranks[i]), self.rules[i]
+        for place in range(max(0, rank - _DRAWN), min(self._course.n, rank + _DRAWN + 1)):
+            position = place if self._course.order is None else int(self._course.order[place])
+            at = np.searchsorted(self._wanted, position)
+            multiple = float(self._scores[at] / limit if rule is None else self._multiples[at, rule])
+            yield position, multiple if np.isfinite(multiple) else None, abs(place - rank) <= _WITH_VALUES
+
+    def values(self, i: int, position: int) -> list[str]:
+        """What the features shown of anomaly i are in another row."""
+        at = int(np.searchsorted(self._wanted, position))
+        features = np.searchsorted(self._used, self.features[i]).tolist()
+        return [value_text(self._original.value(at, feature)) for feature in features]
+
+    @cached_property
+    def _original(self) -> Original:
+        """The rows in the terms of the table, once all were added."""
+        return Original(tuple(self._model.space.features[j] for j in self._used), self._values)
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,10 +157,10 @@ class Evidence:
     ----------
     columns : mapping of str to str
         What each column of the table is used for: "feature", "name", "time", "category", "label" or "not used".
-    gathering : Gathering
+    gathering : RowStatistics
         Of all rows.
     shown : ShownRows
-    around : Around
+    around : Neighbourhood
         The rows near them.
     course : Course
         The order of rows.
@@ -85,9 +174,9 @@ class Evidence:
 
     model: Model
     columns: Mapping[str, str]
-    gathering: Gathering
+    gathering: RowStatistics
     shown: ShownRows
-    around: Around
+    around: Neighbourhood
     course: Course
     changes: tuple[Change, ...]
     incidents: tuple[Incident, ...]
@@ -104,13 +193,13 @@ class Evidence:
         return when is not None and when.dtype.kind == "M" and bool((when.astype("datetime64[D]") == when).all())
 
     def moment(self, time: object) -> str:
-        """A time as it is told."""
+        """A time as it is written."""
         text = moment_text(time)
         return text.removesuffix(" 00:00:00") if self._whole_days else text
 
     @property
     def graded(self) -> bool:
-        """Whether errors are told from unusual rows."""
+        """Whether errors are distinguished from unusual rows."""
         return self.model.alarms.error is not None
 
     @property
@@ -121,7 +210,7 @@ class Evidence:
 
 
 @dataclass(frozen=True)
-class Whence:
+class Provenance:
     """Where a report comes from: what was judged, by which command, of what version, and the inputs with checksums.
 
     Attributes

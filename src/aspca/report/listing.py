@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from dataclasses import dataclass
 
-from aspca.report.gathering import FAR
+from aspca.report.headline import span_text
 from aspca.report.summary import Anomaly, Incident, Report
 
 # An event has at least so many rows.
@@ -19,56 +19,38 @@ _OF_CHANGES = "From here on rows that are nothing but part of a lasting change."
 
 @dataclass(frozen=True)
 class Entry:
-    """One line of the list.
-
-    Attributes
-    ----------
-    one : Anomaly
-    others : tuple of Anomaly
-        More rows of the same event.
-    says : str
-        Which ones.
-    before : str
-        What is said before it, where another kind of rows begins; else empty.
-    """
+    """One line of the list."""
 
     one: Anomaly
-    others: tuple[Anomaly, ...]
-    says: str
-    before: str
+    others: tuple[Anomaly, ...]  # more rows of the same event
+    says: str  # which ones
+    before: str  # what is said before it, where another kind of rows begins; else empty
 
     @property
     def n_others(self) -> int:
         return len(self.others)
 
 
-def entries_of(report: Report) -> list[Entry]:
+def list_entries(report: Report) -> list[Entry]:
     """The lines of the list."""
-    events = _events(report)
+    events = _find_events(report)
     heads = {id(rows[0]): (incident, rows) for incident, rows in events}
     under = {id(one) for _, rows in events for one in rows[1:]}
     entries: list[Entry] = []
-    said = [""]
+    announced = {""}
     for one in report.anomalies:
         if id(one) in under:
             continue
-        kind = report.weaker if is_weak(one) else "" if one.beyond or not report.weaker else _OF_CHANGES
-        before = "" if kind in said else kind
-        said.append(kind)
+        kind = report.weaker if one.is_weak else "" if one.beyond or not report.weaker else _OF_CHANGES
+        before = "" if kind in announced else kind
+        announced.add(kind)
         incident, rows = heads.get(id(one), (None, [one]))
-        says = "" if incident is None else _says(report, incident, rows)
+        says = "" if incident is None else _say_which(report, incident, rows)
         entries.append(Entry(one, tuple(rows[1:]), says, before))
     return entries
 
 
-def is_weak(one: Anomaly) -> bool:
-    """Whether it is no error, only unusual; not so of rows of a change, which are told as such."""
-    if one.p_value is not None:
-        return one.beyond and one.verdict != "error"
-    return one.beyond and one.times is not None and one.times < FAR
-
-
-def _events(report: Report) -> list[tuple[Incident, list[Anomaly]]]:
+def _find_events(report: Report) -> list[tuple[Incident, list[Anomaly]]]:
     """Rows of one event each, worst first."""
     incidents = sorted((one for one in report.incidents if one.kind == "anomalies"), key=lambda one: one.start)
     starts = [one.start for one in incidents]
@@ -81,16 +63,9 @@ def _events(report: Report) -> list[tuple[Incident, list[Anomaly]]]:
     return [(incidents[number], rows) for (number, _), rows in found.items() if len(rows) >= _LEAST]
 
 
-def _says(report: Report, incident: Incident, rows: list[Anomaly]) -> str:
-    if not report.private:
-        span = span_text(incident.first, incident.last)
-    else:
+def _say_which(report: Report, incident: Incident, rows: list[Anomaly]) -> str:
+    span = span_text(incident.first, incident.last)
+    if report.private:
         numbers = [one.row for one in rows]
         span = f"row {min(numbers)} to {max(numbers)}"
     return f"and {len(rows) - 1:,} more row{'s' * (len(rows) > 2)} of the same event, {span}"
-
-
-def span_text(first: str, last: str) -> str:
-    """From one time to another, a day that is the same told once."""
-    day, _, time = last.partition(" ")
-    return f"{first} to {time if time and first.startswith(f'{day} ') else last}"
