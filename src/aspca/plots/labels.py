@@ -28,12 +28,12 @@ _CONTEXT = 6
 _NUMBER = re.compile(r"\(?[\d.,e+-]{1,12}\)?")
 
 
-def shortened(text: str, width: int) -> str:
+def shorten(text: str, width: int) -> str:
     """At most `width` characters, the middle left out: names tend to differ at their ends."""
     return _cut(for_terminal(text), width)
 
 
-def short_names(names: Sequence[str], width: int) -> list[str]:
+def shorten_names(names: Sequence[str], width: int) -> list[str]:
     """Harmless labels of at most `width` characters, all different where the names are; see `_apart`."""
     return [for_picture(label) for label in _apart(tuple(names), width)]
 
@@ -83,7 +83,7 @@ def _around(name: str, place: int, width: int) -> str:
     return name if len(name) <= width else name[: width - 1] + ELLIPSIS
 
 
-def wrapped(text: str, width: int, lines: int, names: Sequence[str] = ()) -> str:
+def wrap_rule(text: str, width: int, lines: int, names: Sequence[str] = ()) -> str:
     """At most `lines` lines of at most `width` characters; a rule is broken, and its middle left out, between terms.
 
     Where that does not do, names are shortened as far as it takes: both ends and what is behind the equals sign stay.
@@ -177,29 +177,29 @@ def _cut(text: str, width: int) -> str:
     return text[:head] + ELLIPSIS + text[len(text) - (width - 1 - head) :]
 
 
-def number(value: float, digits: int = 4) -> str:
+def write_number(value: float, digits: int = 4) -> str:
     """So many digits, for reading; whole numbers of up to seven are written out."""
     if 1e3 <= abs(value) < 1e7:
         whole = len(str(int(abs(value))))
-        return minus(f"{value:,.{max(0, digits - whole)}f}")
-    return minus(f"{value:.{digits}g}")
+        return use_minus_sign(f"{value:,.{max(0, digits - whole)}f}")
+    return use_minus_sign(f"{value:.{digits}g}")
 
 
-def beside(value: float, normal: float, same: float = 0.0) -> str:
+def write_pair(value: float, normal: float, same: float = 0.0) -> str:
     """``value  (normal)``, with as many digits as tell them apart where they are more than `same` apart."""
     if np.isnan(value):
         return "missing"
     size, apart = max(abs(value), abs(normal)), abs(value - normal)
     digits = 4 if apart <= same else int(np.clip(np.ceil(np.log10(size) - np.log10(apart)) + 2, 4, 17))
-    return f"{number(value, digits)}  ({number(normal, digits)})"
+    return f"{write_number(value, digits)}  ({write_number(normal, digits)})"
 
 
-def minus(text: str) -> str:
+def use_minus_sign(text: str) -> str:
     """A number as text with a proper minus sign, as on matplotlib's axes."""
     return text.replace("-", "\N{MINUS SIGN}")
 
 
-def share(value: float) -> str:
+def write_share(value: float) -> str:
     """A share as a percentage, small ones not rounded away to nothing."""
     if value == 0:
         return "0 %"

@@ -73,8 +73,7 @@ def _draw(panels: Mapping[str, Floats], names: tuple[str, ...], abnormal: int, w
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import Normalize
 
-    from aspca.plots.canvas import label_slots
-    from aspca.plots.colours import diverging
+    from aspca.plots.canvas import diverging, label_slots
     from aspca.reproduction.figures.sheet import sheet
 
     few = len(names) <= 10

@@ -30,8 +30,7 @@ def number_of_components(study: Study) -> Figure:
 
 
 def _draw(curves: dict[str, Floats], p: int, chosen: int) -> Canvas:
-    from aspca.plots.canvas import bare
-    from aspca.plots.colours import CYCLE, DASHES
+    from aspca.plots.canvas import CYCLE, DASHES, bare
     from aspca.reproduction.figures.sheet import sheet
 
     figure, axes = sheet(7.0, 4.0)

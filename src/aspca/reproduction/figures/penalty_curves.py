@@ -31,8 +31,7 @@ def penalty_curves(study: Study) -> Figure:
 
 
 def _draw(curves: dict[str, tuple[Curve, Curve]]) -> Canvas:
-    from aspca.plots.canvas import bare
-    from aspca.plots.colours import CYCLE
+    from aspca.plots.canvas import CYCLE, bare
     from aspca.reproduction.figures.sheet import sheet
 
     figure, axes = sheet(10.5, 3.6, 1, 3)

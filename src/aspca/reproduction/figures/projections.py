@@ -51,8 +51,8 @@ def of_breast_cancer(study: Study) -> Figure:
 def _draw(values: Floats, rows: list[str], columns: list[str], line: int) -> Canvas:
     from matplotlib.colors import Normalize
 
+    from aspca.plots.canvas import diverging
     from aspca.plots.cells import CellStyle, draw_cells
-    from aspca.plots.colours import diverging
     from aspca.reproduction.figures.sheet import sheet
 
     figure, axes = sheet(2.4 + 0.62 * len(columns), 1.0 + 0.24 * len(rows))

@@ -46,7 +46,7 @@ def _thinned(false: Floats, true: Floats) -> tuple[Floats, Floats]:
 
 
 def _draw(study: Study, curves: dict[str, tuple[Floats, Floats]], areas: dict[str, float]) -> Canvas:
-    from aspca.plots.roc import RocDisplay
+    from aspca.plots import RocDisplay
     from aspca.reproduction.figures.sheet import sheet
 
     figure, axes = sheet(6.2, 6.6)

@@ -26,8 +26,7 @@ def synthetic_rows(study: Study) -> Figure:
 
 
 def _draw(rows: Floats, names: tuple[str, ...]) -> Canvas:
-    from aspca.plots.canvas import bare
-    from aspca.plots.colours import BLUE
+    from aspca.plots.canvas import BLUE, bare
     from aspca.reproduction.figures.sheet import sheet
 
     figure, axes = sheet(7.5, 5.6, len(names), sharex=True, sharey=True)

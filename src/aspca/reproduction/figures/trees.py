@@ -110,7 +110,7 @@ def _words(node: Node) -> Iterator[tuple[str, float]]:
 
 
 def _colours() -> tuple[str, str, str]:
-    from aspca.plots.colours import GREEN, ORANGE, VERMILLION
+    from aspca.plots.canvas import GREEN, ORANGE, VERMILLION
 
     return VERMILLION, ORANGE, GREEN
 
