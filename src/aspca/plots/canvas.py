@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.gridspec import GridSpecFromSubplotSpec
 
 # Okabe and Ito (2008): Color Universal Design.
-BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY, BLACK = CYCLE = (
+BLUE, VERMILLION, GREEN, PURPLE, ORANGE, _, BLACK = CYCLE = (
     "#0072B2",
     "#D55E00",
     "#009E73",

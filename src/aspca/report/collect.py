@@ -41,31 +41,15 @@ class SignatureTotals:
 
 @dataclass(eq=False)
 class RowStatistics:
-    """All rows so far.
-
-    Attributes
-    ----------
-    model : Model
-    n_rows : int
-        How many there will be.
-    timed : bool
-        Whether they are in another order than that of their positions.
-    seen, keeping, far : int
-        How many there were so far, how many of the anomalies among them break no rule by itself, and how many of these
-        are errors, or where these are not told from others at least FAR times the limit.
-    kinds : dict of str to SignatureTotals
-        By signature.
-    broken : ndarray of shape (m, 2)
-        Rows that break each rule, below and above.
-    """
+    """All rows so far."""
 
     model: Model
-    n_rows: int
-    timed: bool
-    seen: int = 0
-    keeping: int = 0
-    far: int = 0
-    kinds: dict[str, SignatureTotals] = field(default_factory=dict)
+    n_rows: int  # how many there will be
+    timed: bool  # whether they are in another order than that of their positions
+    seen: int = 0  # how many there were so far
+    keeping: int = 0  # anomalies that break no rule by itself
+    far: int = 0  # anomalies that are errors or, where these are not told from others, at least FAR times the limit
+    kinds: dict[str, SignatureTotals] = field(default_factory=dict)  # by signature
     _scores: list[npt.NDArray[np.float32]] = field(default_factory=list)
     _flagged: list[Ints] = field(default_factory=list)
 
@@ -75,6 +59,7 @@ class RowStatistics:
         self._units = deviation_units(self.model)
         self._bins = np.zeros((m, BINS + 2), dtype=np.int64)
         self._unknown = np.zeros(m, dtype=np.int64)
+        # Rows that break each rule, below and above.
         self.broken = np.zeros((m, 2), dtype=np.int64)
         self._least = np.full(BUCKETS, np.inf)
         self._largest = np.full(BUCKETS, -np.inf)

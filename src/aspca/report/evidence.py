@@ -109,32 +109,17 @@ class Neighbourhood:
 
 @dataclass(frozen=True, eq=False)
 class ShownRows:
-    """The anomalies that are shown (k of them), the worst first, then the sample.
+    """The anomalies that are shown (k of them), the worst first, then the sample."""
 
-    Attributes
-    ----------
-    rows, positions : ndarray of shape (k,)
-        Their numbers in the file, and among the rows judged.
-    values : ndarray of shape (k, p)
-    judgement : Judgement
-    names : sequence of k str or None
-    keys, cells : sequence of k mappings of column to text, or None where it is missing
-        The key columns, and the whole row as it stands in the table.
-    beyond : ndarray of shape (k,)
-        Which are more than rows of a change.
-    n_worst : int
-        How many are the worst; the others are the sample.
-    """
-
-    rows: Ints
-    positions: Ints
-    values: Floats
+    rows: Ints  # their numbers in the file
+    positions: Ints  # where they stand among the rows judged
+    values: Floats  # (k, p)
     judgement: Judgement
     names: Sequence[str | None]
-    keys: Sequence[Mapping[str, str | None]]
-    cells: Sequence[Mapping[str, str | None]]
-    beyond: Bools
-    n_worst: int
+    keys: Sequence[Mapping[str, str | None]]  # by column, the texts of the key columns; None where one is missing
+    cells: Sequence[Mapping[str, str | None]]  # the same of the whole row, as it stands in the table
+    beyond: Bools  # which are more than rows of a change
+    n_worst: int  # how many are the worst; the others are the sample
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -151,40 +136,21 @@ class Span:
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """All that a report of one model and one table is made of.
-
-    Attributes
-    ----------
-    columns : mapping of str to str
-        What each column of the table is used for: "feature", "name", "time", "category", "label" or "not used".
-    gathering : RowStatistics
-        Of all rows.
-    shown : ShownRows
-    around : Neighbourhood
-        The rows near them.
-    course : Course
-        The order of rows.
-    incidents : tuple of Incident
-    spans : tuple of Span
-        One for each incident.
-    n_anomalies, n_beyond, n_partly : int
-    evaluation : str
-        How anomalies and labels agree; empty without labels.
-    """
+    """All that a report of one model and one table is made of."""
 
     model: Model
-    columns: Mapping[str, str]
-    gathering: RowStatistics
+    columns: Mapping[str, str]  # what each is used for: feature, name, time, category, label or not used
+    gathering: RowStatistics  # of all rows
     shown: ShownRows
-    around: Neighbourhood
-    course: Course
+    around: Neighbourhood  # the rows near those shown
+    course: Course  # the order of rows
     changes: tuple[Change, ...]
     incidents: tuple[Incident, ...]
-    spans: tuple[Span, ...]
+    spans: tuple[Span, ...]  # one for each incident
     n_anomalies: int
     n_beyond: int
     n_partly: int
-    evaluation: str
+    evaluation: str  # how anomalies and labels agree; empty without labels
 
     @cached_property
     def _whole_days(self) -> bool:
@@ -211,21 +177,11 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Provenance:
-    """Where a report comes from: what was judged, by which command, of what version, and the inputs with checksums.
-
-    Attributes
-    ----------
-    title : str
-    version, command : str
-    inputs : tuple of (name, purpose, sha256 or None)
-    category : str or None
-    learned_elsewhere : bool
-        Whether rules were learned from another table, so that excluded cells are of that one.
-    """
+    """Where a report comes from: what was judged, by which command, of what version, and the inputs with checksums."""
 
     title: str
     version: str
     command: str
-    inputs: tuple[tuple[str, str, str | None], ...] = ()
+    inputs: tuple[tuple[str, str, str | None], ...] = ()  # name, purpose, SHA-256
     category: str | None = None
-    learned_elsewhere: bool = False
+    learned_elsewhere: bool = False  # from another table than the one judged: excluded cells are of that one

@@ -23,18 +23,10 @@ _HIDDEN = "(private)"
 
 @dataclass(frozen=True, eq=False)
 class Naming:
-    """The columns of a table as a report calls them.
+    """The columns of a table as a report calls them."""
 
-    Attributes
-    ----------
-    roles : mapping of str to str
-        What each column is used for, in the order of the table.
-    private : bool
-        Whether no value of a row is shown.
-    """
-
-    roles: Mapping[str, str]
-    private: bool
+    roles: Mapping[str, str]  # what each column is used for, in the order of the table
+    private: bool  # whether no value of a row is shown
 
     @cached_property
     def called(self) -> dict[str, str]:

@@ -8,7 +8,7 @@ import pytest
 
 import aspca
 from aspca.report.headline import span_text
-from aspca.report.listing import list_entries
+from aspca.report.page import list_entries
 from aspca.report.summarize import summarize
 from aspca.report.summary import Report
 
