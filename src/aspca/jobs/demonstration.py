@@ -16,7 +16,7 @@ from aspca.jobs.tables import array_table
 from aspca.jobs.whence import inputs_of, version
 from aspca.outputs.csv_text import CsvWriter
 from aspca.paper.datasets import load_synthetic
-from aspca.report.evidence import Whence
+from aspca.report.evidence import Provenance as Whence
 
 
 @dataclass(frozen=True)

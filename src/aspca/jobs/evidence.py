@@ -16,9 +16,11 @@ from aspca.judging.model import Model
 from aspca.linalg.arrays import Bools, Ints
 from aspca.linalg.ranking import round_for_ranking
 from aspca.preparation.columns import cell_text
-from aspca.report.around import Around
+from aspca.report.collect import SAMPLED, WORST
+from aspca.report.collect import RowStatistics as Gathering
+from aspca.report.collect import scatter as scattered
 from aspca.report.evidence import Evidence, ShownRows, Span
-from aspca.report.gathering import SAMPLED, WORST, Gathering, scattered
+from aspca.report.evidence import Neighbourhood as Around
 
 if TYPE_CHECKING:
     from aspca.jobs.drift import Drift

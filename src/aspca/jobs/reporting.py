@@ -18,8 +18,8 @@ from aspca.jobs.stored import model_from, refuse_gaps_in, refuse_unfit
 from aspca.jobs.tables import TableSource
 from aspca.jobs.whence import base_name, inputs_of, version
 from aspca.preparation import CATEGORIES
-from aspca.report.evidence import Whence
-from aspca.report.making import report_of
+from aspca.report.evidence import Provenance as Whence
+from aspca.report.summarize import summarize as report_of
 from aspca.report.summary import Report
 
 

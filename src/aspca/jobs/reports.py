@@ -11,8 +11,8 @@ from pathlib import Path
 from aspca.jobs.errors import JobError, RequestError
 from aspca.jobs.result import Detection, Outcome
 from aspca.outputs.replaced_file import replaced_file
-from aspca.report.evidence import Whence
-from aspca.report.making import report_of
+from aspca.report.evidence import Provenance as Whence
+from aspca.report.summarize import summarize as report_of
 from aspca.report.summary import Report
 
 NAME = "report.html"
@@ -40,11 +40,11 @@ def text_of(report: Report, kind: str, row: int | None = None) -> str:
         The extra is not installed, or there is no such format.
     """
     if kind == "json":
-        from aspca.report.document import json_text
+        from aspca.report.documents import write_json as json_text
 
         return json_text(report)
     if kind == "markdown":
-        from aspca.report.markdown import markdown_text
+        from aspca.report.documents import write_markdown as markdown_text
 
         try:
             return markdown_text(report, row)
@@ -53,7 +53,7 @@ def text_of(report: Report, kind: str, row: int | None = None) -> str:
     if kind != "html":
         raise JobError(f"A report is written as {', '.join(FORMATS[:-1])} or {FORMATS[-1]}, not as {kind!r}.")
     refuse_missing(kind)
-    from aspca.report.page import page_text
+    from aspca.report.page import render_page as page_text
 
     return page_text(report)
 

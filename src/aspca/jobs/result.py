@@ -27,7 +27,8 @@ from aspca.rules.rule import AnyRule
 from aspca.rules.sentence import count_verdicts
 
 if TYPE_CHECKING:
-    from aspca.report.evidence import Evidence, Whence
+    from aspca.report.evidence import Evidence
+    from aspca.report.evidence import Provenance as Whence
 
 # Findings, and models, that a notebook shows.
 _SHOWN = 10

@@ -17,7 +17,7 @@ from aspca.engines.addresses import is_address, is_postgres
 from aspca.engines.request import STANDARD_INPUT, ReadOptions
 from aspca.jobs.requests import Columns, Request, files_named
 from aspca.masking import masked
-from aspca.report.evidence import Whence
+from aspca.report.evidence import Provenance as Whence
 from aspca.settings import DEFAULTS
 
 _IN_MEMORY = "table.csv"

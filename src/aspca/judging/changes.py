@@ -138,7 +138,7 @@ class Crossings:
     def add(self, judgement: Judgement, values: Floats) -> None:
         """The next rows (n, p), in the order of the table."""
         broken, anomalies = judgement.broken, judgement.anomalies
-        if broken is not None and anomalies is not None:
+        if anomalies is not None:
             rows, rules = np.nonzero(broken)
             # What violates an identity is an error of its own.
             relations = rules >= self._model.n_identities

@@ -10,10 +10,9 @@ import numpy as np
 
 from aspca.linalg.arrays import Floats
 from aspca.paper.study import NONZERO, Node
-from aspca.plots.canvas import bare, label_slots
+from aspca.plots import RocDisplay
+from aspca.plots.canvas import BLUE, CYCLE, DASHES, GREEN, ORANGE, VERMILLION, bare, diverging, label_slots
 from aspca.plots.cells import CellStyle, draw_cells
-from aspca.plots.colours import BLUE, CYCLE, DASHES, GREEN, ORANGE, VERMILLION, diverging
-from aspca.plots.roc import RocDisplay
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist

@@ -4,13 +4,11 @@ Every function draws at once and returns a Display: its data are attributes, `ax
 there are several panels) are what was drawn, and `plot(ax=...)` draws it again elsewhere.
 """
 
+from aspca.plots.cells import HeatmapDisplay, plot_heatmap
+from aspca.plots.curves import RocDisplay, SelectionDisplay, plot_roc, plot_selection
 from aspca.plots.explanation import ExplanationDisplay, plot_explanation
-from aspca.plots.heatmap import HeatmapDisplay, plot_heatmap
-from aspca.plots.loadings import LoadingsDisplay, plot_loadings
-from aspca.plots.roc import RocDisplay, plot_roc
-from aspca.plots.rules import RulesDisplay, plot_rules
+from aspca.plots.rules import LoadingsDisplay, RulesDisplay, plot_loadings, plot_rules
 from aspca.plots.scores import ScoresDisplay, plot_scores
-from aspca.plots.selection import SelectionDisplay, plot_selection
 
 __all__ = [
     "ExplanationDisplay",

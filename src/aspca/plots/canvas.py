@@ -1,4 +1,5 @@
-"""Where a plot is drawn: figures that grow with their content, panels inside given axes, labels that do not collide."""
+"""Where a plot is drawn: figures that grow with their content, panels inside given axes, labels that do not collide,
+and colours that the colour-blind tell apart, too, and that differ in lightness, for paper."""
 
 from __future__ import annotations
 
@@ -9,46 +10,82 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from aspca.plots.labels import minus
+from aspca.plots.labels import use_minus_sign, write_share
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.colors import ListedColormap
     from matplotlib.figure import Figure, SubFigure
     from matplotlib.gridspec import GridSpecFromSubplotSpec
 
-# Inches for one line of small text.
-LINE = 0.16
-SMALL = 8.0
-_TINIEST = 4.0
+# Okabe and Ito (2008): Color Universal Design.
+BLUE, VERMILLION, GREEN, PURPLE, ORANGE, _, BLACK = CYCLE = (
+    "#0072B2",
+    "#D55E00",
+    "#009E73",
+    "#CC79A7",
+    "#E69F00",
+    "#56B4E9",
+    "#000000",
+)
+# With the colours of the cycle these make lines that are told apart by shape as well.
+DASHES = ("-", "--", "-.", ":")
+# The last is what lies outside the rules, of a score.
+ANOMALY, NORMAL, OUTSIDE = VERMILLION, "0.55", PURPLE
+# Paler than this a small loading could be taken for none.
+_PALEST = 0.14
+# Inches for one line of small text, and the points of that text.
+LINE, SMALL = 0.16, 8.0
 # Points of a headline and of the line under it.
 _SIZES = (11.0, 9.0)
 # No figure grows beyond this in either direction: at 100 dots per inch, most viewers still open it.
 _LARGEST = 80.0
 # Width of a typical character over its height, in the default font.
-_CHARACTER = 0.56
+CHARACTER = 0.56
 
 
-def pyplot() -> Any:
-    """matplotlib.pyplot, imported only when something is drawn."""
+def diverging() -> ListedColormap:
+    """Orange to purple (ColorBrewer's PuOr) without its white middle: whatever is not zero has a colour."""
+    from matplotlib import colormaps
+    from matplotlib.colors import ListedColormap
+
+    half = np.linspace(0.0, 0.5 - _PALEST / 2, 128)
+    return ListedColormap(colormaps["PuOr"](np.concatenate([half, 1.0 - half[::-1]])), name="aspca_diverging")
+
+
+def sequential() -> ListedColormap:
+    """Light to dark blue, which everyone sees alike, without its whitest part: empty cells are white."""
+    from matplotlib import colormaps
+    from matplotlib.colors import ListedColormap
+
+    return ListedColormap(colormaps["Blues"](np.linspace(_PALEST, 1.0, 256)), name="aspca_sequential")
+
+
+def choose_axes(ax: Axes | None, width: float, height: float) -> tuple[Axes, Figure]:
+    """The axes given, or those of a new figure of about this size in inches, and their figure.
+
+    matplotlib is imported only here, when something is drawn.
+    """
     try:
         import matplotlib.pyplot as plt
     except ModuleNotFoundError as error:
         if error.name is None or error.name.partition(".")[0] != "matplotlib":
             raise
         raise ModuleNotFoundError("Plots need matplotlib, which is not installed: pip install aspca[plot]") from None
-    return plt
+    if ax is None:
+        _, ax = plt.subplots(figsize=(min(width, _LARGEST), min(height, _LARGEST)), layout="constrained")
+    return ax, root_of(ax)
 
 
-def own_or_given(ax: Axes | None, width: float, height: float) -> Axes:
-    """The axes given, or those of a new figure of about this size in inches."""
-    plt = pyplot()
-    if ax is not None:
-        return ax
-    _, own = plt.subplots(figsize=(min(width, _LARGEST), min(height, _LARGEST)), layout="constrained")
-    return own  # type: ignore[no-any-return]  # pyplot is imported late, so it is Any
+def root_of(ax: Axes) -> Figure:
+    """The figure that the axes are part of, however deep."""
+    figure: Figure | SubFigure | None = ax.get_figure(root=True)
+    if figure is None:
+        raise ValueError("These axes have been removed from their figure; make new ones with plt.subplots().")
+    return figure  # type: ignore[return-value]  # root=True never gives a SubFigure
 
 
-def panels(
+def add_panels(
     ax: Axes, title: tuple[str, str], heights: Sequence[float], widths: Sequence[float]
 ) -> GridSpecFromSubplotSpec:
     """A grid of panels, with a title over all of them, in the place of some axes, which stay, invisible.
@@ -67,7 +104,7 @@ def panels(
         )
     ax.set_axis_off()
     figure = root_of(ax)
-    lines = _title_lines(title, figure.get_size_inches()[0] * ax.get_position().width)
+    lines = _wrap_title(title, _width_of(ax))
     # Titles of the axes themselves would be written over the panels.
     above = sum(size * 1.3 * len(found) for size, found in zip(_SIZES, lines, strict=True)) / 72.0
     room = figure.get_size_inches()[1] * ax.get_position().height
@@ -85,13 +122,18 @@ def entitle(ax: Axes, headline: str, detail: str = "", left: float = 0.0) -> Non
     `left` inches of the axes' place go to labels on their left.
     """
     inches = root_of(ax).get_size_inches()[0] * min(1.0, ax.get_position().width + 0.1) - left
-    lines = _title_lines((headline, detail), inches)
+    lines = _wrap_title((headline, detail), inches)
     pad = 6.0 + len(lines[1]) * _SIZES[1] * 1.4
     ax.set_title("\n".join(lines[0]), loc="left", fontsize=_SIZES[0], fontweight="bold", pad=pad)
     _write(ax, lines[1], 4.0, va="bottom", fontsize=_SIZES[1], color="0.3")
 
 
-def _title_lines(title: tuple[str, str], inches: float) -> list[list[str]]:
+def _width_of(ax: Axes) -> float:
+    """Inches."""
+    return float(root_of(ax).get_size_inches()[0] * ax.get_position().width)
+
+
+def _wrap_title(title: tuple[str, str], inches: float) -> list[list[str]]:
     # Bold letters are wider.
     widths = [max(22, int(inches * 72.0 / (size * wide))) for size, wide in zip(_SIZES, (0.64, 0.55), strict=True)]
     return [textwrap.wrap(text, width) for text, width in zip(title, widths, strict=True)]
@@ -114,21 +156,17 @@ def _write(ax: Axes, lines: list[str], height: float, **font: Any) -> None:
 
 def room_for_labels(ax: Axes | None, most: int, part: float) -> int:
     """Characters that labels may have: `most`, or as many as fit in this part of the width of given axes."""
-    if ax is None:
-        return most
-    inches = root_of(ax).get_size_inches()[0] * ax.get_position().width * part
-    return int(np.clip(inches * 72.0 / (SMALL * _CHARACTER), 12, most))
+    return most if ax is None else int(np.clip(_width_of(ax) * part * 72.0 / (SMALL * CHARACTER), 12, most))
 
 
-def legend_below(ax: Axes, points: float, columns: int = 1, **options: Any) -> None:
-    """A legend so many points below the axes, however tall they are: under the labels of the axis."""
+def add_legend_below(ax: Axes, columns: int = 1, **options: Any) -> None:
+    """A legend below the axes, however tall they are: under the labels of the axis."""
     from matplotlib.transforms import ScaledTranslation
 
-    shift = ScaledTranslation(0.0, -points / 72.0, root_of(ax).dpi_scale_trans)
-    inches = root_of(ax).get_size_inches()[0] * ax.get_position().width
+    shift = ScaledTranslation(0.0, -38.0 / 72.0, root_of(ax).dpi_scale_trans)
     ax.legend(
         loc="upper left",
-        ncols=columns if inches > 6.0 else 1,
+        ncols=columns if _width_of(ax) > 6.0 else 1,
         bbox_to_anchor=(0.0, 0.0),
         bbox_transform=ax.transAxes + shift,
         frameon=False,
@@ -136,14 +174,6 @@ def legend_below(ax: Axes, points: float, columns: int = 1, **options: Any) -> N
         borderaxespad=0.0,
         **options,
     )
-
-
-def root_of(ax: Axes) -> Figure:
-    """The figure that the axes are part of, however deep."""
-    figure: Figure | SubFigure | None = ax.get_figure(root=True)
-    if figure is None:
-        raise ValueError("These axes have been removed from their figure; make new ones with plt.subplots().")
-    return figure  # type: ignore[return-value]  # root=True never gives a SubFigure
 
 
 def label_slots(ax: Axes, which: str, positions: Sequence[float], labels: Sequence[str], lines: int = 1) -> None:
@@ -158,15 +188,15 @@ def label_slots(ax: Axes, which: str, positions: Sequence[float], labels: Sequen
         Of the tallest label.
     """
     box = ax.get_window_extent()
-    figure = root_of(ax)
     low, high = sorted(ax.get_xlim() if which == "x" else ax.get_ylim())
-    points = (box.width if which == "x" else box.height) * 72.0 / figure.dpi
+    points = (box.width if which == "x" else box.height) * 72.0 / root_of(ax).dpi
     slot = points / max(high - low, 1e-9)
     longest = max((len(line) for label in labels for line in label.split("\n")), default=1)
-    upright = which == "x" and longest * SMALL * _CHARACTER > 0.9 * slot
-    thickness = 1.25 * lines if which == "y" or upright else _CHARACTER * longest * 1.1
+    upright = which == "x" and longest * SMALL * CHARACTER > 0.9 * slot
+    thickness = 1.25 * lines if which == "y" or upright else CHARACTER * longest * 1.1
     gap = float(np.diff(positions).min()) if len(positions) > 1 else 1.0
-    size = float(np.clip(slot * gap / thickness, _TINIEST, SMALL))
+    # Four points are the smallest that anyone reads.
+    size = float(np.clip(slot * gap / thickness, 4.0, SMALL))
     step = max(1, math.ceil(thickness * size / (slot * gap) - 1e-9))
     axis = ax.xaxis if which == "x" else ax.yaxis
     axis.set_ticks(list(positions)[::step], list(labels)[::step], fontsize=size, rotation=90 if upright else 0)
@@ -191,7 +221,24 @@ def bare(ax: Axes, keep: Sequence[str] = ()) -> None:
         spine.set_visible(name in keep)
 
 
-def percent_axis(ax: Axes, which: str) -> None:
+def show_percent(ax: Axes, which: str) -> None:
     """Shares from 0 to 1 written as percentages."""
     axis = ax.xaxis if which == "x" else ax.yaxis
-    axis.set_major_formatter(lambda value, _: minus(f"{100 * value:.3g} %"))
+    axis.set_major_formatter(lambda value, _: use_minus_sign(f"{100 * value:.3g} %"))
+
+
+def draw_shares(axes: Axes, heights: Any, shares: Any, **style: Any) -> Any:
+    """Shares of a score as bars to the right, each with its percentage."""
+    bars = axes.barh(heights, shares, **style)
+    axes.bar_label(bars, [write_share(value) for value in shares], fontsize=7.5, padding=3)
+    show_percent(axes, "x")
+    return bars
+
+
+def finish_panel(axes: Axes, says: str, *, labelled: bool = True) -> None:
+    """What the x axis says; without lines but the lower one, and without labels of y where a panel beside has them."""
+    axes.set_xlabel(says, fontsize=8.5)
+    axes.tick_params(axis="x", labelsize=8)
+    if not labelled:
+        axes.tick_params(axis="y", labelleft=False, length=0)
+    bare(axes, keep=("bottom",))

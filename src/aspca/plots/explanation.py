@@ -12,31 +12,32 @@ from aspca.judging.explained_row import position_in
 from aspca.judging.explanation import Explanation
 from aspca.linalg.arrays import Floats, Ints
 from aspca.plots.canvas import (
+    ANOMALY,
+    BLUE,
     LINE,
-    bare,
+    OUTSIDE,
+    add_panels,
+    choose_axes,
+    draw_shares,
+    finish_panel,
     label_slots,
     log_scale,
-    own_or_given,
-    panels,
-    percent_axis,
     room_for_labels,
-    root_of,
 )
-from aspca.plots.colours import ANOMALY, BLUE, OUTSIDE
-from aspca.plots.labels import OUTSIDE_THE_RULES, beside, minus, number, share, short_names, shortened, wrapped
+from aspca.plots.labels import (
+    OUTSIDE_THE_RULES,
+    shorten,
+    shorten_names,
+    use_minus_sign,
+    wrap_rule,
+    write_number,
+    write_pair,
+)
 from aspca.plots.sources import check_count, explanation_of
 from aspca.rules.sentence import counted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-_RULE_WIDTH, _RULE_LINES = 62, 2
-_NAME_WIDTH = 30
-# Values this many times the median one would squeeze it against zero.
-_FAR = 30.0
-_WORTH_A_BAR = 1e-3
-# In standard deviations of its feature: a value this near to a normal one is normal, and needs no more digits.
-_AS_GOOD_AS_SAME = 1e-4
 
 
 @dataclass(eq=False)
@@ -89,16 +90,16 @@ class ExplanationDisplay:
         why = self._why = self.explanation[[self.row]]
         score = float(why.scores[0])
         shares = why.feature_contributions[0] / score if score > 0 else np.zeros(len(why.names))
-        self.rules_, by_rule = _largest(why.shares[0], check_count(n_rules, "n_rules"))
-        self.features_, by_feature = _largest(shares, check_count(n_features, "n_features"))
-        width = room_for_labels(ax, _RULE_WIDTH, 0.35)
-        texts = [wrapped(f"{i}:  {why.rules[i]}", width, _RULE_LINES, why.names) for i in self.rules_]
-        names = short_names(why.names, min(_NAME_WIDTH, width))
+        self.rules_, by_rule = _find_largest(why.shares[0], check_count(n_rules, "n_rules"))
+        self.features_, by_feature = _find_largest(shares, check_count(n_features, "n_features"))
+        width = room_for_labels(ax, 62, 0.35)
+        texts = [wrap_rule(f"{i}:  {why.rules[i]}", width, 2, why.names) for i in self.rules_]
+        names = shorten_names(why.names, min(30, width))
         labels = [names[j] for j in self.features_]
         if by_rule.size > len(texts):
-            texts.append(_others(len(why.rules) - len(texts), "rule"))
+            texts.append(_write_others(len(why.rules) - len(texts), "rule"))
         if by_feature.size > len(labels):
-            labels.append(_others(len(why.names) - len(labels), "feature"))
+            labels.append(_write_others(len(why.names) - len(labels), "feature"))
         colours = [ANOMALY] * self.rules_.size
         outside = None
         if why.model.evidence is not None:
@@ -109,22 +110,21 @@ class ExplanationDisplay:
             colours.insert(outside, OUTSIDE)
         tallest = max(text.count("\n") + 1 for text in texts)
         heights = (LINE * (tallest + 0.5) * max(2, len(texts)), LINE * 1.5 * max(3, len(labels)))
-        ax = own_or_given(ax, 10.5, sum(heights) + 1.9)
-        self.ax_, self.figure_ = ax, root_of(ax)
-        grid = panels(ax, self._title(), heights, (1.0, 1.0))
-        top = self.figure_.add_subplot(grid[0, :])
-        left = self.figure_.add_subplot(grid[1, 0])
+        ax, self.figure_ = choose_axes(ax, 10.5, sum(heights) + 1.9)
+        self.ax_ = ax
+        grid = add_panels(ax, self._title(), heights, (1.0, 1.0))
+        top, left = self.figure_.add_subplot(grid[0, :]), self.figure_.add_subplot(grid[1, 0])
         right = self.figure_.add_subplot(grid[1, 1], sharey=left)
         self.axes_ = (top, left, right)
-        self.rule_bars_ = _bars(top, by_rule, texts, tallest, colours)
+        self.rule_bars_ = _draw_labelled_bars(top, by_rule, texts, tallest, colours, "rule")
         self.outside_bar_ = None if outside is None else self.rule_bars_[outside]
-        self.feature_bars_ = _bars(left, by_feature, labels, 1, [BLUE] * self.features_.size)
-        top.set_xlabel("share of the score, by rule", fontsize=8.5)
-        left.set_xlabel("share of the score, by feature", fontsize=8.5)
+        self.feature_bars_ = _draw_labelled_bars(left, by_feature, labels, 1, [BLUE] * len(self.features_), "feature")
         self._draw_values(right)
         return self
 
     def _draw_values(self, axes: Axes) -> None:
+        from matplotlib.ticker import MaxNLocator
+
         why, features = self._why, self.features_
         value = why.model.space.centred(why.values)[0, features]
         normal = why.model.space.centred(why.repaired)[0, features]
@@ -135,42 +135,36 @@ class ExplanationDisplay:
             normal, heights, "o", ms=5.5, mfc="white", mec=BLUE, mew=1.4, label="nearest normal"
         )
         (self.values_,) = axes.plot(value, heights, "D", ms=4.5, c=ANOMALY, label="this row")
-        self._scale(axes, np.concatenate([value, normal]))
-        right = axes.get_yaxis_transform()
-        for k, j in enumerate(features):
-            same = _AS_GOOD_AS_SAME * float(why.model.space.deviations[j])
-            text = beside(float(why.values[0, j]), float(why.repaired[0, j]), same)
-            axes.text(1.03, k, text, transform=right, fontsize=7.5, va="center", ha="left")
-        axes.text(1.03, -0.85, "value  (normal)", transform=right, fontsize=7.5, va="center", ha="left", weight="bold")
-        axes.tick_params(axis="y", labelleft=False, length=0)
-        axes.tick_params(axis="x", labelsize=8)
-        axes.set_xlabel(axes.get_xlabel() or "distance from the mean,\nin units of the feature's scale", fontsize=8.5)
-        bare(axes, keep=("bottom",))
-        axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=2, frameon=False, fontsize=8, borderaxespad=0.0)
-
-    def _scale(self, axes: Axes, drawn: Floats) -> None:
-        from matplotlib.ticker import MaxNLocator
-
+        says, drawn = "distance from the mean,\nin units of the feature's scale", np.concatenate([value, normal])
         sizes = np.abs(drawn[(drawn != 0) & np.isfinite(drawn)])
-        if sizes.size and sizes.max() > _FAR * np.median(sizes):
+        # Values so many times the median one would squeeze it against zero.
+        if sizes.size and sizes.max() > 30.0 * np.median(sizes):
             log_scale(axes, "x", linear=float(np.median(sizes)))
-            axes.set_xlabel("distance from the mean,\nin units of the feature's scale (log scale)")
+            says += " (log scale)"
         else:
             axes.xaxis.set_major_locator(MaxNLocator(4, steps=[1, 2, 5, 10]))
-            axes.xaxis.set_major_formatter(lambda value, _: minus(f"{value:.6g}"))
+            axes.xaxis.set_major_formatter(lambda value, _: use_minus_sign(f"{value:.6g}"))
         axes.margins(x=0.08)
+        style: Any = {"transform": axes.get_yaxis_transform(), "fontsize": 7.5, "va": "center", "ha": "left"}
+        for k, j in enumerate(features):
+            # In standard deviations: a value this near to a normal one is normal, and needs no more digits.
+            same = 1e-4 * float(why.model.space.deviations[j])
+            axes.text(1.03, k, write_pair(float(why.values[0, j]), float(why.repaired[0, j]), same), **style)
+        axes.text(1.03, -0.85, "value  (normal)", weight="bold", **style)
+        finish_panel(axes, says, labelled=False)
+        axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=2, frameon=False, fontsize=8, borderaxespad=0.0)
 
     def _title(self) -> tuple[str, str]:
         why = self._why
-        name = f"Row {for_picture(shortened(str(why.index[0]), 40))}"
-        score = number(float(why.scores[0]))
+        name = f"Row {for_picture(shorten(str(why.index[0]), 40))}"
+        score = write_number(float(why.scores[0]))
         if why.judgement.anomalies is None or why.threshold is None:
             return f"{name}: why its score is {score}", ""
-        broken = 0 if why.judgement.broken is None else int(why.judgement.broken[0].sum())
+        broken = int(why.judgement.broken[0].sum())
         rules = f"it breaks {broken} of {counted(len(why.rules), 'rule')} by their own limits"
         if not why.rules:
             rules = "there are no rules to break"
-        detail = f"Score {score}, threshold {number(why.threshold)}; {rules}"
+        detail = f"Score {score}, threshold {write_number(why.threshold)}; {rules}"
         if why.anomalies[0]:
             unusual = not broken and why.outside[0] > 0.5 * why.scores[0]
             return f"{name}: why it is an anomaly" + (", though it keeps its rules" if unusual else ""), detail
@@ -203,35 +197,31 @@ def plot_explanation(
     -----
     What would be normal is `Explanation.repaired`: the nearest row that obeys every rule.
     """
-    why = explanation_of(source, X, "plot_explanation")
-    return ExplanationDisplay.from_explanation(why, row, n_rules=n_rules, n_features=n_features, ax=ax)
+    return ExplanationDisplay.from_estimator(source, X, row, n_rules=n_rules, n_features=n_features, ax=ax)
 
 
-def _largest(shares: Floats, most: int) -> tuple[Ints, Floats]:
+def _find_largest(shares: Floats, most: int) -> tuple[Ints, Floats]:
     """Positions of the largest shares, at least one, and what to draw: those shares, then the sum of the others.
 
     What hardly adds anything goes to the others.
     """
     order = np.argsort(-shares, kind="stable")
-    chosen = order[: max(1, min(most, int((shares >= _WORTH_A_BAR).sum())))]
+    chosen = order[: max(1, min(most, int((shares >= 1e-3).sum())))]
     rest = float(shares[order[chosen.size :]].sum())
     return chosen, np.append(shares[chosen], rest) if rest > 0 else shares[chosen]
 
 
-def _others(count: int, what: str) -> str:
+def _write_others(count: int, what: str) -> str:
     return f"1 other {what}" if count == 1 else f"{count} other {what}s"
 
 
-def _bars(axes: Axes, shares: Floats, labels: list[str], lines: int, colours: list[str]) -> Any:
+def _draw_labelled_bars(axes: Axes, shares: Floats, labels: list[str], lines: int, colours: list[str], by: str) -> Any:
     """Bars from the top, those beyond the colours given (sums of others) grey."""
     heights = np.arange(shares.size)
     axes.set_ylim(shares.size - 0.5, -0.5)
-    colours = [*colours, "0.7"][: shares.size]
-    bars = axes.barh(heights, shares, height=0.65 if lines == 1 else 0.5, color=colours)
-    axes.bar_label(bars, [share(value) for value in shares], fontsize=7.5, padding=3)
+    thickness = 0.65 if lines == 1 else 0.5
+    bars = draw_shares(axes, heights, shares, height=thickness, color=[*colours, "0.7"][: shares.size])
     axes.set_xlim(0.0, max(float(shares.max()), 1e-9) * 1.15)
     label_slots(axes, "y", heights.tolist(), labels, lines)
-    percent_axis(axes, "x")
-    axes.tick_params(axis="x", labelsize=8)
-    bare(axes, keep=("bottom",))
+    finish_panel(axes, f"share of the score, by {by}")
     return bars

@@ -1,4 +1,5 @@
-"""The rules in words, how tight each is, and how much of the anomalies' score each accounts for."""
+"""What a model is: which features each component, or each rule, relates, and the rules in words, with how tight they
+are and how much of the anomalies' score each accounts for."""
 
 from __future__ import annotations
 
@@ -11,18 +12,22 @@ import numpy as np
 
 from aspca.linalg.arrays import Floats, Ints
 from aspca.plots.canvas import (
+    ANOMALY,
+    BLUE,
     LINE,
-    bare,
+    OUTSIDE,
+    add_panels,
+    choose_axes,
+    diverging,
+    draw_shares,
+    entitle,
+    finish_panel,
     label_slots,
     log_scale,
-    own_or_given,
-    panels,
-    percent_axis,
     room_for_labels,
-    root_of,
 )
-from aspca.plots.colours import ANOMALY, BLUE, OUTSIDE
-from aspca.plots.labels import OUTSIDE_THE_RULES, share, wrapped
+from aspca.plots.cells import CellStyle, draw_cells, figure_size, label_inches
+from aspca.plots.labels import OUTSIDE_THE_RULES, shorten_names, wrap_rule, write_share
 from aspca.plots.sources import check_count, explanation_of, model_of
 from aspca.rules.rule import AnyRule
 from aspca.rules.sentence import counted
@@ -30,10 +35,95 @@ from aspca.rules.sentence import counted
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_WIDTH = 62
-_LINES = 3
-# What an axis begins at where all rules are exact, which have no spread to speak of.
-_TIGHTEST = 1e-4
+
+@dataclass(eq=False)
+class LoadingsDisplay:
+    """The matrix of loadings, features by components or by rules.
+
+    Parameters
+    ----------
+    loadings : ndarray of shape (p, d)
+        Columns of length one in the scaled space, with exact zeros; those of components are orthogonal.
+    names : sequence of p str
+    of : {"components", "rules"}
+        What the columns are.
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib Axes and Figure
+    mesh_ : QuadMesh
+        Its array is masked where a loading is zero.
+    colorbar_ : Colorbar
+    features_ : ndarray
+        Positions of the features drawn, from top to bottom.
+    """
+
+    loadings: Floats
+    names: Sequence[str]
+    of: str = "components"
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, *, of: str = "components", n_features: int = 80, ax: Axes | None = None
+    ) -> Self:
+        """Draw the loadings of a fitted ASPCA."""
+        if of not in ("components", "rules"):
+            raise ValueError(f"of must be one of components, rules, got {of!r}.")
+        model = model_of(estimator, "plot_loadings").model_
+        loadings = model.loadings if of == "components" else model.table.loadings
+        return cls(loadings, model.names, of).plot(ax, n_features=n_features)
+
+    def plot(self, ax: Axes | None = None, *, n_features: int = 80) -> Self:
+        """Draw the features in their own order; where they are more than `n_features`, those that weigh most."""
+        from matplotlib.colors import Normalize
+
+        p, d = self.loadings.shape
+        if not d:
+            raise ValueError(f"There are no {self.of} to draw; of='components' draws what they are sought in.")
+        weight = np.square(self.loadings).sum(axis=1)
+        most = np.argsort(-weight, kind="stable")[: check_count(n_features, "n_features")]
+        self.features_ = np.sort(most)
+        labels = shorten_names(self.names, room_for_labels(ax, 34, 0.3))
+        rows = [labels[j] for j in self.features_]
+        columns = [str(i) for i in range(d)]
+        ax, self.figure_ = choose_axes(ax, *figure_size(rows, columns))
+        self.ax_ = ax
+        style = CellStyle(diverging(), Normalize(-1.0, 1.0), "loading (no unit)\nempty: exactly zero", _write_loading)
+        self.mesh_, self.colorbar_ = draw_cells(ax, self.loadings[self.features_], rows, columns, style)
+        ax.set_xlabel(f"number of the {self.of[:-1]}", fontsize=9)
+        detail = f"{int((self.loadings != 0).sum())} of {p * d} loadings are not zero"
+        if len(rows) < p:
+            detail += f"; {len(rows)} of {p} features are drawn, those of the largest loadings"
+        each = f"the {self.of[:-1]} relates" if d == 1 else f"each of {d} {self.of} relates"
+        entitle(ax, f"Loadings: which of {counted(p, 'feature')} {each}", detail, left=label_inches(rows))
+        return self
+
+
+def plot_loadings(
+    estimator: Any, *, of: str = "components", n_features: int = 80, ax: Axes | None = None
+) -> LoadingsDisplay:
+    """The matrix of loadings, features by components or by rules: zeros are empty cells.
+
+    Parameters
+    ----------
+    estimator : fitted ASPCA
+    of : {"components", "rules"}
+        `components_`, orthonormal, or the readable rules, which span the same.
+    n_features : int
+        At most so many are drawn: those of the largest loadings, in their own order.
+    ax : matplotlib Axes or None
+        Where to draw; None makes a figure that grows with the matrix.
+
+    Returns
+    -------
+    LoadingsDisplay
+    """
+    return LoadingsDisplay.from_estimator(estimator, of=of, n_features=n_features, ax=ax)
+
+
+def _write_loading(value: float) -> str:
+    """Two decimals; what would look like zero by its size, as in 3e-5."""
+    return f"{value:.2f}" if abs(value) >= 0.0095 else f"{value:.0e}".replace("e-0", "e-")
 
 
 @dataclass(eq=False)
@@ -88,23 +178,25 @@ class RulesDisplay:
         spreads = np.zeros(len(model.rules))
         if typical > 0:
             spreads[model.n_identities :] = np.sqrt(model.table.variances / typical)
-        if X is None:
-            return cls(model.rules, model.names, spreads).plot(ax, n_rules=n_rules, sort=sort)
-        why = explanation_of(estimator, X, "plot_rules")
-        flagged = why.anomalies
-        total = float(why.scores[flagged].sum())
-        if not total > 0:
-            return cls(model.rules, model.names, spreads, n_rows=len(why)).plot(ax, n_rules=n_rules, sort=sort)
-        shares = why.rule_contributions[flagged].sum(axis=0) / total
-        outside = float(why.outside[flagged].sum()) / total if model.evidence is not None else None
-        display = cls(model.rules, model.names, spreads, shares, outside, int(flagged.sum()), len(why))
+        display = cls(model.rules, model.names, spreads)
+        if X is not None:
+            why = explanation_of(estimator, X, "plot_rules")
+            flagged = why.anomalies
+            display.n_rows, total = len(why), float(why.scores[flagged].sum())
+            if total > 0:
+                display.n_flagged = int(flagged.sum())
+                display.shares = why.rule_contributions[flagged].sum(axis=0) / total
+                if model.evidence is not None:
+                    display.outside = float(why.outside[flagged].sum()) / total
         return display.plot(ax, n_rules=n_rules, sort=sort)
 
     def plot(self, ax: Axes | None = None, *, n_rules: int = 50, sort: bool = True) -> Self:
         """Draw at most `n_rules`, those of the largest shares first, or in their own order where `sort` is off."""
-        self.order_ = order = self._order(check_count(n_rules, "n_rules"), sort)
-        width = room_for_labels(ax, _WIDTH, 0.4)
-        texts = [wrapped(f"{i}:  {self.rules[i]}", width, _LINES, self.names) for i in order]
+        most = check_count(n_rules, "n_rules")
+        order = np.argsort(self.spreads if self.shares is None else -self.shares, kind="stable")[:most]
+        self.order_ = order = order if sort and self.shares is not None else np.sort(order)
+        width = room_for_labels(ax, 62, 0.4)
+        texts = [wrap_rule(f"{i}:  {self.rules[i]}", width, 3, self.names) for i in order]
         if self.outside is not None:
             texts.append(OUTSIDE_THE_RULES)
         # Axes without a line in them still need a place.
@@ -115,9 +207,9 @@ class RulesDisplay:
         middles = (tops[:-1] + tops[1:]) / 2
         columns = 1 if self.shares is None else 2
         height = LINE * float(tops[-1])
-        ax = own_or_given(ax, 6.4 + 2.9 * columns, 1.3 + height)
-        self.ax_, self.figure_ = ax, root_of(ax)
-        grid = panels(ax, self._title(order), [height], (2.0, 3.0)[:columns])
+        ax, self.figure_ = choose_axes(ax, 6.4 + 2.9 * columns, 1.3 + height)
+        self.ax_ = ax
+        grid = add_panels(ax, self._title(order), [height], (2.0, 3.0)[:columns])
         first = self.figure_.add_subplot(grid[0, 0])
         first.set_ylim(float(tops[-1]), 0.0)
         self._draw_spreads(first, middles[: order.size])
@@ -135,15 +227,11 @@ class RulesDisplay:
                 axes.axhspan(top, bottom, color="0.96", lw=0, zorder=0)
         return self
 
-    def _order(self, most: int, sort: bool) -> Ints:
-        by_size = np.argsort(self.spreads if self.shares is None else -self.shares, kind="stable")[:most]
-        return by_size if sort and self.shares is not None else np.sort(by_size)
-
     def _draw_spreads(self, axes: Axes, middles: Floats) -> None:
-        exact = np.array([self.rules[i].exact for i in self.order_])
+        exact = np.array([self.rules[i].exact for i in self.order_], dtype=np.bool_)
         spreads = self.spreads[self.order_]
-        exact = exact.astype(np.bool_)
-        least = float(spreads[~exact].min()) if not exact.all() else _TIGHTEST
+        # Exact rules have no spread to speak of; where all are, the axis begins somewhere.
+        least = float(spreads[~exact].min()) if not exact.all() else 1e-4
         log_scale(axes, "x")
         left = least / (4.0 if exact.any() else 2.0)
         axes.set_xlim(left, 2.0 * max(1.0, float(spreads.max(initial=0.0))))
@@ -154,42 +242,31 @@ class RulesDisplay:
         for k in np.flatnonzero(exact):
             axes.annotate("exact", (seen[k], middles[k]), (6, 0), textcoords="offset points", fontsize=7, va="center")
         axes.axvline(1.0, color="0.6", lw=0.8, ls=":")
-        axes.set_xlabel("spread\n(1 = a typical feature's; log scale)", fontsize=8.5)
-        axes.tick_params(axis="x", labelsize=8)
-        bare(axes, keep=("bottom",))
+        finish_panel(axes, "spread\n(1 = a typical feature's; log scale)")
 
     def _draw_shares(self, axes: Axes, middles: Floats, shares: Floats) -> None:
-        self.shares_ = axes.barh(middles[: shares.size], shares, height=0.8, color=ANOMALY)
-        axes.bar_label(self.shares_, [share(value) for value in shares], fontsize=7.5, padding=3)
+        self.shares_ = draw_shares(axes, middles[: shares.size], shares, height=0.8, color=ANOMALY)
         largest = float(shares.max(initial=0.0))
         if self.outside is not None:
-            self.outside_ = axes.barh(middles[-1:], [self.outside], height=0.8, color=OUTSIDE)
-            axes.bar_label(self.outside_, [share(self.outside)], fontsize=7.5, padding=3)
+            self.outside_ = draw_shares(axes, middles[-1:], [self.outside], height=0.8, color=OUTSIDE)
             largest = max(largest, self.outside)
         axes.set_xlim(0.0, max(largest, 1e-9) * 1.18)
-        percent_axis(axes, "x")
-        axes.tick_params(axis="y", labelleft=False, length=0)
-        axes.tick_params(axis="x", labelsize=8)
-        axes.set_xlabel("share of the flagged rows' score", fontsize=8.5)
-        bare(axes, keep=("bottom",))
+        finish_panel(axes, "share of the flagged rows' score", labelled=False)
 
     def _title(self, order: Ints) -> tuple[str, str]:
-        if not self.rules:
-            return "No rules: nothing relates these columns that chance does not explain", self._flagged()
-        count = f"{len(self.rules)} rules" if len(self.rules) != 1 else "The only rule"
-        if len(order) < len(self.rules):
-            count = f"{len(order)} of {len(self.rules)} rules"
-        detail = self._flagged()
+        n, detail = len(self.rules), f"Shares are of the {self.n_flagged:,} flagged of {counted(self.n_rows, 'row')}"
+        if self.shares is None:
+            detail = f"None of the {self.n_rows:,} rows given is an anomaly" if self.n_rows else ""
+        if not n:
+            return "No rules: nothing relates these columns that chance does not explain", detail
+        count = f"{n} rules" if n != 1 else "The only rule"
+        if len(order) < n:
+            count = f"{len(order)} of {n} rules"
         if self.shares is None:
             return f"{count}: what normal rows obey, and how tightly", detail
-        if len(order) < len(self.rules):
-            detail += f"; the rules shown have {share(float(self.shares[order].sum()))} of their score"
+        if len(order) < n:
+            detail += f"; the rules shown have {write_share(float(self.shares[order].sum()))} of their score"
         return f"{count}: how tight they are, and what the anomalies break", detail
-
-    def _flagged(self) -> str:
-        if self.shares is None:
-            return f"None of the {self.n_rows:,} rows given is an anomaly" if self.n_rows else ""
-        return f"Shares are of the {self.n_flagged:,} flagged of {counted(self.n_rows, 'row')}"
 
 
 def plot_rules(

@@ -8,23 +8,14 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from aspca.harmless import for_picture
-from aspca.linalg.arrays import Bools, Floats
-from aspca.plots.canvas import bare, entitle, legend_below, log_scale, own_or_given, root_of
-from aspca.plots.colours import ANOMALY, BLACK, NORMAL
-from aspca.plots.labels import number, share
+from aspca.linalg.arrays import Bools, Floats, Ints
+from aspca.plots.canvas import ANOMALY, BLACK, NORMAL, add_legend_below, bare, choose_axes, entitle, log_scale
+from aspca.plots.labels import write_number, write_share
 from aspca.plots.sources import last_step, verdicts
-from aspca.plots.thinning import one_per_spot
 from aspca.rules.sentence import counted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-# Scores are drawn on a logarithmic axis where the largest is so many times the median.
-_WORTH_A_LOG = 30.0
-# And so far below the median a score is as good as zero: it is drawn at the edge.
-_AS_GOOD_AS_ZERO = 1e-4
-# Fewer rows than these are all drawn.
-_FEW = 5_000
 
 
 @dataclass(eq=False)
@@ -109,36 +100,42 @@ class ScoresDisplay:
             marked = values > threshold
         if marked is not None and marked.shape != values.shape:
             raise ValueError(f"anomalies has shape {marked.shape}, but there are {values.size} scores; give one each.")
-        return cls(values, marked, threshold, _times(time, values.size), name, limit).plot(ax, log=log)
+        return cls(values, marked, threshold, _check_times(time, values.size), name, limit).plot(ax, log=log)
 
     def plot(self, ax: Axes | None = None, *, log: bool | None = None) -> Self:
         """Draw; `log` makes the axis of scores logarithmic or not, None where it helps."""
-        self.ax_ = ax = own_or_given(ax, 10.0, 4.8)
-        self.figure_ = root_of(ax)
-        self.log_ = self._worth_a_log() if log is None else bool(log)
-        if self.log_ and float(self.scores.max()) <= 0:
+        ax, self.figure_ = choose_axes(ax, 10.0, 4.8)
+        self.ax_ = ax
+        largest, positive = float(self.scores.max()), self.scores[self.scores > 0]
+        # A logarithm helps where the largest is many times the median.
+        helps = float(self.scores.min()) >= 0 and largest > 0 and largest > 30.0 * float(np.median(self.scores))
+        self.log_ = helps if log is None else bool(log)
+        if self.log_ and largest <= 0:
             raise ValueError("No score is above zero, so there is no logarithm to draw; use log=False.")
-        floor = self._floor() if self.log_ else -np.inf
+        # Far below the median a score is as good as zero: it is drawn at the edge.
+        floor = float(max(positive.min(), 1e-4 * np.median(positive))) if self.log_ else -np.inf
         heights = np.maximum(self.scores, floor)
         at = np.arange(self.scores.size) if self.time is None else self.time
         marked = np.zeros(self.scores.size, dtype=bool) if self.anomalies is None else self.anomalies
-        self.normal_ = self._normal(ax, at, heights, np.flatnonzero(~marked))
+        self.normal_ = self._draw_normal(ax, at, heights, np.flatnonzero(~marked))
         self.anomalies_ = None
         if marked.any():
             label = f"{marked.sum():,} anomalies" if marked.sum() > 1 else "1 anomaly"
             (self.anomalies_,) = ax.plot(at[marked], heights[marked], "D", ms=3.2, mew=0, c=ANOMALY, label=label)
         self.threshold_ = None
         if self.threshold is not None:
-            words = f"threshold {number(self.threshold)}" + (f" ({for_picture(self.limit)})" if self.limit else "")
+            limit = f" ({for_picture(self.limit)})" if self.limit else ""
+            words = f"threshold {write_number(self.threshold)}{limit}"
             self.threshold_ = ax.axhline(max(self.threshold, floor), color=BLACK, lw=1.2, ls="--", label=words)
         self._finish(ax, floor)
         return self
 
-    def _normal(self, ax: Axes, at: Any, heights: Floats, rows: Any) -> Any:
+    def _draw_normal(self, ax: Axes, at: Any, heights: Floats, rows: Any) -> Any:
         if rows.size == 0:
             return None
         label = f"{rows.size:,} {'other rows' if self.anomalies is not None else 'rows'}"
-        if rows.size > _FEW:
+        # A few thousand are all drawn.
+        if rows.size > 5_000:
             seen = np.log(heights[rows]) if self.log_ else heights[rows]
             rows = rows[one_per_spot(at[rows].astype(np.float64), seen)]
         # As pixels also in vector files, which thousands of dots would make unwieldy.
@@ -146,13 +143,13 @@ class ScoresDisplay:
         return line
 
     def _finish(self, ax: Axes, floor: float) -> None:
+        from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
         from matplotlib.ticker import MaxNLocator
 
         if self.log_:
             log_scale(ax, "y")
         elif float(self.scores.min()) >= 0:
             ax.set_ylim(bottom=0)
-        below = int((self.scores < floor).sum())
         ax.set_ylabel("score (log scale)" if self.log_ else "score")
         if self.time is None:
             ax.set_xlabel("row, in order")
@@ -164,31 +161,24 @@ class ScoresDisplay:
         else:
             ax.set_xlabel("time")
             if self.time.dtype.kind == "M":
-                _write_dates(ax)
+                locator = AutoDateLocator()  # type: ignore[no-untyped-call]  # matplotlib.dates has no types
+                ax.xaxis.set_major_locator(locator)
+                ax.xaxis.set_major_formatter(ConciseDateFormatter(locator))  # type: ignore[no-untyped-call]
         ax.margins(x=0.01)
         bare(ax, keep=("left", "bottom"))
         title = f"Scores of {counted(self.scores.size, 'row')}" + (f" by {for_picture(self.name)}" if self.name else "")
-        entitle(ax, title, self._detail(below, floor))
-        legend_below(ax, 38.0, columns=3)
+        entitle(ax, title, self._detail(floor))
+        add_legend_below(ax, columns=3)
 
-    def _detail(self, below: int, floor: float) -> str:
-        parts = []
+    def _detail(self, floor: float) -> str:
+        parts, below = [], int((self.scores < floor).sum())
         if self.anomalies is not None:
             count = int(self.anomalies.sum())
             verb = "is an anomaly" if count == 1 else "are anomalies"
-            parts.append(f"{count:,} of them ({share(count / self.scores.size)}) {verb}")
+            parts.append(f"{count:,} of them ({write_share(count / self.scores.size)}) {verb}")
         if below:
-            parts.append(f"{below:,} scores below {number(floor)} are drawn there")
+            parts.append(f"{below:,} scores below {write_number(floor)} are drawn there")
         return "; ".join(parts)
-
-    def _worth_a_log(self) -> bool:
-        low, high = float(self.scores.min()), float(self.scores.max())
-        return low >= 0 and high > 0 and high > _WORTH_A_LOG * float(np.median(self.scores))
-
-    def _floor(self) -> float:
-        """The lowest height drawn on a logarithmic axis."""
-        positive = self.scores[self.scores > 0]
-        return float(max(positive.min(), _AS_GOOD_AS_ZERO * np.median(positive)))
 
 
 def plot_scores(
@@ -215,7 +205,7 @@ def plot_scores(
     return ScoresDisplay.from_estimator(estimator, X, time=time, ax=ax, log=log)
 
 
-def _times(time: Any, n: int) -> Any:
+def _check_times(time: Any, n: int) -> Any:
     if time is None:
         return None
     values = np.asarray(time)
@@ -234,9 +224,26 @@ def _times(time: Any, n: int) -> Any:
     return values
 
 
-def _write_dates(ax: Axes) -> None:
-    from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
+def one_per_spot(x: Floats, y: Floats, columns: int = 700, rows: int = 250) -> Ints:
+    """Ascending positions of one point, the highest, in each cell of a grid over the points' own extent.
 
-    locator = AutoDateLocator()  # type: ignore[no-untyped-call]  # matplotlib.dates has no types
-    ax.xaxis.set_major_locator(locator)
-    ax.xaxis.set_major_formatter(ConciseDateFormatter(locator))  # type: ignore[no-untyped-call]  # matplotlib.dates has no types
+    Parameters
+    ----------
+    x, y : (n,)
+        In the coordinates of the picture: logarithms where the axis is logarithmic.
+    columns, rows : int
+        Of the grid; finer than the markers drawn on it.
+    """
+    if x.size == 0:
+        return np.empty(0, dtype=np.intp)
+    cells = _cells(x, columns) * rows + _cells(y, rows)
+    order = np.argsort(-y, kind="stable")
+    _, first = np.unique(cells[order], return_index=True)
+    return np.sort(order[first])
+
+
+def _cells(values: Floats, count: int) -> Ints:
+    low, high = float(values.min()), float(values.max())
+    if not high > low:
+        return np.zeros(values.size, dtype=np.intp)
+    return np.minimum((values - low) / (high - low) * count, count - 1).astype(np.intp)

@@ -14,7 +14,7 @@ import numpy as np
 from matplotlib.ticker import Locator, MaxNLocator, NullFormatter, NullLocator
 
 from aspca.linalg.arrays import Floats
-from aspca.plots.labels import minus
+from aspca.plots.labels import use_minus_sign
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -44,7 +44,7 @@ def power(value: float) -> str:
     if value == 0:
         return "0"
     if 1e-4 <= abs(value) < 1e5:
-        return minus(f"{value:,.6g}")
+        return use_minus_sign(f"{value:,.6g}")
     digits, exponent = f"{value:.3e}".split("e")
     factor = digits.rstrip("0").rstrip(".")
     ten = f"10^{{{int(exponent)}}}"

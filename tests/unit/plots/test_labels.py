@@ -6,7 +6,7 @@ import matplotlib.pyplot as plt
 import pytest
 
 from aspca.harmless import for_picture
-from aspca.plots.labels import beside, number, share, short_names, shortened, wrapped
+from aspca.plots.labels import shorten, shorten_names, wrap_rule, write_number, write_pair, write_share
 
 
 @pytest.mark.parametrize("name", ["$x^2$", r"$\frac{", r"a\$b$", "$", "$$", r"\$", r"\\$ $"])
@@ -21,14 +21,14 @@ def test_what_cannot_be_printed_is_spelled_out() -> None:
 
 
 def test_the_middle_goes() -> None:
-    assert shortened("abcdefghij", 10) == "abcdefghij"
-    assert shortened("abcdefghijk", 7) == "abc…ijk"
-    assert all(len(shortened("x" * 50, width)) == width for width in range(3, 50))
+    assert shorten("abcdefghij", 10) == "abcdefghij"
+    assert shorten("abcdefghijk", 7) == "abc…ijk"
+    assert all(len(shorten("x" * 50, width)) == width for width in range(3, 50))
 
 
 def test_shortened_names_show_where_they_differ() -> None:
     names = [f"sum of quarter {k} - all departments, everything that was paid" for k in range(12)] + ["plain"]
-    short = short_names(names, 20)
+    short = shorten_names(names, 20)
     assert len(set(short)) == len(names)
     assert max(map(len, short)) <= 20
     assert short[-1] == "plain"
@@ -39,19 +39,19 @@ def test_shortened_names_show_where_they_differ() -> None:
 
 def test_names_that_differ_in_several_places_get_their_positions() -> None:
     names = ["a" * 50 + one + "a" * 50 + two + "a" * 50 for one in "xy" for two in "pq"]
-    short = short_names(names, 20)
+    short = shorten_names(names, 20)
     assert len(set(short)) == 4
     assert max(map(len, short)) <= 20
     assert [label.endswith(f"[{k}]") for k, label in enumerate(short)] == [True] * 4
 
 
 def test_the_same_name_twice_stays_the_same() -> None:
-    assert len(set(short_names(["a" * 50] * 2, 20))) == 1
+    assert len(set(shorten_names(["a" * 50] * 2, 20))) == 1
 
 
 def test_rules_are_broken_between_terms_and_keep_both_ends() -> None:
     rule = " + ".join(f"{k} feature_{k}" for k in range(2, 20)) + " = 7 total - 3 (± 0.5)"
-    text = wrapped(rule, 40, 3)
+    text = wrap_rule(rule, 40, 3)
     lines = text.split("\n")
     assert len(lines) <= 3
     assert max(map(len, lines)) <= 40
@@ -66,12 +66,12 @@ def test_rules_are_broken_between_terms_and_keep_both_ends() -> None:
 
 
 def test_short_rules_are_left_alone() -> None:
-    assert wrapped("A = B (± 0.17)", 40, 3) == "A = B (± 0.17)"
-    assert wrapped("A = B (± 0.17)", 12, 3) == "A\n= B (± 0.17)"
+    assert wrap_rule("A = B (± 0.17)", 40, 3) == "A = B (± 0.17)"
+    assert wrap_rule("A = B (± 0.17)", 12, 3) == "A\n= B (± 0.17)"
 
 
 def test_a_rule_of_two_endless_names_keeps_its_equals_sign() -> None:
-    text = wrapped(f"{'a' * 200} = {'b' * 200} (± 1)", 40, 3)
+    text = wrap_rule(f"{'a' * 200} = {'b' * 200} (± 1)", 40, 3)
     assert "= b" in text
     assert text.endswith("(± 1)")
 
@@ -82,7 +82,7 @@ def test_a_rule_of_two_endless_names_keeps_its_equals_sign() -> None:
 def test_whatever_the_room_both_sides_are_told(width: int, lines: int, count: int) -> None:
     names = [f"name {k} - of what = is a rather long + column" for k in range(count)]
     right = " + ".join(f"0.25 [{name}]" for name in names[1:])
-    text = wrapped(f"17:  [{names[0]}] = {right} (± 0.17)", width, lines, names)
+    text = wrap_rule(f"17:  [{names[0]}] = {right} (± 0.17)", width, lines, names)
     assert text.count("\n") < lines
     assert max(map(len, text.split("\n"))) <= width
     # Less is no room for the shortest name and what is around it.
@@ -95,25 +95,25 @@ def test_whatever_the_room_both_sides_are_told(width: int, lines: int, count: in
 
 def test_long_names_are_cut_and_not_broken() -> None:
     names = [f"{'department_' * 6}{k}" for k in range(3)]
-    text = wrapped(f"{names[0]} = {names[1]} + 0.00012345 {names[2]} (± 0.17)", 40, 3, names)
+    text = wrap_rule(f"{names[0]} = {names[1]} + 0.00012345 {names[2]} (± 0.17)", 40, 3, names)
     assert text.replace("…", "~") == (
         "departmen~rtment_0 = departmen~rtment_1\n+ 0.00012345 departmen~rtment_2 (± 0.17)"
     )
 
 
 def test_numbers() -> None:
-    assert number(41604.94) == "41,605"
-    assert number(-0.00012345) == "\N{MINUS SIGN}0.0001234"
-    assert [share(value) for value in (0, 1e-5, 0.049, 0.5, 1)] == ["0 %", "< 0.1 %", "4.9 %", "50 %", "100 %"]
+    assert write_number(41604.94) == "41,605"
+    assert write_number(-0.00012345) == "\N{MINUS SIGN}0.0001234"
+    assert [write_share(value) for value in (0, 1e-5, 0.049, 0.5, 1)] == ["0 %", "< 0.1 %", "4.9 %", "50 %", "100 %"]
 
 
 def test_what_differs_by_next_to_nothing_needs_no_digits() -> None:
-    assert beside(0.5086984239, 0.5086983783, 1e-5) == "0.5087  (0.5087)"
-    assert beside(float("nan"), 1.0) == "missing"
+    assert write_pair(0.5086984239, 0.5086983783, 1e-5) == "0.5087  (0.5087)"
+    assert write_pair(float("nan"), 1.0) == "missing"
 
 
 @pytest.mark.parametrize(("value", "normal"), [(100000.21, 100000.2), (1.0, 0.0), (-5.00001, -5.0), (3.0, 3.0)])
 def test_a_value_and_a_normal_one_are_told_apart(value: float, normal: float) -> None:
-    one, two = beside(value, normal).replace(",", "").replace("\N{MINUS SIGN}", "-").rstrip(")").split("  (")
+    one, two = write_pair(value, normal).replace(",", "").replace("\N{MINUS SIGN}", "-").rstrip(")").split("  (")
     assert (float(one) != float(two)) == (value != normal)
     assert abs(float(one) - value) <= 0.1 * abs(value - normal)

@@ -11,7 +11,7 @@ from sklearn.preprocessing import StandardScaler
 
 from aspca import ASPCA
 from aspca.plots import ScoresDisplay, plot_scores
-from aspca.plots.thinning import one_per_spot
+from aspca.plots.scores import one_per_spot
 
 from .conftest import Fitted, cut_off, overlapping
 

@@ -13,9 +13,8 @@ import pytest
 
 import aspca
 from aspca.jobs.result import Detection
-from aspca.report.document import json_text
-from aspca.report.making import report_of
-from aspca.report.schema import schema
+from aspca.report.documents import make_schema, write_json
+from aspca.report.summarize import summarize
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "files"))
 from identity_tables import EQUATIONS, NAMES, exact, spoiled
@@ -40,9 +39,9 @@ def test_the_report_counts_what_the_identities_say(found: Detection, rows: pd.Da
     evidence, whence = found.outcomes[None].evidence, found.whence
     assert evidence is not None
     assert whence is not None
-    report = report_of(evidence, whence, found.remarks)
-    content = json.loads(json_text(report))
-    jsonschema.validate(content, schema())
+    report = summarize(evidence, whence, found.remarks)
+    content = json.loads(write_json(report))
+    jsonschema.validate(content, make_schema())
     told = [rule for rule in report.rules if rule.kind == "identity"]
     assert {rule.text.rpartition(" (")[0] for rule in told} == set(EQUATIONS)
     assert all(rule.exact and rule.chance_probability == 0.0 for rule in told)

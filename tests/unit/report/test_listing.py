@@ -7,8 +7,9 @@ import pandas as pd
 import pytest
 
 import aspca
-from aspca.report.listing import entries_of, is_weak, span_text
-from aspca.report.making import report_of
+from aspca.report.headline import span_text
+from aspca.report.page import list_entries
+from aspca.report.summarize import summarize
 from aspca.report.summary import Report
 
 EVENT = range(600, 620)
@@ -32,13 +33,13 @@ def told(*, private: bool = False, timed: bool = True) -> Report:
     evidence, whence = found.outcomes[None].evidence, found.whence
     assert evidence is not None
     assert whence is not None
-    return report_of(evidence, whence, private=private)
+    return summarize(evidence, whence, private=private)
 
 
 @pytest.mark.parametrize("private", [False, True])
 def test_an_event_is_one_line(private: bool) -> None:
     report = told(private=private)
-    entries = entries_of(report)
+    entries = list_entries(report)
     listed = [one.row for entry in entries for one in (entry.one, *entry.others)]
     assert sorted(listed) == sorted(one.row for one in report.anomalies)
     assert all(one.score <= entry.one.score for entry in entries for one in entry.others)
@@ -55,16 +56,16 @@ def test_an_event_is_one_line(private: bool) -> None:
 def test_without_times_every_row_has_a_line() -> None:
     """Which rows stand beside each other in a file may mean nothing."""
     report = told(timed=False)
-    assert [entry.one for entry in entries_of(report)] == list(report.anomalies)
+    assert [entry.one for entry in list_entries(report)] == list(report.anomalies)
 
 
 def test_what_chance_makes_comes_after_a_line() -> None:
     report = told()
-    entries = entries_of(report)
+    entries = list_entries(report)
     (place,) = (k for k, entry in enumerate(entries) if entry.before)
     assert entries[place].before == report.weaker
     assert all(entry.one.verdict == "error" and entry.one.confidence for entry in entries[:place])
-    assert all(is_weak(entry.one) for entry in entries[place:])
+    assert all(entry.one.is_weak for entry in entries[place:])
     assert all(entry.one.verdict == "unusual" and entry.one.confidence is None for entry in entries[place:])
     errors, unusual = (sum(one.verdict == word for one in report.anomalies) for word in ("error", "unusual"))
     assert report.counts.far == errors
@@ -79,17 +80,17 @@ def test_rows_of_a_change_are_not_said_to_be_near_the_limit() -> None:
     evidence, whence = found.outcomes[None].evidence, found.whence
     assert evidence is not None
     assert whence is not None
-    report = report_of(evidence, whence)
+    report = summarize(evidence, whence)
     assert report.weaker
     assert not all(one.beyond for one in report.anomalies)
     assert "but for rows that stand within a lasting change." in report.weaker
     (change,) = report.changes
     said, lines = "", []
-    for entry in entries_of(report):
+    for entry in list_entries(report):
         said = entry.before or said
         lines += [entry.before] if entry.before else []
         if said == report.weaker:
-            assert is_weak(entry.one) or change.first <= entry.one.row <= change.last
+            assert entry.one.is_weak or change.first <= entry.one.row <= change.last
         elif not entry.one.beyond:
             assert said.endswith("part of a lasting change.")
     assert len(lines) == 2

@@ -11,9 +11,9 @@ from sklearn.datasets import load_breast_cancer
 
 import aspca
 from aspca.harmless import name_text
-from aspca.report.making import report_of
-from aspca.report.pictures.cell_map import cell_map
+from aspca.report.pictures.rows import draw_cell_map
 from aspca.report.pictures.svg import MINUS
+from aspca.report.summarize import summarize
 from aspca.report.summary import Anomaly, Report
 
 
@@ -22,7 +22,7 @@ def report(table: pd.DataFrame, *, private: bool = False) -> Report:
     evidence, whence = found.outcomes[None].evidence, found.whence
     assert evidence is not None
     assert whence is not None
-    return report_of(evidence, whence, private=private)
+    return summarize(evidence, whence, private=private)
 
 
 def plant(seed: int, n: int = 900) -> pd.DataFrame:
@@ -113,7 +113,7 @@ def test_no_value_where_it_is_private() -> None:
 
 
 def test_the_cell_map_signs_what_is_at_a_side(told: Report) -> None:
-    drawn = cell_map(told)
+    drawn = draw_cell_map(told)
     cells = [cell for one in told.anomalies[:60] for cell in one.cells if cell.marked]
     assert drawn.count(">+</text>") == sum(cell.side == "high" for cell in cells)
     assert drawn.count(f">{MINUS}</text>") == sum(cell.side == "low" for cell in cells)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +16,14 @@ import pytest
 import aspca
 from aspca.jobs.result import Detection
 from aspca.paper.datasets import load_synthetic
-from aspca.report.document import json_text, published_schema
-from aspca.report.gathering import BUCKETS, SAMPLED, WORST, Gathering
-from aspca.report.making import report_of
-from aspca.report.schema import schema
+from aspca.report.collect import BUCKETS, SAMPLED, WORST, RowStatistics
+from aspca.report.documents import make_schema, write_json
+from aspca.report.summarize import summarize
+from aspca.report.summarize_events import find_round_times
 from aspca.report.summary import Report
 
 GOLDEN = Path(__file__).parent / "demo.summary.json"
+PUBLISHED = json.loads(files("aspca.report").joinpath("report.schema.json").read_text(encoding="utf-8"))
 
 
 def found_in(table: Any, **options: Any) -> tuple[Detection, Report]:
@@ -29,7 +31,7 @@ def found_in(table: Any, **options: Any) -> tuple[Detection, Report]:
     evidence, whence = found.outcomes[None].evidence, found.whence
     assert evidence is not None
     assert whence is not None
-    return found, report_of(evidence, whence, found.remarks)
+    return found, summarize(evidence, whence, found.remarks)
 
 
 @pytest.fixture(scope="module")
@@ -151,7 +153,7 @@ def test_the_worst_and_a_sample_of_the_others() -> None:
     evidence, whence = found.outcomes[None].evidence, found.whence
     assert evidence is not None
     assert whence is not None
-    report = report_of(evidence, whence)
+    report = summarize(evidence, whence)
     assert report.counts.anomalies > 4000
     assert (report.counts.shown, report.counts.sampled) == (WORST + SAMPLED, SAMPLED)
     scores = found.model.score(rows)
@@ -166,9 +168,9 @@ def test_the_worst_and_a_sample_of_the_others() -> None:
 
 
 @pytest.mark.parametrize("size", [1, 7, 5000])
-def test_gathering_does_not_depend_on_batches(made: tuple[Detection, Report], frame: pd.DataFrame, size: int) -> None:
+def test_statistics_do_not_depend_on_batches(made: tuple[Detection, Report], frame: pd.DataFrame, size: int) -> None:
     model = made[0].model
-    gathered = Gathering(model, len(frame), timed=False)
+    gathered = RowStatistics(model, len(frame), timed=False)
     for start in range(0, len(frame), size):
         gathered.add(model.judge(frame.to_numpy()[start : start + size]))
     report = made[1]
@@ -179,11 +181,34 @@ def test_gathering_does_not_depend_on_batches(made: tuple[Detection, Report], fr
 
 
 def test_json_is_what_the_schema_says(made: tuple[Detection, Report]) -> None:
-    assert schema() == published_schema()
-    jsonschema.Draft202012Validator.check_schema(published_schema())
-    checker = jsonschema.Draft202012Validator(published_schema())
-    document = json.loads(json_text(made[1]))
+    assert make_schema() == PUBLISHED
+    jsonschema.Draft202012Validator.check_schema(PUBLISHED)
+    checker = jsonschema.Draft202012Validator(PUBLISHED)
+    document = json.loads(write_json(made[1]))
     checker.validate(document)
     assert document == json.loads(json.dumps(asdict(made[1])))
     with pytest.raises(jsonschema.ValidationError):
         checker.validate({**document, "more": 1})
+
+
+@pytest.mark.parametrize("step", ["1s", "7s", "60s", "900s", "3600s", "5400s", "86400s"])
+@pytest.mark.parametrize("n", [30, 97, 2400])
+def test_a_tick_is_labelled_by_the_time_of_its_row(step: str, n: int) -> None:
+    every = np.timedelta64(int(step[:-1]), "s")
+    when = np.datetime64("2026-03-01T07:10:00") + np.arange(n) * every
+    ticks = find_round_times(when, 7)
+    assert 2 <= len(ticks) <= 8
+    for place, text in ticks:
+        # The first row that is not before it.
+        mark = np.datetime64(text.replace(" ", "T"))
+        assert when[place] >= mark
+        assert place == 0 or when[place - 1] < mark
+    marks = np.array([np.datetime64(text.replace(" ", "T"), "s") for _, text in ticks])
+    assert len(set(np.diff(marks).tolist())) == 1
+
+
+def test_no_ticks_at_round_times_where_times_are_uneven_or_no_dates() -> None:
+    uneven = np.datetime64("2026-03-01", "s") + np.r_[np.arange(500), 10_000_000 + np.arange(3)].astype("m8[s]")
+    assert find_round_times(uneven, 7) == []
+    assert find_round_times(np.arange(100), 7) == []
+    assert find_round_times(np.full(100, np.datetime64("2026-03-01", "s")), 7) == []
