@@ -38,7 +38,7 @@ file.execute("SELECT sum(COLUMNS(*)) FROM read_csv(?)", [sys.argv[1]]).fetchall(
 IMPORTS = """
 import duckdb, typer, rich.console
 import aspca.cli.app, aspca.cli.detect, aspca.cli.pages, aspca.cli.talk
-import aspca.engines.source, aspca.jobs.detection, aspca.jobs.fitting, aspca.outputs.folder
+import aspca.engines.source, aspca.jobs.detect, aspca.jobs.fit_table, aspca.outputs.folder
 """
 # A process begins with the peak of its parent, so the parent must be a small one.
 LAUNCHER = """

@@ -15,7 +15,7 @@ from aspca import ASPCA
 from aspca.datasets.breast_cancer import load_breast_cancer
 from aspca.datasets.kdd99 import load_kdd99
 from aspca.datasets.synthetic import load_synthetic
-from aspca.jobs.progress import Silent
+from aspca.jobs.passes import Silent
 from aspca.reproduction.comparison import Comparison
 from aspca.reproduction.deviations import reason_for, reasons
 from aspca.reproduction.experiments import EXPERIMENTS

@@ -11,7 +11,7 @@ from aspca import ASPCA, Preprocessor
 from aspca.engines.request import ReadOptions
 from aspca.identities import Identity
 from aspca.identities.localize import localize, repaired
-from aspca.jobs.preparing import columns_needed
+from aspca.jobs.columns import columns_needed
 from aspca.jobs.sources import opened
 from aspca.jobs.tables import prepared
 from aspca.moments import Moments

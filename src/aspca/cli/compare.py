@@ -22,8 +22,7 @@ def run(
     Example:  aspca compare january.json february.json
     """
     from aspca.cli.talk import console, write_json
-    from aspca.jobs.comparison import compared
-    from aspca.jobs.stored import model_from
+    from aspca.jobs.models import compared, model_from
     from aspca.outputs.inputs import STANDARD_STREAM, refuse_inputs
 
     refuse_inputs(STANDARD_STREAM, [before, after])

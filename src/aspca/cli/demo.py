@@ -24,7 +24,7 @@ def run(
     """
     from aspca.cli.pages import count, show_findings, show_rules
     from aspca.cli.talk import Talk, console
-    from aspca.jobs.demonstration import demonstrated
+    from aspca.jobs.detect import demonstrated
     from aspca.outputs.folder import replaced_folder
 
     talk = Talk(quiet)

@@ -72,8 +72,8 @@ def run(
     """
     from aspca.cli.main import ANOMALIES, FINE
     from aspca.cli.talk import Talk, refuse_together
-    from aspca.jobs.detection import detected
-    from aspca.jobs.requests import request_of
+    from aspca.jobs.detect import detected
+    from aspca.jobs.options import request_of
     from aspca.outputs.folder import place_of
     from aspca.outputs.inputs import STANDARD_STREAM, refuse_inputs
     from aspca.outputs.scratch import Scratch
@@ -109,7 +109,7 @@ def run(
 
 def _to_open(detection: Detection) -> str:
     """Where the report is, if one was written."""
-    from aspca.jobs.reports import NAME, can_write
+    from aspca.jobs.report import NAME, can_write
 
     if detection.whence is None or not can_write():
         return ""

@@ -30,11 +30,12 @@ def run(
     Example:  aspca explain today.csv --model model.json --row 512
     """
     from aspca.cli.talk import Talk, console, write_json
-    from aspca.jobs.explaining import explained, numbered
-    from aspca.jobs.keys import Keys, ids_in
-    from aspca.jobs.requests import files_named, reading_of
+    from aspca.jobs.columns import ids_in, refuse_unfit
+    from aspca.jobs.explain_rows import explained, numbered
+    from aspca.jobs.keys import Keys
+    from aspca.jobs.models import model_from, refuse_both
+    from aspca.jobs.options import files_named, reading_of
     from aspca.jobs.sources import open_for
-    from aspca.jobs.stored import model_from, refuse_both, refuse_unfit
     from aspca.outputs.inputs import STANDARD_STREAM, refuse_inputs
 
     options = reading_of(**reading)

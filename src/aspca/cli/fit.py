@@ -19,10 +19,10 @@ def run(files: o.Files, model: o.StoredModel, json: bool, quiet: bool, **given: 
     from aspca.cli.documents import rules_document
     from aspca.cli.talk import Talk, console, write_json
     from aspca.files.model_file import write_model
-    from aspca.jobs.detection import Learning
-    from aspca.jobs.remarks import describe_excluded, gaps_remark
-    from aspca.jobs.requests import request_of
-    from aspca.jobs.stored import model_text
+    from aspca.jobs.fit import Learning
+    from aspca.jobs.models import model_text
+    from aspca.jobs.notes import describe_excluded, gaps_remark
+    from aspca.jobs.options import request_of
     from aspca.judging.given_text import remarks_on_given
     from aspca.outputs.inputs import STANDARD_STREAM, refuse_inputs
     from aspca.outputs.replaced_file import refuse_special

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from aspca.cli.heads import Heads
 from aspca.harmless import for_terminal, name_text
-from aspca.jobs.output_files import main_cause
+from aspca.jobs.result_folder import main_cause
 from aspca.judging.change_text import moment_text
 from aspca.judging.original import value_text
 from aspca.judging.proposals import Value
@@ -21,11 +21,12 @@ from aspca.rules.sentence import short_number
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from aspca.jobs.comparison import Comparison
-    from aspca.jobs.explaining import Reason
-    from aspca.jobs.findings import Break, Finding, StandsOut
-    from aspca.jobs.labels import Evaluation
-    from aspca.jobs.result import Detection, Outcome
+    from aspca.jobs.explain_rows import Reason
+    from aspca.jobs.keys import Evaluation
+    from aspca.jobs.models import Comparison
+    from aspca.jobs.outcome import Finding, Outcome
+    from aspca.jobs.result import Detection
+    from aspca.judging.breaks import Break, StandsOut
     from aspca.judging.change_text import Change
     from aspca.judging.incidents import Incident
     from aspca.judging.model import Model

@@ -54,10 +54,9 @@ def run(
     """
     from aspca.cli.talk import Talk, refuse_together
     from aspca.jobs.errors import RequestError
-    from aspca.jobs.reporting import Asked, report_by_model
-    from aspca.jobs.reports import refuse_missing, text_of
-    from aspca.jobs.requests import files_named, reading_of
-    from aspca.jobs.stored import refuse_both
+    from aspca.jobs.models import refuse_both
+    from aspca.jobs.options import files_named, reading_of
+    from aspca.jobs.report import Asked, refuse_missing, report_by_model, text_of
     from aspca.outputs.inputs import STANDARD_STREAM, refuse_inputs
     from aspca.outputs.replaced_file import refuse_special, replaced_file
     from aspca.outputs.standard import data_output

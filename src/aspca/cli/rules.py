@@ -21,7 +21,7 @@ def run(
     Example:  aspca rules model.json --markdown > rules.md
     """
     from aspca.cli.talk import refuse_together
-    from aspca.jobs.stored import markdown_of, model_from
+    from aspca.jobs.models import markdown_of, model_from
     from aspca.outputs.inputs import STANDARD_STREAM, refuse_inputs
     from aspca.outputs.standard import data_output
 
@@ -36,7 +36,7 @@ def run(
 
         write_json(rules_document(stored))
     elif csv:
-        from aspca.jobs.output_files import write_rules
+        from aspca.jobs.result_folder import write_rules
 
         write_rules(data_output(), stored)
     else:

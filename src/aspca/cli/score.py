@@ -47,11 +47,12 @@ def run(
     """
     from aspca.cli.main import ANOMALIES, FINE
     from aspca.cli.talk import Talk
-    from aspca.jobs.keys import Keys, ids_in
-    from aspca.jobs.requests import reading_of
-    from aspca.jobs.score_outputs import destination_of, write_scored
+    from aspca.jobs.columns import ids_in, refuse_misfit
+    from aspca.jobs.keys import Keys
+    from aspca.jobs.models import model_from, refuse_both
+    from aspca.jobs.options import reading_of
+    from aspca.jobs.score import destination_of, write_scored
     from aspca.jobs.sources import open_for
-    from aspca.jobs.stored import model_from, refuse_both, refuse_misfit
 
     talk = Talk(quiet)
     options = reading_of(**reading)

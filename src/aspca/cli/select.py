@@ -55,9 +55,8 @@ def run(
     Example:  aspca select metrics.csv --label incident
     """
     from aspca.cli.talk import Talk, refuse_together, write_json
-    from aspca.jobs.detection import Learning
-    from aspca.jobs.requests import request_of
-    from aspca.jobs.selecting import curves_of, selected
+    from aspca.jobs.fit import Learning, curves_of, selected
+    from aspca.jobs.options import request_of
     from aspca.outputs.csv_text import CsvWriter
     from aspca.outputs.inputs import STANDARD_STREAM, refuse_inputs
     from aspca.outputs.standard import data_output

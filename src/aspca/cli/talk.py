@@ -15,7 +15,7 @@ from aspca.outputs.standard import tell
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from aspca.jobs.progress import Watcher
+    from aspca.jobs.passes import Watcher
 
 
 class Talk:
@@ -38,7 +38,7 @@ class Talk:
     @contextlib.contextmanager
     def progress(self) -> Iterator[Watcher]:
         """Who is told of progress: shown on a terminal only, and gone when done."""
-        from aspca.jobs.progress import Silent
+        from aspca.jobs.passes import Silent
 
         if self._quiet or not sys.stderr.isatty():
             yield Silent()

@@ -10,30 +10,35 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from aspca.engines.source import Column
-from aspca.jobs.asked_columns import (
+from aspca.jobs.column_kinds import (
+    TextColumn,
+    codes_among,
+    columns_text,
+    counting,
+    doubtful_remark,
+    examined,
+    label_remark,
+    left_out_remark,
+    left_out_remarks,
+    numeric_labels,
+    word_of,
+)
+from aspca.jobs.columns import (
+    absent,
+    gaps_in,
+    gathered,
     misnamed,
+    named_columns,
+    other_columns,
     possible,
+    text_obstacle,
     unfit_categories,
     unfit_labels,
     unfit_time,
     withdrawn,
     wrong_kind,
 )
-from aspca.jobs.codes import codes_among, counting, doubtful_remark, left_out_remark, numeric_labels
-from aspca.jobs.column_advice import (
-    TextColumn,
-    absent,
-    columns_text,
-    examined,
-    gathered,
-    label_remark,
-    left_out_remarks,
-    named_columns,
-    text_obstacle,
-    word_of,
-)
 from aspca.jobs.errors import JobError, Obstacle, TableError
-from aspca.jobs.preparing import gaps_in, other_columns
 from aspca.jobs.tables import TableSource, cells_beside, column_of
 
 

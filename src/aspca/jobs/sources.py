@@ -14,7 +14,7 @@ from aspca.engines.parquet_folder import is_parquet
 from aspca.engines.request import STANDARD_INPUT, Given, ReadOptions, expand, read_alike
 from aspca.engines.source import open_source
 from aspca.harmless import for_terminal
-from aspca.jobs.requests import named_files
+from aspca.jobs.options import named_files
 from aspca.jobs.tables import MemoryTable, TableSource, frame_table
 from aspca.judging.model import Model
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from aspca.jobs.progress import Watcher
+from aspca.jobs.passes import Watcher
 from aspca.reproduction.figures.loading_matrices import joint_matrix, loading_matrices
 from aspca.reproduction.figures.number_of_components import number_of_components
 from aspca.reproduction.figures.penalty_curves import penalty_curves

@@ -9,7 +9,7 @@ from aspca.datasets.dataset import Dataset
 from aspca.datasets.kdd99 import load_kdd99
 from aspca.datasets.synthetic import load_synthetic
 from aspca.jobs.errors import JobError, RequestError
-from aspca.jobs.progress import Silent, Watcher
+from aspca.jobs.passes import Silent, Watcher
 from aspca.reproduction.experiments import EXPERIMENTS, asked_for
 from aspca.reproduction.results import Reproduction
 from aspca.reproduction.study import Study

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 
 from aspca.harmless import for_json
-from aspca.jobs.progress import Watcher
+from aspca.jobs.passes import Watcher
 from aspca.outputs.folder import refuse_foreign, replaced_folder
 from aspca.reproduction.document import document_of
 from aspca.reproduction.results import Reproduction

@@ -12,7 +12,7 @@ import pytest
 import typer
 
 from aspca.cli import detect, fit, options
-from aspca.jobs.requests import OPTIONS, PRESETS
+from aspca.jobs.options import OPTIONS, PRESETS
 from aspca.settings import IN_MEMORY, SCORES, SETTINGS
 
 ASPCA = f"{sys.executable} -m aspca"

@@ -11,10 +11,11 @@ from rich.console import Console
 
 import aspca
 from aspca.cli.pages import show_detection, show_findings, show_incidents, show_reason, show_rules
-from aspca.jobs.explaining import explained
+from aspca.jobs.explain_rows import explained
 from aspca.jobs.keys import NO_KEYS
-from aspca.jobs.progress import Silent
-from aspca.jobs.result import Detection, Outcome
+from aspca.jobs.outcome import Outcome
+from aspca.jobs.passes import Silent
+from aspca.jobs.result import Detection
 from aspca.jobs.tables import frame_table
 
 NAMES = ["cpu user [%]", "idle", "sent", "received", "load", "heat"]

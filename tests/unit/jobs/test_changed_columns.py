@@ -19,10 +19,10 @@ import pytest
 import aspca
 from aspca import ASPCA
 from aspca.engines.request import ReadOptions
+from aspca.jobs.columns import refuse_gaps_in, refuse_unfit
 from aspca.jobs.errors import JobError
-from aspca.jobs.preparing import refuse_values
+from aspca.jobs.passes import refuse_values
 from aspca.jobs.sources import opened
-from aspca.jobs.stored import refuse_gaps_in, refuse_unfit
 from aspca.jobs.tables import prepared
 
 RNG = np.random.default_rng(2)

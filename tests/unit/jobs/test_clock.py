@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import twins
-from aspca.jobs.clock import clock_remarks
-from aspca.jobs.stuck import Runs, stuck_remarks
+from aspca.jobs.row_notes import Runs, clock_remarks, stuck_remarks
 
 MINUTES = np.datetime64("2026-01-01T00:00:00") + np.arange(200) * np.timedelta64(60, "s")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from aspca.jobs.column_advice import word_of
+from aspca.jobs.column_kinds import word_of
 from aspca.jobs.roles import roles_of
 from aspca.jobs.tables import MemoryTable, array_table
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from aspca import ASPCA
-from aspca.jobs.comparison import compared
 from aspca.jobs.errors import JobError
+from aspca.jobs.models import compared
 from aspca.judging.model import Model
 
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import aspca
-from aspca.jobs import copies
-from aspca.jobs.copies import Copies, hash_rows
+from aspca.jobs import row_notes
+from aspca.jobs.row_notes import Copies, hash_rows
 
 
 def told(values: np.ndarray, size: int = 10_000, known: np.ndarray | None = None) -> list[str]:
@@ -103,7 +103,7 @@ def test_common_copies_give_no_remark_unless_all_rows_are_repeated() -> None:
 
 
 def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(copies, "_MOST_ROWS", 300)
+    monkeypatch.setattr(row_notes, "_MOST_ROWS", 300)
     values = measured(301)
     values[17] = values[4]
     assert len(told(values[:300], 50)) == 1

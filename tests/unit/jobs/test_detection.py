@@ -13,9 +13,9 @@ import pytest
 import aspca
 from aspca import ASPCA, load
 from aspca.engines.source import Batch
-from aspca.jobs.detection import detected
-from aspca.jobs.progress import Silent
-from aspca.jobs.requests import request_of
+from aspca.jobs.detect import detected
+from aspca.jobs.options import request_of
+from aspca.jobs.passes import Silent
 from aspca.jobs.result import Detection
 from aspca.jobs.tables import MemoryTable
 from aspca.judging.model import Model

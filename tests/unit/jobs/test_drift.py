@@ -15,9 +15,9 @@ from rich.console import Console
 from aspca.cli.documents import detection_document
 from aspca.cli.pages import show_detection
 from aspca.engines.source import Batch
-from aspca.jobs.detection import detected
-from aspca.jobs.progress import Silent
-from aspca.jobs.requests import request_of
+from aspca.jobs.detect import detected
+from aspca.jobs.options import request_of
+from aspca.jobs.passes import Silent
 from aspca.jobs.result import Detection
 from aspca.jobs.tables import MemoryTable, array_table
 from aspca.judging.change_text import events_of, moment_text

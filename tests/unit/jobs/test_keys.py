@@ -15,10 +15,11 @@ import pytest
 
 import aspca
 from aspca.cli.main import main
+from aspca.jobs.columns import ids_in
 from aspca.jobs.errors import JobError, RequestError
-from aspca.jobs.explaining import numbered
-from aspca.jobs.keys import Keys, ids_in, ids_of
-from aspca.jobs.progress import Silent
+from aspca.jobs.explain_rows import numbered
+from aspca.jobs.keys import Keys, ids_of
+from aspca.jobs.passes import Silent
 from aspca.jobs.tables import MemoryColumn, MemoryTable
 
 pytest.importorskip("duckdb")

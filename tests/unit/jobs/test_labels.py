@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import confusion_matrix, roc_auc_score
 
 from aspca.jobs.errors import RequestError
-from aspca.jobs.labels import area_under_curve, evaluated, truth_of
+from aspca.jobs.keys import area_under_curve, evaluated, truth_of
 from aspca.jobs.tables import MemoryColumn, MemoryTable
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from aspca.jobs.detection import detected
-from aspca.jobs.progress import Silent
-from aspca.jobs.requests import request_of
+from aspca.jobs.detect import detected
+from aspca.jobs.options import request_of
+from aspca.jobs.passes import Silent
 from aspca.jobs.result import Detection
 from aspca.jobs.tables import MemoryTable, array_table
 

@@ -14,13 +14,13 @@ import pytest
 from aspca.cli.main import main
 from aspca.engines.source import Batch
 from aspca.harmless import for_csv
-from aspca.jobs.detection import detected
+from aspca.jobs.detect import detected
 from aspca.jobs.errors import RequestError
-from aspca.jobs.fitting import fit_table
+from aspca.jobs.fit_table import fit_table
 from aspca.jobs.keys import Keys
-from aspca.jobs.progress import Silent
-from aspca.jobs.requests import request_of, settings_of
-from aspca.jobs.score_outputs import Destination, destination_of, write_scored
+from aspca.jobs.options import request_of, settings_of
+from aspca.jobs.passes import Silent
+from aspca.jobs.score import Destination, destination_of, write_scored
 from aspca.jobs.tables import MemoryColumn, MemoryTable
 from aspca.judging.model import Model
 from aspca.outputs import csv_text, row_file

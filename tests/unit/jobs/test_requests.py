@@ -7,8 +7,8 @@ import pytest
 from aspca import ASPCA
 from aspca.cli.options import with_numbers
 from aspca.jobs.errors import RequestError
-from aspca.jobs.requests import in_python, parameters_of, request_of, settings_of
-from aspca.jobs.whence import whence_of
+from aspca.jobs.options import in_python, parameters_of, request_of, settings_of
+from aspca.jobs.report import whence_of
 from aspca.settings import DEFAULTS, Settings
 
 

@@ -10,9 +10,9 @@ import pytest
 from aspca.cli.pasting import corrected
 from aspca.engines.source import Column
 from aspca.jobs.errors import Instead, JobError, RequestError, TableError
-from aspca.jobs.fitting import fit_table
-from aspca.jobs.progress import Silent
-from aspca.jobs.requests import settings_of
+from aspca.jobs.fit_table import fit_table
+from aspca.jobs.options import settings_of
+from aspca.jobs.passes import Silent
 from aspca.jobs.roles import roles_of
 from aspca.jobs.tables import MemoryColumn, MemoryTable, array_table
 from aspca.preparation import Preparation

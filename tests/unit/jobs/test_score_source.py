@@ -14,10 +14,10 @@ import pytest
 
 import aspca
 from aspca import ASPCA, JobError, Preprocessor
-from aspca.jobs import score_outputs, verdicts
-from aspca.jobs.ahead import made_ahead, used_behind
+from aspca.jobs import judged_rows, score
+from aspca.jobs.judged_rows import ScoringOfParts, scored_schema
 from aspca.jobs.keys import Keys
-from aspca.jobs.scored import ScoringOfParts, scored_schema
+from aspca.jobs.passes import made_ahead, used_behind
 from aspca.jobs.tables import array_table, frame_table
 
 pa, pl, pq = (pytest.importorskip(name) for name in ("pyarrow", "polars", "pyarrow.parquet"))
@@ -78,8 +78,8 @@ def test_files_of_any_format_from_files(
     suffix: str, model: ASPCA, expected: pd.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # By way of threads, as many rows would be.
-    monkeypatch.setattr(verdicts, "MANY", 0)
-    monkeypatch.setattr(score_outputs, "MANY", 0)
+    monkeypatch.setattr(judged_rows, "MANY", 0)
+    monkeypatch.setattr(score, "MANY", 0)
     table().to_parquet(tmp_path / "in.parquet")
     aspca.save(model, tmp_path / "model.json")
     out = tmp_path / f"out.{suffix}"

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from aspca.jobs.keys import Keys, plain_cell
-from aspca.jobs.labels import Evaluation
-from aspca.jobs.progress import Watcher
+from aspca.jobs.judged_rows import JudgedRows, Worst, joined
+from aspca.jobs.keys import Evaluation, Keys, plain_cell
+from aspca.jobs.passes import Watcher
 from aspca.jobs.tables import CategoryTable, TableSource, prepared
-from aspca.jobs.verdicts import JudgedRows, Worst, joined
 from aspca.judging.model import Model
 from aspca.linalg.arrays import Bools, Ints
 from aspca.linalg.ranking import round_for_ranking

@@ -13,11 +13,10 @@ import numpy as np
 from aspca.engines.errors import enumerated
 from aspca.engines.source import Batch
 from aspca.jobs.errors import RequestError
+from aspca.jobs.judged_rows import bad_cells_by_row, without_bad_rows
 from aspca.jobs.keys import Cells, Keys
-from aspca.jobs.preparing import refuse_values
-from aspca.jobs.progress import Watcher
+from aspca.jobs.passes import Watcher, refuse_values
 from aspca.jobs.tables import TableSource, prepared
-from aspca.jobs.verdicts import bad_cells_by_row, without_bad_rows
 from aspca.judging.explanation import Explanation
 from aspca.judging.model import Model
 from aspca.judging.proposals import Value, rounded

@@ -9,36 +9,23 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from aspca.engines.request import read_alike
-from aspca.jobs.asked_columns import undefined
+from aspca.datasets.synthetic import load_synthetic
 from aspca.jobs.drift import calibrate_on, differs_as_a_whole
-from aspca.jobs.errors import JobError, UndefinedError
-from aspca.jobs.fitting import fit_table
-from aspca.jobs.judged_table import Judging, judge_table
-from aspca.jobs.keys import Keys, ids_of
-from aspca.jobs.many import remark_on_many
-from aspca.jobs.output_files import write_categories
-from aspca.jobs.preparing import has_gaps, plan_of
-from aspca.jobs.progress import Silent, Watcher
-from aspca.jobs.pushing import way_remark
-from aspca.jobs.python_errors import in_one_sentence
-from aspca.jobs.remarks import remarks_on
-from aspca.jobs.reports import write_reports
-from aspca.jobs.requests import OPTIONS, Request, in_python, request_of
-from aspca.jobs.result import Detection, Outcome
-from aspca.jobs.roles import Roles, roles_of
-from aspca.jobs.sources import opened
-from aspca.jobs.tables import MemoryTable, TableSource, tables_by_category
-from aspca.jobs.whence import whence_of
+from aspca.jobs.errors import JobError, in_one_sentence
+from aspca.jobs.fit import Learning
+from aspca.jobs.judge import judge_table
+from aspca.jobs.notes import remark_on_many, remarks_on
+from aspca.jobs.options import OPTIONS, Request, in_python, request_of
+from aspca.jobs.outcome import Outcome
+from aspca.jobs.passes import Silent, Watcher
+from aspca.jobs.report import inputs_of, version, whence_of, write_reports
+from aspca.jobs.result import Detection
+from aspca.jobs.result_folder import write_categories
+from aspca.jobs.tables import TableSource, array_table, tables_by_category
 from aspca.judging.model import Model
+from aspca.outputs.csv_text import CsvWriter
 from aspca.outputs.folder import refuse_foreign, replaced_folder
-from aspca.preparation import CATEGORIES, Preparation
-
-# Said where a model is to hold no value of a row.
-GIVEN_AWAY = (
-    "--private: with --scaling maxabs the model holds each column's largest distance from its mean, which it needs to "
-    "score; --scaling standard holds none."
-)
+from aspca.report.evidence import Whence
 
 
 @in_one_sentence(in_python)
@@ -106,126 +93,6 @@ def _signature() -> inspect.Signature:
 
 
 detect.__signature__ = _signature()  # type: ignore[attr-defined]  # a function may have one
-
-
-@dataclass(frozen=True, eq=False)
-class Learning:
-    """Open tables, and what their columns are: all that models are made of.
-
-    Attributes
-    ----------
-    table : TableSource
-        To be judged.
-    source : TableSource
-        To learn from.
-    kept_out : TableSource or None
-        For limits that rest on rows kept out of the fit.
-    roles : Roles
-    keys : Keys
-        The columns that stand beside rows.
-    """
-
-    request: Request
-    table: TableSource
-    source: TableSource
-    kept_out: TableSource | None
-    roles: Roles
-    keys: Keys
-    watcher: Watcher
-    judges_itself: bool
-
-    @classmethod
-    def of(cls, request: Request, stack: ExitStack, watcher: Watcher, *, judges_itself: bool = False) -> Learning:
-        """Open what is to be read; it is closed with the stack.
-
-        `judges_itself`: the rules judge the rows they are learned from, where no others are given.
-        """
-        columns = request.columns
-        # A large text is parsed here, and kinds of columns are decided: that takes its time, too.
-        watcher.stage("Opening", unit="")
-        train = calibrate = None
-        reading = request.reading
-        if request.train is not None:
-            train = stack.enter_context(opened(request.train, reading, "the table to learn from"))
-            reading = read_alike(reading, train.cell_format)
-        table = stack.enter_context(opened(request.source, reading, "the table"))
-        reading = reading if train is not None else read_alike(reading, table.cell_format)
-        if request.calibrate is not None:
-            calibrate = stack.enter_context(opened(request.calibrate, reading, "the table to calibrate with"))
-        index = table.index if isinstance(table, MemoryTable) else None
-        ids = ids_of(table, columns.id)
-        roles = roles_of(
-            table,
-            ignore=[*columns.ignore, *_indices(train, ids)],
-            ignore_text=columns.ignore_text,
-            name=ids[0] if ids else index,
-            names_too=ids[1:],
-            time=columns.time,
-            label=columns.label,
-            by=columns.by,
-            kinds=columns.kinds,
-            learned=train,
-            calibrate=calibrate,
-            judged=judges_itself,
-            no_gaps=columns.allow_missing is False,
-        )
-        categories = [name for name, kind in roles.kinds.items() if kind in CATEGORIES]
-        keys = Keys(
-            ids or (() if roles.name is None else (roles.name,)),
-            roles.time,
-            (*(() if columns.by is None else (columns.by,)), *categories),
-            roles.label,
-        )
-        return cls(request, table, table if train is None else train, calibrate, roles, keys, watcher, judges_itself)
-
-    @property
-    def gaps(self) -> bool:
-        """Whether values may be missing: as asked for, else if some are."""
-        asked, tables = self.request.columns.allow_missing, (self.table, self.source, self.kept_out)
-        if asked is not None:
-            return asked
-        return any(table is not None and has_gaps(table, self.roles.features) for table in tables)
-
-    def plan(self, table: TableSource) -> Preparation:
-        """What becomes of the columns of a table to learn from."""
-        return plan_of(table, self.roles.features, self.roles.kinds, gaps=self.gaps)
-
-    def model(self, some: TableSource | None = None) -> Model:
-        """The model of the rows to learn from, or of some of them."""
-        table = self.source if some is None else some
-        try:
-            model = fit_table(
-                table,
-                self.plan(table),
-                self.request.settings,
-                self.watcher,
-                self.kept_out,
-                moments=self.request.moments,
-            )
-        except UndefinedError as error:
-            raise undefined(error) from None
-        cell_format = replace(self.source.cell_format, missing=self.request.reading.missing)
-        return replace(model, reading=self.source.remarks, cell_format=cell_format)
-
-    @property
-    def judging(self) -> Judging:
-        """How rows are judged."""
-        return Judging(self.keys, self.request.output, self.watcher)
-
-    @property
-    def remarks(self) -> list[str]:
-        """What was guessed about numbers, what was decided without being asked, and what a private model gives away."""
-        given_away = self.request.output.private and self.request.settings.scaling == "maxabs"
-        tables = [table for table in (self.table, self.source, self.kept_out) if table is not None]
-        reading = dict.fromkeys(remark for table in tables for remark in table.remarks)
-        way = way_remark(self.source, self.request.moments)
-        return [*reading, *self.roles.remarks, *way, *([GIVEN_AWAY] if given_away else [])]
-
-
-def _indices(table: TableSource | None, ids: Sequence[str]) -> list[str]:
-    """The names of rows of a frame to learn from, which are no feature."""
-    index = table.index if isinstance(table, MemoryTable) else None
-    return [] if index is None or index in ids else [index]
 
 
 def detected(request: Request, watcher: Watcher) -> Detection:
@@ -296,3 +163,57 @@ def _by_category(learning: Learning, column: str, folder: Path | None) -> dict[s
     if folder is not None:
         write_categories(folder / "categories.csv", lines)
     return outcomes
+
+
+@dataclass(frozen=True)
+class Demonstration:
+    """What was found, and how it compares with what was planted.
+
+    Attributes
+    ----------
+    outcome : Outcome
+    planted, explained : int
+        Anomalies in the data, and those of them that are errors by the rule that was broken, or by the column.
+    gap : float
+        The largest certified distance of a step of the solver from its optimum.
+    checked : str
+        What the verifier says of the certificate.
+    unwritten : tuple of str
+        What is to be said of a report that could not be written.
+    """
+
+    outcome: Outcome
+    planted: int
+    explained: int
+    gap: float
+    checked: str
+    unwritten: tuple[str, ...]
+
+
+def demonstrated(folder: Path, watcher: Watcher) -> Demonstration:
+    """Fit the synthetic data, judge them, and write the outputs, the data among them, into a folder."""
+    data = load_synthetic()
+    table = array_table("the synthetic data", data.feature_names, data.data, kind=list(data.kinds))
+    written = folder / "data.csv"
+    with open(written, "x", encoding="utf-8", newline="") as stream:
+        CsvWriter(stream, [*data.feature_names, "kind"]).columns(*data.data.T.tolist(), data.kinds)
+    with ExitStack() as stack:
+        learning = Learning.of(request_of(table, label="kind", top=len(data.kinds)), stack, watcher)
+        outcome = judge_table(learning.model(), table, learning.judging, folder)
+    model, explained = outcome.model, 0
+    # Solved before the report is made, which then holds the certificates.
+    subspace = model.subspace
+    whence = Whence("the synthetic data", version(), "aspca demo", tuple(inputs_of([str(written)], "judged")))
+    unwritten = write_reports(folder, {None: outcome}, whence, (), private=False)
+    for finding in outcome.findings:
+        broken = {sign for sign in data.kinds[finding.row] if sign.isalpha()}
+        told = set(model.rules[finding.breaks[0].rule].features) if finding.breaks_a_rule else set(finding.repair)
+        explained += finding.verdict == "error" and told == broken
+    return Demonstration(
+        outcome=outcome,
+        planted=int(data.labels.sum()),
+        explained=explained,
+        gap=max(step.gap for step in subspace.certificates),
+        checked="verified" if subspace.verify(model.space.covariance) else "NOT VERIFIED",
+        unwritten=tuple(unwritten),
+    )

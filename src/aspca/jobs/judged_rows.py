@@ -1,38 +1,32 @@
-"""Rows judged by a model, part by part: the worst of them, and anomalies in time, gathered into incidents."""
+"""Rows judged by a model, part by part: with the cells beside them, as columns of a table, and the worst of them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from aspca.engines.source import Batch
-from aspca.jobs.ahead import MANY, made_ahead
-from aspca.jobs.errors import JobError, RequestError
+from aspca.jobs.columns import columns_needed
+from aspca.jobs.errors import JobError
 from aspca.jobs.keys import NO_KEYS, Cells, Keys
-from aspca.jobs.preparing import columns_needed, refuse_values
-from aspca.jobs.progress import Watcher
-from aspca.jobs.tables import TableSource, column_of, prepared, row_numbers
+from aspca.jobs.passes import MANY, Silent, Watcher, made_ahead, refuse_values
+from aspca.jobs.tables import TableSource, prepared, row_numbers
 from aspca.judging.judgement import Judgement
 from aspca.judging.model import Model
 from aspca.linalg.arrays import Bools, Floats, Ints
 from aspca.linalg.ranking import round_for_ranking
+from aspca.outputs.columns import Field, Kind, Part
 from aspca.preparation.bad_cells import BadCell
 
 if TYPE_CHECKING:
-    from aspca.judging.change_text import Change
-    from aspca.judging.changes import Course
     from aspca.judging.explanation import Explanation
-    from aspca.judging.incidents import Incident
-
-# Rows of one incident may miss a beat.
-_STEPS = 2.0
+    from aspca.judging.short_reasons import ShortReasons
 
 
 @dataclass(frozen=True, eq=False)
@@ -219,78 +213,137 @@ class Worst:
         return self._kept
 
 
-class Timeline:
-    """The times of all rows of a table, and the anomalies among them.
+Texts = list[str | None]
+
+
+def verdict_fields(model: Model, keys: Keys, *, reasons: bool) -> tuple[Field, ...]:
+    """Which columns a table of scores has; `reasons`: also which rules anomalies break and what would mend them."""
+    own: dict[str, Kind] = {"row": "integer", "score": "number", "anomaly": "truth"}
+    own |= {"verdict": "text", "p_value": "number"} if model.evidence is not None else {}
+    own |= {"share_of_rules": "number"} if model.allows_gaps else {}
+    own |= {"broken_rules": "text", "proposed": "text"} if reasons else {}
+    row, *others = (Field(name, kind) for name, kind in own.items())
+    return (row, *(Field(name, "cell") for name in keys.header(own)), *others)
+
+
+def verdict_part(model: Model, judged: JudgedRows) -> Part:
+    """The columns of some judged rows, without reasons."""
+    return _columns(model, judged.rows, judged.key_columns(), judged.judgement)
+
+
+def _columns(
+    model: Model, rows: Ints, beside: list[list[object]], found: Judgement
+) -> list[Sequence[Any] | npt.NDArray[Any]]:
+    anomalies = [None] * len(rows) if found.anomalies is None else found.anomalies
+    told: list[Any] = [] if model.evidence is None else [found.verdicts, found.p_values]
+    return [rows, *beside, found.scores, anomalies, *told, *([found.share_of_rules] if model.allows_gaps else [])]
+
+
+class Tally:
+    """How many rows were judged, how many are anomalies, None where the model has no limit, and how many errors."""
+
+    def __init__(self) -> None:
+        self.n_rows, self.errors, self._n_anomalies = 0, 0, 0
+        self._known = True
+
+    def add(self, anomalies: Bools | None, errors: Bools | None, n_rows: int) -> None:
+        """More of them; where errors are not told from others, every anomaly counts as one."""
+        self.n_rows += n_rows
+        self._known = anomalies is not None
+        self._n_anomalies += 0 if anomalies is None else int(anomalies.sum())
+        worst = anomalies if errors is None else errors
+        self.errors += 0 if worst is None else int(worst.sum())
+
+    @property
+    def anomalies(self) -> int | None:
+        return self._n_anomalies if self._known else None
+
+
+def scored_fields(model: Model, keys: Keys) -> tuple[Field, ...]:
+    """The columns of what `scored_parts` gives."""
+    return verdict_fields(model, keys, reasons=True)
+
+
+def scored_parts(
+    model: Model, table: TableSource, keys: Keys, tally: Tally, watcher: Watcher, start: int = 0
+) -> Iterator[Part]:
+    """The rows of a table judged, in parts of plain columns, `scored_fields`.
 
     Parameters
     ----------
-    table : TableSource
-    column : str
-        Of dates, or of numbers.
+    start : int
+        The number of the table's first row, where it is a part of a larger one.
+    """
+    reasons: ShortReasons | None = None
+    bad = bad_cells_by_row(model, table)
+    for rows, values, beside in rows_to_judge(model, table, keys, watcher):
+        found = model.judge(values)
+        anomalies = np.zeros(len(values), dtype=np.bool_) if found.anomalies is None else found.anomalies
+        flagged = np.flatnonzero(anomalies)
+        bad_here = {place: bad[row] for place, row in enumerate(rows.tolist()) if row in bad} if bad else {}
+        if bad_here:
+            found = found.with_bad_cells([bad_here.get(place, ()) for place in range(len(values))])
+        tally.add(found.anomalies, found.errors, len(rows))
+        if reasons is None and flagged.size:
+            # Words are loaded where there is something to say.
+            from aspca.judging.short_reasons import ShortReasons
+
+            reasons = ShortReasons(model)
+        texts = _texts(reasons, values, flagged, found.take(flagged))
+        for place, cells in bad_here.items():
+            texts[0][place] = "; ".join(text for text in [*map(str, cells), texts[0][place]] if text)
+        yield [*_columns(model, rows + start, _by_column(beside, keys), found), *texts]
+
+
+def _texts(reasons: ShortReasons | None, values: Floats, flagged: Ints, judgement: Judgement) -> tuple[Texts, Texts]:
+    """The rules that rows break and what would mend them; of the anomalies only, so that normal rows cost nothing."""
+    broken: Texts = [None] * len(values)
+    proposed: Texts = [None] * len(values)
+    if reasons is not None and flagged.size:
+        for row, sentence, wanted in zip(flagged.tolist(), *reasons.of(values[flagged], judgement), strict=True):
+            broken[row], proposed[row] = sentence, wanted
+    return broken, proposed
+
+
+def _by_column(beside: list[Cells], keys: Keys) -> list[list[object]]:
+    return [list(column) for column in zip(*beside, strict=True)] if keys.columns else []
+
+
+@dataclass(frozen=True, eq=False)
+class ScoringOfParts:
+    """Judges parts of a table where they are: `scored_batches` of a part that begins at row `start`.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The columns that it reads.
     """
 
-    def __init__(self, table: TableSource, column: str) -> None:
-        kind = getattr(column_of(table, column), "kind", None)
-        if kind not in ("date", "number"):
-            raise RequestError(
-                f"--time: column {column!r} of {table.description} holds no times; it must hold dates or numbers."
-            )
-        self._dates = kind == "date"
-        self._table, self._column = table, column
-        self._moments = (moment for batch in table.batches([column]) for moment in batch.values[:, 0].tolist())
-        self._times: list[Floats] = []
-        self._flagged: list[tuple[Ints, JudgedRows]] = []
-        self._n = 0
+    model: Model
+    keys: Keys
 
-    def add(self, judged: JudgedRows) -> None:
-        """The next rows of the table."""
-        times = np.array(list(islice(self._moments, len(judged))))
-        if not np.isfinite(times).all():
-            where = self._table.where(self._n + int(np.flatnonzero(~np.isfinite(times))[0]))
-            raise JobError(f"--time: {where} has no time in column {self._column!r}; every row needs one.")
-        self._times.append(times)
-        self._flagged.append((self._n + judged.flagged, judged.take(judged.flagged)))
-        self._n += len(judged)
+    def __call__(self, part: TableSource, start: int) -> Iterator[Any]:
+        return scored_batches(self.model, part, self.keys, start)
 
-    def usual_step(self) -> float:
-        """The median step between rows that follow each other in time; 1 where there is none."""
-        steps = np.diff(np.sort(np.concatenate(self._times)))
-        steps = steps[steps > 0]
-        return float(np.median(steps)) if steps.size else 1.0
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys([*columns_needed(self.model.preparation), *self.keys.columns]))
 
-    @cached_property
-    def when(self) -> npt.NDArray[np.generic]:
-        """The times of all rows (n,): dates to the second where none is finer, or numbers."""
-        times = np.concatenate(self._times) if self._times else np.empty(0)
-        if not self._dates:
-            return times
-        ticks = np.round(times * 1e6)
-        when = ticks.astype("datetime64[us]")
-        return when if (ticks % 1_000_000).any() else when.astype("datetime64[s]")
 
-    def incidents(
-        self, model: Model, patience: float | None, course: Course, changes: Sequence[Change], beyond: Ints | None
-    ) -> tuple[tuple[Incident, ...], JudgedRows | None]:
-        """Changes and runs of other anomalies, and the rows that an incident's positions stand for, if there are any.
+def scored_schema(model: Model, keys: Keys, table: TableSource | None = None) -> Any:
+    """The pyarrow.Schema of what `scored_batches` gives; it depends on the names of the keys alone, not on a table."""
+    from aspca.outputs.arrow_rows import arrow_schema
 
-        Those at most `patience` apart, or twice the usual step, are one run.
+    return arrow_schema(scored_fields(model, keys))
 
-        Parameters
-        ----------
-        course : Course
-            Of all rows of the table, which `changes` speak of.
-        beyond : ndarray or None
-            Positions of the anomalies beyond them; None: all are.
-        """
-        from aspca.judging.changes import Course
-        from aspca.judging.incidents import incidents_of
 
-        if not self._flagged:
-            return (), None
-        flagged = joined([judged for _, judged in self._flagged])
-        positions = np.concatenate([positions for positions, _ in self._flagged])
-        patience = _STEPS * self.usual_step() if patience is None else patience
-        apart = None if beyond is None else np.isin(positions, beyond)
-        mine = Course(len(flagged), self.when[positions])
-        why, ranks = flagged.explained(model), course.ranks(positions)
-        return incidents_of(why, mine, patience, changes, apart, ranks), flagged
+def scored_batches(
+    model: Model, table: TableSource, keys: Keys, start: int = 0, watcher: Watcher | None = None
+) -> Iterator[Any]:
+    """The rows of a table judged, as pyarrow record batches of `scored_schema`; `start` as in `scored_parts`."""
+    from aspca.outputs.arrow_rows import arrow_schema, record_batch
+
+    fields = scored_fields(model, keys)
+    schema = arrow_schema(fields)
+    for part in scored_parts(model, table, keys, Tally(), watcher or Silent(), start):
+        yield record_batch(fields, schema, part)

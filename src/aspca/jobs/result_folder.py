@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, TextIO
 import numpy as np
 
 from aspca.identities.wording import number_text
+from aspca.jobs.judged_rows import JudgedRows, verdict_fields, verdict_part
 from aspca.jobs.keys import Keys
-from aspca.jobs.scored import verdict_fields, verdict_part
-from aspca.jobs.verdicts import JudgedRows
 from aspca.judging.model import Model
 from aspca.linalg.ranking import round_for_ranking
 from aspca.outputs.csv_text import CsvWriter
@@ -28,8 +27,6 @@ RowWriter = Callable[[JudgedRows], None]
 
 
 # ---- the folder of `detect`
-
-
 @contextlib.contextmanager
 def folder_files(folder: Path | None, model: Model, keys: Keys, scores: str) -> Iterator[list[RowWriter]]:
     """Functions that write rows to scores.csv (or scores.parquet) and explanations.csv; none where no folder is."""

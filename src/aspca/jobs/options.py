@@ -293,8 +293,6 @@ def reading_of(
 
 
 # ---- settings
-
-
 def parameters_of(given: Mapping[str, Any], preset: str | None = None, *, calibrated: bool = False) -> dict[str, Any]:
     """All parameters of `ASPCA`: those given (not None), else the preset's, else the defaults.
 

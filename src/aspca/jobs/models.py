@@ -1,18 +1,72 @@
-"""Two models of the same kind of table: which rules stayed, moved, went and came."""
+"""Stored models: read and written through pipes, their rules as a list to hand on, and two of them compared."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from aspca.files.errors import ModelFileError
+from aspca.files.model_file import read_model, write_model
+from aspca.harmless import for_markdown
 from aspca.identities import Identity
 from aspca.identities.wording import number_text
-from aspca.jobs.errors import JobError
+from aspca.jobs.errors import JobError, RequestError
 from aspca.judging.model import Model
 from aspca.linalg.arrays import Floats
+from aspca.outputs.scratch import Scratch
 from aspca.rules.rule import AnyRule, Rule
+
+_STDIN = "standard input"
+
+
+def model_text(model: Model, *, private: bool = False) -> str:
+    """What `write_model` writes."""
+    with Scratch() as folder:
+        path = folder / "model.json"
+        write_model(model, path, naming="table", private=private)
+        return path.read_text(encoding="utf-8")
+
+
+def refuse_both(path: str, files: Sequence[str]) -> None:
+    """Raise RequestError if both the model and the rows are to come from standard input."""
+    if path == "-" and "-" in files:
+        raise RequestError(
+            "Only one of the model and the rows can come from standard input; name a file for the other."
+        )
+
+
+def model_from(path: str) -> Model:
+    """The model in a file, or on standard input where the path is ``-``; see `read_model` for what is raised."""
+    if path != "-":
+        return read_model(path)
+    if sys.stdin is None or sys.stdin.closed:
+        raise RequestError("Standard input is closed; send a model to it, or name a file.")
+    with Scratch() as folder:
+        copy = folder / "model.json"
+        copy.write_bytes(sys.stdin.buffer.read())
+        try:
+            return read_model(copy)
+        except ModelFileError as error:
+            raise ModelFileError(str(error).replace(str(copy), _STDIN)) from None
+
+
+def markdown_of(model: Model) -> str:
+    """A table of the rules."""
+    lines = [
+        f"Rules of {len(model.names)} features, learned from {model.space.n_rows} rows.",
+        "",
+        "| | rule | kind | spread | limit |",
+        "|---:|---|---|---:|---:|",
+    ]
+    for number, rule in enumerate(model.rules):
+        limit = "" if rule.limit is None else f"{rule.limit:.4g}"
+        lines.append(f"| {number} | {for_markdown(str(rule))} | {rule.kind} | {rule.spread:.4g} | {limit} |")
+    lines += [line for remark in model.reading for line in ("", for_markdown(remark))]
+    return "\n".join(lines) + "\n"
+
 
 # As in `aspca.select`: a rule is found again if another points the same way to within 18 degrees.
 SAME_DIRECTION = 0.95

@@ -11,27 +11,23 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from aspca.files.model_file import write_model
-from aspca.jobs.clock import clock_remarks
-from aspca.jobs.codes import is_clock
-from aspca.jobs.copies import Copies
-from aspca.jobs.drift import Shifts, drift_of
+from aspca.jobs.column_kinds import is_clock
+from aspca.jobs.drift import Shifts, Timeline, drift_of
 from aspca.jobs.errors import JobError
-from aspca.jobs.findings import findings_of
-from aspca.jobs.keys import Keys
-from aspca.jobs.labels import Evaluation, evaluated, truth_of
-from aspca.jobs.output_files import folder_files, write_changes, write_excluded, write_incidents
-from aspca.jobs.progress import Watcher
-from aspca.jobs.requests import Output
-from aspca.jobs.result import Outcome
-from aspca.jobs.stuck import Runs, stuck_remarks
+from aspca.jobs.judged_rows import JudgedRows, Worst, joined, judged_rows
+from aspca.jobs.keys import Evaluation, Keys, evaluated, truth_of
+from aspca.jobs.options import Output
+from aspca.jobs.outcome import Outcome, findings_of
+from aspca.jobs.passes import Watcher
+from aspca.jobs.result_folder import folder_files, write_changes, write_excluded, write_incidents
+from aspca.jobs.row_notes import Copies, Runs, clock_remarks, stuck_remarks
 from aspca.jobs.tables import TableSource, row_numbers
-from aspca.jobs.verdicts import JudgedRows, Timeline, Worst, joined, judged_rows
 from aspca.judging.changes import Crossings
 from aspca.judging.model import Model
 from aspca.linalg.arrays import Bools, Floats
 
 if TYPE_CHECKING:
-    from aspca.jobs.evidence import Witness
+    from aspca.jobs.report_data import Witness
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,7 +138,7 @@ def _count_errors(model: Model, judged: JudgedRows) -> int:
 
 def _witness(model: Model, table: TableSource, how: Judging) -> Witness:
     # Not needed where no report is asked for.
-    from aspca.jobs.evidence import Witness
+    from aspca.jobs.report_data import Witness
 
     return Witness(model, table, how.keys, how.watcher)
 

@@ -1,0 +1,340 @@
+"""What was asked of columns and what a table must have: sentences, and what to type so that a command works."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from difflib import get_close_matches
+
+from aspca.engines.errors import SourceError
+from aspca.engines.source import Column
+from aspca.jobs.column_kinds import MOST_NAMES, PLURALS, TextColumn, columns_text, examined, list_names, word_of
+from aspca.jobs.errors import Instead, JobError, Obstacle, RequestError, TableError, UndefinedError
+from aspca.jobs.keys import Keys, ids_of, truth_of
+from aspca.jobs.tables import MOST_CATEGORIES, TableSource, column_of
+from aspca.judging.model import Model
+from aspca.preparation import CATEGORIES, Preparation
+from aspca.preparation.columns import MOST_LEVELS
+from aspca.preparation.plan import missing_sentence
+
+# What a column can hold to be a feature as it is.
+NUMBERS = ("number", "boolean")
+# Options that take one value after the other: no two columns contradict each other there.
+_REPEATABLE = (("--missing",),)
+
+
+def absent(table: TableSource, name: str, option: str, given: str | None = None) -> Obstacle | None:
+    """What to say if there is no such column, which `option` named; `given` is all that was typed there."""
+    names = [column.name for column in table.columns]
+    if name in names:
+        return None
+    close = get_close_matches(name, names, n=1)
+    hint = f"did you mean {close[0]!r}?" if close else f"its columns are {list_names(names)}."
+    typed = name if given is None else given
+    parts = [close[0] if part == name and close else part for part in typed.split(",") if part != name or close]
+    instead = Instead(option, typed, ",".join(parts) or None)
+    return Obstacle(f"{option}: {table.description} has no column {name!r}; {hint}", instead=instead)
+
+
+def refuse_absent(table: TableSource, name: str, option: str) -> None:
+    """Raise RequestError if there is no such column, which `option` named."""
+    found = absent(table, name, option)
+    if found is not None:
+        raise TableError.of([found])
+
+
+def named_columns(table: TableSource, given: Sequence[str]) -> list[tuple[str, str]]:
+    """Names of columns out of what was typed, each with its typed word: one name, or several with commas between.
+
+    A column of exactly that name wins, also of one that holds commas.
+    """
+    known = {column.name for column in table.columns}
+    return [(name, typed) for typed in given for name in _names_in(typed, known)]
+
+
+def _names_in(typed: str, known: set[str]) -> list[str]:
+    if typed in known:
+        return [typed]
+    parts, names = typed.split(","), []
+    while parts:
+        lengths = range(len(parts), 1, -1)
+        joined = (",".join(parts[:length]).strip() for length in lengths)
+        length, name = next((pair for pair in zip(lengths, joined, strict=True) if pair[1] in known), (1, ""))
+        name, parts = name or parts[0].strip(), parts[length:]
+        names += [name] if name else []
+    return names
+
+
+def ids_in(table: TableSource, given: Sequence[str]) -> tuple[str, ...]:
+    """The same; RequestError if one of them is not there."""
+    ids = ids_of(table, given)
+    for name in ids:
+        refuse_absent(table, name, "--id")
+    return ids
+
+
+def keys_in(table: TableSource, ids: Sequence[str], time: str | None = None) -> Keys:
+    """The columns that stand beside rows; RequestError if one is not there."""
+    if time is not None:
+        refuse_absent(table, time, "--time")
+    return Keys(ids_in(table, ids), time)
+
+
+def misnamed(table: TableSource, given: Mapping[str, str | None]) -> list[Obstacle]:
+    found = [absent(table, name, option) for option, name in given.items() if name is not None]
+    return [one for one in found if one is not None]
+
+
+def unfit_time(table: TableSource, time: str | None) -> list[Obstacle]:
+    column = None if time is None else column_of(table, time)
+    if time is None or column is None:
+        return []
+    withdrawn = Instead("--time", time)
+    if column.kind not in ("date", "number"):
+        told = f"--time: column {time!r} of {table.description} holds no times; it must hold dates or numbers."
+        return [Obstacle(told, instead=withdrawn)]
+    if column.n_missing:
+        told = f"--time: column {time!r} of {table.description} has no time in {column.n_missing:,} rows"
+        return [Obstacle(f"{told}; every row needs one.", instead=withdrawn)]
+    return []
+
+
+def unfit_categories(table: TableSource, by: str | None) -> list[Obstacle]:
+    """Of a column to have a model for each category of, what can be told without reading all of it."""
+    column = None if by is None else column_of(table, by)
+    if by is None or column is None:
+        return []
+    where = f"--by: column {by!r} of {table.description}"
+    if column.n_missing:
+        told = f"{where} has no category in {column.n_missing:,} rows; every row needs one."
+    elif examined(table, [by])[0].n_values > MOST_CATEGORIES:
+        told = f"{where} has more than {MOST_CATEGORIES} categories, and each would get a model of its own; "
+        told += "name a column with fewer."
+    else:
+        return []
+    return [Obstacle(told, instead=Instead("--by", by))]
+
+
+def unfit_labels(table: TableSource, label: str) -> list[Obstacle]:
+    try:
+        truth_of(table, label)
+    except RequestError as error:
+        # It is left out of the rules all the same.
+        return [Obstacle(str(error), ("--ignore", label), Instead("--label", label))]
+    return []
+
+
+def undefined(error: UndefinedError) -> TableError:
+    """The same, with what to type instead while rules are yet to be learned."""
+    if error.kind in NUMBERS:
+        return TableError.of([Obstacle(str(error), ignoring([error.column]))])
+    return TableError.of([Obstacle(str(error), instead=Instead(_option_of(error.kind), error.column))])
+
+
+def _option_of(kind: str) -> str:
+    options = {"date": "--date", "number": "--number", "log": "--log"} | dict.fromkeys(CATEGORIES, "--categorical")
+    return options.get(kind, "--transform")
+
+
+def wrong_kind(table: TableSource, name: str, kind: str, taken: Collection[str | None]) -> list[Obstacle]:
+    """A column that is asked to become something that it cannot."""
+    option = _option_of(kind)
+    missing = absent(table, name, option)
+    if missing is not None:
+        return [missing]
+    withdrawn = Instead(option, name)
+    if name in taken:
+        return [Obstacle(f"{option}: column {name!r} has another role already; give it one of them.", (), withdrawn)]
+    column = column_of(table, name)
+    held = "" if column is None else column.kind
+    if kind == "date" and held != "date":
+        sentence = (
+            f"--date: column {name!r} of {table.description} holds no dates, but {PLURALS.get(held, held)}; "
+            "dates are written as in 2024-12-31 or 2024-12-31 23:59:00."
+        )
+        return [Obstacle(sentence, (), withdrawn)]
+    if kind == "number" and held in NUMBERS:
+        return []
+    if kind == "one-hot" and examined(table, [name])[0].n_values > MOST_LEVELS:
+        told = f"--categorical: column {name!r} of {table.description} has more than {MOST_LEVELS} different values"
+        return [Obstacle(f"{told}, too many to be features of their own; leave it out.", instead=withdrawn)]
+    if kind not in CATEGORIES and kind != "date" and held != "number":
+        found = examined(table, [name])[0].example if held == "text" else ""
+        sentence = (
+            f"{option}: column {name!r} of {table.description} holds {PLURALS.get(held, held)}{found}, but {kind} "
+            "takes numbers."
+        )
+        return [Obstacle(sentence, (), withdrawn)]
+    return []
+
+
+# ---- commands that work
+def withdrawn(one: Obstacle, table: TableSource, source: TableSource, taken: Collection[str | None]) -> Obstacle:
+    """The same, an option withdrawn where the column that may have been meant cannot be what was asked for."""
+    change = one.instead
+    if change is None or change.value is None or change.option == "--ignore":
+        return one
+    checks = {"--time": unfit_time, "--by": unfit_categories, "--label": unfit_labels}
+    kinds = {"--date": "date", "--log": "log", "--transform": "log", "--number": "number", "--categorical": "one-hot"}
+    option, value = change.option, change.value
+    unfit = checks[option](table, value) if option in checks else []
+    unfit += wrong_kind(source, value, kinds[option], taken) if option in kinds else []
+    if unfit or (option not in kinds and value in taken):
+        return replace(one, instead=replace(change, value=None))
+    return one
+
+
+def possible(obstacles: list[Obstacle], features: Sequence[str]) -> list[Obstacle]:
+    """The same, unsettled where leaving columns out would leave nothing; no column is named for two things."""
+    ignored = {name for one in obstacles if one.remedy[:1] == ("--ignore",) for name in one.remedy}
+    gained = any(one.remedy and one.remedy[0] not in ("--ignore", "--ignore-text") for one in obstacles)
+    named: set[str] = set(ignored)
+    for position, one in enumerate(obstacles):
+        value = None if one.instead is None else one.instead.value
+        if one.instead is not None and value is not None and one.instead.option != "--ignore":
+            if value in named:
+                obstacles[position] = replace(one, instead=replace(one.instead, value=None))
+            named.add(value)
+    if gained or not ignored.issuperset(features):
+        return obstacles
+    return [replace(one, settled=False) if one.remedy else one for one in obstacles]
+
+
+# ---- what stands in the way, and what is said instead
+def gathered(obstacles: Sequence[Obstacle]) -> list[Obstacle]:
+    """The same, but of many columns alike only the first are told one by one."""
+    if len(obstacles) <= MOST_NAMES:
+        return list(obstacles)
+    told, rest = list(obstacles[: MOST_NAMES - 1]), obstacles[MOST_NAMES - 1 :]
+    remedy = tuple(word for one in rest for word in one.remedy)
+    return [*told, Obstacle(f"So it is with {len(rest):,} more columns.", remedy)]
+
+
+def text_obstacle(table: TableSource, column: Column, text: TextColumn, settled: dict[str, str]) -> Obstacle | None:
+    """What to say of a column that should be numbers and cannot be read as such; None for other text.
+
+    `settled` are options that other columns asked for already, with their values: no two columns may ask for different
+    ones.
+    """
+    # Who read a file has said why a column is text, and whether it seems to be meant as something else.
+    if not column.remedy and (column.remark or not text.mostly_numbers):
+        return None
+    sentence, remedy = _why_no_numbers(table, column, text)
+    asked = dict(zip(remedy[::2], remedy[1::2], strict=False)) if remedy[:1] not in _REPEATABLE else {}
+    agreed = all(settled.setdefault(option, value) == value for option, value in asked.items())
+    if agreed and remedy and remedy[0] != "--ignore":
+        return Obstacle(sentence, remedy)
+    # A name that cannot be printed cannot be pasted either.
+    return Obstacle(sentence, ignoring([column.name]) if column.name.isprintable() else ("--ignore-text",))
+
+
+def _why_no_numbers(table: TableSource, column: Column, text: TextColumn) -> tuple[str, tuple[str, ...]]:
+    """The sentence of who read the table, who knows the line and the cell; and what would settle the matter."""
+    try:
+        # A table in memory says nothing before it is read.
+        table.batches([column.name])
+    except SourceError as error:
+        return str(error), column.remedy or error.remedy
+    parts = [part for part in (text.example.strip(" ()"), column.remark) if part]
+    why = f" ({'; '.join(parts)})" if parts else ""
+    told = f"Column {column.name!r} of {table.description} holds text{why}, though most of it is numbers"
+    return f"{told}: correct what is none, or leave it out with --ignore {word_of(column.name)}.", column.remedy
+
+
+def ignoring(names: Sequence[str]) -> tuple[str, ...]:
+    """The words that leave columns out."""
+    return tuple(word for name in names for word in ("--ignore", name))
+
+
+# ---- what a table must have
+def other_columns(
+    table: TableSource, kinds: Mapping[str, str], whose: str, *, can_ignore: bool = False
+) -> list[Obstacle]:
+    """What to say unless the table has all these columns, each fit for what is to become of it.
+
+    `can_ignore`: rules are yet to be learned, so they can do without a column.
+    """
+    names = {column.name: column for column in table.columns}
+    missing = [name for name in kinds if name not in names]
+    found = []
+    if missing:
+        sentence = (
+            f"{table.description} has no {columns_text(missing)}, which {whose} need; it has "
+            f"{columns_text(list(names))}."
+        )
+        found.append(Obstacle(sentence, ignoring(missing) if can_ignore else (), settled=can_ignore))
+    for name, kind in kinds.items():
+        held = "" if name not in names else names[name].kind
+        # A column without any value is taken for text.
+        empty = not held or names[name].n_missing == table.count()
+        if kind in CATEGORIES or empty or (held == "date" if kind == "date" else held in NUMBERS):
+            continue
+        needed = "dates" if kind == "date" else "numbers"
+        why = f"cannot be read as {needed}, which {whose} need: {names[name].remark}"
+        if not names[name].remark:
+            example = examined(table, [name])[0].example if held == "text" else ""
+            why = f"holds {PLURALS.get(held, held)}{example}, but {whose} need {needed} there; correct the column"
+        sentence = f"Column {name!r} of {table.description} {why}."
+        # While rules are learned, an option would change how the rows to learn from are read, too.
+        remedy = ignoring([name]) if can_ignore else names[name].remedy
+        found.append(Obstacle(sentence, remedy, settled=bool(remedy)))
+    return found
+
+
+def refuse_other_columns(table: TableSource, kinds: Mapping[str, str], whose: str) -> None:
+    """Raise RequestError unless the table has all these columns, each fit for what is to become of it."""
+    found = other_columns(table, kinds, whose)
+    if found:
+        raise TableError.of(found)
+
+
+def columns_needed(plan: Preparation) -> dict[str, str]:
+    """The columns that a model needs, and what becomes of each."""
+    return {column.name: column.kind for column in plan.columns}
+
+
+def has_gaps(table: TableSource, names: Sequence[str]) -> bool:
+    """Whether values of these columns are missing, or may be."""
+    columns = [column_of(table, name) for name in names]
+    return any(column is not None and column.n_missing != 0 for column in columns)
+
+
+def refuse_gaps(table: TableSource, names: Sequence[str], cure: str = "give --allow-missing") -> None:
+    """Raise JobError if values of these columns are known to be missing, with the columns and how many."""
+    found = gaps_in(table, names, cure)
+    if found:
+        raise JobError(found[0].sentence)
+
+
+def gaps_in(table: TableSource, names: Sequence[str], cure: str = "leave out --no-allow-missing") -> list[Obstacle]:
+    """What to say if values of these columns are known to be missing: the columns, and how many."""
+    columns = {name: column_of(table, name) for name in names}
+    # Cells that could not be read are findings, whatever the model knows of gaps.
+    bad = Counter(cell.column for cell in table.bad_cells)
+    counts = {
+        name: (column.n_missing or 0) - bad[name] - bad[None] for name, column in columns.items() if column is not None
+    }
+    if not any(counts.values()):
+        return []
+    sentence = missing_sentence(counts, cure=cure)
+    withdrawn = Instead("--no-allow-missing", "")
+    return [Obstacle(f"{table.description}: {sentence[0].lower()}{sentence[1:]}", instead=withdrawn)]
+
+
+def refuse_unfit(table: TableSource, model: Model) -> None:
+    """Raise RequestError unless a table has what a model needs."""
+    refuse_other_columns(table, columns_needed(model.preparation), "the rules of the model")
+
+
+def refuse_gaps_in(table: TableSource, model: Model) -> None:
+    """Raise JobError if values are known to be missing that the model cannot do without."""
+    if not model.allows_gaps:
+        refuse_gaps(table, list(columns_needed(model.preparation)), cure="learn the model with --allow-missing")
+
+
+def refuse_misfit(table: TableSource, model: Model) -> None:
+    """Raise JobError unless a table has what a model needs to judge all its rows; more columns, or another order of
+    them, do no harm."""
+    refuse_unfit(table, model)
+    refuse_gaps_in(table, model)

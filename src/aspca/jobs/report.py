@@ -1,0 +1,272 @@
+"""Reports of what was found, and where results come from: the command that gives them again, and what was read.
+
+Names of files stand without their folders, so that the same input gives the same report anywhere.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shlex
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from aspca.engines.addresses import is_address, is_postgres
+from aspca.engines.request import STANDARD_INPUT, ReadOptions
+from aspca.jobs.columns import ids_in, refuse_absent, refuse_gaps_in, refuse_unfit
+from aspca.jobs.errors import JobError, RequestError
+from aspca.jobs.judge import Judging, judge_table
+from aspca.jobs.keys import Keys
+from aspca.jobs.models import model_from
+from aspca.jobs.notes import remarks_on
+from aspca.jobs.options import Columns, Output, Request, files_named
+from aspca.jobs.outcome import Outcome
+from aspca.jobs.passes import Watcher
+from aspca.jobs.sources import open_for
+from aspca.jobs.tables import TableSource
+from aspca.masking import masked
+from aspca.preparation import CATEGORIES
+from aspca.report.evidence import Whence
+from aspca.report.making import report_of
+from aspca.report.summary import Report
+from aspca.settings import DEFAULTS
+
+_IN_MEMORY = "table.csv"
+
+
+def whence_of(request: Request, title: str) -> Whence:
+    """Of what `aspca detect` does."""
+    inputs = [(request.source, "judged"), (request.train, "learned from"), (request.calibrate, "calibrated with")]
+    return Whence(
+        title=base_name(title),
+        version=version(),
+        command=command_of(request),
+        inputs=tuple(one for source, purpose in inputs if source is not None for one in inputs_of(source, purpose)),
+        learned_elsewhere=request.train is not None,
+    )
+
+
+def version() -> str:
+    # Importing the root by name would count as importing all that it names; it is loaded anyhow.
+    return str(sys.modules["aspca"].__version__)
+
+
+def base_name(path: str) -> str:
+    """A name of a file without its folder, an address without what is secret in it; whatever else as it is."""
+    if is_address(path):
+        return masked(path)
+    return os.path.basename(path.rstrip(os.sep)) or path
+
+
+def inputs_of(source: Any, purpose: str) -> list[tuple[str, str, str | None]]:
+    """The files that were read; of a table in memory that it was one."""
+    if not isinstance(source, list):
+        return [("a table in memory", purpose, None)]
+    databases = [(masked(path), purpose, None) for path in source if is_postgres(path)]
+    return [*databases, *((_name(path, source), purpose, _checksum(path)) for path in files_named(source))]
+
+
+def _name(path: str, source: Sequence[str]) -> str:
+    if path == STANDARD_INPUT:
+        return "standard input"
+    folder = next((one for one in source if os.path.isdir(one) and path.startswith(os.path.join(one, ""))), None)
+    # What folders inside the one that was named are called is part of the table.
+    return base_name(path) if folder is None else os.path.join(base_name(folder), os.path.relpath(path, folder))
+
+
+def _checksum(path: str) -> str | None:
+    if path == STANDARD_INPUT or not os.path.isfile(path):
+        return None
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+# ---- the command
+def command_of(request: Request) -> str:
+    """`aspca detect` with all options that are not the defaults."""
+    words = ["aspca", "detect", *_files(request.source)]
+    for option, source in (("--train", request.train), ("--calibrate", request.calibrate)):
+        words += [word for name in _files(source) for word in (option, name)] if source is not None else []
+    words += _options(request.columns, Columns())
+    words += _options(request.reading, ReadOptions())
+    for name, default in DEFAULTS.items():
+        value = getattr(request.settings, name, default)
+        if name == "rules":
+            words += [word for rule in value or () for word in ("--rule", rule)]
+        elif value != default:
+            words += [_flag(name), str(value)]
+    if request.output.patience is not None:
+        words += ["--patience", str(request.output.patience)]
+    words += ["--private"] if request.output.private else []
+    return " ".join(shlex.quote(masked(word)) for word in words)
+
+
+def _files(source: Any) -> list[str]:
+    return [path if path == STANDARD_INPUT else base_name(path) for path in source] if _named(source) else [_IN_MEMORY]
+
+
+def _named(source: Any) -> bool:
+    return isinstance(source, list) and all(isinstance(path, str) for path in source)
+
+
+def _options(given: Columns | ReadOptions, defaults: Columns | ReadOptions) -> list[str]:
+    words: list[str] = []
+    for option in fields(given):
+        name, value = option.name, getattr(given, option.name)
+        if value == getattr(defaults, name):
+            continue
+        if isinstance(value, bool):
+            words.append(_flag(name) if value else _flag(f"no_{name}"))
+        else:
+            several: Sequence[Any] = value if isinstance(value, tuple) else (value,)
+            # What categories are without a word.
+            words += [word for one in several for word in (_flag(name), str(one).removesuffix("=one-hot"))]
+    return words
+
+
+def _flag(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
+
+
+NAME = "report.html"
+FORMATS = ("html", "json", "markdown")
+MISSING = "Reports need jinja2, which is not installed: pip install 'aspca[report]'"
+
+
+def can_write() -> bool:
+    """Whether pages can be made: the extra is installed."""
+    return find_spec("jinja2") is not None
+
+
+def refuse_missing(kind: str) -> None:
+    """Raise JobError if a report of this kind cannot be made, for want of the extra."""
+    if kind == "html" and not can_write():
+        raise JobError(f"{MISSING}.")
+
+
+def text_of(report: Report, kind: str, row: int | None = None) -> str:
+    """A report as text: ``html``, ``json`` or ``markdown``, of one row where it is given.
+
+    Raises
+    ------
+    JobError
+        The extra is not installed, or there is no such format.
+    """
+    if kind == "json":
+        from aspca.report.document import json_text
+
+        return json_text(report)
+    if kind == "markdown":
+        from aspca.report.markdown import markdown_text
+
+        try:
+            return markdown_text(report, row)
+        except ValueError as error:
+            raise RequestError(str(error)) from None
+    if kind != "html":
+        raise JobError(f"A report is written as {', '.join(FORMATS[:-1])} or {FORMATS[-1]}, not as {kind!r}.")
+    refuse_missing(kind)
+    from aspca.report.page import page_text
+
+    return page_text(report)
+
+
+def write_reports(
+    folder: Path, outcomes: Mapping[str | None, Outcome], whence: Whence, remarks: Sequence[str], *, private: bool
+) -> list[str]:
+    """report.html for each model: in the folder, or in that of each category. What is to be said if it cannot be."""
+    if not can_write():
+        return [f"No {NAME} was written. {MISSING}."]
+    for number, (category, outcome) in enumerate(outcomes.items()):
+        if outcome.evidence is None:
+            continue
+        place = folder if category is None else folder / f"category-{number:03d}"
+        of_this = replace(whence, category=category)
+        text = text_of(report_of(outcome.evidence, of_this, remarks, private=private), "html")
+        (place / NAME).write_text(text, encoding="utf-8", newline="\n")
+    return []
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a report is to be of.
+
+    Attributes
+    ----------
+    model : str
+        A model file; "-" is standard input.
+    files : tuple of str
+        What is judged.
+    id : tuple of str
+    time, label : str or None
+        Columns that name and time rows, and say which are anomalies.
+    reading : ReadOptions
+    certificates : bool
+        Whether to solve for the components, and check them.
+    private : bool
+        Whether to show no value of a row.
+    """
+
+    model: str
+    files: tuple[str, ...]
+    id: tuple[str, ...] = ()
+    time: str | None = None
+    label: str | None = None
+    reading: ReadOptions = field(default_factory=ReadOptions)
+    certificates: bool = False
+    private: bool = False
+
+
+def report_by_model(asked: Asked, watcher: Watcher) -> Report:
+    """What a stored model finds in a table.
+
+    Raises
+    ------
+    JobError, SourceError, ModelFileError
+        One sentence: the model cannot be read, the table does not fit it, or a column is not there.
+    """
+    model = model_from(asked.model)
+    watcher.stage("Opening", unit="")
+    with open_for(model, list(asked.files), asked.reading, "") as table:
+        refuse_unfit(table, model)
+        refuse_gaps_in(table, model)
+        categories = tuple(plan.name for plan in model.preparation.columns if plan.kind in CATEGORIES)
+        keys = _keys(table, asked, categories)
+        outcome = judge_table(model, table, Judging(keys, Output(top=0), watcher), None)
+        if asked.certificates:
+            # Solved once, and then part of the model.
+            watcher.stage("Solving", unit="")
+            model.components.subspace()
+        remarks = (*table.remarks, *remarks_on({None: outcome}, "the table learned from"))
+        whence = Whence(
+            base_name(table.description), version(), _command(asked), _inputs(asked), learned_elsewhere=True
+        )
+    if outcome.evidence is None:
+        raise ValueError("A report needs what was gathered for it.")
+    return report_of(outcome.evidence, whence, remarks, private=asked.private)
+
+
+def _keys(table: TableSource, asked: Asked, categories: Sequence[str]) -> Keys:
+    for option, column in (("--time", asked.time), ("--label", asked.label)):
+        if column is not None:
+            refuse_absent(table, column, option)
+    return Keys(ids_in(table, asked.id), asked.time, tuple(categories), asked.label)
+
+
+def _command(asked: Asked) -> str:
+    words = ["aspca", "report", base_name(asked.model), *map(base_name, asked.files)]
+    words += [word for name in asked.id for word in ("--id", name)]
+    words += [] if asked.time is None else ["--time", asked.time]
+    words += [] if asked.label is None else ["--label", asked.label]
+    words += ["--certificates"] if asked.certificates else []
+    words += ["--private"] if asked.private else []
+    return " ".join(map(shlex.quote, words))
+
+
+def _inputs(asked: Asked) -> tuple[tuple[str, str, str | None], ...]:
+    model = [] if asked.model == "-" else inputs_of([asked.model], "the model")
+    return (*inputs_of(list(asked.files), "judged"), *model)
