@@ -11,7 +11,7 @@ from rich.text import Text
 
 from aspca.cli.heads import Heads
 from aspca.harmless import for_terminal, name_text
-from aspca.jobs.result_folder import main_cause
+from aspca.jobs.result_folder import category_folder, main_cause
 from aspca.judging.change_text import moment_text
 from aspca.judging.original import value_text
 from aspca.judging.proposals import Value
@@ -262,7 +262,7 @@ def show_detection(console: Console, detection: Detection, most: int) -> None:
     for number, (category, outcome) in enumerate(detection.outcomes.items()):
         if detection.by is not None:
             console.print(text(f"== {detection.by} = {category}"))
-        inside = "" if detection.by is None else f"/category-{number:03d}"
+        inside = "" if detection.by is None else f"/{category_folder(number)}"
         folder = None if detection.output is None else detection.output + inside
         _show_outcome(console, outcome, folder, most, detection.by)
         if detection.by is not None:

@@ -149,7 +149,7 @@ def split_words(name: str) -> str:
     return " ".join(_WORDS.findall(name)).lower()
 
 
-def left_out_remarks(texts: Sequence[TextColumn], n_rows: int) -> list[str]:
+def describe_texts(texts: Sequence[TextColumn], n_rows: int) -> list[str]:
     """One sentence about all text that is left out, with what could be made of it; none about labels.
 
     `n_rows` is how many could have models of their own.
@@ -169,7 +169,7 @@ def left_out_remarks(texts: Sequence[TextColumn], n_rows: int) -> list[str]:
     return [said]
 
 
-def label_remark(names: Sequence[str], *, compared: str | None, learned: str | None) -> str:
+def describe_labels(names: Sequence[str], *, compared: str | None, learned: str | None) -> str:
     """Of columns that look like labels and are left out; which could be compared with, and which learned from."""
     told, one = columns_text(names), len(names) == 1
     looks, whom = ("looks like a label", "it") if one else ("look like labels", "them")
@@ -279,14 +279,14 @@ def codes_among(table: TableSource, columns: Sequence[Column]) -> list[Code]:
     return found
 
 
-def left_out_remark(codes: Sequence[Code]) -> str:
+def describe_codes(codes: Sequence[Code]) -> str:
     """Of codes that are left out without being asked."""
     names, one = ", ".join(repr(code.name) for code in codes), len(codes) == 1
     use = "holds codes, so it is not used as a feature" if one else "hold codes, so they are not used as features"
     return f"Column{'' if one else 's'} {names} {use}; --number {word_of(codes[0].name)} makes it one."
 
 
-def doubtful_remark(codes: Sequence[Code]) -> str:
+def describe_doubtful_codes(codes: Sequence[Code]) -> str:
     """Of columns that may be codes, and are taken for numbers."""
     names, one = ", ".join(repr(code.name) for code in codes), len(codes) == 1
     use = "may hold codes but is taken for a number" if one else "may hold codes but are taken for numbers"

@@ -74,16 +74,18 @@ def ids_in(table: TableSource, given: Sequence[str]) -> tuple[str, ...]:
     return ids
 
 
-def keys_in(table: TableSource, ids: Sequence[str], time: str | None = None) -> Keys:
+def keys_in(
+    table: TableSource,
+    ids: Sequence[str],
+    time: str | None = None,
+    label: str | None = None,
+    categories: Sequence[str] = (),
+) -> Keys:
     """The columns that stand beside rows; RequestError if one is not there."""
-    if time is not None:
-        refuse_absent(table, time, "--time")
-    return Keys(ids_in(table, ids), time)
-
-
-def misnamed(table: TableSource, given: Mapping[str, str | None]) -> list[Obstacle]:
-    found = [absent(table, name, option) for option, name in given.items() if name is not None]
-    return [one for one in found if one is not None]
+    for option, column in (("--time", time), ("--label", label)):
+        if column is not None:
+            refuse_absent(table, column, option)
+    return Keys(ids_in(table, ids), time, tuple(categories), label)
 
 
 def unfit_time(table: TableSource, time: str | None) -> list[Obstacle]:
@@ -331,10 +333,3 @@ def refuse_gaps_in(table: TableSource, model: Model) -> None:
     """Raise JobError if values are known to be missing that the model cannot do without."""
     if not model.allows_gaps:
         refuse_gaps(table, list(columns_needed(model.preparation)), cure="learn the model with --allow-missing")
-
-
-def refuse_misfit(table: TableSource, model: Model) -> None:
-    """Raise JobError unless a table has what a model needs to judge all its rows; more columns, or another order of
-    them, do no harm."""
-    refuse_unfit(table, model)
-    refuse_gaps_in(table, model)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -13,14 +12,14 @@ from aspca.datasets.synthetic import load_synthetic
 from aspca.jobs.drift import calibrate_on, differs_as_a_whole
 from aspca.jobs.errors import JobError, in_one_sentence
 from aspca.jobs.fit import Learning
-from aspca.jobs.judge import judge_table
-from aspca.jobs.notes import remark_on_many, remarks_on
-from aspca.jobs.options import OPTIONS, Request, in_python, request_of
+from aspca.jobs.judge import Judging, judge_table
+from aspca.jobs.notes import describe_many, describe_outcomes
+from aspca.jobs.options import OPTIONS, Request, in_python, request_of, with_options
 from aspca.jobs.outcome import Outcome
 from aspca.jobs.passes import Silent, Watcher
-from aspca.jobs.report import inputs_of, version, whence_of, write_reports
+from aspca.jobs.report import inputs_of, provenance_of, version, write_reports
 from aspca.jobs.result import Detection
-from aspca.jobs.result_folder import write_categories
+from aspca.jobs.result_folder import category_folder, write_categories
 from aspca.jobs.tables import TableSource, array_table, tables_by_category
 from aspca.judging.model import Model
 from aspca.outputs.csv_text import CsvWriter
@@ -28,6 +27,7 @@ from aspca.outputs.folder import refuse_foreign, replaced_folder
 from aspca.report.evidence import Whence
 
 
+@with_options(OPTIONS, Detection)
 @in_one_sentence(in_python)
 def detect(source: Any, train: Any = None, **options: Any) -> Detection:
     """Learn the rules of a table and find the rows that break them: what ``aspca detect`` does.
@@ -82,20 +82,10 @@ def detect(source: Any, train: Any = None, **options: Any) -> Detection:
     JobError
         What was asked for, or a table, cannot be used: one sentence.
     """
-    return detected(request_of(source, train, **options), Silent())
+    return detect_request(request_of(source, train, **options), Silent())
 
 
-def _signature() -> inspect.Signature:
-    """Every option by name, for `help` and for editors."""
-    plain = list(inspect.signature(detect).parameters.values())[:2]
-    named = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=OPTIONS[name]) for name in OPTIONS]
-    return inspect.Signature([*plain, *named], return_annotation=Detection)
-
-
-detect.__signature__ = _signature()  # type: ignore[attr-defined]  # a function may have one
-
-
-def detected(request: Request, watcher: Watcher) -> Detection:
+def detect_request(request: Request, watcher: Watcher) -> Detection:
     """What is found, and written where a folder is named: all of it, or nothing."""
     place, by = request.output.output, request.columns.by
     if place is not None:
@@ -110,10 +100,10 @@ def detected(request: Request, watcher: Watcher) -> Detection:
             outcomes.update(_by_category(learning, by, folder))
         elsewhere = learning.source is not learning.table
         # It may look into columns that were left out, so the table is still open.
-        too_many = remark_on_many(outcomes, learning.table, learning.roles.left_out, elsewhere=elsewhere)
+        too_many = describe_many(outcomes, learning.table, learning.roles.left_out, elsewhere=elsewhere)
         learned_from = learning.source.description if elsewhere else ""
-        remarks = (*learning.remarks, *remarks_on(outcomes, learned_from), *too_many)
-        whence = whence_of(request, learning.table.description) if request.output.report else None
+        remarks = (*learning.remarks, *describe_outcomes(outcomes, learned_from), *too_many)
+        whence = provenance_of(request, learning.table.description) if request.output.report else None
         unwritten: Sequence[str] = ()
         if folder is not None and whence is not None:
             unwritten = write_reports(folder, outcomes, whence, remarks, private=request.output.private)
@@ -125,14 +115,15 @@ def _judge(
     learning: Learning, model: Model, table: TableSource, folder: Path | None, category: str | None = None
 ) -> Outcome:
     """What is found in a table; where it differs as a whole from the rows learned from, by comparing its rows."""
-    outcome = judge_table(model, table, learning.judging, folder, category)
+    how = Judging(learning.keys, learning.request.output, learning.watcher)
+    outcome = judge_table(model, table, how, folder, category)
     if learning.source is learning.table or not differs_as_a_whole(outcome):
         return outcome
     share = outcome.n_anomalies / outcome.n_rows
     for path in () if folder is None else sorted(folder.iterdir()):
         # Written anew, by other verdicts.
         path.unlink()
-    anew = judge_table(calibrate_on(model, table, learning.watcher), table, learning.judging, folder, category)
+    anew = judge_table(calibrate_on(model, table, learning.watcher), table, how, folder, category)
     return replace(anew, unlike=share)
 
 
@@ -140,7 +131,7 @@ def _by_category(learning: Learning, column: str, folder: Path | None) -> dict[s
     """What is found in the rows of each category.
 
     The outputs of each go into a folder category-000, category-001, ... in the order of categories.csv, which says
-    which is which: categories are other people's text, and no names of files.
+    which is which.
     """
     judged = tables_by_category(learning.table, column)
     elsewhere = learning.source is not learning.table
@@ -153,7 +144,7 @@ def _by_category(learning: Learning, column: str, folder: Path | None) -> dict[s
         )
     outcomes, lines = {}, []
     for number, (category, rows) in enumerate(judged.items()):
-        name = f"category-{number:03d}"
+        name = category_folder(number)
         inside = None if folder is None else folder / name
         if inside is not None:
             inside.mkdir()
@@ -190,7 +181,7 @@ class Demonstration:
     unwritten: tuple[str, ...]
 
 
-def demonstrated(folder: Path, watcher: Watcher) -> Demonstration:
+def demonstrate(folder: Path, watcher: Watcher) -> Demonstration:
     """Fit the synthetic data, judge them, and write the outputs, the data among them, into a folder."""
     data = load_synthetic()
     table = array_table("the synthetic data", data.feature_names, data.data, kind=list(data.kinds))
@@ -199,7 +190,7 @@ def demonstrated(folder: Path, watcher: Watcher) -> Demonstration:
         CsvWriter(stream, [*data.feature_names, "kind"]).columns(*data.data.T.tolist(), data.kinds)
     with ExitStack() as stack:
         learning = Learning.of(request_of(table, label="kind", top=len(data.kinds)), stack, watcher)
-        outcome = judge_table(learning.model(), table, learning.judging, folder)
+        outcome = _judge(learning, learning.model(), table, folder)
     model, explained = outcome.model, 0
     # Solved before the report is made, which then holds the certificates.
     subspace = model.subspace

@@ -16,7 +16,7 @@ from aspca.jobs.errors import RequestError
 from aspca.jobs.judged_rows import bad_cells_by_row, without_bad_rows
 from aspca.jobs.keys import Cells, Keys
 from aspca.jobs.passes import Watcher, refuse_values
-from aspca.jobs.tables import TableSource, prepared
+from aspca.jobs.tables import TableSource, read_features
 from aspca.judging.explanation import Explanation
 from aspca.judging.model import Model
 from aspca.judging.proposals import Value, rounded
@@ -88,7 +88,7 @@ class Reason:
         }
 
 
-def numbered(table: TableSource, wanted: Sequence[str], keys: Keys, watcher: Watcher) -> list[int]:
+def find_rows(table: TableSource, wanted: Sequence[str], keys: Keys, watcher: Watcher) -> list[int]:
     """The numbers of the rows that are asked for, in that order: by name where columns name rows, else by number.
 
     Where no row has that name, a number is a row's own, unless names of rows are numbers too.
@@ -140,20 +140,20 @@ def _squeezed(name: str) -> str:
     return _COMMA.sub(",", name.strip())
 
 
-def explained(model: Model, table: TableSource, rows: Sequence[int], keys: Keys, watcher: Watcher) -> list[Reason]:
+def explain_rows(model: Model, table: TableSource, rows: Sequence[int], keys: Keys, watcher: Watcher) -> list[Reason]:
     """The rows with these numbers, in the order asked for; the table is read as far as the last of them."""
     watcher.stage("Reading", table.count())
     wanted, reasons = set(rows), {}
     cells = keys.cells(table)
     bad = bad_cells_by_row(model, table)
     n = 0
-    for batch in prepared(table, model.preparation).batches(model.names):
+    for batch in read_features(table, model.preparation):
         beside = list(islice(cells, len(batch.values)))
         for row in sorted(wanted & set(range(batch.start, batch.start + len(batch.values)))):
             i = row - batch.start
             values = without_bad_rows(model, batch.values[i : i + 1], np.array([row]), bad)
             alone = Batch(row, values)
-            refuse_values(table, alone, model.names, gaps=model.allows_gaps)
+            refuse_values(table, alone, model.preparation)
             reasons[row] = _reason(model, alone.values, row, keys, beside[i], bad.get(row, ()))
         n += len(batch.values)
         watcher.advance(len(batch.values))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, fields, replace
@@ -13,14 +12,13 @@ import numpy as np
 from aspca.engines.request import read_alike
 from aspca.jobs.columns import has_gaps, refuse_gaps, undefined
 from aspca.jobs.errors import JobError, RequestError, UndefinedError, in_one_sentence
-from aspca.jobs.fit_table import fit_table, way_remark
-from aspca.jobs.judge import Judging
+from aspca.jobs.fit_table import describe_moments, fit_table
 from aspca.jobs.keys import Keys, ids_of, truth_of
-from aspca.jobs.options import OPTIONS, Output, Request, in_python, request_of
-from aspca.jobs.passes import Silent, Watcher, refuse_values
+from aspca.jobs.options import OPTIONS, Output, Request, in_python, request_of, with_options
+from aspca.jobs.passes import Silent, Watcher, read_checked
 from aspca.jobs.roles import Roles, roles_of
 from aspca.jobs.sources import opened
-from aspca.jobs.tables import MemoryTable, TableSource, column_of, prepared
+from aspca.jobs.tables import TableSource, column_of
 from aspca.judging.given_text import warn_of_given
 from aspca.judging.model import Model
 from aspca.preparation import CATEGORIES, ColumnPlan, Preparation
@@ -35,6 +33,7 @@ _NOT_HERE = (*(field.name for field in fields(Output)), "by")
 FIT_OPTIONS: dict[str, Any] = {name: default for name, default in OPTIONS.items() if name not in _NOT_HERE}
 
 
+@with_options(FIT_OPTIONS, "ASPCA")
 @in_one_sentence(in_python)
 def fit_source(source: Any, **options: Any) -> ASPCA:
     """Learn the rules of a table wherever it is: what ``aspca fit`` does, as a fitted estimator.
@@ -98,14 +97,6 @@ def _is_nameless(source: Any, columns: Sequence[str], model: Model) -> bool:
     return array and [column.name for column in model.preparation.columns] == list(columns)
 
 
-def _signature() -> inspect.Signature:
-    """Every option by name, for `help` and for editors."""
-    plain = list(inspect.signature(fit_source).parameters.values())[:1]
-    named = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=FIT_OPTIONS[name]) for name in FIT_OPTIONS]
-    return inspect.Signature([*plain, *named], return_annotation="ASPCA")
-
-
-fit_source.__signature__ = _signature()  # type: ignore[attr-defined]  # a function may have one
 # Said where a model is to hold no value of a row.
 GIVEN_AWAY = (
     "--private: with --scaling maxabs the model holds each column's largest distance from its mean, which it needs to "
@@ -123,7 +114,7 @@ class Learning:
         To be judged.
     source : TableSource
         To learn from.
-    kept_out : TableSource or None
+    calibration : TableSource or None
         For limits that rest on rows kept out of the fit.
     roles : Roles
     keys : Keys
@@ -133,11 +124,10 @@ class Learning:
     request: Request
     table: TableSource
     source: TableSource
-    kept_out: TableSource | None
+    calibration: TableSource | None
     roles: Roles
     keys: Keys
     watcher: Watcher
-    judges_itself: bool
 
     @classmethod
     def of(cls, request: Request, stack: ExitStack, watcher: Watcher, *, judges_itself: bool = False) -> Learning:
@@ -157,80 +147,43 @@ class Learning:
         reading = reading if train is not None else read_alike(reading, table.cell_format)
         if request.calibrate is not None:
             calibrate = stack.enter_context(opened(request.calibrate, reading, "the table to calibrate with"))
-        index = table.index if isinstance(table, MemoryTable) else None
-        ids = ids_of(table, columns.id)
-        roles = roles_of(
-            table,
-            ignore=[*columns.ignore, *_indices(train, ids)],
-            ignore_text=columns.ignore_text,
-            name=ids[0] if ids else index,
-            names_too=ids[1:],
-            time=columns.time,
-            label=columns.label,
-            by=columns.by,
-            kinds=columns.kinds,
-            learned=train,
-            calibrate=calibrate,
-            judged=judges_itself,
-            no_gaps=columns.allow_missing is False,
-        )
+        roles = roles_of(table, columns, learned=train, calibrate=calibrate, judged=judges_itself)
+        ids = ids_of(table, columns.id) or (() if roles.name is None else (roles.name,))
         categories = [name for name, kind in roles.kinds.items() if kind in CATEGORIES]
-        keys = Keys(
-            ids or (() if roles.name is None else (roles.name,)),
-            roles.time,
-            (*(() if columns.by is None else (columns.by,)), *categories),
-            roles.label,
-        )
-        return cls(request, table, table if train is None else train, calibrate, roles, keys, watcher, judges_itself)
+        by = [] if columns.by is None else [columns.by]
+        keys = Keys(ids, roles.time, (*by, *categories), roles.label)
+        return cls(request, table, table if train is None else train, calibrate, roles, keys, watcher)
 
     @property
-    def gaps(self) -> bool:
-        """Whether values may be missing: as asked for, else if some are."""
-        asked, tables = self.request.columns.allow_missing, (self.table, self.source, self.kept_out)
-        if asked is not None:
-            return asked
-        return any(table is not None and has_gaps(table, self.roles.features) for table in tables)
+    def tables(self) -> list[TableSource]:
+        """All that are read."""
+        return [table for table in (self.table, self.source, self.calibration) if table is not None]
 
     def plan(self, table: TableSource) -> Preparation:
-        """What becomes of the columns of a table to learn from."""
-        return plan_of(table, self.roles.features, self.roles.kinds, gaps=self.gaps)
+        """What becomes of the columns of a table to learn from; values may be missing as asked for, or if some are."""
+        features, gaps = self.roles.features, self.request.columns.allow_missing
+        if gaps is None:
+            gaps = any(has_gaps(each, features) for each in self.tables)
+        return plan_of(table, features, self.roles.kinds, gaps=gaps)
 
     def model(self, some: TableSource | None = None) -> Model:
         """The model of the rows to learn from, or of some of them."""
         table = self.source if some is None else some
         try:
-            model = fit_table(
-                table,
-                self.plan(table),
-                self.request.settings,
-                self.watcher,
-                self.kept_out,
-                moments=self.request.moments,
-            )
+            plan, request = self.plan(table), self.request
+            model = fit_table(table, plan, request.settings, self.watcher, self.calibration, moments=request.moments)
         except UndefinedError as error:
             raise undefined(error) from None
         cell_format = replace(self.source.cell_format, missing=self.request.reading.missing)
         return replace(model, reading=self.source.remarks, cell_format=cell_format)
 
     @property
-    def judging(self) -> Judging:
-        """How rows are judged."""
-        return Judging(self.keys, self.request.output, self.watcher)
-
-    @property
     def remarks(self) -> list[str]:
         """What was guessed about numbers, what was decided without being asked, and what a private model gives away."""
         given_away = self.request.output.private and self.request.settings.scaling == "maxabs"
-        tables = [table for table in (self.table, self.source, self.kept_out) if table is not None]
-        reading = dict.fromkeys(remark for table in tables for remark in table.remarks)
-        way = way_remark(self.source, self.request.moments)
+        reading = dict.fromkeys(remark for table in self.tables for remark in table.remarks)
+        way = describe_moments(self.source, self.request.moments)
         return [*reading, *self.roles.remarks, *way, *([GIVEN_AWAY] if given_away else [])]
-
-
-def _indices(table: TableSource | None, ids: Sequence[str]) -> list[str]:
-    """The names of rows of a frame to learn from, which are no feature."""
-    index = table.index if isinstance(table, MemoryTable) else None
-    return [] if index is None or index in ids else [index]
 
 
 def plan_of(
@@ -276,9 +229,7 @@ def _levels(table: TableSource, kinds: dict[str, str]) -> dict[str, set[str]]:
     return levels
 
 
-def selected(
-    learning: Learning, parameters: dict[str, Any], n_resamples: int, time_budget: float | None = None
-) -> Selection:
+def select_for(learning: Learning, n_resamples: int, time_budget: float | None = None) -> Selection:
     """`aspca.select` of a table, which is held in memory for it."""
     # The only job that needs scikit-learn.
     from aspca.estimators.aspca import ASPCA
@@ -288,12 +239,7 @@ def selected(
     table, watcher, label = learning.table, learning.watcher, learning.roles.label
     plan = learning.plan(table)
     watcher.stage("Reading", table.count())
-    parts = []
-    gaps = plan.missing == "allow"
-    for batch in prepared(table, plan).batches(plan.names):
-        refuse_values(table, batch, plan.names, gaps=gaps)
-        parts.append(batch.values)
-        watcher.advance(len(batch.values))
+    parts = list(read_checked(table, plan, watcher))
     if sum(map(len, parts)) < 2:
         raise JobError(f"{table.description} has fewer than 2 rows, so nothing can be learned from it; add rows.")
     labels = None if label is None else truth_of(table, label)[0]
@@ -308,7 +254,8 @@ def selected(
         told = done
 
     # By now all columns are numbers; only gaps are left to be prepared for.
-    estimator = ASPCA(**parameters, preprocessor=Preprocessor(missing="allow") if gaps else None)
+    parameters = asdict(learning.request.settings)
+    estimator = ASPCA(**parameters, preprocessor=Preprocessor(missing="allow") if plan.missing == "allow" else None)
     return select(
         np.concatenate(parts),
         labels,
@@ -317,13 +264,3 @@ def selected(
         time_budget=time_budget,
         callback=progress,
     )
-
-
-def curves_of(selection: Selection) -> list[dict[str, Any]]:
-    """One line per choice; `curve` says which curve it belongs to, `chosen` whether it is what auto chooses."""
-    curves = (("components", selection.over_components), ("alpha", selection.over_alphas))
-    return [
-        {"curve": curve, "chosen": choice == selection.chosen, **asdict(choice)}
-        for curve, choices in curves
-        for choice in choices
-    ]

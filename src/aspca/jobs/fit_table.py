@@ -19,8 +19,8 @@ from aspca.identities.formula import Formula
 from aspca.jobs.column_kinds import PLURALS, word_of
 from aspca.jobs.columns import NUMBERS
 from aspca.jobs.errors import JobError, RequestError
-from aspca.jobs.passes import Watcher, refuse_values, rows_of
-from aspca.jobs.tables import Parted, TableSource, column_of, prepared, row_numbers
+from aspca.jobs.passes import Watcher, read_checked, rows_of
+from aspca.jobs.tables import Parted, TableSource, column_of, row_numbers
 from aspca.judging.alarms import alarms_from_rows
 from aspca.judging.fit import fit_model
 from aspca.judging.judgement import Judgement, squared
@@ -70,7 +70,7 @@ def fit_table(
     plan: Preparation,
     settings: Settings,
     watcher: Watcher,
-    kept_out: TableSource | None = None,
+    calibration: TableSource | None = None,
     *,
     moments: str = "auto",
 ) -> Model:
@@ -80,10 +80,10 @@ def fit_table(
     ----------
     plan : Preparation
         The columns that rules are made of, and what becomes of them.
-    kept_out : TableSource or None
+    calibration : TableSource or None
         Rows that take no part in the fit, for a limit that asks for such.
     moments : str
-        Where moments are taken, where the table is in an engine: see `aspca.jobs.pushing`.
+        Where moments are taken, where the table is in an engine: see `moments_inside`.
 
     Raises
     ------
@@ -97,7 +97,7 @@ def fit_table(
 
     known: Moments | IncompleteMoments
     with blas_threads_for(len(plan.names)):
-        pushed = taken_inside(table, plan, settings, moments)
+        pushed = moments_inside(table, plan, settings, moments)
         if pushed is not None:
             return _from_sums(table, pushed, settings, plan)
         known = _known(table, plan, watcher)
@@ -121,7 +121,7 @@ def fit_table(
             few = f"{table.description}: " if isinstance(known, IncompleteMoments) else ""
             raise JobError(f"{few}{error}") from error
         if settings.from_rows:
-            model = _calibrated(model, table if kept_out is None else kept_out, watcher)
+            model = _calibrated(model, table if calibration is None else calibration, watcher)
             model = with_kept_shares(model, passes)
     if model.excluded is not None:
         model = replace(model, excluded=model.excluded.renumbered(partial(row_numbers, table)))
@@ -189,13 +189,11 @@ def _calibrated(model: Model, table: TableSource, watcher: Watcher) -> Model:
 
 def _judgements(model: Model, table: TableSource, watcher: Watcher) -> Iterator[Judgement]:
     watcher.stage("Setting the limit", table.count())
-    for batch in prepared(table, model.preparation).batches(model.names):
-        refuse_values(table, batch, model.names, gaps=model.allows_gaps)
-        yield model.judge(batch.values)
-        watcher.advance(len(batch.values))
+    for values in read_checked(table, model.preparation, watcher):
+        yield model.judge(values)
 
 
-def taken_inside(table: TableSource, plan: Preparation, settings: Settings, way: str) -> Moments | None:
+def moments_inside(table: TableSource, plan: Preparation, settings: Settings, way: str) -> Moments | None:
     """The moments of a table, taken inside its engine where that was asked for, or is quicker; None: they are not.
 
     Parameters
@@ -242,7 +240,7 @@ def _needs_rows(plan: Preparation, settings: Settings) -> str:
     return ""
 
 
-def way_remark(table: TableSource, way: str) -> list[str]:
+def describe_moments(table: TableSource, way: str) -> list[str]:
     """Where moments were taken, of a table in an engine."""
     if way == "engine":
         return [

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from aspca.files.model_file import write_model
 from aspca.jobs.column_kinds import is_clock
-from aspca.jobs.drift import Shifts, Timeline, drift_of
+from aspca.jobs.drift import Drift, Shifts, Timeline, drift_of
 from aspca.jobs.errors import JobError
 from aspca.jobs.judged_rows import JudgedRows, Worst, joined, judged_rows
 from aspca.jobs.keys import Evaluation, Keys, evaluated, truth_of
@@ -20,19 +20,17 @@ from aspca.jobs.options import Output
 from aspca.jobs.outcome import Outcome, findings_of
 from aspca.jobs.passes import Watcher
 from aspca.jobs.result_folder import folder_files, write_changes, write_excluded, write_incidents
-from aspca.jobs.row_notes import Copies, Runs, clock_remarks, stuck_remarks
+from aspca.jobs.row_notes import Copies, Runs, describe_runs, describe_times
 from aspca.jobs.tables import TableSource, row_numbers
 from aspca.judging.changes import Crossings
+from aspca.judging.incidents import Incident
 from aspca.judging.model import Model
 from aspca.linalg.arrays import Bools, Floats
-
-if TYPE_CHECKING:
-    from aspca.jobs.report_data import Witness
 
 
 @dataclass(frozen=True, eq=False)
 class Judging:
-    """How rows are judged, whatever the model: the columns beside them, what is told and written, and who watches."""
+    """How rows are judged, whatever the model: the columns beside them, what is shown and written, and who watches."""
 
     keys: Keys
     output: Output
@@ -43,104 +41,20 @@ def judge_table(
     model: Model, table: TableSource, how: Judging, folder: Path | None, category: str | None = None
 ) -> Outcome:
     """Judge all rows of a table; write scores, explanations, model.json, changes if any, and, with times, incidents."""
-    keys, output = how.keys, how.output
-    crossings, shifts, runs, copies = Crossings(model), Shifts(model), Runs(model.names), Copies()
-    timeline = None if keys.time is None else Timeline(table, keys.time)
-    witness = _witness(model, table, how) if output.report else None
-    worst, unread = (Worst(max(output.top, 0 if witness is None else witness.most)) for _ in range(2))
-    # Kept only where labels are to be compared with them: else no memory grows with the rows.
-    kept: list[tuple[Floats, Bools]] = []
-    n_rows = n_anomalies = n_errors = n_partly = n_unread = 0
-    with folder_files(folder, model, keys, output.scores) as writers, ThreadPoolExecutor(2) as pool:
+    found = _Found(model, table, how)
+    with folder_files(folder, model, how.keys, how.output.scores) as writers, ThreadPoolExecutor(2) as pool:
         written: list[Future[None]] = []
-        for judged in judged_rows(model, table, keys, how.watcher):
+        for judged in judged_rows(model, table, how.keys, how.watcher):
             if judged.anomalies is None:
                 raise JobError("The model has no limit yet, so no row is an anomaly; fit it with another --limit.")
             # Rows are written while the next ones are judged; each file has one writer.
             _wait_for(written)
             written = [pool.submit(write, judged) for write in writers]
-            bad = judged.judgement.has_bad_cells
-            rest = np.flatnonzero(np.asarray(judged.anomalies) & ~bad)
-            worst.add(judged.take(rest), judged.scores[rest])
-            # In the order of the table.
-            unread.add(judged.take(np.flatnonzero(bad)), np.zeros(int(bad.sum())))
-            crossings.add(judged.judgement, judged.values)
-            shifts.add(judged.values)
-            runs.add(judged.values)
-            copies.add(judged.values, judged.rows, ~bad)
-            if witness is not None:
-                witness.add(judged)
-            if timeline is not None:
-                timeline.add(judged)
-            if keys.label is not None:
-                kept.append((judged.scores, judged.anomalies))
-            n_rows += len(judged)
-            n_anomalies += judged.flagged.size
-            n_errors += _count_errors(model, judged)
-            n_unread += int(bad.sum())
-            n_partly += int((judged.judgement.share_of_rules < 1.0).sum()) if model.allows_gaps else 0
+            found.add(judged, judged.anomalies)
         _wait_for(written)
-    if not n_rows:
+    if not found.counts["rows"]:
         raise JobError(f"{table.description} has no rows to judge.")
-    when, numbers = None if timeline is None else timeline.when, row_numbers(table, np.arange(n_rows))
-    drift = drift_of(model, table, keys, crossings, when, worst.most, how.watcher)
-    if folder is not None and drift.changes:
-        write_changes(folder / "changes.csv", drift.changes, timed=timeline is not None)
-    incidents, flagged = None, None
-    if timeline is not None:
-        incidents, flagged = timeline.incidents(model, output.patience, drift.course, drift.changes, drift.beyond)
-        if folder is not None:
-            write_incidents(folder / "incidents.csv", model, incidents, flagged)
-    if folder is not None:
-        write_model(model, folder / "model.json", naming="table", private=output.private)
-        write_excluded(folder / "excluded.csv", model)
-    shown, beyond = drift.told_first(worst.rows(model), worst.most)
-    first = unread.rows(model)
-    if len(first):
-        shown, beyond = joined([first, shown]), np.concatenate([np.ones(len(first), dtype=np.bool_), beyond])
-    evaluation = None if keys.label is None else _evaluation(table, keys.label, kept)
-    evidence = None
-    if witness is not None:
-        evidence = witness.evidence(shown, beyond, drift, incidents or (), flagged, n_partly, evaluation)
-    told = np.r_[: min(output.top, len(first)), len(first) : min(len(first) + output.top, len(shown))]
-    shown, beyond = shown.take(told), beyond[told]
-    return Outcome(
-        model=model,
-        n_rows=n_rows,
-        n_anomalies=n_anomalies,
-        n_errors=n_errors,
-        n_partly=n_partly,
-        n_unread=n_unread,
-        n_beyond=n_anomalies if drift.beyond is None else int(drift.beyond.size),
-        changes=drift.changes,
-        findings=findings_of(model, shown, beyond, category),
-        explanation=shown.explained(model, named=True),
-        evaluation=evaluation,
-        incidents=incidents,
-        shifts=shifts.in_deviations,
-        remarks=(
-            *([] if keys.time is None or when is None else clock_remarks(keys.time, when, numbers)),
-            *stuck_remarks(runs, numbers, timed=keys.time is not None or is_clock(keys.ids[0] if keys.ids else None)),
-            *copies.describe(),
-        ),
-        keys=keys,
-        evidence=evidence,
-    )
-
-
-def _count_errors(model: Model, judged: JudgedRows) -> int:
-    judgement = judged.judgement
-    if judgement.errors is not None:
-        return int(judgement.errors.sum())
-    violating = np.asarray(judgement.broken)[:, : model.n_identities].any(axis=1)
-    return int((violating | judgement.has_bad_cells).sum())
-
-
-def _witness(model: Model, table: TableSource, how: Judging) -> Witness:
-    # Not needed where no report is asked for.
-    from aspca.jobs.report_data import Witness
-
-    return Witness(model, table, how.keys, how.watcher)
+    return found.outcome(folder, category)
 
 
 def _wait_for(written: Sequence[Future[None]]) -> None:
@@ -149,7 +63,115 @@ def _wait_for(written: Sequence[Future[None]]) -> None:
         future.result()
 
 
-def _evaluation(table: TableSource, label: str, kept: Sequence[tuple[Floats, Bools]]) -> Evaluation:
-    truth, meaning = truth_of(table, label)
-    scores, anomalies = (np.concatenate(arrays) for arrays in zip(*kept, strict=True))
-    return evaluated(truth, scores, anomalies, meaning)
+class _Found:
+    """What is found in the rows of a table, which are added part by part."""
+
+    def __init__(self, model: Model, table: TableSource, how: Judging) -> None:
+        self._model, self._table, self._how = model, table, how
+        self._crossings, self._shifts = Crossings(model), Shifts(model)
+        self._runs, self._copies = Runs(model.names), Copies()
+        self._timeline = None if how.keys.time is None else Timeline(table, how.keys.time)
+        self._report = None
+        if how.output.report:
+            # Not needed where no report is asked for.
+            from aspca.jobs.report_data import ReportData
+
+            self._report = ReportData(model, table, how.keys, how.watcher)
+        most = max(how.output.top, 0 if self._report is None else self._report.most)
+        self._worst, self._unread = Worst(most), Worst(most)
+        # Kept only where labels are to be compared with them: else no memory grows with the rows.
+        self._kept: list[tuple[Floats, Bools]] = []
+        self.counts: Counter[str] = Counter()
+
+    def add(self, judged: JudgedRows, anomalies: Bools) -> None:
+        """The next rows, and which of them are anomalies (n,)."""
+        judgement, bad = judged.judgement, judged.judgement.has_bad_cells
+        rest = np.flatnonzero(anomalies & ~bad)
+        self._worst.add(judged.take(rest), judged.scores[rest])
+        # In the order of the table.
+        self._unread.add(judged.take(np.flatnonzero(bad)), np.zeros(int(bad.sum())))
+        self._crossings.add(judgement, judged.values)
+        self._shifts.add(judged.values)
+        self._runs.add(judged.values)
+        self._copies.add(judged.values, judged.rows, ~bad)
+        for each in (self._report, self._timeline):
+            if each is not None:
+                each.add(judged)
+        if self._how.keys.label is not None:
+            self._kept.append((judged.scores, anomalies))
+        errors = judgement.errors
+        if errors is None:
+            errors = np.asarray(judgement.broken)[:, : self._model.n_identities].any(axis=1) | bad
+        self.counts["rows"] += len(judged)
+        self.counts["anomalies"] += judged.flagged.size
+        self.counts["errors"] += int(errors.sum())
+        self.counts["unread"] += int(bad.sum())
+        self.counts["partly"] += int((judgement.share_of_rules < 1.0).sum()) if self._model.allows_gaps else 0
+
+    def outcome(self, folder: Path | None, category: str | None) -> Outcome:
+        """All of it, once every row was added; what is known only now is written into the folder."""
+        model, keys, output = self._model, self._how.keys, self._how.output
+        when = None if self._timeline is None else self._timeline.when
+        drift = drift_of(model, self._table, keys, self._crossings, when, self._worst.most, self._how.watcher)
+        incidents, flagged = None, None
+        if self._timeline is not None:
+            incidents, flagged = self._timeline.incidents(
+                model, output.patience, drift.course, drift.changes, drift.beyond
+            )
+        if folder is not None:
+            self._write(folder, drift, incidents, flagged)
+        shown, beyond = drift.told_first(self._worst.rows(model), self._worst.most)
+        first = self._unread.rows(model)
+        if len(first):
+            shown, beyond = joined([first, shown]), np.concatenate([np.ones(len(first), dtype=np.bool_), beyond])
+        evaluation, evidence = self._evaluation(), None
+        if self._report is not None:
+            n_partly = self.counts["partly"]
+            evidence = self._report.evidence(shown, beyond, drift, incidents or (), flagged, n_partly, evaluation)
+        top = np.r_[: min(output.top, len(first)), len(first) : min(len(first) + output.top, len(shown))]
+        shown, beyond = shown.take(top), beyond[top]
+        n_anomalies = self.counts["anomalies"]
+        return Outcome(
+            model=model,
+            n_rows=self.counts["rows"],
+            n_anomalies=n_anomalies,
+            n_errors=self.counts["errors"],
+            n_partly=self.counts["partly"],
+            n_unread=self.counts["unread"],
+            n_beyond=n_anomalies if drift.beyond is None else int(drift.beyond.size),
+            changes=drift.changes,
+            findings=findings_of(model, shown, beyond, category),
+            explanation=shown.explained(model, named=True),
+            evaluation=evaluation,
+            incidents=incidents,
+            shifts=self._shifts.in_deviations,
+            remarks=self._notes(),
+            keys=keys,
+            evidence=evidence,
+        )
+
+    def _write(
+        self, folder: Path, drift: Drift, incidents: tuple[Incident, ...] | None, flagged: JudgedRows | None
+    ) -> None:
+        if drift.changes:
+            write_changes(folder / "changes.csv", drift.changes, timed=incidents is not None)
+        if incidents is not None:
+            write_incidents(folder / "incidents.csv", self._model, incidents, flagged)
+        write_model(self._model, folder / "model.json", naming="table", private=self._how.output.private)
+        write_excluded(folder / "excluded.csv", self._model)
+
+    def _evaluation(self) -> Evaluation | None:
+        if self._how.keys.label is None:
+            return None
+        truth, meaning = truth_of(self._table, self._how.keys.label)
+        scores, anomalies = (np.concatenate(arrays) for arrays in zip(*self._kept, strict=True))
+        return evaluated(truth, scores, anomalies, meaning)
+
+    def _notes(self) -> tuple[str, ...]:
+        """What was noticed about the rows."""
+        keys, numbers = self._how.keys, row_numbers(self._table, np.arange(self.counts["rows"]))
+        times = []
+        if keys.time is not None and self._timeline is not None:
+            times = describe_times(keys.time, self._timeline.when, numbers)
+        timed = keys.time is not None or is_clock(keys.ids[0] if keys.ids else None)
+        return (*times, *describe_runs(self._runs, numbers, timed=timed), *self._copies.describe())

@@ -16,7 +16,7 @@ from aspca.jobs.columns import columns_needed
 from aspca.jobs.errors import JobError
 from aspca.jobs.keys import NO_KEYS, Cells, Keys
 from aspca.jobs.passes import MANY, Silent, Watcher, made_ahead, refuse_values
-from aspca.jobs.tables import TableSource, prepared, row_numbers
+from aspca.jobs.tables import TableSource, read_features, row_numbers
 from aspca.judging.judgement import Judgement
 from aspca.judging.model import Model
 from aspca.linalg.arrays import Bools, Floats, Ints
@@ -139,14 +139,14 @@ def rows_to_judge(
     cells, bad = keys.cells(table), bad_cells_by_row(model, table)
     done = 0
     with _threads(table.count(), len(model.names)):
-        batches = prepared(table, model.preparation).batches(model.names)
+        batches = read_features(table, model.preparation)
         for batch in batches if table.count() < MANY else made_ahead(batches):
             n = len(batch.values)
             if not n:
                 continue
             rows = row_numbers(table, np.arange(batch.start, batch.start + n))
             values = without_bad_rows(model, batch.values, rows, bad)
-            refuse_values(table, Batch(batch.start, values), model.names, gaps=model.allows_gaps)
+            refuse_values(table, Batch(batch.start, values), model.preparation)
             beside = list(islice(cells, n))
             done += n
             if len(beside) < n or done > table.count():
@@ -292,7 +292,8 @@ def scored_parts(
         texts = _texts(reasons, values, flagged, found.take(flagged))
         for place, cells in bad_here.items():
             texts[0][place] = "; ".join(text for text in [*map(str, cells), texts[0][place]] if text)
-        yield [*_columns(model, rows + start, _by_column(beside, keys), found), *texts]
+        by_column = [list(column) for column in zip(*beside, strict=True)] if keys.columns else []
+        yield [*_columns(model, rows + start, by_column, found), *texts]
 
 
 def _texts(reasons: ShortReasons | None, values: Floats, flagged: Ints, judgement: Judgement) -> tuple[Texts, Texts]:
@@ -305,45 +306,34 @@ def _texts(reasons: ShortReasons | None, values: Floats, flagged: Ints, judgemen
     return broken, proposed
 
 
-def _by_column(beside: list[Cells], keys: Keys) -> list[list[object]]:
-    return [list(column) for column in zip(*beside, strict=True)] if keys.columns else []
-
-
 @dataclass(frozen=True, eq=False)
-class ScoringOfParts:
-    """Judges parts of a table where they are: `scored_batches` of a part that begins at row `start`.
+class PartScorer:
+    """Judges parts of a table where they are: `scored_parts` of each as pyarrow record batches.
 
     Attributes
     ----------
     names : tuple of str
         The columns that it reads.
+    schema : pyarrow.Schema
+        Of its batches; it depends on the names of the keys alone, not on a table.
     """
 
     model: Model
     keys: Keys
 
-    def __call__(self, part: TableSource, start: int) -> Iterator[Any]:
-        return scored_batches(self.model, part, self.keys, start)
+    def __call__(self, part: TableSource, start: int = 0) -> Iterator[Any]:
+        from aspca.outputs.arrow_rows import record_batch
+
+        fields, schema = scored_fields(self.model, self.keys), self.schema
+        for columns in scored_parts(self.model, part, self.keys, Tally(), Silent(), start):
+            yield record_batch(fields, schema, columns)
 
     @property
     def names(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys([*columns_needed(self.model.preparation), *self.keys.columns]))
 
+    @property
+    def schema(self) -> Any:
+        from aspca.outputs.arrow_rows import arrow_schema
 
-def scored_schema(model: Model, keys: Keys, table: TableSource | None = None) -> Any:
-    """The pyarrow.Schema of what `scored_batches` gives; it depends on the names of the keys alone, not on a table."""
-    from aspca.outputs.arrow_rows import arrow_schema
-
-    return arrow_schema(scored_fields(model, keys))
-
-
-def scored_batches(
-    model: Model, table: TableSource, keys: Keys, start: int = 0, watcher: Watcher | None = None
-) -> Iterator[Any]:
-    """The rows of a table judged, as pyarrow record batches of `scored_schema`; `start` as in `scored_parts`."""
-    from aspca.outputs.arrow_rows import arrow_schema, record_batch
-
-    fields = scored_fields(model, keys)
-    schema = arrow_schema(fields)
-    for part in scored_parts(model, table, keys, Tally(), watcher or Silent(), start):
-        yield record_batch(fields, schema, part)
+        return arrow_schema(scored_fields(self.model, self.keys))

@@ -12,7 +12,7 @@ from itertools import repeat
 import numpy as np
 
 from aspca.jobs.errors import RequestError
-from aspca.jobs.tables import TableSource, cells_beside
+from aspca.jobs.tables import TableSource, read_cells
 from aspca.linalg.arrays import Bools, Floats
 from aspca.preparation.columns import cell_text
 
@@ -168,7 +168,7 @@ def truth_of(table: TableSource, column: str) -> tuple[Bools, str]:
     RequestError
         They cannot be read that way, some are missing, or all rows are of one kind.
     """
-    cells = [None if cell is None else str(cell).strip() for cell in cells_beside(table, column)]
+    cells = [None if cell is None else str(cell).strip() for cell in read_cells(table, column)]
     if None in cells:
         where = table.where(cells.index(None))
         raise RequestError(f"--label: {where} has no label in column {column!r}; every row needs one.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TextIO
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from aspca.identities.wording import number_text
 from aspca.jobs.errors import JobError, RequestError
 from aspca.judging.model import Model
 from aspca.linalg.arrays import Floats
+from aspca.outputs.csv_text import CsvWriter
 from aspca.outputs.scratch import Scratch
 from aspca.rules.rule import AnyRule, Rule
 
@@ -51,6 +53,18 @@ def model_from(path: str) -> Model:
             return read_model(copy)
         except ModelFileError as error:
             raise ModelFileError(str(error).replace(str(copy), _STDIN)) from None
+
+
+def write_rules(stream: TextIO, model: Model) -> None:
+    """The rules of a model as lines of CSV, each with what it is, its spread and its limit."""
+    with CsvWriter(stream, ["rule", "text", "kind", "spread", "limit"]) as writer:
+        writer.columns(
+            list(range(len(model.rules))),
+            [str(rule) for rule in model.rules],
+            [rule.kind for rule in model.rules],
+            [rule.spread for rule in model.rules],
+            [rule.limit for rule in model.rules],
+        )
 
 
 def markdown_of(model: Model) -> str:
@@ -113,7 +127,7 @@ class Comparison:
     features_gained: tuple[str, ...]
 
 
-def compared(before: Model, after: Model) -> Comparison:
+def compare_models(before: Model, after: Model) -> Comparison:
     """Match the rules of two models by their directions in the original units.
 
     Units differ from feature to feature, so that a cosine needs a common measure: coefficients are multiplied by what

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import sqrt
 
 import numpy as np
@@ -11,7 +11,6 @@ from aspca.harmless import name_text
 from aspca.jobs.column_kinds import examined, word_of
 from aspca.jobs.outcome import Outcome
 from aspca.jobs.tables import TableSource
-from aspca.judging.gaps import Gaps
 from aspca.judging.given_text import remarks_on_given
 from aspca.judging.model import Model
 from aspca.settings import FROM_MOMENTS, Settings
@@ -20,41 +19,21 @@ from aspca.settings import FROM_MOMENTS, Settings
 _COLUMNS_TOLD, _ROWS_TOLD = 6, 10
 
 
-def remarks_on(outcomes: Mapping[str | None, Outcome], learned_from: str = "") -> tuple[str, ...]:
+def describe_outcomes(outcomes: Mapping[str | None, Outcome], learned_from: str = "") -> tuple[str, ...]:
     """All there is to say about what was found, for each category or for all; see `describe_excluded`."""
-    excluded = [
-        remark if category is None else f"{category}: {remark}"
+    topics: tuple[Callable[[Outcome], Iterable[str]], ...] = (
+        lambda outcome: remarks_on_given(outcome.model),
+        _describe_partly_judged,
+        lambda outcome: describe_excluded(outcome.model, learned_from),
+        lambda outcome: outcome.remarks,
+        lambda outcome: outcome.model.doubts,
+    )
+    return tuple(
+        note if category is None else f"{category}: {note}"
+        for topic in topics
         for category, outcome in outcomes.items()
-        for remark in describe_excluded(outcome.model, learned_from)
-    ]
-    return (*_given(outcomes), *_gaps(outcomes), *excluded, *_found(outcomes), *_doubts(outcomes))
-
-
-def _given(outcomes: Mapping[str | None, Outcome]) -> list[str]:
-    """How the rules that were given stand, for each category or for all."""
-    return [
-        remark if category is None else f"{category}: {remark}"
-        for category, outcome in outcomes.items()
-        for remark in remarks_on_given(outcome.model)
-    ]
-
-
-def _found(outcomes: Mapping[str | None, Outcome]) -> list[str]:
-    """What was noticed while rows were judged, for each category or for all."""
-    return [
-        remark if category is None else f"{category}: {remark}"
-        for category, outcome in outcomes.items()
-        for remark in outcome.remarks
-    ]
-
-
-def _doubts(outcomes: Mapping[str | None, Outcome]) -> list[str]:
-    """What the models cannot be trusted with, for each category or for all."""
-    return [
-        doubt if category is None else f"{category}: {doubt}"
-        for category, outcome in outcomes.items()
-        for doubt in outcome.model.doubts
-    ]
+        for note in topic(outcome)
+    )
 
 
 def describe_excluded(model: Model, learned_from: str = "") -> list[str]:
@@ -88,11 +67,11 @@ def describe_excluded(model: Model, learned_from: str = "") -> list[str]:
     return remarks
 
 
-def gaps_remark(model: Model) -> str:
+def describe_gaps(model: Model) -> list[str]:
     """How many values were missing in what a model was learned from, and what was done about it; else nothing."""
     gaps = model.gaps
     if gaps is None or not gaps.missing.any():
-        return ""
+        return []
     cells = {
         feature.column: lacking for feature, lacking in zip(model.space.features, gaps.missing.tolist(), strict=True)
     }
@@ -101,30 +80,26 @@ def gaps_remark(model: Model) -> str:
     more = f" and {len(where) - _COLUMNS_TOLD} more" if len(where) > _COLUMNS_TOLD else ""
     one = sum(cells.values()) == 1
     missing = f"{sum(cells.values()):,} value{'' if one else 's'} {'is' if one else 'are'} missing"
-    return f"{missing} (column{'s' * (len(where) != 1)} {told}{more}){_estimated(gaps)}"
+    steps = f"{gaps.iterations} step{'s' * (gaps.iterations != 1)}" + ("" if gaps.converged else ", not converged")
+    left_out = f" {_rows(gaps.left_out)} of no use for that." if gaps.left_out else ""
+    return [
+        f"{missing} (column{'s' * (len(where) != 1)} {told}{more}); mean and covariance are the likeliest given the "
+        f"others ({steps}).{left_out}"
+    ]
+
+
+def _describe_partly_judged(outcome: Outcome) -> list[str]:
+    """The same and, in the same line, how many rows were judged by some of the rules only."""
+    partly = [f"{_rows(outcome.n_partly)} judged by some of the rules only."] if outcome.n_partly else []
+    sentences = [*describe_gaps(outcome.model), *partly]
+    return [" ".join(sentences)] if sentences else []
 
 
 def _rows(count: int) -> str:
     return "1 row was" if count == 1 else f"{count:,} rows were"
 
 
-def _estimated(gaps: Gaps) -> str:
-    """How rules were learned in spite of gaps."""
-    steps = f"{gaps.iterations} step{'s' * (gaps.iterations != 1)}" + ("" if gaps.converged else ", not converged")
-    left_out = f" {_rows(gaps.left_out)} of no use for that." if gaps.left_out else ""
-    return f"; mean and covariance are the likeliest given the others ({steps}).{left_out}"
-
-
-def _gaps(outcomes: Mapping[str | None, Outcome]) -> list[str]:
-    """Sentences about values that were missing, for each category or for all."""
-    remarks = []
-    for category, outcome in outcomes.items():
-        told = gaps_remark(outcome.model)
-        whose = "" if category is None else f"{category}: "
-        partly = f"{_rows(outcome.n_partly)} judged by some of the rules only." if outcome.n_partly else ""
-        if told or partly:
-            remarks.append(f"{whose}{' '.join(part for part in (told, partly) if part)}")
-    return remarks
+# ---- far more rows are flagged than the level promises
 
 
 # Far more: so many times as many, and so many standard deviations more.
@@ -135,7 +110,7 @@ _MANY_ERRORS, _FEW_ERRORS = 0.05, 5
 _MOVED, _NAMED = 0.5, 3
 
 
-def remark_on_many(
+def describe_many(
     outcomes: Mapping[str | None, Outcome], table: TableSource, left_out: Sequence[str], *, elsewhere: bool
 ) -> tuple[str, ...]:
     """What there is to say; nothing where about as many rows are flagged as the level promises.
@@ -157,7 +132,8 @@ def remark_on_many(
     n, flagged = (sum(counts) for counts in zip(*map(_not_known, everyone), strict=True))
     of_changes = sum(outcome.n_anomalies - outcome.n_beyond for outcome in everyone)
     expected = (1.0 - level) * n
-    counted = flagged if of_changes or elsewhere else flagged - sum(map(_count_errors, everyone))
+    n_errors = sum(outcome.n_errors for outcome in everyone)
+    counted = flagged if of_changes or elsewhere else flagged - n_errors
     enough = max(_TIMES * expected, expected + _DEVIATIONS * sqrt(level * expected))
     # A threshold given as a number promises nothing.
     unlike = [outcome.unlike for outcome in everyone if outcome.unlike is not None]
@@ -167,10 +143,9 @@ def remark_on_many(
             f"The rows differ as a whole from the rows learned from, {max(unlike):.0%} of them would be flagged. "
             f"{moved} Verdicts compare the rows with each other.",
         )
-    n_errors = sum(map(_count_errors, everyone))
     if n_errors > max(_MANY_ERRORS * n, _FEW_ERRORS) and counted <= enough:
-        kinds = _kinds(table, left_out) if None in outcomes else ""
-        reason = kinds or "they may be of several kinds, or a column may hold a word for missing (--missing)."
+        groups = _column_of_groups(table, left_out) if None in outcomes else ""
+        reason = groups or "they may be of several kinds, or a column may hold a word for missing (--missing)."
         return (f"{n_errors:,} of {n:,} rows are classified as errors, which is implausibly many: {reason}",)
     if isinstance(limit, float | int) or counted <= enough:
         return ()
@@ -178,7 +153,7 @@ def remark_on_many(
     reason = (
         _changes(everyone, of_changes, flagged - expected, elsewhere)
         or (_moved(everyone) if elsewhere else "")
-        or (_kinds(table, left_out) if None in outcomes else "")
+        or (_column_of_groups(table, left_out) if None in outcomes else "")
         or _tails(settings, elsewhere)
     )
     rows = "rows" if everyone[0].evaluation is None else "normal rows"
@@ -193,10 +168,6 @@ def _not_known(outcome: Outcome) -> tuple[int, int]:
     if labels is None:
         return outcome.n_rows, outcome.n_anomalies
     return labels.false_alarms + labels.passed, labels.false_alarms
-
-
-def _count_errors(outcome: Outcome) -> int:
-    return outcome.n_errors
 
 
 def _changes(outcomes: Sequence[Outcome], of_changes: int, excess: float, elsewhere: bool) -> str:
@@ -230,7 +201,7 @@ def _moved(outcomes: Sequence[Outcome], begins: str = "they are not like the row
     )
 
 
-def _kinds(table: TableSource, left_out: Sequence[str]) -> str:
+def _column_of_groups(table: TableSource, left_out: Sequence[str]) -> str:
     """A column of text that says of what kind a row is, and was left out."""
     texts = [column.name for column in table.columns if column.kind == "text" and column.name in left_out]
     kinds = [one for one in examined(table, texts) if one.few and not one.like_labels]

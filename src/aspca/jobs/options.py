@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, TypeVar
 
 from aspca.engines.addresses import is_postgres
 from aspca.engines.errors import SourceError
@@ -17,9 +18,10 @@ from aspca.preparation import CATEGORIES
 from aspca.preparation.transforms import TRANSFORMS
 from aspca.settings import DEFAULTS, IN_MEMORY, PAPER, Settings, check_parameters
 
+Function = TypeVar("Function", bound=Callable[..., Any])
 PRESETS: dict[str, dict[str, Any]] = {"paper": PAPER}
 SCORE_FORMATS = ("csv", "parquet")
-# Where moments are taken: see `aspca.jobs.pushing`.
+# Where moments are taken: see `aspca.jobs.fit_table.moments_inside`.
 MOMENTS = ("auto", "engine", "stream")
 _READING = (
     "delimiter",
@@ -224,6 +226,20 @@ def request_of(source: Any, train: Any = None, **options: Any) -> Request:
         output=output,
         moments=moments,
     )
+
+
+def with_options(options: Mapping[str, Any], returns: Any) -> Callable[[Function], Function]:
+    """A function of which `help` and editors know every option by name, and what it returns."""
+
+    def decorated(function: Function) -> Function:
+        kind = inspect.Parameter.KEYWORD_ONLY
+        plain = [one for one in inspect.signature(function).parameters.values() if one.kind is not one.VAR_KEYWORD]
+        named = [inspect.Parameter(name, kind, default=default) for name, default in options.items()]
+        signature = inspect.Signature([*plain, *named], return_annotation=returns)
+        function.__signature__ = signature  # type: ignore[attr-defined]  # a function may have one
+        return function
+
+    return decorated
 
 
 def files_named(paths: Sequence[str]) -> list[str]:

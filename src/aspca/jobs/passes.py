@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
@@ -12,7 +12,7 @@ import numpy as np
 from aspca.engines.source import Batch
 from aspca.jobs.columns import ignoring
 from aspca.jobs.errors import JobError
-from aspca.jobs.tables import Parted, TableSource, column_of, prepared
+from aspca.jobs.tables import Parted, TableSource, column_of, read_features
 from aspca.linalg.arrays import LARGEST_VALUE, Floats
 from aspca.moments.rows import Blocks, Rows, numbered
 from aspca.moments.validation import values_allowed
@@ -92,8 +92,8 @@ def rows_of(table: TableSource, plan: Preparation, watcher: Watcher, *, by_pass:
             found = table.each(_PartTask(plan, task), merge, [column.name for column in plan.columns])
             watcher.advance(0 if by_pass else table.count())
             return found
-        batches = _batches(table, plan, Silent() if by_pass else watcher)
-        return task(numbered(batches if table.count() < MANY else made_ahead(batches)))
+        blocks = _blocks(table, plan, Silent() if by_pass else watcher)
+        return task(numbered(blocks if table.count() < MANY else made_ahead(blocks)))
 
     return Rows(over, elsewhere=isinstance(table, Parted))
 
@@ -110,24 +110,29 @@ class _PartTask:
         from aspca.solvers.threads import blas_threads_for
 
         with blas_threads_for(len(self.plan.names)):
-            return self.task(numbered(_batches(part, self.plan, Silent()), start))
+            return self.task(numbered(_blocks(part, self.plan, Silent()), start))
 
 
-def _batches(table: TableSource, plan: Preparation, watcher: Watcher) -> Iterator[Floats]:
-    for batch in prepared(table, plan).batches(plan.names):
-        if len(batch.values):
-            refuse_values(table, batch, plan.names, gaps=plan.missing == "allow", learning=True)
-            yield batch.values
-            watcher.advance(len(batch.values))
+def read_checked(
+    table: TableSource, plan: Preparation, watcher: Watcher, *, learning: bool = False
+) -> Iterator[Floats]:
+    """The features that a plan makes of the rows of a table, part by part; see `refuse_values`."""
+    for batch in read_features(table, plan):
+        refuse_values(table, batch, plan, learning=learning)
+        yield batch.values
+        watcher.advance(len(batch.values))
 
 
-def refuse_values(
-    table: TableSource, batch: Batch, names: Sequence[str], *, gaps: bool = False, learning: bool = False
-) -> None:
-    """Raise JobError if a value of a batch is missing (unless `gaps` are fine), infinite or beyond +-1e150.
+def _blocks(table: TableSource, plan: Preparation, watcher: Watcher) -> Iterator[Floats]:
+    return (values for values in read_checked(table, plan, watcher, learning=True) if len(values))
+
+
+def refuse_values(table: TableSource, batch: Batch, plan: Preparation, *, learning: bool = False) -> None:
+    """Raise JobError if a value of a batch is missing (unless the plan allows it), infinite or beyond +-1e150.
 
     `learning`: rules are yet to be learned, so that columns can still be left out.
     """
+    names, gaps = plan.names, plan.missing == "allow"
     values = np.where(np.isnan(batch.values), 0.0, batch.values) if gaps else batch.values
     if not len(values) or values_allowed(values.min(axis=0), values.max(axis=0)):
         return

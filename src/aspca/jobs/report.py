@@ -10,24 +10,23 @@ import os
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import fields, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from aspca.engines.addresses import is_address, is_postgres
 from aspca.engines.request import STANDARD_INPUT, ReadOptions
-from aspca.jobs.columns import ids_in, refuse_absent, refuse_gaps_in, refuse_unfit
+from aspca.jobs.columns import keys_in
 from aspca.jobs.errors import JobError, RequestError
 from aspca.jobs.judge import Judging, judge_table
-from aspca.jobs.keys import Keys
 from aspca.jobs.models import model_from
-from aspca.jobs.notes import remarks_on
-from aspca.jobs.options import Columns, Output, Request, files_named
+from aspca.jobs.notes import describe_outcomes
+from aspca.jobs.options import Columns, Output, Request, files_named, is_named
 from aspca.jobs.outcome import Outcome
 from aspca.jobs.passes import Watcher
+from aspca.jobs.result_folder import category_folder
 from aspca.jobs.sources import open_for
-from aspca.jobs.tables import TableSource
 from aspca.masking import masked
 from aspca.preparation import CATEGORIES
 from aspca.report.evidence import Whence
@@ -38,7 +37,7 @@ from aspca.settings import DEFAULTS
 _IN_MEMORY = "table.csv"
 
 
-def whence_of(request: Request, title: str) -> Whence:
+def provenance_of(request: Request, title: str) -> Whence:
     """Of what `aspca detect` does."""
     inputs = [(request.source, "judged"), (request.train, "learned from"), (request.calibrate, "calibrated with")]
     return Whence(
@@ -106,11 +105,9 @@ def command_of(request: Request) -> str:
 
 
 def _files(source: Any) -> list[str]:
-    return [path if path == STANDARD_INPUT else base_name(path) for path in source] if _named(source) else [_IN_MEMORY]
-
-
-def _named(source: Any) -> bool:
-    return isinstance(source, list) and all(isinstance(path, str) for path in source)
+    return (
+        [path if path == STANDARD_INPUT else base_name(path) for path in source] if is_named(source) else [_IN_MEMORY]
+    )
 
 
 def _options(given: Columns | ReadOptions, defaults: Columns | ReadOptions) -> list[str]:
@@ -130,6 +127,9 @@ def _options(given: Columns | ReadOptions, defaults: Columns | ReadOptions) -> l
 
 def _flag(name: str) -> str:
     return f"--{name.replace('_', '-')}"
+
+
+# ---- reports
 
 
 NAME = "report.html"
@@ -184,89 +184,58 @@ def write_reports(
     for number, (category, outcome) in enumerate(outcomes.items()):
         if outcome.evidence is None:
             continue
-        place = folder if category is None else folder / f"category-{number:03d}"
+        place = folder if category is None else folder / category_folder(number)
         of_this = replace(whence, category=category)
         text = text_of(report_of(outcome.evidence, of_this, remarks, private=private), "html")
         (place / NAME).write_text(text, encoding="utf-8", newline="\n")
     return []
 
 
-@dataclass(frozen=True)
-class Asked:
-    """What a report is to be of.
+def report_by_model(
+    model: str,
+    files: list[str],
+    columns: Columns,
+    reading: ReadOptions,
+    watcher: Watcher,
+    *,
+    certificates: bool = False,
+    private: bool = False,
+) -> Report:
+    """What a stored model finds in a table.
 
-    Attributes
+    Parameters
     ----------
     model : str
         A model file; "-" is standard input.
-    files : tuple of str
+    files : list of str
         What is judged.
-    id : tuple of str
-    time, label : str or None
-        Columns that name and time rows, and say which are anomalies.
-    reading : ReadOptions
+    columns : Columns
+        Those that name and time rows, and say which are anomalies.
     certificates : bool
         Whether to solve for the components, and check them.
     private : bool
         Whether to show no value of a row.
-    """
-
-    model: str
-    files: tuple[str, ...]
-    id: tuple[str, ...] = ()
-    time: str | None = None
-    label: str | None = None
-    reading: ReadOptions = field(default_factory=ReadOptions)
-    certificates: bool = False
-    private: bool = False
-
-
-def report_by_model(asked: Asked, watcher: Watcher) -> Report:
-    """What a stored model finds in a table.
 
     Raises
     ------
     JobError, SourceError, ModelFileError
         One sentence: the model cannot be read, the table does not fit it, or a column is not there.
     """
-    model = model_from(asked.model)
-    watcher.stage("Opening", unit="")
-    with open_for(model, list(asked.files), asked.reading, "") as table:
-        refuse_unfit(table, model)
-        refuse_gaps_in(table, model)
-        categories = tuple(plan.name for plan in model.preparation.columns if plan.kind in CATEGORIES)
-        keys = _keys(table, asked, categories)
-        outcome = judge_table(model, table, Judging(keys, Output(top=0), watcher), None)
-        if asked.certificates:
+    stored = model_from(model)
+    with open_for(stored, files, reading, watcher) as table:
+        categories = [plan.name for plan in stored.preparation.columns if plan.kind in CATEGORIES]
+        keys = keys_in(table, columns.id, columns.time, columns.label, categories)
+        outcome = judge_table(stored, table, Judging(keys, Output(top=0), watcher), None)
+        if certificates:
             # Solved once, and then part of the model.
             watcher.stage("Solving", unit="")
-            model.components.subspace()
-        remarks = (*table.remarks, *remarks_on({None: outcome}, "the table learned from"))
-        whence = Whence(
-            base_name(table.description), version(), _command(asked), _inputs(asked), learned_elsewhere=True
-        )
+            stored.components.subspace()
+        remarks = (*table.remarks, *describe_outcomes({None: outcome}, "the table learned from"))
+        flags = [word for word, asked in (("--certificates", certificates), ("--private", private)) if asked]
+        words = [*map(base_name, (model, *files)), *_options(columns, Columns()), *flags]
+        inputs = [*inputs_of(files, "judged"), *([] if model == "-" else inputs_of([model], "the model"))]
+        command = f"aspca report {shlex.join(words)}"
+        whence = Whence(base_name(table.description), version(), command, tuple(inputs), learned_elsewhere=True)
     if outcome.evidence is None:
         raise ValueError("A report needs what was gathered for it.")
-    return report_of(outcome.evidence, whence, remarks, private=asked.private)
-
-
-def _keys(table: TableSource, asked: Asked, categories: Sequence[str]) -> Keys:
-    for option, column in (("--time", asked.time), ("--label", asked.label)):
-        if column is not None:
-            refuse_absent(table, column, option)
-    return Keys(ids_in(table, asked.id), asked.time, tuple(categories), asked.label)
-
-
-def _command(asked: Asked) -> str:
-    words = ["aspca", "report", base_name(asked.model), *map(base_name, asked.files)]
-    words += [word for name in asked.id for word in ("--id", name)]
-    words += [] if asked.time is None else ["--time", asked.time]
-    words += [] if asked.label is None else ["--label", asked.label]
-    words += ["--certificates"] if asked.certificates else []
-    words += ["--private"] if asked.private else []
-    return " ".join(map(shlex.quote, words))
-
-
-def _inputs(asked: Asked) -> tuple[tuple[str, str, str | None], ...]:
-    model = [] if asked.model == "-" else inputs_of([asked.model], "the model")
-    return (*inputs_of(list(asked.files), "judged"), *model)
+    return report_of(outcome.evidence, whence, remarks, private=private)

@@ -10,7 +10,7 @@ import numpy as np
 from aspca.jobs.judged_rows import JudgedRows, Worst, joined
 from aspca.jobs.keys import Evaluation, Keys, plain_cell
 from aspca.jobs.passes import Watcher
-from aspca.jobs.tables import CategoryTable, TableSource, prepared
+from aspca.jobs.tables import CategoryTable, TableSource, read_features
 from aspca.judging.model import Model
 from aspca.linalg.arrays import Bools, Ints
 from aspca.linalg.ranking import round_for_ranking
@@ -28,7 +28,7 @@ _AT_ONCE = 200_000
 _ROLES = {"id": "name"}
 
 
-class Witness:
+class ReportData:
     """Sees all rows of a table as they are judged, and looks up those that are shown.
 
     Parameters
@@ -140,7 +140,7 @@ class Witness:
         if not around.rules:
             return
         self._watcher.stage("Looking around anomalies", self._table.count())
-        for batch in prepared(self._table, self._model.preparation).batches(self._model.names):
+        for batch in read_features(self._table, self._model.preparation):
             chosen = around.wanted(batch.start, len(batch.values))
             if chosen.size:
                 values = batch.values[chosen]

@@ -26,6 +26,11 @@ if TYPE_CHECKING:
 RowWriter = Callable[[JudgedRows], None]
 
 
+def category_folder(number: int) -> str:
+    """The folder of a category: categories are other people's text, and no names of files."""
+    return f"category-{number:03d}"
+
+
 # ---- the folder of `detect`
 @contextlib.contextmanager
 def folder_files(folder: Path | None, model: Model, keys: Keys, scores: str) -> Iterator[list[RowWriter]]:
@@ -145,18 +150,6 @@ def write_excluded(path: Path, model: Model) -> None:
             [model.names[column] for column in shown.columns.tolist()],
             _written(shown.values.tolist()),
             _written([float(f"{value:.6g}") for value in shown.expected.tolist()]),
-        )
-
-
-def write_rules(stream: TextIO, model: Model) -> None:
-    """The rules of a model as lines of CSV, each with what it is, its spread and its limit."""
-    with CsvWriter(stream, ["rule", "text", "kind", "spread", "limit"]) as writer:
-        writer.columns(
-            list(range(len(model.rules))),
-            [str(rule) for rule in model.rules],
-            [rule.kind for rule in model.rules],
-            [rule.spread for rule in model.rules],
-            [rule.limit for rule in model.rules],
         )
 
 

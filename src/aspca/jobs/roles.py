@@ -6,7 +6,7 @@ in the way is gathered and said at once.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from aspca.engines.source import Column
@@ -15,11 +15,11 @@ from aspca.jobs.column_kinds import (
     codes_among,
     columns_text,
     counting,
-    doubtful_remark,
+    describe_codes,
+    describe_doubtful_codes,
+    describe_labels,
+    describe_texts,
     examined,
-    label_remark,
-    left_out_remark,
-    left_out_remarks,
     numeric_labels,
     word_of,
 )
@@ -27,7 +27,6 @@ from aspca.jobs.columns import (
     absent,
     gaps_in,
     gathered,
-    misnamed,
     named_columns,
     other_columns,
     possible,
@@ -39,7 +38,9 @@ from aspca.jobs.columns import (
     wrong_kind,
 )
 from aspca.jobs.errors import JobError, Obstacle, TableError
-from aspca.jobs.tables import TableSource, cells_beside, column_of
+from aspca.jobs.keys import ids_of
+from aspca.jobs.options import Columns
+from aspca.jobs.tables import MemoryTable, TableSource, column_of, read_cells
 
 
 @dataclass(frozen=True)
@@ -71,19 +72,11 @@ class Roles:
 
 def roles_of(
     table: TableSource,
+    asked: Columns,
     *,
-    ignore: Sequence[str] = (),
-    ignore_text: bool = False,
-    name: str | None = None,
-    names_too: Sequence[str] = (),
-    time: str | None = None,
-    label: str | None = None,
-    by: str | None = None,
-    kinds: Mapping[str, str] | None = None,
     learned: TableSource | None = None,
     calibrate: TableSource | None = None,
     judged: bool = True,
-    no_gaps: bool = False,
 ) -> Roles:
     """The roles of a table's columns, features being all numbers and yes/no columns that have no other role.
 
@@ -94,20 +87,14 @@ def roles_of(
     ----------
     table : TableSource
         The rows to be judged.
-    ignore, name, names_too, time, label, by
-        Names given for these roles; `ignore` takes several in one word, with commas between.
-    ignore_text : bool
-        Whether all text without a role is left out, also where it seems to be numbers.
-    kinds : mapping of str to str, or None
-        What is to become of columns: categories, functions of numbers, dates as numbers.
+    asked : Columns
+        What the user said of columns.
     learned : TableSource or None
         The table that rules are learned from, if that is another one: its columns are the features.
     calibrate : TableSource or None
         The table that limits are taken from, if that is another one.
     judged : bool
         Whether rows are judged, not only learned from: labels are compared with then, and `by` is there.
-    no_gaps : bool
-        Whether no value of a feature may be missing.
 
     Raises
     ------
@@ -116,42 +103,48 @@ def roles_of(
     JobError
         No features are left.
     """
-    kinds = kinds or {}
+    kinds, ids = asked.kinds, ids_of(table, asked.id)
+    name, others = (ids[0], ids[1:]) if ids else (_index_of(table), ())
     source = table if learned is None else learned
-    obstacles = misnamed(table, {"--id": name, "--time": time, "--label": label, "--by": by})
-    for also in names_too:
-        obstacles += misnamed(table, {"--id": also})
-    obstacles += [*unfit_time(table, time), *unfit_categories(source, by)]
-    if judged and label is not None and column_of(table, label) is not None:
-        obstacles += unfit_labels(table, label)
-    ignored = []
-    for given, typed in [*named_columns(source, ignore)]:
+    roles = [("--id", name), ("--time", asked.time), ("--label", asked.label), ("--by", asked.by)]
+    roles += [("--id", other) for other in others]
+    obstacles = [one for option, given in roles if given is not None and (one := absent(table, given, option))]
+    obstacles += [*unfit_time(table, asked.time), *unfit_categories(source, asked.by)]
+    if judged and asked.label is not None and column_of(table, asked.label) is not None:
+        obstacles += unfit_labels(table, asked.label)
+    ignored = [] if learned is None or (index := _index_of(learned)) is None or index in ids else [index]
+    for given, typed in named_columns(source, asked.ignore):
         missing = absent(table, given, "--ignore", typed)
         if missing is None or (learned is not None and column_of(learned, given) is not None):
             ignored.append(given)
         else:
             obstacles.append(missing)
-    taken = {*ignored, *names_too, name, time, label, by}
+    named = {given for _, given in roles}
+    taken = {*ignored, *named}
     for given, kind in kinds.items():
         obstacles += wrong_kind(source, given, kind, taken)
     left = [column for column in source.columns if column.name not in taken]
-    chosen = _Chosen(table, source, left, name, time, kinds)
-    obstacles += chosen.decided(ignore_text, judged, compared=label is not None)
+    chosen = _Chosen(table, source, left, name, asked.time, kinds)
+    obstacles += chosen.decide(asked.ignore_text, judged, compared=asked.label is not None)
     features = tuple(column.name for column in chosen.left)
     if not features and not obstacles:
         obstacles.append(_nothing_left(source, chosen))
     wanted = {one: kinds.get(one, "number") for one in features}
     for other, whose in ((table if learned is not None else None, "the rules learned"), (calibrate, "the rules")):
         obstacles += [] if other is None else other_columns(other, wanted, whose, can_ignore=True)
-    for each in (table, learned, calibrate) if no_gaps else ():
+    for each in (table, learned, calibrate) if asked.allow_missing is False else ():
         obstacles += [] if each is None else gaps_in(each, features)
     if obstacles:
         free = {one.instead.given for one in obstacles if one.instead is not None and one.instead.value is None}
         obstacles = [withdrawn(one, table, source, {*taken, *kinds} - free) for one in obstacles]
         raise TableError.of(possible(obstacles, features))
-    used = {*features, *names_too, name, time, label, by}
-    left_out = tuple(column.name for column in source.columns if column.name not in used)
-    return Roles(features, chosen.name, chosen.time, label, dict(kinds), left_out, tuple(chosen.remarks))
+    left_out = tuple(column.name for column in source.columns if column.name not in {*features, *named})
+    return Roles(features, chosen.name, chosen.time, asked.label, kinds, left_out, tuple(chosen.remarks))
+
+
+def _index_of(table: TableSource) -> str | None:
+    """The column that holds the names of a frame's rows, which is no feature."""
+    return table.index if isinstance(table, MemoryTable) else None
 
 
 def _nothing_left(source: TableSource, chosen: _Chosen) -> Obstacle:
@@ -195,7 +188,7 @@ class _Chosen:
         self.remarks: list[str] = []
         self.dates: list[str] = []
 
-    def decided(self, ignore_text: bool, judged: bool, *, compared: bool) -> list[Obstacle]:
+    def decide(self, ignore_text: bool, judged: bool, *, compared: bool) -> list[Obstacle]:
         """Everything, and what cannot be decided; `compared`: labels were given."""
         self._leave_out_empty()
         self._leave_out_alike()
@@ -207,7 +200,7 @@ class _Chosen:
         odd = [column for column in self.left if column.name in self._texts and column.remark]
         self.remarks += [f"Column {column.name!r} is text and left out: {column.remark}." for column in odd]
         texts = [text for text in self.texts if text.name not in {column.name for column in odd}]
-        self.remarks += [] if ignore_text else left_out_remarks(texts, n_rows)
+        self.remarks += [] if ignore_text else describe_texts(texts, n_rows)
         self._drop(*self._texts)
         words = [] if ignore_text else [text.name for text in texts if text.like_labels]
         self._leave_out_labels(words, offered=judged and not compared)
@@ -295,22 +288,22 @@ class _Chosen:
         both += [name for name in words if offered and column_of(self._table, name) is not None]
         if found or words:
             compared, learned = next(iter(both), None), next(iter(found), None)
-            self.remarks.append(label_remark([*found, *words], compared=compared, learned=learned))
+            self.remarks.append(describe_labels([*found, *words], compared=compared, learned=learned))
         self._drop(*found)
 
     def _leave_out_codes(self) -> None:
         codes = codes_among(self._source, self._free())
         sure = [code for code in codes if code.sure]
         if sure and len(sure) < len(self.left):
-            self.remarks.append(left_out_remark(sure))
+            self.remarks.append(describe_codes(sure))
             self._drop(*(code.name for code in sure))
         doubtful = [code for code in codes if any(code.name == column.name for column in self.left)]
         if doubtful:
-            self.remarks.append(doubtful_remark(doubtful))
+            self.remarks.append(describe_doubtful_codes(doubtful))
 
 
 def _alike(table: TableSource, name: str) -> bool:
     """Whether all cells of a column are the same, and none is missing."""
-    cells = cells_beside(table, name)
+    cells = read_cells(table, name)
     first = next(cells, None)
     return first is not None and all(cell == first for cell in cells)

@@ -22,7 +22,7 @@ _CLOCK_STEPS = 10
 _DISORDER = 0.1
 
 
-def clock_remarks(column: str, when: npt.NDArray[np.generic], rows: Ints) -> list[str]:
+def describe_times(column: str, when: npt.NDArray[np.generic], rows: Ints) -> list[str]:
     """Sentences about the times of rows (n,), in the order of the table; `rows` (n,) are their numbers.
 
     A table whose newest row comes first is in order, too.
@@ -196,7 +196,7 @@ def _longest(runs: Sequence[Run]) -> list[Run]:
     return sorted(long, key=lambda run: (-run.length, run.start))[:_KEPT]
 
 
-def stuck_remarks(runs: Runs, rows: Ints, *, timed: bool) -> list[str]:
+def describe_runs(runs: Runs, rows: Ints, *, timed: bool) -> list[str]:
     """A sentence for the rows in which columns stand still; `rows` (n,) are the numbers of the rows added."""
     found = runs.stuck(timed=timed)
     if not found:

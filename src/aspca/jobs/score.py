@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, fields
 from importlib import import_module
 from pathlib import Path
@@ -14,9 +13,9 @@ import numpy as np
 
 from aspca.engines.addresses import is_postgres
 from aspca.engines.request import ReadOptions
-from aspca.jobs.columns import keys_in, refuse_misfit
+from aspca.jobs.columns import keys_in
 from aspca.jobs.errors import RequestError, in_one_sentence
-from aspca.jobs.judged_rows import ScoringOfParts, Tally, scored_fields, scored_parts, scored_schema
+from aspca.jobs.judged_rows import PartScorer, Tally, scored_fields, scored_parts
 from aspca.jobs.keys import Keys
 from aspca.jobs.options import files_named, in_python, is_named, named_files, reading_of
 from aspca.jobs.passes import MANY, Silent, Watcher, used_behind
@@ -27,8 +26,6 @@ from aspca.masking import looks_like_address, masked
 from aspca.outputs.inputs import STANDARD_STREAM, refuse_inputs
 from aspca.outputs.replaced_file import refuse_special
 from aspca.outputs.row_file import format_of, row_file
-
-MEMORY = "the table"
 
 
 @dataclass(frozen=True)
@@ -133,11 +130,12 @@ def score_source(
     stored, files = model_of(model), named_files(source)
     if destination is not None:
         destination.refuse_inputs(files, model, how)
-    with ExitStack() as stack:
-        rows = stack.enter_context(open_for(stored, files, how, MEMORY))
-        refuse_misfit(rows, stored)
+    with open_for(stored, files, how, Silent(), description="the table") as rows:
         keys = keys_in(rows, [id] if isinstance(id, str) else list(id or ()), time)
-        return scored(stored, rows, keys, destination, Silent(), getattr(rows, "library", "pandas"))
+        if destination is None:
+            return scored_frame(stored, rows, keys)
+        tally = write_scored(stored, rows, keys, destination, Silent())
+        return Scored(tally.n_rows, tally.anomalies, destination.shown)
 
 
 def model_of(model: Any) -> Model:
@@ -163,33 +161,28 @@ def model_of(model: Any) -> Model:
     raise RequestError(f"A model is a fitted ASPCA or the path of a stored one, got {type(model).__name__}.")
 
 
-def scored(
-    model: Model, table: TableSource, keys: Keys, destination: Destination | None, watcher: Watcher, library: str
-) -> Any:
-    """The rows of a table judged, and written or returned as a frame of that library."""
-    if destination is not None:
-        tally = write_scored(model, table, keys, destination, watcher)
-        return Scored(tally.n_rows, tally.anomalies, destination.shown)
+def scored_frame(model: Model, table: TableSource, keys: Keys) -> Any:
+    """The rows of a table judged, as a frame of its own library; of a table in parts one that is not computed yet."""
     if isinstance(table, Parted):
-        work = ScoringOfParts(model, keys)
-        return table.mapped(scored_schema(model, keys), work, work.names)
+        scorer = PartScorer(model, keys)
+        return table.mapped(scorer.schema, scorer, scorer.names)
+    # Not needed for files.
     from aspca.judging.frames import frame
 
-    columns: list[list[Any]] = [[] for _ in scored_fields(model, keys)]
-    for part in scored_parts(model, table, keys, Tally(), watcher):
-        for column, more in zip(columns, part, strict=True):
-            column.append(more)
-    fields = scored_fields(model, keys)
-    return frame({field.name: _whole(several) for field, several in zip(fields, columns, strict=True)}, library)
+    names = [field.name for field in scored_fields(model, keys)]
+    parts = list(scored_parts(model, table, keys, Tally(), Silent()))
+    columns = zip(*parts, strict=True) if parts else ((),) * len(names)
+    whole = {name: _concatenate(several) for name, several in zip(names, columns, strict=True)}
+    return frame(whole, getattr(table, "library", "pandas"))
 
 
-def _whole(parts: list[Any]) -> Any:
-    # Not needed for files.
-    import numpy as np
-
+def _concatenate(parts: Sequence[Any]) -> Any:
     if parts and all(isinstance(part, np.ndarray) for part in parts):
         return np.concatenate(parts)
     return [cell for part in parts for cell in part]
+
+
+# ---- where scores go
 
 
 TABLE = "scores"
@@ -304,8 +297,8 @@ def write_scored(model: Model, table: TableSource, keys: Keys, destination: Dest
     """
     tally = Tally()
     if destination.kind == "parquet" and isinstance(table, Parted):
-        work = ScoringOfParts(model, keys)
-        table.write_parquet(destination.out, scored_schema(model, keys), work, work.names)
+        scorer = PartScorer(model, keys)
+        table.write_parquet(destination.out, scorer.schema, scorer, scorer.names)
         _count_in(destination.out, tally)
         return tally
     if destination.kind == "parquet":

@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from aspca.cli.bars import Bars
-from aspca.cli.talk import Talk
+from aspca.cli.terminal import Talk
 from aspca.jobs.fit_table import fit_table
 from aspca.jobs.judged_rows import judged_rows
 from aspca.jobs.keys import NO_KEYS

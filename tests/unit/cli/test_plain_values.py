@@ -7,8 +7,7 @@ import typer
 from typer.core import TyperCommand
 from typer.main import get_command
 
-from aspca.cli.app import COMMANDS, app_for
-from aspca.cli.plain_values import PlainCommand, PlainGroup
+from aspca.cli.app import COMMANDS, PlainCommand, PlainGroup, app_for
 
 ARGUMENTS = [
     ["detect", "a.csv"],

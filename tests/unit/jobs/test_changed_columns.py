@@ -23,7 +23,7 @@ from aspca.jobs.columns import refuse_gaps_in, refuse_unfit
 from aspca.jobs.errors import JobError
 from aspca.jobs.passes import refuse_values
 from aspca.jobs.sources import opened
-from aspca.jobs.tables import prepared
+from aspca.jobs.tables import read_features
 
 RNG = np.random.default_rng(2)
 A = np.round(RNG.normal(size=300) * 64) / 64
@@ -82,8 +82,8 @@ def scores(model: ASPCA, source: Any) -> np.ndarray:
         refuse_unfit(table, stored)
         refuse_gaps_in(table, stored)
         found = []
-        for batch in prepared(table, stored.preparation).batches(stored.names):
-            refuse_values(table, batch, stored.names)
+        for batch in read_features(table, stored.preparation):
+            refuse_values(table, batch, stored.preparation)
             found.append(stored.judge(batch.values).scores)
     return np.concatenate(found)
 

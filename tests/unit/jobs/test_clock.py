@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 import twins
-from aspca.jobs.row_notes import Runs, clock_remarks, stuck_remarks
+from aspca.jobs.row_notes import Runs, describe_runs, describe_times
 
 MINUTES = np.datetime64("2026-01-01T00:00:00") + np.arange(200) * np.timedelta64(60, "s")
 
 
 def said(when: np.ndarray) -> list[str]:
-    return clock_remarks("at", when, np.arange(len(when)))
+    return describe_times("at", when, np.arange(len(when)))
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def runs_of(values: np.ndarray, size: int = 10_000) -> Runs:
 
 
 def still(values: np.ndarray, *, timed: bool = True) -> list[str]:
-    return stuck_remarks(runs_of(values), np.arange(len(values)), timed=timed)
+    return describe_runs(runs_of(values), np.arange(len(values)), timed=timed)
 
 
 def test_a_sensor_that_hangs() -> None:

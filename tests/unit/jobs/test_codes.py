@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
+from aspca.jobs import roles
 from aspca.jobs.column_kinds import word_of
-from aspca.jobs.roles import roles_of
+from aspca.jobs.options import request_of
 from aspca.jobs.tables import MemoryTable, array_table
 
 RNG = np.random.default_rng(0)
 N = 200
 A, B = RNG.normal(size=(2, N))
 MANY = RNG.integers(10_000, 99_999, N).astype(float)
+
+
+def roles_of(
+    table: MemoryTable, *, learned: MemoryTable | None = None, judged: bool = True, **options: Any
+) -> roles.Roles:
+    """The roles of columns where these options are given."""
+    return roles.roles_of(table, request_of(table, **options).columns, learned=learned, judged=judged)
 
 
 def table(name: str, values: np.ndarray) -> MemoryTable:
@@ -27,10 +37,10 @@ def test_codes_are_left_out(name: str) -> None:
     # None of them counts or names the rows.
     values = MANY.copy()
     values[1] = values[0]
-    roles = roles_of(table(name, values))
-    assert roles.features == ("a", "b")
-    assert roles.remarks[0].startswith(f"Column {name!r} holds codes, so it is not used as a feature; --number ")
-    assert roles_of(table(name, values), kinds={name: "number"}).features == ("a", name, "b")
+    found = roles_of(table(name, values))
+    assert found.features == ("a", "b")
+    assert found.remarks[0].startswith(f"Column {name!r} holds codes, so it is not used as a feature; --number ")
+    assert roles_of(table(name, values), number=name).features == ("a", name, "b")
 
 
 @pytest.mark.parametrize(
@@ -46,10 +56,10 @@ def test_codes_are_left_out(name: str) -> None:
     ],
 )
 def test_doubtful_codes_are_kept_and_told(name: str, values: np.ndarray, words: str) -> None:
-    roles = roles_of(table(name, values))
-    assert roles.features == ("a", name, "b")
-    assert len(roles.remarks) == 1
-    assert words in roles.remarks[0]
+    found = roles_of(table(name, values))
+    assert found.features == ("a", name, "b")
+    assert len(found.remarks) == 1
+    assert words in found.remarks[0]
 
 
 @pytest.mark.parametrize(
@@ -87,10 +97,10 @@ SAID = (
 )
 def test_labels_of_numbers_are_not_learned_from(name: str) -> None:
     for values in (LABELS, 1.0 - 2.0 * LABELS):
-        roles = roles_of(table(name, values))
-        assert roles.features == ("a", "b")
-        assert roles.remarks == (SAID.format(name, word_of(name)),)
-        assert roles_of(table(name, values), kinds={name: "number"}).features == ("a", name, "b")
+        found = roles_of(table(name, values))
+        assert found.features == ("a", "b")
+        assert found.remarks == (SAID.format(name, word_of(name)),)
+        assert roles_of(table(name, values), number=name).features == ("a", name, "b")
         assert roles_of(table(name, values), label=name).remarks == ()
 
 
@@ -128,9 +138,9 @@ def test_several_labels_are_told_at_once_and_offered_where_they_can_be_compared(
     # Nothing is compared while rules are learned, with the same in every row, or with a second column.
     assert roles_of(known, judged=False).remarks == (told + learned,)
     assert "--label anomaly compares" in roles_of(known, learned=normal).remarks[-1]
-    for roles in (roles_of(normal), roles_of(normal, learned=known)):
-        assert roles.features == ("a", "b")
-        assert "--label anomaly" not in " ".join(roles.remarks)
+    for found in (roles_of(normal), roles_of(normal, learned=known)):
+        assert found.features == ("a", "b")
+        assert "--label anomaly" not in " ".join(found.remarks)
     asked = roles_of(known, label="attack")
     assert asked.features == ("a", "b")
     assert asked.remarks == (

@@ -13,7 +13,7 @@ import pytest
 import aspca
 from aspca import ASPCA, load
 from aspca.engines.source import Batch
-from aspca.jobs.detect import detected
+from aspca.jobs.detect import detect_request
 from aspca.jobs.options import request_of
 from aspca.jobs.passes import Silent
 from aspca.jobs.result import Detection
@@ -38,7 +38,7 @@ class InParts(MemoryTable):
 def judged(table: MemoryTable, folder: Path | None, **given: object) -> Detection:
     output = None if folder is None else folder / "out"
     options = {"id": "host", "time": "when", "label": "kind", "top": 2, "output": output, **given}
-    return detected(request_of(table, **options), Silent())
+    return detect_request(request_of(table, **options), Silent())
 
 
 def lines(path: Path) -> list[dict[str, str]]:

@@ -17,7 +17,7 @@ import aspca
 from aspca.cli.main import main
 from aspca.jobs.columns import ids_in
 from aspca.jobs.errors import JobError, RequestError
-from aspca.jobs.explain_rows import numbered
+from aspca.jobs.explain_rows import find_rows
 from aspca.jobs.keys import Keys, ids_of
 from aspca.jobs.passes import Silent
 from aspca.jobs.tables import MemoryColumn, MemoryTable
@@ -164,7 +164,7 @@ def named(cells: list[Any]) -> MemoryTable:
 def test_names_win_only_where_columns_name_rows(
     cells: list[Any], ids: tuple[str, ...], wanted: list[str], rows: list[int]
 ) -> None:
-    assert numbered(named(cells), wanted, Keys(ids), Silent()) == rows
+    assert find_rows(named(cells), wanted, Keys(ids), Silent()) == rows
 
 
 @pytest.mark.parametrize(
@@ -179,7 +179,7 @@ def test_names_win_only_where_columns_name_rows(
 )
 def test_no_row_is_taken_for_another(cells: list[Any], ids: tuple[str, ...], wanted: str, words: str) -> None:
     with pytest.raises(RequestError, match=re.escape(words)):
-        numbered(named(cells), [wanted], Keys(ids), Silent())
+        find_rows(named(cells), [wanted], Keys(ids), Silent())
 
 
 def test_a_column_with_a_comma_in_its_name_wins() -> None:

@@ -14,7 +14,7 @@ import pytest
 from aspca.cli.main import main
 from aspca.engines.source import Batch
 from aspca.harmless import for_csv
-from aspca.jobs.detect import detected
+from aspca.jobs.detect import detect_request
 from aspca.jobs.errors import RequestError
 from aspca.jobs.fit_table import fit_table
 from aspca.jobs.keys import Keys
@@ -147,7 +147,7 @@ def test_a_model_without_a_limit(model: Model, table: MemoryTable, tmp_path: Pat
 def test_detect_writes_the_same_as_parquet(table: MemoryTable, tmp_path: Path) -> None:
     for kind in ("csv", "parquet"):
         options = {"id": "host", "time": "when", "label": "kind", "scores": kind, "output": tmp_path / kind}
-        detected(request_of(table, **options), Silent())
+        detect_request(request_of(table, **options), Silent())
     assert {file.name for file in (tmp_path / "parquet").iterdir()} == {
         ".aspca-output",
         "scores.parquet",
@@ -172,7 +172,7 @@ def test_detect_writes_the_same_as_parquet(table: MemoryTable, tmp_path: Path) -
 
 def test_what_was_excluded_is_a_file_of_its_own(table: MemoryTable, values: np.ndarray, tmp_path: Path) -> None:
     given = {"id": "host", "time": "when", "label": "kind", "output": tmp_path / "out"}
-    detected(request_of(table, **given), Silent())
+    detect_request(request_of(table, **given), Silent())
     with (tmp_path / "out" / "excluded.csv").open(newline="") as file:
         lines = list(csv.DictReader(file))
     # The rows that break b = 2 a, and none that was not made wrong; c = 5 is no relation that row 200 could spoil.
@@ -186,7 +186,7 @@ def test_what_was_excluded_is_a_file_of_its_own(table: MemoryTable, values: np.n
         assert (line["column"] == "c") == (abs(c - 5.0) > 0.25)
         assert float(line["expected"]) == pytest.approx(expected, abs=0.05)
     # Where nothing is, there is none.
-    detected(request_of(table, robust="off", **given), Silent())
+    detect_request(request_of(table, robust="off", **given), Silent())
     assert "excluded.csv" not in {file.name for file in (tmp_path / "out").iterdir()}
 
 

@@ -8,7 +8,7 @@ from aspca import ASPCA
 from aspca.cli.options import with_numbers
 from aspca.jobs.errors import RequestError
 from aspca.jobs.options import in_python, parameters_of, request_of, settings_of
-from aspca.jobs.report import whence_of
+from aspca.jobs.report import provenance_of
 from aspca.settings import DEFAULTS, Settings
 
 
@@ -103,7 +103,7 @@ def test_addresses_are_no_files_and_their_secrets_are_nowhere() -> None:
     address = "postgresql://me:secret@host/db"
     request = request_of(address, table="readings", query=None)
     assert request.inputs == []
-    told = whence_of(request, "postgresql://me:***@host/db")
+    told = provenance_of(request, "postgresql://me:***@host/db")
     assert told.inputs == (("postgresql://me:***@host/db", "judged", None),)
     assert "'postgresql://me:***@host/db' --table readings" in told.command
     assert "secret" not in repr(told)

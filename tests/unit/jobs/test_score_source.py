@@ -15,7 +15,7 @@ import pytest
 import aspca
 from aspca import ASPCA, JobError, Preprocessor
 from aspca.jobs import judged_rows, score
-from aspca.jobs.judged_rows import ScoringOfParts, scored_schema
+from aspca.jobs.judged_rows import PartScorer
 from aspca.jobs.keys import Keys
 from aspca.jobs.passes import made_ahead, used_behind
 from aspca.jobs.tables import array_table, frame_table
@@ -99,13 +99,13 @@ def test_files_of_any_format_from_files(
 
 def test_parts_of_a_table_are_the_table(model: ASPCA, expected: pd.DataFrame) -> None:
     """What workers do: any cut, each part with the number of its first row, sent as bytes."""
-    work = pickle.loads(pickle.dumps(ScoringOfParts(model.model_, Keys(("host",)))))  # noqa: S301
+    work = pickle.loads(pickle.dumps(PartScorer(model.model_, Keys(("host",)))))  # noqa: S301
     assert work.names == ("a", "b", "sum", "host")
     pieces = []
     for start, end in ((0, 1), (1, 130), (130, 300)):
         part = frame_table(table().iloc[start:end].reset_index(drop=True), "part")
         pieces += list(work(part, start))
-    whole = pa.Table.from_batches(pieces, scored_schema(model.model_, Keys(("host",))))
+    whole = pa.Table.from_batches(pieces, work.schema)
     assert whole["row"].to_pylist() == list(range(300))
     assert whole["score"].to_numpy().tobytes() == expected["score"].to_numpy().tobytes()
     assert whole["anomaly"].to_pylist() == expected["anomaly"].tolist()

@@ -1,4 +1,4 @@
-"""What goes where: results on stdout; remarks, progress and errors on stderr."""
+"""What goes where: results on stdout; notes, progress and errors on stderr."""
 
 from __future__ import annotations
 
@@ -19,21 +19,20 @@ if TYPE_CHECKING:
 
 
 class Talk:
-    """Remarks and progress on stderr, unless `quiet`."""
+    """Notes and progress on stderr, unless `quiet`."""
 
     def __init__(self, quiet: bool) -> None:
         self._quiet = quiet
 
-    def say(self, sentence: str) -> None:
-        """One remark: on a line of its own, or on a terminal on as many as it takes."""
-        if self._quiet:
-            return
-        text = for_terminal(sentence)
-        if sys.stderr.isatty():
-            # Words stay whole: a command is there to be pasted.
-            width = shutil.get_terminal_size().columns
-            text = textwrap.fill(text, width, break_long_words=False, break_on_hyphens=False)
-        tell(text)
+    def say(self, *sentences: str) -> None:
+        """Notes: each on a line of its own, or on a terminal on as many as it takes."""
+        for sentence in () if self._quiet else sentences:
+            text = for_terminal(sentence)
+            if sys.stderr.isatty():
+                # Words stay whole: a command is there to be pasted.
+                width = shutil.get_terminal_size().columns
+                text = textwrap.fill(text, width, break_long_words=False, break_on_hyphens=False)
+            tell(text)
 
     @contextlib.contextmanager
     def progress(self) -> Iterator[Watcher]:
