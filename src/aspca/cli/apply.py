@@ -5,13 +5,14 @@ What they need is loaded when they run.
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Annotated, Any
 
 import typer
 
 from aspca.cli import options as o
 from aspca.cli.main import ANOMALIES, FINE
-from aspca.cli.terminal import Talk, console, refuse_together, write_json
+from aspca.cli.terminal import Talk, console, refuse_conflict, write_json
 from aspca.outputs.inputs import STANDARD_STREAM, refuse_inputs
 from aspca.outputs.standard import data_output
 
@@ -108,7 +109,7 @@ def explain(
         keys = keys_in(table, id or ())
         reasons = explain_rows(stored, table, find_rows(table, row, keys, watcher), keys, watcher)
     if json:
-        write_json([reason.document() for reason in reasons])
+        write_json([asdict(reason) for reason in reasons])
         return
     from aspca.cli.pages import show_reason
 
@@ -132,7 +133,7 @@ def rules(
     """
     from aspca.jobs.models import markdown_of, model_from, write_rules
 
-    refuse_together({"--json": json, "--csv": csv, "--markdown": markdown})
+    refuse_conflict({"--json": json, "--csv": csv, "--markdown": markdown})
     refuse_inputs(STANDARD_STREAM, [model])
     stored = model_from(model)
     if markdown:
@@ -196,7 +197,7 @@ def report(
     from aspca.outputs.replaced_file import refuse_special, replaced_file
 
     talk = Talk(quiet)
-    refuse_together({"--json": json, "--format": format})
+    refuse_conflict({"--json": json, "--format": format})
     kind = "json" if json else format or "html"
     if kind not in _FORMATS:
         raise RequestError(f"--format must be html, json or markdown, not {kind!r}.")

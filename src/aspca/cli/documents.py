@@ -126,13 +126,7 @@ def comparison_document(changes: Comparison) -> dict[str, Any]:
 
 
 def _pair(pair: Pair) -> dict[str, Any]:
-    return {
-        "before": rule_document(pair.before),
-        "after": rule_document(pair.after),
-        "cosine": pair.cosine,
-        "shift": pair.shift,
-        "changes": list(pair.changes),
-    }
+    return {**vars(pair), "before": rule_document(pair.before), "after": rule_document(pair.after)}
 
 
 def _change(change: Change, number: int) -> dict[str, Any]:

@@ -12,7 +12,7 @@ import typer
 
 from aspca.cli import options as o
 from aspca.cli.main import ANOMALIES, FINE
-from aspca.cli.terminal import Talk, console, refuse_together, write_json
+from aspca.cli.terminal import Talk, console, refuse_conflict, write_json
 from aspca.outputs.inputs import STANDARD_STREAM, refuse_inputs
 from aspca.outputs.standard import data_output
 
@@ -81,9 +81,9 @@ def detect(
     from aspca.outputs.scratch import Scratch
 
     talk = Talk(quiet)
-    refuse_together({"--json": json, "--csv": csv})
-    refuse_together({"--by": given["by"], "--csv": csv})
-    refuse_together({"--output": given["output"], "--no-output": no_output})
+    refuse_conflict({"--json": json, "--csv": csv})
+    refuse_conflict({"--by": given["by"], "--csv": csv})
+    refuse_conflict({"--output": given["output"], "--no-output": no_output})
     with ExitStack() as stack:
         place = None if no_output else given["output"] or place_of(files)
         given["output"] = place
@@ -148,7 +148,7 @@ def fit(files: o.Files, model: o.StoredModel, json: bool, quiet: bool, **given: 
         learning = Learning.of(request, stack, watcher)
         fitted = learning.model()
     excluded = describe_excluded(fitted, learning.source.description)
-    talk.say(*learning.remarks, *describe_gaps(fitted), *excluded, *remarks_on_given(fitted))
+    talk.say(*learning.notes, *describe_gaps(fitted), *excluded, *remarks_on_given(fitted))
     private = request.output.private
     if not written:
         data_output().write(model_text(fitted, private=private))
@@ -214,13 +214,13 @@ def select(
     from aspca.outputs.csv_text import CsvWriter
 
     talk = Talk(quiet)
-    refuse_together({"--json": json, "--csv": csv})
+    refuse_conflict({"--json": json, "--csv": csv})
     request = request_of(files, **given)
     refuse_inputs(STANDARD_STREAM, request.inputs)
     with talk.progress() as watcher, ExitStack() as stack:
         learning = Learning.of(request, stack, watcher)
         selection = select_for(learning, resamples, time_budget)
-    talk.say(*learning.remarks)
+    talk.say(*learning.notes)
     if not json and not csv:
         print(selection.text)
         return

@@ -355,7 +355,7 @@ def _cell(value: Value) -> Text:
     return text("" if value is None else value_text(value))
 
 
-def _beside(reason: Reason) -> str:
+def _other_keys(reason: Reason) -> str:
     """The key columns that the first sentence does not tell."""
     return ", ".join(f"{name_text(name)} {value_text(cell)}" for name, cell in reason.keys.items())
 
@@ -364,7 +364,7 @@ def show_reason(console: Console, reason: Reason) -> None:
     """Why one row scores what it scores: in words, by rule and by feature; parts below a hundredth are left out."""
     console.print(text(reason.text))
     if len(reason.keys) > 1:
-        console.print(text(f"  row {reason.row}: {_beside(reason)}"))
+        console.print(text(f"  row {reason.row}: {_other_keys(reason)}"))
     least = 0.01 * reason.score
     table = grid(("rule", "right"), ("", "left"), ("part", "right"), ("share", "right"), ("", "none"))
     for rule in reason.rules:

@@ -62,7 +62,7 @@ def write_json(document: Any) -> None:
     sys.stdout.write(for_json(json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False)) + "\n")
 
 
-def refuse_together(options: Mapping[str, object]) -> None:
+def refuse_conflict(options: Mapping[str, object]) -> None:
     """Raise RequestError if more than one of these options is given."""
     from aspca.jobs.errors import RequestError
 

@@ -9,9 +9,9 @@ from difflib import get_close_matches
 
 from aspca.engines.errors import SourceError
 from aspca.engines.source import Column
-from aspca.jobs.column_kinds import MOST_NAMES, PLURALS, TextColumn, columns_text, examined, list_names, word_of
+from aspca.jobs.column_types import MOST_NAMES, PLURALS, TextColumn, columns_text, examine_texts, list_names, word_of
 from aspca.jobs.errors import Instead, JobError, Obstacle, RequestError, TableError, UndefinedError
-from aspca.jobs.keys import Keys, ids_of, truth_of
+from aspca.jobs.keys import Keys, ids_of, read_labels
 from aspca.jobs.tables import MOST_CATEGORIES, TableSource, column_of
 from aspca.judging.model import Model
 from aspca.preparation import CATEGORIES, Preparation
@@ -24,7 +24,7 @@ NUMBERS = ("number", "boolean")
 _REPEATABLE = (("--missing",),)
 
 
-def absent(table: TableSource, name: str, option: str, given: str | None = None) -> Obstacle | None:
+def check_name(table: TableSource, name: str, option: str, given: str | None = None) -> Obstacle | None:
     """What to say if there is no such column, which `option` named; `given` is all that was typed there."""
     names = [column.name for column in table.columns]
     if name in names:
@@ -37,23 +37,16 @@ def absent(table: TableSource, name: str, option: str, given: str | None = None)
     return Obstacle(f"{option}: {table.description} has no column {name!r}; {hint}", instead=instead)
 
 
-def refuse_absent(table: TableSource, name: str, option: str) -> None:
-    """Raise RequestError if there is no such column, which `option` named."""
-    found = absent(table, name, option)
-    if found is not None:
-        raise TableError.of([found])
-
-
-def named_columns(table: TableSource, given: Sequence[str]) -> list[tuple[str, str]]:
+def split_names(table: TableSource, given: Sequence[str]) -> list[tuple[str, str]]:
     """Names of columns out of what was typed, each with its typed word: one name, or several with commas between.
 
     A column of exactly that name wins, also of one that holds commas.
     """
     known = {column.name for column in table.columns}
-    return [(name, typed) for typed in given for name in _names_in(typed, known)]
+    return [(name, typed) for typed in given for name in _split_names(typed, known)]
 
 
-def _names_in(typed: str, known: set[str]) -> list[str]:
+def _split_names(typed: str, known: set[str]) -> list[str]:
     if typed in known:
         return [typed]
     parts, names = typed.split(","), []
@@ -66,14 +59,6 @@ def _names_in(typed: str, known: set[str]) -> list[str]:
     return names
 
 
-def ids_in(table: TableSource, given: Sequence[str]) -> tuple[str, ...]:
-    """The same; RequestError if one of them is not there."""
-    ids = ids_of(table, given)
-    for name in ids:
-        refuse_absent(table, name, "--id")
-    return ids
-
-
 def keys_in(
     table: TableSource,
     ids: Sequence[str],
@@ -82,27 +67,30 @@ def keys_in(
     categories: Sequence[str] = (),
 ) -> Keys:
     """The columns that stand beside rows; RequestError if one is not there."""
-    for option, column in (("--time", time), ("--label", label)):
-        if column is not None:
-            refuse_absent(table, column, option)
-    return Keys(ids_in(table, ids), time, tuple(categories), label)
+    names = ids_of(table, ids)
+    for option, column in (("--time", time), ("--label", label), *(("--id", name) for name in names)):
+        found = None if column is None else check_name(table, column, option)
+        if found is not None:
+            raise TableError.of([found])
+    return Keys(names, time, tuple(categories), label)
 
 
-def unfit_time(table: TableSource, time: str | None) -> list[Obstacle]:
+def check_time(table: TableSource, time: str | None) -> list[Obstacle]:
+    """A column to time rows by that cannot."""
     column = None if time is None else column_of(table, time)
     if time is None or column is None:
         return []
-    withdrawn = Instead("--time", time)
+    where = f"--time: column {time!r} of {table.description}"
     if column.kind not in ("date", "number"):
-        told = f"--time: column {time!r} of {table.description} holds no times; it must hold dates or numbers."
-        return [Obstacle(told, instead=withdrawn)]
-    if column.n_missing:
-        told = f"--time: column {time!r} of {table.description} has no time in {column.n_missing:,} rows"
-        return [Obstacle(f"{told}; every row needs one.", instead=withdrawn)]
-    return []
+        told = f"{where} holds no times; it must hold dates or numbers."
+    elif column.n_missing:
+        told = f"{where} has no time in {column.n_missing:,} rows; every row needs one."
+    else:
+        return []
+    return [Obstacle(told, instead=Instead("--time", time))]
 
 
-def unfit_categories(table: TableSource, by: str | None) -> list[Obstacle]:
+def check_categories(table: TableSource, by: str | None) -> list[Obstacle]:
     """Of a column to have a model for each category of, what can be told without reading all of it."""
     column = None if by is None else column_of(table, by)
     if by is None or column is None:
@@ -110,7 +98,7 @@ def unfit_categories(table: TableSource, by: str | None) -> list[Obstacle]:
     where = f"--by: column {by!r} of {table.description}"
     if column.n_missing:
         told = f"{where} has no category in {column.n_missing:,} rows; every row needs one."
-    elif examined(table, [by])[0].n_values > MOST_CATEGORIES:
+    elif examine_texts(table, [by])[0].n_values > MOST_CATEGORIES:
         told = f"{where} has more than {MOST_CATEGORIES} categories, and each would get a model of its own; "
         told += "name a column with fewer."
     else:
@@ -118,19 +106,20 @@ def unfit_categories(table: TableSource, by: str | None) -> list[Obstacle]:
     return [Obstacle(told, instead=Instead("--by", by))]
 
 
-def unfit_labels(table: TableSource, label: str) -> list[Obstacle]:
+def check_labels(table: TableSource, label: str) -> list[Obstacle]:
+    """A column of labels that cannot be read as such."""
     try:
-        truth_of(table, label)
+        read_labels(table, label)
     except RequestError as error:
         # It is left out of the rules all the same.
         return [Obstacle(str(error), ("--ignore", label), Instead("--label", label))]
     return []
 
 
-def undefined(error: UndefinedError) -> TableError:
+def explain_undefined(error: UndefinedError) -> TableError:
     """The same, with what to type instead while rules are yet to be learned."""
     if error.kind in NUMBERS:
-        return TableError.of([Obstacle(str(error), ignoring([error.column]))])
+        return TableError.of([Obstacle(str(error), ignore_words([error.column]))])
     return TableError.of([Obstacle(str(error), instead=Instead(_option_of(error.kind), error.column))])
 
 
@@ -139,55 +128,49 @@ def _option_of(kind: str) -> str:
     return options.get(kind, "--transform")
 
 
-def wrong_kind(table: TableSource, name: str, kind: str, taken: Collection[str | None]) -> list[Obstacle]:
+def check_kind(table: TableSource, name: str, kind: str, taken: Collection[str | None]) -> list[Obstacle]:
     """A column that is asked to become something that it cannot."""
     option = _option_of(kind)
-    missing = absent(table, name, option)
+    missing = check_name(table, name, option)
     if missing is not None:
         return [missing]
-    withdrawn = Instead(option, name)
-    if name in taken:
-        return [Obstacle(f"{option}: column {name!r} has another role already; give it one of them.", (), withdrawn)]
     column = column_of(table, name)
-    held = "" if column is None else column.kind
-    if kind == "date" and held != "date":
-        sentence = (
-            f"--date: column {name!r} of {table.description} holds no dates, but {PLURALS.get(held, held)}; "
-            "dates are written as in 2024-12-31 or 2024-12-31 23:59:00."
-        )
-        return [Obstacle(sentence, (), withdrawn)]
-    if kind == "number" and held in NUMBERS:
+    held, where = "" if column is None else column.kind, f"{option}: column {name!r} of {table.description}"
+    if name in taken:
+        told = f"{option}: column {name!r} has another role already; give it one of them."
+    elif kind == "date" and held != "date":
+        told = f"{where} holds no dates, but {PLURALS.get(held, held)}; "
+        told += "dates are written as in 2024-12-31 or 2024-12-31 23:59:00."
+    elif kind == "one-hot" and examine_texts(table, [name])[0].n_values > MOST_LEVELS:
+        told = f"{where} has more than {MOST_LEVELS} different values, too many to be features of their own; "
+        told += "leave it out."
+    elif kind not in (*CATEGORIES, "date") and held != "number" and not (kind == "number" and held in NUMBERS):
+        found = examine_texts(table, [name])[0].example if held == "text" else ""
+        told = f"{where} holds {PLURALS.get(held, held)}{found}, but {kind} takes numbers."
+    else:
         return []
-    if kind == "one-hot" and examined(table, [name])[0].n_values > MOST_LEVELS:
-        told = f"--categorical: column {name!r} of {table.description} has more than {MOST_LEVELS} different values"
-        return [Obstacle(f"{told}, too many to be features of their own; leave it out.", instead=withdrawn)]
-    if kind not in CATEGORIES and kind != "date" and held != "number":
-        found = examined(table, [name])[0].example if held == "text" else ""
-        sentence = (
-            f"{option}: column {name!r} of {table.description} holds {PLURALS.get(held, held)}{found}, but {kind} "
-            "takes numbers."
-        )
-        return [Obstacle(sentence, (), withdrawn)]
-    return []
+    return [Obstacle(told, instead=Instead(option, name))]
 
 
 # ---- commands that work
-def withdrawn(one: Obstacle, table: TableSource, source: TableSource, taken: Collection[str | None]) -> Obstacle:
+
+
+def withdraw_unfit(one: Obstacle, table: TableSource, source: TableSource, taken: Collection[str | None]) -> Obstacle:
     """The same, an option withdrawn where the column that may have been meant cannot be what was asked for."""
     change = one.instead
     if change is None or change.value is None or change.option == "--ignore":
         return one
-    checks = {"--time": unfit_time, "--by": unfit_categories, "--label": unfit_labels}
+    checks = {"--time": check_time, "--by": check_categories, "--label": check_labels}
     kinds = {"--date": "date", "--log": "log", "--transform": "log", "--number": "number", "--categorical": "one-hot"}
     option, value = change.option, change.value
     unfit = checks[option](table, value) if option in checks else []
-    unfit += wrong_kind(source, value, kinds[option], taken) if option in kinds else []
+    unfit += check_kind(source, value, kinds[option], taken) if option in kinds else []
     if unfit or (option not in kinds and value in taken):
         return replace(one, instead=replace(change, value=None))
     return one
 
 
-def possible(obstacles: list[Obstacle], features: Sequence[str]) -> list[Obstacle]:
+def resolve_conflicts(obstacles: list[Obstacle], features: Sequence[str]) -> list[Obstacle]:
     """The same, unsettled where leaving columns out would leave nothing; no column is named for two things."""
     ignored = {name for one in obstacles if one.remedy[:1] == ("--ignore",) for name in one.remedy}
     gained = any(one.remedy and one.remedy[0] not in ("--ignore", "--ignore-text") for one in obstacles)
@@ -204,7 +187,9 @@ def possible(obstacles: list[Obstacle], features: Sequence[str]) -> list[Obstacl
 
 
 # ---- what stands in the way, and what is said instead
-def gathered(obstacles: Sequence[Obstacle]) -> list[Obstacle]:
+
+
+def shorten(obstacles: Sequence[Obstacle]) -> list[Obstacle]:
     """The same, but of many columns alike only the first are told one by one."""
     if len(obstacles) <= MOST_NAMES:
         return list(obstacles)
@@ -213,7 +198,7 @@ def gathered(obstacles: Sequence[Obstacle]) -> list[Obstacle]:
     return [*told, Obstacle(f"So it is with {len(rest):,} more columns.", remedy)]
 
 
-def text_obstacle(table: TableSource, column: Column, text: TextColumn, settled: dict[str, str]) -> Obstacle | None:
+def check_text(table: TableSource, column: Column, text: TextColumn, settled: dict[str, str]) -> Obstacle | None:
     """What to say of a column that should be numbers and cannot be read as such; None for other text.
 
     `settled` are options that other columns asked for already, with their values: no two columns may ask for different
@@ -228,7 +213,7 @@ def text_obstacle(table: TableSource, column: Column, text: TextColumn, settled:
     if agreed and remedy and remedy[0] != "--ignore":
         return Obstacle(sentence, remedy)
     # A name that cannot be printed cannot be pasted either.
-    return Obstacle(sentence, ignoring([column.name]) if column.name.isprintable() else ("--ignore-text",))
+    return Obstacle(sentence, ignore_words([column.name]) if column.name.isprintable() else ("--ignore-text",))
 
 
 def _why_no_numbers(table: TableSource, column: Column, text: TextColumn) -> tuple[str, tuple[str, ...]]:
@@ -244,13 +229,15 @@ def _why_no_numbers(table: TableSource, column: Column, text: TextColumn) -> tup
     return f"{told}: correct what is none, or leave it out with --ignore {word_of(column.name)}.", column.remedy
 
 
-def ignoring(names: Sequence[str]) -> tuple[str, ...]:
+def ignore_words(names: Sequence[str]) -> tuple[str, ...]:
     """The words that leave columns out."""
     return tuple(word for name in names for word in ("--ignore", name))
 
 
 # ---- what a table must have
-def other_columns(
+
+
+def check_columns(
     table: TableSource, kinds: Mapping[str, str], whose: str, *, can_ignore: bool = False
 ) -> list[Obstacle]:
     """What to say unless the table has all these columns, each fit for what is to become of it.
@@ -265,7 +252,7 @@ def other_columns(
             f"{table.description} has no {columns_text(missing)}, which {whose} need; it has "
             f"{columns_text(list(names))}."
         )
-        found.append(Obstacle(sentence, ignoring(missing) if can_ignore else (), settled=can_ignore))
+        found.append(Obstacle(sentence, ignore_words(missing) if can_ignore else (), settled=can_ignore))
     for name, kind in kinds.items():
         held = "" if name not in names else names[name].kind
         # A column without any value is taken for text.
@@ -275,20 +262,13 @@ def other_columns(
         needed = "dates" if kind == "date" else "numbers"
         why = f"cannot be read as {needed}, which {whose} need: {names[name].remark}"
         if not names[name].remark:
-            example = examined(table, [name])[0].example if held == "text" else ""
+            example = examine_texts(table, [name])[0].example if held == "text" else ""
             why = f"holds {PLURALS.get(held, held)}{example}, but {whose} need {needed} there; correct the column"
         sentence = f"Column {name!r} of {table.description} {why}."
         # While rules are learned, an option would change how the rows to learn from are read, too.
-        remedy = ignoring([name]) if can_ignore else names[name].remedy
+        remedy = ignore_words([name]) if can_ignore else names[name].remedy
         found.append(Obstacle(sentence, remedy, settled=bool(remedy)))
     return found
-
-
-def refuse_other_columns(table: TableSource, kinds: Mapping[str, str], whose: str) -> None:
-    """Raise RequestError unless the table has all these columns, each fit for what is to become of it."""
-    found = other_columns(table, kinds, whose)
-    if found:
-        raise TableError.of(found)
 
 
 def columns_needed(plan: Preparation) -> dict[str, str]:
@@ -304,12 +284,12 @@ def has_gaps(table: TableSource, names: Sequence[str]) -> bool:
 
 def refuse_gaps(table: TableSource, names: Sequence[str], cure: str = "give --allow-missing") -> None:
     """Raise JobError if values of these columns are known to be missing, with the columns and how many."""
-    found = gaps_in(table, names, cure)
+    found = check_gaps(table, names, cure)
     if found:
         raise JobError(found[0].sentence)
 
 
-def gaps_in(table: TableSource, names: Sequence[str], cure: str = "leave out --no-allow-missing") -> list[Obstacle]:
+def check_gaps(table: TableSource, names: Sequence[str], cure: str = "leave out --no-allow-missing") -> list[Obstacle]:
     """What to say if values of these columns are known to be missing: the columns, and how many."""
     columns = {name: column_of(table, name) for name in names}
     # Cells that could not be read are findings, whatever the model knows of gaps.
@@ -326,7 +306,9 @@ def gaps_in(table: TableSource, names: Sequence[str], cure: str = "leave out --n
 
 def refuse_unfit(table: TableSource, model: Model) -> None:
     """Raise RequestError unless a table has what a model needs."""
-    refuse_other_columns(table, columns_needed(model.preparation), "the rules of the model")
+    found = check_columns(table, columns_needed(model.preparation), "the rules of the model")
+    if found:
+        raise TableError.of(found)
 
 
 def refuse_gaps_in(table: TableSource, model: Model) -> None:

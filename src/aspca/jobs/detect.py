@@ -102,7 +102,7 @@ def detect_request(request: Request, watcher: Watcher) -> Detection:
         # It may look into columns that were left out, so the table is still open.
         too_many = describe_many(outcomes, learning.table, learning.roles.left_out, elsewhere=elsewhere)
         learned_from = learning.source.description if elsewhere else ""
-        remarks = (*learning.remarks, *describe_outcomes(outcomes, learned_from), *too_many)
+        remarks = (*learning.notes, *describe_outcomes(outcomes, learned_from), *too_many)
         whence = provenance_of(request, learning.table.description) if request.output.report else None
         unwritten: Sequence[str] = ()
         if folder is not None and whence is not None:
@@ -142,18 +142,18 @@ def _by_category(learning: Learning, column: str, folder: Path | None) -> dict[s
             f"--by: {judged[unknown].where(0)} has the category {unknown!r} in column {column!r}, which "
             f"{learning.source.description} does not have, so nothing is known about it; leave such rows out."
         )
-    outcomes, lines = {}, []
+    outcomes = {}
     for number, (category, rows) in enumerate(judged.items()):
-        name = category_folder(number)
-        inside = None if folder is None else folder / name
+        inside = None if folder is None else folder / category_folder(number)
         if inside is not None:
             inside.mkdir()
-        outcome = _judge(learning, learning.model(sources[category]), rows, inside, category)
-        outcomes[category] = outcome
-        lines.append((category, name, outcome.n_rows, outcome.n_anomalies, outcome.limit))
+        outcomes[category] = _judge(learning, learning.model(sources[category]), rows, inside, category)
     if folder is not None:
-        write_categories(folder / "categories.csv", lines)
+        write_categories(folder / "categories.csv", outcomes)
     return outcomes
+
+
+# ---- the demonstration
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from aspca.identities.sampling import LeastRows, RowHash
 from aspca.jobs.errors import JobError, RequestError
-from aspca.jobs.judged_rows import JudgedRows, Worst, joined, judged_rows
+from aspca.jobs.judged_rows import JudgedRows, Worst, join_rows, judged_rows
 from aspca.jobs.keys import NO_KEYS, Keys
 from aspca.jobs.passes import Watcher
 from aspca.jobs.tables import TableSource, column_of, row_numbers
@@ -31,8 +31,6 @@ from aspca.model.constants import SAMPLE_ROWS, SAMPLE_VALUES
 
 if TYPE_CHECKING:
     from aspca.jobs.outcome import Outcome
-    from aspca.judging.change_text import Change
-    from aspca.judging.changes import Course
     from aspca.judging.incidents import Incident
 
 # Rows of one incident may miss a beat.
@@ -102,18 +100,20 @@ class Timeline:
         beyond : ndarray or None
             Positions of the anomalies beyond them; None: all are.
         """
-        from aspca.judging.changes import Course
         from aspca.judging.incidents import incidents_of
 
         if not self._flagged:
             return (), None
-        flagged = joined([judged for _, judged in self._flagged])
+        flagged = join_rows([judged for _, judged in self._flagged])
         positions = np.concatenate([positions for positions, _ in self._flagged])
         patience = _STEPS * self.usual_step() if patience is None else patience
         apart = None if beyond is None else np.isin(positions, beyond)
         mine = Course(len(flagged), self.when[positions])
         why, ranks = flagged.explained(model), course.ranks(positions)
         return incidents_of(why, mine, patience, changes, apart, ranks), flagged
+
+
+# ---- changes
 
 
 # More than this share of the rows are not errors (CORE 6: a later half of a panel has 45 % unusual rows on average);
@@ -141,7 +141,7 @@ class Drift:
     beyond: Ints | None = None
     worst: JudgedRows | None = None
 
-    def told_first(self, worst: JudgedRows, most: int) -> tuple[JudgedRows, Bools]:
+    def rank_first(self, worst: JudgedRows, most: int) -> tuple[JudgedRows, Bools]:
         """The anomalies to tell, and which of them are beyond changes: those first, and then the `worst` of all.
 
         Else a list of the worst would be one change, row by row.
@@ -149,7 +149,7 @@ class Drift:
         if self.worst is None:
             return worst, np.ones(len(worst), dtype=np.bool_)
         rest = worst.take(np.flatnonzero(~np.isin(worst.rows, self.worst.rows)))
-        told = joined([self.worst, rest]).take(np.arange(min(most, len(self.worst) + len(rest))))
+        told = join_rows([self.worst, rest]).take(np.arange(min(most, len(self.worst) + len(rest))))
         return told, np.arange(len(told)) < len(self.worst)
 
 

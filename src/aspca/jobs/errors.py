@@ -106,7 +106,7 @@ def in_one_sentence(spelled: Callable[[str], str]) -> Callable[[Function], Funct
 
     def decorated(function: Function) -> Function:
         @functools.wraps(function)
-        def told(*given: Any, **options: Any) -> Any:
+        def wrapper(*given: Any, **options: Any) -> Any:
             try:
                 return function(*given, **options)
             except (JobError, SourceError, OutputError) as error:
@@ -119,7 +119,7 @@ def in_one_sentence(spelled: Callable[[str], str]) -> Callable[[Function], Funct
             finally:
                 del problem
 
-        return cast(Function, told)
+        return cast(Function, wrapper)
 
     return decorated
 

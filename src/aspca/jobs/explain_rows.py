@@ -6,7 +6,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Any
 
 import numpy as np
 
@@ -75,18 +74,6 @@ class Reason:
     rules: tuple[RuleShare, ...]
     features: tuple[FeatureShare, ...]
 
-    def document(self) -> dict[str, Any]:
-        """As plain values."""
-        whole = {
-            key: getattr(self, key)
-            for key in ("row", "name", "keys", "text", "score", "limit", "outside", "share_of_rules")
-        }
-        return {
-            **whole,
-            "rules": [vars(share) for share in self.rules],
-            "features": [vars(share) for share in self.features],
-        }
-
 
 def find_rows(table: TableSource, wanted: Sequence[str], keys: Keys, watcher: Watcher) -> list[int]:
     """The numbers of the rows that are asked for, in that order: by name where columns name rows, else by number.
@@ -105,20 +92,20 @@ def find_rows(table: TableSource, wanted: Sequence[str], keys: Keys, watcher: Wa
                     f"--row: {text!r} is no number of a row, which count from 0; name a column by --id to give names."
                 )
         return [int(text) for text in wanted]
-    places: dict[str, list[int]] = {_squeezed(text): [] for text in wanted}
+    places: dict[str, list[int]] = {_squeeze(text): [] for text in wanted}
     numbers = False
     watcher.stage("Looking for the rows", table.count())
     for row, cells in enumerate(keys.cells(table)):
-        name = _squeezed(keys.name(cells) or "")
+        name = _squeeze(keys.name(cells) or "")
         numbers = numbers or _WHOLE.fullmatch(name) is not None
         if name in places:
             places[name].append(row)
         if row % _TOLD == _TOLD - 1:
             watcher.advance(_TOLD)
-    return [_the_row(text, places[_squeezed(text)], numbers, table, keys) for text in wanted]
+    return [_choose_row(text, places[_squeeze(text)], numbers, table, keys) for text in wanted]
 
 
-def _the_row(text: str, places: list[int], numbers: bool, table: TableSource, keys: Keys) -> int:
+def _choose_row(text: str, places: list[int], numbers: bool, table: TableSource, keys: Keys) -> int:
     columns = enumerated([repr(name) for name in keys.ids])
     if len(places) > 1:
         told = enumerated([str(row) for row in places])
@@ -135,7 +122,7 @@ def _the_row(text: str, places: list[int], numbers: bool, table: TableSource, ke
     )
 
 
-def _squeezed(name: str) -> str:
+def _squeeze(name: str) -> str:
     """A name of several parts, whether blanks follow the commas or not."""
     return _COMMA.sub(",", name.strip())
 

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from aspca.engines.request import read_alike
-from aspca.jobs.columns import has_gaps, refuse_gaps, undefined
+from aspca.jobs.columns import explain_undefined, has_gaps, refuse_gaps
 from aspca.jobs.errors import JobError, RequestError, UndefinedError, in_one_sentence
 from aspca.jobs.fit_table import describe_moments, fit_table
-from aspca.jobs.keys import Keys, ids_of, truth_of
+from aspca.jobs.keys import Keys, ids_of, read_labels
 from aspca.jobs.options import OPTIONS, Output, Request, in_python, request_of, with_options
 from aspca.jobs.passes import Silent, Watcher, read_checked
 from aspca.jobs.roles import Roles, roles_of
@@ -82,7 +82,7 @@ def fit_source(source: Any, **options: Any) -> ASPCA:
     request = request_of(source, **options)
     with ExitStack() as stack:
         learning = Learning.of(request, stack, Silent())
-        model = replace(learning.model(), reading=tuple(learning.remarks))
+        model = replace(learning.model(), reading=tuple(learning.notes))
         columns = [column.name for column in learning.source.columns]
     # scikit-learn is for those who want an estimator.
     from aspca.estimators.stored import estimator_of
@@ -95,6 +95,9 @@ def _is_nameless(source: Any, columns: Sequence[str], model: Model) -> bool:
     """Whether rows will come without names: an array, of which no column was left out."""
     array = isinstance(source, np.ndarray) or (isinstance(source, list | tuple) and not isinstance(source[0], str))
     return array and [column.name for column in model.preparation.columns] == list(columns)
+
+
+# ---- open tables
 
 
 # Said where a model is to hold no value of a row.
@@ -173,12 +176,12 @@ class Learning:
             plan, request = self.plan(table), self.request
             model = fit_table(table, plan, request.settings, self.watcher, self.calibration, moments=request.moments)
         except UndefinedError as error:
-            raise undefined(error) from None
+            raise explain_undefined(error) from None
         cell_format = replace(self.source.cell_format, missing=self.request.reading.missing)
         return replace(model, reading=self.source.remarks, cell_format=cell_format)
 
     @property
-    def remarks(self) -> list[str]:
+    def notes(self) -> list[str]:
         """What was guessed about numbers, what was decided without being asked, and what a private model gives away."""
         given_away = self.request.output.private and self.request.settings.scaling == "maxabs"
         reading = dict.fromkeys(remark for table in self.tables for remark in table.remarks)
@@ -229,6 +232,9 @@ def _levels(table: TableSource, kinds: dict[str, str]) -> dict[str, set[str]]:
     return levels
 
 
+# ---- selection
+
+
 def select_for(learning: Learning, n_resamples: int, time_budget: float | None = None) -> Selection:
     """`aspca.select` of a table, which is held in memory for it."""
     # The only job that needs scikit-learn.
@@ -242,7 +248,7 @@ def select_for(learning: Learning, n_resamples: int, time_budget: float | None =
     parts = list(read_checked(table, plan, watcher))
     if sum(map(len, parts)) < 2:
         raise JobError(f"{table.description} has fewer than 2 rows, so nothing can be learned from it; add rows.")
-    labels = None if label is None else truth_of(table, label)[0]
+    labels = None if label is None else read_labels(table, label)[0]
     watcher.stage("Fitting", unit="")
     told = 0
 

@@ -16,7 +16,7 @@ from aspca.engines.crossover import worth_pushing
 from aspca.engines.errors import SourceError
 from aspca.engines.source import Source
 from aspca.identities.formula import Formula
-from aspca.jobs.column_kinds import PLURALS, word_of
+from aspca.jobs.column_types import PLURALS, word_of
 from aspca.jobs.columns import NUMBERS
 from aspca.jobs.errors import JobError, RequestError
 from aspca.jobs.passes import Watcher, read_checked, rows_of
@@ -121,7 +121,7 @@ def fit_table(
             few = f"{table.description}: " if isinstance(known, IncompleteMoments) else ""
             raise JobError(f"{few}{error}") from error
         if settings.from_rows:
-            model = _calibrated(model, table if calibration is None else calibration, watcher)
+            model = _calibrate(model, table if calibration is None else calibration, watcher)
             model = with_kept_shares(model, passes)
     if model.excluded is not None:
         model = replace(model, excluded=model.excluded.renumbered(partial(row_numbers, table)))
@@ -169,7 +169,7 @@ def _refuse_too_wide(table: TableSource, p: int, settings: Settings) -> None:
         )
 
 
-def _calibrated(model: Model, table: TableSource, watcher: Watcher) -> Model:
+def _calibrate(model: Model, table: TableSource, watcher: Watcher) -> Model:
     """The same model, its limits that rest on rows taken from a table: `Model.calibrated`, part by part.
 
     Eight bytes are kept per row, and as many per rule where the rules' own limits rest on rows.

@@ -11,11 +11,11 @@ from pathlib import Path
 import numpy as np
 
 from aspca.files.model_file import write_model
-from aspca.jobs.column_kinds import is_clock
+from aspca.jobs.column_types import is_clock
 from aspca.jobs.drift import Drift, Shifts, Timeline, drift_of
 from aspca.jobs.errors import JobError
-from aspca.jobs.judged_rows import JudgedRows, Worst, joined, judged_rows
-from aspca.jobs.keys import Evaluation, Keys, evaluated, truth_of
+from aspca.jobs.judged_rows import JudgedRows, Worst, join_rows, judged_rows
+from aspca.jobs.keys import Evaluation, Keys, evaluate, read_labels
 from aspca.jobs.options import Output
 from aspca.jobs.outcome import Outcome, findings_of
 from aspca.jobs.passes import Watcher
@@ -120,10 +120,10 @@ class _Found:
             )
         if folder is not None:
             self._write(folder, drift, incidents, flagged)
-        shown, beyond = drift.told_first(self._worst.rows(model), self._worst.most)
+        shown, beyond = drift.rank_first(self._worst.rows(model), self._worst.most)
         first = self._unread.rows(model)
         if len(first):
-            shown, beyond = joined([first, shown]), np.concatenate([np.ones(len(first), dtype=np.bool_), beyond])
+            shown, beyond = join_rows([first, shown]), np.concatenate([np.ones(len(first), dtype=np.bool_), beyond])
         evaluation, evidence = self._evaluation(), None
         if self._report is not None:
             n_partly = self.counts["partly"]
@@ -163,9 +163,9 @@ class _Found:
     def _evaluation(self) -> Evaluation | None:
         if self._how.keys.label is None:
             return None
-        truth, meaning = truth_of(self._table, self._how.keys.label)
+        truth, meaning = read_labels(self._table, self._how.keys.label)
         scores, anomalies = (np.concatenate(arrays) for arrays in zip(*self._kept, strict=True))
-        return evaluated(truth, scores, anomalies, meaning)
+        return evaluate(truth, scores, anomalies, meaning)
 
     def _notes(self) -> tuple[str, ...]:
         """What was noticed about the rows."""

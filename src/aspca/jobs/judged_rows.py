@@ -15,7 +15,7 @@ from aspca.engines.source import Batch
 from aspca.jobs.columns import columns_needed
 from aspca.jobs.errors import JobError
 from aspca.jobs.keys import NO_KEYS, Cells, Keys
-from aspca.jobs.passes import MANY, Silent, Watcher, made_ahead, refuse_values
+from aspca.jobs.passes import MANY, Silent, Watcher, make_ahead, refuse_values
 from aspca.jobs.tables import TableSource, read_features, row_numbers
 from aspca.judging.judgement import Judgement
 from aspca.judging.model import Model
@@ -68,7 +68,7 @@ class JudgedRows:
     @property
     def flagged(self) -> Ints:
         """Positions of the anomalies among these rows."""
-        return np.flatnonzero(self.anomalies) if self.anomalies is not None else np.empty(0, dtype=np.intp)
+        return _positions(self.anomalies)
 
     def take(self, positions: Ints) -> JudgedRows:
         """Some of them."""
@@ -97,7 +97,7 @@ class JudgedRows:
         return Explanation(model, self.values, self.judgement, index, library)
 
 
-def joined(several: Sequence[JudgedRows]) -> JudgedRows:
+def join_rows(several: Sequence[JudgedRows]) -> JudgedRows:
     """One after the other, at least one."""
     return JudgedRows(
         np.concatenate([judged.rows for judged in several]),
@@ -112,35 +112,20 @@ def judged_rows(
     model: Model, table: TableSource, keys: Keys, watcher: Watcher, stage: str = "Scoring"
 ) -> Iterator[JudgedRows]:
     """The rows of a table judged by a model, in parts, with the cells of their key columns."""
-    bad = bad_cells_by_row(model, table)
-    for rows, values, beside in rows_to_judge(model, table, keys, watcher, stage):
-        judgement = model.judge(values)
-        if bad:
-            judgement = judgement.with_bad_cells([bad.get(row, ()) for row in rows.tolist()])
-        yield JudgedRows(rows, values, judgement, keys, beside)
+    return (judged for judged, _ in _judged_parts(model, table, keys, watcher, stage))
 
 
-def bad_cells_by_row(model: Model, table: TableSource) -> dict[int, tuple[BadCell, ...]]:
-    """The cells of a table that are not what their columns hold, where a model needs these columns."""
-    needed = {None, *columns_needed(model.preparation)}
-    found: dict[int, tuple[BadCell, ...]] = {}
-    for cell in table.bad_cells:
-        if cell.column in needed:
-            found[cell.row] = (*found.get(cell.row, ()), cell)
-    return found
-
-
-def rows_to_judge(
-    model: Model, table: TableSource, keys: Keys, watcher: Watcher, stage: str = "Scoring"
-) -> Iterator[tuple[Ints, Floats, list[Cells]]]:
-    """The rows of a table in parts: their numbers, their features, the cells of their key columns; a part counts as
-    done when the next is asked for."""
+def _judged_parts(
+    model: Model, table: TableSource, keys: Keys, watcher: Watcher, stage: str
+) -> Iterator[tuple[JudgedRows, Ints]]:
+    """The same, each with the positions of the rows that are anomalies whatever cells could not be read; a part counts
+    as done when the next is asked for."""
     watcher.stage(stage, table.count())
     cells, bad = keys.cells(table), bad_cells_by_row(model, table)
     done = 0
     with _threads(table.count(), len(model.names)):
         batches = read_features(table, model.preparation)
-        for batch in batches if table.count() < MANY else made_ahead(batches):
+        for batch in batches if table.count() < MANY else make_ahead(batches):
             n = len(batch.values)
             if not n:
                 continue
@@ -151,10 +136,28 @@ def rows_to_judge(
             done += n
             if len(beside) < n or done > table.count():
                 raise _changed(table)
-            yield rows, values, beside
+            judgement = model.judge(values)
+            flagged = _positions(judgement.anomalies)
+            if bad:
+                judgement = judgement.with_bad_cells([bad.get(row, ()) for row in rows.tolist()])
+            yield JudgedRows(rows, values, judgement, keys, beside), flagged
             watcher.advance(n)
         if done < table.count() or (keys.columns and next(cells, None) is not None):
             raise _changed(table)
+
+
+def _positions(anomalies: Bools | None) -> Ints:
+    return np.empty(0, dtype=np.intp) if anomalies is None else np.flatnonzero(anomalies)
+
+
+def bad_cells_by_row(model: Model, table: TableSource) -> dict[int, tuple[BadCell, ...]]:
+    """The cells of a table that are not what their columns hold, where a model needs these columns."""
+    needed = {None, *columns_needed(model.preparation)}
+    found: dict[int, tuple[BadCell, ...]] = {}
+    for cell in table.bad_cells:
+        if cell.column in needed:
+            found[cell.row] = (*found.get(cell.row, ()), cell)
+    return found
 
 
 def without_bad_rows(model: Model, values: Floats, rows: Ints, bad: Mapping[int, object]) -> Floats:
@@ -199,7 +202,7 @@ class Worst:
         """More of them; `keys` (n,) say how far out each is."""
         if not len(flagged):
             return
-        together = flagged if self._kept is None else joined([self._kept, flagged])
+        together = flagged if self._kept is None else join_rows([self._kept, flagged])
         keys = np.concatenate([self._keys, keys])
         # The stable order keeps the first of equals.
         order = np.argsort(-round_for_ranking(keys), kind="stable")[: self.most]
@@ -213,10 +216,10 @@ class Worst:
         return self._kept
 
 
-Texts = list[str | None]
+# ---- as columns of a table: record batches are made of them only for what is written by way of Arrow, or is lazy
 
 
-def verdict_fields(model: Model, keys: Keys, *, reasons: bool) -> tuple[Field, ...]:
+def score_fields(model: Model, keys: Keys, *, reasons: bool = True) -> tuple[Field, ...]:
     """Which columns a table of scores has; `reasons`: also which rules anomalies break and what would mend them."""
     own: dict[str, Kind] = {"row": "integer", "score": "number", "anomaly": "truth"}
     own |= {"verdict": "text", "p_value": "number"} if model.evidence is not None else {}
@@ -226,17 +229,13 @@ def verdict_fields(model: Model, keys: Keys, *, reasons: bool) -> tuple[Field, .
     return (row, *(Field(name, "cell") for name in keys.header(own)), *others)
 
 
-def verdict_part(model: Model, judged: JudgedRows) -> Part:
-    """The columns of some judged rows, without reasons."""
-    return _columns(model, judged.rows, judged.key_columns(), judged.judgement)
-
-
-def _columns(
-    model: Model, rows: Ints, beside: list[list[object]], found: Judgement
+def score_columns(
+    model: Model, rows: Ints, keys: list[list[object]], found: Judgement
 ) -> list[Sequence[Any] | npt.NDArray[Any]]:
+    """The columns of some judged rows, without reasons; `keys` are the cells of the key columns, by column."""
     anomalies = [None] * len(rows) if found.anomalies is None else found.anomalies
-    told: list[Any] = [] if model.evidence is None else [found.verdicts, found.p_values]
-    return [rows, *beside, found.scores, anomalies, *told, *([found.share_of_rules] if model.allows_gaps else [])]
+    grades: list[Any] = [] if model.evidence is None else [found.verdicts, found.p_values]
+    return [rows, *keys, found.scores, anomalies, *grades, *([found.share_of_rules] if model.allows_gaps else [])]
 
 
 class Tally:
@@ -259,15 +258,10 @@ class Tally:
         return self._n_anomalies if self._known else None
 
 
-def scored_fields(model: Model, keys: Keys) -> tuple[Field, ...]:
-    """The columns of what `scored_parts` gives."""
-    return verdict_fields(model, keys, reasons=True)
-
-
 def scored_parts(
     model: Model, table: TableSource, keys: Keys, tally: Tally, watcher: Watcher, start: int = 0
 ) -> Iterator[Part]:
-    """The rows of a table judged, in parts of plain columns, `scored_fields`.
+    """The rows of a table judged, in parts of plain columns, `score_fields`.
 
     Parameters
     ----------
@@ -275,35 +269,25 @@ def scored_parts(
         The number of the table's first row, where it is a part of a larger one.
     """
     reasons: ShortReasons | None = None
-    bad = bad_cells_by_row(model, table)
-    for rows, values, beside in rows_to_judge(model, table, keys, watcher):
-        found = model.judge(values)
-        anomalies = np.zeros(len(values), dtype=np.bool_) if found.anomalies is None else found.anomalies
-        flagged = np.flatnonzero(anomalies)
-        bad_here = {place: bad[row] for place, row in enumerate(rows.tolist()) if row in bad} if bad else {}
-        if bad_here:
-            found = found.with_bad_cells([bad_here.get(place, ()) for place in range(len(values))])
-        tally.add(found.anomalies, found.errors, len(rows))
-        if reasons is None and flagged.size:
-            # Words are loaded where there is something to say.
-            from aspca.judging.short_reasons import ShortReasons
+    for judged, flagged in _judged_parts(model, table, keys, watcher, "Scoring"):
+        found = judged.judgement
+        tally.add(found.anomalies, found.errors, len(judged))
+        # Of the anomalies only, so that normal rows cost nothing.
+        broken: list[str | None] = [None] * len(judged)
+        proposed: list[str | None] = [None] * len(judged)
+        if flagged.size:
+            if reasons is None:
+                # Words are loaded where there is something to say.
+                from aspca.judging.short_reasons import ShortReasons
 
-            reasons = ShortReasons(model)
-        texts = _texts(reasons, values, flagged, found.take(flagged))
-        for place, cells in bad_here.items():
-            texts[0][place] = "; ".join(text for text in [*map(str, cells), texts[0][place]] if text)
-        by_column = [list(column) for column in zip(*beside, strict=True)] if keys.columns else []
-        yield [*_columns(model, rows + start, by_column, found), *texts]
-
-
-def _texts(reasons: ShortReasons | None, values: Floats, flagged: Ints, judgement: Judgement) -> tuple[Texts, Texts]:
-    """The rules that rows break and what would mend them; of the anomalies only, so that normal rows cost nothing."""
-    broken: Texts = [None] * len(values)
-    proposed: Texts = [None] * len(values)
-    if reasons is not None and flagged.size:
-        for row, sentence, wanted in zip(flagged.tolist(), *reasons.of(values[flagged], judgement), strict=True):
-            broken[row], proposed[row] = sentence, wanted
-    return broken, proposed
+                reasons = ShortReasons(model)
+            texts = reasons.of(judged.values[flagged], found.take(flagged))
+            for row, sentence, wanted in zip(flagged.tolist(), *texts, strict=True):
+                broken[row], proposed[row] = sentence, wanted
+        for row, cells in enumerate(() if found.bad_cells is None else found.bad_cells):
+            if cells:
+                broken[row] = "; ".join(text for text in [*map(str, cells), broken[row]] if text)
+        yield [*score_columns(model, judged.rows + start, judged.key_columns(), found), broken, proposed]
 
 
 @dataclass(frozen=True, eq=False)
@@ -324,7 +308,7 @@ class PartScorer:
     def __call__(self, part: TableSource, start: int = 0) -> Iterator[Any]:
         from aspca.outputs.arrow_rows import record_batch
 
-        fields, schema = scored_fields(self.model, self.keys), self.schema
+        fields, schema = score_fields(self.model, self.keys), self.schema
         for columns in scored_parts(self.model, part, self.keys, Tally(), Silent(), start):
             yield record_batch(fields, schema, columns)
 
@@ -336,4 +320,4 @@ class PartScorer:
     def schema(self) -> Any:
         from aspca.outputs.arrow_rows import arrow_schema
 
-        return arrow_schema(scored_fields(self.model, self.keys))
+        return arrow_schema(score_fields(self.model, self.keys))

@@ -95,11 +95,14 @@ def plain_cell(cell: object) -> str | int | float | bool | None:
 def ids_of(table: TableSource, given: Sequence[str]) -> tuple[str, ...]:
     """The columns that ``--id`` names: one or several, with commas between; a column of exactly that name wins.
 
-    Whether all of them are there is another question: see `refuse_absent`.
+    Whether all of them are there is another question: see `aspca.jobs.columns.keys_in`.
     """
     known = {column.name for column in table.columns}
     names = [[text] if text in known or "," not in text else map(str.strip, text.split(",")) for text in given]
     return tuple(dict.fromkeys(name for several in names for name in several))
+
+
+# ---- labels
 
 
 LABELLIKE = {
@@ -158,7 +161,7 @@ class Evaluation:
         return f"Against the labels: AUC {self.auc:.4f}{precision}, recall {self.recall:.3f}"
 
 
-def truth_of(table: TableSource, column: str) -> tuple[Bools, str]:
+def read_labels(table: TableSource, column: str) -> tuple[Bools, str]:
     """Which rows of a table are anomalies (n,) by a column of labels, and in words how these were read.
 
     0 and 1, false and true, scikit-learn's 1 (normal) and -1, or words one of which says normal.
@@ -195,7 +198,7 @@ def truth_of(table: TableSource, column: str) -> tuple[Bools, str]:
     return truth, f"{normal!r} is normal, {rest} an anomaly"
 
 
-def evaluated(truth: Bools, scores: Floats, flagged: Bools, meaning: str) -> Evaluation:
+def evaluate(truth: Bools, scores: Floats, flagged: Bools, meaning: str) -> Evaluation:
     """How scores (n,) and flagged rows (n,) agree with the truth (n,)."""
     return Evaluation(
         auc=area_under_curve(truth, scores),

@@ -82,6 +82,9 @@ def markdown_of(model: Model) -> str:
     return "\n".join(lines) + "\n"
 
 
+# ---- two models compared
+
+
 # As in `aspca.select`: a rule is found again if another points the same way to within 18 degrees.
 SAME_DIRECTION = 0.95
 # And it stays what it was if it also turned by less than 6 degrees, ...

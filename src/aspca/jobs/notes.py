@@ -8,7 +8,7 @@ from math import sqrt
 import numpy as np
 
 from aspca.harmless import name_text
-from aspca.jobs.column_kinds import examined, word_of
+from aspca.jobs.column_types import examine_texts, word_of
 from aspca.jobs.outcome import Outcome
 from aspca.jobs.tables import TableSource
 from aspca.judging.given_text import remarks_on_given
@@ -138,7 +138,7 @@ def describe_many(
     # A threshold given as a number promises nothing.
     unlike = [outcome.unlike for outcome in everyone if outcome.unlike is not None]
     if unlike:
-        moved = _moved(everyone, "M") or "Learn from newer rows as well: one more --train NEWER_FILE."
+        moved = _describe_moved(everyone, "M") or "Learn from newer rows as well: one more --train NEWER_FILE."
         return (
             f"The rows differ as a whole from the rows learned from, {max(unlike):.0%} of them would be flagged. "
             f"{moved} Verdicts compare the rows with each other.",
@@ -151,10 +151,10 @@ def describe_many(
         return ()
     asked = f"--level {level:g}" if settings.contamination == "auto" else f"--contamination {settings.contamination:g}"
     reason = (
-        _changes(everyone, of_changes, flagged - expected, elsewhere)
-        or (_moved(everyone) if elsewhere else "")
+        _describe_changes(everyone, of_changes, flagged - expected, elsewhere)
+        or (_describe_moved(everyone) if elsewhere else "")
         or (_column_of_groups(table, left_out) if None in outcomes else "")
-        or _tails(settings, elsewhere)
+        or _describe_tails(settings, elsewhere)
     )
     rows = "rows" if everyone[0].evaluation is None else "normal rows"
     times = flagged / max(expected, 1.0)
@@ -170,7 +170,7 @@ def _not_known(outcome: Outcome) -> tuple[int, int]:
     return labels.false_alarms + labels.passed, labels.false_alarms
 
 
-def _changes(outcomes: Sequence[Outcome], of_changes: int, excess: float, elsewhere: bool) -> str:
+def _describe_changes(outcomes: Sequence[Outcome], of_changes: int, excess: float, elsewhere: bool) -> str:
     if 2 * of_changes < excess:
         return ""
     events = sum(len(outcome.events) for outcome in outcomes)
@@ -184,7 +184,7 @@ def _changes(outcomes: Sequence[Outcome], of_changes: int, excess: float, elsewh
     return f"{of_changes:,} anomalies are rows of {told}. {advice}"
 
 
-def _moved(outcomes: Sequence[Outcome], begins: str = "they are not like the rows learned from, m") -> str:
+def _describe_moved(outcomes: Sequence[Outcome], begins: str = "they are not like the rows learned from, m") -> str:
     """Columns whose mean is no longer what it was, in any of the models."""
     moved: dict[str, float] = {}
     for outcome in outcomes:
@@ -204,7 +204,7 @@ def _moved(outcomes: Sequence[Outcome], begins: str = "they are not like the row
 def _column_of_groups(table: TableSource, left_out: Sequence[str]) -> str:
     """A column of text that says of what kind a row is, and was left out."""
     texts = [column.name for column in table.columns if column.kind == "text" and column.name in left_out]
-    kinds = [one for one in examined(table, texts) if one.few and not one.like_labels]
+    kinds = [one for one in examine_texts(table, texts) if one.few and not one.like_labels]
     if not kinds:
         return ""
     fewest = min(kinds, key=lambda one: one.n_values)
@@ -214,7 +214,7 @@ def _column_of_groups(table: TableSource, left_out: Sequence[str]) -> str:
     )
 
 
-def _tails(settings: Settings, elsewhere: bool) -> str:
+def _describe_tails(settings: Settings, elsewhere: bool) -> str:
     if settings.contamination == "auto" and settings.limit in FROM_MOMENTS:
         return "their tails are heavier than this limit assumes, or many are errors. A limit from rows: --limit auto."
     if elsewhere:

@@ -20,7 +20,6 @@ from aspca.settings import DEFAULTS, IN_MEMORY, PAPER, Settings, check_parameter
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 PRESETS: dict[str, dict[str, Any]] = {"paper": PAPER}
-SCORE_FORMATS = ("csv", "parquet")
 # Where moments are taken: see `aspca.jobs.fit_table.moments_inside`.
 MOMENTS = ("auto", "engine", "stream")
 _READING = (
@@ -77,7 +76,7 @@ class Columns:
     by: str | None = None
 
     @property
-    def kinds(self) -> dict[str, str]:
+    def conversions(self) -> dict[str, str]:
         """What is to become of columns, by name: see `preparation.KINDS`.
 
         Raises
@@ -201,7 +200,7 @@ def request_of(source: Any, train: Any = None, **options: Any) -> Request:
     if calibrate is not None and given.get("by") is not None:
         raise RequestError("--by and --calibrate exclude each other; give one of them.")
     output = _group(Output, given)
-    if output.scores not in SCORE_FORMATS:
+    if output.scores not in ("csv", "parquet"):
         raise RequestError(f"--scores must be csv or parquet, not {output.scores!r}.")
     if not isinstance(output.top, int) or output.top < 0:
         raise RequestError(f"--top must be a whole number of at least 0, got {output.top!r}.")
@@ -211,7 +210,7 @@ def request_of(source: Any, train: Any = None, **options: Any) -> Request:
     if moments not in MOMENTS:
         raise RequestError(f"--moments must be one of {', '.join(MOMENTS)}, got {moments!r}.")
     columns = _group(Columns, given)
-    _ = columns.kinds
+    _ = columns.conversions
     return Request(
         source=named_files(source),
         train=None if train is None else named_files(train),
@@ -309,6 +308,8 @@ def reading_of(
 
 
 # ---- settings
+
+
 def parameters_of(given: Mapping[str, Any], preset: str | None = None, *, calibrated: bool = False) -> dict[str, Any]:
     """All parameters of `ASPCA`: those given (not None), else the preset's, else the defaults.
 

@@ -25,7 +25,6 @@ from aspca.rules.sentence import count_verdicts
 if TYPE_CHECKING:
     from aspca.report.evidence import Evidence
 
-__all__ = ["Break", "Finding", "StandsOut", "findings_of"]
 # Of the rules that a row breaks, those that matter most to its score.
 _MOST = 3
 
@@ -147,6 +146,9 @@ def _wrong_cells(why: Explanation, i: int) -> dict[str, Any]:
     return {"confidence": sure, "repair": first, "ties": tuple(ties)}
 
 
+# ---- all that one model found
+
+
 @dataclass(frozen=True, eq=False)
 class Outcome:
     """What one model found in the rows that it judged.
@@ -217,7 +219,7 @@ class Outcome:
     @property
     def headline(self) -> str:
         """How many anomalies there are, and what makes them such."""
-        what = f"score above {self.limit:.3g}{_lifted(self.model)}"
+        what = f"score above {self.limit:.3g}{_rule_alarm_text(self.model)}"
         if not self.n_anomalies:
             return "No errors and no unusual rows" if self.graded else f"No anomalies (no {what})"
         many = f"{self.n_anomalies:,} anomal{'y' if self.n_anomalies == 1 else 'ies'}"
@@ -291,5 +293,5 @@ class Outcome:
         return {"row": [finding.row for finding in told], **keys, **made}
 
 
-def _lifted(model: Model) -> str:
+def _rule_alarm_text(model: Model) -> str:
     return "" if model.alarms.lift is None else "; a broken rule lifts it there"

@@ -1,4 +1,7 @@
-"""Passing over the rows of a table: here, or part by part where an engine has them; and who is told how far it is."""
+"""Passing over the rows of a table: here, or part by part where an engine has them; and who is told how far it is.
+
+Reading, judging and writing go on at once: the next part is made, or the last one written, while one is worked on.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from aspca.engines.source import Batch
-from aspca.jobs.columns import ignoring
+from aspca.jobs.columns import ignore_words
 from aspca.jobs.errors import JobError
 from aspca.jobs.tables import Parted, TableSource, column_of, read_features
 from aspca.linalg.arrays import LARGEST_VALUE, Floats
@@ -44,7 +47,7 @@ Item = TypeVar("Item")
 MANY = 100_000
 
 
-def made_ahead(items: Iterator[Item]) -> Iterator[Item]:
+def make_ahead(items: Iterator[Item]) -> Iterator[Item]:
     """The same items, of which one is made in a thread while the one before is worked on; no more than that."""
     # Not needed for small tables.
     from concurrent.futures import ThreadPoolExecutor
@@ -65,7 +68,7 @@ def made_ahead(items: Iterator[Item]) -> Iterator[Item]:
                 close()
 
 
-def used_behind(items: Iterable[Item], use: Callable[[Item], None]) -> None:
+def use_behind(items: Iterable[Item], use: Callable[[Item], None]) -> None:
     """Use one item after the other, each in a thread while the next is made; what it raises is raised here."""
     from concurrent.futures import ThreadPoolExecutor
 
@@ -93,7 +96,7 @@ def rows_of(table: TableSource, plan: Preparation, watcher: Watcher, *, by_pass:
             watcher.advance(0 if by_pass else table.count())
             return found
         blocks = _blocks(table, plan, Silent() if by_pass else watcher)
-        return task(numbered(blocks if table.count() < MANY else made_ahead(blocks)))
+        return task(numbered(blocks if table.count() < MANY else make_ahead(blocks)))
 
     return Rows(over, elsewhere=isinstance(table, Parted))
 
@@ -149,5 +152,5 @@ def refuse_values(table: TableSource, batch: Batch, plan: Preparation, *, learni
     raise JobError(
         f"{where} has the value {value:g} in column {name}; values must lie within +-{LARGEST_VALUE:g}, so correct it, "
         "rescale the column, or leave it out with --ignore.",
-        ignoring(wild) if learning and len(wild) < len(names) else (),
+        ignore_words(wild) if learning and len(wild) < len(names) else (),
     )

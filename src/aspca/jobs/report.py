@@ -85,6 +85,8 @@ def _checksum(path: str) -> str | None:
 
 
 # ---- the command
+
+
 def command_of(request: Request) -> str:
     """`aspca detect` with all options that are not the defaults."""
     words = ["aspca", "detect", *_files(request.source)]
@@ -133,7 +135,6 @@ def _flag(name: str) -> str:
 
 
 NAME = "report.html"
-FORMATS = ("html", "json", "markdown")
 MISSING = "Reports need jinja2, which is not installed: pip install 'aspca[report]'"
 
 
@@ -168,7 +169,7 @@ def text_of(report: Report, kind: str, row: int | None = None) -> str:
         except ValueError as error:
             raise RequestError(str(error)) from None
     if kind != "html":
-        raise JobError(f"A report is written as {', '.join(FORMATS[:-1])} or {FORMATS[-1]}, not as {kind!r}.")
+        raise JobError(f"A report is written as html, json or markdown, not as {kind!r}.")
     refuse_missing(kind)
     from aspca.report.page import page_text
 

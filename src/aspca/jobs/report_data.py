@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from aspca.jobs.judged_rows import JudgedRows, Worst, joined
+from aspca.jobs.judged_rows import JudgedRows, Worst, join_rows
 from aspca.jobs.keys import Evaluation, Keys, plain_cell
 from aspca.jobs.passes import Watcher
 from aspca.jobs.tables import CategoryTable, TableSource, read_features
@@ -73,7 +73,7 @@ class ReportData:
         sample = self._sample.rows(self._model)
         others = np.flatnonzero(~np.isin(sample.rows, worst.rows))[:SAMPLED]
         sample = sample.take(others[np.argsort(-round_for_ranking(sample.scores[others]), kind="stable")])
-        rows = joined([worst, sample]) if len(worst) else worst
+        rows = join_rows([worst, sample]) if len(worst) else worst
         everyone = self._n_anomalies()
         of_sample = np.ones(len(sample), dtype=np.bool_)
         if drift.beyond is not None:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 import numpy as np
+import numpy.typing as npt
 
 from aspca.identities.wording import number_text
-from aspca.jobs.judged_rows import JudgedRows, verdict_fields, verdict_part
+from aspca.jobs.judged_rows import JudgedRows, score_columns, score_fields
 from aspca.jobs.keys import Keys
 from aspca.judging.model import Model
 from aspca.linalg.ranking import round_for_ranking
@@ -20,6 +21,7 @@ from aspca.outputs.row_file import parquet_file
 from aspca.outputs.text_rows import csv_rows
 
 if TYPE_CHECKING:
+    from aspca.jobs.outcome import Outcome
     from aspca.judging.change_text import Change
     from aspca.judging.incidents import Incident
 
@@ -32,6 +34,8 @@ def category_folder(number: int) -> str:
 
 
 # ---- the folder of `detect`
+
+
 @contextlib.contextmanager
 def folder_files(folder: Path | None, model: Model, keys: Keys, scores: str) -> Iterator[list[RowWriter]]:
     """Functions that write rows to scores.csv (or scores.parquet) and explanations.csv; none where no folder is."""
@@ -39,7 +43,7 @@ def folder_files(folder: Path | None, model: Model, keys: Keys, scores: str) -> 
         yield []
         return
     # Why rows are anomalies is told at length beside them.
-    fields = verdict_fields(model, keys, reasons=False)
+    fields = score_fields(model, keys, reasons=False)
     with contextlib.ExitStack() as stack:
         if scores == "parquet":
             stream = stack.enter_context(open(folder / "scores.parquet", "xb"))
@@ -48,7 +52,7 @@ def folder_files(folder: Path | None, model: Model, keys: Keys, scores: str) -> 
             text = stack.enter_context(_new_text(folder / "scores.csv"))
             write = stack.enter_context(csv_rows(text, fields))
         yield [
-            lambda judged: write(verdict_part(model, judged)),
+            lambda judged: write(score_columns(model, judged.rows, judged.key_columns(), judged.judgement)),
             stack.enter_context(_explanations(folder / "explanations.csv", model, keys)),
         ]
 
@@ -69,13 +73,19 @@ def _explanations(path: Path, model: Model, keys: Keys) -> Iterator[RowWriter]:
             if not len(flagged):
                 return
             made = flagged.explained(model).lines()
-            made |= {name: _written(list(made[name])) for name in ("value", "needed")}
+            made |= {name: _as_written(list(made[name])) for name in ("value", "needed")}
             rows, *cells = made.values()
             position_of = {row: position for position, row in enumerate(flagged.rows.tolist())}
             beside = flagged.take(np.array([position_of[row] for row in rows])).key_columns()
             writer.columns(np.array(rows), *beside, *cells)
 
         yield write
+
+
+def _write_csv(path: Path, columns: Mapping[str, Sequence[object] | npt.NDArray[Any]]) -> None:
+    """A file of columns by their titles."""
+    with _new_text(path) as stream, CsvWriter(stream, list(columns)) as writer:
+        writer.columns(*columns.values())
 
 
 def write_incidents(path: Path, model: Model, incidents: Sequence[Incident], flagged: JudgedRows | None) -> None:
@@ -85,26 +95,26 @@ def write_incidents(path: Path, model: Model, incidents: Sequence[Incident], fla
     """
     from aspca.judging.change_text import moment_text
 
-    before, after = ["first", "last", "kind", "rows", "peak"], ["rule", "text", "share", "explanation"]
-    peaks = (
-        None if flagged is None else flagged.take(np.array([incident.peak for incident in incidents], dtype=np.intp))
-    )
-    titles = [] if peaks is None else peaks.keys.header([*before, *after])
-    with _new_text(path) as stream:
-        writer = CsvWriter(stream, [*before, *titles, *after])
-        causes = [main_cause(incident, model) for incident in incidents]
-        writer.columns(
-            [moment_text(incident.first) for incident in incidents],
-            [moment_text(incident.last) for incident in incidents],
-            [incident.kind for incident in incidents],
-            [int(incident.rows.size) for incident in incidents],
-            [] if peaks is None else peaks.rows,
-            *([] if peaks is None else peaks.key_columns()),
-            [rule for rule, _, _ in causes],
-            [text for _, text, _ in causes],
-            [share for _, _, share in causes],
-            [incident.text for incident in incidents],
-        )
+    causes = [main_cause(incident, model) for incident in incidents]
+    before: dict[str, Any] = {
+        "first": [moment_text(incident.first) for incident in incidents],
+        "last": [moment_text(incident.last) for incident in incidents],
+        "kind": [incident.kind for incident in incidents],
+        "rows": [int(incident.rows.size) for incident in incidents],
+        "peak": [],
+    }
+    after: dict[str, Any] = {
+        "rule": [rule for rule, _, _ in causes],
+        "text": [text for _, text, _ in causes],
+        "share": [share for _, _, share in causes],
+        "explanation": [incident.text for incident in incidents],
+    }
+    keys: dict[str, Any] = {}
+    if flagged is not None:
+        peaks = flagged.take(np.array([incident.peak for incident in incidents], dtype=np.intp))
+        before["peak"] = peaks.rows
+        keys = dict(zip(peaks.keys.header([*before, *after]), peaks.key_columns(), strict=True))
+    _write_csv(path, {**before, **keys, **after})
 
 
 def write_changes(path: Path, changes: Sequence[Change], *, timed: bool) -> None:
@@ -115,42 +125,52 @@ def write_changes(path: Path, changes: Sequence[Change], *, timed: bool) -> None
     """
     from aspca.judging.change_text import events_of, moment_text
 
-    header = ["change", "first", "last", "since", "until", "to_end", "rows", "off", "rule", "column", "text"]
-    header += ["size", "at_first", "at_last", "spreads", "explanation"]
-    told = [(number, change) for number, event in enumerate(events_of(changes)) for change in event]
-    with _new_text(path) as stream, CsvWriter(stream, header) as writer:
-        writer.columns(
-            [number for number, _ in told],
-            *([getattr(change, end) for _, change in told] for end in ("first", "last")),
-            *(
-                [moment_text(getattr(change, end)) if timed else None for _, change in told]
-                for end in ("since", "until")
-            ),
-            [change.to_end for _, change in told],
-            [change.n_rows for _, change in told],
-            [change.n_off for _, change in told],
-            [change.rule for _, change in told],
-            [change.column for _, change in told],
-            [change.what for _, change in told],
-            *([getattr(change, each) for _, change in told] for each in ("size", "at_first", "at_last", "spreads")),
-            [change.text for _, change in told],
-        )
+    events = events_of(changes)
+    told = [change for event in events for change in event]
+    attributes = {"to_end": "to_end", "rows": "n_rows", "off": "n_off", "rule": "rule", "column": "column"}
+    attributes |= {"text": "what", "size": "size", "at_first": "at_first", "at_last": "at_last", "spreads": "spreads"}
+    _write_csv(
+        path,
+        {
+            "change": [number for number, event in enumerate(events) for _ in event],
+            "first": [change.first for change in told],
+            "last": [change.last for change in told],
+            "since": [moment_text(change.since) if timed else None for change in told],
+            "until": [moment_text(change.until) if timed else None for change in told],
+            **{title: [getattr(change, name) for change in told] for title, name in attributes.items()},
+            "explanation": [change.text for change in told],
+        },
+    )
 
 
 def write_excluded(path: Path, model: Model) -> None:
     """excluded.csv: the first cells that relations were not learned from, with what the others of their row let
     expect."""
-    excluded = model.excluded
-    if excluded is None or not excluded.shown.rows.size:
+    if model.excluded is None or not model.excluded.shown.rows.size:
         return
-    shown = excluded.shown
-    with _new_text(path) as stream, CsvWriter(stream, ["row", "column", "value", "expected"]) as writer:
-        writer.columns(
-            shown.rows.tolist(),
-            [model.names[column] for column in shown.columns.tolist()],
-            _written(shown.values.tolist()),
-            _written([float(f"{value:.6g}") for value in shown.expected.tolist()]),
-        )
+    shown = model.excluded.shown
+    columns: dict[str, Any] = {
+        "row": shown.rows.tolist(),
+        "column": [model.names[column] for column in shown.columns.tolist()],
+        "value": _as_written(shown.values.tolist()),
+        "expected": _as_written([float(f"{value:.6g}") for value in shown.expected.tolist()]),
+    }
+    _write_csv(path, columns)
+
+
+def write_categories(path: Path, outcomes: Mapping[str, Outcome]) -> None:
+    """categories.csv: which folder holds which category, its rows, anomalies and limit.
+
+    Scores over their category's limit can be ranked together.
+    """
+    columns: dict[str, Any] = {
+        "category": list(outcomes),
+        "folder": [category_folder(number) for number in range(len(outcomes))],
+        "rows": [outcome.n_rows for outcome in outcomes.values()],
+        "anomalies": [outcome.n_anomalies for outcome in outcomes.values()],
+        "limit": [outcome.limit for outcome in outcomes.values()],
+    }
+    _write_csv(path, columns)
 
 
 def main_cause(incident: Incident, model: Model) -> tuple[int | None, str, float]:
@@ -162,20 +182,8 @@ def main_cause(incident: Incident, model: Model) -> tuple[int | None, str, float
     return top, str(model.rules[top]), float(incident.shares[top])
 
 
-def _written(values: Sequence[object]) -> list[object]:
+def _as_written(values: Sequence[object]) -> list[object]:
     """Cells as the file that was read has them: no point after a whole number, empty where missing."""
     return [
         (None if math.isnan(value) else number_text(value)) if isinstance(value, float) else value for value in values
     ]
-
-
-def write_categories(path: Path, lines: Sequence[tuple[str, str, int, int, float]]) -> None:
-    """categories.csv: which folder holds which category, its rows, anomalies and limit.
-
-    Scores over their category's limit can be ranked together.
-    """
-    with (
-        _new_text(path) as stream,
-        CsvWriter(stream, ["category", "folder", "rows", "anomalies", "limit"]) as writer,
-    ):
-        writer.columns(*(list(column) for column in zip(*lines, strict=True)))

@@ -10,32 +10,32 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from aspca.engines.source import Column
-from aspca.jobs.column_kinds import (
+from aspca.jobs.column_types import (
     TextColumn,
-    codes_among,
     columns_text,
-    counting,
     describe_codes,
     describe_doubtful_codes,
     describe_labels,
     describe_texts,
-    examined,
-    numeric_labels,
+    examine_texts,
+    find_codes,
+    find_counter,
+    find_numeric_labels,
     word_of,
 )
 from aspca.jobs.columns import (
-    absent,
-    gaps_in,
-    gathered,
-    named_columns,
-    other_columns,
-    possible,
-    text_obstacle,
-    unfit_categories,
-    unfit_labels,
-    unfit_time,
-    withdrawn,
-    wrong_kind,
+    check_categories,
+    check_columns,
+    check_gaps,
+    check_kind,
+    check_labels,
+    check_name,
+    check_text,
+    check_time,
+    resolve_conflicts,
+    shorten,
+    split_names,
+    withdraw_unfit,
 )
 from aspca.jobs.errors import JobError, Obstacle, TableError
 from aspca.jobs.keys import ids_of
@@ -103,18 +103,18 @@ def roles_of(
     JobError
         No features are left.
     """
-    kinds, ids = asked.kinds, ids_of(table, asked.id)
+    kinds, ids = asked.conversions, ids_of(table, asked.id)
     name, others = (ids[0], ids[1:]) if ids else (_index_of(table), ())
     source = table if learned is None else learned
     roles = [("--id", name), ("--time", asked.time), ("--label", asked.label), ("--by", asked.by)]
     roles += [("--id", other) for other in others]
-    obstacles = [one for option, given in roles if given is not None and (one := absent(table, given, option))]
-    obstacles += [*unfit_time(table, asked.time), *unfit_categories(source, asked.by)]
+    obstacles = [one for option, given in roles if given is not None and (one := check_name(table, given, option))]
+    obstacles += [*check_time(table, asked.time), *check_categories(source, asked.by)]
     if judged and asked.label is not None and column_of(table, asked.label) is not None:
-        obstacles += unfit_labels(table, asked.label)
+        obstacles += check_labels(table, asked.label)
     ignored = [] if learned is None or (index := _index_of(learned)) is None or index in ids else [index]
-    for given, typed in named_columns(source, asked.ignore):
-        missing = absent(table, given, "--ignore", typed)
+    for given, typed in split_names(source, asked.ignore):
+        missing = check_name(table, given, "--ignore", typed)
         if missing is None or (learned is not None and column_of(learned, given) is not None):
             ignored.append(given)
         else:
@@ -122,7 +122,7 @@ def roles_of(
     named = {given for _, given in roles}
     taken = {*ignored, *named}
     for given, kind in kinds.items():
-        obstacles += wrong_kind(source, given, kind, taken)
+        obstacles += check_kind(source, given, kind, taken)
     left = [column for column in source.columns if column.name not in taken]
     chosen = _Chosen(table, source, left, name, asked.time, kinds)
     obstacles += chosen.decide(asked.ignore_text, judged, compared=asked.label is not None)
@@ -131,13 +131,13 @@ def roles_of(
         obstacles.append(_nothing_left(source, chosen))
     wanted = {one: kinds.get(one, "number") for one in features}
     for other, whose in ((table if learned is not None else None, "the rules learned"), (calibrate, "the rules")):
-        obstacles += [] if other is None else other_columns(other, wanted, whose, can_ignore=True)
+        obstacles += [] if other is None else check_columns(other, wanted, whose, can_ignore=True)
     for each in (table, learned, calibrate) if asked.allow_missing is False else ():
-        obstacles += [] if each is None else gaps_in(each, features)
+        obstacles += [] if each is None else check_gaps(each, features)
     if obstacles:
         free = {one.instead.given for one in obstacles if one.instead is not None and one.instead.value is None}
-        obstacles = [withdrawn(one, table, source, {*taken, *kinds} - free) for one in obstacles]
-        raise TableError.of(possible(obstacles, features))
+        obstacles = [withdraw_unfit(one, table, source, {*taken, *kinds} - free) for one in obstacles]
+        raise TableError.of(resolve_conflicts(obstacles, features))
     left_out = tuple(column.name for column in source.columns if column.name not in {*features, *named})
     return Roles(features, chosen.name, chosen.time, asked.label, kinds, left_out, tuple(chosen.remarks))
 
@@ -184,7 +184,7 @@ class _Chosen:
     ) -> None:
         self._table, self._source, self._kinds = table, source, kinds
         self.left, self.name, self.time = left, name, time
-        self._texts = {text.name: text for text in examined(source, [one.name for one in self._free("text")])}
+        self._texts = {text.name: text for text in examine_texts(source, [one.name for one in self._free("text")])}
         self.remarks: list[str] = []
         self.dates: list[str] = []
 
@@ -233,7 +233,7 @@ class _Chosen:
     def _leave_out_alike(self) -> None:
         """Columns of text that is the same in every row."""
         for name, text in list(self._texts.items()):
-            if text.n_values == 1 and self._source.count() > 1 and _alike(self._source, name):
+            if text.n_values == 1 and self._source.count() > 1 and _is_constant(self._source, name):
                 del self._texts[name]
                 self.remarks.append(f"Column {name!r} is the same in every row, so it is left out.")
                 self._drop(name)
@@ -248,7 +248,7 @@ class _Chosen:
             self._drop(self.time)
 
     def _take_name(self) -> None:
-        found, why = counting(self._source, self._free()) or (None, "")
+        found, why = find_counter(self._source, self._free()) or (None, "")
         remedy = "--number makes it one"
         if found is None and self.name is None:
             meant = {column.name for column in self.left if column.remedy}
@@ -266,9 +266,9 @@ class _Chosen:
     def _numbers_as_text(self) -> list[Obstacle]:
         settled: dict[str, str] = {}
         columns = [column for column in self._free() if column.remedy or column.name in self._texts]
-        texts = {text.name: text for text in examined(self._source, [column.name for column in columns])}
-        found = [text_obstacle(self._source, column, texts[column.name], settled) for column in columns]
-        return gathered([one for one in found if one is not None])
+        texts = {text.name: text for text in examine_texts(self._source, [column.name for column in columns])}
+        found = [check_text(self._source, column, texts[column.name], settled) for column in columns]
+        return shorten([one for one in found if one is not None])
 
     def _leave_out_dates(self) -> None:
         self.dates = [column.name for column in self._free("date")]
@@ -281,9 +281,9 @@ class _Chosen:
 
     def _leave_out_labels(self, words: list[str], *, offered: bool) -> None:
         """Labels of numbers, beside those in `words`; `offered`: as such, where the rows judged have both values."""
-        found = list(numeric_labels(self._source, self._free()))
+        found = list(find_numeric_labels(self._source, self._free()))
         found = found if len(found) < len(self.left) else []
-        judged = numeric_labels(self._table, [one for one in self._table.columns if one.name in found])
+        judged = find_numeric_labels(self._table, [one for one in self._table.columns if one.name in found])
         both = [name for name, several in judged.items() if several] if offered else []
         both += [name for name in words if offered and column_of(self._table, name) is not None]
         if found or words:
@@ -292,7 +292,7 @@ class _Chosen:
         self._drop(*found)
 
     def _leave_out_codes(self) -> None:
-        codes = codes_among(self._source, self._free())
+        codes = find_codes(self._source, self._free())
         sure = [code for code in codes if code.sure]
         if sure and len(sure) < len(self.left):
             self.remarks.append(describe_codes(sure))
@@ -302,7 +302,7 @@ class _Chosen:
             self.remarks.append(describe_doubtful_codes(doubtful))
 
 
-def _alike(table: TableSource, name: str) -> bool:
+def _is_constant(table: TableSource, name: str) -> bool:
     """Whether all cells of a column are the same, and none is missing."""
     cells = read_cells(table, name)
     first = next(cells, None)

@@ -1,4 +1,8 @@
-"""What is noticed about rows while they are judged: times that are wrong, values that stand still, copies of rows."""
+"""What is noticed about rows while they are judged: times that are wrong, values that stand still, copies of rows.
+
+Times may be there twice, out of order or missing. Values stand still where a sensor hangs, or a feed repeats its last
+row. A file may be appended twice, or an entry repeated.
+"""
 
 from __future__ import annotations
 
@@ -33,13 +37,13 @@ def describe_times(column: str, when: npt.NDArray[np.generic], rows: Ints) -> li
     steps = np.diff(times)
     backwards = steps if (steps < 0).sum() <= (steps > 0).sum() else -steps
     return [
-        *_doubled(column, times, when, rows),
-        *_disordered(column, backwards, when, rows),
+        *_describe_doubled(column, times, when, rows),
+        *_describe_disordered(column, backwards, when, rows),
         *_missing(column, times, when, rows),
     ]
 
 
-def _doubled(column: str, times: Floats, when: npt.NDArray[np.generic], rows: Ints) -> list[str]:
+def _describe_doubled(column: str, times: Floats, when: npt.NDArray[np.generic], rows: Ints) -> list[str]:
     _, first = np.unique(times, return_index=True)
     again = np.setdiff1d(np.arange(times.size), first)
     if not again.size:
@@ -49,7 +53,7 @@ def _doubled(column: str, times: Floats, when: npt.NDArray[np.generic], rows: In
     return [f"Column {column!r}: {many} the time of an earlier row{_first(again.size, rows[at], when[at])}."]
 
 
-def _disordered(column: str, steps: Floats, when: npt.NDArray[np.generic], rows: Ints) -> list[str]:
+def _describe_disordered(column: str, steps: Floats, when: npt.NDArray[np.generic], rows: Ints) -> list[str]:
     back = np.flatnonzero(steps < 0) + 1
     if not back.size:
         return []
@@ -88,6 +92,9 @@ def _time(when: Any) -> str:
     return str(when) if isinstance(when, np.datetime64) else f"{float(when):.15g}"
 
 
+# ---- values that stand still
+
+
 # Shorter runs are not "for long".
 _SHORTEST = 10
 # Without times the rows may be sorted, and equal values stand together, at the ends of a column above all.
@@ -110,7 +117,12 @@ class Run:
 
 
 class Runs:
-    """The longest runs of equal values of each column, batch after batch; memory does not grow with the rows."""
+    """The longest runs of equal values of each column, batch after batch; memory does not grow with the rows.
+
+    A column is compared with itself. Counts, flags and rounded columns repeat values by nature, and so does one that
+    rests at the same value time and again; what is said is a run that such a column would not show once in a million
+    tables.
+    """
 
     def __init__(self, names: Sequence[str]) -> None:
         p = len(names)
@@ -156,7 +168,7 @@ class Runs:
         for which in long[np.argsort(-lengths[long], kind="stable")[:_KEPT]]:
             value = self._last[column] if which == 0 else values[starts[which - 1]]
             run = Run(int(lengths[which]), int(edges[which]), float(value))
-            self._runs[column] = _longest([*self._runs[column], run])
+            self._runs[column] = _keep_longest([*self._runs[column], run])
         self._since[column] = edges[-1]
 
     def stuck(self, *, timed: bool) -> dict[str, list[Run]]:
@@ -166,7 +178,7 @@ class Runs:
 
     def _stuck(self, column: int, timed: bool) -> list[Run]:
         since = int(self._since[column])
-        runs = _longest([*self._runs[column], Run(self._n - since, since, float(self._last[column]))])
+        runs = _keep_longest([*self._runs[column], Run(self._n - since, since, float(self._last[column]))])
         inside = sum(run.length - 1 for run in runs)
         known = int(self._steps[column])
         steps, ties = known - inside, int(self._ties[column]) - inside
@@ -190,7 +202,7 @@ class Runs:
         return long and bool(self._least[column] < run.value < self._most[column])
 
 
-def _longest(runs: Sequence[Run]) -> list[Run]:
+def _keep_longest(runs: Sequence[Run]) -> list[Run]:
     """The longest of some runs, the first of equals first."""
     long = [run for run in runs if run.length >= _SHORTEST]
     return sorted(long, key=lambda run: (-run.length, run.start))[:_KEPT]
@@ -211,6 +223,9 @@ def describe_runs(runs: Runs, rows: Ints, *, timed: bool) -> list[str]:
     return [f"Values stand still where they usually move: {'; '.join(told)}{more}."]
 
 
+# ---- copies of rows
+
+
 # Of larger tables nothing is said.
 _MOST_ROWS = 1_000_000
 _SAMPLE = 2_000
@@ -222,7 +237,11 @@ _PAIRS_TOLD = 5
 
 
 class Copies:
-    """Hashes of the rows of a table, batch after batch, at most a million, and a sample of different rows."""
+    """Rows that are copies of an earlier row, where chance does not explain them.
+
+    Rows are compared by 64-bit hashes of what they hold, at most a million. Whether chance explains copies is estimated
+    from a sample of different rows, as if columns were independent.
+    """
 
     def __init__(self) -> None:
         self._n = 0

@@ -15,10 +15,10 @@ from aspca.engines.addresses import is_postgres
 from aspca.engines.request import ReadOptions
 from aspca.jobs.columns import keys_in
 from aspca.jobs.errors import RequestError, in_one_sentence
-from aspca.jobs.judged_rows import PartScorer, Tally, scored_fields, scored_parts
+from aspca.jobs.judged_rows import PartScorer, Tally, score_fields, scored_parts
 from aspca.jobs.keys import Keys
 from aspca.jobs.options import files_named, in_python, is_named, named_files, reading_of
-from aspca.jobs.passes import MANY, Silent, Watcher, used_behind
+from aspca.jobs.passes import MANY, Silent, Watcher, use_behind
 from aspca.jobs.sources import open_for
 from aspca.jobs.tables import Parted, TableSource
 from aspca.judging.model import Model
@@ -169,7 +169,7 @@ def scored_frame(model: Model, table: TableSource, keys: Keys) -> Any:
     # Not needed for files.
     from aspca.judging.frames import frame
 
-    names = [field.name for field in scored_fields(model, keys)]
+    names = [field.name for field in score_fields(model, keys)]
     parts = list(scored_parts(model, table, keys, Tally(), Silent()))
     columns = zip(*parts, strict=True) if parts else ((),) * len(names)
     whole = {name: _concatenate(several) for name, several in zip(names, columns, strict=True)}
@@ -303,7 +303,7 @@ def write_scored(model: Model, table: TableSource, keys: Keys, destination: Dest
         return tally
     if destination.kind == "parquet":
         refuse_special(destination.out)
-    fields = scored_fields(model, keys)
+    fields = score_fields(model, keys)
     parts = scored_parts(model, table, keys, tally, watcher)
     if destination.kind == "postgres":
         # Not needed for files.
@@ -319,5 +319,5 @@ def write_scored(model: Model, table: TableSource, keys: Keys, destination: Dest
             for part in parts:
                 write(part)
         else:
-            used_behind(parts, write)
+            use_behind(parts, write)
     return tally

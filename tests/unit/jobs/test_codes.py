@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from aspca.jobs import roles
-from aspca.jobs.column_kinds import word_of
+from aspca.jobs.column_types import word_of
 from aspca.jobs.options import request_of
 from aspca.jobs.tables import MemoryTable, array_table
 

@@ -15,7 +15,7 @@ import pytest
 
 import aspca
 from aspca.cli.main import main
-from aspca.jobs.columns import ids_in
+from aspca.jobs.columns import keys_in
 from aspca.jobs.errors import JobError, RequestError
 from aspca.jobs.explain_rows import find_rows
 from aspca.jobs.keys import Keys, ids_of
@@ -187,9 +187,9 @@ def test_a_column_with_a_comma_in_its_name_wins() -> None:
     assert ids_of(table, ["a,b"]) == ("a,b",)
     assert ids_of(table, ["b, a"]) == ("b", "a")
     assert ids_of(table, ["b", "a", "b"]) == ("b", "a")
-    assert ids_in(table, ["a,b"]) == ("a,b",)
+    assert keys_in(table, ["a,b"]).ids == ("a,b",)
     with pytest.raises(JobError, match="no column 'c'"):
-        ids_in(table, ["a,c"])
+        keys_in(table, ["a,c"])
 
 
 def test_rules_in_every_format(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import confusion_matrix, roc_auc_score
 
 from aspca.jobs.errors import RequestError
-from aspca.jobs.keys import area_under_curve, evaluated, truth_of
+from aspca.jobs.keys import area_under_curve, evaluate, read_labels
 from aspca.jobs.tables import MemoryColumn, MemoryTable
 
 
@@ -33,7 +33,7 @@ def labelled(cells: list[object]) -> MemoryTable:
     ],
 )
 def test_labels_that_are_understood(cells: list[object], truth: list[int]) -> None:
-    assert truth_of(labelled(cells), "kind")[0].tolist() == [bool(one) for one in truth]
+    assert read_labels(labelled(cells), "kind")[0].tolist() == [bool(one) for one in truth]
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_labels_that_are_understood(cells: list[object], truth: list[int]) -> No
 )
 def test_labels_that_are_not(cells: list[object], words: str) -> None:
     with pytest.raises(RequestError, match=words):
-        truth_of(labelled(cells), "kind")
+        read_labels(labelled(cells), "kind")
 
 
 @given(st.lists(st.tuples(st.booleans(), st.integers(0, 9)), min_size=2))
@@ -57,6 +57,6 @@ def test_area_under_the_curve_is_scikit_learns(rows: list[tuple[bool, int]]) -> 
     if truth.all() or not truth.any():
         return
     assert area_under_curve(truth, scores) == pytest.approx(roc_auc_score(truth, scores), abs=1e-12)
-    found = evaluated(truth, scores, scores > 4, "")
+    found = evaluate(truth, scores, scores > 4, "")
     expected = confusion_matrix(truth, scores > 4, labels=[False, True]).ravel().tolist()
     assert [found.passed, found.false_alarms, found.misses, found.hits] == expected

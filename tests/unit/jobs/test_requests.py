@@ -62,7 +62,7 @@ def test_columns_however_they_are_named() -> None:
     for request in (by_lists, by_mappings):
         assert request.source == ["t.csv"]
         assert request.columns.ignore == ("a",)
-        assert request.columns.kinds == kinds
+        assert request.columns.conversions == kinds
 
 
 def test_what_is_not_given_is_not_asked_for() -> None:

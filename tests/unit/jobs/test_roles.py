@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from aspca.cli.pasting import corrected
+from aspca.cli.pasting import correct_command
 from aspca.engines.source import Column
 from aspca.jobs import roles
 from aspca.jobs.errors import Instead, JobError, RequestError, TableError
@@ -116,7 +116,7 @@ def test_what_a_reader_asks_for_is_given_once() -> None:
         roles_of(Read("t.csv", content))
     # Two columns that ask for different things cannot both have them.
     assert raised.value.remedy == ("--decimal", ",", "--decimal", ",", "--ignore", "z")
-    assert corrected(["detect", "t.csv"], raised.value.remedy) == "aspca detect t.csv --ignore z --decimal ,"
+    assert correct_command(["detect", "t.csv"], raised.value.remedy) == "aspca detect t.csv --ignore z --decimal ,"
 
 
 def test_a_role_makes_text_welcome() -> None:
@@ -256,7 +256,7 @@ def test_everything_at_once() -> None:
     ):
         assert told.count(words) == 1
     typed = shlex.split("detect t.csv --id hots --time=host --label b --ignore zz,a --log host --transform bb=sqrt")
-    pasted = corrected(typed, raised.value.remedy, raised.value.instead)
+    pasted = correct_command(typed, raised.value.remedy, raised.value.instead)
     # The column that may have been meant by bb is the one that holds no labels: it cannot be both.
     assert pasted == "aspca detect t.csv --id host --ignore a --ignore b,cpu,disk"
     assert roles_of(table, id="host", ignore=["a", "b,cpu,disk"]).features == ("c",)

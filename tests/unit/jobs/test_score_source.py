@@ -17,7 +17,7 @@ from aspca import ASPCA, JobError, Preprocessor
 from aspca.jobs import judged_rows, score
 from aspca.jobs.judged_rows import PartScorer
 from aspca.jobs.keys import Keys
-from aspca.jobs.passes import made_ahead, used_behind
+from aspca.jobs.passes import make_ahead, use_behind
 from aspca.jobs.tables import array_table, frame_table
 
 pa, pl, pq = (pytest.importorskip(name) for name in ("pyarrow", "polars", "pyarrow.parquet"))
@@ -256,10 +256,10 @@ def test_what_is_raised_beside_is_raised_here() -> None:
 
     taken: list[int] = []
     with pytest.raises(KeyError, match="broken"):
-        taken.extend(made_ahead(numbers(3)))
+        taken.extend(make_ahead(numbers(3)))
     assert taken == [0, 1, 2]
     # Whoever stops early hears of nothing that comes later, and closes it.
-    stopped = made_ahead(numbers(1))
+    stopped = make_ahead(numbers(1))
     assert next(stopped) == 0
     stopped.close()
 
@@ -269,7 +269,7 @@ def test_what_is_raised_beside_is_raised_here() -> None:
             raise OSError("full")
 
     with pytest.raises(OSError, match="full"):
-        used_behind(range(9), use)
+        use_behind(range(9), use)
     assert taken == [0, 1, 2, 0, 1]
 
 

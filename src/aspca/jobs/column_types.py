@@ -19,10 +19,10 @@ from aspca.jobs.tables import TableSource
 from aspca.linalg.arrays import Floats
 
 PLURALS = {"date": "dates", "text": "text", "number": "numbers", "boolean": "truth values"}
+# Names in one sentence: more are counted.
 MOST_NAMES = 8
-_LOOKED_AT = 2000
-_SHOWN = 24
-_CATEGORIES = 30
+# Rows that tell what a column of text holds, characters of a cell that are shown, and values that are categories.
+_LOOKED_AT, _SHOWN, _CATEGORIES = 2000, 24, 30
 # A model of its own needs rows.
 _ROWS_OF_A_MODEL = 50
 # Other names of labels may as well be those of categories.
@@ -46,6 +46,8 @@ _EXACT_DIGITS = 15
 
 
 # ---- what a column of text seems to be
+
+
 @dataclass(frozen=True)
 class TextColumn:
     """A column of text.
@@ -76,15 +78,15 @@ class TextColumn:
     few: bool
 
 
-def examined(table: TableSource, names: Sequence[str]) -> list[TextColumn]:
+def examine_texts(table: TableSource, names: Sequence[str]) -> list[TextColumn]:
     """What columns of text seem to be."""
     if not names:
         return []
     first = next(iter(table.cells(names, _LOOKED_AT)), [])
-    return [_examined(name, [row[k] for row in first]) for k, name in enumerate(names)]
+    return [_examine(name, [row[k] for row in first]) for k, name in enumerate(names)]
 
 
-def _examined(name: str, cells: list[object]) -> TextColumn:
+def _examine(name: str, cells: list[object]) -> TextColumn:
     filled = [(row, str(cell)) for row, cell in enumerate(cells) if cell is not None]
     odd = [(row, cell) for row, cell in filled if not _is_number(cell)]
     example = ""
@@ -149,6 +151,9 @@ def split_words(name: str) -> str:
     return " ".join(_WORDS.findall(name)).lower()
 
 
+# ---- sentences
+
+
 def describe_texts(texts: Sequence[TextColumn], n_rows: int) -> list[str]:
     """One sentence about all text that is left out, with what could be made of it; none about labels.
 
@@ -194,6 +199,9 @@ def word_of(name: str) -> str:
     return name if re.fullmatch(r"[\w.%+,-]+", name) and not name.startswith("-") else shlex.quote(name)
 
 
+# ---- numbers that measure nothing
+
+
 # Names of columns that count or name rows.
 _IDENTIFIER = re.compile(
     r"(|id|idx|index|key|no|nr|row|rows?[ _.-]?(id|idx|index|no|nr|number|names?)|rownames?|unnamed: 0|.+[ _.-]id)",
@@ -202,6 +210,7 @@ _IDENTIFIER = re.compile(
 _CLOCK = re.compile(r"(t|ts|.*(time|sec|seconds?|minutes?|hours?|days?|epoch|stamp|tick|ms).*)", re.IGNORECASE)
 # Fewer may count 1, 2, 3 without being meant to.
 _ENOUGH_ROWS = 20
+# Columns go along with each other from this correlation on.
 _CLOSE = 0.9
 _THINGS = (
     "account|card|claim|customer|device|employee|family|firm|flight|household|house|invoice|item|order|patient|person|"
@@ -220,7 +229,9 @@ _MAYBE = re.compile(
 )
 # Fewer values are a scale, more are no categories.
 _FEW, _MOST_CATEGORIES = 3, 100
+# Codes of more values than these are left out without asking.
 _MANY_CODES = 10
+# Columns that a regression is made of at most, and rows that are looked at: more take seconds.
 _MOST_OTHERS, _MOST_LOOKED_AT = 100, 5000
 
 
@@ -233,7 +244,7 @@ class Code:
     sure: bool
 
 
-def counting(table: TableSource, columns: Sequence[Column]) -> tuple[str, str] | None:
+def find_counter(table: TableSource, columns: Sequence[Column]) -> tuple[str, str] | None:
     """A column that counts or names rows, and why."""
     numbers = [column.name for column in columns if column.kind == "number"]
     if len(columns) < 2 or not numbers:
@@ -249,7 +260,7 @@ def counting(table: TableSource, columns: Sequence[Column]) -> tuple[str, str] |
         counts = steps[0] == 1 and len(values) >= _ENOUGH_ROWS
         if _IDENTIFIER.fullmatch(called) and (even or np.unique(values).size == values.size):
             return name, "counts the rows" if bool((steps > 0).all()) else "is different in every row"
-        if even and (counts or _CLOCK.fullmatch(called)) and not _followed(batch.values, values):
+        if even and (counts or _CLOCK.fullmatch(called)) and not _is_followed(batch.values, values):
             return name, "counts the rows" if counts else "moves in even steps"
     return None
 
@@ -259,7 +270,7 @@ def is_clock(name: str | None) -> bool:
     return name is not None and _CLOCK.fullmatch(name.strip()) is not None
 
 
-def codes_among(table: TableSource, columns: Sequence[Column]) -> list[Code]:
+def find_codes(table: TableSource, columns: Sequence[Column]) -> list[Code]:
     """The columns of whole numbers that are codes by their names, and go along with no other column."""
     numbers = [column.name for column in columns if column.kind == "number"]
     called = {name: split_words(name) for name in numbers}
@@ -273,7 +284,7 @@ def codes_among(table: TableSource, columns: Sequence[Column]) -> list[Code]:
         own = batch.values[:, numbers.index(name)]
         known = own[~np.isnan(own)]
         n_values = np.unique(known).size
-        if n_values < _FEW or (known != np.floor(known)).any() or known.min() < 0 or _explained(own, others):
+        if n_values < _FEW or (known != np.floor(known)).any() or known.min() < 0 or _is_explained(own, others):
             continue
         found.append(Code(name, n_values, bool(_SURELY.fullmatch(called[name])) and n_values > _MANY_CODES))
     return found
@@ -295,7 +306,7 @@ def describe_doubtful_codes(codes: Sequence[Code]) -> str:
     return f"Column{'' if one else 's'} {names} {use}; {', '.join([*offers, f'--ignore {first} leaves it out'])}."
 
 
-def numeric_labels(table: TableSource, columns: Sequence[Column]) -> dict[str, bool]:
+def find_numeric_labels(table: TableSource, columns: Sequence[Column]) -> dict[str, bool]:
     """Columns named as labels are that hold 0 or -1 beside 1 and nothing else, and whether they hold both."""
     named = [one.name for one in columns if one.kind in ("number", "boolean") and is_label_name(one.name)]
     seen: dict[str, set[float]] = {name: set() for name in named}
@@ -306,7 +317,7 @@ def numeric_labels(table: TableSource, columns: Sequence[Column]) -> dict[str, b
     return {name: len(held) == 2 for name, held in seen.items() if held <= {0.0, 1.0} or held <= {-1.0, 1.0}}
 
 
-def _followed(table: Floats, column: Floats) -> bool:
+def _is_followed(table: Floats, column: Floats) -> bool:
     """Whether another column (n,) of a table goes along with this one: then it is more than a count."""
     centred = table - table.mean(axis=0)
     sizes = np.linalg.norm(centred, axis=0)
@@ -315,7 +326,7 @@ def _followed(table: Floats, column: Floats) -> bool:
     return int((along > _CLOSE).sum()) > 1
 
 
-def _explained(own: Floats, others: Floats) -> bool:
+def _is_explained(own: Floats, others: Floats) -> bool:
     """Whether other columns (n, k), together or any of them alone, tell most of a column (n,): then it measures."""
     rows = ~np.isnan(own)
     lacking = np.isnan(others)
