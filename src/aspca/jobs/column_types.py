@@ -290,20 +290,19 @@ def find_codes(table: TableSource, columns: Sequence[Column]) -> list[Code]:
     return found
 
 
-def describe_codes(codes: Sequence[Code]) -> str:
-    """Of codes that are left out without being asked."""
-    names, one = ", ".join(repr(code.name) for code in codes), len(codes) == 1
-    use = "holds codes, so it is not used as a feature" if one else "hold codes, so they are not used as features"
-    return f"Column{'' if one else 's'} {names} {use}; --number {word_of(codes[0].name)} makes it one."
-
-
-def describe_doubtful_codes(codes: Sequence[Code]) -> str:
-    """Of columns that may be codes, and are taken for numbers."""
-    names, one = ", ".join(repr(code.name) for code in codes), len(codes) == 1
-    use = "may hold codes but is taken for a number" if one else "may hold codes but are taken for numbers"
-    first = word_of(codes[0].name)
-    offers = [f"--categorical {first} takes values as categories"] if codes[0].n_values <= _MOST_CATEGORIES else []
-    return f"Column{'' if one else 's'} {names} {use}; {', '.join([*offers, f'--ignore {first} leaves it out'])}."
+def describe_codes(codes: Sequence[Code], *, left_out: bool) -> str:
+    """Of codes that are left out without being asked, or of columns that may be codes and are taken for numbers."""
+    one, first = len(codes) == 1, word_of(codes[0].name)
+    if left_out:
+        use = "holds codes, so it is not used as a feature" if one else "hold codes, so they are not used as features"
+        offers = [f"--number {first} makes it one"]
+    else:
+        use = "may hold codes but is taken for a number" if one else "may hold codes but are taken for numbers"
+        few = codes[0].n_values <= _MOST_CATEGORIES
+        offers = [f"--categorical {first} takes values as categories"] if few else []
+        offers.append(f"--ignore {first} leaves it out")
+    names = ", ".join(repr(code.name) for code in codes)
+    return f"Column{'' if one else 's'} {names} {use}; {', '.join(offers)}."
 
 
 def find_numeric_labels(table: TableSource, columns: Sequence[Column]) -> dict[str, bool]:

@@ -158,6 +158,7 @@ def _reason(model: Model, values: Floats, row: int, keys: Keys, cells: Cells, ba
     if bad_cells:
         why = replace(why, judgement=why.judgement.with_bad_cells([bad_cells]))
     by_rule = np.argsort(-round_for_ranking(why.rule_contributions[0]), kind="stable")
+    unknown = np.isnan(why.deviations[0]) & ~(why.rule_contributions[0] > 0.0)
     original = why.original
     parts: dict[str, float] = {}
     for feature, part in zip(original.features, why.feature_contributions[0].tolist(), strict=True):
@@ -172,17 +173,13 @@ def _reason(model: Model, values: Floats, row: int, keys: Keys, cells: Cells, ba
         limit=why.threshold,
         outside=float(why.outside[0]),
         share_of_rules=float(why.share_of_rules[0]),
-        rules=tuple(_rule_share(why, int(rule)) for rule in by_rule if _known(why, int(rule))),
+        # Those that could be computed, or have a part in the score all the same.
+        rules=tuple(_rule_share(why, rule) for rule in by_rule[~unknown[by_rule]].tolist()),
         features=tuple(
             FeatureShare(column, parts[column], original.value(0, j), _wanted(why, j))
             for j, column in sorted(columns, key=lambda pair: -parts[pair[1]])
         ),
     )
-
-
-def _known(why: Explanation, rule: int) -> bool:
-    """Whether a rule could be computed, or has a part in the score all the same."""
-    return not np.isnan(why.deviations[0, rule]) or bool(why.rule_contributions[0, rule] > 0.0)
 
 
 def _rule_share(why: Explanation, rule: int) -> RuleShare:

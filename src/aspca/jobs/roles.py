@@ -14,7 +14,6 @@ from aspca.jobs.column_types import (
     TextColumn,
     columns_text,
     describe_codes,
-    describe_doubtful_codes,
     describe_labels,
     describe_texts,
     examine_texts,
@@ -295,11 +294,11 @@ class _Chosen:
         codes = find_codes(self._source, self._free())
         sure = [code for code in codes if code.sure]
         if sure and len(sure) < len(self.left):
-            self.remarks.append(describe_codes(sure))
+            self.remarks.append(describe_codes(sure, left_out=True))
             self._drop(*(code.name for code in sure))
         doubtful = [code for code in codes if any(code.name == column.name for column in self.left)]
         if doubtful:
-            self.remarks.append(describe_doubtful_codes(doubtful))
+            self.remarks.append(describe_codes(doubtful, left_out=False))
 
 
 def _is_constant(table: TableSource, name: str) -> bool:
