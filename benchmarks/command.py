@@ -37,8 +37,8 @@ file.execute("SELECT sum(COLUMNS(*)) FROM read_csv(?)", [sys.argv[1]]).fetchall(
 # All that `aspca detect` loads, and nothing done with it.
 IMPORTS = """
 import duckdb, typer, rich.console
-import aspca.cli.app, aspca.cli.detect, aspca.cli.pages, aspca.cli.talk
-import aspca.engines.source, aspca.jobs.detection, aspca.jobs.fitting, aspca.outputs.folder
+import aspca.cli.app, aspca.cli.learn, aspca.cli.pages, aspca.cli.terminal
+import aspca.engines.source, aspca.jobs.detect, aspca.jobs.fit_table, aspca.outputs.folder
 """
 # A process begins with the peak of its parent, so the parent must be a small one.
 LAUNCHER = """

@@ -83,9 +83,9 @@ def fit(path: str, folder: Path, robust: str = "off") -> dict[str, Any]:
 
     from aspca.engines.source import ReadOptions
     from aspca.files.model_file import write_model
-    from aspca.jobs.fitting import fit_table
-    from aspca.jobs.progress import Silent
-    from aspca.jobs.requests import settings_of
+    from aspca.jobs.fit_table import fit_table
+    from aspca.jobs.options import settings_of
+    from aspca.jobs.passes import Silent
     from aspca.jobs.sources import opened
     from aspca.preparation import Preparation
 

@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from aspca.estimators.selection import Selection, select
     from aspca.estimators.stored import load, save
     from aspca.files.errors import ModelFileError
-    from aspca.jobs.detection import detect
+    from aspca.jobs.detect import detect
     from aspca.jobs.errors import JobError
-    from aspca.jobs.findings import Finding
-    from aspca.jobs.fit_source import fit_source
+    from aspca.jobs.fit import fit_source
+    from aspca.jobs.outcome import Finding
     from aspca.jobs.result import Detection
-    from aspca.jobs.score_source import Scored, score_source
+    from aspca.jobs.score import Scored, score_source
     from aspca.judging.explained_row import ExplainedRow
     from aspca.judging.explanation import Explanation
     from aspca.judging.groups import Group, Groups
@@ -41,7 +41,7 @@ _HOME = {
     "Detection": "aspca.jobs.result",
     "ExplainedRow": "aspca.judging.explained_row",
     "Explanation": "aspca.judging.explanation",
-    "Finding": "aspca.jobs.findings",
+    "Finding": "aspca.jobs.outcome",
     "Group": "aspca.judging.groups",
     "Groups": "aspca.judging.groups",
     "Incident": "aspca.judging.incidents",
@@ -52,17 +52,17 @@ _HOME = {
     "PerCategory": "aspca.estimators.per_category",
     "Preprocessor": "aspca.estimators.preprocessor",
     "Rule": "aspca.rules.rule",
-    "Scored": "aspca.jobs.score_source",
+    "Scored": "aspca.jobs.score",
     "Selection": "aspca.estimators.selection",
     "SparseSubspace": "aspca.subspace.result",
     "TiedSubspaceWarning": "aspca.subspace.extraction",
     "benjamini_hochberg": "aspca.judging.limits",
-    "detect": "aspca.jobs.detection",
+    "detect": "aspca.jobs.detect",
     "explain": "aspca.estimators.pipelines",
-    "fit_source": "aspca.jobs.fit_source",
+    "fit_source": "aspca.jobs.fit",
     "load": "aspca.estimators.stored",
     "save": "aspca.estimators.stored",
-    "score_source": "aspca.jobs.score_source",
+    "score_source": "aspca.jobs.score",
     "select": "aspca.estimators.selection",
     "sparse_subspace": "aspca.subspace.extraction",
     "sparse_subspace_path": "aspca.subspace.path",

@@ -114,20 +114,20 @@ def test_readers_of_the_old_table_are_not_locked_out(
     plant: Cluster, model: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """They see it until all rows of the new one are there."""
-    from aspca.jobs import score_outputs
+    from aspca.jobs import score as scoring
 
     write = ["-o", plant.address, "--output-table", "plant.watched", "--quiet"]
     score = ["score", plant.address, "--table", "plant.readings", "-m", model, *write]
     assert main(score) == 0
     seen = []
-    parts = score_outputs.scored_parts
+    parts = scoring.scored_parts
 
     def watched(*given: object) -> Iterator[object]:
         for part in parts(*given):
             seen.append(plant.run("SET lock_timeout = 500", "SELECT count(*) FROM plant.watched")[0][0])
             yield part
 
-    monkeypatch.setattr(score_outputs, "scored_parts", watched)
+    monkeypatch.setattr(scoring, "scored_parts", watched)
     assert main(score) == 0
     assert seen
     assert set(seen) == {400}

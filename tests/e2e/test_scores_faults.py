@@ -18,8 +18,8 @@ from aspca.cli.main import main
 from aspca.engines.source import Batch, ReadOptions, open_source
 from aspca.jobs.errors import JobError
 from aspca.jobs.keys import Keys
-from aspca.jobs.progress import Silent
-from aspca.jobs.score_outputs import destination_of, write_scored
+from aspca.jobs.passes import Silent
+from aspca.jobs.score import destination_of, write_scored
 
 pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs limits on the sizes of files")

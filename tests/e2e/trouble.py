@@ -34,9 +34,9 @@ import scipy.special  # noqa: F401
 import aspca.cli.app
 import aspca.cli.pages
 import aspca.estimators.aspca
-import aspca.jobs.detection
-import aspca.jobs.explaining
-import aspca.jobs.output_files  # noqa: F401
+import aspca.jobs.detect
+import aspca.jobs.explain_rows
+import aspca.jobs.result_folder  # noqa: F401
 from aspca.cli.main import main
 from aspca.outputs import scratch
 

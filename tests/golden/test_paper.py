@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from aspca import ASPCA
-from aspca.jobs.progress import Silent
+from aspca.jobs.passes import Silent
 from aspca.paper.datasets import load_breast_cancer, load_synthetic
 from aspca.paper.figures import show_number_of_components, show_roc_curves
 from aspca.paper.kdd99 import load_kdd99

@@ -11,9 +11,9 @@ from aspca import ASPCA, Preprocessor
 from aspca.engines.request import ReadOptions
 from aspca.identities import Identity
 from aspca.identities.localize import localize, repaired
-from aspca.jobs.preparing import columns_needed
+from aspca.jobs.columns import columns_needed
 from aspca.jobs.sources import opened
-from aspca.jobs.tables import prepared
+from aspca.jobs.tables import read_features
 from aspca.moments import Moments
 
 TOLERANCE = 1e-12
@@ -94,7 +94,7 @@ def judged_at(model: ASPCA, source: Any, **reading: Any) -> tuple[np.ndarray, np
     plan = model.model_.preparation
     with opened(source, ReadOptions(**reading), "the table") as table:
         assert set(columns_needed(plan)) <= {column.name for column in table.columns}
-        found = [model.model_.judge(batch.values) for batch in prepared(table, plan).batches(plan.names)]
+        found = [model.model_.judge(batch.values) for batch in read_features(table, plan)]
     return np.concatenate([one.scores for one in found]), np.concatenate([one.anomalies for one in found])
 
 

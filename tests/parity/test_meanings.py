@@ -26,8 +26,8 @@ import pytest
 from aspca.engines import SourceError
 from aspca.engines.request import ReadOptions
 from aspca.jobs.errors import JobError
-from aspca.jobs.fitting import moments_of
-from aspca.jobs.progress import Silent
+from aspca.jobs.fit_table import moments_of
+from aspca.jobs.passes import Silent
 from aspca.jobs.sources import opened
 from aspca.jobs.tables import TableSource
 

@@ -4,14 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from importlib import import_module
-from typing import Annotated, cast
+from typing import Annotated, Any, cast
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
 from aspca import __version__
-from aspca.cli.plain_values import PlainCommand, PlainGroup
 
-COMMANDS = ("demo", "detect", "fit", "score", "explain", "rules", "report", "select", "compare", "reproduce")
+# The commands, in the order of the help, and the modules that hold them.
+COMMANDS = {
+    "demo": "learn",
+    "detect": "learn",
+    "fit": "learn",
+    "score": "apply",
+    "explain": "apply",
+    "rules": "apply",
+    "report": "apply",
+    "select": "learn",
+    "compare": "apply",
+    "reproduce": "reproduce",
+}
 
 # Whatever the arguments' parser refuses: its UsageError, which typer keeps to itself.
 wrong_usage = cast(type[typer.BadParameter], typer.BadParameter.__mro__[1])
@@ -32,7 +44,7 @@ def app_for(arguments: Sequence[str]) -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     for name in arguments[:1] if arguments and arguments[0] in COMMANDS else COMMANDS:
-        app.command(name=name, cls=PlainCommand)(import_module(f"aspca.cli.{name}").run)
+        app.command(name=name, cls=PlainCommand)(getattr(import_module(f"aspca.cli.{COMMANDS[name]}"), name))
     app.callback()(aspca)
     return app
 
@@ -56,3 +68,59 @@ def aspca(
 
     Example:  aspca detect metrics.csv
     """
+
+
+# ---- values of options as they are
+
+
+class PlainCommand(TyperCommand):
+    """A command of typer's whose options take values that need no conversion without one.
+
+    typer has pydantic look at each value, and to load that takes longer than to score a file. What is of the kind that
+    an option asks for needs no look: a text, or a default. Of anything else typer judges as ever.
+    """
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        return _plain(super().get_params(ctx))
+
+
+class PlainGroup(TyperGroup):
+    """The same of the command that holds the others."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        return _plain(super().get_params(ctx))
+
+
+def _plain(parameters: list[Any]) -> list[Any]:
+    for parameter in parameters:
+        # Versions of typer that convert otherwise have neither, and do without pydantic.
+        kind = getattr(getattr(parameter, "type_descriptor", None), "annotation", None)
+        if kind is not None and getattr(parameter, "_runtime_param", parameter) is None:
+            parameter._runtime_param = _AsItIs(kind)
+    return parameters
+
+
+class _AsItIs:
+    """Takes values of a kind, one or several, as they are."""
+
+    def __init__(self, kind: Any) -> None:
+        self._several = kind == list[str]
+        self._kind = str if self._several else kind
+
+    def coerce(self, value: Any, param: Any, ctx: Any) -> Any:
+        """What becomes of the value of a parameter."""
+        if value is None:
+            return () if self._several else None
+        if self._several and isinstance(value, list | tuple) and all(map(self._fits, value)):
+            return [*value]
+        if not self._several and self._fits(value):
+            return value
+        # Typer makes its own when there is none.
+        param._runtime_param = None
+        return param.get_runtime_param().coerce(value, param=param, ctx=ctx)
+
+    def _fits(self, value: object) -> bool:
+        """Whether a value is of the kind; text that is no UTF-8 is not for us to judge."""
+        if type(value) is not self._kind:
+            return False
+        return not isinstance(value, str) or not any("\ud800" <= sign <= "\udfff" for sign in value)

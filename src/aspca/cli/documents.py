@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
     from aspca.identities import Identity
-    from aspca.jobs.comparison import Comparison, Pair
-    from aspca.jobs.findings import Finding
-    from aspca.jobs.result import Detection, Outcome
+    from aspca.jobs.models import Comparison, Pair
+    from aspca.jobs.outcome import Finding, Outcome
+    from aspca.jobs.result import Detection
     from aspca.judging.change_text import Change
     from aspca.judging.incidents import Incident
     from aspca.judging.model import Model
@@ -126,13 +126,7 @@ def comparison_document(changes: Comparison) -> dict[str, Any]:
 
 
 def _pair(pair: Pair) -> dict[str, Any]:
-    return {
-        "before": rule_document(pair.before),
-        "after": rule_document(pair.after),
-        "cosine": pair.cosine,
-        "shift": pair.shift,
-        "changes": list(pair.changes),
-    }
+    return {**vars(pair), "before": rule_document(pair.before), "after": rule_document(pair.after)}
 
 
 def _change(change: Change, number: int) -> dict[str, Any]:

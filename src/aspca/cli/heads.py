@@ -10,7 +10,7 @@ from rich.cells import cell_len
 from aspca.harmless import for_terminal
 
 if TYPE_CHECKING:
-    from aspca.jobs.findings import Finding
+    from aspca.jobs.outcome import Finding
 
 # Characters for key columns: more is left for the reasons.
 _ROOM = 24

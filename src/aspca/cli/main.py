@@ -151,7 +151,7 @@ def _no_memory(error: Exception) -> str:
 
 def _refused(error: Exception, arguments: Sequence[str]) -> int | None:
     """Says all that a table or a request needs, and the command that gives it; None where no command would help."""
-    from aspca.cli.pasting import corrected
+    from aspca.cli.pasting import correct_command
     from aspca.engines.errors import SourceError
     from aspca.jobs.errors import JobError, TableError
 
@@ -161,7 +161,7 @@ def _refused(error: Exception, arguments: Sequence[str]) -> int | None:
     for sentence in sentences if error.remedy or instead or len(sentences) > 1 else ():
         _failed(sentence)
     if error.remedy or instead:
-        tell(f"To go on, paste:\n{corrected(arguments, error.remedy, instead)}")
+        tell(f"To go on, paste:\n{correct_command(arguments, error.remedy, instead)}")
     return USAGE if error.remedy or instead or len(sentences) > 1 else None
 
 

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from aspca.cli.heads import Heads
 from aspca.harmless import for_terminal, name_text
-from aspca.jobs.output_files import main_cause
+from aspca.jobs.result_folder import category_folder, main_cause
 from aspca.judging.change_text import moment_text
 from aspca.judging.original import value_text
 from aspca.judging.proposals import Value
@@ -21,11 +21,12 @@ from aspca.rules.sentence import short_number
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from aspca.jobs.comparison import Comparison
-    from aspca.jobs.explaining import Reason
-    from aspca.jobs.findings import Break, Finding, StandsOut
-    from aspca.jobs.labels import Evaluation
-    from aspca.jobs.result import Detection, Outcome
+    from aspca.jobs.explain_rows import Reason
+    from aspca.jobs.keys import Evaluation
+    from aspca.jobs.models import Comparison
+    from aspca.jobs.outcome import Finding, Outcome
+    from aspca.jobs.result import Detection
+    from aspca.judging.breaks import Break, StandsOut
     from aspca.judging.change_text import Change
     from aspca.judging.incidents import Incident
     from aspca.judging.model import Model
@@ -261,7 +262,7 @@ def show_detection(console: Console, detection: Detection, most: int) -> None:
     for number, (category, outcome) in enumerate(detection.outcomes.items()):
         if detection.by is not None:
             console.print(text(f"== {detection.by} = {category}"))
-        inside = "" if detection.by is None else f"/category-{number:03d}"
+        inside = "" if detection.by is None else f"/{category_folder(number)}"
         folder = None if detection.output is None else detection.output + inside
         _show_outcome(console, outcome, folder, most, detection.by)
         if detection.by is not None:
@@ -354,7 +355,7 @@ def _cell(value: Value) -> Text:
     return text("" if value is None else value_text(value))
 
 
-def _beside(reason: Reason) -> str:
+def _other_keys(reason: Reason) -> str:
     """The key columns that the first sentence does not tell."""
     return ", ".join(f"{name_text(name)} {value_text(cell)}" for name, cell in reason.keys.items())
 
@@ -363,7 +364,7 @@ def show_reason(console: Console, reason: Reason) -> None:
     """Why one row scores what it scores: in words, by rule and by feature; parts below a hundredth are left out."""
     console.print(text(reason.text))
     if len(reason.keys) > 1:
-        console.print(text(f"  row {reason.row}: {_beside(reason)}"))
+        console.print(text(f"  row {reason.row}: {_other_keys(reason)}"))
     least = 0.01 * reason.score
     table = grid(("rule", "right"), ("", "left"), ("part", "right"), ("share", "right"), ("", "none"))
     for rule in reason.rules:

@@ -16,20 +16,20 @@ if TYPE_CHECKING:
 _FLAGS = {"--header", "--no-header", "--ignore-text", "--allow-missing", "--no-allow-missing"}
 
 
-def corrected(arguments: Sequence[str], remedy: Sequence[str], instead: Sequence[Instead] = ()) -> str:
+def correct_command(arguments: Sequence[str], remedy: Sequence[str], instead: Sequence[Instead] = ()) -> str:
     """The command line of these arguments with what is wrong replaced, and the words of a remedy added."""
     typed = list(arguments)
     # What follows a double dash is no option.
     end = typed.index("--") if "--" in typed else len(typed)
     options, rest = typed[:end], typed[end:]
     for one in instead:
-        options = _replaced(options, one)
+        options = _replace_option(options, one)
     # Terminals are logged and shared: passwords are to be typed again.
-    words = ("aspca", *options, *_added(remedy), *rest)
+    words = ("aspca", *options, *_add_remedy(remedy), *rest)
     return " ".join(_word(masked(word)) for word in words)
 
 
-def _replaced(words: Sequence[str], change: Instead) -> list[str]:
+def _replace_option(words: Sequence[str], change: Instead) -> list[str]:
     """The words without an option's value, or with another one."""
     if not change.given:
         return [word for word in words if word != change.option]
@@ -48,7 +48,7 @@ def _replaced(words: Sequence[str], change: Instead) -> list[str]:
     return kept
 
 
-def _added(remedy: Sequence[str]) -> list[str]:
+def _add_remedy(remedy: Sequence[str]) -> list[str]:
     """Each option and its value once, columns to leave out in one list."""
     words, found = iter(remedy), list[tuple[str, str | None]]()
     for option in words:

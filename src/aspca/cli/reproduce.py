@@ -36,7 +36,7 @@ _OPTIONS: o.Group = {
 
 
 @o.takes(_OPTIONS, o.JSON, o.QUIET)
-def run(only: str | None, kdd99: str | None, out: str | None, json: bool, quiet: bool) -> None:
+def reproduce(only: str | None, kdd99: str | None, out: str | None, json: bool, quiet: bool) -> None:
     """Run the experiments of the paper and compare its numbers.
 
     KDD99 is read from --kdd99, from the folder in ASPCA_DATA, or else fetched
@@ -46,7 +46,7 @@ def run(only: str | None, kdd99: str | None, out: str | None, json: bool, quiet:
 
     Example:  aspca reproduce --only synthetic,breast-cancer --out paper
     """
-    from aspca.cli.talk import Talk, console, write_json
+    from aspca.cli.terminal import Talk, console, write_json
     from aspca.outputs.inputs import STANDARD_STREAM, refuse_inputs
     from aspca.paper.run import run_experiments
     from aspca.paper.write import check_output, make_document, write_reproduction
@@ -67,7 +67,6 @@ def run(only: str | None, kdd99: str | None, out: str | None, json: bool, quiet:
         from aspca.cli.reproduction_page import show_reproduction
 
         show_reproduction(console(), found)
-    for sentence in found.missing:
-        talk.say(sentence)
+    talk.say(*found.missing)
     if out is not None:
         talk.say(f"Wrote {out}/.")

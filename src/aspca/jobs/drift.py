@@ -1,21 +1,25 @@
-"""What is no longer as it was in a table: changes, the anomalies beyond them, and means that moved.
+"""Rows in time: incidents, what is no longer as it was, the anomalies beyond changes, and means that moved.
 
 Where rules changed, two more passes over the rows tell which anomalies are nothing but rows of a change.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from aspca.identities.sampling import LeastRows, RowHash
+from aspca.jobs.errors import JobError, RequestError
+from aspca.jobs.judged_rows import JudgedRows, Worst, join_rows, judged_rows
 from aspca.jobs.keys import NO_KEYS, Keys
-from aspca.jobs.progress import Watcher
-from aspca.jobs.tables import TableSource, row_numbers
-from aspca.jobs.verdicts import JudgedRows, Worst, joined, judged_rows
+from aspca.jobs.passes import Watcher
+from aspca.jobs.tables import TableSource, column_of, row_numbers
 from aspca.judging.change_text import Change, changes_of
 from aspca.judging.changes import Course, Crossings
 from aspca.judging.learning import calibrate_by
@@ -26,7 +30,91 @@ from aspca.linalg.steady import cached_parts
 from aspca.model.constants import SAMPLE_ROWS, SAMPLE_VALUES
 
 if TYPE_CHECKING:
-    from aspca.jobs.result import Outcome
+    from aspca.jobs.outcome import Outcome
+    from aspca.judging.incidents import Incident
+
+# Rows of one incident may miss a beat.
+_STEPS = 2.0
+
+
+class Timeline:
+    """The times of all rows of a table, and the anomalies among them.
+
+    Parameters
+    ----------
+    table : TableSource
+    column : str
+        Of dates, or of numbers.
+    """
+
+    def __init__(self, table: TableSource, column: str) -> None:
+        kind = getattr(column_of(table, column), "kind", None)
+        if kind not in ("date", "number"):
+            raise RequestError(
+                f"--time: column {column!r} of {table.description} holds no times; it must hold dates or numbers."
+            )
+        self._dates = kind == "date"
+        self._table, self._column = table, column
+        self._moments = (moment for batch in table.batches([column]) for moment in batch.values[:, 0].tolist())
+        self._times: list[Floats] = []
+        self._flagged: list[tuple[Ints, JudgedRows]] = []
+        self._n = 0
+
+    def add(self, judged: JudgedRows) -> None:
+        """The next rows of the table."""
+        times = np.array(list(islice(self._moments, len(judged))))
+        if not np.isfinite(times).all():
+            where = self._table.where(self._n + int(np.flatnonzero(~np.isfinite(times))[0]))
+            raise JobError(f"--time: {where} has no time in column {self._column!r}; every row needs one.")
+        self._times.append(times)
+        self._flagged.append((self._n + judged.flagged, judged.take(judged.flagged)))
+        self._n += len(judged)
+
+    def usual_step(self) -> float:
+        """The median step between rows that follow each other in time; 1 where there is none."""
+        steps = np.diff(np.sort(np.concatenate(self._times)))
+        steps = steps[steps > 0]
+        return float(np.median(steps)) if steps.size else 1.0
+
+    @cached_property
+    def when(self) -> npt.NDArray[np.generic]:
+        """The times of all rows (n,): dates to the second where none is finer, or numbers."""
+        times = np.concatenate(self._times) if self._times else np.empty(0)
+        if not self._dates:
+            return times
+        ticks = np.round(times * 1e6)
+        when = ticks.astype("datetime64[us]")
+        return when if (ticks % 1_000_000).any() else when.astype("datetime64[s]")
+
+    def incidents(
+        self, model: Model, patience: float | None, course: Course, changes: Sequence[Change], beyond: Ints | None
+    ) -> tuple[tuple[Incident, ...], JudgedRows | None]:
+        """Changes and runs of other anomalies, and the rows that an incident's positions stand for, if there are any.
+
+        Those at most `patience` apart, or twice the usual step, are one run.
+
+        Parameters
+        ----------
+        course : Course
+            Of all rows of the table, which `changes` speak of.
+        beyond : ndarray or None
+            Positions of the anomalies beyond them; None: all are.
+        """
+        from aspca.judging.incidents import incidents_of
+
+        if not self._flagged:
+            return (), None
+        flagged = join_rows([judged for _, judged in self._flagged])
+        positions = np.concatenate([positions for positions, _ in self._flagged])
+        patience = _STEPS * self.usual_step() if patience is None else patience
+        apart = None if beyond is None else np.isin(positions, beyond)
+        mine = Course(len(flagged), self.when[positions])
+        why, ranks = flagged.explained(model), course.ranks(positions)
+        return incidents_of(why, mine, patience, changes, apart, ranks), flagged
+
+
+# ---- changes
+
 
 # More than this share of the rows are not errors (CORE 6: a later half of a panel has 45 % unusual rows on average);
 # fewer rows than these show nothing of a whole.
@@ -53,7 +141,7 @@ class Drift:
     beyond: Ints | None = None
     worst: JudgedRows | None = None
 
-    def told_first(self, worst: JudgedRows, most: int) -> tuple[JudgedRows, Bools]:
+    def rank_first(self, worst: JudgedRows, most: int) -> tuple[JudgedRows, Bools]:
         """The anomalies to tell, and which of them are beyond changes: those first, and then the `worst` of all.
 
         Else a list of the worst would be one change, row by row.
@@ -61,7 +149,7 @@ class Drift:
         if self.worst is None:
             return worst, np.ones(len(worst), dtype=np.bool_)
         rest = worst.take(np.flatnonzero(~np.isin(worst.rows, self.worst.rows)))
-        told = joined([self.worst, rest]).take(np.arange(min(most, len(self.worst) + len(rest))))
+        told = join_rows([self.worst, rest]).take(np.arange(min(most, len(self.worst) + len(rest))))
         return told, np.arange(len(told)) < len(self.worst)
 
 

@@ -5,178 +5,30 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from aspca.jobs.findings import Finding
-from aspca.jobs.keys import NO_KEYS, Keys
-from aspca.jobs.labels import Evaluation
-from aspca.judging.change_text import Change, event_text, events_of
-from aspca.judging.explanation import Explanation
+from aspca.jobs.errors import JobError
+from aspca.jobs.keys import Evaluation
+from aspca.jobs.outcome import Finding, Outcome
+from aspca.jobs.report import text_of
+from aspca.judging.change_text import Change
 from aspca.judging.frames import frame
 from aspca.judging.incidents import Incident
 from aspca.judging.model import Model
 from aspca.judging.notebook import paragraph_html, rules_html, table_html
 from aspca.judging.row_text import amount
-from aspca.linalg.arrays import Floats
 from aspca.linalg.ranking import round_for_ranking
-from aspca.rules.headings import told_apart
+from aspca.outputs.replaced_file import replaced_file
+from aspca.report.evidence import Provenance
+from aspca.report.summarize import summarize
 from aspca.rules.rule import AnyRule
 from aspca.rules.sentence import count_verdicts
-
-if TYPE_CHECKING:
-    from aspca.report.evidence import Evidence
-    from aspca.report.evidence import Provenance as Whence
 
 # Findings, and models, that a notebook shows.
 _SHOWN = 10
 _SEVERAL = "There is one {what} for each category of {by!r}: see outcomes, a mapping from categories."
-
-
-@dataclass(frozen=True, eq=False)
-class Outcome:
-    """What one model found in the rows that it judged.
-
-    Attributes
-    ----------
-    model : Model
-    n_rows, n_anomalies, n_errors : int
-        Rows judged; those that are unusual or worse; those that are errors.
-    n_partly : int
-        Rows with gaps, that were judged by some of the rules only.
-    n_beyond : int
-        Anomalies that are more than rows of a change: outside of changes, or off the new level too.
-    n_unread : int
-        Anomalies that have cells which are not what their columns hold.
-    changes : tuple of Change
-        Rules and columns that are off by like amounts for long, in time order, or as rows are listed.
-    findings : tuple of Finding
-        The anomalies of highest score, worst first. Where something changed, first those beyond changes, by how far
-        they are off the level of the rows around them, and then, where there is room, rows of changes.
-    explanation : Explanation
-        Of the same rows, in the same order: every array behind the findings.
-    evaluation : Evaluation or None
-        How verdicts and labels agree, where labels were given.
-    incidents : tuple of Incident, or None
-        Changes, and runs of other anomalies, where times were given.
-    shifts : ndarray of shape (p,)
-        Means of the features in the rows judged, off those of the rows learned from, in deviations.
-    remarks : tuple of str
-        What was noticed while rows were judged: about their times, and values that stand still.
-    keys : Keys
-        The columns that stand beside each finding.
-    evidence : Evidence or None
-        What a report is made of; None where none was asked for.
-    unlike : float or None
-        Where the rows differ as a whole from those learned from, the share that was flagged before they were compared
-        with each other.
-    """
-
-    model: Model
-    n_rows: int
-    n_anomalies: int
-    n_errors: int
-    n_partly: int
-    n_beyond: int
-    n_unread: int
-    changes: tuple[Change, ...]
-    findings: tuple[Finding, ...]
-    explanation: Explanation
-    evaluation: Evaluation | None
-    incidents: tuple[Incident, ...] | None
-    shifts: Floats
-    remarks: tuple[str, ...] = ()
-    keys: Keys = NO_KEYS
-    evidence: Evidence | None = None
-    unlike: float | None = None
-
-    @property
-    def rules(self) -> tuple[AnyRule, ...]:
-        """The rules that judged."""
-        return self.model.rules
-
-    @property
-    def limit(self) -> float:
-        """The score above which a row is an anomaly."""
-        return self.model.threshold
-
-    @property
-    def headline(self) -> str:
-        """How many anomalies there are, and what makes them such."""
-        what = f"score above {self.limit:.3g}"
-        if not self.n_anomalies:
-            return "No errors and no unusual rows" if self.graded else f"No anomalies (no {what})"
-        many = f"{self.n_anomalies:,} anomal{'y' if self.n_anomalies == 1 else 'ies'}"
-        if self.graded:
-            return f"{count_verdicts(self.n_errors, self.n_anomalies)}{self._of_which}"
-        if self.n_unread == self.n_anomalies:
-            what = "cells that are not what their columns hold"
-        elif self.n_unread:
-            what = f"{self.n_unread:,} with cells that are not what their columns hold, the others with a {what}"
-        if not self.changes:
-            return f"{many} ({what}){self._worst}"
-        events = f"{len(self.events):,} change{'s' * (len(self.events) != 1)}"
-        return f"{many}: {self.n_anomalies - self.n_beyond:,} rows of {events}, {self.n_beyond:,} beyond ({what})"
-
-    @property
-    def graded(self) -> bool:
-        """Whether errors are told from unusual rows by p-values."""
-        return self.model.thresholds.error is not None
-
-    @property
-    def _of_which(self) -> str:
-        told = f", {self.n_unread:,} with cells that are not what their columns hold" if self.n_unread else ""
-        if not self.changes:
-            return f"{told}{self._worst}"
-        events = f"{len(self.events):,} change{'s' * (len(self.events) != 1)}"
-        return f"{told}: {self.n_anomalies - self.n_beyond:,} rows of {events}, {self.n_beyond:,} beyond"
-
-    @property
-    def headline_beyond(self) -> str:
-        """What the findings are, where something changed."""
-        return f"Beyond {'the change' if len(self.events) == 1 else 'the changes'}{self._worst}"
-
-    @property
-    def _worst(self) -> str:
-        return f", the worst {len(self.apart):,}" if 0 < len(self.apart) < self.n_beyond else ""
-
-    @property
-    def apart(self) -> tuple[Finding, ...]:
-        """The findings that are not told by a change."""
-        return tuple(finding for finding in self.findings if finding.beyond)
-
-    @cached_property
-    def events(self) -> tuple[tuple[Change, ...], ...]:
-        """Changes by what changed at once."""
-        return events_of(self.changes)
-
-    @property
-    def text(self) -> str:
-        """Rules, anomalies, changes, incidents and evaluation, a sentence each."""
-        lines = [f"{self.model.space.n_rows:,} rows learned from, {len(self.model.names):,} features"]
-        for heading, numbers in told_apart(self.rules):
-            lines += [heading, *(f"  {number}  {self.rules[number]}" for number in numbers)]
-        lines += [self.headline, *(f"  {event_text(event)}" for event in self.events)]
-        lines += [self.headline_beyond] if self.changes and self.apart else []
-        lines += [f"  {finding.text}" for finding in self.apart]
-        if self.incidents:
-            lines += [f"{len(self.incidents):,} incidents", *(f"  {incident.text}" for incident in self.incidents)]
-        if self.evaluation is not None:
-            lines += [self.evaluation.text]
-        return "\n".join(lines)
-
-    def lines(self) -> dict[str, Any]:
-        """The columns of `Explanation.to_frame` for the findings, with their numbers and key columns."""
-        made = replace(self.explanation, index=range(len(self.findings))).lines()
-        told = [self.findings[position] for position in made.pop("row")]
-        titles = self.keys.header(["row", "category", *made])
-        keys = {
-            title: [finding.keys[column] for finding in told]
-            for title, column in zip(titles, self.keys.columns, strict=True)
-        }
-        return {"row": [finding.row for finding in told], **keys, **made}
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,7 +49,7 @@ class Detection:
         The folder that was written.
     library : str
         What tables are made of.
-    whence : Whence or None
+    whence : Provenance or None
         How to get it again; None where no report was asked for.
     """
 
@@ -207,7 +59,7 @@ class Detection:
     remarks: tuple[str, ...]
     output: str | None
     library: str = "pandas"
-    whence: Whence | None = None
+    whence: Provenance | None = None
 
     @property
     def n_rows(self) -> int:
@@ -308,10 +160,20 @@ class Detection:
         JobError
             jinja2 is not installed, there are several models, or nothing was kept for a report.
         """
-        # Reports are made of results.
-        from aspca.jobs.reports import reported
-
-        return reported(self, path, format, category=category, row=row, private=private)
+        if category not in self.outcomes:
+            known = ", ".join(repr(name) for name in self.outcomes)
+            if self.by is None:
+                raise JobError(f"There is one model for all rows, so no category {category!r}; leave category out.")
+            raise JobError(f"There is a report for each category of {self.by!r}: give category, one of {known}.")
+        evidence = self.outcomes[category].evidence
+        if evidence is None or self.whence is None:
+            raise JobError("Nothing was kept for a report: call detect without report=False.")
+        whence = replace(self.whence, category=category)
+        text = text_of(summarize(evidence, whence, self.remarks, private=private), format, row)
+        if path is not None:
+            with replaced_file(path) as stream:
+                stream.write(text)
+        return text
 
     def _single(self, what: str) -> Outcome:
         if self.by is not None:

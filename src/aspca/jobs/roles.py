@@ -6,35 +6,40 @@ in the way is gathered and said at once.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from aspca.engines.source import Column
-from aspca.jobs.asked_columns import (
-    misnamed,
-    possible,
-    unfit_categories,
-    unfit_labels,
-    unfit_time,
-    withdrawn,
-    wrong_kind,
-)
-from aspca.jobs.codes import codes_among, counting, doubtful_remark, left_out_remark, numeric_labels
-from aspca.jobs.column_advice import (
+from aspca.jobs.column_types import (
     TextColumn,
-    absent,
     columns_text,
-    examined,
-    gathered,
-    label_remark,
-    left_out_remarks,
-    named_columns,
-    text_obstacle,
+    describe_codes,
+    describe_labels,
+    describe_texts,
+    examine_texts,
+    find_codes,
+    find_counter,
+    find_numeric_labels,
     word_of,
 )
+from aspca.jobs.columns import (
+    check_categories,
+    check_columns,
+    check_gaps,
+    check_kind,
+    check_labels,
+    check_name,
+    check_text,
+    check_time,
+    resolve_conflicts,
+    shorten,
+    split_names,
+    withdraw_unfit,
+)
 from aspca.jobs.errors import JobError, Obstacle, TableError
-from aspca.jobs.preparing import gaps_in, other_columns
-from aspca.jobs.tables import TableSource, cells_beside, column_of
+from aspca.jobs.keys import ids_of
+from aspca.jobs.options import Columns
+from aspca.jobs.tables import MemoryTable, TableSource, column_of, read_cells
 
 
 @dataclass(frozen=True)
@@ -66,19 +71,11 @@ class Roles:
 
 def roles_of(
     table: TableSource,
+    asked: Columns,
     *,
-    ignore: Sequence[str] = (),
-    ignore_text: bool = False,
-    name: str | None = None,
-    names_too: Sequence[str] = (),
-    time: str | None = None,
-    label: str | None = None,
-    by: str | None = None,
-    kinds: Mapping[str, str] | None = None,
     learned: TableSource | None = None,
     calibrate: TableSource | None = None,
     judged: bool = True,
-    no_gaps: bool = False,
 ) -> Roles:
     """The roles of a table's columns, features being all numbers and yes/no columns that have no other role.
 
@@ -89,20 +86,14 @@ def roles_of(
     ----------
     table : TableSource
         The rows to be judged.
-    ignore, name, names_too, time, label, by
-        Names given for these roles; `ignore` takes several in one word, with commas between.
-    ignore_text : bool
-        Whether all text without a role is left out, also where it seems to be numbers.
-    kinds : mapping of str to str, or None
-        What is to become of columns: categories, functions of numbers, dates as numbers.
+    asked : Columns
+        What the user said of columns.
     learned : TableSource or None
         The table that rules are learned from, if that is another one: its columns are the features.
     calibrate : TableSource or None
         The table that limits are taken from, if that is another one.
     judged : bool
         Whether rows are judged, not only learned from: labels are compared with then, and `by` is there.
-    no_gaps : bool
-        Whether no value of a feature may be missing.
 
     Raises
     ------
@@ -111,42 +102,48 @@ def roles_of(
     JobError
         No features are left.
     """
-    kinds = kinds or {}
+    kinds, ids = asked.conversions, ids_of(table, asked.id)
+    name, others = (ids[0], ids[1:]) if ids else (_index_of(table), ())
     source = table if learned is None else learned
-    obstacles = misnamed(table, {"--id": name, "--time": time, "--label": label, "--by": by})
-    for also in names_too:
-        obstacles += misnamed(table, {"--id": also})
-    obstacles += [*unfit_time(table, time), *unfit_categories(source, by)]
-    if judged and label is not None and column_of(table, label) is not None:
-        obstacles += unfit_labels(table, label)
-    ignored = []
-    for given, typed in [*named_columns(source, ignore)]:
-        missing = absent(table, given, "--ignore", typed)
+    roles = [("--id", name), ("--time", asked.time), ("--label", asked.label), ("--by", asked.by)]
+    roles += [("--id", other) for other in others]
+    obstacles = [one for option, given in roles if given is not None and (one := check_name(table, given, option))]
+    obstacles += [*check_time(table, asked.time), *check_categories(source, asked.by)]
+    if judged and asked.label is not None and column_of(table, asked.label) is not None:
+        obstacles += check_labels(table, asked.label)
+    ignored = [] if learned is None or (index := _index_of(learned)) is None or index in ids else [index]
+    for given, typed in split_names(source, asked.ignore):
+        missing = check_name(table, given, "--ignore", typed)
         if missing is None or (learned is not None and column_of(learned, given) is not None):
             ignored.append(given)
         else:
             obstacles.append(missing)
-    taken = {*ignored, *names_too, name, time, label, by}
+    named = {given for _, given in roles}
+    taken = {*ignored, *named}
     for given, kind in kinds.items():
-        obstacles += wrong_kind(source, given, kind, taken)
+        obstacles += check_kind(source, given, kind, taken)
     left = [column for column in source.columns if column.name not in taken]
-    chosen = _Chosen(table, source, left, name, time, kinds)
-    obstacles += chosen.decided(ignore_text, judged, compared=label is not None)
+    chosen = _Chosen(table, source, left, name, asked.time, kinds)
+    obstacles += chosen.decide(asked.ignore_text, judged, compared=asked.label is not None)
     features = tuple(column.name for column in chosen.left)
     if not features and not obstacles:
         obstacles.append(_nothing_left(source, chosen))
     wanted = {one: kinds.get(one, "number") for one in features}
     for other, whose in ((table if learned is not None else None, "the rules learned"), (calibrate, "the rules")):
-        obstacles += [] if other is None else other_columns(other, wanted, whose, can_ignore=True)
-    for each in (table, learned, calibrate) if no_gaps else ():
-        obstacles += [] if each is None else gaps_in(each, features)
+        obstacles += [] if other is None else check_columns(other, wanted, whose, can_ignore=True)
+    for each in (table, learned, calibrate) if asked.allow_missing is False else ():
+        obstacles += [] if each is None else check_gaps(each, features)
     if obstacles:
         free = {one.instead.given for one in obstacles if one.instead is not None and one.instead.value is None}
-        obstacles = [withdrawn(one, table, source, {*taken, *kinds} - free) for one in obstacles]
-        raise TableError.of(possible(obstacles, features))
-    used = {*features, *names_too, name, time, label, by}
-    left_out = tuple(column.name for column in source.columns if column.name not in used)
-    return Roles(features, chosen.name, chosen.time, label, dict(kinds), left_out, tuple(chosen.remarks))
+        obstacles = [withdraw_unfit(one, table, source, {*taken, *kinds} - free) for one in obstacles]
+        raise TableError.of(resolve_conflicts(obstacles, features))
+    left_out = tuple(column.name for column in source.columns if column.name not in {*features, *named})
+    return Roles(features, chosen.name, chosen.time, asked.label, kinds, left_out, tuple(chosen.remarks))
+
+
+def _index_of(table: TableSource) -> str | None:
+    """The column that holds the names of a frame's rows, which is no feature."""
+    return table.index if isinstance(table, MemoryTable) else None
 
 
 def _nothing_left(source: TableSource, chosen: _Chosen) -> Obstacle:
@@ -186,11 +183,11 @@ class _Chosen:
     ) -> None:
         self._table, self._source, self._kinds = table, source, kinds
         self.left, self.name, self.time = left, name, time
-        self._texts = {text.name: text for text in examined(source, [one.name for one in self._free("text")])}
+        self._texts = {text.name: text for text in examine_texts(source, [one.name for one in self._free("text")])}
         self.remarks: list[str] = []
         self.dates: list[str] = []
 
-    def decided(self, ignore_text: bool, judged: bool, *, compared: bool) -> list[Obstacle]:
+    def decide(self, ignore_text: bool, judged: bool, *, compared: bool) -> list[Obstacle]:
         """Everything, and what cannot be decided; `compared`: labels were given."""
         self._leave_out_empty()
         self._leave_out_alike()
@@ -202,7 +199,7 @@ class _Chosen:
         odd = [column for column in self.left if column.name in self._texts and column.remark]
         self.remarks += [f"Column {column.name!r} is text and left out: {column.remark}." for column in odd]
         texts = [text for text in self.texts if text.name not in {column.name for column in odd}]
-        self.remarks += [] if ignore_text else left_out_remarks(texts, n_rows)
+        self.remarks += [] if ignore_text else describe_texts(texts, n_rows)
         self._drop(*self._texts)
         words = [] if ignore_text else [text.name for text in texts if text.like_labels]
         self._leave_out_labels(words, offered=judged and not compared)
@@ -235,7 +232,7 @@ class _Chosen:
     def _leave_out_alike(self) -> None:
         """Columns of text that is the same in every row."""
         for name, text in list(self._texts.items()):
-            if text.n_values == 1 and self._source.count() > 1 and _alike(self._source, name):
+            if text.n_values == 1 and self._source.count() > 1 and _is_constant(self._source, name):
                 del self._texts[name]
                 self.remarks.append(f"Column {name!r} is the same in every row, so it is left out.")
                 self._drop(name)
@@ -250,7 +247,7 @@ class _Chosen:
             self._drop(self.time)
 
     def _take_name(self) -> None:
-        found, why = counting(self._source, self._free()) or (None, "")
+        found, why = find_counter(self._source, self._free()) or (None, "")
         remedy = "--number makes it one"
         if found is None and self.name is None:
             meant = {column.name for column in self.left if column.remedy}
@@ -268,9 +265,9 @@ class _Chosen:
     def _numbers_as_text(self) -> list[Obstacle]:
         settled: dict[str, str] = {}
         columns = [column for column in self._free() if column.remedy or column.name in self._texts]
-        texts = {text.name: text for text in examined(self._source, [column.name for column in columns])}
-        found = [text_obstacle(self._source, column, texts[column.name], settled) for column in columns]
-        return gathered([one for one in found if one is not None])
+        texts = {text.name: text for text in examine_texts(self._source, [column.name for column in columns])}
+        found = [check_text(self._source, column, texts[column.name], settled) for column in columns]
+        return shorten([one for one in found if one is not None])
 
     def _leave_out_dates(self) -> None:
         self.dates = [column.name for column in self._free("date")]
@@ -283,29 +280,29 @@ class _Chosen:
 
     def _leave_out_labels(self, words: list[str], *, offered: bool) -> None:
         """Labels of numbers, beside those in `words`; `offered`: as such, where the rows judged have both values."""
-        found = list(numeric_labels(self._source, self._free()))
+        found = list(find_numeric_labels(self._source, self._free()))
         found = found if len(found) < len(self.left) else []
-        judged = numeric_labels(self._table, [one for one in self._table.columns if one.name in found])
+        judged = find_numeric_labels(self._table, [one for one in self._table.columns if one.name in found])
         both = [name for name, several in judged.items() if several] if offered else []
         both += [name for name in words if offered and column_of(self._table, name) is not None]
         if found or words:
             compared, learned = next(iter(both), None), next(iter(found), None)
-            self.remarks.append(label_remark([*found, *words], compared=compared, learned=learned))
+            self.remarks.append(describe_labels([*found, *words], compared=compared, learned=learned))
         self._drop(*found)
 
     def _leave_out_codes(self) -> None:
-        codes = codes_among(self._source, self._free())
+        codes = find_codes(self._source, self._free())
         sure = [code for code in codes if code.sure]
         if sure and len(sure) < len(self.left):
-            self.remarks.append(left_out_remark(sure))
+            self.remarks.append(describe_codes(sure, left_out=True))
             self._drop(*(code.name for code in sure))
         doubtful = [code for code in codes if any(code.name == column.name for column in self.left)]
         if doubtful:
-            self.remarks.append(doubtful_remark(doubtful))
+            self.remarks.append(describe_codes(doubtful, left_out=False))
 
 
-def _alike(table: TableSource, name: str) -> bool:
+def _is_constant(table: TableSource, name: str) -> bool:
     """Whether all cells of a column are the same, and none is missing."""
-    cells = cells_beside(table, name)
+    cells = read_cells(table, name)
     first = next(cells, None)
     return first is not None and all(cell == first for cell in cells)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from importlib import import_module
 from typing import Any
 
@@ -14,7 +15,9 @@ from aspca.engines.parquet_folder import is_parquet
 from aspca.engines.request import STANDARD_INPUT, Given, ReadOptions, expand, read_alike
 from aspca.engines.source import open_source
 from aspca.harmless import for_terminal
-from aspca.jobs.requests import named_files
+from aspca.jobs.columns import refuse_gaps_in, refuse_unfit
+from aspca.jobs.options import named_files
+from aspca.jobs.passes import Watcher
 from aspca.jobs.tables import MemoryTable, TableSource, frame_table
 from aspca.judging.model import Model
 
@@ -52,9 +55,34 @@ def opened(source: Any, reading: ReadOptions, description: str) -> AbstractConte
     return _table(source, reading, description)
 
 
-def open_for(model: Model, source: Any, reading: ReadOptions, description: str) -> AbstractContextManager[TableSource]:
-    """The table to judge by a model: its cells are read as those of the rows that the model was learned from."""
-    return opened(source, read_alike(reading, model.cell_format), description)
+@contextmanager
+def open_for(
+    model: Model,
+    source: Any,
+    reading: ReadOptions,
+    watcher: Watcher,
+    note: Callable[..., None] = lambda *_: None,
+    *,
+    description: str = "",
+    gaps: bool = False,
+) -> Iterator[TableSource]:
+    """The table to judge by a model: its cells are read as those of the rows that the model was learned from.
+
+    `note` is told what was guessed about it.
+
+    Raises
+    ------
+    JobError
+        It lacks what the model needs: columns, or, unless `gaps` are fine, values. More columns, or another order of
+        them, do no harm.
+    """
+    watcher.stage("Opening", unit="")
+    with opened(source, read_alike(reading, model.cell_format), description) as table:
+        note(*table.remarks)
+        refuse_unfit(table, model)
+        if not gaps:
+            refuse_gaps_in(table, model)
+        yield table
 
 
 # ---- what has a name

@@ -83,7 +83,7 @@ def column_of(table: TableSource, name: str) -> Column | None:
     return next((column for column in table.columns if column.name == name), None)
 
 
-def cells_beside(table: TableSource, name: str) -> Iterator[object]:
+def read_cells(table: TableSource, name: str) -> Iterator[object]:
     """The cells of one column, one by one, to be read beside batches of numbers."""
     for rows in table.cells([name]):
         for (cell,) in rows:
@@ -303,7 +303,7 @@ def tables_by_category(table: TableSource, column: str) -> dict[str, CategoryTab
         A row has no category, or there are more than a hundred.
     """
     rows_of: dict[str, list[int]] = {}
-    for row, cell in enumerate(cells_beside(table, column)):
+    for row, cell in enumerate(read_cells(table, column)):
         category = cell_text(cell)
         if category is None:
             raise RequestError(f"--by: {table.where(row)} has no category in column {column!r}; every row needs one.")
@@ -322,79 +322,46 @@ def tables_by_category(table: TableSource, column: str) -> dict[str, CategoryTab
 # ---- as a model sees it
 
 
-@dataclass(frozen=True, eq=False)
-class PreparedTable:
-    """Another table whose `batches` are of the features that a preparation makes; all else is the table's own."""
+def read_features(table: TableSource, plan: Preparation) -> Iterator[Batch]:
+    """The features that a preparation makes of the rows of a table, in its order.
 
-    table: TableSource
-    plan: Preparation
-
-    @property
-    def columns(self) -> Sequence[Column]:
-        return self.table.columns
-
-    @property
-    def description(self) -> str:
-        return self.table.description
-
-    @property
-    def remarks(self) -> tuple[str, ...]:
-        return self.table.remarks
-
-    @property
-    def cell_format(self) -> CellFormat:
-        return self.table.cell_format
-
-    @property
-    def bad_cells(self) -> tuple[BadCell, ...]:
-        return self.table.bad_cells
-
-    def count(self) -> int:
-        return self.table.count()
-
-    def where(self, row: int) -> str:
-        return self.table.where(row)
-
-    def cells(self, names: Sequence[str], size: int = _SIZE) -> Iterator[list[tuple[object, ...]]]:
-        return self.table.cells(names, size)
-
-    def picked(self, names: Sequence[str], rows: Sequence[int]) -> list[tuple[object, ...]]:
-        return self.table.picked(names, rows)
-
-    def batches(self, names: Sequence[str], size: int = _SIZE) -> Iterator[Batch]:
-        """All features, in the order of the plan, which `names` must be."""
-        if tuple(names) != self.plan.names:
-            raise ValueError("A prepared table has the features of its plan, and no others.")
-        empty = {column.name for column in self.columns if column.n_missing == self.count()}
-        numeric = [plan.name for plan in self.plan.columns if not plan.categorical and plan.name not in empty]
-        texts = [plan.name for plan in self.plan.columns if plan.categorical]
-        if not numeric:
-            start = 0
-            for rows in self.table.cells(texts, size):
-                yield self._encoded(Batch(start, np.empty((len(rows), 0))), [], rows, texts)
-                start += len(rows)
-            return
-        beside = (row for rows in self.table.cells(texts, size) for row in rows) if texts else iter(())
-        for batch in self.table.batches(numeric, size):
-            yield self._encoded(batch, numeric, list(islice(beside, len(batch.values))) if texts else [], texts)
-
-    def _encoded(
-        self, numbers: Batch, numeric: list[str], texts: list[tuple[object, ...]], categorical: list[str]
-    ) -> Batch:
-        columns: dict[str, Cells] = dict(zip(numeric, numbers.values.T, strict=True))
-        columns |= dict(zip(categorical, zip(*texts, strict=True), strict=True)) if texts else {}
+    Raises
+    ------
+    UndefinedError
+        A cell of which no feature can be made.
+    """
+    if plan.plain:
+        yield from table.batches(plan.names)
+        return
+    empty = {column.name for column in table.columns if column.n_missing == table.count()}
+    numeric = [column.name for column in plan.columns if not column.categorical and column.name not in empty]
+    categorical = [column.name for column in plan.columns if column.categorical]
+    for batch, rows in _numbers_and_texts(table, numeric, categorical):
+        columns: dict[str, Cells] = dict(zip(numeric, batch.values.T, strict=True))
+        columns |= dict(zip(categorical, zip(*rows, strict=True), strict=True)) if rows else {}
         # A column without any value is no column of numbers to its reader.
-        nothing = np.full(len(numbers.values), np.nan)
-        features = [self._column(plan, columns.get(plan.name, nothing), numbers.start) for plan in self.plan.columns]
-        return Batch(numbers.start, np.hstack(features))
-
-    def _column(self, plan: ColumnPlan, cells: Cells, start: int) -> Floats:
-        try:
-            return plan.encode(cells)
-        except CellError as error:
-            raise UndefinedError(f"{self.where(start + error.row)} {error.told}", plan.name, plan.kind) from None
+        nothing = np.full(len(batch.values), np.nan)
+        made = [_encode(table, one, columns.get(one.name, nothing), batch.start) for one in plan.columns]
+        yield Batch(batch.start, np.hstack(made))
 
 
-def prepared(table: TableSource, plan: Preparation) -> TableSource:
-    """The table as a model with this preparation sees it: itself, where nothing is to be prepared."""
-    return table if plan.plain else PreparedTable(table, plan)
+def _numbers_and_texts(
+    table: TableSource, numeric: Sequence[str], categorical: Sequence[str]
+) -> Iterator[tuple[Batch, list[tuple[object, ...]]]]:
+    """The rows of a table in parts: their numbers, and the cells of their categories."""
+    if not numeric:
+        start = 0
+        for rows in table.cells(categorical, _SIZE):
+            yield Batch(start, np.empty((len(rows), 0))), rows
+            start += len(rows)
+        return
+    texts = (row for rows in table.cells(categorical, _SIZE) for row in rows) if categorical else iter(())
+    for batch in table.batches(numeric, _SIZE):
+        yield batch, list(islice(texts, len(batch.values)))
+
+
+def _encode(table: TableSource, plan: ColumnPlan, cells: Cells, start: int) -> Floats:
+    try:
+        return plan.encode(cells)
+    except CellError as error:
+        raise UndefinedError(f"{table.where(start + error.row)} {error.told}", plan.name, plan.kind) from None

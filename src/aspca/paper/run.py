@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from aspca.jobs.errors import JobError, RequestError
-from aspca.jobs.progress import Silent, Watcher
+from aspca.jobs.passes import Silent, Watcher
 from aspca.paper import figures
 from aspca.paper.datasets import Dataset, load_breast_cancer, load_synthetic
 from aspca.paper.kdd99 import load_kdd99

@@ -12,9 +12,9 @@ from sklearn.metrics import roc_auc_score
 from sklearn.tree import DecisionTreeClassifier
 
 from aspca.estimators.aspca import ASPCA
-from aspca.jobs.detection import Learning
-from aspca.jobs.progress import Silent
-from aspca.jobs.requests import request_of
+from aspca.jobs.fit import Learning
+from aspca.jobs.options import request_of
+from aspca.jobs.passes import Silent
 from aspca.jobs.tables import array_table
 from aspca.judging.judgement import Judgement
 from aspca.judging.model import Model

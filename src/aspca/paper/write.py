@@ -16,7 +16,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from aspca.harmless import for_json
-from aspca.jobs.progress import Watcher
+from aspca.jobs.passes import Watcher
 from aspca.outputs.folder import refuse_foreign, replaced_folder
 from aspca.paper.published import Comparison, read_resource
 from aspca.paper.results import Figure, Listing, Part, Reproduction, Table, format_cell, group_by_reason

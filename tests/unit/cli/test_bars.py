@@ -10,13 +10,13 @@ import pytest
 from rich.console import Console
 
 from aspca.cli.bars import Bars
-from aspca.cli.talk import Talk
-from aspca.jobs.fitting import fit_table
+from aspca.cli.terminal import Talk
+from aspca.jobs.fit_table import fit_table
+from aspca.jobs.judged_rows import judged_rows
 from aspca.jobs.keys import NO_KEYS
-from aspca.jobs.progress import Silent
-from aspca.jobs.requests import settings_of
+from aspca.jobs.options import settings_of
+from aspca.jobs.passes import Silent
 from aspca.jobs.tables import MemoryTable, array_table
-from aspca.jobs.verdicts import judged_rows
 from aspca.preparation import Preparation
 
 

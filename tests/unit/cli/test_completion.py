@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 import typer
 
-from aspca.cli import detect, fit, options
-from aspca.jobs.requests import OPTIONS, PRESETS
+from aspca.cli import options
+from aspca.cli.learn import detect, fit
+from aspca.jobs.options import OPTIONS, PRESETS
 from aspca.settings import IN_MEMORY, SCORES, SETTINGS
 
 ASPCA = f"{sys.executable} -m aspca"
@@ -65,7 +66,7 @@ def test_what_is_offered_is_what_is_allowed() -> None:
 
 def test_the_command_takes_what_python_takes() -> None:
     """Every option of `aspca.detect` is one of the command, with the same default, and the other way round."""
-    commands = {command: typer.main.get_params_from_function(command.run) for command in (detect, fit)}
+    commands = {command: typer.main.get_params_from_function(command) for command in (detect, fit)}
     # What is printed, and how, is the command's own affair.
     own = {"files", "train", "json", "csv", "quiet", "fail_on_anomaly", "no_output"}
     assert set(commands[detect]) - own == set(OPTIONS)

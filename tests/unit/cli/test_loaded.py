@@ -17,7 +17,7 @@ UNUSED = (
     "aspca.robust.passes",
     "aspca.moments.incomplete",
     "aspca.engines.workbook",
-    "aspca.cli.detect",
+    "aspca.cli.learn",
     "pydantic",
     "rich",
     "scipy",

@@ -11,10 +11,11 @@ from rich.console import Console
 
 import aspca
 from aspca.cli.pages import show_detection, show_findings, show_incidents, show_reason, show_rules
-from aspca.jobs.explaining import explained
+from aspca.jobs.explain_rows import explain_rows
 from aspca.jobs.keys import NO_KEYS
-from aspca.jobs.progress import Silent
-from aspca.jobs.result import Detection, Outcome
+from aspca.jobs.outcome import Outcome
+from aspca.jobs.passes import Silent
+from aspca.jobs.result import Detection
 from aspca.jobs.tables import frame_table
 
 NAMES = ["cpu user [%]", "idle", "sent", "received", "load", "heat"]
@@ -181,7 +182,7 @@ def test_of_many_rules_the_first_and_those_that_are_broken(outcome: Outcome) -> 
 
 
 def test_the_parts_of_a_row_add_up(outcome: Outcome, odd: pd.DataFrame) -> None:
-    reasons = explained(outcome.model, frame_table(odd, "odd"), [2, 0], NO_KEYS, Silent())
+    reasons = explain_rows(outcome.model, frame_table(odd, "odd"), [2, 0], NO_KEYS, Silent())
     for reason in reasons:
         inside = sum(rule.contribution for rule in reason.rules)
         assert inside + reason.outside == pytest.approx(reason.score, rel=1e-9)

@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from aspca.cli.pasting import corrected
+from aspca.cli.pasting import correct_command
 from aspca.jobs.errors import Instead
 
 
@@ -34,7 +34,7 @@ from aspca.jobs.errors import Instead
     ],
 )
 def test_what_is_pasted(typed: list[str], remedy: tuple[str, ...], instead: tuple[Instead, ...], pasted: str) -> None:
-    assert corrected(typed, remedy, instead) == pasted
+    assert correct_command(typed, remedy, instead) == pasted
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="names that cannot be printed are spelled out for bash")
@@ -55,7 +55,7 @@ def test_a_shell_reads_the_very_names() -> None:
         "é\u2028",
     ]
     words = [word for name in names for word in ("--id", name)]
-    pasted = corrected(["detect", *words], ())
+    pasted = correct_command(["detect", *words], ())
     assert pasted.isprintable()
     read = subprocess.run(
         ["bash", "-c", pasted.replace("aspca", "printf '%s\\0'", 1)], capture_output=True, check=True, text=True
@@ -65,12 +65,12 @@ def test_a_shell_reads_the_very_names() -> None:
 
 def test_passwords_are_not_pasted() -> None:
     typed = ["detect", "postgresql://me:secret@host/db?sslpassword=secret", "--train=postgres://me:secret@host/db"]
-    shown = corrected(typed, ("--table", "readings"))
+    shown = correct_command(typed, ("--table", "readings"))
     assert "secret" not in shown
     assert "'postgresql://me:***@host/db?sslpassword=***'" in shown
     assert "'--train=postgres://me:***@host/db'" in shown
     # What only looks like one stays.
     assert (
-        corrected(["detect", "x.csv", "--transform", "password=log"], ())
+        correct_command(["detect", "x.csv", "--transform", "password=log"], ())
         == "aspca detect x.csv --transform password=log"
     )

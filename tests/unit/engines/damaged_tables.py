@@ -22,8 +22,8 @@ import pyarrow.parquet as pq
 from aspca.engines import SourceError, open_source
 from aspca.engines.parquet_pages import pages
 from aspca.jobs.errors import JobError
-from aspca.jobs.fitting import moments_of
-from aspca.jobs.progress import Silent
+from aspca.jobs.fit_table import moments_of
+from aspca.jobs.passes import Silent
 
 N_ROWS = 300
 

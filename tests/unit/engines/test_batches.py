@@ -16,8 +16,8 @@ import pytest
 
 from aspca.engines import Batch, Source, SourceError, open_source
 from aspca.jobs.errors import JobError
-from aspca.jobs.fitting import moments_of
-from aspca.jobs.progress import Silent
+from aspca.jobs.fit_table import moments_of
+from aspca.jobs.passes import Silent
 from aspca.moments import Moments
 
 HOSTILE = [

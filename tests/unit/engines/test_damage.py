@@ -14,8 +14,8 @@ import pytest
 from aspca.engines import ReadOptions, SourceError, open_source
 from aspca.engines.missing_words import EVERYWHERE
 from aspca.jobs.errors import JobError
-from aspca.jobs.fitting import moments_of
-from aspca.jobs.progress import Silent
+from aspca.jobs.fit_table import moments_of
+from aspca.jobs.passes import Silent
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")

@@ -17,8 +17,8 @@ SCRIPT = """
 import sys
 from pathlib import Path
 from aspca.engines import open_source
-from aspca.jobs.fitting import moments_of
-from aspca.jobs.progress import Silent
+from aspca.jobs.fit_table import moments_of
+from aspca.jobs.passes import Silent
 
 def peak():
     # Not ru_maxrss: that begins with what the parent of this process had.

@@ -13,8 +13,8 @@ import pytest
 
 from aspca.engines import ReadOptions, Source, SourceError, csv_table, file_table, open_source
 from aspca.engines.missing_words import EVERYWHERE
-from aspca.jobs.fitting import moments_of
-from aspca.jobs.progress import Silent
+from aspca.jobs.fit_table import moments_of
+from aspca.jobs.passes import Silent
 from aspca.moments import Moments
 from aspca.preparation.bad_cells import BadCell
 

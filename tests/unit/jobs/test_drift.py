@@ -15,9 +15,9 @@ from rich.console import Console
 from aspca.cli.documents import detection_document
 from aspca.cli.pages import show_detection
 from aspca.engines.source import Batch
-from aspca.jobs.detection import detected
-from aspca.jobs.progress import Silent
-from aspca.jobs.requests import request_of
+from aspca.jobs.detect import detect_request
+from aspca.jobs.options import request_of
+from aspca.jobs.passes import Silent
 from aspca.jobs.result import Detection
 from aspca.jobs.tables import MemoryTable, array_table
 from aspca.judging.change_text import events_of, moment_text
@@ -64,7 +64,7 @@ def table_of(values: np.ndarray, order: np.ndarray | None = None, *, parts: bool
 def judged(table: MemoryTable, folder: Path | None = None, **given: object) -> Detection:
     options = {"id": "name", "ignore": ["kind"], "top": 3, "output": None if folder is None else folder / "out"}
     options["train"] = table_of(clean(2))
-    return detected(request_of(table, **{**options, **given}), Silent())
+    return detect_request(request_of(table, **{**options, **given}), Silent())
 
 
 def lines(path: Path) -> list[dict[str, str]]:

@@ -1,4 +1,4 @@
-"""Names, time, categories and label stand beside each anomaly in every output, as the file has them."""
+"""Columns that stand beside a row wherever it is told of, and labels, by which scores are only evaluated."""
 
 from __future__ import annotations
 
@@ -12,13 +12,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.metrics import confusion_matrix, roc_auc_score
 
 import aspca
 from aspca.cli.main import main
+from aspca.jobs.columns import keys_in
 from aspca.jobs.errors import JobError, RequestError
-from aspca.jobs.explaining import numbered
-from aspca.jobs.keys import Keys, ids_in, ids_of
-from aspca.jobs.progress import Silent
+from aspca.jobs.explain_rows import find_rows
+from aspca.jobs.keys import Keys, area_under_curve, evaluate, ids_of, read_labels
+from aspca.jobs.passes import Silent
 from aspca.jobs.tables import MemoryColumn, MemoryTable
 
 pytest.importorskip("duckdb")
@@ -163,7 +167,7 @@ def named(cells: list[Any]) -> MemoryTable:
 def test_names_win_only_where_columns_name_rows(
     cells: list[Any], ids: tuple[str, ...], wanted: list[str], rows: list[int]
 ) -> None:
-    assert numbered(named(cells), wanted, Keys(ids), Silent()) == rows
+    assert find_rows(named(cells), wanted, Keys(ids), Silent()) == rows
 
 
 @pytest.mark.parametrize(
@@ -178,7 +182,7 @@ def test_names_win_only_where_columns_name_rows(
 )
 def test_no_row_is_taken_for_another(cells: list[Any], ids: tuple[str, ...], wanted: str, words: str) -> None:
     with pytest.raises(RequestError, match=re.escape(words)):
-        numbered(named(cells), [wanted], Keys(ids), Silent())
+        find_rows(named(cells), [wanted], Keys(ids), Silent())
 
 
 def test_a_column_with_a_comma_in_its_name_wins() -> None:
@@ -186,9 +190,9 @@ def test_a_column_with_a_comma_in_its_name_wins() -> None:
     assert ids_of(table, ["a,b"]) == ("a,b",)
     assert ids_of(table, ["b, a"]) == ("b", "a")
     assert ids_of(table, ["b", "a", "b"]) == ("b", "a")
-    assert ids_in(table, ["a,b"]) == ("a,b",)
+    assert keys_in(table, ["a,b"]).ids == ("a,b",)
     with pytest.raises(JobError, match="no column 'c'"):
-        ids_in(table, ["a,c"])
+        keys_in(table, ["a,c"])
 
 
 def test_rules_in_every_format(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -235,3 +239,52 @@ def test_large_integers_of_a_frame_are_names() -> None:
     found = aspca.detect(frame)
     assert [feature.column for feature in found.model.space.features] == ["a", "b", "c"]
     assert any("kept as text in column 'account'" in remark for remark in found.remarks)
+
+
+def labelled(cells: list[object]) -> MemoryTable:
+    return MemoryTable("t.csv", {"kind": MemoryColumn("text", None, cells)})
+
+
+@pytest.mark.parametrize(
+    ("cells", "truth"),
+    [
+        ([0, 1, 0], [0, 1, 0]),
+        (["0", "1", "1"], [0, 1, 1]),
+        ([0.0, 1.0], [0, 1]),
+        ([False, True], [0, 1]),
+        ([1, -1, 1], [0, 1, 0]),
+        (["1.0", "-1.0"], [0, 1]),
+        (["Normal", "dos", "probe"], [0, 1, 1]),
+        (["normal.", "smurf."], [0, 1]),
+        (["B", "M", "B"], [0, 1, 0]),
+        (["no", "yes"], [0, 1]),
+    ],
+)
+def test_labels_that_are_understood(cells: list[object], truth: list[int]) -> None:
+    assert read_labels(labelled(cells), "kind")[0].tolist() == [bool(one) for one in truth]
+
+
+@pytest.mark.parametrize(
+    ("cells", "words"),
+    [
+        ([0, None, 1], "t.csv: row 1 has no label in column 'kind'"),
+        ([0, 0], "'0' only"),
+        (["red", "blue"], "one must say normal"),
+        (["normal", "ok", "bad"], "one must say normal"),
+        (["A", "B", "C"], "one must say normal"),
+    ],
+)
+def test_labels_that_are_not(cells: list[object], words: str) -> None:
+    with pytest.raises(RequestError, match=words):
+        read_labels(labelled(cells), "kind")
+
+
+@given(st.lists(st.tuples(st.booleans(), st.integers(0, 9)), min_size=2))
+def test_area_under_the_curve_is_scikit_learns(rows: list[tuple[bool, int]]) -> None:
+    truth, scores = np.array([row[0] for row in rows]), np.array([float(row[1]) for row in rows])
+    if truth.all() or not truth.any():
+        return
+    assert area_under_curve(truth, scores) == pytest.approx(roc_auc_score(truth, scores), abs=1e-12)
+    found = evaluate(truth, scores, scores > 4, "")
+    expected = confusion_matrix(truth, scores > 4, labels=[False, True]).ravel().tolist()
+    assert [found.passed, found.false_alarms, found.misses, found.hits] == expected

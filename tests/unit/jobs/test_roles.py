@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 import shlex
+from typing import Any
 
 import numpy as np
 import pytest
 
-from aspca.cli.pasting import corrected
+from aspca.cli.pasting import correct_command
 from aspca.engines.source import Column
+from aspca.jobs import roles
 from aspca.jobs.errors import Instead, JobError, RequestError, TableError
-from aspca.jobs.fitting import fit_table
-from aspca.jobs.progress import Silent
-from aspca.jobs.requests import settings_of
-from aspca.jobs.roles import roles_of
+from aspca.jobs.fit_table import fit_table
+from aspca.jobs.options import request_of, settings_of
+from aspca.jobs.passes import Silent
 from aspca.jobs.tables import MemoryColumn, MemoryTable, array_table
 from aspca.preparation import Preparation
 
 
 def made(numbers: dict[str, list[float]], **texts: list[str]) -> MemoryTable:
     return array_table("t.csv", tuple(numbers), np.array(list(numbers.values())).T, **texts)
+
+
+def roles_of(
+    table: MemoryTable, *, learned: MemoryTable | None = None, judged: bool = True, **options: Any
+) -> roles.Roles:
+    """The roles of columns where these options are given."""
+    return roles.roles_of(table, request_of(table, **options).columns, learned=learned, judged=judged)
 
 
 def learned_from(table: MemoryTable, names: tuple[str, ...]) -> None:
@@ -30,9 +38,9 @@ NUMBERS = {"a": [1.0, 2.5, 4.0, 3.0], "b": [2.0, 5.0, 8.0, 6.5]}
 
 
 def test_numbers_are_features() -> None:
-    roles = roles_of(made(NUMBERS))
-    assert roles.features == ("a", "b")
-    assert roles.remarks == ()
+    found = roles_of(made(NUMBERS))
+    assert found.features == ("a", "b")
+    assert found.remarks == ()
 
 
 @pytest.mark.parametrize(
@@ -57,11 +65,11 @@ def test_numbers_are_features() -> None:
     ],
 )
 def test_text_is_left_out_and_said(texts: dict[str, list[str]], words: str) -> None:
-    roles = roles_of(made(NUMBERS, **texts))
-    assert roles.features == ("a", "b")
-    assert roles.left_out == tuple(texts)
-    assert len(roles.remarks) == 1
-    assert words in roles.remarks[0]
+    found = roles_of(made(NUMBERS, **texts))
+    assert found.features == ("a", "b")
+    assert found.left_out == tuple(texts)
+    assert len(found.remarks) == 1
+    assert words in found.remarks[0]
 
 
 @pytest.mark.parametrize(
@@ -108,65 +116,65 @@ def test_what_a_reader_asks_for_is_given_once() -> None:
         roles_of(Read("t.csv", content))
     # Two columns that ask for different things cannot both have them.
     assert raised.value.remedy == ("--decimal", ",", "--decimal", ",", "--ignore", "z")
-    assert corrected(["detect", "t.csv"], raised.value.remedy) == "aspca detect t.csv --ignore z --decimal ,"
+    assert correct_command(["detect", "t.csv"], raised.value.remedy) == "aspca detect t.csv --ignore z --decimal ,"
 
 
 def test_a_role_makes_text_welcome() -> None:
     table = made(NUMBERS, host=["w", "x", "y", "z"], note=["", "", "", ""])
-    roles = roles_of(table, name="host", ignore=["note"])
-    assert (roles.features, roles.name) == (("a", "b"), "host")
+    found = roles_of(table, id="host", ignore=["note"])
+    assert (found.features, found.name) == (("a", "b"), "host")
 
 
 def test_texts_that_all_differ_name_the_rows() -> None:
-    roles = roles_of(made(NUMBERS, host=["w", "x", "y", "z"]))
-    assert (roles.features, roles.name) == (("a", "b"), "host")
-    assert "differs from row to row, so it names the rows (as with --id)" in roles.remarks[0]
+    found = roles_of(made(NUMBERS, host=["w", "x", "y", "z"]))
+    assert (found.features, found.name) == (("a", "b"), "host")
+    assert "differs from row to row, so it names the rows (as with --id)" in found.remarks[0]
 
 
 def test_dates_time_the_rows() -> None:
     dates = {name: np.arange(start, start + 4.0) for name, start in (("when", 0), ("then", 4))}
     dated = {name: MemoryColumn("date", moments, moments) for name, moments in dates.items()}
     table = MemoryTable("t.csv", {**made(NUMBERS).content, **dated})
-    roles = roles_of(table, ignore=["then"])
-    assert (roles.features, roles.time) == (("a", "b"), "when")
-    assert "it times the rows (as with --time)" in roles.remarks[0]
-    roles = roles_of(table)
-    assert (roles.features, roles.time) == (("a", "b"), "when")
-    assert roles.remarks[1] == "Column 'then' holds dates and is left out; --date then takes days since 1970."
-    roles = roles_of(table, kinds={"then": "date", "when": "date"})
-    assert (roles.features, roles.time) == (("a", "b", "when", "then"), None)
+    found = roles_of(table, ignore=["then"])
+    assert (found.features, found.time) == (("a", "b"), "when")
+    assert "it times the rows (as with --time)" in found.remarks[0]
+    found = roles_of(table)
+    assert (found.features, found.time) == (("a", "b"), "when")
+    assert found.remarks[1] == "Column 'then' holds dates and is left out; --date then takes days since 1970."
+    found = roles_of(table, date=["then", "when"])
+    assert (found.features, found.time) == (("a", "b", "when", "then"), None)
     with pytest.raises(RequestError, match=r"--date: column 'a' of t\.csv holds no dates, but numbers"):
-        roles_of(table, ignore=["then"], kinds={"a": "date"})
+        roles_of(table, ignore=["then"], date="a")
 
 
 def test_a_column_without_values_is_left_out() -> None:
     table = MemoryTable("t.csv", {**made(NUMBERS).content, "nothing": MemoryColumn("text", None, [None] * 4)})
-    roles = roles_of(table)
-    assert roles.features == ("a", "b")
-    assert roles.remarks == ("Column 'nothing' has no values, so it is left out.",)
+    found = roles_of(table)
+    assert found.features == ("a", "b")
+    assert found.remarks == ("Column 'nothing' has no values, so it is left out.",)
 
 
 def test_what_columns_are_to_become() -> None:
     table = made(NUMBERS, hue=["x", "x", "y", "y"])
-    roles = roles_of(table, kinds={"hue": "one-hot", "a": "log"})
-    assert roles.features == ("a", "b", "hue")
-    assert roles.kinds == {"hue": "one-hot", "a": "log"}
-    for kinds, options, words in (
-        ({"hui": "codes"}, {}, r"--categorical: t.csv has no column 'hui'; did you mean 'hue'\?"),
-        ({"hue": "log"}, {}, r"--log: column 'hue' of t.csv holds text \('x' in row 0\), but log takes numbers"),
-        ({"hue": "sqrt"}, {}, r"--transform: column 'hue' .* but sqrt takes numbers"),
-        ({"a": "log"}, {"ignore": ["a"]}, "--log: column 'a' has another role already"),
+    found = roles_of(table, categorical="hue", log="a")
+    assert found.features == ("a", "b", "hue")
+    assert found.kinds == {"hue": "one-hot", "a": "log"}
+    for options, words in (
+        ({"categorical": {"hui": "codes"}}, r"--categorical: t.csv has no column 'hui'; did you mean 'hue'\?"),
+        ({"log": "hue"}, r"--log: column 'hue' of t.csv holds text \('x' in row 0\), but log takes numbers"),
+        ({"transform": {"hue": "sqrt"}}, r"--transform: column 'hue' .* but sqrt takes numbers"),
+        ({"log": "a", "ignore": ["a"]}, "--log: column 'a' has another role already"),
     ):
         with pytest.raises(RequestError, match=words):
-            roles_of(table, kinds=kinds, **options)
+            roles_of(table, **options)
 
 
 @pytest.mark.parametrize("name", ["id", "ID", "row", "index", "user_id", "Unnamed: 0", ""])
 def test_a_column_that_counts_rows_names_them(name: str) -> None:
-    roles = roles_of(made({name: [1.0, 2.0, 3.0, 7.0], **NUMBERS}))
-    assert roles.features == ("a", "b")
-    assert roles.name == name
-    assert "counts the rows" in roles.remarks[0]
+    found = roles_of(made({name: [1.0, 2.0, 3.0, 7.0], **NUMBERS}))
+    assert found.features == ("a", "b")
+    assert found.name == name
+    assert "counts the rows" in found.remarks[0]
 
 
 @pytest.mark.parametrize(
@@ -179,10 +187,10 @@ def test_a_column_that_counts_rows_names_them(name: str) -> None:
 )
 def test_ids_and_clocks_are_no_features(name: str, values: list[float], why: str) -> None:
     table = made({name: values, **NUMBERS})
-    roles = roles_of(table)
-    assert (roles.features, roles.name) == (("a", "b"), name)
-    assert roles.remarks[0].startswith(f"Column {name!r} {why}, so it names the rows")
-    assert name in roles_of(table, kinds={name: "number"}).features
+    found = roles_of(table)
+    assert (found.features, found.name) == (("a", "b"), name)
+    assert found.remarks[0].startswith(f"Column {name!r} {why}, so it names the rows")
+    assert name in roles_of(table, number=name).features
 
 
 def test_a_column_of_any_name_that_counts() -> None:
@@ -199,9 +207,9 @@ def test_a_column_of_any_name_that_counts() -> None:
 
 
 def test_text_that_never_changes_is_left_out() -> None:
-    roles = roles_of(made(NUMBERS, unit=["EUR"] * 4))
-    assert roles.features == ("a", "b")
-    assert roles.remarks == ("Column 'unit' is the same in every row, so it is left out.",)
+    found = roles_of(made(NUMBERS, unit=["EUR"] * 4))
+    assert found.features == ("a", "b")
+    assert found.remarks == ("Column 'unit' is the same in every row, so it is left out.",)
 
 
 @pytest.mark.parametrize(
@@ -233,7 +241,7 @@ def test_everything_at_once() -> None:
     numbers = {**NUMBERS, "c": [0.0, 1.0, 2.0, 3.5]}
     table = made(numbers, host=["x", "x", "y", "y"], cpu=["1", "2", "3", "y"], disk=["1", "x", "2", "3"])
     with pytest.raises(TableError) as raised:
-        roles_of(table, name="hots", time="host", label="b", ignore=["zz,a"], kinds={"host": "log", "bb": "sqrt"})
+        roles_of(table, id="hots", time="host", label="b", ignore=["zz,a"], log="host", transform={"bb": "sqrt"})
     told = " ".join(raised.value.sentences)
     assert len(raised.value.sentences) == 8
     for words in (
@@ -248,10 +256,10 @@ def test_everything_at_once() -> None:
     ):
         assert told.count(words) == 1
     typed = shlex.split("detect t.csv --id hots --time=host --label b --ignore zz,a --log host --transform bb=sqrt")
-    pasted = corrected(typed, raised.value.remedy, raised.value.instead)
+    pasted = correct_command(typed, raised.value.remedy, raised.value.instead)
     # The column that may have been meant by bb is the one that holds no labels: it cannot be both.
     assert pasted == "aspca detect t.csv --id host --ignore a --ignore b,cpu,disk"
-    assert roles_of(table, name="host", ignore=["a", "b,cpu,disk"]).features == ("c",)
+    assert roles_of(table, id="host", ignore=["a", "b,cpu,disk"]).features == ("c",)
 
 
 def test_a_column_that_may_have_been_meant_must_fit() -> None:
@@ -260,7 +268,7 @@ def test_a_column_that_may_have_been_meant_must_fit() -> None:
         roles_of(table, time="hots")
     assert raised.value.instead == (Instead("--time", "hots"),)
     with pytest.raises(TableError, match="did you mean 'host'") as raised:
-        roles_of(table, name="hots")
+        roles_of(table, id="hots")
     assert raised.value.instead == (Instead("--id", "hots", "host"),)
 
 

@@ -1,0 +1,248 @@
+"""Commands that use stored models: `aspca score`, `explain`, `rules`, `report` and `compare`.
+
+What they need is loaded when they run.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Annotated, Any
+
+import typer
+
+from aspca.cli import options as o
+from aspca.cli.main import ANOMALIES, FINE
+from aspca.cli.terminal import Talk, console, refuse_conflict, write_json
+from aspca.outputs.inputs import STANDARD_STREAM, refuse_inputs
+from aspca.outputs.standard import data_output
+
+_LINES: o.Group = {"json": (Annotated[bool, typer.Option("--json", help="One JSON object per line, no CSV.")], False)}
+
+
+@o.takes(o.IDS, o.READING, _LINES, o.QUIET, o.FAIL)
+def score(
+    files: o.Files,
+    model: o.StoredModel,
+    id: list[str] | None,
+    json: bool,
+    quiet: bool,
+    fail_on_anomaly: bool,
+    output: Annotated[
+        str,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Where to: by its suffix .csv, .jsonl, .parquet, .arrow or .duckdb, or postgresql://...; - is stdout.",
+        ),
+    ] = "-",
+    output_table: Annotated[
+        str | None, typer.Option("--output-table", metavar="NAME", help="Which table of a database. Default: scores.")
+    ] = None,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Replace that table, also where it is not one of aspca's.")
+    ] = False,
+    **reading: Any,
+) -> int:
+    """Score the rows of FILE by a model file, as CSV.
+
+    Columns: row, those of --id, score, whether it is an anomaly, the rules
+    that it breaks, and what its cells would have to be. Rows are read and
+    written in batches: files may be larger than memory.
+
+    Example:  aspca score february.csv --model model.json > scores.csv
+    """
+    from aspca.jobs.columns import keys_in
+    from aspca.jobs.models import model_from, refuse_both
+    from aspca.jobs.options import reading_of
+    from aspca.jobs.score import destination_of, write_scored
+    from aspca.jobs.sources import open_for
+
+    talk = Talk(quiet)
+    options = reading_of(**reading)
+    destination = destination_of(output, table=output_table, lines=json, replace=replace)
+    destination.refuse_inputs(files, model, options)
+    refuse_both(model, files)
+    stored = model_from(model)
+    with talk.progress() as watcher, open_for(stored, files, options, watcher, talk.say) as table:
+        tally = write_scored(stored, table, keys_in(table, id or ()), destination, watcher)
+    if tally.anomalies is None:
+        talk.say(f"{tally.n_rows:,} rows scored; the model has no limit, so none is called an anomaly.")
+    else:
+        found = f"{tally.anomalies:,} flagged"
+        if stored.thresholds.error is not None:
+            found = f"{tally.errors:,} errors and {tally.anomalies - tally.errors:,} unusual rows"
+        talk.say(f"{tally.n_rows:,} rows scored: {found}.")
+    return ANOMALIES if fail_on_anomaly and tally.errors else FINE
+
+
+@o.takes(o.IDS, o.READING, o.JSON, o.QUIET)
+def explain(
+    file: o.File,
+    model: o.StoredModel,
+    row: Annotated[
+        list[str],
+        typer.Option("--row", "-r", metavar="ROW", help="Its number, from 0, or with --id its name; repeatable."),
+    ],
+    id: list[str] | None,
+    json: bool,
+    quiet: bool,
+    **reading: Any,
+) -> None:
+    """Say why a row of FILE scores what it scores.
+
+    The score split over rules and over features, and what would be normal.
+
+    Example:  aspca explain today.csv --model model.json --row 512
+    """
+    from aspca.jobs.columns import keys_in
+    from aspca.jobs.explain_rows import explain_rows, find_rows
+    from aspca.jobs.models import model_from, refuse_both
+    from aspca.jobs.options import files_named, reading_of
+    from aspca.jobs.sources import open_for
+
+    options = reading_of(**reading)
+    refuse_both(model, [file])
+    refuse_inputs(STANDARD_STREAM, [*files_named([file]), model])
+    stored, talk = model_from(model), Talk(quiet)
+    with talk.progress() as watcher, open_for(stored, [file], options, watcher, talk.say, gaps=True) as table:
+        keys = keys_in(table, id or ())
+        reasons = explain_rows(stored, table, find_rows(table, row, keys, watcher), keys, watcher)
+    if json:
+        write_json([asdict(reason) for reason in reasons])
+        return
+    from aspca.cli.pages import show_reason
+
+    out = console()
+    for number, reason in enumerate(reasons):
+        if number:
+            out.print()
+        show_reason(out, reason)
+
+
+@o.takes(o.JSON, o.CSV, o.MARKDOWN)
+def rules(
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="A model file; - for stdin.")],
+    json: bool,
+    csv: bool,
+    markdown: bool,
+) -> None:
+    """Print the rules of a model file.
+
+    Example:  aspca rules model.json --markdown > rules.md
+    """
+    from aspca.jobs.models import markdown_of, model_from, write_rules
+
+    refuse_conflict({"--json": json, "--csv": csv, "--markdown": markdown})
+    refuse_inputs(STANDARD_STREAM, [model])
+    stored = model_from(model)
+    if markdown:
+        data_output().write(markdown_of(stored))
+    elif json:
+        from aspca.cli.documents import rules_document
+
+        write_json(rules_document(stored))
+    elif csv:
+        write_rules(data_output(), stored)
+    else:
+        from aspca.cli.pages import show_rules
+
+        show_rules(console(), stored.rules)
+        Talk(quiet=False).say(*stored.reading)
+
+
+_FORMATS = ("html", "json", "markdown")
+_REPORTING: o.Group = {**o.IDS, "time": o.COLUMNS["time"], "label": o.COLUMNS["label"], **o.READING}
+
+
+@o.takes(_REPORTING, o.JSON, o.QUIET)
+def report(
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="A model file, by custom model.json; - for stdin.")],
+    files: o.Files,
+    id: list[str] | None,
+    time: str | None,
+    label: str | None,
+    json: bool,
+    quiet: bool,
+    output: Annotated[
+        str | None,
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="Where to; - is stdout. Default: report.html, others to stdout."
+        ),
+    ] = None,
+    format: Annotated[
+        str | None,
+        typer.Option("--format", metavar="NAME", help="html, json or markdown.", autocompletion=o.one_of(*_FORMATS)),
+    ] = None,
+    row: Annotated[
+        int | None, typer.Option("--row", "-r", metavar="ROW", min=0, help="For markdown: this anomaly only.")
+    ] = None,
+    certificates: Annotated[
+        bool, typer.Option("--certificates", help="Solve for the certified components as well.")
+    ] = False,
+    private: Annotated[bool, typer.Option("--private", help="Show no value of a row.")] = False,
+    **reading: Any,
+) -> None:
+    """Make one page of what a model file finds in FILE.
+
+    The page needs no network and nothing beside it: send it to whoever has to
+    look. --json is the same as data, --format markdown for a ticket.
+
+    Example:  aspca report model.json today.csv -o report.html
+    """
+    from aspca.jobs.errors import RequestError
+    from aspca.jobs.models import refuse_both
+    from aspca.jobs.options import Columns, files_named, reading_of
+    from aspca.jobs.report import refuse_missing, report_by_model, text_of
+    from aspca.outputs.replaced_file import refuse_special, replaced_file
+
+    talk = Talk(quiet)
+    refuse_conflict({"--json": json, "--format": format})
+    kind = "json" if json else format or "html"
+    if kind not in _FORMATS:
+        raise RequestError(f"--format must be html, json or markdown, not {kind!r}.")
+    if row is not None and kind != "markdown":
+        raise RequestError("--row is for --format markdown; every anomaly has a link in the page, as in #row-17.")
+    refuse_missing(kind)
+    place = output or ("report.html" if kind == "html" else "-")
+    to_file = place != STANDARD_STREAM
+    (refuse_special if to_file else refuse_inputs)(place, [*files_named(files), model])
+    refuse_both(model, files)
+    columns, options = Columns(id=tuple(id or ()), time=time, label=label), reading_of(**reading)
+    with talk.progress() as watcher:
+        made = report_by_model(model, files, columns, options, watcher, certificates=certificates, private=private)
+    talk.say(*made.remarks)
+    text = text_of(made, kind, row)
+    if to_file:
+        with replaced_file(place) as stream:
+            stream.write(text)
+    else:
+        data_output().write(text)
+    wrote = f" Wrote {place}." if to_file else ""
+    talk.say(f"{made.counts.rows:,} rows judged, {made.counts.anomalies:,} flagged.{wrote}")
+
+
+@o.takes(o.JSON)
+def compare(
+    before: Annotated[str, typer.Argument(metavar="A.json", help="The first model.")],
+    after: Annotated[str, typer.Argument(metavar="B.json", help="The second model.")],
+    json: bool,
+) -> None:
+    """Tell which rules stayed, moved, went and came.
+
+    Rules are matched by their directions in the original units, whatever their order.
+
+    Example:  aspca compare january.json february.json
+    """
+    from aspca.jobs.models import compare_models, model_from
+
+    refuse_inputs(STANDARD_STREAM, [before, after])
+    changes = compare_models(model_from(before), model_from(after))
+    if json:
+        from aspca.cli.documents import comparison_document
+
+        write_json(comparison_document(changes))
+        return
+    from aspca.cli.pages import show_comparison
+
+    show_comparison(console(), changes)

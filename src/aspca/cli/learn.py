@@ -1,0 +1,273 @@
+"""Commands that learn rules: `aspca detect`, `fit`, `select` and `demo`. What they need is loaded when they run."""
+
+from __future__ import annotations
+
+import shutil
+from contextlib import ExitStack
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from aspca.cli import options as o
+from aspca.cli.main import ANOMALIES, FINE
+from aspca.cli.terminal import Talk, console, refuse_conflict, write_json
+from aspca.outputs.inputs import STANDARD_STREAM, refuse_inputs
+from aspca.outputs.standard import data_output
+
+if TYPE_CHECKING:
+    from aspca.jobs.result import Detection
+
+_DETECTING: o.Group = {
+    "train": (
+        Annotated[
+            list[str] | None, typer.Option("--train", metavar="FILE", help="Learn from this file instead; repeatable.")
+        ],
+        None,
+    ),
+    **o.COLUMNS,
+    "by": (
+        Annotated[str | None, typer.Option("--by", metavar="COL", help="One model for each category of this column.")],
+        None,
+    ),
+    "patience": (
+        Annotated[
+            float | None,
+            typer.Option(
+                "--patience", metavar="X", min=0, help="Longest gap in an incident, in units of --time (s for dates)."
+            ),
+        ],
+        None,
+    ),
+    "output": (
+        Annotated[
+            str | None,
+            typer.Option("--output", "-o", metavar="DIR", help="The folder to write; FILE.aspca by default."),
+        ],
+        None,
+    ),
+    "scores": (
+        Annotated[str, typer.Option("--scores", metavar="FORMAT", help="Write scores as csv or as parquet.")],
+        "csv",
+    ),
+    "report": (
+        Annotated[bool, typer.Option("--report/--no-report", help="Whether to write report.html.")],
+        True,
+    ),
+    "no_output": (Annotated[bool, typer.Option("--no-output", help="Write no folder.")], False),
+    **o.LEARNING,
+    **o.READING,
+    "top": (Annotated[int, typer.Option("--top", metavar="N", min=0, help="Show the N worst anomalies.")], 20),
+}
+
+
+@o.takes(_DETECTING, o.JSON, o.CSV, o.QUIET, o.FAIL)
+def detect(
+    files: o.Files, json: bool, csv: bool, quiet: bool, fail_on_anomaly: bool, no_output: bool, **given: Any
+) -> int:
+    """Learn the rules of FILE and show the rows that break them.
+
+    Writes FILE.aspca/ with report.html, scores.csv, explanations.csv, model.json, with --time
+    incidents.csv, and changes.csv if rules changed for long; the folder is
+    replaced as a whole, if aspca wrote all that is in it. --csv prints what explanations.csv holds. With --by it
+    has a folder for each category.
+
+    Example:  aspca detect metrics.csv --id host --ignore comment
+    """
+    from aspca.jobs.detect import detect_request
+    from aspca.jobs.options import request_of
+    from aspca.outputs.folder import place_of
+    from aspca.outputs.scratch import Scratch
+
+    talk = Talk(quiet)
+    refuse_conflict({"--json": json, "--csv": csv})
+    refuse_conflict({"--by": given["by"], "--csv": csv})
+    refuse_conflict({"--output": given["output"], "--no-output": no_output})
+    with ExitStack() as stack:
+        place = None if no_output else given["output"] or place_of(files)
+        given["output"] = place
+        if csv and no_output:
+            given["output"] = str(stack.enter_context(Scratch()) / "output")
+        # Nobody would see it.
+        given["report"] = given["report"] and place is not None
+        request = request_of(files, **o.with_numbers(given))
+        refuse_inputs(STANDARD_STREAM, request.inputs)
+        with talk.progress() as watcher:
+            detection = detect_request(request, watcher)
+        # By now the folder is in its place, whatever happens to what is printed.
+        talk.say(*detection.remarks)
+        if csv:
+            with open(Path(given["output"]) / "explanations.csv", encoding="utf-8", newline="") as stream:
+                shutil.copyfileobj(stream, data_output())
+        elif json:
+            from aspca.cli.documents import detection_document
+
+            write_json(detection_document(detection))
+        else:
+            from aspca.cli.pages import show_detection
+
+            show_detection(console(), detection, request.output.top)
+    wrote = "" if place is None else f" Wrote {place}/{_to_open(detection)}."
+    talk.say(f"{detection.n_rows:,} rows judged, {detection.n_anomalies:,} flagged.{wrote}")
+    return ANOMALIES if fail_on_anomaly and detection.n_errors else FINE
+
+
+def _to_open(detection: Detection) -> str:
+    """Where the report is, if one was written."""
+    from aspca.jobs.report import NAME, can_write
+
+    if detection.whence is None or not can_write():
+        return ""
+    return f", with {NAME} to open" if detection.by is None else f", with {NAME} for each category"
+
+
+@o.takes(o.COLUMNS, o.LEARNING, o.READING, o.JSON, o.QUIET)
+def fit(files: o.Files, model: o.StoredModel, json: bool, quiet: bool, **given: Any) -> None:
+    """Learn the rules of FILE and write them to a model file.
+
+    The columns of --label, --id and --time are left out, as those of --ignore are.
+
+    Example:  aspca fit january.csv --id host --model model.json
+    """
+    from aspca.files.model_file import write_model
+    from aspca.jobs.fit import Learning
+    from aspca.jobs.models import model_text
+    from aspca.jobs.notes import describe_excluded, describe_gaps
+    from aspca.jobs.options import request_of
+    from aspca.judging.given_text import remarks_on_given
+    from aspca.outputs.replaced_file import refuse_special
+
+    talk = Talk(quiet)
+    request = request_of(files, **o.with_numbers(given))
+    written = [] if model == STANDARD_STREAM else [model]
+    refuse_inputs(STANDARD_STREAM, [*request.inputs, *written])
+    for path in written:
+        refuse_special(path, request.inputs)
+    with talk.progress() as watcher, ExitStack() as stack:
+        learning = Learning.of(request, stack, watcher)
+        fitted = learning.model()
+    excluded = describe_excluded(fitted, learning.source.description)
+    talk.say(*learning.notes, *describe_gaps(fitted), *excluded, *remarks_on_given(fitted))
+    private = request.output.private
+    if not written:
+        data_output().write(model_text(fitted, private=private))
+        return
+    write_model(fitted, model, naming="table", private=private)
+    if json:
+        from aspca.cli.documents import rules_document
+
+        write_json(rules_document(fitted))
+    else:
+        from aspca.cli.pages import show_rules
+
+        show_rules(console(), fitted.rules)
+    talk.say(f"Learned from {fitted.space.n_rows:,} rows; wrote {model}.")
+
+
+_EFFORT: o.Group = {
+    "resamples": (
+        Annotated[
+            int,
+            typer.Option("--resamples", metavar="N", min=0, help="Halves of the rows for stability, at most."),
+        ],
+        10,
+    ),
+    "time_budget": (
+        Annotated[
+            float | None,
+            typer.Option("--time-budget", metavar="SECONDS", min=0.0, help="Then show what was measured, and say so."),
+        ],
+        None,
+    ),
+}
+
+
+@o.takes(
+    o.COLUMNS,
+    _EFFORT,
+    o.settings_named("variant", "score", "scaling"),
+    o.PRESET,
+    o.READING,
+    o.JSON,
+    o.CSV,
+    o.QUIET,
+)
+def select(
+    files: o.Files,
+    resamples: int,
+    time_budget: float | None,
+    json: bool,
+    csv: bool,
+    quiet: bool,
+    **given: Any,
+) -> None:
+    """Show what other numbers of rules and alphas would give.
+
+    What auto chooses is marked. The rows are held in memory. Labels only add a column with the AUC; nothing
+    is chosen by them.
+
+    Example:  aspca select metrics.csv --label incident
+    """
+    from aspca.jobs.fit import Learning, select_for
+    from aspca.jobs.options import request_of
+    from aspca.outputs.csv_text import CsvWriter
+
+    talk = Talk(quiet)
+    refuse_conflict({"--json": json, "--csv": csv})
+    request = request_of(files, **given)
+    refuse_inputs(STANDARD_STREAM, request.inputs)
+    with talk.progress() as watcher, ExitStack() as stack:
+        learning = Learning.of(request, stack, watcher)
+        selection = select_for(learning, resamples, time_budget)
+    talk.say(*learning.notes)
+    if not json and not csv:
+        print(selection.text)
+        return
+    if selection.remark is not None:
+        talk.say(selection.remark)
+    # One line per choice: which curve it belongs to, and whether it is what auto chooses.
+    curves = [
+        {"curve": curve, "chosen": choice == selection.chosen, **asdict(choice)}
+        for curve, choices in (("components", selection.over_components), ("alpha", selection.over_alphas))
+        for choice in choices
+    ]
+    if json:
+        write_json(curves)
+    else:
+        CsvWriter(data_output(), curves[0]).columns(*([line[name] for line in curves] for name in curves[0]))
+
+
+@o.takes(o.QUIET)
+def demo(
+    output: Annotated[str, typer.Option("--output", "-o", metavar="DIR", help="Where to write.")] = "aspca-demo",
+    quiet: bool = False,
+) -> None:
+    """Explain the fifteen anomalies of built-in data.
+
+    Needs no file and no network; writes aspca-demo/.
+
+    Example:  aspca demo
+    """
+    from aspca.cli.pages import count, show_findings, show_rules
+    from aspca.jobs.detect import demonstrate
+    from aspca.outputs.folder import replaced_folder
+
+    talk = Talk(quiet)
+    with talk.progress() as watcher, replaced_folder(output) as folder:
+        shown = demonstrate(folder, watcher)
+    outcome, out = shown.outcome, console()
+    model = outcome.model
+    features = f"{count(len(model.names), 'feature')} ({', '.join(model.names)})"
+    out.print(f"{count(outcome.n_rows, 'row')}, {features}, no labels used.")
+    out.print()
+    show_rules(out, model.rules)
+    out.print(f"  Each step is within {shown.gap:.0e} of its optimum; recomputed from the data: {shown.checked}.")
+    out.print()
+    show_findings(out, outcome, "")
+    out.print()
+    told = "planted anomalies are errors, told by the rule that they break or the wrong column."
+    out.print(f"{shown.explained} of {shown.planted} {told}")
+    talk.say(*shown.unwritten)
+    report = "" if shown.unwritten else f" Open {output}/report.html in a browser."
+    talk.say(f"Wrote {output}/.{report} Next: aspca detect {output}/data.csv --label kind")

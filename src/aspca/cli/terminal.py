@@ -1,0 +1,70 @@
+"""What goes where: results on stdout; notes, progress and errors on stderr."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import sys
+import textwrap
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from aspca.harmless import for_json, for_terminal
+from aspca.outputs.standard import tell
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from aspca.jobs.passes import Watcher
+
+
+class Talk:
+    """Notes and progress on stderr, unless `quiet`."""
+
+    def __init__(self, quiet: bool) -> None:
+        self._quiet = quiet
+
+    def say(self, *sentences: str) -> None:
+        """Notes: each on a line of its own, or on a terminal on as many as it takes."""
+        for sentence in () if self._quiet else sentences:
+            text = for_terminal(sentence)
+            if sys.stderr.isatty():
+                # Words stay whole: a command is there to be pasted.
+                width = shutil.get_terminal_size().columns
+                text = textwrap.fill(text, width, break_long_words=False, break_on_hyphens=False)
+            tell(text)
+
+    @contextlib.contextmanager
+    def progress(self) -> Iterator[Watcher]:
+        """Who is told of progress: shown on a terminal only, and gone when done."""
+        from aspca.jobs.passes import Silent
+
+        if self._quiet or not sys.stderr.isatty():
+            yield Silent()
+            return
+        from aspca.cli.bars import Bars
+
+        with Bars() as bars:
+            yield bars
+
+
+def console() -> Console:
+    """Stdout for people: as wide as the terminal, plain where it is none."""
+    from rich.console import Console
+
+    return Console(markup=False, highlight=False, emoji=False, soft_wrap=False)
+
+
+def write_json(document: Any) -> None:
+    """A document on stdout: valid JSON, one space of indent, letters of all languages as they are."""
+    import json
+
+    sys.stdout.write(for_json(json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False)) + "\n")
+
+
+def refuse_conflict(options: Mapping[str, object]) -> None:
+    """Raise RequestError if more than one of these options is given."""
+    from aspca.jobs.errors import RequestError
+
+    if sum(value not in (None, False) for value in options.values()) > 1:
+        raise RequestError(f"{' and '.join(options)} exclude each other; give one of them.")
