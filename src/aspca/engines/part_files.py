@@ -9,15 +9,15 @@ from __future__ import annotations
 import io
 import os
 import secrets
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from aspca.engines.parcel import packed
-from aspca.engines.part_work import Mapped, Outcome, caught, merged
+from aspca.engines.parts import Mapped, Outcome, catch_sentence, merge_outcomes
+from aspca.engines.serialization import serialize
 from aspca.outputs.errors import OutputError
 from aspca.outputs.folder import replaced_folder
 
@@ -41,8 +41,8 @@ class Write:
 
     def __call__(self, number: int, batches: Iterable[Any]) -> bytes:
         outcome = Outcome({number: 0})
-        caught(outcome, partial(self._run, outcome, number, batches))
-        return packed(outcome)
+        catch_sentence(outcome, partial(self._run, outcome, number, batches))
+        return serialize(outcome)
 
     def _run(self, outcome: Outcome, number: int, batches: Iterable[Any]) -> None:
         parquet = import_module("pyarrow.parquet")
@@ -64,7 +64,7 @@ class Write:
 
     def merged(self, outcomes: Sequence[bytes]) -> bytes:
         """What came of parts that follow each other."""
-        return merged(_both, outcomes)
+        return merge_outcomes(_both, outcomes)
 
 
 class _PartFile(io.FileIO):
@@ -83,7 +83,7 @@ class _PartFile(io.FileIO):
             raise WriteFailure(error.errno or 0, error.strerror or "") from error
 
 
-def written_folder(folder: str | os.PathLike[str], write: Callable[[str], Mapping[int, int]]) -> int:
+def write_folder(folder: str | os.PathLike[str], write: Callable[[str], dict[int, int]]) -> int:
     """Let workers write into a hidden folder, which then takes the place of `folder`; returns how many rows there are.
 
     Parameters

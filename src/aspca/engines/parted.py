@@ -8,24 +8,36 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 from aspca.database import first_line
-from aspca.engines.arrow_source import ArrowReading, pyarrow, refuse_repeated, untyped
+from aspca.engines.arrow_table import ArrowReading, make_untyped, pyarrow, refuse_repeated
 from aspca.engines.errors import SourceError
-from aspca.engines.file_table import FileTable, regrouped
-from aspca.engines.parcel import unpacked
-from aspca.engines.part import CHUNK_ROWS, Form, Part, chunks
-from aspca.engines.part_files import Write, written_folder
-from aspca.engines.part_work import Mapped, Mapping, Merge, Outcome, Pass, Places, Task, changed, refuse_unlike
-from aspca.engines.source import MOST_CELLS, Batch, Column, Source, connected
-from aspca.engines.typed_table import Counts, settled, shaped
+from aspca.engines.file_table import regrouped
+from aspca.engines.part_files import Write, write_folder
+from aspca.engines.parts import (
+    CHUNK_ROWS,
+    Mapped,
+    Mapping,
+    Merge,
+    Outcome,
+    Part,
+    Pass,
+    Places,
+    TableLayout,
+    Task,
+    chunks,
+    refuse_unlike,
+    rows_changed_error,
+)
+from aspca.engines.serialization import deserialize
+from aspca.engines.source import MOST_CELLS, Batch, Column, Source, open_connection
+from aspca.engines.typed_table import Counts, finish_table, shape_columns
 from aspca.outputs.scratch import Scratch
-
-Found = TypeVar("Found")
 
 
 class PartedTable(ABC):
@@ -53,35 +65,29 @@ class PartedTable(ABC):
     engine: str
 
     def __init__(self, label: str, names: list[str], schema: Any, missing: tuple[str, ...] = ()) -> None:
-        scratch = Scratch()
-        connection = None
-        try:
-            connection = connected(scratch)
-            pa = pyarrow(label)
+        pa = pyarrow(label)
+        with ExitStack() as resources:
+            connection = open_connection(resources.enter_context(Scratch()))
+            resources.callback(connection.close)
             refuse_repeated(names, label)
             nothing = pa.RecordBatch.from_arrays([pa.nulls(1, field.type) for field in schema], schema=schema)
             reading = ArrowReading(label, schema, lambda names: iter([nothing]), self._explained, watched=False)
-            table, types = shaped(untyped(reading, names), names, connection, missing)
+            table, types = shape_columns(make_untyped(reading, names), names, connection, missing)
             self.description = label
-            self._form = Form(label, schema, table.relation, table.parameters, table.columns, types)
+            self._layout = TableLayout(label, schema, table.relation, table.parameters, table.columns, types)
             # Its own is the first pass, which finds out how many rows each part has.
             self._seen, self._places = Outcome(), Places()
-            counts, self._seen = self._gathered(Pass(self._form, self._places, _count, Counts.merged), small=True)
+            counts, self._seen = self._gathered(Pass(self._layout, self._places, _count, Counts.merged), small=True)
             rows = self._seen.rows
             self._places = Places(tuple(rows.get(number, 0) for number in range(max(rows, default=-1) + 1)))
-            table = settled(table, counts or Counts(0, [], [], []))
+            table = finish_table(table, counts or Counts(0, [], [], []))
             # Only what is asked before rows are read: kinds, places and sentences that show a cell.
-            first = replace(reading, read=self._first)
-            self._here = Source([_whole(table, first, names)], connection, scratch)
-        except BaseException:
-            if connection is not None:
-                connection.close()
-            scratch.close()
-            raise
+            first = make_untyped(replace(reading, read=self._first), names)
+            self._here = Source([replace(table, attach=first.attach)], connection, resources.pop_all())
         self.columns: tuple[Column, ...] = self._here.columns
         self.remarks: tuple[str, ...] = self._here.remarks
         self.cell_format, self.bad_cells = self._here.cell_format, self._here.bad_cells
-        self._form = replace(self._form, columns=table.columns, n_rows=table.n_rows, kinds=self.columns)
+        self._layout = replace(self._layout, columns=table.columns, n_rows=table.n_rows, kinds=self.columns)
         self._connection = connection
 
     def __enter__(self) -> Self:
@@ -131,7 +137,7 @@ class PartedTable(ABC):
         ----------
         task : callable
             Given a table of some rows and the number of the first of them; sent to the workers as the engine sends
-            functions. It returns what `aspca.engines.parcel` can pack.
+            functions. It returns what `aspca.engines.serialization` can write.
         merge : callable
             Given the results of rows and of those that follow; it may change the first.
         names : sequence of str, optional
@@ -145,7 +151,7 @@ class PartedTable(ABC):
             Any sentence that the task raises, as it was raised.
         """
         columns = self._chosen(names)
-        found, _ = self._gathered(Pass(self._form.only(columns), self._places, task, merge), columns)
+        found, _ = self._gathered(Pass(self._layout.only(columns), self._places, task, merge), columns)
         return found
 
     def mapped(self, schema: Any, function: Mapping, names: Sequence[str] | None = None) -> Any:
@@ -159,7 +165,7 @@ class PartedTable(ABC):
         names : as for `each`
         """
         columns = self._chosen(names)
-        return self._lazy(Mapped(self._form.only(columns), self._places, schema, function), columns)
+        return self._lazy(Mapped(self._layout.only(columns), self._places, schema, function), columns)
 
     def write_parquet(
         self, folder: str | os.PathLike[str], schema: Any, function: Mapping, names: Sequence[str] | None = None
@@ -174,20 +180,20 @@ class PartedTable(ABC):
             It cannot be written there.
         """
         columns = self._chosen(names)
-        mapped = Mapped(self._form.only(columns), self._places, schema, function)
+        mapped = Mapped(self._layout.only(columns), self._places, schema, function)
 
         def write(place: str) -> dict[int, int]:
             rows, _ = self._gathered(Write(mapped, place), columns)
             return rows or {}
 
-        return written_folder(folder, write)
+        return write_folder(folder, write)
 
     def _gathered(
         self, work: Pass | Write, columns: Sequence[int] | None = None, small: bool = False
     ) -> tuple[Any, Outcome]:
-        chosen = range(len(self._form.columns)) if columns is None else columns
+        chosen = range(len(self._layout.columns)) if columns is None else columns
         try:
-            outcome: Outcome = unpacked(self._pass(work, chosen, small))
+            outcome: Outcome = deserialize(self._pass(work, chosen, small))
         except Exception as error:
             raise self._explained(error) from error
         if outcome.error is not None:
@@ -242,19 +248,19 @@ class PartedTable(ABC):
             number for number, (first, end) in enumerate(pairwise(starts)) if any(first <= row < end for row in rows)
         )
         task = _Picked(tuple(names), tuple(int(row) for row in rows))
-        found, _ = self._gathered(Pass(self._form.only(columns), self._places, task, _joined, wanted), columns)
+        found, _ = self._gathered(Pass(self._layout.only(columns), self._places, task, _joined, wanted), columns)
         return found or []
 
     def _parts(self, names: list[str], first: int) -> Iterator[tuple[Part, int]]:
         columns = self._chosen(names)
-        form = self._form.only(columns)
+        layout = self._layout.only(columns)
         start = 0
         for chunk in chunks(self._told(columns, first), first):
-            with form.part(self._connection, chunk, start) as part:
+            with Part(layout, self._connection, chunk, start) as part:
                 yield part, start
                 start += part.count()
         if start != self.count():
-            raise changed(self.description, f"there were {self.count():,}, and now there are {start:,}")
+            raise rows_changed_error(self.description, f"there were {self.count():,}, and now there are {start:,}")
 
     def _told(self, columns: Sequence[int], first: int) -> Iterator[Any]:
         """All rows; the first few on their own, since many ask for no more."""
@@ -275,10 +281,6 @@ class PartedTable(ABC):
 def _narrowed(size: int, names: Sequence[str]) -> int:
     """So many rows, or fewer of many columns: as in `Source.batches`."""
     return max(1, min(size, MOST_CELLS // len(names)))
-
-
-def _whole(table: FileTable, reading: ArrowReading, names: list[str]) -> FileTable:
-    return replace(table, attach=untyped(reading, names).attach)
 
 
 def _reason(error: Exception) -> str:

@@ -9,10 +9,10 @@ from importlib import import_module
 from typing import Any
 
 from aspca.engines.errors import SourceError
-from aspca.engines.part import rows_of
 from aspca.engines.part_files import Write
-from aspca.engines.part_work import Mapped, Pass
 from aspca.engines.parted import PartedTable
+from aspca.engines.parts import Mapped, Pass, rows_of
+from aspca.engines.paths import parquet_paths
 from aspca.engines.request import ReadOptions
 from aspca.engines.source import MOST_CELLS
 from aspca.engines.spark_session import memory_lack, quiet, spark_session
@@ -44,8 +44,6 @@ def read_spark(paths: Sequence[str], options: ReadOptions) -> Any:
     SourceError
         Spark is not installed or does not start, or they are no Parquet files.
     """
-    from aspca.engines.engine_files import parquet_paths
-
     files = parquet_paths(paths, options, "spark")
     session = spark_session(options.spark_master)
     try:

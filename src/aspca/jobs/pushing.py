@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from aspca.engines.crossover import worth_pushing
 from aspca.engines.source import Source
+from aspca.engines.sql_moments import is_quicker_pushed
 from aspca.jobs.errors import JobError, RequestError
 from aspca.jobs.tables import Parted, TableSource
 from aspca.moments import Moments
@@ -32,7 +32,7 @@ def taken_inside(table: TableSource, plan: Preparation, settings: Settings, way:
         # Tails are learned from rows.
         return None
     needs = _needs_rows(plan, settings)
-    if way == "auto" and (engine is None or needs or not worth_pushing(engine, len(plan.names))):
+    if way == "auto" and (engine is None or needs or not is_quicker_pushed(engine, len(plan.names))):
         return None
     if needs:
         raise RequestError(f"--moments engine takes sums and leaves rows where they are, but {needs}.")

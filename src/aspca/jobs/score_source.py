@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, fields
 from typing import Any
 
-from aspca.engines.source import ReadOptions
+from aspca.engines.request import ReadOptions
 from aspca.jobs.column_advice import refuse_absent
 from aspca.jobs.errors import RequestError
 from aspca.jobs.keys import Keys, ids_in

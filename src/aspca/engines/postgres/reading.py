@@ -8,16 +8,15 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
-from aspca.engines.arrow_source import ArrowReading, open_arrow, pyarrow, refuse_repeated
+from aspca.engines.arrow_table import ArrowReading, open_arrow, pyarrow, refuse_repeated
 from aspca.engines.errors import SourceError
 from aspca.engines.postgres.columns import ServerColumn, server_columns
 from aspca.engines.postgres.errors import shown
 from aspca.engines.postgres.snapshot import Snapshot
 from aspca.engines.postgres.writing import refuse_locked_by
-from aspca.engines.pushed_moments import POSTGRES, Rows, pushed_moments
-from aspca.engines.request import ReadOptions
+from aspca.engines.request import ReadOptions, which_table
 from aspca.engines.source import Source
-from aspca.engines.which_table import which_table
+from aspca.engines.sql_moments import POSTGRES, Rows, sql_moments
 from aspca.harmless import for_sql_name, quoted
 from aspca.moments import Moments
 
@@ -147,7 +146,7 @@ class _Reading:
 
     def _pushed(self, names: Sequence[str]) -> Moments:
         columns = {name: self._columns[name].number for name in names}
-        return pushed_moments(self._run, self._relation.sql, columns, POSTGRES)
+        return sql_moments(self._run, self._relation.sql, columns, POSTGRES)
 
     def _run(self, expressions: Sequence[str], relation: str, after: str) -> Rows:
         sql = f"SELECT {', '.join(expressions)} FROM {relation} {after}"  # noqa: S608  # our own, and quoted names

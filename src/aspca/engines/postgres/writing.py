@@ -7,7 +7,7 @@ from contextlib import suppress
 from secrets import token_hex
 from typing import Any
 
-from aspca.engines.arrow_source import pyarrow
+from aspca.engines.arrow_table import pyarrow
 from aspca.engines.errors import SourceError
 from aspca.engines.postgres.errors import adbc_module, connecting_error, lock_timeout, server_error, shown, told
 from aspca.harmless import for_sql_name, for_sql_text, quoted
