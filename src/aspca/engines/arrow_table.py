@@ -22,7 +22,7 @@ from aspca.engines.arrow_types import converted, decimals_to_round, readable_sch
 from aspca.engines.errors import SourceError, enumerated
 from aspca.engines.file_table import FileTable, unreadable
 from aspca.engines.same_rows import SameRows
-from aspca.engines.source import Source, open_connection
+from aspca.engines.source import BATCH_ROWS, Source, open_connection, rows_at_once
 from aspca.engines.typed_table import named_beyond, typed_table
 from aspca.harmless import quoted
 from aspca.moments import Moments
@@ -33,10 +33,6 @@ if TYPE_CHECKING:
 
 ARROW_MAGIC = b"ARROW1"
 OLD_FEATHER_MAGIC = b"FEA1"
-# Rows at once, as everywhere.
-ROWS = 65536
-# A column takes so much of the memory for batches that wide tables need smaller ones.
-CELLS = 4_000_000
 _ONLY_ONCE = "if it can be read only once, hand it over before anybody reads it; otherwise write it to a file first"
 
 
@@ -236,7 +232,7 @@ def open_arrow_table(table: Any, label: str, missing: tuple[str, ...] = ()) -> S
     """A table of pyarrow, which may be mapped from a file larger than memory."""
 
     def read(names: Sequence[str]) -> Iterator[Any]:
-        yield from table.select(list(names)).to_batches(max_chunksize=_rows_of(table.schema))
+        yield from table.select(list(names)).to_batches(max_chunksize=rows_at_once(BATCH_ROWS, len(table.schema.names)))
 
     return open_arrow(ArrowReading(label, table.schema, read, _explain_as(label), watched=False), missing, "pyarrow")
 
@@ -256,7 +252,11 @@ def open_arrow_dataset(dataset: Any, label: str, missing: tuple[str, ...] = ()) 
 
     def read(names: Sequence[str]) -> Iterator[Any]:
         # One thread, and no more ahead than must be: what is ahead is in memory.
-        options = {"columns": list(names), "batch_size": _rows_of(dataset.schema), "batch_readahead": 2}
+        options = {
+            "columns": list(names),
+            "batch_size": rows_at_once(BATCH_ROWS, len(dataset.schema.names)),
+            "batch_readahead": 2,
+        }
         options |= {"use_threads": False, "fragment_scan_options": _scan_options(dataset)}
         parts = _fragments(dataset)
         if parts is None:
@@ -306,7 +306,9 @@ def open_lazy_polars(frame: Any, label: str, missing: tuple[str, ...] = ()) -> S
 
     def read(names: Sequence[str]) -> Iterator[Any]:
         wanted = frame.select(list(names))
-        for part in wanted.collect_batches(chunk_size=_rows_of(schema), maintain_order=True, engine="streaming"):
+        for part in wanted.collect_batches(
+            chunk_size=rows_at_once(BATCH_ROWS, len(schema.names)), maintain_order=True, engine="streaming"
+        ):
             yield from part.to_arrow().to_batches()
 
     return open_arrow(ArrowReading(label, schema, read, explain), missing, "polars")
@@ -318,7 +320,7 @@ def open_relation(relation: Any, label: str, missing: tuple[str, ...] = ()) -> S
     Once, since a connection has one open result at a time, and numbers and names of rows are read side by side.
     """
     try:
-        reader = relation.to_arrow_reader(ROWS)
+        reader = relation.to_arrow_reader(BATCH_ROWS)
     except Exception as error:
         raise _explain_as(label)(error) from None
     return open_stream(reader, label, missing, "pandas")
@@ -343,7 +345,7 @@ def open_stream(stream: Any, label: str, missing: tuple[str, ...] = (), library:
 
 
 def _write_stream(pa: Any, path: str, batches: Any) -> None:
-    size = _rows_of(batches.schema)
+    size = rows_at_once(BATCH_ROWS, len(batches.schema.names))
     # Dictionaries may grow from batch to batch, which a file cannot hold but a stream can.
     with pa.OSFile(path, "wb") as file, pa.ipc.new_stream(file, batches.schema) as writer:
         for batch in batches:
@@ -362,10 +364,6 @@ def _reader_of(pa: Any, path: str, schema: Any) -> Callable[[Sequence[str]], Ite
             yield from batches
 
     return read
-
-
-def _rows_of(schema: Any) -> int:
-    return max(1, min(ROWS, CELLS // max(1, len(schema.names))))
 
 
 def _explain_as(label: str) -> Callable[[Exception], SourceError]:

@@ -12,9 +12,8 @@ from importlib import import_module
 from typing import Any
 
 from aspca.engines.errors import SourceError
-from aspca.engines.part_files import Write
-from aspca.engines.parted import PartedTable
-from aspca.engines.parts import CHUNK_BYTES, CHUNK_ROWS, Mapped, Pass, rows_of
+from aspca.engines.parted import PartedTable, Write
+from aspca.engines.parts import CHUNK_BYTES, CHUNK_ROWS, Mapped, Pass, merge_outcomes, rows_of
 from aspca.engines.paths import parquet_paths
 from aspca.engines.request import ReadOptions
 from aspca.harmless import quoted
@@ -103,7 +102,7 @@ class DaskTable(PartedTable):
         (found,) = self._dask.compute(level[0])
         return bytes(found)
 
-    def _batches(self, columns: Sequence[int], first: int, end: int) -> Iterator[Any]:
+    def _read_rows(self, columns: Sequence[int], first: int, end: int) -> Iterator[Any]:
         parts, chosen = self._delayed(columns)
         for number, low, high in self._places.between(first, end):
             yield from _record_batches(parts[number].iloc[low:high].compute(), chosen, self.description)
@@ -133,7 +132,7 @@ def _run(sent: _Sent, frame: Any, number: int) -> Any:
 
 
 def _merged(sent: _Sent, outcomes: list[bytes]) -> Any:
-    return sent.work.merged(outcomes)
+    return merge_outcomes(sent.work.merge, outcomes)
 
 
 def _frame_of(sent: _Sent, frame: Any, number: int) -> Any:

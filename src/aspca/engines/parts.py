@@ -12,7 +12,6 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -82,6 +81,8 @@ class Part(Source):
 
     Attributes
     ----------
+    start : int
+        The number of its first row in the whole table.
     sums : dict
         By names of columns: a sum over the bits of all their numbers, in whatever order rows come; once these columns
         were read to the end.
@@ -105,7 +106,7 @@ class Part(Source):
         resources = ExitStack()
         cursor = resources.enter_context(connection.cursor())
         super().__init__([table], cursor, resources)
-        self._start = start
+        self.start = start
         # How many values are missing is known of the whole only: all, none, or some.
         self.columns = tuple(
             replace(kind, n_missing=n_rows if kind.n_missing == layout.n_rows else None if kind.n_missing else 0)
@@ -120,17 +121,14 @@ class Part(Source):
 
     def where(self, row: int) -> str:
         """Rows are called by their numbers in the whole table."""
-        return f"{self.description}: row {self._start + row}"
+        return f"{self.description}: row {self.start + row}"
 
-    def batches(self, names: Sequence[str], size: int = 65536) -> Iterator[Batch]:
-        return self._summed(super().batches(names, size), tuple(names))
-
-    def _summed(self, batches: Iterator[Batch], names: tuple[str, ...]) -> Iterator[Batch]:
+    def _batches(self, names: list[str], size: int) -> Iterator[Batch]:
         total = 0
-        for batch in batches:
+        for batch in super()._batches(names, size):
             total += sum_bits(batch.values)
             yield batch
-        self.sums[names] = total % _WRAPPED
+        self.sums[tuple(names)] = total % _WRAPPED
 
 
 def sum_bits(values: Floats) -> int:
@@ -225,7 +223,17 @@ class Outcome:
         self.rows[number] += part.count()
         for names, total in part.sums.items():
             of_part = self.sums.setdefault(names, {})
-            of_part[number] = (of_part.get(number, 0) + total) % (1 << 64)
+            of_part[number] = (of_part.get(number, 0) + total) % _WRAPPED
+
+    @contextmanager
+    def catch_sentence(self) -> Iterator[None]:
+        """A sentence for people that is raised meanwhile becomes the outcome."""
+        try:
+            yield
+        except ValueError as error:
+            if type(error) is not ValueError and type(error).__module__.partition(".")[0] != PACKAGE:
+                raise
+            self.error, self.found = error, []
 
 
 @dataclass(frozen=True)
@@ -276,17 +284,11 @@ class Pass:
         outcome = Outcome()
         if self.only is None or number in self.only:
             outcome.rows[number] = 0
-            catch_sentence(outcome, partial(self._run, outcome, number, batches))
+            with outcome.catch_sentence():
+                for part in parts_of(self.layout, self.places, number, batches):
+                    outcome.add(self.task(part, part.start), self.merge)
+                    outcome.note(number, part)
         return serialize(outcome)
-
-    def _run(self, outcome: Outcome, number: int, batches: Iterable[Any]) -> None:
-        for part, start in parts_of(self.layout, self.places, number, batches):
-            outcome.add(self.task(part, start), self.merge)
-            outcome.note(number, part)
-
-    def merged(self, outcomes: Sequence[bytes]) -> bytes:
-        """What came of parts that follow each other."""
-        return merge_outcomes(self.merge, outcomes)
 
 
 def merge_outcomes(merge: Merge, outcomes: Sequence[bytes]) -> bytes:
@@ -296,32 +298,19 @@ def merge_outcomes(merge: Merge, outcomes: Sequence[bytes]) -> bytes:
         if whole.error is not None:
             break
         later: Outcome = deserialize(data)
-        catch_sentence(whole, partial(_join, whole, later, merge))
+        with whole.catch_sentence():
+            if later.error is not None:
+                raise later.error
+            for found in later.found:
+                whole.add(found, merge)
+            whole.rows |= later.rows
+            for names, totals in later.sums.items():
+                whole.sums.setdefault(names, {}).update(totals)
     return serialize(whole)
 
 
-def _join(whole: Outcome, later: Outcome, merge: Merge) -> None:
-    if later.error is not None:
-        raise later.error
-    for found in later.found:
-        whole.add(found, merge)
-    whole.rows |= later.rows
-    for names, totals in later.sums.items():
-        whole.sums.setdefault(names, {}).update(totals)
-
-
-def catch_sentence(outcome: Outcome, run: Callable[[], None]) -> None:
-    """Run something; a sentence that it raises becomes the outcome."""
-    try:
-        run()
-    except ValueError as error:
-        if type(error) is not ValueError and type(error).__module__.partition(".")[0] != PACKAGE:
-            raise
-        outcome.error, outcome.found = error, []
-
-
-def parts_of(layout: TableLayout, places: Places, number: int, batches: Iterable[Any]) -> Iterator[tuple[Part, int]]:
-    """The chunks of a part as tables, each with the number of its first row.
+def parts_of(layout: TableLayout, places: Places, number: int, batches: Iterable[Any]) -> Iterator[Part]:
+    """The chunks of a part as tables.
 
     Raises
     ------
@@ -332,8 +321,8 @@ def parts_of(layout: TableLayout, places: Places, number: int, batches: Iterable
     with own_connection() as connection:
         for chunk in chunks(iter(batches)):
             with Part(layout, connection, chunk, start + rows) as part:
+                yield part
                 rows += part.count()
-                yield part, start + rows - part.count()
     places.refuse_other(layout.label, number, rows)
 
 
@@ -347,18 +336,13 @@ class Mapped:
     function: Mapping
 
     def __call__(self, number: int, batches: Iterable[Any]) -> Iterator[Any]:
-        for part, start in parts_of(self.layout, self.places, number, batches):
-            for batch in self.function(part, start):
+        for part in parts_of(self.layout, self.places, number, batches):
+            for batch in self.function(part, part.start):
                 yield batch if batch.schema == self.schema else batch.cast(self.schema)
 
 
 def refuse_unlike(label: str, before: Outcome, now: Outcome) -> None:
-    """Raise SourceError if parts do not have the rows and the numbers that they had; what is new is taken down."""
-    for number, rows in now.rows.items():
-        if before.rows.get(number, 0) != rows:
-            raise rows_changed_error(
-                label, f"part {number} had {before.rows.get(number, 0):,} rows and now has {rows:,}"
-            )
+    """Raise SourceError if parts do not have the numbers that they had; what is new is taken down."""
     for names, totals in now.sums.items():
         known = before.sums.setdefault(names, {})
         for number, total in totals.items():

@@ -3,8 +3,8 @@
 `Table` is what all other packages see. Five classes keep it:
 
 - `Source`: files, databases and whatever gives Arrow record batches (`arrow_table`), which DuckDB reads in batches;
-- `PartedTable` (`parted`): Dask and Spark; `each` reduces an accumulator over the parts, where they are;
-- `Part` (`parts`): some rows of one, on a worker;
+- `PartedTable` (`parted`), a `Source` of Dask or Spark; `each` reduces an accumulator over the parts, where they are;
+- `Part` (`parts`), a `Source` of some rows of one, on a worker;
 - `MappedArray` (`mapped_array`): a memory map of NumPy; `MemoryTable` (`aspca.jobs.tables`): a data frame or array.
 
 All of them promise:
@@ -45,6 +45,8 @@ from aspca.preparation.cell_format import CellFormat
 if TYPE_CHECKING:
     import duckdb
 
+# Rows of a batch where nobody asks for another number: 0.5 MB a column, which numbers and sums of a block fit in.
+BATCH_ROWS = 65536
 # 32 MB of float64: a batch of a wide table has fewer rows than asked for.
 MOST_CELLS = 4_000_000
 NO_VALUES = "it has no values"
@@ -180,7 +182,7 @@ class Source:
             before += table.n_rows
         raise IndexError(f"There are {self.count()} rows, so there is no row {row}.")
 
-    def batches(self, names: Sequence[str], size: int = 65536) -> Iterator[Batch]:
+    def batches(self, names: Sequence[str], size: int = BATCH_ROWS) -> Iterator[Batch]:
         """The columns `names` as numbers, at most `size` rows at a time; wide tables come in smaller batches.
 
         Truth values are 0 and 1, dates seconds since 1970 (UTC where they name no zone), missing cells NaN.
@@ -192,10 +194,10 @@ class Source:
         """
         self._check(names, size)
         self._refuse_text(names)
-        return self._batches(list(names), max(1, min(size, MOST_CELLS // max(1, len(names)))))
+        return self._batches(list(names), rows_at_once(size, len(names)))
 
     @property
-    def engine(self) -> str | None:
+    def sql_engine(self) -> str | None:
         """Who could take moments itself: "duckdb" or "postgres"; None: nobody."""
         return None if any(table.pushed is None for table in self._tables) else self._tables[0].engine
 
@@ -244,7 +246,7 @@ class Source:
             if table.kept is None:
                 table.refuse_changed()
 
-    def cells(self, names: Sequence[str], size: int = 65536) -> Iterator[list[tuple[object, ...]]]:
+    def cells(self, names: Sequence[str], size: int = BATCH_ROWS) -> Iterator[list[tuple[object, ...]]]:
         """The columns `names` as Python values, None where missing, at most `size` rows at a time.
 
         Text and dates are text as the file has it; truth values are bool; numbers are int where exact, otherwise
@@ -256,7 +258,7 @@ class Source:
             An unknown name.
         """
         self._check(names, size)
-        return self._cells(list(names), max(1, min(size, MOST_CELLS // max(1, len(names)))))
+        return self._cells(list(names), rows_at_once(size, len(names)))
 
     def _cells(self, names: list[str], size: int) -> Iterator[list[tuple[object, ...]]]:
         for table in self._tables:
@@ -290,6 +292,11 @@ class Source:
         if unknown:
             few = enumerated([quoted(column.name) for column in self.columns])
             raise SourceError(f"{self.description}: there is no column {quoted(unknown[0])}; the columns are {few}.")
+
+
+def rows_at_once(size: int, n_columns: int) -> int:
+    """So many rows, or fewer of many columns."""
+    return max(1, min(size, MOST_CELLS // max(1, n_columns)))
 
 
 def open_connection(

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, reduce
 from importlib import import_module
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 from aspca.engines.errors import SourceError
-from aspca.engines.part_files import Write
-from aspca.engines.parted import PartedTable
-from aspca.engines.parts import Mapped, Pass, rows_of
+from aspca.engines.parted import PartedTable, Write
+from aspca.engines.parts import Mapped, Pass, merge_outcomes, rows_of
 from aspca.engines.paths import parquet_paths
 from aspca.engines.request import ReadOptions
 from aspca.engines.source import MOST_CELLS
@@ -83,7 +84,7 @@ class SparkTable(PartedTable):
             while not small and count > few:
                 results, count = self._level(results, work, count), -(-count // FAN_IN)
             rows = sorted((row[0], row[1], row[2]) for row in results.collect())
-        return work.merged([data for _, data in _whole(rows)])
+        return merge_outcomes(work.merge, [_joined(pieces, 2) for _, pieces in groupby(rows, itemgetter(0))])
 
     def _level(self, results: Any, work: Pass | Write, count: int) -> Any:
         """Each `FAN_IN` results as one, merged in their order on a worker."""
@@ -93,7 +94,7 @@ class SparkTable(PartedTable):
         grouped = grouped.repartition(-(-count // FAN_IN), "parent").sortWithinPartitions("part", "piece")
         return grouped.mapInArrow(partial(_merge, work), _RESULT)
 
-    def _batches(self, columns: Sequence[int], first: int, end: int) -> Iterator[Any]:
+    def _read_rows(self, columns: Sequence[int], first: int, end: int) -> Iterator[Any]:
         pa = import_module("pyarrow")
         most, total, cuts = rows_of(PIECE, 8.0 * len(columns)), 0, dict[int, _Cut]()
         for number, low, high in self._places.between(first, end):
@@ -142,27 +143,15 @@ def _run(work: Callable[[int, Iterable[Any]], bytes], batches: Iterable[Any]) ->
 
 
 def _merge(work: Any, batches: Iterable[Any]) -> Iterator[Any]:
-    """Rows are sorted; those of one parent become one result."""
-    rows = ((row["parent"], row["part"], row["data"]) for batch in batches for row in batch.to_pylist())
-    parent, held, last, pieces = None, b"", None, list[bytes]()
-    for above, part, data in rows:
-        if part != last:
-            held = _with(work, held, pieces)
-            pieces, last = [], part
-            if above != parent:
-                if parent is not None:
-                    yield from _pieces(parent, held)
-                parent, held = above, b""
-        pieces.append(data)
-    if parent is not None:
-        yield from _pieces(parent, _with(work, held, pieces))
+    """Rows are sorted; those of one parent become one result, of which there are never more than two in memory."""
+    rows = (row for batch in batches for row in batch.to_pylist())
+    for parent, of_parent in groupby(rows, itemgetter("parent")):
+        parts = (_joined(pieces, "data") for _, pieces in groupby(of_parent, itemgetter("part")))
+        yield from _pieces(parent, reduce(lambda before, later: merge_outcomes(work.merge, [before, later]), parts))
 
 
-def _with(work: Any, held: bytes, pieces: list[bytes]) -> bytes:
-    if not pieces:
-        return held
-    one = b"".join(pieces)
-    return bytes(work.merged([held, one])) if held else one
+def _joined(pieces: Iterable[Any], data: int | str) -> bytes:
+    return b"".join(bytes(piece[data]) for piece in pieces)
 
 
 def _map(work: Mapped, batches: Iterable[Any]) -> Iterator[Any]:
@@ -221,15 +210,6 @@ def _pieces(number: int, data: bytes) -> Iterator[Any]:
     for piece, start in enumerate(range(0, len(data), PIECE)):
         cut = {"part": [number], "piece": [piece], "data": [data[start : start + PIECE]]}
         yield pa.RecordBatch.from_pydict(cut)
-
-
-def _whole(rows: Iterable[tuple[int, int, bytes]]) -> Iterator[tuple[int, bytes]]:
-    """Sorted pieces, put together."""
-    gathered: dict[int, list[bytes]] = {}
-    for part, _, data in rows:
-        gathered.setdefault(part, []).append(bytes(data))
-    for part in sorted(gathered):
-        yield part, b"".join(gathered[part])
 
 
 # ---- here

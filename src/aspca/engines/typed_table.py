@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from aspca.engines.announcements import beyond_numbers
 from aspca.engines.errors import SourceError
 from aspca.engines.file_table import COLUMNS_AT_ONCE, NO_VALUE, FileColumn, FileTable, make_names_unique
 from aspca.engines.missing_words import numbers_named
+from aspca.linalg.arrays import Floats
 
 if TYPE_CHECKING:
     import duckdb
@@ -42,30 +46,21 @@ def typed_table(
     return finish_table(table, count_cells(table, types, connection))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Counts:
-    """How many rows there are, and of each column how many have a value, how many are no float64 though whole, and the
-    least and the largest number, None where there is none."""
+    """How many rows there are, and of each column (p, 4): how many cells have a value, how many are no float64 though
+    whole, and the least and the largest number, NaN where there is none."""
 
     n_rows: int
-    given: list[int]
-    rounded: list[int]
-    extremes: list[tuple[float, float] | None]
+    of_columns: Floats
 
     def merged(self, later: Counts) -> Counts:
         """Of the rows of both."""
-        return Counts(
-            self.n_rows + later.n_rows,
-            [one + other for one, other in zip(self.given, later.given, strict=True)],
-            [one + other for one, other in zip(self.rounded, later.rounded, strict=True)],
-            [_wider(one, other) for one, other in zip(self.extremes, later.extremes, strict=True)],
+        one, other = self.of_columns, later.of_columns
+        both = np.column_stack(
+            [one[:, :2] + other[:, :2], np.fmin(one[:, 2], other[:, 2]), np.fmax(one[:, 3], other[:, 3])]
         )
-
-
-def _wider(one: tuple[float, float] | None, other: tuple[float, float] | None) -> tuple[float, float] | None:
-    if one is None or other is None:
-        return one or other
-    return min(one[0], other[0]), max(one[1], other[1])
+        return Counts(self.n_rows + later.n_rows, both)
 
 
 def shape_columns(
@@ -77,7 +72,10 @@ def shape_columns(
     unique, notes = make_names_unique(names, table.label)
     aliases = ", ".join(f"c{index}" for index in range(len(names)))
     table = replace(table, relation=f"{table.relation} AS cells({aliases})", remarks=(*table.remarks, *notes))
-    types = [str(row[0]) for row in _described(table, len(names), connection)]
+    row = next(table.rows(connection, [f"typeof(c{index})" for index in range(len(names))], 1, "LIMIT 1"), None)
+    if row is None:
+        raise _no_rows_error(table)
+    types = [str(kind) for kind in row[0]]
     columns = [_column(index, unique[index], kind) for index, kind in enumerate(types)]
     if missing:
         table = _without_missing(table, columns, missing)
@@ -86,57 +84,50 @@ def shape_columns(
 
 def count_cells(table: FileTable, types: list[str], connection: duckdb.DuckDBPyConnection) -> Counts:
     """The counts of a table that has its shape from `shape_columns`, or of a part of its rows."""
-    columns = table.columns
-    given, rounded, extremes = list[int](), list[int](), list[tuple[float, float] | None]()
+    found = list[object]()
     n_rows = 0
-    for start in range(0, len(columns), COLUMNS_AT_ONCE):
-        part = range(start, min(start + COLUMNS_AT_ONCE, len(columns)))
-        # Dates and texts without the cost of writing them out.
-        written = [columns[index].kind in ("date", "text") and not columns[index].remark for index in part]
-        cells = [f"c{index}" if bare else columns[index].cell for index, bare in zip(part, written, strict=True)]
-        lost = [
-            ROUNDED.format(c=f"c{index}")
-            if columns[index].kind == "number" and types[index].removeprefix("U").startswith(LONG)
-            else "0"
-            for index in part
-        ]
-        numbers = [
-            f"CAST({columns[index].cell} AS DOUBLE)" if columns[index].kind in ("number", "boolean") else NO_VALUE
-            for index in part
-        ]
-        asked = ["count(*)", *(f"count({cell})" for cell in cells), *lost]
-        asked += [f"{which}({number})" for which in ("min", "max") for number in numbers]
-        n_rows, *found = next(table.rows(connection, asked, 1))[0]
-        many = len(part)
-        given.extend(found[:many])
-        rounded.extend(found[many : 2 * many])
-        ends = zip(found[2 * many : 3 * many], found[3 * many :], strict=True)
-        extremes.extend(None if low is None else (float(low), float(high)) for low, high in ends)
-    return Counts(n_rows, given, rounded, extremes)
+    for start in range(0, len(types), COLUMNS_AT_ONCE):
+        part = range(start, min(start + COLUMNS_AT_ONCE, len(types)))
+        asked = [sql for index in part for sql in _counting_sql(index, table.columns[index], types[index])]
+        n_rows, *counts = next(table.rows(connection, ["count(*)", *asked], 1))[0]
+        found += counts
+    # float64 makes NaN of None.
+    return Counts(n_rows, np.array(found, dtype=np.float64).reshape(-1, 4))
+
+
+def _counting_sql(index: int, column: FileColumn, kind: str) -> list[str]:
+    """SQL of the `Counts` of a column, whose type is `kind`."""
+    # Dates and texts without the cost of writing them out.
+    cell = f"c{index}" if column.kind in ("date", "text") and not column.remark else column.cell
+    may_be_rounded = column.kind == "number" and kind.removeprefix("U").startswith(LONG)
+    number = f"CAST({column.cell} AS DOUBLE)" if column.kind in ("number", "boolean") else NO_VALUE
+    rounded = ROUNDED.format(c=f"c{index}") if may_be_rounded else "0"
+    return [f"count({cell})", rounded, f"min({number})", f"max({number})"]
 
 
 def finish_table(table: FileTable, counts: Counts) -> FileTable:
     """A table that has its shape from `shape_columns`, once its rows are counted."""
-    n_rows, rounded = counts.n_rows, counts.rounded
+    n_rows = counts.n_rows
     if n_rows == 0:
-        raise SourceError(f"{table.label}: the file has columns but no rows; it must hold at least one row.")
-    columns = (
-        replace(
-            _as_text(index, column) if rounded[index] else column,
-            n_missing=n_rows - count,
-            extremes=counts.extremes[index],
-        )
-        if count
-        else replace(column, n_missing=n_rows, number=NO_VALUE)
-        for index, (column, count) in enumerate(zip(table.columns, counts.given, strict=True))
-    )
-    table = replace(table, columns=tuple(columns), n_rows=n_rows)
-    beyond = beyond_numbers(table.label, [table.columns[index].name for index, count in enumerate(rounded) if count])
-    return replace(table, remarks=(*table.remarks, *beyond))
+        raise _no_rows_error(table)
+    columns, beyond = list[FileColumn](), list[str]()
+    for index, (column, (given, rounded, low, high)) in enumerate(
+        zip(table.columns, counts.of_columns.tolist(), strict=True)
+    ):
+        if not given:
+            columns.append(replace(column, n_missing=n_rows, number=NO_VALUE))
+            continue
+        if rounded:
+            column = replace(column, kind="text", number="", cell=f"CAST(c{index} AS VARCHAR)", remark=BEYOND)
+            beyond.append(column.name)
+        extremes = None if math.isnan(low) else (low, high)
+        columns.append(replace(column, n_missing=n_rows - int(given), extremes=extremes))
+    notes = beyond_numbers(table.label, beyond)
+    return replace(table, columns=tuple(columns), n_rows=n_rows, remarks=(*table.remarks, *notes))
 
 
-def _as_text(index: int, column: FileColumn) -> FileColumn:
-    return replace(column, kind="text", number="", cell=f"CAST(c{index} AS VARCHAR)", remark=BEYOND)
+def _no_rows_error(table: FileTable) -> SourceError:
+    return SourceError(f"{table.label}: the file has columns but no rows; it must hold at least one row.")
 
 
 def named_beyond(table: FileTable, names: list[str]) -> FileTable:
@@ -160,13 +151,6 @@ def _without_missing(table: FileTable, columns: list[FileColumn], missing: tuple
         cells.append(f"CASE WHEN {test} THEN NULL ELSE c{index} END AS c{index}")
     relation = f"(SELECT {', '.join(cells)} FROM {table.relation}) AS known"  # noqa: S608  # our own names only
     return replace(table, relation=relation, parameters=(*table.parameters, list(missing)))
-
-
-def _described(table: FileTable, width: int, connection: duckdb.DuckDBPyConnection) -> list[tuple[str]]:
-    rows = next(table.rows(connection, [f"typeof(c{index})" for index in range(width)], 1, "LIMIT 1"), None)
-    if rows is None:
-        raise SourceError(f"{table.label}: the file has columns but no rows; it must hold at least one row.")
-    return [(str(kind),) for kind in rows[0]]
 
 
 def _column(index: int, name: str, kind: str) -> FileColumn:

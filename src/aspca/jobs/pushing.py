@@ -27,7 +27,7 @@ def taken_inside(table: TableSource, plan: Preparation, settings: Settings, way:
     """
     if way == "stream":
         return None
-    engine = table.engine if isinstance(table, Source) else None
+    engine = table.sql_engine if isinstance(table, Source) else None
     if way == "auto" and settings.judges_by_evidence:
         # Tails are learned from rows.
         return None
@@ -67,7 +67,7 @@ def way_remark(table: TableSource, way: str) -> list[str]:
         ]
     if isinstance(table, Parted):
         return [f"{table.description}: every pass ran where its parts are, on the workers of {table.engine}."]
-    if isinstance(table, Source) and table.engine == "postgres":
+    if isinstance(table, Source) and table.sql_engine == "postgres":
         return [
             f"{table.description}: rows were streamed from one snapshot; --moments engine takes sums in the server."
         ]
