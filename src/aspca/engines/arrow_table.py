@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING, Any
 
 from aspca.address_space import LEAST_WITH_ARROW, refuse_small_address_space
 from aspca.database import first_line
-from aspca.engines.arrow_types import converted, decimals_to_round, readable_schema, rounded_decimals
+from aspca.engines.arrow_types import convert_array, find_wide_decimals, note_rounded_decimals, to_readable_schema
 from aspca.engines.errors import SourceError, enumerated
 from aspca.engines.file_table import FileTable, unreadable
 from aspca.engines.same_rows import SameRows
 from aspca.engines.source import BATCH_ROWS, Source, open_connection, rows_at_once
-from aspca.engines.typed_table import named_beyond, typed_table
+from aspca.engines.typed_table import mark_beyond_float, typed_table
 from aspca.harmless import quoted
 from aspca.moments import Moments
 from aspca.outputs.scratch import Scratch
@@ -91,7 +91,7 @@ def open_arrow(reading: ArrowReading, missing: tuple[str, ...] = (), library: st
         refuse_repeated(names, reading.label)
         table = typed_table(make_untyped(reading, names), names, connection, missing)
         ours = dict(zip(reading.schema.names, names, strict=True))
-        table = named_beyond(table, [ours[name] for name in reading.beyond])
+        table = mark_beyond_float(table, [ours[name] for name in reading.beyond])
         source = Source([_with_pushed(table, reading)], connection, resources.pop_all())
     source.library = library
     return source
@@ -111,7 +111,7 @@ def refuse_repeated(names: Sequence[str], label: str) -> None:
 def make_untyped(reading: ArrowReading, names: Sequence[str]) -> FileTable:
     """A reading as a relation of DuckDB, whose columns are called `names`; nothing is known of them yet."""
     pa = pyarrow(reading.label)
-    readable = readable_schema(reading.schema)
+    readable = to_readable_schema(reading.schema)
     same = SameRows(reading.label)
     # DuckDB keeps the words of what was raised inside of it, and no more.
     raised: list[Exception] = []
@@ -140,7 +140,7 @@ def make_untyped(reading: ArrowReading, names: Sequence[str]) -> FileTable:
         reading.refuse_changed()
         same.refuse_changed()
 
-    notes = rounded_decimals(reading.label, decimals_to_round(reading.schema, names))
+    notes = note_rounded_decimals(reading.label, find_wide_decimals(reading.schema, names))
     table = FileTable(reading.label, "arrow_cells", (), (), 0, explain, attach, remarks=notes)
     return replace(table, refuse_changed=refuse_changed)
 
@@ -152,7 +152,7 @@ def _complete(pa: Any, batch: Any, schema: Any, known: set[str]) -> Any:
     # By place where the columns are those of the schema: names may occur twice.
     places = None if given == schema.names else {name: place for place, name in enumerate(given)}
     columns = [
-        converted(batch.column(index if places is None else places[field.name]), field.type)
+        convert_array(batch.column(index if places is None else places[field.name]), field.type)
         if field.name in known
         else pa.nulls(batch.num_rows, field.type)
         for index, field in enumerate(schema)
@@ -185,7 +185,7 @@ def pyarrow(label: str, what: str = "it") -> Any:
 # ---- files
 
 
-def arrow_file_table(
+def read_arrow_file(
     path: Path, label: str, connection: duckdb.DuckDBPyConnection, folder: Path, missing: tuple[str, ...] = ()
 ) -> FileTable:
     """The table in an Arrow file (Feather is one) or stream, copied into `folder` unless it is there.

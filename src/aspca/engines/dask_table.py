@@ -22,19 +22,6 @@ from aspca.harmless import quoted
 FAN_IN = 8
 
 
-def open_dask(frame: Any, description: str, missing: tuple[str, ...] = ()) -> DaskTable:
-    """The table of a Dask data frame.
-
-    Its columns are those of the frame, and its index if that has a name, as text.
-
-    Raises
-    ------
-    SourceError
-        In one sentence: what is wrong with which column or row, and what to do.
-    """
-    return DaskTable(frame, description, missing)
-
-
 def read_dask(paths: Sequence[str], options: ReadOptions) -> Any:
     """A Dask data frame of Parquet files or folders.
 
@@ -54,7 +41,10 @@ def read_dask(paths: Sequence[str], options: ReadOptions) -> Any:
 
 
 class DaskTable(PartedTable):
-    """See `PartedTable`."""
+    """The table of a Dask data frame; see `PartedTable`.
+
+    Its columns are those of the frame, and its index if that has a name, as text.
+    """
 
     engine = "Dask"
 
@@ -115,6 +105,9 @@ class DaskTable(PartedTable):
         meta = work.schema.empty_table().to_pandas(types_mapper=pandas.ArrowDtype)
         made = [make(shared, part, number) for number, part in enumerate(parts)]
         return _dask(self.description, "dask.dataframe").from_delayed(made, meta=meta, verify_meta=False)
+
+
+open_dask = DaskTable
 
 
 class _Sent:
@@ -181,7 +174,9 @@ class PandasColumn:
         cells = self.cells(frame)
         try:
             if self.as_text:
-                values = pa.array([None if lacks else str(cell) for cell, lacks in _with_gaps(cells)], self.type)
+                values = pa.array(
+                    [None if lacks else str(cell) for cell, lacks in zip(cells, cells.isna(), strict=True)], self.type
+                )
             else:
                 values = pa.array(_plain(cells), self.type, from_pandas=True)
         except (pa.ArrowException, ValueError, TypeError, OverflowError):
@@ -250,7 +245,3 @@ def _plain(cells: Any) -> Any:
     if str(cells.dtype) != "category":
         return cells
     return cells.astype(cells.cat.categories.dtype if hasattr(cells, "cat") else cells.categories.dtype)
-
-
-def _with_gaps(cells: Any) -> Iterator[tuple[Any, bool]]:
-    return zip(cells, cells.isna(), strict=True)

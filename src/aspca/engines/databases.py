@@ -43,7 +43,7 @@ WAL_MODE = b"\x02\x02"
 # ---- DuckDB
 
 
-def duckdb_table(
+def read_duckdb_file(
     path: Path, label: str, options: ReadOptions, connection: duckdb.DuckDBPyConnection, folder: Path
 ) -> FileTable:
     """The table or view named by `options.table` (outside of the schema main: schema.name), or the only table; or the
@@ -140,7 +140,7 @@ def _explain_duckdb(label: str, error: Exception) -> SourceError:
 # ---- SQLite
 
 
-def sqlite_table(
+def read_sqlite_file(
     path: Path, label: str, options: ReadOptions, connection: duckdb.DuckDBPyConnection, folder: Path
 ) -> TextTable:
     """The table or view named by `options.table`, or the only table; or the rows of `options.query`.

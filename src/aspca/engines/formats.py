@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from aspca.database import cursor_errors, plain_path
-from aspca.engines.arrow_table import ARROW_MAGIC, OLD_FEATHER_MAGIC, arrow_file_table
+from aspca.engines.arrow_table import ARROW_MAGIC, OLD_FEATHER_MAGIC, read_arrow_file
 from aspca.engines.csv_table import csv_table
-from aspca.engines.databases import DUCKDB_MAGIC, MAGIC_AT, SQLITE_MAGIC, duckdb_table, sqlite_table
+from aspca.engines.databases import DUCKDB_MAGIC, MAGIC_AT, SQLITE_MAGIC, read_duckdb_file, read_sqlite_file
 from aspca.engines.errors import SourceError
 from aspca.engines.file_table import FileTable
 from aspca.engines.kinds import read_text_tables
-from aspca.engines.parquet import parquet_table
+from aspca.engines.parquet import read_parquet_file
 from aspca.engines.paths import PARQUET_MAGIC, Given, expand
 from aspca.engines.plain_files import GZIP, plain_text, saved_stream, unpacked
 from aspca.engines.request import ReadOptions
@@ -192,15 +192,15 @@ def _read(
 
         return workbook_table(path, label, kind, options, connection, folder)
     if kind == "sqlite":
-        return sqlite_table(path, label, options, connection, folder)
+        return read_sqlite_file(path, label, options, connection, folder)
     if kind == "duckdb":
-        return duckdb_table(path, label, options, connection, folder)
+        return read_duckdb_file(path, label, options, connection, folder)
     if options.table is not None:
         raise SourceError(f"{label}: this file holds one table, so there is none to name; leave out --table.")
     if kind == "parquet":
-        return parquet_table(path, label, connection, options.missing, given.partitions)
+        return read_parquet_file(path, label, connection, options.missing, given.partitions)
     if kind == "arrow":
-        return arrow_file_table(path, label, connection, folder, options.missing)
+        return read_arrow_file(path, label, connection, folder, options.missing)
     text = plain_text(path, label, options.encoding, folder, options.learned.encoding)
     begins_as_object = text.head.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b'{"')
     if kind == "jsonl" or (kind is None and begins_as_object):

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from aspca.database import plain_path
-from aspca.engines.arrow_types import MOST_DIGITS, SECONDS, rounded_decimals
+from aspca.engines.arrow_types import MOST_DIGITS, SECONDS, note_rounded_decimals
 from aspca.engines.errors import SourceError
 from aspca.engines.file_table import FileTable, unreadable
 from aspca.engines.paths import PARQUET_MAGIC, Partition
@@ -41,7 +41,7 @@ _DEEPEST = 8
 _CHUNK = 1 << 20
 
 
-def parquet_table(
+def read_parquet_file(
     path: Path,
     label: str,
     connection: duckdb.DuckDBPyConnection,
@@ -69,7 +69,7 @@ def parquet_table(
     wanted = ["name", "num_children", "precision"]
     fields = _fields([row for rows in schema.rows(connection, wanted, 4096) for row in rows])
     names = [str(name) for name, _ in fields]
-    said = rounded_decimals(label, [name for name, digits in fields if (digits or 0) > MOST_DIGITS])
+    said = note_rounded_decimals(label, [name for name, digits in fields if (digits or 0) > MOST_DIGITS])
     units = _durations(replace(schema, relation="parquet_kv_metadata(?)"), connection)
     relation, values = "read_parquet($1, hive_partitioning = false)", list[object]()
     if partitions or units:

@@ -26,7 +26,7 @@ import numpy as np
 from aspca.database import first_line
 from aspca.engines.arrow_table import ArrowReading, make_untyped, pyarrow, refuse_repeated
 from aspca.engines.errors import SourceError
-from aspca.engines.file_table import regrouped
+from aspca.engines.file_table import rebatch
 from aspca.engines.parts import (
     CHUNK_ROWS,
     Mapped,
@@ -221,7 +221,7 @@ class PartedTable(Source, ABC):
     def _batches(self, names: list[str], size: int) -> Iterator[Batch]:
         pieces = (batch.values for part in self._parts(names, size) for batch in part.batches(names, size))
         start = 0
-        for values in regrouped(pieces, size):
+        for values in rebatch(pieces, size):
             yield Batch(start, values)
             start += len(values)
 

@@ -26,17 +26,6 @@ PIECE = 8 << 20
 _RESULT = "part long, piece long, data binary"
 
 
-def open_spark(frame: Any, description: str, missing: tuple[str, ...] = ()) -> SparkTable:
-    """The table of a Spark data frame.
-
-    Raises
-    ------
-    SourceError
-        In one sentence: what is wrong with which column or row, and what to do.
-    """
-    return SparkTable(frame, description, missing)
-
-
 def read_spark(paths: Sequence[str], options: ReadOptions) -> Any:
     """A Spark data frame of Parquet files or folders, in the session of `spark_session`.
 
@@ -56,7 +45,7 @@ def read_spark(paths: Sequence[str], options: ReadOptions) -> Any:
 
 
 class SparkTable(PartedTable):
-    """See `PartedTable`."""
+    """The table of a Spark data frame; see `PartedTable`."""
 
     engine = "Spark"
 
@@ -132,6 +121,9 @@ class SparkTable(PartedTable):
             "SPARK_DRIVER_MEMORY=4g in the environment, on a cluster by spark.executor.memory and spark.driver.memory, "
             "or cut the table into more partitions."
         )
+
+
+open_spark = SparkTable
 
 
 # ---- on the workers

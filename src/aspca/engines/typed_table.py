@@ -130,7 +130,7 @@ def _no_rows_error(table: FileTable) -> SourceError:
     return SourceError(f"{table.label}: the file has columns but no rows; it must hold at least one row.")
 
 
-def named_beyond(table: FileTable, names: list[str]) -> FileTable:
+def mark_beyond_float(table: FileTable, names: list[str]) -> FileTable:
     """`table`, which says of these columns of text that their integers are beyond what float64 holds."""
     columns = tuple(replace(one, remark=BEYOND) if one.name in names else one for one in table.columns)
     return replace(table, columns=columns, remarks=(*table.remarks, *beyond_numbers(table.label, names)))
