@@ -53,11 +53,8 @@ class ArrowReading:
         Turns whatever reading raised into a SourceError.
     close : callable
         Called when the source is closed.
-    refuse_changed : callable
-        Raises SourceError if the rows are known not to be those of before; called after each pass.
     watched : bool
-        Whether passes are compared with each other as well (`aspca.engines.same_rows`); False where the rows cannot
-        change.
+        Whether passes are compared with each other (`aspca.engines.same_rows`); False where the rows cannot change.
     beyond : tuple of str
         Columns that are given as text because their integers are beyond what float64 holds, which is said.
     pushed : callable or None
@@ -69,7 +66,6 @@ class ArrowReading:
     read: Callable[[Sequence[str]], Iterator[Any]]
     explain: Callable[[Exception], SourceError]
     close: Callable[[], None] = lambda: None
-    refuse_changed: Callable[[], None] = lambda: None
     watched: bool = True
     beyond: tuple[str, ...] = ()
     pushed: Callable[[Sequence[str]], Moments] | None = None
@@ -136,13 +132,9 @@ def make_untyped(reading: ArrowReading, names: Sequence[str]) -> FileTable:
         cause = raised.pop() if raised else error
         return cause if isinstance(cause, SourceError) else reading.explain(cause)
 
-    def refuse_changed() -> None:
-        reading.refuse_changed()
-        same.refuse_changed()
-
     notes = note_rounded_decimals(reading.label, find_wide_decimals(reading.schema, names))
     table = FileTable(reading.label, "arrow_cells", (), (), 0, explain, attach, remarks=notes)
-    return replace(table, refuse_changed=refuse_changed)
+    return replace(table, refuse_changed=same.refuse_changed)
 
 
 def _complete(pa: Any, batch: Any, schema: Any, known: set[str]) -> Any:
@@ -205,23 +197,22 @@ def read_arrow_file(
         path = Path(shutil.copyfile(path, folder / "arrow"))
     explain = unreadable(label, "an Arrow file")
 
-    def opened() -> Any:
+    def opened() -> tuple[Any, Iterator[Any]]:
+        """Its schema and its record batches."""
         # Mapped, not read: pages come and go as they are needed.
         mapped = pa.memory_map(str(path))
-        return pa.ipc.open_file(mapped) if head.startswith(ARROW_MAGIC) else pa.ipc.open_stream(mapped)
-
-    def read(names: Sequence[str]) -> Iterator[Any]:
-        batches = opened()
-        if not head.startswith(ARROW_MAGIC):
-            return iter(batches)
-        return (batches.get_batch(index) for index in range(batches.num_record_batches))
+        if head.startswith(ARROW_MAGIC):
+            file = pa.ipc.open_file(mapped)
+            return file.schema, (file.get_batch(index) for index in range(file.num_record_batches))
+        stream = pa.ipc.open_stream(mapped)
+        return stream.schema, iter(stream)
 
     try:
-        schema = opened().schema
+        schema, _ = opened()
         names = list(schema.names)
     except (pa.ArrowException, OSError, ValueError) as error:
         raise explain(error) from None
-    reading = ArrowReading(label, schema, read, explain, watched=False)
+    reading = ArrowReading(label, schema, lambda names: opened()[1], explain, watched=False)
     return typed_table(make_untyped(reading, names), names, connection, missing)
 
 

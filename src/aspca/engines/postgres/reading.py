@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -78,8 +78,8 @@ def open_postgres(address: str, options: ReadOptions) -> Source:
         In one sentence, without secrets.
     """
     label = shown(address)
-    snapshot = Snapshot(address, label)
-    try:
+    with ExitStack() as resources:
+        snapshot = resources.enter_context(closing(Snapshot(address, label)))
         relation = _relation(snapshot, options, label)
         everything = snapshot.schema(f"SELECT * FROM {relation.sql}", relation.label)  # noqa: S608  # quoted
         names = [str(name) for name in everything.names]
@@ -89,11 +89,10 @@ def open_postgres(address: str, options: ReadOptions) -> Source:
         columns = server_columns(snapshot, relation.sql, names, relation.label)
         if not snapshot.rows(f"SELECT 1 FROM {relation.sql} LIMIT 1", relation.label):  # noqa: S608  # quoted
             raise SourceError(f"{relation.label}: there are columns but no rows; there must be at least one row.")
-        reading = _Reading(snapshot, relation, columns)
-    except BaseException:
-        snapshot.close()
-        raise
-    return open_arrow(reading.arrow(not options.missing), options.missing)
+        reading = _Reading(snapshot, relation, columns).arrow(not options.missing)
+        # From here on it is closed with the reading.
+        resources.pop_all()
+    return open_arrow(reading, options.missing)
 
 
 def refuse_same_table(address: str, options: ReadOptions, out: str, table: str) -> None:
@@ -165,7 +164,8 @@ def _relation(snapshot: Snapshot, options: ReadOptions, label: str) -> Relation:
     if options.query is None:
         return _table(snapshot, options.table, label)
     _refuse_no_select(options.query, label)
-    return _query(options.query, label)
+    # On a line of its own, so that a comment at its end ends there.
+    return Relation(f"(\n{options.query.strip().rstrip(';')}\n) AS q", f"{label}, query", True)
 
 
 def _table(snapshot: Snapshot, wanted: str | None, label: str) -> Relation:
@@ -187,8 +187,8 @@ def _table(snapshot: Snapshot, wanted: str | None, label: str) -> Relation:
             [name for name, (_, _, kind) in near.items() if (kind in _TABLES) is table] for table in (True, False)
         )
         schema, name, kind = everything[which_table(tables, wanted, label, "table", "the database", views)]
-    said = f"{label}, table {quoted(name if seen.get(name) == (schema, name, kind) else f'{schema}.{name}')}"
-    return Relation(f"{for_sql_name(schema)}.{for_sql_name(name)} AS q", said, kind not in _TABLES)
+    called = f"{label}, table {quoted(name if seen.get(name) == (schema, name, kind) else f'{schema}.{name}')}"
+    return Relation(f"{for_sql_name(schema)}.{for_sql_name(name)} AS q", called, kind not in _TABLES)
 
 
 def _partition(snapshot: Snapshot, wanted: str) -> dict[str, tuple[str, str, str]]:
@@ -203,11 +203,6 @@ def _partition(snapshot: Snapshot, wanted: str) -> dict[str, tuple[str, str, str
         for spelled in (f"{schema}.{name}", name if visible else "")
         if spelled == wanted
     }
-
-
-def _query(query: str, label: str) -> Relation:
-    # On a line of its own, so that a comment at its end ends there.
-    return Relation(f"(\n{query.strip().rstrip(';')}\n) AS q", f"{label}, query", True)
 
 
 def _refuse_no_select(query: str, label: str) -> None:
