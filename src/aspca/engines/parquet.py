@@ -1,9 +1,9 @@
 """A Parquet file as a table: DuckDB reads it, after every page that has a checksum was compared with it.
 
-DuckDB does not look at checksums; pyarrow does (`page_checksum_verification`), but it would have to decode all values
-for that, five times as slow, and the extra `cli`, which reads Parquet, does without it. What no checksum covers cannot
-be noticed: the footer, and headers of pages themselves but for sizes and numbers of values. A header is a struct of
-Thrift's compact protocol: https://parquet.apache.org/docs/file-format/data-pages/checksumming/.
+DuckDB does not look at checksums. pyarrow does (`page_checksum_verification`, from version 15 on), but the extra `cli`,
+which reads Parquet, does without it. What no checksum covers cannot be noticed: the footer, and headers of pages
+themselves but for sizes and numbers of values. A header is a struct of Thrift's compact protocol:
+https://parquet.apache.org/docs/file-format/data-pages/checksumming/.
 """
 
 from __future__ import annotations
