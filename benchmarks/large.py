@@ -81,7 +81,7 @@ def scan(path: str, folder: Path) -> dict[str, Any]:
 def fit(path: str, folder: Path, robust: str = "off") -> dict[str, Any]:
     import scipy.linalg  # noqa: F401
 
-    from aspca.engines.source import ReadOptions
+    from aspca.engines.request import ReadOptions
     from aspca.files.model_file import write_model
     from aspca.jobs.fit_table import fit_table
     from aspca.jobs.options import settings_of

@@ -42,7 +42,7 @@ from library.report import Goal, Report, Row, add_json
 
 import aspca
 from aspca.cli.main import main as command
-from aspca.engines.source import Column, ReadOptions, Source, open_source
+from aspca.engines import Column, ReadOptions, Source, open_source
 from aspca.harmless import quoted
 from aspca.jobs.errors import JobError
 

@@ -25,9 +25,9 @@ import pyarrow.parquet as pq
 
 import aspca
 from aspca.engines.dask_table import open_dask, read_dask
-from aspca.engines.parcel import packed
 from aspca.engines.parted import PartedTable
 from aspca.engines.request import ReadOptions
+from aspca.engines.serialization import serialize
 from aspca.engines.spark_table import open_spark, read_spark
 from aspca.moments.moments import Moments
 
@@ -49,7 +49,7 @@ def main() -> None:
     names = [f"x{column}" for column in range(asked.columns)]
     # One thread of BLAS for each worker, as each has one core.
     os.environ["OPENBLAS_NUM_THREADS"] = "1"
-    size = len(packed(Moments.from_array(np.random.default_rng(SEED).normal(size=(99, asked.columns)))))
+    size = len(serialize(Moments.from_array(np.random.default_rng(SEED).normal(size=(99, asked.columns)))))
     print(
         f"{asked.rows:,} rows x {asked.columns} columns in {asked.parts} parts; {size:,} bytes come back of each part"
     )

@@ -15,7 +15,7 @@ import pytest
 import aspca
 from aspca import ASPCA
 from aspca.cli.main import main
-from aspca.engines.source import Batch, ReadOptions, open_source
+from aspca.engines import Batch, ReadOptions, open_source
 from aspca.jobs.errors import JobError
 from aspca.jobs.keys import Keys
 from aspca.jobs.passes import Silent

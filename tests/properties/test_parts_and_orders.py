@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from aspca import ASPCA
-from aspca.engines.parcel import packed, unpacked
+from aspca.engines.serialization import deserialize, serialize
 from aspca.judging.learning import learn_model
 from aspca.judging.model import Model
 from aspca.moments import Moments
@@ -28,10 +28,10 @@ def in_parts(parts: Sequence[np.ndarray]) -> Rows:
     def over(task: Callable[[Blocks], Any], merge: Callable[[Any, Any], Any]) -> Any:
         sent = cloudpickle.dumps(task)
         found = [
-            unpacked(packed(cloudpickle.loads(sent)(numbered([part], int(start)))))
+            deserialize(serialize(cloudpickle.loads(sent)(numbered([part], int(start)))))
             for part, start in zip(parts, starts, strict=False)
         ]
-        return unpacked(packed(reduce(merge, found)))
+        return deserialize(serialize(reduce(merge, found)))
 
     return Rows(over, elsewhere=True)
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from aspca.engines.arrow_source import ArrowReading, open_arrow
+from aspca.engines.arrow_table import ArrowReading, open_arrow
 from aspca.engines.errors import SourceError
 from aspca.engines.parted import PartedTable
 from aspca.engines.source import Source

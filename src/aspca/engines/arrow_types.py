@@ -15,7 +15,7 @@ MOST_DIGITS = 38
 SECONDS = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 
 
-def readable_type(kind: Any) -> Any:
+def to_readable_type(kind: Any) -> Any:
     """The type that cells of an Arrow type are given to DuckDB in: mostly the same.
 
     Durations become float64, in seconds. Lists and records become lists without any value, which a table leaves out.
@@ -27,7 +27,7 @@ def readable_type(kind: Any) -> Any:
     if types.is_dictionary(kind):
         return _unless_same(kind, kind.value_type)
     if getattr(types, "is_run_end_encoded", lambda one: False)(kind):
-        return readable_type(kind.value_type)
+        return to_readable_type(kind.value_type)
     if types.is_nested(kind):
         return pa.list_(pa.null())
     if types.is_float16(kind):
@@ -43,29 +43,29 @@ def readable_type(kind: Any) -> Any:
 
 def _unless_same(kind: Any, inner: Any) -> Any:
     """`kind` where what it holds is read as it is."""
-    readable = readable_type(inner)
+    readable = to_readable_type(inner)
     return kind if readable == inner else readable
 
 
-def readable_schema(schema: Any) -> Any:
+def to_readable_schema(schema: Any) -> Any:
     """The schema of the same columns in types that DuckDB reads."""
     pa = import_module("pyarrow")
-    return pa.schema([pa.field(field.name, readable_type(field.type)) for field in schema])
+    return pa.schema([pa.field(field.name, to_readable_type(field.type)) for field in schema])
 
 
-def converted(column: Any, kind: Any) -> Any:
-    """An Arrow array in a type that `readable_type` gave for its own, or in one that it can be cast to."""
+def convert_array(column: Any, kind: Any) -> Any:
+    """An Arrow array in a type that `to_readable_type` gave for its own, or in one that it can be cast to."""
     pa = import_module("pyarrow")
     if column.type == kind:
         return column
     if isinstance(column.type, pa.BaseExtensionType):
-        return converted(column.storage, kind)
+        return convert_array(column.storage, kind)
     if pa.types.is_nested(kind):
         return pa.nulls(len(column), kind)
     if pa.types.is_dictionary(column.type) and not pa.types.is_dictionary(kind):
-        return converted(column.dictionary_decode(), kind)
+        return convert_array(column.dictionary_decode(), kind)
     if pa.types.is_nested(column.type):
-        return converted(import_module("pyarrow.compute").run_end_decode(column), kind)
+        return convert_array(import_module("pyarrow.compute").run_end_decode(column), kind)
     if pa.types.is_duration(column.type):
         seconds = column.cast(pa.int64()).to_numpy(zero_copy_only=False) / SECONDS[column.type.unit]
         return pa.array(seconds, kind, from_pandas=True)
@@ -75,7 +75,7 @@ def converted(column: Any, kind: Any) -> Any:
     return column.cast(kind)
 
 
-def rounded_decimals(label: str, columns: Sequence[str]) -> tuple[str, ...]:
+def note_rounded_decimals(label: str, columns: Sequence[str]) -> tuple[str, ...]:
     """The sentence on columns of decimals that are read as float64."""
     if not columns:
         return ()
@@ -83,12 +83,12 @@ def rounded_decimals(label: str, columns: Sequence[str]) -> tuple[str, ...]:
     return (f"{label}: decimals of more than {MOST_DIGITS} digits in {which} are read as float64.",)
 
 
-def decimals_to_round(schema: Any, names: Sequence[str]) -> list[str]:
+def find_wide_decimals(schema: Any, names: Sequence[str]) -> list[str]:
     """Which columns of a schema, called `names`, hold decimals that are read as float64."""
     pa = import_module("pyarrow")
     kinds = (field.type.value_type if pa.types.is_dictionary(field.type) else field.type for field in schema)
     return [
         name
         for name, kind in zip(names, kinds, strict=True)
-        if pa.types.is_decimal(kind) and pa.types.is_float64(readable_type(kind))
+        if pa.types.is_decimal(kind) and pa.types.is_float64(to_readable_type(kind))
     ]

@@ -144,7 +144,7 @@ class FileTable:
         columns = [self.positions[name] for name in names]
         if self.kept is None:
             numbers = self.numbers(connection, [self.columns[column].number for column in columns])
-            yield from regrouped((values for values, _ in numbers), size)
+            yield from rebatch((values for values, _ in numbers), size)
             return
         try:
             yield from self.kept.rows(columns, size)
@@ -267,7 +267,7 @@ def all_finite_or_missing(values: Floats) -> bool:
     return not any(np.isinf(values[part]).any() for part in cached_parts(*values.shape))
 
 
-def regrouped(pieces: Iterator[Floats], size: int) -> Iterator[Floats]:
+def rebatch(pieces: Iterator[Floats], size: int) -> Iterator[Floats]:
     """Pieces of rows as arrays of `size` rows, the last one shorter."""
     parts: list[Floats] = []
     held = 0

@@ -1,26 +1,31 @@
-"""Which format a file has, by its first bytes and then by its suffix, and the table in it."""
+"""Files as one table: which format a file has, by its first bytes and then by its suffix, and the table in it."""
 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from aspca.database import cursor_errors, plain_path
+from aspca.engines.arrow_table import ARROW_MAGIC, OLD_FEATHER_MAGIC, read_arrow_file
 from aspca.engines.csv_table import csv_table
-from aspca.engines.duckdb_table import DUCKDB_MAGIC, MAGIC_AT, duckdb_table
+from aspca.engines.databases import DUCKDB_MAGIC, MAGIC_AT, SQLITE_MAGIC, read_duckdb_file, read_sqlite_file
 from aspca.engines.errors import SourceError
 from aspca.engines.file_table import FileTable
-from aspca.engines.parquet_folder import PARQUET_MAGIC
+from aspca.engines.kinds import read_text_tables
+from aspca.engines.parquet import read_parquet_file
+from aspca.engines.paths import PARQUET_MAGIC, Given, expand
 from aspca.engines.plain_files import GZIP, plain_text, saved_stream, unpacked
-from aspca.engines.request import Given, ReadOptions
-from aspca.engines.sqlite_table import SQLITE_MAGIC, sqlite_table
+from aspca.engines.request import ReadOptions
+from aspca.engines.source import Source, open_connection
 from aspca.engines.text_table import TextTable
-from aspca.engines.typed_table import ARROW_MAGIC, OLD_FEATHER_MAGIC, arrow_table, parquet_table
 from aspca.engines.workbook_size import ZIP, workbook_kind
+from aspca.harmless import for_terminal
+from aspca.outputs.scratch import Scratch
 
 if TYPE_CHECKING:
     import duckdb
@@ -49,7 +54,35 @@ OTHERS = (
 )
 
 
-def table_of(
+def open_source(paths: Sequence[str], options: ReadOptions | None = None) -> Source:
+    """Open one or more files as one table: CSV, Parquet, Arrow (Feather), JSON lines, .xlsx, .ods, SQLite, DuckDB.
+
+    Parameters
+    ----------
+    paths : files, globs, folders of Parquet files, addresses of DuckDB and SQLite files, or "-" for standard input;
+        the matches of a glob are sorted by name.
+    options : see `ReadOptions`.
+
+    Raises
+    ------
+    SourceError
+        In one sentence: which file, which column or row, what is wrong, what to do.
+    """
+    given = expand(paths)
+    options = options or ReadOptions()
+    with ExitStack() as resources:
+        scratch = resources.enter_context(Scratch())
+        connection = open_connection(scratch, [one.path for one in given if one.path is not None])
+        resources.callback(connection.close)
+        given = drop_empty_files(given, connection)
+        found = [read_table(one, options, connection, scratch) for one in given]
+        texts = iter(read_text_tables([one for one in found if isinstance(one, TextTable)], connection))
+        tables = [next(texts) if isinstance(one, TextTable) else one for one in found]
+        folder = given[0].folder if len(paths) == 1 else None
+        return Source(tables, connection, resources.pop_all(), None if folder is None else for_terminal(folder))
+
+
+def read_table(
     given: Given, options: ReadOptions, connection: duckdb.DuckDBPyConnection, scratch: Path
 ) -> FileTable | TextTable:
     """The table in one file or stream; a text before it is decided what its columns hold.
@@ -60,7 +93,7 @@ def table_of(
         The file cannot be read, or holds no table.
     """
     try:
-        refuse_changed = _watched(given)
+        refuse_changed = _watch(given)
         folder = Path(tempfile.mkdtemp(dir=scratch))
         path = saved_stream(given, folder) if given.is_stream or given.path is None else given.path
         name = str(given.path or "")
@@ -93,16 +126,16 @@ def _with_watch(refuse_changed: Callable[[], None], table: FileTable) -> FileTab
     return replace(table, refuse_changed=refuse_changed)
 
 
-def with_rows(given: list[Given], connection: duckdb.DuckDBPyConnection) -> list[Given]:
+def drop_empty_files(given: list[Given], connection: duckdb.DuckDBPyConnection) -> list[Given]:
     """The inputs, of folders only the files that have rows: engines write empty ones beside them.
 
     All of them where none has any, for the sentence that says so; and those whose rows cannot be counted.
     """
-    kept = [one for one in given if one.folder is None or not _is_without_rows(one, connection)]
+    kept = [one for one in given if one.folder is None or not _has_no_rows(one, connection)]
     return kept or given
 
 
-def _is_without_rows(given: Given, connection: duckdb.DuckDBPyConnection) -> bool:
+def _has_no_rows(given: Given, connection: duckdb.DuckDBPyConnection) -> bool:
     try:
         found = connection.execute("SELECT num_rows FROM parquet_file_metadata(?)", [plain_path(given.path or "")])
         return found.fetchall() == [(0,)]
@@ -110,7 +143,7 @@ def _is_without_rows(given: Given, connection: duckdb.DuckDBPyConnection) -> boo
         return False
 
 
-def _watched(given: Given) -> Callable[[], None]:
+def _watch(given: Given) -> Callable[[], None]:
     """A function that raises SourceError if the file is not what it is now: it is read several times."""
     path = given.path
     if path is None or given.is_stream:
@@ -159,15 +192,15 @@ def _read(
 
         return workbook_table(path, label, kind, options, connection, folder)
     if kind == "sqlite":
-        return sqlite_table(path, label, options, connection, folder)
+        return read_sqlite_file(path, label, options, connection, folder)
     if kind == "duckdb":
-        return duckdb_table(path, label, options, connection, folder)
+        return read_duckdb_file(path, label, options, connection, folder)
     if options.table is not None:
         raise SourceError(f"{label}: this file holds one table, so there is none to name; leave out --table.")
     if kind == "parquet":
-        return parquet_table(path, label, connection, options.missing, given.partitions)
+        return read_parquet_file(path, label, connection, options.missing, given.partitions)
     if kind == "arrow":
-        return arrow_table(path, label, connection, folder, options.missing)
+        return read_arrow_file(path, label, connection, folder, options.missing)
     text = plain_text(path, label, options.encoding, folder, options.learned.encoding)
     begins_as_object = text.head.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b'{"')
     if kind == "jsonl" or (kind is None and begins_as_object):

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from aspca.engines.announcements import beyond_numbers
 from aspca.engines.errors import SourceError
-from aspca.engines.source import MOST_CELLS, Batch, Column
+from aspca.engines.source import BATCH_ROWS, MOST_CELLS, Batch, Column
 from aspca.preparation.bad_cells import BadCell
 from aspca.preparation.cell_format import NO_FORMAT
 
@@ -75,7 +75,7 @@ class MappedArray:
     def where(self, row: int) -> str:
         return f"{self.description}: row {row}"
 
-    def batches(self, names: Sequence[str], size: int = 65536) -> Iterator[Batch]:
+    def batches(self, names: Sequence[str], size: int = BATCH_ROWS) -> Iterator[Batch]:
         text = next((one.name for one in self.columns if one.name in set(names) and one.kind == "text"), None)
         if text is not None:
             raise SourceError(
@@ -91,7 +91,7 @@ class MappedArray:
             yield Batch(start, values)
             start += len(values)
 
-    def cells(self, names: Sequence[str], size: int = 65536) -> Iterator[list[tuple[object, ...]]]:
+    def cells(self, names: Sequence[str], size: int = BATCH_ROWS) -> Iterator[list[tuple[object, ...]]]:
         chosen = [self._names.index(name) for name in names]
         for rows in self._slices(size * len(self._names)):
             yield self._cells(rows[:, chosen], chosen)

@@ -1,35 +1,59 @@
 """A table whose rows lie in parts on the machines of an engine: passes run where the rows are.
 
-It is a table like any other too: read from here, it comes part after part, and never as a whole.
+It is a table like any other too: read from here, it comes part after part, and never as a whole. Workers write a folder
+of Parquet files, one for each part: the whole of it or nothing. A worker that dies leaves a file of a hidden name, one
+that runs twice replaces its file by the same; the folder gets its name when every part is there.
 """
 
 from __future__ import annotations
 
+import io
 import os
+import secrets
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from functools import partial
+from importlib import import_module
 from itertools import pairwise
-from types import TracebackType
-from typing import Any, Self, TypeVar
+from operator import iadd, or_
+from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from aspca.database import first_line
-from aspca.engines.arrow_source import ArrowReading, pyarrow, refuse_repeated, untyped
+from aspca.engines.arrow_table import ArrowReading, make_untyped, pyarrow, refuse_repeated
 from aspca.engines.errors import SourceError
-from aspca.engines.file_table import FileTable, regrouped
-from aspca.engines.parcel import unpacked
-from aspca.engines.part import CHUNK_ROWS, Form, Part, chunks
-from aspca.engines.part_files import Write, written_folder
-from aspca.engines.part_work import Mapped, Mapping, Merge, Outcome, Pass, Places, Task, changed, refuse_unlike
-from aspca.engines.source import MOST_CELLS, Batch, Column, Source, connected
-from aspca.engines.typed_table import Counts, settled, shaped
+from aspca.engines.file_table import rebatch
+from aspca.engines.parts import (
+    CHUNK_ROWS,
+    Mapped,
+    Mapping,
+    Merge,
+    Outcome,
+    Part,
+    Pass,
+    Places,
+    TableLayout,
+    Task,
+    chunks,
+    refuse_unlike,
+    rows_changed_error,
+)
+from aspca.engines.serialization import deserialize, serialize
+from aspca.engines.source import Batch, Source, open_connection, rows_at_once
+from aspca.engines.typed_table import Counts, finish_table, shape_columns
+from aspca.outputs.errors import OutputError
+from aspca.outputs.folder import replaced_folder
 from aspca.outputs.scratch import Scratch
 
-Found = TypeVar("Found")
+_HIDDEN = ".part-"
 
 
-class PartedTable(ABC):
-    """See `aspca.jobs.tables.TableSource`; close it, or use it in a `with` statement.
+class PartedTable(Source, ABC):
+    """A `Source` whose rows are read, and whose passes run, part by part.
 
     Rows are numbered from 0 in the order of the parts, and in each part as the engine gives them.
 
@@ -53,48 +77,26 @@ class PartedTable(ABC):
     engine: str
 
     def __init__(self, label: str, names: list[str], schema: Any, missing: tuple[str, ...] = ()) -> None:
-        scratch = Scratch()
-        connection = None
-        try:
-            connection = connected(scratch)
-            pa = pyarrow(label)
+        pa = pyarrow(label)
+        with ExitStack() as resources:
+            connection = open_connection(resources.enter_context(Scratch()))
+            resources.callback(connection.close)
             refuse_repeated(names, label)
             nothing = pa.RecordBatch.from_arrays([pa.nulls(1, field.type) for field in schema], schema=schema)
             reading = ArrowReading(label, schema, lambda names: iter([nothing]), self._explained, watched=False)
-            table, types = shaped(untyped(reading, names), names, connection, missing)
+            table, types = shape_columns(make_untyped(reading, names), names, connection, missing)
             self.description = label
-            self._form = Form(label, schema, table.relation, table.parameters, table.columns, types)
+            self._layout = TableLayout(label, schema, table.relation, table.parameters, table.columns, types)
             # Its own is the first pass, which finds out how many rows each part has.
             self._seen, self._places = Outcome(), Places()
-            counts, self._seen = self._gathered(Pass(self._form, self._places, _count, Counts.merged), small=True)
+            counts, self._seen = self._reduce(Pass(self._layout, self._places, _count, Counts.merged), small=True)
             rows = self._seen.rows
             self._places = Places(tuple(rows.get(number, 0) for number in range(max(rows, default=-1) + 1)))
-            table = settled(table, counts or Counts(0, [], [], []))
+            table = finish_table(table, counts or Counts(0, np.empty((0, 4))))
             # Only what is asked before rows are read: kinds, places and sentences that show a cell.
-            first = replace(reading, read=self._first)
-            self._here = Source([_whole(table, first, names)], connection, scratch)
-        except BaseException:
-            if connection is not None:
-                connection.close()
-            scratch.close()
-            raise
-        self.columns: tuple[Column, ...] = self._here.columns
-        self.remarks: tuple[str, ...] = self._here.remarks
-        self.cell_format, self.bad_cells = self._here.cell_format, self._here.bad_cells
-        self._form = replace(self._form, columns=table.columns, n_rows=table.n_rows, kinds=self.columns)
-        self._connection = connection
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Remove temporary files; the table cannot be read any more."""
-        self._here.close()
+            first = make_untyped(replace(reading, read=self._first), names)
+            super().__init__([replace(table, attach=first.attach)], connection, resources.pop_all())
+        self._layout = replace(self._layout, columns=table.columns, n_rows=table.n_rows, kinds=self.columns)
 
     # ---- what each engine does in its own way
 
@@ -103,7 +105,7 @@ class PartedTable(ABC):
         """What `work` makes of all parts, merged in their order; on the workers, unless it is `small`."""
 
     @abstractmethod
-    def _batches(self, columns: Sequence[int], first: int, end: int) -> Iterator[Any]:
+    def _read_rows(self, columns: Sequence[int], first: int, end: int) -> Iterator[Any]:
         """Record batches of some columns of the rows from `first` to before `end`, in their order.
 
         No more is brought here at once than the first time somebody asks, and no part as a whole.
@@ -131,7 +133,7 @@ class PartedTable(ABC):
         ----------
         task : callable
             Given a table of some rows and the number of the first of them; sent to the workers as the engine sends
-            functions. It returns what `aspca.engines.parcel` can pack.
+            functions. It returns what `aspca.engines.serialization` can write.
         merge : callable
             Given the results of rows and of those that follow; it may change the first.
         names : sequence of str, optional
@@ -145,7 +147,7 @@ class PartedTable(ABC):
             Any sentence that the task raises, as it was raised.
         """
         columns = self._chosen(names)
-        found, _ = self._gathered(Pass(self._form.only(columns), self._places, task, merge), columns)
+        found, _ = self._reduce(Pass(self._layout.only(columns), self._places, task, merge), columns)
         return found
 
     def mapped(self, schema: Any, function: Mapping, names: Sequence[str] | None = None) -> Any:
@@ -159,7 +161,7 @@ class PartedTable(ABC):
         names : as for `each`
         """
         columns = self._chosen(names)
-        return self._lazy(Mapped(self._form.only(columns), self._places, schema, function), columns)
+        return self._lazy(Mapped(self._layout.only(columns), self._places, schema, function), columns)
 
     def write_parquet(
         self, folder: str | os.PathLike[str], schema: Any, function: Mapping, names: Sequence[str] | None = None
@@ -170,24 +172,35 @@ class PartedTable(ABC):
 
         Raises
         ------
-        OutputError, OSError
-            It cannot be written there.
+        OutputError
+            Something else stands there, or the workers do not write where this process looks.
+        OSError
+            It cannot be written.
         """
         columns = self._chosen(names)
-        mapped = Mapped(self._form.only(columns), self._places, schema, function)
+        mapped = Mapped(self._layout.only(columns), self._places, schema, function)
+        with replaced_folder(folder) as staged:
+            try:
+                found, _ = self._reduce(Write(mapped, str(staged)), columns)
+            except WriteFailure as error:
+                raise OSError(error.number, error.reason, os.fspath(folder)) from error
+            for left in staged.glob(f"{_HIDDEN}*"):
+                # Of a worker that is no more.
+                left.unlink()
+            rows: dict[int, int] = found or {}
+            if not all((staged / _name(number)).is_file() for number in rows):
+                raise OutputError(
+                    f"{os.fspath(folder)!r} is not the same folder for this process and for the workers; name one that "
+                    "all of them share."
+                )
+        return sum(rows.values())
 
-        def write(place: str) -> dict[int, int]:
-            rows, _ = self._gathered(Write(mapped, place), columns)
-            return rows or {}
-
-        return written_folder(folder, write)
-
-    def _gathered(
+    def _reduce(
         self, work: Pass | Write, columns: Sequence[int] | None = None, small: bool = False
     ) -> tuple[Any, Outcome]:
-        chosen = range(len(self._form.columns)) if columns is None else columns
+        chosen = range(len(self._layout.columns)) if columns is None else columns
         try:
-            outcome: Outcome = unpacked(self._pass(work, chosen, small))
+            outcome: Outcome = deserialize(self._pass(work, chosen, small))
         except Exception as error:
             raise self._explained(error) from error
         if outcome.error is not None:
@@ -199,38 +212,21 @@ class PartedTable(ABC):
     def _chosen(self, names: Sequence[str] | None) -> list[int]:
         if names is None:
             return list(range(len(self.columns)))
-        self._here.cells(names)
+        self._check(names, 1)
         places = {column.name: index for index, column in enumerate(self.columns)}
         return sorted({places[name] for name in names})
 
-    # ---- from here
+    # ---- from here: streamed to this process, part after part
 
-    def count(self) -> int:
-        """Number of rows."""
-        return self._here.count()
-
-    def where(self, row: int) -> str:
-        """`frame: row 17`."""
-        return self._here.where(row)
-
-    def batches(self, names: Sequence[str], size: int = 65536) -> Iterator[Batch]:
-        """See `Source.batches`: streamed to this process, part after part."""
-        # Refuses what cannot be asked for, at once.
-        self._here.batches(names, size)
-        return self._numbers(list(names), _narrowed(size, names))
-
-    def _numbers(self, names: list[str], size: int) -> Iterator[Batch]:
-        pieces = (batch.values for part, _ in self._parts(names, size) for batch in part.batches(names, size))
+    def _batches(self, names: list[str], size: int) -> Iterator[Batch]:
+        pieces = (batch.values for part in self._parts(names, size) for batch in part.batches(names, size))
         start = 0
-        for values in regrouped(pieces, size):
+        for values in rebatch(pieces, size):
             yield Batch(start, values)
             start += len(values)
 
-    def cells(self, names: Sequence[str], size: int = 65536) -> Iterator[list[tuple[object, ...]]]:
-        """See `Source.cells`: streamed to this process, part after part."""
-        self._here.cells(names, size)
-        size = _narrowed(size, names)
-        return (rows for part, _ in self._parts(list(names), size) for rows in part.cells(names, size))
+    def _cells(self, names: list[str], size: int) -> Iterator[list[tuple[object, ...]]]:
+        return (rows for part in self._parts(names, size) for rows in part.cells(names, size))
 
     def picked(self, names: Sequence[str], rows: Sequence[int]) -> list[tuple[object, ...]]:
         """See `Source.picked`: only the parts that hold these rows are read, where they are."""
@@ -241,71 +237,116 @@ class PartedTable(ABC):
         wanted = frozenset(
             number for number, (first, end) in enumerate(pairwise(starts)) if any(first <= row < end for row in rows)
         )
-        task = _Picked(tuple(names), tuple(int(row) for row in rows))
-        found, _ = self._gathered(Pass(self._form.only(columns), self._places, task, _joined, wanted), columns)
+        task = partial(_pick, names=tuple(names), rows=tuple(int(row) for row in rows))
+        found, _ = self._reduce(Pass(self._layout.only(columns), self._places, task, iadd, wanted), columns)
         return found or []
 
-    def _parts(self, names: list[str], first: int) -> Iterator[tuple[Part, int]]:
+    def _parts(self, names: list[str], first: int) -> Iterator[Part]:
         columns = self._chosen(names)
-        form = self._form.only(columns)
+        layout = self._layout.only(columns)
         start = 0
-        for chunk in chunks(self._told(columns, first), first):
-            with form.part(self._connection, chunk, start) as part:
-                yield part, start
+        for chunk in chunks(self._stream(columns, first), first):
+            with Part(layout, self._connection, chunk, start) as part:
+                yield part
                 start += part.count()
         if start != self.count():
-            raise changed(self.description, f"there were {self.count():,}, and now there are {start:,}")
+            raise rows_changed_error(self.description, f"there were {self.count():,}, and now there are {start:,}")
 
-    def _told(self, columns: Sequence[int], first: int) -> Iterator[Any]:
+    def _stream(self, columns: Sequence[int], first: int) -> Iterator[Any]:
         """All rows; the first few on their own, since many ask for no more."""
         count = sum(self._places.rows or ())
         few = min(first, count)
         try:
             for start, end in ((0, few), (few, count)):
                 if start < end:
-                    yield from self._batches(columns, start, end)
+                    yield from self._read_rows(columns, start, end)
         except Exception as error:
             raise self._explained(error) from error
 
     def _first(self, names: Sequence[str]) -> Iterator[Any]:
-        size = _narrowed(CHUNK_ROWS, names)
-        yield from next(chunks(self._told([int(name[1:]) for name in names], size), size), [])
-
-
-def _narrowed(size: int, names: Sequence[str]) -> int:
-    """So many rows, or fewer of many columns: as in `Source.batches`."""
-    return max(1, min(size, MOST_CELLS // len(names)))
-
-
-def _whole(table: FileTable, reading: ArrowReading, names: list[str]) -> FileTable:
-    return replace(table, attach=untyped(reading, names).attach)
+        size = rows_at_once(CHUNK_ROWS, len(names))
+        yield from next(chunks(self._stream([int(name[1:]) for name in names], size), size), [])
 
 
 def _reason(error: Exception) -> str:
     """What an error says, in one line: where it quotes that of a worker, or of Java, what that one says."""
     _, quoting, trace = str(error).partition("Traceback (most recent call last):\n")
-    told = next((line for line in trace.splitlines() if line and not line.startswith(" ")), "") if quoting else ""
+    words = next((line for line in trace.splitlines() if line and not line.startswith(" ")), "") if quoting else ""
     _, quoting, cause = str(error).rpartition("\nCaused by: ")
-    told = told or (cause if quoting else "")
-    return first_line(Exception(told)) if told else first_line(error)
+    words = words or (cause if quoting else "")
+    return first_line(Exception(words)) if words else first_line(error)
 
 
 def _count(part: Part, start: int) -> Counts:
     return part.counts()
 
 
-@dataclass(frozen=True)
-class _Picked:
+def _pick(part: Part, start: int, names: Sequence[str], rows: Sequence[int]) -> list[tuple[object, ...]]:
     """Some cells of some rows, by their numbers in the whole table."""
-
-    names: tuple[str, ...]
-    rows: tuple[int, ...]
-
-    def __call__(self, part: Part, start: int) -> list[tuple[object, ...]]:
-        inside = [row - start for row in self.rows if start <= row < start + part.count()]
-        return part.picked(self.names, inside) if inside else []
+    inside = [row - start for row in rows if start <= row < start + part.count()]
+    return part.picked(names, inside) if inside else []
 
 
-def _joined(before: list[Any], later: Iterable[Any]) -> list[Any]:
-    before.extend(later)
-    return before
+# ---- a folder of Parquet files
+
+
+class WriteFailure(ValueError):
+    """A file that a worker cannot write: `number` is the system's, such as that of a full disk."""
+
+    def __init__(self, number: int, reason: str) -> None:
+        super().__init__(reason)
+        self.number, self.reason = number, reason
+
+
+@dataclass(frozen=True)
+class Write:
+    """Writes what is made of the rows of a part into a file of its own; the result is how many rows those are."""
+
+    mapped: Mapped
+    folder: str
+    merge: Merge = or_
+
+    def __call__(self, number: int, batches: Iterable[Any]) -> bytes:
+        outcome = Outcome({number: 0})
+        with outcome.catch_sentence():
+            written = self._write(number, batches)
+            if written:
+                outcome.add({number: written}, self.merge)
+        return serialize(outcome)
+
+    def _write(self, number: int, batches: Iterable[Any]) -> int:
+        parquet = import_module("pyarrow.parquet")
+        hidden = os.path.join(self.folder, f"{_HIDDEN}{number:06d}.{secrets.token_hex(8)}")
+        written = 0
+        try:
+            with io.BufferedWriter(_PartFile(hidden, "xb")) as file:
+                with parquet.ParquetWriter(file, self.mapped.schema) as writer:
+                    for batch in self.mapped(number, batches):
+                        written += batch.num_rows
+                        writer.write_batch(batch)
+                file.flush()
+            if written:
+                os.replace(hidden, Path(self.folder, _name(number)))
+        finally:
+            Path(hidden).unlink(missing_ok=True)
+        return written
+
+
+class _PartFile(io.FileIO):
+    """A full disk is no fault of the engine's, which is not to try again: it comes back to whoever asked."""
+
+    def __init__(self, path: str, mode: str) -> None:
+        try:
+            super().__init__(path, mode)
+        except OSError as error:
+            raise WriteFailure(error.errno or 0, error.strerror or "") from error
+
+    def write(self, data: Any) -> int:
+        try:
+            return super().write(data)
+        except OSError as error:
+            raise WriteFailure(error.errno or 0, error.strerror or "") from error
+
+
+def _name(number: int) -> str:
+    return f"part-{number:06d}.parquet"

@@ -17,7 +17,7 @@ import numpy as np
 
 from aspca.engines.errors import SourceError
 from aspca.engines.missing_words import EVERYWHERE
-from aspca.engines.request import Given
+from aspca.engines.paths import Given
 from aspca.harmless import for_terminal
 
 # Small enough to stay in the cache.

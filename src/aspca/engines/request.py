@@ -1,25 +1,20 @@
-"""What the user wrote: which files (paths, globs, "-"), and what is known about them, all of it optional."""
+"""What the user says of a table: how it is read, all of it optional, and which of several tables of a file is meant."""
 
 from __future__ import annotations
 
-import glob
-import os
-import stat
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
-from aspca.engines.addresses import file_of, is_address, is_postgres
 from aspca.engines.errors import SourceError
-from aspca.engines.parquet_folder import Partition, parquet_files
-from aspca.harmless import for_terminal, quoted
-from aspca.masking import looks_like_address, masked
+from aspca.harmless import quoted
 from aspca.preparation.cell_format import DATE_ORDERS, NO_FORMAT, THOUSANDS, CellFormat, is_encoding
 
 FORMATS = ("csv", "parquet", "arrow", "jsonl", "xlsx", "ods", "sqlite", "duckdb")
 STANDARD_INPUT = "-"
 ENGINES = ("dask", "spark")
 MOST_SKIPPED = 10_000
+# So many are named in a sentence: all of them, in any file that a person made.
+MOST_NAMED = 20
 
 
 @dataclass(frozen=True)
@@ -114,98 +109,47 @@ def read_alike(options: ReadOptions, learned: CellFormat) -> ReadOptions:
     )
 
 
-@dataclass(frozen=True)
-class Given:
-    """One input: `label` is how sentences call it, `path` where it is; a stream can be read only once.
+def which_table(
+    names: Sequence[str],
+    wanted: str | None,
+    label: str,
+    what: str,
+    whole: str = "the file",
+    views: Sequence[str] = (),
+) -> str:
+    """The name that is meant; `what` they are is "table" or "sheet", `whole` what holds them, and `views` as well.
 
-    `folder` is the one that was named, if that was one, and `partitions` the columns that names of folders in it give;
-    `format` is the one that the file must have, if any.
-    """
-
-    label: str
-    path: Path | None
-    is_stream: bool
-    folder: str | None = None
-    partitions: tuple[Partition, ...] = ()
-    format: str | None = None
-
-
-def expand(paths: Sequence[str]) -> list[Given]:
-    """The inputs in the order given, the matches of each glob sorted by name; of a folder its Parquet files.
+    A view is read only where it is named: it runs a SELECT of whoever made the file.
 
     Raises
     ------
     SourceError
-        No path, nothing there, a directory without Parquet files, a device, no permission, an address that names no
-        file, or standard input twice.
+        There is none, none of that name, or several and no name is given.
     """
-    if isinstance(paths, str) or not paths:
-        raise SourceError("No file is given; name at least one file, a glob, or - for standard input.")
-    if list(paths).count(STANDARD_INPUT) > 1:
-        raise SourceError("Standard input (-) is given twice; it can be read only once.")
-    found: list[Given] = []
-    for text in paths:
-        if text == STANDARD_INPUT:
-            found.append(Given("standard input", None, True))
-        elif is_address(text) or (looks_like_address(text) and not os.path.lexists(text)):
-            found.append(_at_address(text))
-        elif os.path.isdir(text):
-            files = parquet_files(text)
-            found.extend(replace(_checked(name), folder=text, partitions=parts) for name, parts in files)
-        else:
-            found.extend(_checked(name) for name in _matches(text))
-    return found
-
-
-def _at_address(address: str) -> Given:
-    if is_postgres(address):
+    if wanted is None and not names and views:
         raise SourceError(
-            f"{for_terminal(masked(address))}: a database is read alone, not beside other files or databases; name one."
+            f"{label}: {whole} holds views only, {_enumerated(views)}, each a query of whoever made it; name one by "
+            "--table to have it run."
         )
-    path, kind = file_of(address)
-    if not os.path.exists(path):
-        raise SourceError(
-            f"{for_terminal(address)}: there is no file {for_terminal(path)}; check the path, which begins at the root "
-            f"only after four slashes, as in {kind}:////var/lib/plant.db."
-        )
-    return replace(_checked(path), format=kind)
-
-
-def _matches(text: str) -> list[str]:
-    if "\0" in text:
-        raise SourceError(f"{for_terminal(masked(text))}: the path holds a NUL character; give the path of a file.")
-    # A file of exactly this name wins, so that names with brackets and stars can be read.
-    if os.path.lexists(text):
-        return [text]
-    names = sorted(glob.glob(text, recursive=True)) if glob.has_magic(text) else []
-    names = [name for name in names if not os.path.isdir(name)]
+    if wanted is not None:
+        names = [*names, *views]
     if not names:
-        what = "no file matches this pattern" if glob.has_magic(text) else "there is no such file"
-        # Somebody may have meant an address, password and all.
-        raise SourceError(f"{for_terminal(masked(text))}: {what}; check the path.")
-    return names
+        raise SourceError(f"{label}: {whole} holds no {what} with anything in it; it must hold one.")
+    if wanted is None and len(names) == 1:
+        return names[0]
+    if wanted in names:
+        return str(wanted)
+    there = _enumerated(names)
+    if wanted is None:
+        trouble = f"{whole} holds {len(names)} {what}s, {there}; name one by --table"
+    else:
+        trouble = (
+            f"there is no {what} {quoted(wanted)}, but {there}; name {'it' if len(names) == 1 else 'one'} by --table"
+        )
+    raise SourceError(f"{label}: {trouble}.", remedy=("--table", names[0]))
 
 
-def _checked(name: str) -> Given:
-    label = for_terminal(name)
-    try:
-        os.fsencode(os.path.abspath(name)).decode("utf-8")
-    except UnicodeDecodeError:
-        raise SourceError(f"{label}: this path is not in UTF-8, so that it cannot be read; rename the file.") from None
-    try:
-        mode = os.stat(name).st_mode
-        if stat.S_ISDIR(mode):
-            raise SourceError(f"{label}: this is a directory, not a file; name a file in it, or a glob such as *.csv.")
-        if stat.S_ISFIFO(mode):
-            return Given(label, Path(name), True)
-        if not stat.S_ISREG(mode):
-            raise SourceError(f"{label}: this is a device, not a file; name a file.")
-        with open(name, "rb"):
-            pass
-    except PermissionError:
-        raise SourceError(f"{label}: there is no permission to read this file; change its mode or its owner.") from None
-    except FileNotFoundError:
-        raise SourceError(f"{label}: this link points to a file that is not there; check the path.") from None
-    except OSError as error:
-        raise SourceError(f"{label}: this file cannot be opened ({error.strerror}); check the path.") from None
-    return Given(label, Path(name), False)
+def _enumerated(names: Sequence[str]) -> str:
+    listed = [quoted(name) for name in names[:MOST_NAMED]]
+    listed += [f"{len(names) - MOST_NAMED} more"] if len(names) > MOST_NAMED else []
+    return ", ".join(listed[:-1]) + f" and {listed[-1]}" if len(listed) > 1 else listed[0]

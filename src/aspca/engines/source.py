@@ -1,38 +1,52 @@
-"""One table out of one or more files, read in batches: never a whole file in memory, rows in the order of the file.
+"""The protocol that every table keeps, and its implementation for all that DuckDB reads.
 
-Several files make one table if they have the same columns, each of one kind.
+`Table` is what all other packages see. Five classes keep it:
+
+- `Source`: files, databases and whatever gives Arrow record batches (`arrow_table`), which DuckDB reads in batches;
+- `PartedTable` (`parted`), a `Source` of Dask or Spark; `each` reduces an accumulator over the parts, where they are;
+- `Part` (`parts`), a `Source` of some rows of one, on a worker;
+- `MappedArray` (`mapped_array`): a memory map of NumPy; `MemoryTable` (`aspca.jobs.tables`): a data frame or array.
+
+All of them promise:
+
+- Rows are numbered from 0 and come in the same order each time, however often and in whatever batches they are read;
+  there is never a whole file in memory.
+- `columns` says what each column holds: "number", "boolean", "date" or "text", decided once of all its cells, and how
+  many are missing. `batches` gives columns of the first three kinds as float64 (truth values 0 and 1, dates in seconds
+  since 1970, NaN where missing) and raises SourceError for text; `cells` gives any column as Python values, None where
+  missing; `picked` gives those of some rows.
+- What goes wrong is a SourceError, in one sentence; rows that changed between two reads are refused, not mixed.
+
+Several files make one `Source` if they have the same columns, each of one kind.
 """
 
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Protocol, Self
 
 import numpy as np
 
 from aspca.database import MOST_THREADS, confine, connect
 from aspca.engines.errors import SourceError, enumerated
 from aspca.engines.file_table import NUMERIC_KINDS, FileColumn, FileTable, all_finite_or_missing
-from aspca.engines.formats import table_of, with_rows
-from aspca.engines.kinds import read_text_tables, why_not_numbers
-from aspca.engines.request import ReadOptions, expand
-from aspca.engines.text_table import TextTable
-from aspca.harmless import for_terminal, quoted
+from aspca.engines.kinds import why_not_numbers
+from aspca.harmless import quoted
 from aspca.linalg.arrays import Floats
 from aspca.moments import Moments
-from aspca.outputs.scratch import Scratch
 from aspca.preparation.bad_cells import BadCell
 from aspca.preparation.cell_format import CellFormat
 
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["Batch", "Column", "ReadOptions", "Source", "SourceError", "open_source"]
-
+# Rows of a batch where nobody asks for another number: 0.5 MB a column, which numbers and sums of a block fit in.
+BATCH_ROWS = 65536
 # 32 MB of float64: a batch of a wide table has fewer rows than asked for.
 MOST_CELLS = 4_000_000
 NO_VALUES = "it has no values"
@@ -69,6 +83,49 @@ class Batch:
     values: Floats
 
 
+class Table(Protocol):
+    """Rows that are read as often as asked for, always in the same order; see the module for what all tables promise.
+
+    Attributes
+    ----------
+    columns : sequence of Column
+    description : what sentences call the table
+    remarks : one sentence for every guess that changes numbers
+    cell_format : how the cells of texts are written
+    bad_cells : cells that are not what their columns hold, by row (from 0); they count as missing
+    """
+
+    @property
+    def columns(self) -> Sequence[Column]: ...
+
+    @property
+    def description(self) -> str: ...
+
+    @property
+    def remarks(self) -> tuple[str, ...]: ...
+
+    @property
+    def cell_format(self) -> CellFormat: ...
+
+    @property
+    def bad_cells(self) -> tuple[BadCell, ...]: ...
+
+    def count(self) -> int:
+        """Number of rows."""
+
+    def where(self, row: int) -> str:
+        """The file and the place in it of a row, counted from 0."""
+
+    def batches(self, names: Sequence[str], size: int = ...) -> Iterator[Batch]:
+        """The columns `names` as numbers, at most `size` rows at a time."""
+
+    def cells(self, names: Sequence[str], size: int = ...) -> Iterator[list[tuple[object, ...]]]:
+        """The columns `names` as Python values, None where missing, at most `size` rows at a time."""
+
+    def picked(self, names: Sequence[str], rows: Sequence[int]) -> list[tuple[object, ...]]:
+        """The cells of some rows (numbers, ascending), as `cells` gives them."""
+
+
 class Source:
     """One table out of one or more files with the same columns; close it, or use it in a `with` statement.
 
@@ -86,12 +143,12 @@ class Source:
         self,
         tables: list[FileTable],
         connection: duckdb.DuckDBPyConnection,
-        scratch: Scratch | None,
-        close: Callable[[], None] = lambda: None,
+        resources: ExitStack,
         description: str | None = None,
     ) -> None:
+        """`resources` is closed with the source: the connection, temporary files, and whatever else it needs."""
         self._tables, self._connection = tables, connection
-        self._finalizer = weakref.finalize(self, _clean, connection, scratch, close)
+        self._finalizer = weakref.finalize(self, resources.close)
         self.columns: tuple[Column, ...] = _merged_columns(tables)
         self.description: str = description or (tables[0].label if len(tables) == 1 else f"{len(tables)} files")
         # The data-frame library that results are to be of, where the rows came from one.
@@ -125,7 +182,7 @@ class Source:
             before += table.n_rows
         raise IndexError(f"There are {self.count()} rows, so there is no row {row}.")
 
-    def batches(self, names: Sequence[str], size: int = 65536) -> Iterator[Batch]:
+    def batches(self, names: Sequence[str], size: int = BATCH_ROWS) -> Iterator[Batch]:
         """The columns `names` as numbers, at most `size` rows at a time; wide tables come in smaller batches.
 
         Truth values are 0 and 1, dates seconds since 1970 (UTC where they name no zone), missing cells NaN.
@@ -137,17 +194,17 @@ class Source:
         """
         self._check(names, size)
         self._refuse_text(names)
-        return self._batches(list(names), max(1, min(size, MOST_CELLS // max(1, len(names)))))
+        return self._batches(list(names), rows_at_once(size, len(names)))
 
     @property
-    def engine(self) -> str | None:
+    def sql_engine(self) -> str | None:
         """Who could take moments itself: "duckdb" or "postgres"; None: nobody."""
         return None if any(table.pushed is None for table in self._tables) else self._tables[0].engine
 
     def pushed(self, names: Sequence[str]) -> Moments | None:
         """The moments of the columns `names` of numbers, taken inside the engine; None where it cannot take them.
 
-        The same as those of `batches` to 1e-12 of sqrt(S_ii S_jj). Whether it is quicker: see `worth_pushing`.
+        The same as those of `batches` to 1e-12 of sqrt(S_ii S_jj). Whether it is quicker: see `is_quicker_pushed`.
 
         Raises
         ------
@@ -189,7 +246,7 @@ class Source:
             if table.kept is None:
                 table.refuse_changed()
 
-    def cells(self, names: Sequence[str], size: int = 65536) -> Iterator[list[tuple[object, ...]]]:
+    def cells(self, names: Sequence[str], size: int = BATCH_ROWS) -> Iterator[list[tuple[object, ...]]]:
         """The columns `names` as Python values, None where missing, at most `size` rows at a time.
 
         Text and dates are text as the file has it; truth values are bool; numbers are int where exact, otherwise
@@ -201,7 +258,7 @@ class Source:
             An unknown name.
         """
         self._check(names, size)
-        return self._cells(list(names), max(1, min(size, MOST_CELLS // max(1, len(names)))))
+        return self._cells(list(names), rows_at_once(size, len(names)))
 
     def _cells(self, names: list[str], size: int) -> Iterator[list[tuple[object, ...]]]:
         for table in self._tables:
@@ -237,42 +294,21 @@ class Source:
             raise SourceError(f"{self.description}: there is no column {quoted(unknown[0])}; the columns are {few}.")
 
 
-def open_source(paths: Sequence[str], options: ReadOptions | None = None) -> Source:
-    """Open one or more files as one table: CSV, Parquet, Arrow (Feather), JSON lines, .xlsx, .ods, SQLite, DuckDB.
+def rows_at_once(size: int, n_columns: int) -> int:
+    """So many rows, or fewer of many columns."""
+    return max(1, min(size, MOST_CELLS // max(1, n_columns)))
 
-    Parameters
-    ----------
-    paths : files, globs, folders of Parquet files, addresses of DuckDB and SQLite files, or "-" for standard input;
-        the matches of a glob are sorted by name.
-    options : see `ReadOptions`.
+
+def open_connection(
+    folder: Path | None, files: Sequence[Path] = (), threads: int = MOST_THREADS
+) -> duckdb.DuckDBPyConnection:
+    """DuckDB, which reaches these files, the scratch in `folder` and nothing else.
 
     Raises
     ------
     SourceError
-        In one sentence: which file, which column or row, what is wrong, what to do.
+        It is not installed.
     """
-    given = expand(paths)
-    scratch = Scratch()
-    connection = None
-    try:
-        connection = connected(scratch, [one.path for one in given if one.path is not None])
-        given = with_rows(given, connection)
-        options = options or ReadOptions()
-        found = [table_of(one, options, connection, scratch.path) for one in given]
-        texts = iter(read_text_tables([one for one in found if isinstance(one, TextTable)], connection))
-        tables = [next(texts) if isinstance(one, TextTable) else one for one in found]
-        folder = given[0].folder if len(paths) == 1 else None
-        return Source(tables, connection, scratch, description=None if folder is None else for_terminal(folder))
-    except BaseException:
-        _clean(connection, scratch)
-        raise
-
-
-def connected(
-    scratch: Scratch | None, files: Sequence[Path] = (), threads: int = MOST_THREADS
-) -> duckdb.DuckDBPyConnection:
-    """DuckDB, which reaches these files and no others; SourceError where it is not installed."""
-    folder = None if scratch is None else scratch.path
     try:
         connection = connect(folder, threads=threads)
         confine(connection, folder, files)
@@ -281,18 +317,6 @@ def connected(
         raise SourceError(
             "Reading files needs DuckDB, which is not installed; run: pip install 'aspca[cli]'."
         ) from None
-
-
-def _clean(
-    connection: duckdb.DuckDBPyConnection | None, scratch: Scratch | None, close: Callable[[], None] = lambda: None
-) -> None:
-    try:
-        if connection is not None:
-            connection.close()
-    finally:
-        if scratch is not None:
-            scratch.close()
-        close()
 
 
 def _merged_columns(tables: list[FileTable]) -> tuple[Column, ...]:

@@ -85,7 +85,7 @@ def _present(session: Any) -> Any:
 def _builder(session: Any, master: str | None, folder: Path) -> Any:
     """What makes a session; a log's settings are written to `folder`, and read when it starts."""
     builder = session.builder
-    if master is None and _said_elsewhere():
+    if master is None and _is_configured():
         return builder
     where = _LOCAL if master is None else master
     builder = builder.appName("aspca").config("spark.sql.session.timeZone", "UTC")
@@ -108,7 +108,7 @@ def _builder(session: Any, master: str | None, folder: Path) -> Any:
     return builder
 
 
-def _said_elsewhere() -> bool:
+def _is_configured() -> bool:
     """Whether the surroundings say where Spark runs: spark-submit, variables, or its file of defaults."""
     if any(os.environ.get(name) for name in _SAY_WHERE):
         return True

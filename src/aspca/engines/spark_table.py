@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, reduce
 from importlib import import_module
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 from aspca.engines.errors import SourceError
-from aspca.engines.part import rows_of
-from aspca.engines.part_files import Write
-from aspca.engines.part_work import Mapped, Pass
-from aspca.engines.parted import PartedTable
+from aspca.engines.parted import PartedTable, Write
+from aspca.engines.parts import Mapped, Pass, merge_outcomes, rows_of
+from aspca.engines.paths import parquet_paths
 from aspca.engines.request import ReadOptions
 from aspca.engines.source import MOST_CELLS
 from aspca.engines.spark_session import memory_lack, quiet, spark_session
@@ -25,17 +26,6 @@ PIECE = 8 << 20
 _RESULT = "part long, piece long, data binary"
 
 
-def open_spark(frame: Any, description: str, missing: tuple[str, ...] = ()) -> SparkTable:
-    """The table of a Spark data frame.
-
-    Raises
-    ------
-    SourceError
-        In one sentence: what is wrong with which column or row, and what to do.
-    """
-    return SparkTable(frame, description, missing)
-
-
 def read_spark(paths: Sequence[str], options: ReadOptions) -> Any:
     """A Spark data frame of Parquet files or folders, in the session of `spark_session`.
 
@@ -44,8 +34,6 @@ def read_spark(paths: Sequence[str], options: ReadOptions) -> Any:
     SourceError
         Spark is not installed or does not start, or they are no Parquet files.
     """
-    from aspca.engines.engine_files import parquet_paths
-
     files = parquet_paths(paths, options, "spark")
     session = spark_session(options.spark_master)
     try:
@@ -57,7 +45,7 @@ def read_spark(paths: Sequence[str], options: ReadOptions) -> Any:
 
 
 class SparkTable(PartedTable):
-    """See `PartedTable`."""
+    """The table of a Spark data frame; see `PartedTable`."""
 
     engine = "Spark"
 
@@ -85,7 +73,7 @@ class SparkTable(PartedTable):
             while not small and count > few:
                 results, count = self._level(results, work, count), -(-count // FAN_IN)
             rows = sorted((row[0], row[1], row[2]) for row in results.collect())
-        return work.merged([data for _, data in _whole(rows)])
+        return merge_outcomes(work.merge, [_joined(pieces, 2) for _, pieces in groupby(rows, itemgetter(0))])
 
     def _level(self, results: Any, work: Pass | Write, count: int) -> Any:
         """Each `FAN_IN` results as one, merged in their order on a worker."""
@@ -95,7 +83,7 @@ class SparkTable(PartedTable):
         grouped = grouped.repartition(-(-count // FAN_IN), "parent").sortWithinPartitions("part", "piece")
         return grouped.mapInArrow(partial(_merge, work), _RESULT)
 
-    def _batches(self, columns: Sequence[int], first: int, end: int) -> Iterator[Any]:
+    def _read_rows(self, columns: Sequence[int], first: int, end: int) -> Iterator[Any]:
         pa = import_module("pyarrow")
         most, total, cuts = rows_of(PIECE, 8.0 * len(columns)), 0, dict[int, _Cut]()
         for number, low, high in self._places.between(first, end):
@@ -135,6 +123,9 @@ class SparkTable(PartedTable):
         )
 
 
+open_spark = SparkTable
+
+
 # ---- on the workers
 
 
@@ -144,27 +135,15 @@ def _run(work: Callable[[int, Iterable[Any]], bytes], batches: Iterable[Any]) ->
 
 
 def _merge(work: Any, batches: Iterable[Any]) -> Iterator[Any]:
-    """Rows are sorted; those of one parent become one result."""
-    rows = ((row["parent"], row["part"], row["data"]) for batch in batches for row in batch.to_pylist())
-    parent, held, last, pieces = None, b"", None, list[bytes]()
-    for above, part, data in rows:
-        if part != last:
-            held = _with(work, held, pieces)
-            pieces, last = [], part
-            if above != parent:
-                if parent is not None:
-                    yield from _pieces(parent, held)
-                parent, held = above, b""
-        pieces.append(data)
-    if parent is not None:
-        yield from _pieces(parent, _with(work, held, pieces))
+    """Rows are sorted; those of one parent become one result, of which there are never more than two in memory."""
+    rows = (row for batch in batches for row in batch.to_pylist())
+    for parent, of_parent in groupby(rows, itemgetter("parent")):
+        parts = (_joined(pieces, "data") for _, pieces in groupby(of_parent, itemgetter("part")))
+        yield from _pieces(parent, reduce(lambda before, later: merge_outcomes(work.merge, [before, later]), parts))
 
 
-def _with(work: Any, held: bytes, pieces: list[bytes]) -> bytes:
-    if not pieces:
-        return held
-    one = b"".join(pieces)
-    return bytes(work.merged([held, one])) if held else one
+def _joined(pieces: Iterable[Any], data: int | str) -> bytes:
+    return b"".join(bytes(piece[data]) for piece in pieces)
 
 
 def _map(work: Mapped, batches: Iterable[Any]) -> Iterator[Any]:
@@ -223,15 +202,6 @@ def _pieces(number: int, data: bytes) -> Iterator[Any]:
     for piece, start in enumerate(range(0, len(data), PIECE)):
         cut = {"part": [number], "piece": [piece], "data": [data[start : start + PIECE]]}
         yield pa.RecordBatch.from_pydict(cut)
-
-
-def _whole(rows: Iterable[tuple[int, int, bytes]]) -> Iterator[tuple[int, bytes]]:
-    """Sorted pieces, put together."""
-    gathered: dict[int, list[bytes]] = {}
-    for part, _, data in rows:
-        gathered.setdefault(part, []).append(bytes(data))
-    for part in sorted(gathered):
-        yield part, b"".join(gathered[part])
 
 
 # ---- here

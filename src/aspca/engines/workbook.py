@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from aspca.engines.cells_as_text import cell_as_text, table_of_cells
 from aspca.engines.errors import SourceError
-from aspca.engines.request import ReadOptions
+from aspca.engines.request import ReadOptions, which_table
 from aspca.engines.text_table import TextTable
-from aspca.engines.which_table import which_table
 from aspca.engines.workbook_size import WHAT, Merged, protected, refuse_large
 from aspca.harmless import quoted
 

@@ -12,9 +12,9 @@ from typing import cast
 
 import numpy as np
 
-from aspca.engines.crossover import worth_pushing
 from aspca.engines.errors import SourceError
 from aspca.engines.source import Source
+from aspca.engines.sql_moments import is_quicker_pushed
 from aspca.identities.formula import Formula
 from aspca.jobs.column_types import PLURALS, word_of
 from aspca.jobs.columns import NUMBERS
@@ -196,12 +196,12 @@ def moments_inside(table: TableSource, plan: Preparation, settings: Settings, wa
     """
     if way == "stream":
         return None
-    engine = table.engine if isinstance(table, Source) else None
+    engine = table.sql_engine if isinstance(table, Source) else None
     if way == "auto" and settings.judges_by_evidence:
         # Tails are learned from rows.
         return None
     needs = _needs_rows(plan, settings)
-    if way == "auto" and (engine is None or needs or not worth_pushing(engine, len(plan.names))):
+    if way == "auto" and (engine is None or needs or not is_quicker_pushed(engine, len(plan.names))):
         return None
     if needs:
         raise RequestError(f"--moments engine takes sums and leaves rows where they are, but {needs}.")
@@ -236,7 +236,7 @@ def describe_moments(table: TableSource, way: str) -> list[str]:
         ]
     if isinstance(table, Parted):
         return [f"{table.description}: every pass ran where its parts are, on the workers of {table.engine}."]
-    if isinstance(table, Source) and table.engine == "postgres":
+    if isinstance(table, Source) and table.sql_engine == "postgres":
         return [
             f"{table.description}: rows were streamed from one snapshot; --moments engine takes sums in the server."
         ]

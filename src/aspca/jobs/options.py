@@ -12,7 +12,8 @@ from typing import Any, TypeVar
 
 from aspca.engines.addresses import is_postgres
 from aspca.engines.errors import SourceError
-from aspca.engines.request import STANDARD_INPUT, ReadOptions, expand
+from aspca.engines.paths import expand
+from aspca.engines.request import STANDARD_INPUT, ReadOptions
 from aspca.jobs.errors import RequestError
 from aspca.preparation import CATEGORIES
 from aspca.preparation.transforms import TRANSFORMS

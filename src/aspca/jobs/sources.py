@@ -11,9 +11,9 @@ import numpy as np
 
 from aspca.engines.addresses import is_postgres
 from aspca.engines.errors import SourceError
-from aspca.engines.parquet_folder import is_parquet
-from aspca.engines.request import STANDARD_INPUT, Given, ReadOptions, expand, read_alike
-from aspca.engines.source import open_source
+from aspca.engines.formats import open_source
+from aspca.engines.paths import Given, expand, is_parquet
+from aspca.engines.request import STANDARD_INPUT, ReadOptions, read_alike
 from aspca.harmless import for_terminal
 from aspca.jobs.columns import refuse_gaps_in, refuse_unfit
 from aspca.jobs.options import named_files
@@ -158,7 +158,7 @@ def _arrow(
     source: Any, roots: set[str], name: str, reading: ReadOptions, description: str
 ) -> AbstractContextManager[TableSource] | None:
     """What is read as Arrow record batches; None for data frames and arrays in memory, and whatever is no table."""
-    from aspca.engines import arrow_objects as arrow
+    from aspca.engines import arrow_table as arrow
 
     missing = reading.missing
     if name == "LazyFrame" and "polars" in roots:

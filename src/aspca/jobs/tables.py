@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from aspca.engines.announcements import beyond_numbers
-from aspca.engines.source import Batch, Column
+from aspca.engines.source import Batch, Column, Table
 from aspca.jobs.errors import JobError, RequestError, UndefinedError
 from aspca.linalg.arrays import Floats, Ints
 from aspca.preparation import ColumnPlan, Preparation
@@ -26,38 +26,8 @@ MOST_CATEGORIES = 100
 _SIZE = 65536
 
 
-class TableSource(Protocol):
-    """Rows in parts, read as often as asked for, always in the same order; see `aspca.engines.source.Source`."""
-
-    @property
-    def columns(self) -> Sequence[Column]: ...
-
-    @property
-    def description(self) -> str: ...
-
-    @property
-    def remarks(self) -> tuple[str, ...]:
-        """One sentence for every guess that changes numbers."""
-
-    @property
-    def cell_format(self) -> CellFormat:
-        """How the cells of texts are written."""
-
-    @property
-    def bad_cells(self) -> tuple[BadCell, ...]:
-        """Cells that are not what their columns hold, by row, as numbered in the files."""
-
-    def batches(self, names: Sequence[str], size: int = ...) -> Iterator[Batch]: ...
-
-    def cells(self, names: Sequence[str], size: int = ...) -> Iterator[list[tuple[object, ...]]]: ...
-
-    def picked(self, names: Sequence[str], rows: Sequence[int]) -> list[tuple[object, ...]]:
-        """The cells of some rows (positions, ascending)."""
-
-    def count(self) -> int: ...
-
-    def where(self, row: int) -> str:
-        """The file and the place in it of a row, counted from 0."""
+# What every table of a job keeps.
+TableSource = Table
 
 
 @runtime_checkable

@@ -20,7 +20,7 @@ import pyarrow.ipc
 import pyarrow.parquet as pq
 
 from aspca.engines import SourceError, open_source
-from aspca.engines.parquet_pages import pages
+from aspca.engines.parquet import pages
 from aspca.jobs.errors import JobError
 from aspca.jobs.fit_table import moments_of
 from aspca.jobs.passes import Silent

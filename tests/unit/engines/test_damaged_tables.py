@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from aspca.engines import SourceError, open_source
-from aspca.engines.parquet_pages import Damaged, pages
+from aspca.engines.parquet import Damaged, pages
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from aspca.engines import SourceError, open_source
-from aspca.engines.request import expand
+from aspca.engines.paths import expand
 
 pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from aspca.engines import ReadOptions, open_source
 from aspca.engines.picked_lines import picked_lines
-from aspca.engines.source import ReadOptions, open_source
 
 CASES = {
     "plain": "a,b\n" + "".join(f"{k},{2 * k}.50\n" for k in range(200)),

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aspca.engines import SourceError
-from aspca.engines.arrow_source import ArrowReading, open_arrow
+from aspca.engines.arrow_table import ArrowReading, open_arrow
 from aspca.engines.same_rows import SameRows
 
 pa = pytest.importorskip("pyarrow")

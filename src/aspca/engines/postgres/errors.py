@@ -6,8 +6,9 @@ import os
 import re
 import threading
 from collections.abc import Callable
+from importlib import import_module
 from types import ModuleType
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from aspca.address_space import LEAST_WITH_ARROW, refuse_small_address_space
 from aspca.database import awaited, cancelled_by
@@ -94,8 +95,6 @@ def lock_timeout(seconds: int) -> str:
 
 def adbc_module(label: str) -> ModuleType:
     """The driver; SourceError where it is not installed."""
-    from importlib import import_module
-
     refuse_small_address_space(LEAST_WITH_ARROW)
     try:
         import_module("pyarrow")
@@ -104,6 +103,18 @@ def adbc_module(label: str) -> ModuleType:
         raise SourceError(
             f"{label}: PostgreSQL needs packages that are not installed; run: pip install 'aspca[postgres]'."
         ) from None
+
+
+def connect(address: str, label: str) -> Any:
+    """A connection of the driver.
+
+    Raises
+    ------
+    SourceError
+        There is no driver, or no connection can be made.
+    """
+    adbc = adbc_module(label)
+    return run_explained(lambda: adbc.connect(address), lambda error: connecting_error(label, error))
 
 
 def shown(address: str) -> str:
@@ -123,7 +134,7 @@ def server_error(label: str, error: Exception, address: str, lost: str = LOST) -
     state = getattr(error, "sqlstate", None) or _state_by_words(str(error))
     if state in _LOST_STATES or (not state and _LOST.search(str(error))):
         return SourceError(f"{label}: {lost}.")
-    said = _said(error, address)
+    said = _first_words(error, address)
     known = _BY_STATE.get(state or "")
     if state == "42601":
         known = "this is not one SELECT that the server understands; correct the query"
@@ -135,7 +146,7 @@ def _state_by_words(text: str) -> str | None:
     return next((state for pattern, state in _BY_WORDS if re.search(pattern, text)), None)
 
 
-def _said(error: Exception, address: str) -> str:
+def _first_words(error: Exception, address: str) -> str:
     """The server's own first line, if there is one without secrets."""
     details = dict(getattr(error, "details", None) or ())
     raw = details.get(b"PG_DIAG_MESSAGE_PRIMARY", b"")
@@ -151,7 +162,7 @@ def secrets_of(address: str) -> set[str]:
     return hidden_in(address) | ({password} if password else set())
 
 
-def told(
+def run_explained(
     work: Callable[[], Result],
     explain: Callable[[Exception], BaseException],
     cancel: Callable[[], None] | None = None,

@@ -1,23 +1,24 @@
-"""A table, a view or a query of PostgreSQL as a source: rows of one snapshot, streamed in the same order each time."""
+"""A table, a view or a query of PostgreSQL as a source: rows of one snapshot, streamed in the same order each time.
+
+What its columns are says the server: which SQL gives their cells in a type that Arrow has, and which gives numbers.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import closing
-from dataclasses import dataclass
+from contextlib import ExitStack, closing
+from dataclasses import dataclass, replace
 from typing import Any
 
-from aspca.engines.arrow_source import ArrowReading, open_arrow, pyarrow, refuse_repeated
+from aspca.engines.arrow_table import ArrowReading, open_arrow, pyarrow, refuse_repeated
 from aspca.engines.errors import SourceError
-from aspca.engines.postgres.columns import ServerColumn, server_columns
 from aspca.engines.postgres.errors import shown
 from aspca.engines.postgres.snapshot import Snapshot
 from aspca.engines.postgres.writing import refuse_locked_by
-from aspca.engines.pushed_moments import POSTGRES, Rows, pushed_moments
-from aspca.engines.request import ReadOptions
+from aspca.engines.request import ReadOptions, which_table
 from aspca.engines.source import Source
-from aspca.engines.which_table import which_table
+from aspca.engines.sql_moments import POSTGRES, Rows, sql_moments
 from aspca.harmless import for_sql_name, quoted
 from aspca.moments import Moments
 
@@ -26,6 +27,21 @@ _BEFORE = re.compile(r"(?:\s|\(|--[^\n]*(?:\n|$)|/\*.*?\*/)*", re.DOTALL)
 _SELECTS = ("select", "with", "values", "table")
 # Ordinary and partitioned tables, what is kept of a view, tables of other servers.
 _TABLES = ("r", "p", "m", "f")
+# Asked about at once: the server allows 1,664 expressions.
+COLUMNS_AT_ONCE = 400
+_PLAIN = ("int2", "int4", "int8", "float4", "float8")
+_DATES = ("date", "timestamp", "timestamptz")
+# An integer as the float64 nearest to it, in all its digits: float8 alone would be turned into 15 of them.
+_NEAREST = (
+    "trunc({d} / 9223372036854775808)::int8::numeric * 9223372036854775808"
+    " + ({d} - trunc({d} / 9223372036854775808) * 9223372036854775808)::int8::numeric"
+)
+# As in `typed_table`: integers beyond 2^53 that float64 does not hold; beyond 2^126 none is looked at.
+_BEYOND = (
+    "count(CASE WHEN abs({c}) >= 9007199254740992 AND {c}::text NOT IN ('NaN', 'Infinity', '-Infinity') "
+    "AND {c} = trunc({c}) THEN CASE WHEN abs({c}) >= 85070591730234615865843651857942052864 OR {c} <> {nearest} "
+    "THEN 1 END END)"
+)
 
 
 @dataclass(frozen=True)
@@ -62,8 +78,8 @@ def open_postgres(address: str, options: ReadOptions) -> Source:
         In one sentence, without secrets.
     """
     label = shown(address)
-    snapshot = Snapshot(address, label)
-    try:
+    with ExitStack() as resources:
+        snapshot = resources.enter_context(closing(Snapshot(address, label)))
         relation = _relation(snapshot, options, label)
         everything = snapshot.schema(f"SELECT * FROM {relation.sql}", relation.label)  # noqa: S608  # quoted
         names = [str(name) for name in everything.names]
@@ -73,11 +89,10 @@ def open_postgres(address: str, options: ReadOptions) -> Source:
         columns = server_columns(snapshot, relation.sql, names, relation.label)
         if not snapshot.rows(f"SELECT 1 FROM {relation.sql} LIMIT 1", relation.label):  # noqa: S608  # quoted
             raise SourceError(f"{relation.label}: there are columns but no rows; there must be at least one row.")
-        reading = _Reading(snapshot, relation, columns)
-    except BaseException:
-        snapshot.close()
-        raise
-    return open_arrow(reading.arrow(not options.missing), options.missing)
+        reading = _Reading(snapshot, relation, columns).arrow(not options.missing)
+        # From here on it is closed with the reading.
+        resources.pop_all()
+    return open_arrow(reading, options.missing)
 
 
 def refuse_same_table(address: str, options: ReadOptions, out: str, table: str) -> None:
@@ -98,7 +113,6 @@ class _Reading:
     def __init__(self, snapshot: Snapshot, relation: Relation, columns: Sequence[ServerColumn]) -> None:
         self._snapshot, self._relation = snapshot, relation
         self._columns = {column.name: column for column in columns}
-        self._failed: SourceError | None = None
         self._n_rows: int | None = None
 
     def arrow(self, can_push: bool) -> ArrowReading:
@@ -106,7 +120,7 @@ class _Reading:
             self._relation.label,
             self._schema(),
             self._read,
-            self._explain,
+            lambda error: self._snapshot.explained(error, self._relation.label),
             self._snapshot.close,
             # The rows of a table are those of the snapshot, in the order of its pages; a query may give what it likes.
             watched=self._relation.whole,
@@ -123,31 +137,23 @@ class _Reading:
     def _read(self, names: Sequence[str]) -> Iterator[Any]:
         wanted = list(self._columns) if self._relation.whole else list(names)
         n_rows = 0
-        try:
-            for batch in self._snapshot.batches(self._sql(wanted), self._relation.label):
-                n_rows += batch.num_rows
-                yield batch
-            if self._n_rows is not None and n_rows != self._n_rows:
-                raise SourceError(
-                    f"{self._relation.label}: the query gave {self._n_rows} rows first and {n_rows} later; it must "
-                    "give the same rows each time, so do without random() and the like."
-                )
-            self._n_rows = n_rows
-        except SourceError as error:
-            # DuckDB makes a text of it, and the sentence would be lost.
-            self._failed = error
-            raise
+        for batch in self._snapshot.batches(self._sql(wanted), self._relation.label):
+            n_rows += batch.num_rows
+            yield batch
+        if self._n_rows is not None and n_rows != self._n_rows:
+            raise SourceError(
+                f"{self._relation.label}: the query gave {self._n_rows} rows first and {n_rows} later; it must "
+                "give the same rows each time, so do without random() and the like."
+            )
+        self._n_rows = n_rows
 
     def _sql(self, names: Sequence[str]) -> str:
         cells = [f"{self._columns[name].cell} AS {for_sql_name(name)}" for name in names]
         return f"SELECT {', '.join(cells) or 'true AS row'} FROM {self._relation.sql}"  # noqa: S608  # quoted
 
-    def _explain(self, error: Exception) -> SourceError:
-        return self._failed or self._snapshot.explained(error, self._relation.label)
-
     def _pushed(self, names: Sequence[str]) -> Moments:
         columns = {name: self._columns[name].number for name in names}
-        return pushed_moments(self._run, self._relation.sql, columns, POSTGRES)
+        return sql_moments(self._run, self._relation.sql, columns, POSTGRES)
 
     def _run(self, expressions: Sequence[str], relation: str, after: str) -> Rows:
         sql = f"SELECT {', '.join(expressions)} FROM {relation} {after}"  # noqa: S608  # our own, and quoted names
@@ -158,7 +164,8 @@ def _relation(snapshot: Snapshot, options: ReadOptions, label: str) -> Relation:
     if options.query is None:
         return _table(snapshot, options.table, label)
     _refuse_no_select(options.query, label)
-    return _query(options.query, label)
+    # On a line of its own, so that a comment at its end ends there.
+    return Relation(f"(\n{options.query.strip().rstrip(';')}\n) AS q", f"{label}, query", True)
 
 
 def _table(snapshot: Snapshot, wanted: str | None, label: str) -> Relation:
@@ -180,8 +187,8 @@ def _table(snapshot: Snapshot, wanted: str | None, label: str) -> Relation:
             [name for name, (_, _, kind) in near.items() if (kind in _TABLES) is table] for table in (True, False)
         )
         schema, name, kind = everything[which_table(tables, wanted, label, "table", "the database", views)]
-    said = f"{label}, table {quoted(name if seen.get(name) == (schema, name, kind) else f'{schema}.{name}')}"
-    return Relation(f"{for_sql_name(schema)}.{for_sql_name(name)} AS q", said, kind not in _TABLES)
+    called = f"{label}, table {quoted(name if seen.get(name) == (schema, name, kind) else f'{schema}.{name}')}"
+    return Relation(f"{for_sql_name(schema)}.{for_sql_name(name)} AS q", called, kind not in _TABLES)
 
 
 def _partition(snapshot: Snapshot, wanted: str) -> dict[str, tuple[str, str, str]]:
@@ -198,11 +205,6 @@ def _partition(snapshot: Snapshot, wanted: str) -> dict[str, tuple[str, str, str
     }
 
 
-def _query(query: str, label: str) -> Relation:
-    # On a line of its own, so that a comment at its end ends there.
-    return Relation(f"(\n{query.strip().rstrip(';')}\n) AS q", f"{label}, query", True)
-
-
 def _refuse_no_select(query: str, label: str) -> None:
     before = _BEFORE.match(query)
     word = re.match(r"\w*", query[before.end() if before else 0 :])
@@ -211,3 +213,110 @@ def _refuse_no_select(query: str, label: str) -> None:
             f"{label}: the query must be one SELECT, which only reads, but it begins with "
             f"{quoted(word[0] if word else '')}; correct it."
         )
+
+
+# ---- its columns
+
+
+@dataclass(frozen=True)
+class ServerColumn:
+    """A column of a relation called q.
+
+    Attributes
+    ----------
+    cell : str
+        SQL that gives its cells in a type that Arrow has.
+    number : str
+        SQL that gives double precision, as DuckDB makes it of the cells; empty where they are text.
+    beyond : bool
+        Text, because its integers are beyond what float64 holds.
+    """
+
+    name: str
+    cell: str
+    number: str
+    beyond: bool = False
+
+
+def server_columns(snapshot: Snapshot, relation: str, names: Sequence[str], label: str) -> list[ServerColumn]:
+    """The columns of `relation`, which stands after FROM and ends with AS q.
+
+    Raises
+    ------
+    SourceError
+        A column of arrays or records, or a date that is infinite.
+    """
+    columns: list[ServerColumn] = []
+    for start in range(0, len(names), COLUMNS_AT_ONCE):
+        columns += _columns_at_once(snapshot, relation, names[start : start + COLUMNS_AT_ONCE], label)
+    return columns
+
+
+def _columns_at_once(snapshot: Snapshot, relation: str, names: Sequence[str], label: str) -> list[ServerColumn]:
+    types = _types(snapshot, relation, names, label)
+    columns = [_column(name, *kind) for name, kind in zip(names, types, strict=True)]
+    asked = {index: _check_sql(name, types[index][0]) for index, name in enumerate(names)}
+    asked = {index: sql for index, sql in asked.items() if sql}
+    if not asked:
+        return columns
+    found = snapshot.rows(f"SELECT {', '.join(asked.values())} FROM {relation}", label)[0]  # noqa: S608  # quoted
+    for index, count in zip(asked, found, strict=True):
+        if count and types[index][0] in _DATES:
+            raise SourceError(
+                f"{label}: column {quoted(names[index])} holds {count} infinite date{'s' if count > 1 else ''}; every "
+                "date must be finite, so correct them or leave out their rows by a query."
+            )
+        if count:
+            columns[index] = replace(columns[index], cell=f"{_named(names[index])}::text", number="", beyond=True)
+    return columns
+
+
+def _types(snapshot: Snapshot, relation: str, names: Sequence[str], label: str) -> list[tuple[str, bool]]:
+    """The name of each column's type (of a domain, that below it), and whether it is made of several values."""
+    listed = ", ".join(f"pg_typeof({_named(name)})::oid::int8" for name in names)
+    # One row whatever there is, and nothing is run.
+    probe = f"SELECT {listed} FROM (SELECT 1) AS one LEFT JOIN {relation} ON false"  # noqa: S608  # quoted
+    oids = [int(oid) for oid in snapshot.rows(probe, label)[0]]
+    wanted = ", ".join(map(str, sorted(set(oids))))
+    rows = snapshot.rows(
+        "WITH RECURSIVE base AS (SELECT oid AS given, typname, typtype, typcategory, typbasetype FROM pg_type "  # noqa: S608  # numbers
+        f"WHERE oid IN ({wanted}) UNION ALL SELECT given, t.typname, t.typtype, t.typcategory, t.typbasetype "
+        "FROM base JOIN pg_type AS t ON base.typtype = 'd' AND t.oid = base.typbasetype) "
+        "SELECT given::int8, typname::text, typcategory = 'A' OR typtype = 'c' OR typname = 'record' FROM base "
+        "WHERE typtype <> 'd'",
+        label,
+    )
+    known = {int(oid): (str(name), bool(several)) for oid, name, several in rows}
+    return [known[oid] for oid in oids]
+
+
+def _column(name: str, kind: str, several: bool) -> ServerColumn:
+    if several:
+        # Arrow's lists are left out, so that none of them need be sent.
+        return ServerColumn(name, "NULL::float8[]", "")
+    cell = _named(name)
+    if kind == "bool":
+        return ServerColumn(name, cell, f"{cell}::int4::float8")
+    if kind in _PLAIN:
+        return ServerColumn(name, cell, f"{cell}::float8")
+    if kind in _DATES:
+        return ServerColumn(name, cell, f"extract(epoch FROM {cell})::float8")
+    if kind == "numeric":
+        return ServerColumn(name, f"{cell}::float8", f"{cell}::float8")
+    if kind == "money":
+        return ServerColumn(name, f"{cell}::numeric::float8", f"{cell}::numeric::float8")
+    if kind == "oid":
+        return ServerColumn(name, f"{cell}::int8", f"{cell}::int8::float8")
+    return ServerColumn(name, f"{cell}::text", "")
+
+
+def _check_sql(name: str, kind: str) -> str:
+    """SQL that counts what a type leaves open, empty where it leaves nothing."""
+    cell = _named(name)
+    if kind == "numeric":
+        return _BEYOND.format(c=cell, nearest=_NEAREST.format(d=f"{cell}::float8"))
+    return f"count(CASE WHEN NOT isfinite({cell}) THEN 1 END)" if kind in _DATES else ""
+
+
+def _named(name: str) -> str:
+    return f"q.{for_sql_name(name)}"

@@ -8,7 +8,7 @@ from contextlib import ExitStack, closing, suppress
 from typing import Any
 
 from aspca.engines.errors import SourceError
-from aspca.engines.postgres.errors import LOST, adbc_module, connecting_error, lock_timeout, server_error, told
+from aspca.engines.postgres.errors import LOST, connect, lock_timeout, run_explained, server_error
 from aspca.harmless import for_sql_text
 
 # Rows come by COPY, in record batches of about so many bytes: 100,000 rows of five numbers.
@@ -52,7 +52,7 @@ class Snapshot:
     """
 
     def __init__(self, address: str, label: str) -> None:
-        self._adbc, self._address, self._label = adbc_module(label), address, label
+        self._address, self._label = address, label
         self._lock, self._closed = threading.Lock(), False
         self._idle: list[Any] = []
         self._main = self._begun()
@@ -64,7 +64,9 @@ class Snapshot:
 
     def rows(self, sql: str, label: str | None = None) -> list[tuple[Any, ...]]:
         """All rows of a statement that gives few."""
-        return told(lambda: self._rows(sql), lambda error: self.explained(error, label), self._main.adbc_cancel)
+        return run_explained(
+            lambda: self._rows(sql), lambda error: self.explained(error, label), self._main.adbc_cancel
+        )
 
     def schema(self, sql: str, label: str | None = None) -> Any:
         """The names and types of a statement's columns, without running it."""
@@ -73,7 +75,7 @@ class Snapshot:
             with self._main.cursor() as cursor:
                 return cursor.adbc_execute_schema(sql)
 
-        return told(asked, lambda error: self.explained(error, label), self._main.adbc_cancel)
+        return run_explained(asked, lambda error: self.explained(error, label), self._main.adbc_cancel)
 
     def batches(self, sql: str, label: str | None = None) -> Iterator[Any]:
         """The rows of a statement as record batches, on a connection that no other reader uses meanwhile."""
@@ -90,8 +92,8 @@ class Snapshot:
             def explain(error: Exception) -> SourceError:
                 return self.explained(error, label)
 
-            reader = told(begun, explain, connection.adbc_cancel)
-            while (batch := told(lambda: next(reader, None), explain, connection.adbc_cancel)) is not None:
+            reader = run_explained(begun, explain, connection.adbc_cancel)
+            while (batch := run_explained(lambda: next(reader, None), explain, connection.adbc_cancel)) is not None:
                 yield batch
             whole = True
         finally:
@@ -135,9 +137,9 @@ class Snapshot:
             _ended(connection)
 
     def _begun(self, name: str | None = None) -> Any:
-        connection = told(lambda: self._adbc.connect(self._address), lambda error: connecting_error(self._label, error))
+        connection = connect(self._address, self._label)
 
-        def settled() -> None:
+        def apply_settings() -> None:
             with connection.cursor() as cursor:
                 cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
                 if name is not None:
@@ -147,7 +149,7 @@ class Snapshot:
                 cursor.execute(lock_timeout(LONGEST_WAIT))
 
         try:
-            told(settled, self.explained, connection.adbc_cancel)
+            run_explained(apply_settings, self.explained, connection.adbc_cancel)
         except BaseException:
             _ended(connection)
             raise

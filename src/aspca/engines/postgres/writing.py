@@ -7,9 +7,9 @@ from contextlib import suppress
 from secrets import token_hex
 from typing import Any
 
-from aspca.engines.arrow_source import pyarrow
+from aspca.engines.arrow_table import pyarrow
 from aspca.engines.errors import SourceError
-from aspca.engines.postgres.errors import adbc_module, connecting_error, lock_timeout, server_error, shown, told
+from aspca.engines.postgres.errors import connect, lock_timeout, run_explained, server_error, shown
 from aspca.harmless import for_sql_name, for_sql_text, quoted
 from aspca.outputs.errors import OutputError
 from aspca.outputs.mark import TABLE_MARK
@@ -44,19 +44,18 @@ def write_postgres(address: str, table: str, schema: Any, batches: Iterable[Any]
         iterator itself raises comes as it is.
     """
     label = f"{shown(address)}, table {quoted(table)}"
-    adbc = adbc_module(label)
     for name in (*_parts(table, label), *schema.names):
         if not name or "\0" in name or len(name.encode()) > LONGEST_NAME:
             raise SourceError(
                 f"{label}: {quoted(name)} cannot be a name in PostgreSQL; names have 1 to {LONGEST_NAME} bytes, so "
                 "rename it."
             )
-    connection = told(lambda: adbc.connect(address), lambda error: connecting_error(label, error))
+    connection = connect(address, label)
     counted = _Counted(batches)
     # Batches have Python's own errors, which would arrive as the driver's text.
     reader = pyarrow(label).RecordBatchReader.from_batches(schema, iter(counted))
     try:
-        told(
+        run_explained(
             lambda: _written(connection, table, reader, replace, label),
             lambda error: counted.failed or server_error(label, error, address, LOST),
             connection.adbc_cancel,
@@ -142,8 +141,7 @@ def refuse_locked_by(address: str, table: str, backend: int, read: str) -> None:
     """Raise OutputError if a transaction of this server, `backend`, which reads `read`, holds the table that is to be
     written: it would wait for itself."""
     label = f"{shown(address)}, table {quoted(table)}"
-    adbc = adbc_module(label)
-    connection = told(lambda: adbc.connect(address), lambda error: connecting_error(label, error))
+    connection = connect(address, label)
 
     def asked() -> bool:
         with connection.cursor() as cursor:
@@ -155,7 +153,7 @@ def refuse_locked_by(address: str, table: str, backend: int, read: str) -> None:
             return bool(cursor.fetchone()[0])
 
     try:
-        held = told(asked, lambda error: server_error(label, error, address), connection.adbc_cancel)
+        held = run_explained(asked, lambda error: server_error(label, error, address), connection.adbc_cancel)
     finally:
         with suppress(Exception):
             connection.close()

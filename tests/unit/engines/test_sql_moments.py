@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from aspca.engines.pushed_moments import EXPRESSIONS
-from aspca.engines.source import Source, SourceError, open_source
+from aspca.engines import Source, SourceError, open_source
+from aspca.engines.sql_moments import EXPRESSIONS
 from aspca.moments import Moments
 
 pa = pytest.importorskip("pyarrow")

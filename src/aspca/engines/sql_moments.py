@@ -3,14 +3,18 @@
 Two scans: the first finds extremes and centre, the second sums of ``x_i - c_i`` and ``(x_i - c_i)(x_j - c_j)``. Never
 ``sum(x*x) - n*mean^2``, which loses all digits at an offset of 1e8. The decimals of columns are found too, those that
 `decimals_of` finds in all values at once.
+
+It is for rows that may not leave their server, or that a slow network lies before. Elsewhere it is slower than record
+batches streamed to this process (`WIDEST_PUSHED`): SQL takes each of the p (p + 1) / 2 sums of products by itself, BLAS
+takes them together.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,6 +23,11 @@ from aspca.moments import Moments
 from aspca.moments.blocks import two_sum
 from aspca.moments.decimals import CONTINUOUS, MOST_DECIMALS, ROUNDING, decimals_of
 from aspca.moments.validation import counted_error, overflow_error
+
+if TYPE_CHECKING:
+    import duckdb
+
+    from aspca.engines.file_table import FileTable
 
 Rows = list[tuple[Any, ...]]
 # Runs ``SELECT expressions FROM relation after``; no text of a user's stands in it but quoted names.
@@ -31,6 +40,13 @@ FIRST_ROWS = 256
 # Without compensation an error may grow with every term: so many rows are summed at once, then so many of these sums,
 # and what is left here, exactly. At worst 2 x 2048 roundings of 2^-53, 4.5e-13, whatever the number of rows.
 BLOCK = 2048
+# Columns up to which an engine is at least as quick as record batches streamed out of it, in every run; 0: never.
+# ``benchmarks/pushdown.py``, 200,000 rows, client and server on one busy machine of two cores, so that a ratio may be
+# off by half. Pushed to streamed, seconds, for 4, 8, 12, 20 and 40 columns: Parquet 1.1, 1.8, 2.3, 3.7, 5.0; a file of
+# DuckDB 3.2, 2.0, 4.5, 2.5, 5.0; PostgreSQL 2.1, 1.9, 1.7, 2.8, 4.6. For one or two columns both sides of 1.
+WIDEST_PUSHED = {"duckdb": 0, "postgres": 0}
+# Rows of a result that are fetched from DuckDB at once.
+ROWS_AT_ONCE = 1024
 # A power of two, so that a sum of values that will be refused does not overflow before it is known.
 SHRUNK = 2.0**-60
 
@@ -68,7 +84,23 @@ POSTGRES = Dialect(
 )
 
 
-def pushed_moments(run: Run, relation: str, columns: Mapping[str, str], dialect: Dialect) -> Moments:
+def is_quicker_pushed(engine: str, n_features: int) -> bool:
+    """Whether `Source.pushed` is expected to be quicker than `Source.batches` for so many columns of an engine."""
+    return n_features <= WIDEST_PUSHED.get(engine, 0)
+
+
+def duckdb_moments(table: FileTable, connection: duckdb.DuckDBPyConnection, columns: Sequence[int]) -> Moments:
+    """The moments of some columns of numbers of a table that DuckDB reads, in this order; see `sql_moments`."""
+
+    def run(expressions: Sequence[str], relation: str, after: str) -> Rows:
+        there = replace(table, relation=relation)
+        return [row for rows in there.rows(connection, list(expressions), ROWS_AT_ONCE, after) for row in rows]
+
+    numbers = {table.columns[column].name: table.columns[column].number for column in columns}
+    return sql_moments(run, table.relation, numbers, DUCKDB)
+
+
+def sql_moments(run: Run, relation: str, columns: Mapping[str, str], dialect: Dialect) -> Moments:
     """The moments of all rows of a relation.
 
     Parameters
