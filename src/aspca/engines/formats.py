@@ -13,9 +13,9 @@ from aspca.database import cursor_errors, plain_path
 from aspca.engines.csv_table import csv_table
 from aspca.engines.duckdb_table import DUCKDB_MAGIC, MAGIC_AT, duckdb_table
 from aspca.engines.errors import SourceError
+from aspca.engines.file_bytes import GZIP, plain_text, saved_stream, unpacked
 from aspca.engines.file_table import FileTable
 from aspca.engines.parquet_folder import PARQUET_MAGIC
-from aspca.engines.plain_files import GZIP, plain_text, saved_stream, unpacked
 from aspca.engines.request import Given, ReadOptions
 from aspca.engines.sqlite_table import SQLITE_MAGIC, sqlite_table
 from aspca.engines.text_table import TextTable

@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from aspca.database import MOST_THREADS, confine, connect
+from aspca.engines.column_kinds import read_text_tables
+from aspca.engines.column_notes import why_not_numbers
 from aspca.engines.errors import SourceError, enumerated
 from aspca.engines.file_table import NUMERIC_KINDS, FileColumn, FileTable, all_finite_or_missing
 from aspca.engines.formats import table_of, with_rows
-from aspca.engines.kinds import read_text_tables, why_not_numbers
 from aspca.engines.request import ReadOptions, expand
 from aspca.engines.text_table import TextTable
 from aspca.harmless import for_terminal, quoted

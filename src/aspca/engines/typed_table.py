@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 
 from aspca.address_space import LEAST_WITH_ARROW, refuse_small_address_space
 from aspca.database import plain_path
-from aspca.engines.announcements import beyond_numbers
 from aspca.engines.arrow_types import (
     MOST_DIGITS,
     SECONDS,
@@ -27,9 +26,10 @@ from aspca.engines.arrow_types import (
     readable_schema,
     rounded_decimals,
 )
+from aspca.engines.cell_tests import numbers_named
+from aspca.engines.column_notes import beyond_numbers
 from aspca.engines.errors import SourceError
 from aspca.engines.file_table import COLUMNS_AT_ONCE, NO_VALUE, FileColumn, FileTable, make_names_unique, unreadable
-from aspca.engines.missing_words import numbers_named
 from aspca.engines.parquet_folder import PARQUET_MAGIC, Partition
 from aspca.engines.parquet_pages import Damaged, refuse_damaged_pages
 from aspca.engines.pushed_duckdb import duckdb_moments
