@@ -64,7 +64,8 @@ def table_of_cells(
         n_rows += len(some)
         # Columns at once, since there are many cells.
         columns = list(zip(*some, strict=True))
-        rounded.update(place for place, column in enumerate(columns) if any(map(_may_be_rounded, column)))
+        floats = [place for place, column in enumerate(columns) if float in map(type, column)]
+        rounded.update(place for place in floats if any(map(_may_be_rounded, columns[place])))
         shapes = [] if is_known else [_count_shapes(column, options.missing) for column in columns]
         if len(counts) < 2:
             counts.append(shapes)
@@ -72,7 +73,7 @@ def table_of_cells(
             counts[1] = [total + more for total, more in zip(counts[1], shapes, strict=True)]
     if not n_rows:
         raise SourceError(f"{label}: the table has columns but no rows; it must hold at least one row.")
-    header = find_dialect(target, label, reading).header
+    header = names is None and find_dialect(target, label, reading).header
     text = plain_text(target, label, "utf-8", folder)
     table = csv_table(text, label, reading, connection, folder, None if names is None else tuple(names), line_of)
     totals = [sum(several, Counter[str]()) for several in zip(*counts[header:], strict=True)]
@@ -124,6 +125,9 @@ def _count_shapes(column: Sequence[object], named: Sequence[str]) -> Counter[str
 
 def cell_as_text(cell: object, decimal: str = ".") -> str:
     """What stands in the CSV file for a cell; empty where there is no value."""
+    if isinstance(cell, str):
+        text = cell.replace("\0", "\N{REPLACEMENT CHARACTER}")
+        return text.replace("\r\n", "\n").replace("\r", "\n")
     if cell is None:
         return ""
     if isinstance(cell, bool):
@@ -137,8 +141,7 @@ def cell_as_text(cell: object, decimal: str = ".") -> str:
     if isinstance(cell, bytes):
         # Nothing that a number could be taken for.
         return f"(binary, {len(cell)} bytes)"
-    text = str(cell)
-    return text.replace("\0", "\N{REPLACEMENT CHARACTER}").replace("\r\n", "\n").replace("\r", "\n")
+    return str(cell)
 
 
 def _may_be_rounded(cell: object) -> bool:

@@ -15,10 +15,8 @@ from aspca.engines.column_notes import (
     Examples,
     beyond_numbers,
     describe_guesses,
-    describe_misfits,
     describe_missing_words,
     describe_zone_letters,
-    explain_dates,
     explain_refusal,
 )
 from aspca.engines.csv_rows import RaggedRowsError
@@ -55,7 +53,7 @@ _LONG = 16
 @dataclass(frozen=True)
 class _Found:
     """What a column holds: `style` is how its numbers are written, `order` that of its dates, `odd` the shapes of cells
-    that do not fit, `n_odd` how many cells these are; `refusal` and `orders` are why it is text after all."""
+    that do not fit, `n_odd` how many cells these are; `refusal` is why it is text after all."""
 
     kind: str
     style: Style | None = None
@@ -63,16 +61,17 @@ class _Found:
     odd: Keys = ()
     n_odd: int = 0
     refusal: Refusal | None = None
-    orders: tuple[str, ...] | None = None
-    beyond: bool = False
-    letters: bool = False
     may_overflow: bool = False
 
     @property
     def is_text(self) -> bool:
         """Whether nothing else was meant."""
-        refused = self.refusal is not None and self.refusal.reason not in ("text", "odd")
-        return self.kind == "text" and not self.beyond and not refused and self.orders is None
+        return self.kind == "text" and self.reason in ("", "text", "odd", "letters")
+
+    @property
+    def reason(self) -> str:
+        """Why it is text, in a word."""
+        return "" if self.refusal is None else self.refusal.reason
 
     def cell(self, index: int) -> str:
         """The cell of a column of this number, NULL where it does not fit."""
@@ -144,10 +143,11 @@ def _decide(texts: Sequence[TextTable], connection: duckdb.DuckDBPyConnection) -
     counts.ask_at_first()
     shapes = counts.evidence()
     signs = find_signs(shapes, options.decimal, options.thousands)
-    for place, text in enumerate(texts):
-        if text.write_decimals is not None and signs.decimal != (options.decimal or "."):
-            text.write_decimals(signs.decimal)
-            counts.ask_again(place)
+    stored = [text.write_decimals for text in texts if text.write_decimals is not None]
+    if stored and signs.decimal != (options.decimal or "."):
+        for write in stored:
+            write(signs.decimal)
+        counts.ask(counts.asked)
     merged = {name: counts.merge(name) for name in counts.asked}
     known = {column.name: column for column in options.learned.columns}
     found = {name: _find_kind(count, name, signs, options, known.get(name)) for name, count in merged.items()}
@@ -160,7 +160,12 @@ def _decide(texts: Sequence[TextTable], connection: duckdb.DuckDBPyConnection) -
         for text, each, n_rows in zip(texts, counts.found, counts.n_rows, strict=True)
     ]
     examples = Examples(tables, connection)
-    advice = _explain_text(found, signs, texts[0], _find_proof(signs, merged, examples), examples)
+    proof = _find_proof(signs, merged, examples)
+    advice: dict[str, Advice] = {}
+    for name, one in found.items():
+        if one.refusal is not None and one.reason != "text":
+            shown = examples if len(advice) < _MOST_EXAMPLES else None
+            advice[name] = explain_refusal(one.refusal, name, signs, texts[0], proof, shown)
     label = tables[0].label if len(tables) == 1 else f"{len(tables)} files"
     styles = {name: one.style for name, one in found.items() if one.style is not None and one.kind == "number"}
     orders = {name: one.order for name, one in found.items() if one.order}
@@ -169,13 +174,13 @@ def _decide(texts: Sequence[TextTable], connection: duckdb.DuckDBPyConnection) -
     notes = [
         *describe_guesses(label, signs, styles, orders, options, examples, places),
         *describe_missing_words(label, words, options.missing),
-        *describe_zone_letters(label, [name for name, one in found.items() if one.letters], examples),
-        *beyond_numbers(label, [name for name, one in found.items() if one.beyond]),
+        *describe_zone_letters(label, [name for name, one in found.items() if one.reason == "letters"], examples),
+        *beyond_numbers(label, [name for name, one in found.items() if one.reason == "beyond"]),
     ]
     # Only where a decimal sign occurs is there something to go by.
-    shown = any(sign in shape.body for several in shapes.values() for shape in several for sign in SIGNS)
+    occurs = any(sign in shape.body for several in shapes.values() for shape in several for sign in SIGNS)
     cell_format = CellFormat(
-        decimal=signs.decimal if signs.given or shown else None,
+        decimal=signs.decimal if signs.given or occurs else None,
         thousands=options.thousands,
         columns=tuple(
             ColumnFormat(
@@ -221,7 +226,7 @@ def _find_kind(count: Counted, name: str, signs: Signs, options: ReadOptions, kn
         return min(fitting, key=lambda one: one.n_odd)
     letters = count.kinds["letters"]
     if letters and letters + count.kinds["date"] + count.kinds["local"] == count.given:
-        return _Found("text", letters=True)
+        return _Found("text", refusal=Refusal("letters"))
     if dates is not None:
         return dates
     for kind in ("boolean", "date"):
@@ -244,7 +249,7 @@ def _find_order(count: Counted, given: str | None) -> _Found | None:
     if len(possible) > 1 and (alike or ("dmy" in possible and count.kinds["points"] == n_local)):
         possible = ["dmy"]
     if len(possible) != 1:
-        return _Found("text", orders=tuple(possible))
+        return _Found("text", refusal=Refusal("order", orders=tuple(possible)))
     return _Found("date", order=possible[0], n_odd=count.given - n_local + n_against[possible[0]])
 
 
@@ -295,7 +300,7 @@ def _find_rounded(
             tests = [rounded_sql(found[text.names[index]].cell(index), decimal) for index in long]
             rounded = next(text.table.rows(connection, tests, 1))[0]
             names = [text.names[index] for index, count in zip(long, rounded, strict=True) if count]
-            lost |= {name: _Found("text", beyond=True) for name in names}
+            lost |= {name: _Found("text", refusal=Refusal("beyond")) for name in names}
     return lost
 
 
@@ -340,33 +345,6 @@ def _with_columns(
         for index, name in enumerate(text.names)
     )
     return replace(table, columns=tuple(columns), bad_cells=tuple(sorted(bad, key=lambda one: one.row)))
-
-
-def _explain_text(
-    found: Mapping[str, _Found], signs: Signs, text: TextTable, proof: str, examples: Examples
-) -> dict[str, Advice]:
-    """Why columns are text though most of their cells are not, and what settles it."""
-    advice: dict[str, Advice] = {}
-    options = text.options
-    for name, one in found.items():
-        reason = "" if one.refusal is None else one.refusal.reason
-        if one.beyond:
-            advice[name] = "its integers are beyond 2^53, so they are no numbers but names", ()
-        elif one.letters:
-            advice[name] = "its times have zones of letters, which may mean several", ()
-        elif one.kind != "text" or (one.is_text and reason in ("", "text")):
-            continue
-        elif one.refusal is not None and reason == "odd":
-            shown = examples if len(advice) < _MOST_EXAMPLES else None
-            advice[name] = describe_misfits(one.refusal, name, shown), ()
-        elif len(advice) >= _MOST_EXAMPLES:
-            advice[name] = "it seems to hold numbers, but not all of its cells can be read", ("--ignore", name)
-        elif one.orders is not None:
-            advice[name] = explain_dates(one.orders, options.date_order, name, examples)
-        elif one.refusal is not None:
-            learned = bool(options.learned.columns)
-            advice[name] = explain_refusal(one.refusal, name, signs, text.semicolons, proof, examples, learned=learned)
-    return advice
 
 
 def _find_proof(signs: Signs, counts: Mapping[str, Counted], examples: Examples) -> str:

@@ -12,6 +12,7 @@ from aspca.engines.file_table import FileTable
 from aspca.engines.number_columns import Keys, Refusal, Signs, Style
 from aspca.engines.number_text import shape_sql
 from aspca.engines.request import ReadOptions
+from aspca.engines.text_table import TextTable
 from aspca.harmless import quoted
 
 if TYPE_CHECKING:
@@ -152,15 +153,25 @@ def describe_missing_words(label: str, words: Mapping[str, Mapping[str, int]], n
 
 
 def explain_refusal(
-    refusal: Refusal, name: str, signs: Signs, semicolons: bool, proof: str, examples: Examples, *, learned: bool
+    refusal: Refusal, name: str, signs: Signs, text: TextTable, proof: str, examples: Examples | None
 ) -> Advice:
-    """What is wrong with a column that looks like numbers, and the remedy; `proof` is a cell that proves a sign.
+    """Why a column is text though most of its cells are not, and the remedy; `proof` is a cell that proves a sign.
 
-    `learned`: signs are those of the rows that rules were learned from.
+    Without `examples` no cell is looked up.
     """
+    if refusal.reason == "beyond":
+        return "its integers are beyond 2^53, so they are no numbers but names", ()
+    if refusal.reason == "letters":
+        return "its times have zones of letters, which may mean several", ()
+    if refusal.reason == "odd":
+        return _describe_misfits(refusal, name, examples), ()
+    ignore, sign = ("--ignore", name), signs.decimal
+    if examples is None:
+        return "it seems to hold numbers, but not all of its cells can be read", ignore
+    if refusal.reason == "order":
+        return _explain_dates(refusal.orders, text.options.date_order, name, examples)
     found = [cell for keys in refusal.cells if (cell := examples.find(name, keys=keys))]
     cells = [f"{cell} in {where}" for cell, where, _ in found]
-    ignore, sign = ("--ignore", name), signs.decimal
     if not cells:
         return "its cells are written in several ways", ignore
     if refusal.reason == "learned unit":
@@ -171,18 +182,18 @@ def explain_refusal(
         )
     if refusal.reason == "ambiguous":
         sign = "," if "," in found[0][0] else "."
-        text = (
-            f"the {_SIGNS[sign]} of {cells[0]} may stand before decimals or between thousands, and no other cell of "
-            f"the file tells: give --decimal {sign} or --thousands {sign}"
-        )
         # Who separates cells by semicolons mostly does so because the comma is the decimal sign.
-        return text, ("--decimal" if (sign == ",") == semicolons else "--thousands", sign)
-    if refusal.reason == "slip":
-        text = (
-            f"{cells[-1]} may be read in two ways, and hardly more than {proof} says that the {_SIGNS[sign]} stands "
-            f"before decimals: give --decimal {sign} if it does, or --thousands {sign} and correct that cell"
+        return (
+            f"the {_SIGNS[sign]} of {cells[0]} may stand before decimals or between thousands, and no other cell of "
+            f"the file tells: give --decimal {sign} or --thousands {sign}",
+            ("--decimal" if (sign == ",") == text.semicolons else "--thousands", sign),
         )
-        return text, ("--decimal", sign)
+    if refusal.reason == "slip":
+        return (
+            f"{cells[-1]} may be read in two ways, and hardly more than {proof} says that the {_SIGNS[sign]} stands "
+            f"before decimals: give --decimal {sign} if it does, or --thousands {sign} and correct that cell",
+            ("--decimal", sign),
+        )
     if refusal.reason == "outvoted":
         return (
             f"{cells[0]} has another decimal sign than other cells of the file, the {_SIGNS[sign]}: write all "
@@ -190,6 +201,7 @@ def explain_refusal(
             ignore,
         )
     if refusal.reason == "given":
+        learned = bool(text.options.learned.columns)
         whose = "of the rows that the rules were learned from" if learned else "that was given"
         return (
             f"{cells[0]} is no number with the decimal sign {sign!r} {whose}; correct it, or give "
@@ -205,8 +217,8 @@ def explain_refusal(
     return f"{' and '.join(cells)} {what}; write all in the same way, or leave the column out", ignore
 
 
-def describe_misfits(refusal: Refusal, name: str, examples: Examples | None) -> str:
-    """Why a column is text though most of its cells are not: how many do not fit, and the first."""
+def _describe_misfits(refusal: Refusal, name: str, examples: Examples | None) -> str:
+    """How many cells of a column do not fit, and the first."""
     shown = ""
     if examples is not None and refusal.cells:
         shown = examples.show(name, keys=refusal.cells[0])
@@ -218,7 +230,7 @@ def describe_misfits(refusal: Refusal, name: str, examples: Examples | None) -> 
     return f"{n_odd:,} of {refusal.n_given:,} cells are not {refusal.expected}{first}"
 
 
-def explain_dates(orders: Sequence[str], given: str | None, name: str, examples: Examples) -> Advice:
+def _explain_dates(orders: Sequence[str], given: str | None, name: str, examples: Examples) -> Advice:
     """What is wrong with a column of dates that has several possible orders, or none."""
     if orders:
         choices = " or ".join(f"--date-order {order}" for order in orders)

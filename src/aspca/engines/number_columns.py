@@ -149,9 +149,10 @@ class Style:
 
 @dataclass(frozen=True)
 class Refusal:
-    """Why a column is none of numbers, and keys of cells that show it, one group for each cell to be named.
+    """Why a column is text, and keys of cells that show it, one group for each cell to be named.
 
-    `n_fitting` of its `n_given` cells are numbers, or what else is `expected`.
+    `n_fitting` of its `n_given` cells are numbers, or what else is `expected`; `orders` are those that its dates may
+    have.
     """
 
     reason: str
@@ -159,6 +160,7 @@ class Refusal:
     n_fitting: int = 0
     n_given: int = 0
     expected: str = "a number"
+    orders: tuple[str, ...] = ()
 
 
 def numbers_among(keys: Mapping[str, int]) -> dict[str, Shape]:

@@ -185,19 +185,11 @@ class CellCounts:
     def ask(self, asked: Mapping[str, set[str]]) -> None:
         """Count what is asked of these columns, in one pass over each file."""
         self.asked |= asked
-        for place in range(len(self._texts)):
-            self._count(place, asked)
-
-    def ask_again(self, place: int) -> None:
-        """Count all that was asked, of a file whose cells are written in another way now."""
-        self._count(place, self.asked)
-
-    def _count(self, place: int, asked: Mapping[str, set[str]]) -> None:
-        text = self._texts[place]
-        here = {index: asked[name] for index, name in enumerate(text.names) if name in asked}
-        if here:
-            self.n_rows[place], counts = count_cells(text.table, here, self._connection, text.missing_parameter)
-            self.found[place].update({text.names[index]: count for index, count in counts.items()})
+        for place, text in enumerate(self._texts):
+            here = {index: asked[name] for index, name in enumerate(text.names) if name in asked}
+            if here:
+                self.n_rows[place], counts = count_cells(text.table, here, self._connection, text.missing_parameter)
+                self.found[place].update({text.names[index]: count for index, count in counts.items()})
 
     def _fits(self, name: str) -> bool:
         """Whether a column is of a kind that was asked for, as far as that is known before signs are."""
