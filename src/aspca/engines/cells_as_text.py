@@ -8,21 +8,20 @@ from __future__ import annotations
 import csv
 import datetime
 import math
-from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from aspca.engines.csv_dialect import dialect_of
+from aspca.engines.cell_tests import BLANKS, stands_for_nothing
+from aspca.engines.csv_dialect import find_dialect
 from aspca.engines.csv_table import csv_table
 from aspca.engines.errors import SourceError, enumerated
-from aspca.engines.missing_words import BLANKS, stands_for_nothing
-from aspca.engines.number_columns import is_evidence, numbers_among
-from aspca.engines.number_shapes import ODD, OTHER_FIRST, Shape, shape_key
-from aspca.engines.number_signs import signs_of
-from aspca.engines.plain_files import plain_text
+from aspca.engines.file_bytes import plain_text
+from aspca.engines.number_columns import find_signs, is_evidence, numbers_among
+from aspca.engines.number_text import ODD, OTHER_FIRST, shape_key
 from aspca.engines.request import ReadOptions
 from aspca.engines.text_table import TextTable
 from aspca.harmless import quoted
@@ -30,13 +29,11 @@ from aspca.harmless import quoted
 if TYPE_CHECKING:
     import duckdb
 
-ROWS_AT_ONCE = 10_000
+_ROWS_AT_ONCE = 10_000
 # Whole numbers of up to 19 digits are written as such, as a person would.
-WRITTEN_OUT = 1e19
-# Up to here every whole number is a float64.
-_EXACT = 2.0**53
+_WRITTEN_OUT = 1e19
 # The shape of a whole number, which proves nothing about signs.
-STORED = f"{OTHER_FIRST}1"
+_STORED = f"{OTHER_FIRST}1"
 
 
 def table_of_cells(
@@ -58,84 +55,79 @@ def table_of_cells(
     if names is not None:
         reading = replace(reading, header=False)
     target = folder / "cells"
-    seen = _written(rows(), target, signs_of({}, options.decimal, options.thousands).decimal, options)
-    if not seen.n_rows:
+    # The shapes of cells by column: of the first row, which may be a header, and of the others. Where the decimal sign
+    # is known, nobody needs them.
+    counts: list[list[Counter[str]]] = []
+    is_known = options.decimal is not None or options.thousands in (".", ",")
+    rounded, n_rows = set[int](), 0
+    for some in _write_rows(rows(), target, find_signs({}, options.decimal, options.thousands).decimal):
+        n_rows += len(some)
+        # Columns at once, since there are many cells.
+        columns = list(zip(*some, strict=True))
+        floats = [place for place, column in enumerate(columns) if float in map(type, column)]
+        rounded.update(place for place in floats if any(map(_may_be_rounded, columns[place])))
+        shapes = [] if is_known else [_count_shapes(column, options.missing) for column in columns]
+        if len(counts) < 2:
+            counts.append(shapes)
+        else:
+            counts[1] = [total + more for total, more in zip(counts[1], shapes, strict=True)]
+    if not n_rows:
         raise SourceError(f"{label}: the table has columns but no rows; it must hold at least one row.")
-    header = dialect_of(target, label, reading).header
+    header = names is None and find_dialect(target, label, reading).header
     text = plain_text(target, label, "utf-8", folder)
     table = csv_table(text, label, reading, connection, folder, None if names is None else tuple(names), line_of)
+    totals = [sum(several, Counter[str]()) for several in zip(*counts[header:], strict=True)]
+    evidence = {
+        name: {shape: keys[key] for key, shape in numbers_among(keys).items()}
+        for name, keys in zip(table.names, totals, strict=False)
+        if is_evidence(keys)
+    }
     table = replace(
         table,
-        evidence={table.names[place]: shapes for place, shapes in seen.evidence(header).items()},
-        write_decimals=lambda decimal: _written(rows(), target, decimal, options),
+        evidence=evidence,
+        write_decimals=lambda decimal: deque(_write_rows(rows(), target, decimal), maxlen=0),
     )
-    if not seen.rounded:
+    if not rounded:
         return table
-    told = enumerated([quoted(table.names[place]) for place in sorted(seen.rounded)])
-    lost = f"{label}: integers beyond 2^53 in {told} may have lost their last digits, since they are stored as numbers"
-    note = f"{lost}; ids should be stored as text."
+    columns_named = enumerated([quoted(table.names[place]) for place in sorted(rounded)])
+    note = (
+        f"{label}: integers beyond 2^53 in {columns_named} may have lost their last digits, since they are stored as "
+        "numbers; ids should be stored as text."
+    )
     return table.then(lambda known: replace(known, remarks=(*known.remarks, note)))
 
 
-@dataclass
-class _Seen:
-    """What was written: how many rows, which columns have numbers that may be rounded, and by column how many cells
-    there are of each shape, those of the first row apart since it may be a header."""
-
-    n_rows: int = 0
-    rounded: set[int] = field(default_factory=set)
-    first: list[Counter[str]] = field(default_factory=list)
-    shapes: list[Counter[str]] = field(default_factory=list)
-
-    def add(self, rows: Sequence[Sequence[object]], named: Sequence[str]) -> None:
-        """More rows, `named` being words for missing; columns at once, since there are many cells."""
-        self.n_rows += len(rows)
-        columns = list(zip(*rows, strict=True))
-        found = [_shapes(column, named) for column in columns]
-        self.rounded.update(place for place, column in enumerate(columns) if any(map(_may_be_rounded, column)))
-        if not self.first:
-            self.first, self.shapes = found, [Counter() for _ in columns]
-            return
-        for shapes, more in zip(self.shapes, found, strict=True):
-            shapes.update(more)
-
-    def evidence(self, header: bool) -> dict[int, dict[Shape, int]]:
-        """The numbers of each column that is one of numbers, nearly."""
-        counts = [rest if header else rest + first for first, rest in zip(self.first, self.shapes, strict=True)]
-        return {
-            place: {shape: keys[key] for key, shape in numbers_among(keys).items()}
-            for place, keys in enumerate(counts)
-            if is_evidence(keys)
-        }
+def _write_rows(rows: Iterable[Sequence[object]], target: Path, decimal: str) -> Iterator[list[Sequence[object]]]:
+    """Write the rows as CSV, stored numbers with this decimal sign; the first of them is given, then many at a time."""
+    rows, n_rows = iter(rows), 1
+    with target.open("w", encoding="utf-8", errors="replace", newline="") as out:
+        writer = csv.writer(out, quoting=csv.QUOTE_ALL, lineterminator="\n")
+        while some := list(islice(rows, n_rows)):
+            writer.writerows([cell_as_text(cell, decimal) for cell in row] for row in some)
+            n_rows = _ROWS_AT_ONCE
+            yield some
 
 
-def _shapes(column: Sequence[object], named: Sequence[str]) -> Counter[str]:
-    """How many cells of a column have each shape; all that are stored as numbers that of a whole number."""
+def _count_shapes(column: Sequence[object], named: Sequence[str]) -> Counter[str]:
+    """How many cells of a column have each shape; all that are stored as numbers that of a whole number.
+
+    `named` are words for missing.
+    """
     kinds = Counter(map(type, column))
-    texts = Counter(cell for cell in column if isinstance(cell, str)) if kinds[str] else Counter[str]()
-    shapes = Counter[str]({STORED: kinds[int] + kinds[float]})
-    shapes[ODD] = len(column) - shapes[STORED] - kinds[str] - kinds[type(None)]
-    for text, count in texts.items():
+    shapes = Counter[str]({_STORED: kinds[int] + kinds[float]})
+    shapes[ODD] = len(column) - shapes[_STORED] - kinds[str] - kinds[type(None)]
+    for text, count in Counter(cell for cell in column if isinstance(cell, str)).items():
         key = shape_key(text)
         if key != ODD or not (stands_for_nothing(text) or text.strip(BLANKS) in named):
             shapes[key] += count
     return +shapes
 
 
-def _written(rows: Iterable[Sequence[object]], target: Path, decimal: str, options: ReadOptions) -> _Seen:
-    """Write the rows as CSV, stored numbers with this decimal sign."""
-    seen = _Seen()
-    rows = iter(rows)
-    with target.open("w", encoding="utf-8", errors="replace", newline="") as out:
-        writer = csv.writer(out, quoting=csv.QUOTE_ALL, lineterminator="\n")
-        while some := list(islice(rows, ROWS_AT_ONCE if seen.n_rows else 1)):
-            writer.writerows([cell_as_text(cell, decimal) for cell in row] for row in some)
-            seen.add(some, options.missing)
-    return seen
-
-
 def cell_as_text(cell: object, decimal: str = ".") -> str:
     """What stands in the CSV file for a cell; empty where there is no value."""
+    if isinstance(cell, str):
+        text = cell.replace("\0", "\N{REPLACEMENT CHARACTER}")
+        return text.replace("\r\n", "\n").replace("\r", "\n")
     if cell is None:
         return ""
     if isinstance(cell, bool):
@@ -149,15 +141,15 @@ def cell_as_text(cell: object, decimal: str = ".") -> str:
     if isinstance(cell, bytes):
         # Nothing that a number could be taken for.
         return f"(binary, {len(cell)} bytes)"
-    text = str(cell)
-    return text.replace("\0", "\N{REPLACEMENT CHARACTER}").replace("\r\n", "\n").replace("\r", "\n")
+    return str(cell)
 
 
 def _may_be_rounded(cell: object) -> bool:
-    return isinstance(cell, float) and _EXACT < abs(cell) < WRITTEN_OUT and cell.is_integer()
+    # Up to 2^53 every whole number is a float64.
+    return isinstance(cell, float) and 2.0**53 < abs(cell) < _WRITTEN_OUT and cell.is_integer()
 
 
 def _number(value: float) -> str:
-    if value.is_integer() and abs(value) < WRITTEN_OUT:
+    if value.is_integer() and abs(value) < _WRITTEN_OUT:
         return str(int(value)) if value or math.copysign(1.0, value) > 0.0 else "-0.0"
     return repr(value)

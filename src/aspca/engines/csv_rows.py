@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from functools import partial
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
 from aspca.engines.csv_dialect import LONGEST_CELL, Dialect, long_cells, reader_of
 from aspca.engines.errors import SourceError
-from aspca.engines.number_signs import are_few
+from aspca.engines.number_columns import are_few
 from aspca.preparation.bad_cells import BadCell
 
 # The length of a row whose quotes are not closed.
@@ -30,34 +30,62 @@ class _BadRow(Exception):
         self.line, self.header, self.too_long = line, header, too_long
 
 
-def records(path: Path, dialect: Dialect) -> Iterator[tuple[int, list[str]]]:
+def read_rows(path: Path, dialect: Dialect, stray: set[int] | None = None) -> Iterator[tuple[int, list[str]]]:
     """The rows below the header, each with the line in which it begins, from 1.
+
+    With a set `stray`, a line whose quotes are not closed, or have text behind them, is a row by itself. Its cells are
+    as they stand there, quotes and all, if there is one for each column, and its number goes to `stray`; otherwise it
+    has none.
 
     Raises
     ------
     _BadRow
+        Such a line, without that set.
     """
+    # Lines of the row that is being read, and those that are to be read again.
+    taken, again = list[str](), deque[str]()
+
+    def lines() -> Iterator[str]:
+        while line := again.popleft() if again else next(file, ""):
+            taken.append(line)
+            yield line
+
+    width, line, place = len(dialect.names), 1, 0
     with long_cells(), path.open(encoding="utf-8-sig", newline="") as file:
-        delimiter, line, place = dialect.delimiter, 1, 0
-        reader = reader_of(file, delimiter, strict=True)
-        try:
-            for place, cells in enumerate(reader, start=1):
-                # An empty line is a row only where rows have one cell.
-                if place > dialect.before and (cells or len(dialect.names) == 1):
-                    yield line, cells
-                line = reader.line_num + 1
-        except csv.Error as reason:
-            raise _BadRow(line, place < dialect.before, "larger" in str(reason)) from None
+        reader = reader_of(lines(), dialect.delimiter, strict=True)
+        while True:
+            is_bad = False
+            try:
+                cells = next(reader, None)
+            except csv.Error as reason:
+                if stray is None:
+                    raise _BadRow(line, place < dialect.before, "larger" in str(reason)) from None
+                # A quote that is not closed swallows the lines below it: reading goes on behind the first.
+                again.extendleft(reversed(taken[1:]))
+                del taken[1:]
+                cells, is_bad = taken[0].rstrip("\r\n").split(dialect.delimiter), True
+                cells = cells if len(cells) == width else []
+                stray.update([line] if cells else [])
+                reader = reader_of(lines(), dialect.delimiter, strict=True)
+            if cells is None:
+                return
+            place += 1
+            # An empty line is a row only where rows have one cell.
+            if place > dialect.before and (cells or is_bad or width == 1):
+                yield line, cells
+            line += len(taken)
+            taken.clear()
 
 
 def describe_misfit(path: Path, label: str, dialect: Dialect) -> SourceError | None:
     """The sentence for the first row that is not as long as the others or ill quoted, if there is one."""
     width, row = len(dialect.names), 0
     try:
-        for line, cells in records(path, dialect):
+        for line, cells in read_rows(path, dialect):
             if len(cells) != width and (cells or width > 1):
+                n_cells = f"{len(cells)} cell{'s' * (len(cells) != 1)}"
                 return RaggedRowsError(
-                    f"{label}: row {row} (line {line}) has {_cells(len(cells))}, but there are {width} columns; "
+                    f"{label}: row {row} (line {line}) has {n_cells}, but there are {width} columns; "
                     "every row needs one cell per column, so check its delimiters and quotes."
                 )
             row += 1
@@ -88,10 +116,6 @@ class RepairedRows:
     notes: tuple[str, ...]
     lines: list[int] | None = None
 
-    def add_to(self, cells: tuple[BadCell, ...]) -> tuple[BadCell, ...]:
-        """Bad cells with these, by row."""
-        return tuple(sorted((*cells, *self.bad), key=lambda one: one.row))
-
 
 def repair_rows(path: Path, label: str, dialect: Dialect, folder: Path) -> RepairedRows | None:
     """The rows below the header, each with one cell per column; None where they are so already.
@@ -105,29 +129,32 @@ def repair_rows(path: Path, label: str, dialect: Dialect, folder: Path) -> Repai
     SourceError
         Many rows have too many cells, or quotes that are not closed.
     """
+
+    def refuse() -> SourceError:
+        found = describe_misfit(path, label, dialect)
+        return SourceError(f"{label}: the file cannot be read as CSV; export it anew." if found is None else str(found))
+
     width = len(dialect.names)
-    rows: Callable[[], Iterator[tuple[int, list[str]]]] = partial(records, path, dialect)
-    stray = set[int]()
+    stray: set[int] | None = None
     try:
-        found = _find_misfits(rows(), width)
-        tolerant = False
+        lengths, n_below, first_empty_end = _measure_rows(read_rows(path, dialect), width)
     except _BadRow as bad:
         if bad.header or bad.too_long:
-            raise _refused(path, label, dialect) from None
-        rows, tolerant = partial(_tolerant_records, path, dialect, stray), True
-        found = _find_misfits(rows(), width)
-    if not found.lengths and found.first_empty_end is None and not tolerant:
+            raise refuse() from None
+        stray = set()
+        lengths, n_below, first_empty_end = _measure_rows(read_rows(path, dialect, stray), width)
+    n_rows = len(lengths) - n_below
+    inside = {row: length for row, length in enumerate(lengths[:n_rows]) if length != width}
+    if not inside and not n_below and first_empty_end is None and stray is None:
         return None
-    n_rows = found.n_rows - found.n_below
-    inside = {row: length for row, length in found.lengths.items() if row < n_rows}
     few = are_few(len(inside), n_rows)
     if not few and any(length > width or length == _OPEN_QUOTE for length in inside.values()):
-        raise _refused(path, label, dialect)
+        raise refuse()
     target = folder / "repaired"
     bad_rows, lines = [], []
     with target.open("w", encoding="utf-8", newline="") as out:
         writer = csv.writer(out, delimiter=dialect.delimiter, quoting=csv.QUOTE_ALL, lineterminator="\n")
-        for row, (line, cells) in enumerate(islice(rows(), n_rows)):
+        for row, (line, cells) in enumerate(islice(read_rows(path, dialect, stray), n_rows)):
             lines.append(line)
             if row in inside and few:
                 length = inside[row]
@@ -136,92 +163,52 @@ def repair_rows(path: Path, label: str, dialect: Dialect, folder: Path) -> Repai
                 cells = []
             writer.writerow([*cells[:width], *[""] * (width - len(cells))])
     notes = []
-    if found.n_below:
-        notes.append(f"{label}: {found.n_below} line{'s' * (found.n_below > 1)} below the table left out.")
-    if unquoted := [row for row, line in enumerate(lines) if line in stray]:
+    if n_below:
+        notes.append(f"{label}: {n_below} line{'s' * (n_below > 1)} below the table left out.")
+    if unquoted := [row for row, line in enumerate(lines) if line in (stray or ())]:
         many, first = f"{len(unquoted):,} row{'s' * (len(unquoted) > 1)}", unquoted[0]
         notes.append(
             f"{label}: quotes that are not closed, or have text behind them, are read as they stand in {many}, the "
             f"first of them row {first} (line {lines[first]})."
         )
-    if found.first_empty_end is not None:
-        where = f"row {found.first_empty_end} (line {lines[found.first_empty_end]})"
+    if first_empty_end is not None:
+        where = f"row {first_empty_end} (line {lines[first_empty_end]})"
         notes.append(f"{label}: empty cells beyond the last column left out, at first in {where}.")
     if inside and not few:
         notes.append(
             f"{label}: {len(inside):,} of {n_rows:,} rows have fewer cells than there are columns, the first of them "
             f"row {next(iter(inside))}; their last cells count as missing."
         )
-    return RepairedRows(target, tuple(bad_rows), tuple(notes), lines if tolerant else None)
+    return RepairedRows(target, tuple(bad_rows), tuple(notes), None if stray is None else lines)
 
 
-def _refused(path: Path, label: str, dialect: Dialect) -> SourceError:
-    found = describe_misfit(path, label, dialect)
-    return SourceError(f"{label}: the file cannot be read as CSV; export it anew." if found is None else str(found))
-
-
-@dataclass
-class _Misfits:
-    """Rows of another length: `lengths` by row, `n_below` at the end that are lines below the table, and the first that
-    has nothing but empty cells beyond the last column."""
-
-    n_rows: int = 0
-    lengths: dict[int, int] = field(default_factory=dict)
-    n_below: int = 0
-    first_empty_end: int | None = None
-
-
-def _find_misfits(rows: Iterator[tuple[int, list[str]]], width: int) -> _Misfits:
-    found = _Misfits()
+def _measure_rows(rows: Iterator[tuple[int, list[str]]], width: int) -> tuple[list[int], int, int | None]:
+    """How many cells each row has but for empty ones beyond the last column, how many rows at the end are lines below
+    the table, and the first row that has nothing but empty cells beyond the last column."""
+    lengths: list[int] = []
+    n_below, first_empty_end = 0, None
     for row, (_, cells) in enumerate(rows):
-        found.n_rows += 1
-        length = _OPEN_QUOTE if cells == [] else len(_without_empty_end(cells, width))
-        if found.first_empty_end is None and len(cells) > length == width:
-            found.first_empty_end = row
-        filled = sum(bool(cell.strip()) for cell in cells)
-        is_note = 0 < length < width and 2 * filled < width
-        found.n_below = found.n_below + 1 if is_note else 0
-        if length != width:
-            found.lengths[row] = length
-    return found
+        length = len(cells) or _OPEN_QUOTE
+        while length > width and not cells[length - 1].strip():
+            length -= 1
+        if first_empty_end is None and len(cells) > length == width:
+            first_empty_end = row
+        is_note = 0 < length < width and 2 * sum(bool(cell.strip()) for cell in cells) < width
+        n_below = n_below + 1 if is_note else 0
+        lengths.append(length)
+    return lengths, n_below, first_empty_end
 
 
-def _tolerant_records(path: Path, dialect: Dialect, stray: set[int]) -> Iterator[tuple[int, list[str]]]:
-    """As `records`, but a line whose quotes are not closed, or have text behind them, is a row by itself.
+def pick_lines(path: Path, before: int, rows: Sequence[int], n_rows: int, target: Path) -> bool:
+    """Write the first `before` lines and the lines of some rows (from 0) of a text without quotes.
 
-    Its cells are as they stand there, quotes and all, if there is one for each column, and its number goes to `stray`;
-    otherwise it has none.
+    Whether lines are rows: False where there are more or fewer of them, such as empty ones. Then nothing is known.
     """
-    with long_cells(), path.open(encoding="utf-8-sig", newline="") as file:
-        line, place, reader, n_read = 1, 0, None, 0
-        while True:
-            start, is_bad = file.tell(), False
-            if reader is None:
-                reader, n_read = reader_of(iter(file.readline, ""), dialect.delimiter, strict=True), 0
-            try:
-                cells = next(reader, None)
-                n_lines, n_read = reader.line_num - n_read, reader.line_num
-            except csv.Error:
-                # A quote that is not closed swallows the lines below it: reading goes on behind the first.
-                file.seek(start)
-                cells = file.readline().rstrip("\r\n").split(dialect.delimiter)
-                cells = cells if len(cells) == len(dialect.names) else []
-                stray.update([line] if cells else [])
-                n_lines, reader, is_bad = 1, None, True
-            if cells is None:
-                return
-            place += 1
-            if place > dialect.before and (cells or is_bad or len(dialect.names) == 1):
-                yield line, cells
-            line += n_lines
-
-
-def _without_empty_end(cells: list[str], width: int) -> list[str]:
-    end = len(cells)
-    while end > width and not cells[end - 1].strip():
-        end -= 1
-    return cells[:end]
-
-
-def _cells(count: int) -> str:
-    return "1 cell" if count == 1 else f"{count} cells"
+    wanted = {*range(before), *(before + row for row in rows)}
+    n_lines = 0
+    with path.open("rb") as file, target.open("wb") as out:
+        for line in file:
+            if n_lines in wanted:
+                out.write(line)
+            n_lines += 1
+    return n_lines == before + n_rows

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 
 from aspca.database import cursor_errors, plain_path
 from aspca.engines.arrow_table import ARROW_MAGIC, OLD_FEATHER_MAGIC, read_arrow_file
+from aspca.engines.column_kinds import read_text_tables
 from aspca.engines.csv_table import csv_table
 from aspca.engines.databases import DUCKDB_MAGIC, MAGIC_AT, SQLITE_MAGIC, read_duckdb_file, read_sqlite_file
 from aspca.engines.errors import SourceError
+from aspca.engines.file_bytes import GZIP, plain_text, saved_stream, unpacked
 from aspca.engines.file_table import FileTable
-from aspca.engines.kinds import read_text_tables
 from aspca.engines.parquet import read_parquet_file
 from aspca.engines.paths import PARQUET_MAGIC, Given, expand
-from aspca.engines.plain_files import GZIP, plain_text, saved_stream, unpacked
 from aspca.engines.request import ReadOptions
 from aspca.engines.source import Source, open_connection
 from aspca.engines.text_table import TextTable

@@ -1,8 +1,7 @@
-"""JSON lines as a table: checked object by object and written as CSV, numbers to the last digit as they stand."""
+"""JSON lines as a table: checked object by object, numbers to the last digit as they stand."""
 
 from __future__ import annotations
 
-import csv
 import json
 from collections.abc import Iterator
 from dataclasses import replace
@@ -10,9 +9,8 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from aspca.engines.csv_table import csv_table
+from aspca.engines.cells_as_text import table_of_cells
 from aspca.engines.errors import SourceError
-from aspca.engines.plain_files import plain_text
 from aspca.engines.request import ReadOptions
 from aspca.engines.text_table import TextTable
 from aspca.harmless import quoted
@@ -41,32 +39,30 @@ def json_lines_table(
         raise SourceError(f"{label}: the objects have no keys; every key is a column, and one is needed.")
     if any(not name.strip() for name in names):
         raise SourceError(f"{label}: a key is blank; every column needs a name.")
-    target = folder / "cells"
-    with target.open("w", encoding="utf-8", errors="replace", newline="") as out:
-        writer = csv.writer(out, quoting=csv.QUOTE_ALL, lineterminator="\n")
+
+    def rows() -> Iterator[list[object]]:
         for row, (line, record) in enumerate(_records(path, label)):
             where = f"{label}: row {row} (line {line})"
-            writer.writerow([_cell(record.get(name), name, where) for name in names])
-    # Numbers in JSON have points and nothing between thousands, so that texts with commas stay text.
-    options = replace(
-        asked,
-        delimiter=",",
-        encoding="utf-8",
-        header=False,
-        skip=None,
-        decimal=asked.decimal or (None if asked.thousands in (".", ",") else "."),
-        thousands=asked.thousands or (None if asked.decimal else "none"),
-    )
-    cells = plain_text(target, label, "utf-8", folder)
+            yield [_checked(record.get(name), name, where) for name in names]
 
     def line_of(row: int) -> int | None:
         return next(line for line, _ in islice(_records(path, label), row, None))
 
-    return csv_table(cells, label, options, connection, folder, tuple(names), line_of)
+    # Numbers in JSON have points and nothing between thousands, so that texts with commas stay text.
+    options = replace(
+        asked,
+        decimal=asked.decimal or (None if asked.thousands in (".", ",") else "."),
+        thousands=asked.thousands or (None if asked.decimal else "none"),
+    )
+    return table_of_cells(rows, label, options, connection, folder, tuple(names), line_of)
+
+
+class _Pairs(list[tuple[str, Any]]):
+    """An object with all its keys, also those that occur twice."""
 
 
 def _records(path: Path, label: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The objects, each with its line, from 1."""
+    """The objects, each with its line, from 1; numbers are texts."""
     row = 0
     with path.open(encoding="utf-8-sig") as file:
         for number, line in enumerate(file, start=1):
@@ -94,20 +90,12 @@ def _records(path: Path, label: str) -> Iterator[tuple[int, dict[str, Any]]]:
             row += 1
 
 
-class _Pairs(list[tuple[str, Any]]):
-    """An object with all its keys, also those that occur twice."""
-
-
-def _cell(value: Any, name: str, where: str) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if not isinstance(value, str):
+def _checked(value: object, name: str, where: str) -> object:
+    if value is not None and not isinstance(value, bool | str):
         raise SourceError(
             f"{where} has a list or an object in column {quoted(name)}; every cell must be one value, "
             "so leave the key out or split it."
         )
-    if "\0" in value:
+    if isinstance(value, str) and "\0" in value:
         raise SourceError(f"{where} has a NUL character in column {quoted(name)}; remove it.")
-    return value.replace("\r\n", "\n").replace("\r", "\n") if "\r" in value else value
+    return value

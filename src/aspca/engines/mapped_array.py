@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from aspca.engines.announcements import beyond_numbers
+from aspca.engines.column_notes import beyond_numbers
 from aspca.engines.errors import SourceError
 from aspca.engines.source import BATCH_ROWS, MOST_CELLS, Batch, Column
 from aspca.preparation.bad_cells import BadCell

@@ -33,9 +33,9 @@ from typing import TYPE_CHECKING, Protocol, Self
 import numpy as np
 
 from aspca.database import MOST_THREADS, confine, connect
+from aspca.engines.column_notes import why_not_numbers
 from aspca.engines.errors import SourceError, enumerated
 from aspca.engines.file_table import NUMERIC_KINDS, FileColumn, FileTable, all_finite_or_missing
-from aspca.engines.kinds import why_not_numbers
 from aspca.harmless import quoted
 from aspca.linalg.arrays import Floats
 from aspca.moments import Moments

@@ -1,30 +1,41 @@
-"""A table whose cells are text, before it is decided what its columns hold, and what its cells look like."""
+"""A table whose cells are text, and what the cells of its columns look like, counted by DuckDB over all rows."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from aspca.engines.column_counts import Counted, counted, merge_counts
-from aspca.engines.file_table import FileTable
-from aspca.engines.number_columns import is_evidence, numbers_among
-from aspca.engines.number_shapes import Shape, shape_of
-from aspca.engines.number_signs import Shapes, are_few
+from aspca.engines.cell_tests import BLANKS, BOOLEAN, ORDERS, date_tests, local_date_tests, missing_sql
+from aspca.engines.file_table import COLUMNS_AT_ONCE, FileTable
+from aspca.engines.number_columns import Shapes, are_few, is_evidence, numbers_among
+from aspca.engines.number_text import Shape, shape_sql
 from aspca.engines.request import ReadOptions
 
 if TYPE_CHECKING:
     import duckdb
 
-EVERYTHING = {"shape", "boolean", "date", "local date"}
-_ASKED = {
-    "text": {"text"},
-    "number": {"shape"},
-    "styled": {"shape"},
-    "boolean": {"boolean"},
-    "date": {"date"},
-    "local date": {"local date"},
+# What may be asked of a column: the shapes of its cells, or for how many of them some tests hold.
+_TESTS: dict[str, Callable[[str], dict[str, str]]] = {
+    "boolean": lambda cell: {"boolean": f"({BOOLEAN.format(c=cell)}) IS NOT NULL"},
+    "date": date_tests,
+    "local date": local_date_tests,
+}
+EVERYTHING = {"shape", *_TESTS}
+# What the first cells suggest, and what is asked then.
+_ASKED = {"text": {"text"}, "number": {"shape"}, "styled": {"shape"}} | {kind: {kind} for kind in _TESTS}
+_FLAGS = {
+    "boolean": "b",
+    "date": "t",
+    "dmy": "d",
+    "mdy": "m",
+    "ymd": "y",
+    "same": "s",
+    "points": "p",
+    "named": "n",
+    "place": "e",
+    "letters": "z",
 }
 
 
@@ -67,6 +78,85 @@ class TextTable:
         """The same, with one more step to complete the table."""
         return replace(self, finish=lambda table: step(self.finish(table)), repair=lambda: self.repair().then(step))
 
+    def with_missing_words(self) -> TextTable:
+        """The same, its last parameter the words that were named as missing, if any were."""
+        words = [list(self.options.missing)] if self.options.missing else []
+        return replace(self, table=replace(self.table, parameters=(*self.table.parameters, *words)))
+
+    @property
+    def missing_parameter(self) -> str:
+        """Of the table that `with_missing_words` gives: which parameter these words are; empty where there are none."""
+        return f"${len(self.table.parameters)}" if self.options.missing else ""
+
+
+@dataclass
+class Counted:
+    """A column's cells.
+
+    Parameters
+    ----------
+    given : how many have a value
+    words : how many are words for missing, by word
+    shapes : how many have each shape, by key, if asked
+    kinds : for how many the tests hold that were asked; "local": that of some order of dates
+    """
+
+    given: int = 0
+    words: Counter[str] = field(default_factory=Counter)
+    shapes: Counter[str] = field(default_factory=Counter)
+    kinds: Counter[str] = field(default_factory=Counter)
+
+    def add(self, key: str, count: int) -> None:
+        """So many cells with a key that `_key_sql` made."""
+        if key.startswith("w"):
+            self.words[key[1:]] += count
+            return
+        self.given += count
+        flags, _, shape = key[1:].partition("|")
+        held = [kind for kind, flag in _FLAGS.items() if flag in flags]
+        for kind in (*held, *(["local"] if ORDERS.keys() & set(held) else [])):
+            self.kinds[kind] += count
+        if shape:
+            self.shapes[shape] += count
+
+
+def count_cells(
+    table: FileTable, asked: Mapping[int, set[str]], connection: duckdb.DuckDBPyConnection, named: str = ""
+) -> tuple[int, dict[int, Counted]]:
+    """How many rows there are, and what was asked of columns: "text" alone, or "shape" and kinds.
+
+    `named` is as in `missing_sql`. One row for each cell, grouped by column and by all that was asked: an aggregate for
+    each column would keep more.
+    """
+    n_rows, found = 0, {index: Counted() for index in asked}
+    # Pass after pass over a wide file, because each column in flight takes memory.
+    for start in range(0, len(asked), COLUMNS_AT_ONCE):
+        part = list(asked)[start : start + COLUMNS_AT_ONCE]
+        keys = ", ".join(_key_sql(f"c{index}", asked[index], named) for index in part)
+        cells = f"(SELECT unnest(range({len(part)})) AS i, unnest([{keys}]) AS k FROM {table.relation}) AS cells"  # noqa: S608  # our own
+        # In order, so that the same is said of the same file.
+        counts = replace(table, relation=cells).rows(
+            connection, ["i", "k", "count(*)"], 4096, "GROUP BY i, k ORDER BY i, k"
+        )
+        n_rows = 0
+        for place, key, count in (row for rows in counts for row in rows):
+            n_rows += count if place == 0 else 0
+            if key is not None:
+                found[part[place]].add(key, count)
+    return n_rows, found
+
+
+def _key_sql(cell: str, asked: set[str], named: str) -> str:
+    """The SQL of `w` and a word for missing, or of `v`, the flags of tests that hold, a bar, and the shape."""
+    tests = [pair for kind in sorted(asked & set(_TESTS)) for pair in _TESTS[kind](cell).items()]
+    held = " || ".join([f"CASE WHEN {test} THEN '{_FLAGS[name]}' ELSE '' END" for name, test in tests] or ["''"])
+    shape = shape_sql(cell) if "shape" in asked else "''"
+    missing = missing_sql(cell, asked == {"text"}, named)
+    return (
+        f"CASE WHEN {cell} IS NULL THEN NULL WHEN {missing} THEN 'w' || trim({cell}, '{BLANKS}') "
+        f"ELSE 'v' || {held} || '|' || {shape} END"
+    )
+
 
 class CellCounts:
     """What the cells of each column look like: `found` by file, and merged."""
@@ -77,31 +167,38 @@ class CellCounts:
         self.n_rows = [0] * len(texts)
         self.found: list[dict[str, Counted]] = [{} for _ in texts]
 
+    def ask_at_first(self) -> None:
+        """Count what the first cells of columns suggest, or everything where files differ in that; and everything of
+        those that are of another kind."""
+        guesses: dict[str, set[str]] = {}
+        for text in self._texts:
+            for name, guess in zip(text.names, text.guesses, strict=True):
+                guesses.setdefault(name, set()).add(guess)
+        self.ask(
+            {
+                name: _ASKED.get(next(iter(several)), EVERYTHING) if len(several) == 1 else EVERYTHING
+                for name, several in guesses.items()
+            }
+        )
+        self.ask({name: EVERYTHING for name in self.asked if not self._fits(name)})
+
     def ask(self, asked: Mapping[str, set[str]]) -> None:
         """Count what is asked of these columns, in one pass over each file."""
         self.asked |= asked
-        for place in range(len(self._texts)):
-            self._count(place, asked)
+        for place, text in enumerate(self._texts):
+            here = {index: asked[name] for index, name in enumerate(text.names) if name in asked}
+            if here:
+                self.n_rows[place], counts = count_cells(text.table, here, self._connection, text.missing_parameter)
+                self.found[place].update({text.names[index]: count for index, count in counts.items()})
 
-    def ask_again(self, place: int) -> None:
-        """Count all that was asked, of a file whose cells are written in another way now."""
-        self._count(place, self.asked)
-
-    def _count(self, place: int, asked: Mapping[str, set[str]]) -> None:
-        text = self._texts[place]
-        here = {index: asked[name] for index, name in enumerate(text.names) if name in asked}
-        if here:
-            self.n_rows[place], counts = counted(text.table, here, self._connection, words_parameter(text))
-            self.found[place].update({text.names[index]: count for index, count in counts.items()})
-
-    def fits(self, name: str) -> bool:
+    def _fits(self, name: str) -> bool:
         """Whether a column is of a kind that was asked for, as far as that is known before signs are."""
-        count = self.merged(name)
+        count = self.merge(name)
         if self.asked[name] == {"text"} or not count.given:
             return True
-        numbers = sum(count.shapes[key] for key in count.shapes if shape_of(key) is not None)
-        kinds = [count.kinds.get(kind, 0) for kind in ("boolean", "date", "local")]
-        return any(are_few(count.given - fitting, count.given) for fitting in (numbers, *kinds))
+        numbers = sum(count.shapes[key] for key in numbers_among(count.shapes))
+        fitting = (numbers, *(count.kinds[kind] for kind in ("boolean", "date", "local")))
+        return any(are_few(count.given - n_fitting, count.given) for n_fitting in fitting)
 
     def evidence(self) -> dict[str, dict[Shape, int]]:
         """How numbers are written, by column, over all files; of columns that are of numbers, nearly."""
@@ -111,31 +208,14 @@ class CellCounts:
                 numbers = {shape: count.shapes[key] for key, shape in numbers_among(count.shapes).items()}
                 known = numbers if text.evidence is None else text.evidence.get(name, {})
                 found.setdefault(name, Counter()).update(known)
-        return {name: dict(shapes) for name, shapes in found.items() if is_evidence(self.merged(name).shapes)}
+        return {name: dict(shapes) for name, shapes in found.items() if is_evidence(self.merge(name).shapes)}
 
-    def merged(self, name: str) -> Counted:
-        """Over all files."""
-        return merge_counts([found[name] for found in self.found if name in found])
-
-
-def questions_of(texts: Sequence[TextTable]) -> dict[str, set[str]]:
-    """What to ask of each column: what its first cells suggest, or everything where files differ in that."""
-    guesses: dict[str, set[str]] = {}
-    for text in texts:
-        for name, guess in zip(text.names, text.guesses, strict=True):
-            guesses.setdefault(name, set()).add(guess)
-    return {
-        name: _ASKED.get(next(iter(several)), EVERYTHING) if len(several) == 1 else EVERYTHING
-        for name, several in guesses.items()
-    }
-
-
-def with_missing_words(text: TextTable) -> TextTable:
-    """The same, its last parameter the words that were named as missing, if any were."""
-    if not text.options.missing:
-        return text
-    return replace(text, table=replace(text.table, parameters=(*text.table.parameters, list(text.options.missing))))
-
-
-def words_parameter(text: TextTable) -> str:
-    return f"${len(text.table.parameters)}" if text.options.missing else ""
+    def merge(self, name: str) -> Counted:
+        """What a column looks like over all files."""
+        total = Counted()
+        for one in (found[name] for found in self.found if name in found):
+            total.given += one.given
+            total.words.update(one.words)
+            total.shapes.update(one.shapes)
+            total.kinds.update(one.kinds)
+        return total

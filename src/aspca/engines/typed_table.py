@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from aspca.engines.announcements import beyond_numbers
+from aspca.engines.cell_tests import numbers_named
+from aspca.engines.column_notes import beyond_numbers
 from aspca.engines.errors import SourceError
 from aspca.engines.file_table import COLUMNS_AT_ONCE, NO_VALUE, FileColumn, FileTable, make_names_unique
-from aspca.engines.missing_words import numbers_named
 from aspca.linalg.arrays import Floats
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from aspca.engines.cells_as_text import cell_as_text, table_of_cells
 from aspca.engines.errors import SourceError
 from aspca.engines.request import ReadOptions, which_table
 from aspca.engines.text_table import TextTable
-from aspca.engines.workbook_size import WHAT, Merged, protected, refuse_large
+from aspca.engines.workbook_size import Merged, column_number, damaged, protected, refuse_large
 from aspca.harmless import quoted
 
 if TYPE_CHECKING:
@@ -76,11 +76,8 @@ def workbook_table(
             isinstance(error, Exception) or type(error).__name__ == "PanicException"
         ):
             raise
-        if type(error).__name__ == "PasswordError":
-            raise protected(label) from None
-        raise SourceError(
-            f"{label}: this is {WHAT[kind]} that is damaged or cut short; copy or write it anew."
-        ) from None
+        is_protected = type(error).__name__ == "PasswordError"
+        raise (protected(label) if is_protected else damaged(label, f"an .{kind} file")) from None
     if not block.lines:
         raise SourceError(f"{label}: there is nothing in the part of the sheet that --table names; name another.")
     if options.table is None or wanted == options.table:
@@ -124,9 +121,6 @@ class _Block:
     def rows(self) -> Iterator[Sequence[object]]:
         return (cells for _, cells in self._numbered())
 
-    def first_row(self) -> list[object]:
-        return [cell for cell in next(self.rows()) if _given(cell)]
-
 
 def _given(cell: object) -> bool:
     return cell is not None and cell != ""
@@ -138,7 +132,7 @@ def _refuse_title(block: _Block, label: str, name: str) -> None:
     start = next(index for index, filled in enumerate(block.filled) if 2 * filled > usual or usual < 2)
     if start:
         part = f"{name}!{_address((block.lines[start] - 1, block.part.first[1]))}"
-        first = cell_as_text(block.first_row()[0])
+        first = cell_as_text(next(filter(_given, next(block.rows()))))
         raise SourceError(
             f"{label}: row {block.lines[0]} of the sheet {quoted(name)} holds {quoted(first)} and no table, which "
             f"seems to begin in row {block.lines[start]}; name its first cell by --table {quoted(part)}.",
@@ -152,15 +146,9 @@ def _part(table: str | None, names: Sequence[str]) -> tuple[str | None, Part]:
     if found is None:
         return table, Part()
     name, column, row, last_column, last_row = found.groups()
-    first = int(row) - 1, _column(column)
-    return name, Part(first, Part.last if last_column is None else (int(last_row) - 1, _column(last_column)))
-
-
-def _column(letters: str) -> int:
-    number = 0
-    for letter in letters.upper():
-        number = 26 * number + ord(letter) - 64
-    return number - 1
+    first = int(row) - 1, column_number(column) - 1
+    last = Part.last if last_column is None else (int(last_row) - 1, column_number(last_column) - 1)
+    return name, Part(first, last)
 
 
 def _address(cell: tuple[int, int]) -> str:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from aspca.engines.errors import SourceError
-from aspca.engines.plain_files import CHUNK, HARMLESS_BYTES, LARGEST_RATIO
+from aspca.engines.file_bytes import CHUNK, HARMLESS_BYTES, LARGEST_RATIO
 
 ZIP = b"PK\x03\x04"
 ODS_TYPE = b"application/vnd.oasis.opendocument.spreadsheet"
@@ -20,7 +20,6 @@ ODS_TYPE = b"application/vnd.oasis.opendocument.spreadsheet"
 MOST_CELLS = 25_000_000
 # Of the unpacked text of all sheets.
 MOST_BYTES = 2 << 30
-WHAT = {"xlsx": "an .xlsx file", "ods": "an .ods file"}
 
 _CELL = re.compile(rb"<(?:\w+:)?c[\s/>]")
 _ROW = re.compile(rb"<(?:\w+:)?row[\s/>]")
@@ -29,6 +28,7 @@ _ODS_TAG = re.compile(
     rb"<(/?)table:(table|table-row|table-cell|covered-table-cell)((?:\s+[^\s=>/]+\s*=\s*(?:\"[^\"]*\"|'[^']*'))*)\s*(/?)>"
 )
 _ODS_COUNT = re.compile(rb"table:number-(columns|rows)-(repeated|spanned)\s*=\s*[\"']\s*(\d{1,18})")
+_DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, ValueError, RuntimeError, NotImplementedError, OSError)
 Merged = tuple[tuple[int, int], tuple[int, int]]
 
 
@@ -54,10 +54,8 @@ def workbook_kind(path: Path, label: str) -> str:
             names = set(archive.namelist())
             if "mimetype" in names and archive.open("mimetype").read(len(ODS_TYPE)) == ODS_TYPE:
                 return "ods"
-    except (zipfile.BadZipFile, zlib.error, EOFError, ValueError, RuntimeError, NotImplementedError, OSError):
-        raise SourceError(
-            f"{label}: this is a workbook or another zip archive that is damaged or cut short; copy or write it anew."
-        ) from None
+    except _DAMAGE:
+        raise damaged(label, "a workbook or another zip archive") from None
     if "xl/workbook.bin" in names:
         raise SourceError(f"{label}: this is a binary Excel workbook; save it as .xlsx, or export the sheet as CSV.")
     if "[Content_Types].xml" in names and any(name.startswith("xl/") for name in names):
@@ -97,14 +95,10 @@ def refuse_large(path: Path, label: str, kind: str) -> list[OdsSheet]:
                         extent.add(chunk)
                     extent.add(b"")
                 _refuse_extent(label, extent.height, extent.width)
-    except (zipfile.BadZipFile, zlib.error, EOFError, ValueError, RuntimeError, NotImplementedError, OSError) as error:
+    except _DAMAGE as error:
         if isinstance(error, SourceError):
             raise
-        if "encrypted" in str(error):
-            raise protected(label) from None
-        raise SourceError(
-            f"{label}: this is {WHAT[kind]} that is damaged or cut short; copy or write it anew."
-        ) from None
+        raise (protected(label) if "encrypted" in str(error) else damaged(label, f"an .{kind} file")) from None
     for sheet in sheets:
         _refuse_extent(label, sheet.height, sheet.width)
     return sheets
@@ -128,7 +122,7 @@ class _Extent:
         found = _ADDRESS.findall(text)
         columns = {name for name, _ in found if name}
         self._rows = _ends([*self._rows, *{int(number) for _, number in found}])
-        self._columns = _ends([*self._columns, *map(_column, columns)])
+        self._columns = _ends([*self._columns, *(column_number(name.decode()) for name in columns)])
         named = sum(1 for name, _ in found if name)
         # Rows and cells without an address follow those before them.
         self._unnumbered += max(len(_ROW.findall(text)) - (len(found) - named), 0)
@@ -158,10 +152,11 @@ def _span(ends: list[int], others: int) -> int:
     return ends[1] + others if others else ends[1] - ends[0] + 1
 
 
-def _column(letters: bytes) -> int:
+def column_number(letters: str) -> int:
+    """The number of the column A, B, ..., AA, ..., from 1."""
     number = 0
     for letter in letters.upper()[:7]:
-        number = 26 * number + letter - 64
+        number = 26 * number + ord(letter) - 64
     return number
 
 
@@ -200,6 +195,11 @@ def _ods_sheets(content: bytes) -> list[OdsSheet]:
 def _refuse_extent(label: str, height: int, width: int) -> None:
     if height * width > MOST_CELLS:
         raise _too_large(label, f"a sheet reaches over {height:,} rows and {width:,} columns")
+
+
+def damaged(label: str, what: str) -> SourceError:
+    """The sentence for a file that cannot be read as what it is."""
+    return SourceError(f"{label}: this is {what} that is damaged or cut short; copy or write it anew.")
 
 
 def protected(label: str) -> SourceError:

@@ -12,7 +12,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from aspca.engines.announcements import beyond_numbers
+from aspca.engines.column_notes import beyond_numbers
 from aspca.engines.source import Batch, Column, Table
 from aspca.jobs.errors import JobError, RequestError, UndefinedError
 from aspca.linalg.arrays import Floats, Ints

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from aspca.engines import ReadOptions, SourceError, open_source
-from aspca.engines.missing_words import EVERYWHERE
+from aspca.engines.cell_tests import EVERYWHERE
 from aspca.jobs.errors import JobError
 from aspca.jobs.fit_table import moments_of
 from aspca.jobs.passes import Silent

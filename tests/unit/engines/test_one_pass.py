@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from aspca.engines import ReadOptions, Source, SourceError, csv_table, file_table, open_source
-from aspca.engines.missing_words import EVERYWHERE
+from aspca.engines.cell_tests import EVERYWHERE
 from aspca.jobs.fit_table import moments_of
 from aspca.jobs.passes import Silent
 from aspca.moments import Moments
@@ -114,25 +114,25 @@ def test_the_same_by_the_slow_way(
     fast = everything(path, **options)
     monkeypatch.setattr(file_table, "WIDE", 0)
     assert everything(path, **options) == fast, "row by row, as wide tables are fetched"
-    monkeypatch.setattr(csv_table, "in_one_pass", lambda *_: None)
+    monkeypatch.setattr(csv_table, "read_in_one_pass", lambda *_: None)
     assert everything(path, **options) == fast, "kinds counted first, row by row"
     monkeypatch.undo()
-    monkeypatch.setattr(csv_table, "in_one_pass", lambda *_: None)
+    monkeypatch.setattr(csv_table, "read_in_one_pass", lambda *_: None)
     assert everything(path, **options) == fast, "kinds counted first"
-    monkeypatch.setattr(csv_table, "with_numbers", lambda known, *_: known)
+    monkeypatch.setattr(csv_table, "keep_numbers", lambda known, *_: known)
     assert everything(path, **options) == fast, "and nothing kept"
 
 
 def test_one_pass_is_taken_where_it_can_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     taken: list[bool] = []
-    original = csv_table.in_one_pass
+    original = csv_table.read_in_one_pass
 
     def watched(*given: object) -> file_table.FileTable | None:
         found = original(*given)  # type: ignore[arg-type]
         taken.append(found is not None)
         return found
 
-    monkeypatch.setattr(csv_table, "in_one_pass", watched)
+    monkeypatch.setattr(csv_table, "read_in_one_pass", watched)
     for names in TABLES:
         everything(write(tmp_path / "t.csv", names))
     assert taken == [True, True, True, *[False] * 7]
@@ -222,7 +222,7 @@ def test_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Numbers that cannot be kept are read from the text each time."""
     path = write(tmp_path / "t.csv", TABLES[0])
     expected = everything(path)
-    original, tried = csv_table._written, list[bool]()
+    original, tried = csv_table._write_numbers, list[bool]()
 
     def full(pieces: Iterator[object], columns: object, width: int, target: Path) -> object:
         target.symlink_to("/dev/full")
@@ -230,7 +230,7 @@ def test_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         tried.append(written is None and not target.is_symlink())
         return written
 
-    monkeypatch.setattr(csv_table, "_written", full)
+    monkeypatch.setattr(csv_table, "_write_numbers", full)
     assert everything(path) == expected
     assert tried == [True, True]
 

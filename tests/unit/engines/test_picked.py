@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from aspca.engines import ReadOptions, open_source
-from aspca.engines.picked_lines import picked_lines
+from aspca.engines.csv_rows import pick_lines
 
 CASES = {
     "plain": "a,b\n" + "".join(f"{k},{2 * k}.50\n" for k in range(200)),
@@ -47,11 +47,9 @@ def test_of_several_files_and_other_formats(tmp_path: Path) -> None:
         assert source.picked(["b", "a"], [7, 150]) == [("x7", 7), ("x150", 150)]
 
 
-def test_chunks_end_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lines_are_picked_where_they_are_rows(tmp_path: Path) -> None:
     lines = ["head\n", *(f"{k}{'x' * (k % 13)}\n" for k in range(50))]
     (tmp_path / "text").write_text("".join(lines))
-    for size in range(1, 40):
-        monkeypatch.setattr("aspca.engines.picked_lines._CHUNK", size)
-        assert picked_lines(tmp_path / "text", 1, [0, 7, 8, 49], 50, tmp_path / "few")
-        assert (tmp_path / "few").read_text() == "".join(lines[k] for k in (0, 1, 8, 9, 50))
-        assert not picked_lines(tmp_path / "text", 1, [0], 51, tmp_path / "few")
+    assert pick_lines(tmp_path / "text", 1, [0, 7, 8, 49], 50, tmp_path / "few")
+    assert (tmp_path / "few").read_text() == "".join(lines[k] for k in (0, 1, 8, 9, 50))
+    assert not pick_lines(tmp_path / "text", 1, [0], 51, tmp_path / "few")

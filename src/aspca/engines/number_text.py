@@ -10,8 +10,7 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from aspca.engines.missing_words import BLANKS
-from aspca.engines.units import unit_of
+from aspca.engines.cell_tests import BLANKS
 
 APOSTROPHES = "'’"  # noqa: RUF001  # the Swiss write both
 _MINUSES = "\\-−–﹣－"  # noqa: RUF001  # minus signs as programs write them, for a class of characters
@@ -24,9 +23,8 @@ _BODY_SQL = _BODY.replace("D", "[0-9]").replace("'", "''")
 _WORD_SQL = "(?:[^0-9.,]*\\p{L}[.])?"
 # What may stand around a number: all that DuckDB passes over there, too.
 _AROUND = BLANKS + "\v\f\r\n"
-_DIGITS = str.maketrans("0123456789", "1111111111")
-LONGEST = 120
-SAFE_DIGITS = 16
+# No number that anybody writes is longer.
+_LONGEST = 120
 ODD, INFINITE, ZERO_FIRST, OTHER_FIRST = "odd", "infinite", "z", "n"
 
 # A point may end a word before the number, as in Rs.500, but not a sign, as in $.50.
@@ -37,7 +35,29 @@ _NUMBER = re.compile(
     rf"(?P<inner>\()?(?P<second>[+{_MINUSES}])?[{BLANKS}]*(?P<body>{_BODY_OF_KEYS})(?P<close>\))?"
     rf"(?P<trailing>[{_MINUSES}])?(?P<blank>[{BLANKS}]*)(?P<suffix>{_BEHIND})?(?P<last>[{_MINUSES}])?(?P<end>\))?"
 )
-_INFINITE = re.compile(r"[+-]?inf(inity)?", re.IGNORECASE)
+
+# What may stand beside a number without being part of it: currencies, percent, units; never what may be a code.
+_CURRENCY_NAMES = """
+    $ € £ ¥ ₹ ₽ ₩ ₪ ₺ ₴ ₫ ฿ ¢ US$ R$ A$ C$ CA$ AU$ NZ$ HK$ NT$ S$ Rs Rs. kr kr. zł Kč Ft Fr. лв TL
+    AED ARS AUD BDT BGN BRL CAD CHF CLP CNY COP CZK DKK EGP EUR GBP HKD HUF IDR ILS INR ISK JPY KES KRW KWD LKR MAD MXN
+    MYR NGN NOK NZD PEN PHP PKR PLN QAR RON RSD RUB SAR SEK SGD THB TRY TWD UAH USD VND ZAR
+"""
+_UNIT_NAMES = """
+    % ‰ pct percent ppm ppb kg g mg µg μg ug lb lbs oz km m cm mm µm μm um nm mi ft in yd l ml mL dl cl hl gal
+    s ms µs μs us ns sec secs min mins h hr hrs days day yr yrs years months weeks °C °F ° ºC ºF deg rad mV kV mA µA kW
+    MW GW Wh kWh MWh GWh kJ MJ cal kcal Hz kHz MHz GHz Pa hPa kPa MPa bar mbar psi atm kN Nm rpm m/s km/h kmh mph kph kn
+    kt m² m³ cm² cm³ km² ft² ha mol mmol dB dBm px kB KB MB GB TB KiB MiB GiB bit bits byte bytes Ω kΩ ohm lx lm mmHg
+    mg/dL mg/l mg/L g/l g/L µg/m³ kg/m³ W/m² €/kWh €/m² pcs items units people persons rows times
+"""  # both letters for micro are in use
+_CURRENCIES, _UNITS = frozenset(_CURRENCY_NAMES.split()), frozenset(_UNIT_NAMES.split())
+# One capital letter is a unit only behind a blank: 12A may be a product.
+_BEHIND_A_BLANK = frozenset("AVWJNKCFLBTtdΩ")
+# Any other word must be one that is no date, no time of day, no name of a thousand and no way to count.
+_WORD = re.compile(r"[^\W\d_]{3,16}")
+_NO_UNITS = re.compile(
+    r"(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*|thousand|mln|million|mio|bln|billion|mrd|trillion|tsd|hundred",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True)
@@ -57,16 +77,6 @@ class Shape:
     negative: str = ""
     unit: str = ""
 
-    @property
-    def bare(self) -> bool:
-        """Whether nothing but an ordinary minus stands beside its digits."""
-        return not self.unit and self.negative in ("", "minus")
-
-    @property
-    def long(self) -> bool:
-        """Whether it may be an integer beyond those that float64 holds, up to 2^53."""
-        return self.body.count("1") >= SAFE_DIGITS
-
     def separator(self, decimal: str) -> str | None:
         """What separates thousands if `decimal` is the decimal sign: a sign, or nothing; None if it is no number then.
 
@@ -76,11 +86,10 @@ class Shape:
         whole, *fractions = digits.split(decimal)
         if len(fractions) > 1 or (fractions and not re.fullmatch("1*", fractions[0])):
             return None
-        used = {_one_kind(sign) for sign in whole if sign != "1"}
+        used = {"'" if sign in APOSTROPHES else " " if sign in BLANKS else sign for sign in whole if sign != "1"}
         if not used:
             return ""
-        groups = re.split(r"[^1]", whole)
-        sizes = [len(group) for group in groups]
+        sizes = [len(group) for group in re.split(r"[^1]", whole)]
         threes = all(size == 3 for size in sizes[1:])
         indian = used == {","} and len(sizes) > 2 and sizes[-1] == 3 and all(size == 2 for size in sizes[1:-1])
         if len(used) > 1 or exponent or self.zero_first or not (threes or indian):
@@ -88,21 +97,32 @@ class Shape:
         return next(iter(used)) if 1 <= sizes[0] <= (3 if threes else 2) else None
 
 
-def _one_kind(sign: str) -> str:
-    return "'" if sign in APOSTROPHES else " " if sign in BLANKS else sign
+def unit_of(prefix: str, suffix: str, blank: bool) -> str | None:
+    """The unit of a number with these texts before and after it, empty where there are none; None if it is no unit.
+
+    `blank`: whether one stands between the number and the suffix.
+    """
+    if prefix:
+        both = not suffix or suffix in _CURRENCIES
+        return f"{prefix} {suffix}".strip() if prefix in _CURRENCIES and both else None
+    if not suffix or suffix in _UNITS or suffix in _CURRENCIES:
+        return suffix
+    if blank and (suffix in _BEHIND_A_BLANK or (_WORD.fullmatch(suffix) and not _NO_UNITS.fullmatch(suffix))):
+        return suffix
+    return None
 
 
 def shape_key(cell: str) -> str:
     """What `shape_sql` makes of a cell that has a digit."""
     text = cell.strip(_AROUND)
-    if len(text) > LONGEST or not re.search("[0-9]", text):
-        return INFINITE if _INFINITE.fullmatch(text) else ODD
-    return (ZERO_FIRST if re.match("[^0-9.,]*0", text) else OTHER_FIRST) + text.translate(_DIGITS)
+    if len(text) > _LONGEST or not re.search("[0-9]", text):
+        return INFINITE if re.fullmatch("[+-]?inf(inity)?", text, re.IGNORECASE) else ODD
+    return (ZERO_FIRST if re.match("[^0-9.,]*0", text) else OTHER_FIRST) + re.sub("[0-9]", "1", text)
 
 
 @lru_cache(maxsize=4096)
 def shape_of(key: str) -> Shape | None:
-    """The number that a key stands for; None if it is none."""
+    """The number that a key stands for, by one decimal sign or the other; None if it is none."""
     found = _NUMBER.fullmatch(key[1:]) if key[:1] in (ZERO_FIRST, OTHER_FIRST) else None
     if found is None:
         return None
@@ -122,7 +142,8 @@ def shape_of(key: str) -> Shape | None:
     negative = "" if not minuses or minuses[0] == "+" else "trailing" if trailing else "minus"
     if negative == "minus" and minuses[0] != "-":
         negative = "sign"
-    return Shape(found["body"], key[0] == ZERO_FIRST, "brackets" if any(brackets) else negative, unit)
+    shape = Shape(found["body"], key[0] == ZERO_FIRST, "brackets" if any(brackets) else negative, unit)
+    return shape if any(shape.separator(sign) is not None for sign in SIGNS) else None
 
 
 def shape_sql(cell: str) -> str:
@@ -142,11 +163,10 @@ def shape_sql(cell: str) -> str:
         f"WHEN regexp_full_match({cell}, '{pattern}') THEN '{first}' || {minus} || '{key}'"
         for pattern, first, key in usual
     )
-    zero = f"regexp_matches({text}, '^[^0-9.,]*0')"
-    first = f"CASE WHEN {zero} THEN '{ZERO_FIRST}' ELSE '{OTHER_FIRST}' END"
+    first = f"CASE WHEN regexp_matches({text}, '^[^0-9.,]*0') THEN '{ZERO_FIRST}' ELSE '{OTHER_FIRST}' END"
     return (
         f"CASE {cases} WHEN regexp_full_match({text}, '[+-]?(?i:inf|infinity)') THEN '{INFINITE}' "
-        f"WHEN length({text}) > {LONGEST} OR NOT regexp_matches({text}, '[0-9]') THEN '{ODD}' "
+        f"WHEN length({text}) > {_LONGEST} OR NOT regexp_matches({text}, '[0-9]') THEN '{ODD}' "
         f"ELSE {first} || translate({text}, '0123456789', '1111111111') END"
     )
 
@@ -166,3 +186,12 @@ def number_sql(cell: str, decimal: str, *, styled: bool) -> str:
     size = f"TRY_CAST({digits_sql(cell, decimal)} AS DOUBLE)"
     minus = f"regexp_matches({text}, '^{_WORD_SQL}[^0-9.,]*[{_MINUSES}(]|[0-9][{_MINUSES}]|[0-9][^0-9]*[{_MINUSES}]$')"
     return f"(CASE WHEN {minus} THEN -({size}) ELSE {size} END)"
+
+
+def rounded_sql(cell: str, decimal: str) -> str:
+    """The SQL that counts the integers among numbers that are not what float64 makes of them."""
+    digits = digits_sql(cell, decimal)
+    size = f"TRY_CAST({digits} AS DOUBLE)"
+    exact = f"coalesce(TRY_CAST({size} AS HUGEINT) = TRY_CAST({digits} AS HUGEINT), false)"
+    whole = f"regexp_full_match({digits}, '[0-9]+')"
+    return f"count(CASE WHEN {whole} AND {size} >= {2**53} AND NOT {exact} THEN 1 END)"
