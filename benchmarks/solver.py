@@ -32,11 +32,11 @@ from aspca.datasets.breast_cancer import load_breast_cancer
 from aspca.datasets.kdd99 import load_kdd99
 from aspca.judging.projector import Projector
 from aspca.linalg.arrays import Floats
-from aspca.solvers.blocks import split
-from aspca.solvers.component import Effort
-from aspca.solvers.rotation import sparse_rotation
-from aspca.solvers.rotation.paper import paper_rotation
-from aspca.solvers.sequence import Sequence, extract
+from aspca.sparse_pca.component import Effort
+from aspca.sparse_pca.groups import split
+from aspca.sparse_pca.rotation import sparse_rotation
+from aspca.sparse_pca.rotation.descent import paper_rotation
+from aspca.sparse_pca.sequence import Sequence, extract
 from aspca.subspace.scaling import column_scale, scaled_covariance
 
 GAP = 1e-4

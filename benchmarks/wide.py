@@ -33,7 +33,7 @@ from library.timing import timed
 
 from aspca import sparse_subspace
 from aspca.linalg.arrays import Floats
-from aspca.solvers.blocks import split
+from aspca.sparse_pca.groups import split
 
 # The formula of tests/unit/test_wide_memory.py.
 SMALL, MATRICES, TABLES = 30e6, 22, 8

@@ -16,8 +16,8 @@ import numpy as np
 from scipy.sparse.csgraph import connected_components
 
 from aspca.linalg.arrays import Floats
-from aspca.problems.component import ComponentProblem
-from aspca.solvers.interior_point import InteriorPoint
+from aspca.sparse_pca.interior_point import InteriorPoint
+from aspca.sparse_pca.problem import ComponentProblem
 
 EXACT = float("inf")
 # The relative gap to which X is solved unless a looser one is asked for.

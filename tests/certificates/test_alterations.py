@@ -21,7 +21,7 @@ import numpy as np
 import pytest
 
 from aspca import SparseSubspace, sparse_subspace
-from aspca.verify.claims import Multiplier, probe_vector, seal
+from aspca.sparse_pca.verify.claims import Multiplier, probe_vector, seal
 
 replace = dataclasses.replace
 

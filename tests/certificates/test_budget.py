@@ -62,8 +62,8 @@ def test_bounds_without_time_are_bounds_on_the_true_optimum(forward):
 
 def _optimum(C: np.ndarray, alpha: float, V: np.ndarray) -> tuple[float, float]:
     """Both bounds of one problem from the solver with all the time it wants, checked against Clarabel elsewhere."""
-    from aspca.problems.component import ComponentProblem
-    from aspca.solvers.component import Effort, Warmth, solve_component
+    from aspca.sparse_pca.component import Effort, Warmth, solve_component
+    from aspca.sparse_pca.problem import ComponentProblem
 
     problem = ComponentProblem(C, alpha, V, 1e-9 * abs(np.trace(C)) / C.shape[0])
     effort = Effort(tol=1e-7, max_iter=5000, deadline=np.inf)

@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aspca import Certificate, SparseSubspace, sparse_subspace
-from aspca.verify.claims import Multiplier, Witness, probe_vector, seal
-from aspca.verify.status import Status
+from aspca.sparse_pca.verify.claims import Multiplier, Status, Witness, probe_vector, seal
 
 
 def scatter(seed: int, p: int, n: int | None = None) -> np.ndarray:

@@ -12,8 +12,8 @@ import pytest
 import threadpoolctl
 
 from aspca import SparseSubspace, sparse_subspace
-from aspca.problems.component import ComponentProblem
-from aspca.solvers.component import Effort, Warmth, solve_component
+from aspca.sparse_pca.component import Effort, Warmth, solve_component
+from aspca.sparse_pca.problem import ComponentProblem
 
 _spec = importlib.util.spec_from_file_location("clarabel_reference", Path(__file__).with_name("clarabel_reference.py"))
 reference = importlib.util.module_from_spec(_spec)

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aspca.solvers.rotation import sparse_rotation
+from aspca.sparse_pca.rotation import sparse_rotation
 
 MANY = settings(max_examples=25, deadline=None, derandomize=True)
 SOME = settings(MANY, max_examples=10)

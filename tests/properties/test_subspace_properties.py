@@ -19,7 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aspca import SparseSubspace, TiedSubspaceWarning, sparse_subspace, sparse_subspace_path
-from aspca.solvers.blocks import split
+from aspca.sparse_pca.groups import split
 
 MANY = settings(max_examples=40, deadline=None, derandomize=True)
 SOME = settings(MANY, max_examples=20)

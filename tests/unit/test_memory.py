@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 from aspca import ASPCA, Moments, sparse_subspace
-from aspca.solvers.blocks import split
-from aspca.solvers.component import Effort
-from aspca.solvers.sequence import BlockMultiplier, Sequence, extract
-from aspca.subspace.matrix import scaled_matrix
-from aspca.subspace.witness import witness_of
+from aspca.sparse_pca.component import Effort
+from aspca.sparse_pca.groups import split
+from aspca.sparse_pca.matrix import scaled_matrix
+from aspca.sparse_pca.proof import witness_of
+from aspca.sparse_pca.sequence import BlockMultiplier, Sequence, extract
 
 # Tiles, slices and Python's own objects, whatever p is.
 SMALL = 2**20

@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 
 from aspca.linalg.arrays import Floats
-from aspca.problems.component import ComponentProblem
-from aspca.solvers import active_set as active_set_module
-from aspca.solvers import admm as admm_module
-from aspca.solvers import component as component_module
-from aspca.solvers import incumbent as incumbent_module
-from aspca.solvers import interior_point as interior_point_module
-from aspca.solvers.active_set import Candidate
-from aspca.solvers.admm import Iterate
+from aspca.sparse_pca import active_set as active_set_module
+from aspca.sparse_pca import admm as admm_module
+from aspca.sparse_pca import component as component_module
+from aspca.sparse_pca import incumbent as incumbent_module
+from aspca.sparse_pca import interior_point as interior_point_module
+from aspca.sparse_pca.active_set import Candidate
+from aspca.sparse_pca.admm import Iterate
+from aspca.sparse_pca.problem import ComponentProblem
 from library.compiled import active_set, admm, bounds, interior_point
 
 # Above, LAPACK does nearly all of the work, and the first-order method works on a thin block of vectors.

@@ -17,13 +17,13 @@ from aspca.judging.limits import Limit, score_limit
 from aspca.judging.metric import score_variances
 from aspca.judging.projector import Projector
 from aspca.linalg.arrays import Floats
-from aspca.linalg.lowest import lowest_pairs
-from aspca.linalg.orientation import sign_of
+from aspca.linalg.eigen import lowest_pairs
+from aspca.linalg.ranking import sign_of
 from aspca.moments import Moments
 from aspca.moments.validation import weights_of
 from aspca.preparation.feature import features_of_numbers
 from aspca.settings import FROM_MOMENTS, check_parameters
-from aspca.subspace.defaults import default_n_components
+from aspca.sparse_pca.defaults import default_n_components
 from aspca.subspace.scaling import column_scale, scaled_covariance
 from aspca.subspace.space import ScaledSpace, unresolved_variance
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from aspca.judging.model import Model
 from aspca.linalg.arrays import Floats
-from aspca.subspace.result import Certificate, SparseSubspace
+from aspca.sparse_pca.result import Certificate, SparseSubspace
 
 
 class ComponentAttributes:

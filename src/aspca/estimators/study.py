@@ -17,8 +17,8 @@ from aspca.judging.gaps import completed
 from aspca.linalg.arrays import Floats
 from aspca.moments import IncompleteMoments, Moments
 from aspca.settings import Settings
-from aspca.subspace.extraction import rotated, roughly_rotated, sparse_subspace
-from aspca.subspace.result import SparseSubspace
+from aspca.sparse_pca.extraction import rotated, roughly_rotated, sparse_subspace
+from aspca.sparse_pca.result import SparseSubspace
 
 # Rows are dealt into so many parts, whose moments merge into any half of them.
 _PARTS = 20

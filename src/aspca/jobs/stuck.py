@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from aspca.linalg.arrays import Bools, Floats, Ints
-from aspca.linalg.steady import cached_parts
+from aspca.linalg.row_blocks import cached_parts
 
 # Shorter runs are not "for long".
 _SHORTEST = 10

@@ -16,7 +16,7 @@ from aspca.judging.law import ScoreLaw, few_rows_quantile
 from aspca.judging.limits import Limit, rule_limits, score_limit
 from aspca.judging.metric import READABLE, Metric, score_variances
 from aspca.linalg.arrays import Bools, Floats
-from aspca.linalg.thin import thinned
+from aspca.linalg.small import thinned
 from aspca.model.evidence import Evidence
 from aspca.rules.table import RuleTable
 from aspca.settings import AUTO, Settings, needs_rows

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 from aspca.linalg.arrays import Floats
 from aspca.settings import Settings
-from aspca.subspace.defaults import default_alpha
-from aspca.subspace.feature_cap import capped_subspace
-from aspca.subspace.result import SparseSubspace
+from aspca.sparse_pca.defaults import default_alpha
+from aspca.sparse_pca.path import capped_subspace
+from aspca.sparse_pca.result import SparseSubspace
 
 Progress = Callable[[int, int, float], None]
 
@@ -53,7 +53,7 @@ class Components:
 
 def _solved(asked: Components, covariance: Floats, callback: Progress | None) -> SparseSubspace:
     # Loads the solvers and most of scipy: a second that scoring by a stored model need not wait for.
-    from aspca.subspace.extraction import sparse_subspace
+    from aspca.sparse_pca.extraction import sparse_subspace
 
     settings, d = asked.settings, asked.n_components
 

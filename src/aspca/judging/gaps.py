@@ -23,7 +23,7 @@ from aspca.judging.hotelling import Hotelling
 from aspca.judging.metric import READABLE, Metric, score_weights, share_outside
 from aspca.judging.outside import outside_directions
 from aspca.linalg.arrays import Bools, Floats, Ints
-from aspca.linalg.steady import row_products
+from aspca.linalg.row_blocks import row_products
 from aspca.rules.table import RuleTable
 from aspca.settings import FROM_MOMENTS, Settings
 from aspca.subspace.space import ScaledSpace

@@ -92,7 +92,7 @@ def hotelling(loadings: Floats, covariance: Floats, n_rows: float, *, still: boo
         the lack of rows.
     """
     # Loads scipy.linalg, which scoring by a stored model need not wait for.
-    from aspca.linalg.nullspace import left_null_space
+    from aspca.linalg.eigen import left_null_space
 
     p = covariance.shape[0]
     if loadings.ndim != 2 or loadings.shape[0] != p:

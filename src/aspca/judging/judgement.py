@@ -12,7 +12,7 @@ import numpy.typing as npt
 from aspca.judging.alarms import Alarms
 from aspca.judging.metric import READABLE
 from aspca.linalg.arrays import Bools, Floats, Ints
-from aspca.linalg.steady import across, any_in_row
+from aspca.linalg.row_blocks import across, any_in_row
 from aspca.preparation.bad_cells import BadCell
 
 # What lies outside the rules as parts of the score (n,): as usual, and beyond its limit.

@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from aspca.linalg.arrays import Bools, Floats, Ints
-from aspca.linalg.symmetric import symmetrise
-from aspca.linalg.thin import thinned
+from aspca.linalg.small import symmetrise, thinned
 from aspca.moments.blocks import cached_slices
 
 if TYPE_CHECKING:

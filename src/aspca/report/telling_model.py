@@ -12,7 +12,7 @@ from aspca.report.naming import Naming
 from aspca.report.summary import Certificates, Choice, Choices, Excluded, ExcludedCell, Flagged, Step
 from aspca.rules.sentence import counted
 from aspca.settings import BY_NAME
-from aspca.subspace.defaults import little_variance
+from aspca.sparse_pca.defaults import little_variance
 
 # Cells and rows that were set aside, as many as are shown.
 _CELLS, _ROWS = 100, 100

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from aspca.linalg.nullspace import left_null_space
+from aspca.linalg.eigen import left_null_space
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from aspca.linalg.orientation import ascending, sign_of
+from aspca.linalg.ranking import ascending, sign_of
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from aspca.linalg.simplex import project_simplex
+from aspca.linalg.small import project_simplex
 
 
 def twin(w: np.ndarray) -> np.ndarray:

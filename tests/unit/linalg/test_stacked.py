@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from aspca.linalg.stacked import inverses, triangular_whiteners
+from aspca.linalg.small import inverses, triangular_whiteners
 
 
 @pytest.mark.parametrize("size", range(1, 12))

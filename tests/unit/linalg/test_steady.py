@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import twins
-from aspca.linalg.steady import across, any_in_row, cached_parts, row_by_row, row_products
+from aspca.linalg.row_blocks import across, any_in_row, cached_parts, row_by_row, row_products
 
 
 @pytest.mark.parametrize(("n", "p", "k"), [(0, 3, 2), (1, 5, 5), (64, 41, 41), (65, 41, 7), (1000, 12, 30)])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from aspca.linalg.symmetric import symmetrise
+from aspca.linalg.small import symmetrise
 
 
 @pytest.mark.parametrize("p", [1, 2, 127, 128, 129, 300])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from aspca.linalg.arrays import Floats
-from aspca.linalg.thin import form_of, is_thin, thinned
+from aspca.linalg.small import form_of, is_thin, thinned
 from aspca.subspace.space import unresolved_variances
 
 

@@ -1,0 +1,217 @@
+"""The sparse rotation: split, try several starts, refine the best, keep the given basis if nothing is lower.
+
+Notation: V (p, d) given basis, Q (d, d) rotation, L = V Q loadings; the objective is ||V Q||_{1,1}.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+
+from aspca.linalg.arrays import Floats, frozen
+from aspca.sparse_pca.rotation.blocks import column_groups, hidden_blocks, unit_rows
+from aspca.sparse_pca.rotation.descent import anneal, make_starts, paper_rotation, polar
+from aspca.sparse_pca.rotation.jacobi import jacobi
+from aspca.sparse_pca.rotation.vertex import descend
+from aspca.sparse_pca.rotation.zeros import clear_small_entries
+
+# Up to here several starts are refined, and the paper's thousand steps are one more start: a ceiling on the result.
+# Beyond, they would cost more than all the rest, and they ended above it wherever both were tried.
+_FEW_COLUMNS = 20
+# Exact corners invert matrices of order d (d-1) / 2: 1128 at 48 columns, about 0.1 s each.
+_MOST_COLUMNS_CORNER = 48
+# Beyond this one sweep over all planes costs as much as the descent.
+_MOST_COLUMNS_JACOBI = 100
+# Entries below this are rounding: V Q is computed to a few 1e-16, and the promise on the subspace is 1e-12.
+_ZERO = 5e-14
+# Values closer than this (relatively) tie, and the first start wins: BLAS rounding must not choose.
+_TIE = 1e-9
+_SAME_MINIMUM = 1e-6
+
+
+@dataclass(frozen=True)
+class RotationResult:
+    """A sparse basis of the span of V.
+
+    Attributes
+    ----------
+    rotation : ndarray of shape (d, d)
+        Q, orthogonal to 1e-13; its columns are ordered and signed to stay close to the given ones.
+    loadings : ndarray of shape (p, d)
+        V Q, with exact zeros.
+    start_l1, l1 : float
+        ||V||_{1,1} and ||loadings||_{1,1}; l1 <= start_l1 always.
+    n_zeros : int
+        Exact zeros in `loadings`.
+    n_starts : int
+        Local searches run, over all groups of connected columns; a group solved by hand counts as one.
+    n_starts_at_best : int
+        How many of them reached the value of their group's best (to 1e-6). Only the most
+        promising ones are refined to the end, so this is a lower bound on how easily the best is found.
+    """
+
+    rotation: Floats
+    loadings: Floats
+    start_l1: float
+    l1: float
+    n_zeros: int
+    n_starts: int
+    n_starts_at_best: int
+
+
+def sparse_rotation(V: Floats, *, time_limit: float | None = None, quick: bool = False) -> RotationResult:
+    """Minimise ||V Q||_{1,1} over the orthogonal Q.
+
+    Parameters
+    ----------
+    V : ndarray of shape (p, d)
+        Orthonormal columns, p >= d >= 1.
+    time_limit : float, optional
+        Seconds after which no further start or refinement is begun. None (default) makes the result
+        reproducible; with a limit it depends on the speed of the machine.
+    quick : bool
+        Whether the most promising start alone is refined, and the paper's path is none of them.
+
+    Returns
+    -------
+    RotationResult
+        The span of V is unchanged and l1 is never above the start's: Q is exactly the identity where nothing is
+        lower. The problem is not convex: the result is the best of several local minima. It is the global
+        minimum for d <= 2 and for coordinate subspaces. Columns with disjoint supports are not mixed.
+    """
+    V = np.ascontiguousarray(V, dtype=np.float64)
+    deadline = np.inf if time_limit is None else time.monotonic() + time_limit
+    d = V.shape[1]
+    Q = np.eye(d)
+    n_starts = n_best = 0
+    # The paper's first mu. Taken from the whole V, so that a group follows the path it has in the paper's scheme.
+    entry_size = float(np.linalg.norm(V) / np.abs(V).sum())
+    for rows, columns in column_groups(V):
+        part, tried, best = _rotate_group(V[np.ix_(rows, columns)], entry_size, deadline, quick)
+        Q[np.ix_(columns, columns)] = part
+        n_starts, n_best = n_starts + tried, n_best + best
+    start_l1 = float(np.abs(V).sum())
+    L = _loadings(V, Q)
+    if float(np.abs(L).sum()) > start_l1:
+        Q = np.eye(d)
+        L = V.copy()
+    l1 = float(np.abs(L).sum())
+    return RotationResult(frozen(Q), frozen(L), start_l1, l1, int(np.sum(L == 0.0)), n_starts, n_best)
+
+
+def _loadings(V: Floats, Q: Floats) -> Floats:
+    L = V @ Q
+    L[np.abs(L) <= _ZERO] = 0.0
+    return L
+
+
+def _value(V: Floats, Q: Floats) -> float:
+    return float(np.abs(_loadings(V, Q)).sum())
+
+
+def _rotate_group(V: Floats, entry_size: float, deadline: float, quick: bool) -> tuple[Floats, int, int]:
+    """Q for one connected group, the number of starts, and how many of them reached the best."""
+    d = V.shape[1]
+    start = float(np.abs(V).sum())
+    # Each column of an orthonormal basis has L1 norm at least 1, so the value d cannot be beaten.
+    if d == 1 or start <= d * (1.0 + 1e-14):
+        return np.eye(d), 1, 1
+    units = unit_rows(V)
+    if len(units) == d:
+        return _matched(polar(V[units].T)), 1, 1
+    if d == 2:
+        # One plane: the exact rotation is the global minimum.
+        candidates, tried = [_rotation_to(V, jacobi(V))], 1
+    else:
+        candidates, tried = _candidates(V, entry_size, deadline, quick)
+    values = [_value(V, Q) for Q in candidates]
+    lowest = min(values)
+    if lowest >= start * (1.0 - 1e-12):
+        return np.eye(d), tried, 1
+    winner = next(Q for Q, value in zip(candidates, values, strict=True) if value <= lowest * (1.0 + _TIE))
+    reached = sum(value <= lowest * (1.0 + _SAME_MINIMUM) for value in values)
+    return _matched(winner), tried, min(reached, tried)
+
+
+def _candidates(V: Floats, entry_size: float, deadline: float, quick: bool) -> tuple[list[Floats], int]:
+    """Refined rotations in a fixed order, and the number of starts behind them."""
+    p, d = V.shape
+    found = []
+    ceiling = np.inf
+    blocks = hidden_blocks(V)
+    if blocks:
+        parts = [
+            basis @ _rotate_group(_loadings(V[rows], basis), entry_size, deadline, quick)[0] for rows, basis in blocks
+        ]
+        found.append(polar(np.hstack(parts)))
+        ceiling = _value(V, found[0])
+    rotations, warmth = make_starts(V)
+    if _is_large(V):
+        # From the first start alone, with as many steps as about ten eigendecompositions of p features cost.
+        n_steps = int(np.clip(10.0 * (p / d) ** 2, 12.0, 100.0))
+        # In single precision: what it is near to is as near, and what rounding adds is taken away at the end.
+        start = (V @ rotations[:1]).astype(np.float32)
+        (rough,) = anneal(start, 2.0 * entry_size * warmth[:1], n_steps, mu_final=1e-3, momentum=0.7)
+        near = [V @ _orthogonal(_orthogonal(V.T @ rough.astype(np.float64)))]
+    elif d > _MOST_COLUMNS_CORNER:
+        # No corner follows: the descent itself has to get close to one.
+        near = list(anneal(V @ rotations, entry_size * warmth, n_steps=300, mu_final=1.5e-4))
+    else:
+        near = list(anneal(V @ rotations, entry_size * warmth, n_steps=150))
+    if d <= _FEW_COLUMNS and not quick and time.monotonic() < deadline:
+        near.append(V @ paper_rotation(V, mu_first=entry_size))
+    n_refined = 3 if d <= _FEW_COLUMNS and not quick else 1
+    if d <= _MOST_COLUMNS_JACOBI:
+        for k in _most_promising(near, n_refined):
+            near[k] = jacobi(near[k], max_sweeps=10 if d <= _FEW_COLUMNS else 3, tol=1e-6)
+            if time.monotonic() > deadline:
+                break
+    for k in _most_promising(near, n_refined):
+        # Zeros are for a start that may still win: not for the search across blocks where the blocks alone are lower.
+        if time.monotonic() < deadline and float(np.abs(near[k]).sum()) < ceiling:
+            near[k] = _with_exact_zeros(V, near[k])
+    return found + [_rotation_to(V, L) for L in near], len(found) + len(near)
+
+
+def _is_large(V: Floats) -> bool:
+    """Whether even single steps of the descent count beside the eigendecomposition that V comes from."""
+    p, d = V.shape
+    return bool(d > 100 and p < 3 * d)
+
+
+def _with_exact_zeros(V: Floats, L: Floats) -> Floats:
+    """The corner of a local minimum where its order allows, else as many zeros as are cheap."""
+    d = V.shape[1]
+    if d > _MOST_COLUMNS_CORNER:
+        return clear_small_entries(L)
+    return V @ descend(V, _rotation_to(V, L), max_rounds=20 if d <= 24 else 2 if d <= 40 else 1)
+
+
+def _most_promising(near: list[Floats], count: int) -> list[int]:
+    """The lowest values that differ from each other, lowest first."""
+    values = [float(np.abs(L).sum()) for L in near]
+    chosen: list[int] = []
+    for k in sorted(range(len(near)), key=lambda k: (float(f"{values[k]:.9g}"), k)):
+        if all(abs(values[k] - values[other]) > _SAME_MINIMUM * values[k] for other in chosen):
+            chosen.append(k)
+    return chosen[:count]
+
+
+def _rotation_to(V: Floats, L: Floats) -> Floats:
+    """The orthogonal Q with V Q = L, clean of the rounding that L gathered."""
+    return _orthogonal(V.T @ L)
+
+
+def _orthogonal(Q: Floats) -> Floats:
+    """Nearer to the polar factor: one of Newton's steps squares an error that is small already."""
+    return np.asarray(Q @ (1.5 * np.eye(len(Q)) - 0.5 * (Q.T @ Q)), dtype=np.float64)
+
+
+def _matched(Q: Floats) -> Floats:
+    """Columns of Q permuted and negated so that each is the heir of the column it resembles most."""
+    rows, columns = linear_sum_assignment(-(Q**2))
+    matched = Q[:, columns[np.argsort(rows)]]
+    return np.where(np.diag(matched) < 0.0, -matched, matched)
