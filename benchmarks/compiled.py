@@ -26,7 +26,7 @@ from aspca import sparse_subspace
 from aspca.datasets.breast_cancer import load_breast_cancer
 from aspca.datasets.kdd99 import load_kdd99
 from aspca.linalg.arrays import Floats
-from aspca.sparse_pca.result import SparseSubspace
+from aspca.sparse_pca.subspace import SparseSubspace
 
 Case = tuple[Floats, int, float]
 

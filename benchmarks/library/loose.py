@@ -57,8 +57,10 @@ class Loose:
         if problem.free == 1:
             X = problem.N @ problem.N.T
         else:
-            method = InteriorPoint(problem, problem.N @ problem.N.T / problem.free, problem.closed_form_dual())
-            while method.gap > self.gap and method.step():
+            method = InteriorPoint(
+                problem, problem.N @ problem.N.T / problem.free, problem.closed_form_dual(), self.gap
+            )
+            while method.step():
                 pass
             X = method.factor @ method.factor.T
         return X, float(np.vdot(problem.C, X)) + penalty * float(np.abs(X).sum())

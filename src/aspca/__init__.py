@@ -31,13 +31,14 @@ if TYPE_CHECKING:
     from aspca.judging.limits import Limit, benjamini_hochberg
     from aspca.moments import Moments
     from aspca.rules.rule import Rule
-    from aspca.sparse_pca.extraction import TiedSubspaceWarning, sparse_subspace
+    from aspca.sparse_pca.certificate import Certificate
     from aspca.sparse_pca.path import sparse_subspace_path
-    from aspca.sparse_pca.result import Certificate, SparseSubspace
+    from aspca.sparse_pca.solve import TiedSubspaceWarning
+    from aspca.sparse_pca.subspace import SparseSubspace, sparse_subspace
 
 _HOME = {
     "ASPCA": "aspca.estimators.aspca",
-    "Certificate": "aspca.sparse_pca.result",
+    "Certificate": "aspca.sparse_pca.certificate",
     "Detection": "aspca.jobs.result",
     "ExplainedRow": "aspca.judging.explained_row",
     "Explanation": "aspca.judging.explanation",
@@ -54,8 +55,8 @@ _HOME = {
     "Rule": "aspca.rules.rule",
     "Scored": "aspca.jobs.score_source",
     "Selection": "aspca.estimators.selection",
-    "SparseSubspace": "aspca.sparse_pca.result",
-    "TiedSubspaceWarning": "aspca.sparse_pca.extraction",
+    "SparseSubspace": "aspca.sparse_pca.subspace",
+    "TiedSubspaceWarning": "aspca.sparse_pca.solve",
     "benjamini_hochberg": "aspca.judging.limits",
     "detect": "aspca.jobs.detection",
     "explain": "aspca.estimators.pipelines",
@@ -64,7 +65,7 @@ _HOME = {
     "save": "aspca.estimators.stored",
     "score_source": "aspca.jobs.score_source",
     "select": "aspca.estimators.selection",
-    "sparse_subspace": "aspca.sparse_pca.extraction",
+    "sparse_subspace": "aspca.sparse_pca.subspace",
     "sparse_subspace_path": "aspca.sparse_pca.path",
 }
 

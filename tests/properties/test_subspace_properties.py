@@ -19,7 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aspca import SparseSubspace, TiedSubspaceWarning, sparse_subspace, sparse_subspace_path
-from aspca.sparse_pca.groups import split
+from aspca.sparse_pca.groups import split_features
 
 MANY = settings(max_examples=40, deadline=None, derandomize=True)
 SOME = settings(MANY, max_examples=20)
@@ -334,8 +334,8 @@ def test_unconnected_blocks_give_the_union_of_their_sequences(one, other, varian
 def test_a_larger_penalty_only_splits_blocks(problem, one, other) -> None:
     A, _ = problem
     size = np.abs(A).max()
-    coarse = split(A, size * min(one, other))
-    for block in split(A, size * max(one, other)):
+    coarse = split_features(A, size * min(one, other))
+    for block in split_features(A, size * max(one, other)):
         assert any(set(block) <= set(larger) for larger in coarse)
 
 

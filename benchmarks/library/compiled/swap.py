@@ -66,7 +66,10 @@ def _primal(self: ComponentProblem, factor: Floats) -> float:
     return bounds.primal(self.C, self.alpha, factor)
 
 
-def _admm_step(self: Iterate) -> None:
+def _admm_step(self: Iterate) -> bool:
+    if self.iterations >= self.limit:
+        return False
+    self.iterations += 1
     problem = self.problem
     box = problem.alpha / self.rho
     whole = problem.V.shape[1] == 0
@@ -74,6 +77,7 @@ def _admm_step(self: Iterate) -> None:
         problem.N, whole, self._scaled_C, self._scaled_U, self.Z, self._previous, box, admm_module._RELAXATION
     )
     self.Z, self._previous = self._previous, self.Z
+    return True
 
 
 def _admm_balance(self: Iterate) -> None:

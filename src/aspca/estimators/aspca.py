@@ -35,7 +35,7 @@ from aspca.preparation.lifting import refuse_contradictions
 from aspca.rules.given import formulas_of
 from aspca.rules.rule import AnyRule
 from aspca.settings import AUTO, DEFAULTS, PAPER, Settings, check_parameters, parameters_text
-from aspca.sparse_pca.result import SparseSubspace
+from aspca.sparse_pca.subspace import SparseSubspace
 
 
 class ASPCA(ShownWithRules, ComponentAttributes, TableInput, NamedOutputs, TransformerMixin, OutlierMixin, Base):  # type: ignore[misc]  # scikit-learn has no types

@@ -19,7 +19,8 @@ from aspca.linalg.arrays import frozen
 from aspca.model.evidence import Evidence
 from aspca.rules.equation_text import LONGEST as LONGEST_RULE
 from aspca.settings import AUTO, SETTINGS, Settings, needs_rows
-from aspca.sparse_pca.result import Certificate, SparseSubspace
+from aspca.sparse_pca.certificate import Certificate
+from aspca.sparse_pca.subspace import SparseSubspace
 from aspca.subspace.space import ScaledSpace
 
 NAMINGS = ("table", "given", "none")

@@ -14,7 +14,7 @@ from aspca.linalg.arrays import Floats
 from aspca.settings import Settings
 from aspca.sparse_pca.defaults import default_alpha
 from aspca.sparse_pca.path import capped_subspace
-from aspca.sparse_pca.result import SparseSubspace
+from aspca.sparse_pca.subspace import SparseSubspace, sparse_subspace
 
 Progress = Callable[[int, int, float], None]
 
@@ -52,9 +52,6 @@ class Components:
 
 
 def _solved(asked: Components, covariance: Floats, callback: Progress | None) -> SparseSubspace:
-    # Loads the solvers and most of scipy: a second that scoring by a stored model need not wait for.
-    from aspca.sparse_pca.extraction import sparse_subspace
-
     settings, d = asked.settings, asked.n_components
 
     def solve(alpha: float, warm_start: SparseSubspace | None) -> SparseSubspace:

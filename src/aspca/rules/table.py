@@ -16,8 +16,8 @@ from aspca.rules.given import GivenRule, given_loadings
 from aspca.rules.rule import Rule, Standing
 from aspca.rules.sentence import short_float
 from aspca.rules.widening import expected_widening
+from aspca.sparse_pca.certificate import Certificate
 from aspca.sparse_pca.defaults import little_variance
-from aspca.sparse_pca.result import Certificate
 from aspca.subspace.space import ScaledSpace, unresolved_variance, unresolved_variances
 
 # Numbers of so many digits are no coincidence in a rule that holds exactly.

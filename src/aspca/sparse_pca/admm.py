@@ -32,8 +32,9 @@ _DEPTH = 2
 class Iterate:
     """State of the method. Matrices are updated in place: for large p, fresh memory costs as much as the arithmetic."""
 
-    def __init__(self, problem: ComponentProblem, U: Floats) -> None:
+    def __init__(self, problem: ComponentProblem, U: Floats, limit: int) -> None:
         p = problem.p
+        self.iterations, self.limit = 0, limit
         self.problem = problem
         self.rho = 0.2 * problem.alpha * p
         self.factor: Floats = np.zeros((p, 0))
@@ -53,7 +54,11 @@ class Iterate:
         alpha = self.problem.alpha
         return np.clip(self.rho * self._scaled_U, -alpha, alpha)
 
-    def step(self) -> None:
+    def step(self) -> bool:
+        """One step; False, and none, beyond the limit."""
+        if self.iterations >= self.limit:
+            return False
+        self.iterations += 1
         work, scaled_U = self._work, self._scaled_U
         np.subtract(self.Z, scaled_U, out=work)
         work -= self._scaled_C
@@ -67,6 +72,7 @@ class Iterate:
         np.clip(work, -box, box, out=scaled_U)
         scaled_U.flat[:: len(scaled_U) + 1] = 0.0
         np.subtract(work, scaled_U, out=self.Z)
+        return True
 
     def balance(self) -> None:
         """Move rho where one residual is far behind the other."""

@@ -13,6 +13,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
@@ -53,6 +54,20 @@ class Effort:
     def spent(self) -> bool:
         return time.perf_counter() > self.deadline
 
+    def steps(self, method: Method) -> Iterator[bool]:
+        """Take steps until the method can do no more or the time is spent; of each, whether it was the last in time."""
+        spent = self.spent()
+        while not spent and method.step():
+            spent = self.spent()
+            yield spent
+
+
+class Method(Protocol):
+    """An iterative method for the convex problem, whose iterates are feasible after each step."""
+
+    def step(self) -> bool:
+        """One step; False where the method can do no more."""
+
 
 @dataclass(frozen=True)
 class Warmth:
@@ -71,11 +86,12 @@ class ComponentSolution:
     lower: float
     primal: float
     U: Floats
-    factor: Floats | None
+    factor: Floats | None = None
     """X = factor factor' where it is better than v v', else None."""
-    tie: bool
-    iterations: int
-    status: Status
+    tie: bool = False
+    iterations: int = 0
+    early: Status | None = None
+    """What ended the solve before the convex problem was solved; None where it is."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +118,7 @@ def solve_component(
             continue
         for U in duals:
             state.offer_dual(U, effort.tol)
-            if state.settled(effort.tol):
+            if state.proved_unique(effort.tol):
                 return _finish(problem, state, effort, dominant, 0)
             if state.lower > give_up_above:
                 return GivenUp(state.lower, state.U)
@@ -114,15 +130,15 @@ def solve_component(
     if not effort.spent():
         small = problem.p <= ipm.LARGEST
         limit = _FEW if small else min(effort.max_iter, _QUICK) if effort.quick else effort.max_iter
-        iterate = Iterate(problem, duals[0])
+        iterate = Iterate(problem, duals[0], limit)
         # Of a large block every matrix counts.
         del duals
-        iterations = _first_order(problem, state, iterate, effort, limit, give_up_above)
-        if state.lower > give_up_above and not state.settled(effort.tol):
+        iterations = _first_order(problem, state, iterate, effort, give_up_above)
+        if state.lower > give_up_above and not state.proved_unique(effort.tol):
             return GivenUp(state.lower, state.U)
         if not state.closed(effort.tol) and small and not effort.quick and not effort.spent():
             iterations += _second_order(problem, state, iterate, effort, dominant)
-        if not state.settled(effort.tol) and not effort.quick and not effort.spent():
+        if not state.proved_unique(effort.tol) and not effort.quick and not effort.spent():
             _more_guesses(problem, state, effort)
     return _finish(problem, state, effort, dominant, iterations)
 
@@ -173,12 +189,11 @@ def _reflected(problem: ComponentProblem, state: Incumbent, U: Floats, effort: E
     iterations = 0
     while (method := state.reflections(U)) is not None:
         U = method.U
-        while not method.over and not effort.spent():
-            method.step()
+        for _ in effort.steps(method):
             iterations += 1
             if method.near(effort.tol):
                 state.bound(method.U)
-                if state.settled(effort.tol):
+                if state.proved_unique(effort.tol):
                     return iterations
         state.bound(method.U)
         if state.closed(effort.tol) or state.lower > give_up_above or effort.spent():
@@ -192,14 +207,14 @@ def _reflected(problem: ComponentProblem, state: Incumbent, U: Floats, effort: E
 
 
 def _first_order(
-    problem: ComponentProblem, state: Incumbent, iterate: Iterate, effort: Effort, limit: int, give_up_above: float
+    problem: ComponentProblem, state: Incumbent, iterate: Iterate, effort: Effort, give_up_above: float
 ) -> int:
     """ADMM until the gap closes; a vector is rounded from it only now and then, which costs more than its steps."""
     small = problem.p <= ipm.LARGEST
     check, rounding, reflections = 1, 10, 0
-    for iteration in range(1, limit + 1):
-        iterate.step()
-        if iteration < check and iteration < limit:
+    for last in effort.steps(iterate):
+        iteration = iterate.iterations
+        if iteration < min(check, iterate.limit) and not last:
             continue
         check = 5 if iteration < 5 else iteration + max(5, iteration // 6)
         state.offer_factor(iterate.factor)
@@ -208,24 +223,24 @@ def _first_order(
             rounding = 4 * iteration if small else 2 * iteration
             f = iterate.factor[:, -1]
             state.offer_start(largest_entries(np.where(np.diag(iterate.Z) > 0, f, 0.0), _reach(problem)))
-        # Where X has settled on more than one vector, no repair will make it one.
+        # Where X has ended at more than one vector, no repair will make it one.
         like_a_vector = iteration <= 20 or float((iterate.factor[:, -1] ** 2).sum()) > _RANK_ONE
         state.offer_dual(iterate.U, effort.tol, repaired=like_a_vector)
         if rounded and not small and like_a_vector and not state.closed(effort.tol):
             reflections += _reflected(problem, state, iterate.U, effort, give_up_above)
         done = state.closed(effort.tol) if small else state.solved(effort.tol)
-        if done or state.lower > give_up_above or effort.spent():
-            return iteration + reflections
+        if done or state.lower > give_up_above:
+            break
         iterate.balance()
-    return limit + reflections
+    return iterate.iterations + reflections
 
 
 def _second_order(problem: ComponentProblem, state: Incumbent, iterate: Iterate, effort: Effort, dominant: bool) -> int:
     """Newton steps until the gap closes, to a vector rounded on the way or to X itself."""
     # Where X's eigenvector is what is taken, it should be as good as the value.
     enough = (1e-3 if dominant else 0.5) * effort.tol
-    method = ipm.InteriorPoint(problem, iterate.X, iterate.U)
-    while method.gap > enough and not effort.spent() and method.step():
+    method = ipm.InteriorPoint(problem, iterate.X, iterate.U, enough)
+    for _ in effort.steps(method):
         if method.gap < _NEAR and method.top_share > _RANK_ONE:
             for start in prefix_starts(method.factor[:, -1], 1):
                 state.offer_start(start)
@@ -254,13 +269,13 @@ def _finish(
     if best is None or (dominant and not rank_one and state.factor is not None):
         best = _dominant(problem, state.factor)
         state.tie = False
-    status = Status.CERTIFIED if rank_one else Status.RELAXED
+    early = None
     if not state.solved(effort.tol):
-        status = Status.PRECISION if problem.p <= ipm.LARGEST else Status.ITERATIONS
+        early = Status.PRECISION if problem.p <= ipm.LARGEST else Status.ITERATIONS
         if effort.quick:
-            status = Status.QUICK
+            early = Status.QUICK
         if effort.spent():
-            status = Status.BUDGET
+            early = Status.BUDGET
     return ComponentSolution(
         v=best.v,
         upper=best.value,
@@ -270,7 +285,7 @@ def _finish(
         factor=factor if value < best.value else None,
         tie=state.tie,
         iterations=iterations,
-        status=status,
+        early=early,
     )
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from aspca.linalg.arrays import Floats
 from aspca.linalg.small import typical_variance
-from aspca.sparse_pca.groups import levels_of, split
+from aspca.sparse_pca.groups import split_features, split_levels
 
 # A penalty for sparsity counts no rule as tighter than this share of a typical feature's variance, 2 % of its spread.
 _SHARE_OF_TYPICAL = 5e-4
@@ -59,8 +59,8 @@ def default_alpha(covariance: Floats, n_components: int) -> float:
     values = np.linalg.eigvalsh(covariance)[: min(n_components, default_n_components(covariance))]
     floor = finest_variance(covariance)
     inexact = np.maximum(values[values > _EXACT * float(np.diag(covariance).max())], floor)
-    levels = levels_of(inexact, floor)
+    levels = split_levels(inexact, floor)
     tight = inexact[levels[0]] if len(levels) > 1 else np.maximum(values, 0.0)
     alpha = max(float(tight.mean()), floor)
-    largest = max(block.size for block in split(covariance, alpha))
+    largest = max(block.size for block in split_features(covariance, alpha))
     return alpha if largest <= _LARGEST_BLOCK and largest * values.size <= _MOST_WORK else 0.0

@@ -16,7 +16,7 @@ from aspca.linalg.arrays import Floats, Ints
 _JUMP = 10.0
 
 
-def split(A: Floats, alpha: float) -> list[Ints]:
+def split_features(A: Floats, alpha: float) -> list[Ints]:
     """Connected groups of the graph {|A_ij| > alpha} of a symmetric A, each ascending, ordered by first feature.
 
     A walk that reads every row at most once, and keeps nothing but rows: the graph itself is never stored.
@@ -40,7 +40,7 @@ def split(A: Floats, alpha: float) -> list[Ints]:
     return groups
 
 
-def levels_of(variances: Floats, floor: float) -> list[Ints]:
+def split_levels(variances: Floats, floor: float) -> list[Ints]:
     """Directions whose variances follow each other without a jump, level by level, the tightest first.
 
     A level ends below a tenfold jump: it may span more than that where variances rise evenly.

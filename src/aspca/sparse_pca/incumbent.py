@@ -102,7 +102,7 @@ class Incumbent:
         """Whether the convex problem itself is solved, by a vector or by X."""
         return np.isfinite(self.primal) and self.problem.closed(self.primal, self.lower, tol)
 
-    def settled(self, tol: float) -> bool:
+    def proved_unique(self, tol: float) -> bool:
         """Whether the best vector is optimal, and the bound proves that no other is as good."""
         slack = max(self.upper - self.lower, 0.0)
         return self.closed(tol) and self.margin > 10.0 * slack + max(self.problem.tie, 1e-9 * abs(self.upper))

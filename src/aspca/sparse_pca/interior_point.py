@@ -5,7 +5,7 @@ or the dual is degenerate its tail is long. This method does not care: about ten
 accuracy, at O(p^6) each (a dense system in the p(p-1)/2 off-diagonal multipliers, or in the entries of Y where those
 are fewer), so it is for blocks of at most `LARGEST` features.
 
-Notation (see problems.component): Y (m, m) psd with X = N Y N' and tr Y = 1; S = N'(C+U)N - t I psd;
+Notation (see `problem`): Y (m, m) psd with X = N Y N' and tr Y = 1; S = N'(C+U)N - t I psd;
 u the off-diagonal of U, |u| < alpha, with multipliers a, b >= 0 of u <= alpha and u >= -alpha. The conditions:
 tr Y = 1, 2 X_ij = a_ij - b_ij, and Y S = mu I, a (alpha - u) = mu, b (alpha + u) = mu with mu -> 0. The direction
 is the HKM one with Mehrotra's predictor and corrector. All iterates are strictly feasible on both sides.
@@ -39,10 +39,10 @@ _FAR = 1e-3
 
 
 class InteriorPoint:
-    """The method, one Newton step at a time from near a feasible X and U; both stay feasible at every step."""
+    """The method, one Newton step at a time from near a feasible X and U, which stay feasible, to a gap."""
 
-    def __init__(self, problem: ComponentProblem, X: Floats, U: Floats) -> None:
-        self.problem = problem
+    def __init__(self, problem: ComponentProblem, X: Floats, U: Floats, enough: float) -> None:
+        self.problem, self._enough = problem, enough
         self.iterations = 0
         self._point = _Point.near(problem, X, U)
         self._best = (self._point.gap, self._point.Y, self._point.u)
@@ -71,8 +71,8 @@ class InteriorPoint:
         return _symmetric(self.problem.alpha * np.clip(self._best[2], -1.0, 1.0), self.problem.p)
 
     def step(self) -> bool:
-        """One predictor-corrector step; False when rounding, or the limit, has ended what the method can do."""
-        if self._stuck or self.iterations >= _MAX_ITER:
+        """One predictor-corrector step; False at a gap that is small enough, by rounding, or at the limit of steps."""
+        if self._stuck or self.iterations >= _MAX_ITER or not self.gap > self._enough:
             return False
         self.iterations += 1
         before = self._point.gap

@@ -35,7 +35,7 @@ class ScaledMatrix:
     """The largest |A_ij|, in the units of A."""
 
 
-def scaled_matrix(A: npt.ArrayLike) -> ScaledMatrix:
+def scale_matrix(A: npt.ArrayLike) -> ScaledMatrix:
     """A fresh scaled copy of a real, finite, symmetric, positive semidefinite A (p, p).
 
     Memory: that copy alone, if A is float64.
@@ -99,8 +99,8 @@ def _refuse_negative_eigenvalues(values: Floats, unit: float, largest: float) ->
         )
 
 
-def lifted_covariance(table: Any) -> tuple[tuple[str, ...], Floats]:
-    """Names (p,) and covariance (p, p) of the standardized lifted columns of a table (n, columns), n >= 2.
+def compute_table_covariance(table: Any) -> tuple[tuple[str, ...], Floats]:
+    """Names (p,) and covariance (p, p) of a table's (n, columns) standardized columns, logarithms and squares; n >= 2.
 
     Columns without a name are called x0, x1 and so on; one that does not vary has the variance zero.
 

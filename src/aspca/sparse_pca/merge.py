@@ -16,7 +16,6 @@ from aspca.linalg.arrays import Floats, Ints
 from aspca.linalg.eigen import Eigenbasis, eigenbasis
 from aspca.sparse_pca.component import ComponentSolution, Effort, GivenUp, Warmth, solve_component
 from aspca.sparse_pca.problem import ComponentProblem
-from aspca.sparse_pca.verify.claims import Status
 
 # What a neighbouring result offers to a block, given by its features.
 WarmthFor = Callable[[Ints], Warmth | None]
@@ -173,17 +172,7 @@ class Merge:
 def _alone(problem: ComponentProblem, U: Floats) -> ComponentSolution:
     """A feature that nothing connects to others: its unit vector, and nothing to compute. U stays as it is."""
     value = float(problem.C[0, 0])
-    return ComponentSolution(
-        v=np.ones(1),
-        upper=value,
-        lower=value - problem.rounding,
-        primal=value,
-        U=U,
-        factor=None,
-        tie=False,
-        iterations=0,
-        status=Status.CERTIFIED,
-    )
+    return ComponentSolution(np.ones(1), upper=value, lower=value - problem.rounding, primal=value, U=U)
 
 
 def _eigenvector(problem: ComponentProblem, eigen: Eigenbasis, U: Floats) -> ComponentSolution:
@@ -193,14 +182,4 @@ def _eigenvector(problem: ComponentProblem, eigen: Eigenbasis, U: Floats) -> Com
     value = problem.objective(v)
     # Where the basis was chosen anew the eigenvalues no longer belong to its vectors one by one.
     low = problem.dual(U)[0] if eigen.tied[k] else float(eigen.values[k]) - problem.rounding
-    return ComponentSolution(
-        v=v,
-        upper=value,
-        lower=min(low, value),
-        primal=value,
-        U=U,
-        factor=None,
-        tie=bool(eigen.tied[k]),
-        iterations=0,
-        status=Status.CERTIFIED,
-    )
+    return ComponentSolution(v, upper=value, lower=min(low, value), primal=value, U=U, tie=bool(eigen.tied[k]))

@@ -94,7 +94,7 @@ class Reflections:
         self._Z = U.copy()
         self.U = self._fitting(U)
         self.lowest: Floats = np.zeros((problem.p, 0))
-        """(p, at most 2): where C + U lies lowest beside v."""
+        """(p, at most 2): where C + U lies lowest on what is orthogonal to v."""
         self._gaps: list[float] = []
         # No multiplier in the box has v as an eigenvector: v is not optimal.
         most = problem.alpha * float(np.abs(best.v).sum()) * (1.0 + _SLACK)
@@ -110,8 +110,11 @@ class Reflections:
         """Whether U proves the vector to `tol`."""
         return self._gaps[-1] <= tol * self._size
 
-    def step(self) -> None:
-        w, E = below(self._beside_v(2.0 * self.U - self._Z), self._target)
+    def step(self) -> bool:
+        """One step; False, and none, where they are over."""
+        if self.over:
+            return False
+        w, E = below(self._without_v(2.0 * self.U - self._Z), self._target)
         E = self.problem.N @ E if self._constrained else E
         self.lowest = E[:, :2].copy()
         # The projection onto the second set lifts what lies below the target up to it. In place: for large p, memory.
@@ -121,10 +124,11 @@ class Reflections:
         self._Z += E @ E.T
         del E
         self.U = self._fitting(self._Z)
-        low = float(lowest_values(self._beside_v(self.U), 1)[0])
+        low = float(lowest_values(self._without_v(self.U), 1)[0])
         self._gaps.append(max(self._best.value - low, 0.0))
+        return True
 
-    def _beside_v(self, U: Floats) -> Floats:
+    def _without_v(self, U: Floats) -> Floats:
         """C + U on what is left, v's own direction moved out of the way."""
         m, v = self.problem.C + U, self._inside
         if self._constrained:

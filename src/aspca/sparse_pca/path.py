@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from aspca.linalg.arrays import Floats
-from aspca.sparse_pca.extraction import sparse_subspace
-from aspca.sparse_pca.result import SparseSubspace
+from aspca.sparse_pca.subspace import SparseSubspace, sparse_subspace
 
 # Each step of the path halves the penalty; the last one is then halved this often, in the logarithm.
 _HALVINGS = 4

@@ -2,55 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from aspca.linalg.arrays import Floats, Ints, frozen
 from aspca.sparse_pca.component import Warmth
-from aspca.sparse_pca.result import SparseSubspace
-from aspca.sparse_pca.sequence import Sequence
+from aspca.sparse_pca.sequence import Sequence, WarmthAt, no_warmth
 from aspca.sparse_pca.verify.claims import Multiplier, Witness, probe_vector
 
 # A warm vector with less than this of its length in a block belongs to another one.
 _AT_HOME = 0.5
 
 
-def witness_of(sequence: Sequence, values: Floats, unit: float) -> Witness:
-    """The witness, in the user's units, of a sequence found on `values`, the user's matrix times `unit`.
+def make_proof(sequence: Sequence, values: Floats, unit: float) -> Witness:
+    """The proof, in the user's units, of a sequence found on `values`, the user's matrix times `unit`.
 
     The sequence gives its multipliers away: they are rescaled in place.
     """
-
-    def kept(packed: Floats) -> Floats:
-        packed /= unit
-        packed.flags.writeable = False
-        return packed
-
+    for multiplier in sequence.multipliers:
+        np.divide(multiplier.packed, unit, out=multiplier.packed)
+        multiplier.packed.flags.writeable = False
     return Witness(
         blocks=tuple(sequence.blocks),
-        multipliers=tuple(Multiplier(m.block, m.since, kept(m.packed)) for m in sequence.multipliers),
+        multipliers=tuple(sequence.multipliers),
         factors=tuple(None if step.factor is None else frozen(step.factor) for step in sequence.steps),
         fingerprint=frozen(values @ probe_vector(values.shape[0]) / unit),
     )
 
 
-def warmth_from(previous: SparseSubspace | None, p: int, unit: float) -> Callable[[int, Ints], Warmth | None]:
-    """What an earlier result offers to a step on some features: its vectors there, and the multipliers of that step."""
-    if previous is None:
-        return lambda step, features: None
-    vectors, witness = previous.sequence, previous.witness
+def start_from(vectors: Floats, proof: Witness | None, p: int, unit: float) -> WarmthAt:
+    """What an earlier result offers to a step on some features: its vectors (p, k) there, and its multipliers then."""
     if vectors.shape[0] != p:
         raise ValueError(f"warm_start has {vectors.shape[0]} features, A has {p}.")
-    if witness is None:
+    if proof is None:
         # Read from a model file, without the multipliers that a step would start from.
-        return lambda step, features: None
-    blocks = witness.blocks
+        return no_warmth
+    blocks = proof.blocks
     home = np.empty(p, dtype=np.intp)
     history: list[list[Multiplier]] = [[] for _ in blocks]
     for index, block in enumerate(blocks):
         home[block] = index
-    for multiplier in witness.multipliers:
+    for multiplier in proof.multipliers:
         history[multiplier.block].append(multiplier)
 
     def warmth(step: int, features: Ints) -> Warmth:

@@ -14,7 +14,7 @@ from aspca.datasets.breast_cancer import load_breast_cancer
 from aspca.datasets.synthetic import load_synthetic
 from aspca.estimators.study import Bases, Clock, Found
 from aspca.settings import Settings
-from aspca.sparse_pca.extraction import sparse_subspace
+from aspca.sparse_pca.subspace import sparse_subspace
 
 DATA = load_synthetic()
 

@@ -8,6 +8,9 @@ from threading import Barrier, Event, Thread
 
 import numpy as np
 import pytest
+
+# Brings a BLAS of its own, which must be there before threads are counted.
+import scipy.linalg  # noqa: F401
 import threadpoolctl
 
 from aspca import sparse_subspace

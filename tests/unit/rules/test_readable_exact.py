@@ -7,7 +7,7 @@ import pytest
 
 from aspca.rules.readable import readable_loadings
 from aspca.sparse_pca.defaults import default_n_components
-from aspca.sparse_pca.extraction import sparse_subspace
+from aspca.sparse_pca.subspace import sparse_subspace
 from aspca.subspace.space import unresolved_variances
 
 Identity = dict[int, float]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from aspca.sparse_pca.groups import split
+from aspca.sparse_pca.groups import split_features
 
 
 def twin(A: np.ndarray, alpha: float) -> list[list[int]]:
@@ -32,15 +32,15 @@ def test_it_is_what_a_walk_finds(seed: int) -> None:
     A = rng.normal(size=(p, p)) * (rng.uniform(size=(p, p)) < 0.15)
     A = A + A.T
     for alpha in (0.0, 0.3, 1.0, 2.5, 100.0):
-        assert [block.tolist() for block in split(A, alpha)] == twin(A, alpha)
+        assert [block.tolist() for block in split_features(A, alpha)] == twin(A, alpha)
 
 
 def test_only_what_exceeds_the_penalty_connects() -> None:
     A = np.array([[1.0, 0.5, 0.0], [0.5, 1.0, -0.5], [0.0, -0.5, 1.0]])
-    assert [block.tolist() for block in split(A, 0.5)] == [[0], [1], [2]]
-    assert [block.tolist() for block in split(A, np.nextafter(0.5, 0))] == [[0, 1, 2]]
+    assert [block.tolist() for block in split_features(A, 0.5)] == [[0], [1], [2]]
+    assert [block.tolist() for block in split_features(A, np.nextafter(0.5, 0))] == [[0, 1, 2]]
     # The diagonal connects nothing, nor does a zero at no penalty.
-    assert [block.tolist() for block in split(np.diag([9.0, 9.0]), 0.0)] == [[0], [1]]
+    assert [block.tolist() for block in split_features(np.diag([9.0, 9.0]), 0.0)] == [[0], [1]]
 
 
 def test_splitting_loses_nothing() -> None:
@@ -49,7 +49,7 @@ def test_splitting_loses_nothing() -> None:
     A = rng.normal(size=(6, 6)) * 0.2
     A = A @ A.T + np.eye(6)
     alpha = float(np.sort(np.abs(A[np.triu_indices(6, 1)]))[9])
-    blocks = split(A, alpha)
+    blocks = split_features(A, alpha)
     home = np.empty(6, dtype=int)
     for k, block in enumerate(blocks):
         home[block] = k

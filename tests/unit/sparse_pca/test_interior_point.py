@@ -40,7 +40,7 @@ def test_far_and_near_take_the_same_step(k: int, monkeypatch: pytest.MonkeyPatch
     after = []
     for far in (0.0, np.inf):
         monkeypatch.setattr(interior_point, "_FAR", far)
-        method = InteriorPoint(problem, problem.N @ problem.N.T / problem.free, problem.closed_form_dual())
+        method = InteriorPoint(problem, problem.N @ problem.N.T / problem.free, problem.closed_form_dual(), 0.0)
         for _ in range(3):
             assert method.step()
         after.append((method.gap, method.U, method.factor @ method.factor.T))
@@ -52,8 +52,8 @@ def test_far_and_near_take_the_same_step(k: int, monkeypatch: pytest.MonkeyPatch
 def test_steps_end_at_the_optimum(k: int) -> None:
     """X and U are feasible, and their values meet: nothing else needs to be believed."""
     problem = problem_of(12, k, 5)
-    method = InteriorPoint(problem, problem.N @ problem.N.T / problem.free, problem.closed_form_dual())
-    while method.gap > 1e-6 and method.step():
+    method = InteriorPoint(problem, problem.N @ problem.N.T / problem.free, problem.closed_form_dual(), 1e-6)
+    while method.step():
         pass
     assert np.abs(method.U).max() <= problem.alpha
     assert np.abs(problem.V.T @ method.factor).max(initial=0.0) <= 1e-12

@@ -8,9 +8,9 @@ import pytest
 from aspca import ASPCA, Moments, sparse_subspace, sparse_subspace_path
 from aspca.linalg.arrays import Floats
 from aspca.settings import check_parameters
-from aspca.sparse_pca.groups import levels_of
-from aspca.sparse_pca.result import SparseSubspace
+from aspca.sparse_pca.groups import split_levels
 from aspca.sparse_pca.rotation import sparse_rotation
+from aspca.sparse_pca.subspace import SparseSubspace
 
 GROUPED = ("FG", "BG", "G")
 NAMES = ("price", "amount", "cost", "weight")
@@ -36,7 +36,7 @@ def of_two_levels(seed: int, p: int = 9, d: int = 6) -> Floats:
 
 
 def connected(variances: Floats, floor: float) -> list[list[int]]:
-    """The slow twin of `levels_of`: which directions hang together through steps of at most tenfold."""
+    """The slow twin of `split_levels`: which directions hang together through steps of at most tenfold."""
     counted = np.maximum(variances, floor)
     level = list(range(counted.size))
     for _ in level:
@@ -58,18 +58,18 @@ def test_levels_are_what_hangs_together(seed: int) -> None:
     variances = 10.0 ** rng.uniform(-6, 1, size=rng.integers(1, 12))
     variances[rng.random(variances.size) < 0.2] = 0.0
     floor = float(10.0 ** rng.uniform(-5, -2))
-    assert [level.tolist() for level in levels_of(variances, floor)] == connected(variances, floor)
+    assert [level.tolist() for level in split_levels(variances, floor)] == connected(variances, floor)
 
 
 def test_levels_at_the_edges() -> None:
-    as_lists = [level.tolist() for level in levels_of(np.array([50.0, 1.0, 5.0, 1001.0, 500.0]), 0.0)]
+    as_lists = [level.tolist() for level in split_levels(np.array([50.0, 1.0, 5.0, 1001.0, 500.0]), 0.0)]
     # 1 to 5, to 50, to 500, to 1001: no step is more than tenfold, however far the ends are apart.
     assert as_lists == [[0, 1, 2, 3, 4]]
-    assert [level.tolist() for level in levels_of(np.array([10.0, 1.0]), 0.0)] == [[0, 1]]
-    assert [level.tolist() for level in levels_of(np.array([10.1, 1.0]), 0.0)] == [[1], [0]]
+    assert [level.tolist() for level in split_levels(np.array([10.0, 1.0]), 0.0)] == [[0, 1]]
+    assert [level.tolist() for level in split_levels(np.array([10.1, 1.0]), 0.0)] == [[1], [0]]
     # Exact directions, of which rounding may have made anything, are one level; so is a table that does not vary.
-    assert [level.tolist() for level in levels_of(np.array([0.5, 1e-30, -1e-18, 0.0]), 1e-3)] == [[1, 2, 3], [0]]
-    assert [level.tolist() for level in levels_of(np.zeros(3), 0.0)] == [[0, 1, 2]]
+    assert [level.tolist() for level in split_levels(np.array([0.5, 1e-30, -1e-18, 0.0]), 1e-3)] == [[1, 2, 3], [0]]
+    assert [level.tolist() for level in split_levels(np.zeros(3), 0.0)] == [[0, 1, 2]]
 
 
 # ---- the rotation

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from aspca import sparse_subspace
-from aspca.sparse_pca.proof import warmth_from
-from aspca.sparse_pca.result import SparseSubspace
+from aspca.sparse_pca.proof import start_from
+from aspca.sparse_pca.subspace import SparseSubspace
 
 
 def multiplier_twin(result: SparseSubspace, step: int, unit: float) -> np.ndarray:
@@ -31,7 +31,7 @@ def test_warmth_is_the_part_of_the_whole(variant: str) -> None:
     alpha = float(np.quantile(np.abs(A[np.triu_indices(p, 1)]), 0.8))
     result = sparse_subspace(A, 5, alpha, variant)
     assert len(result.witness.blocks) > 1
-    warmth = warmth_from(result, p, 0.25)
+    warmth = start_from(result.sequence, result.witness, p, 0.25)
     for step in (0, 2, 4, 100):
         whole = multiplier_twin(result, step, 0.25)
         for size in (1, 3, p):
@@ -45,7 +45,7 @@ def test_warmth_is_the_part_of_the_whole(variant: str) -> None:
 
 
 def test_nothing_comes_of_nothing() -> None:
-    assert warmth_from(None, 3, 1.0)(0, np.arange(3)) is None
+    assert start_from(np.eye(3), None, 3, 1.0)(0, np.arange(3)) is None
 
 
 def test_the_features_must_be_the_same() -> None:

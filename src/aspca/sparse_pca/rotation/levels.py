@@ -1,55 +1,41 @@
-"""A rotation near one that is known, for bases that are compared to within degrees: no exact zeros, no corners.
-
-A half of the rows has nearly the subspace that all of them have, and its sparsest basis is nearly theirs, or another
-that is as sparse. So the search starts from both: the known basis, and those that any search begins with.
-"""
+"""Rotations of the directions that are kept: all of them, or those of each level of tightness by themselves."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from aspca.linalg.arrays import Floats
-from aspca.sparse_pca.rotation.blocks import column_groups
-from aspca.sparse_pca.rotation.descent import anneal, localised_rotation, polar, spiky_rotation
-
-# Steps of the descent, how warm each start is (1 is the paper's first mu), and the last smoothing.
-_STEPS, _WARMTH, _LAST = 60, (0.3, 1.0, 1.0, 0.3), 3e-3
-_SPIKY_STEPS = 10
+from aspca.linalg.arrays import Floats, Ints
+from aspca.linalg.ranking import ascending, sign_of
+from aspca.sparse_pca.defaults import finest_variance
+from aspca.sparse_pca.groups import split_levels
+from aspca.sparse_pca.rotation.search import rough_rotation, sparse_rotation
 
 
-def rough_rotation(V: Floats, near: Floats) -> Floats:
-    """V Q (p, d) near a minimum of ||V Q||_1 over the orthogonal Q, for orthonormal V (p, d).
+def rotate_levels(A: Floats, kept: Floats, parts: str, deadline: float, quick: bool) -> tuple[Floats, Floats]:
+    """The rotation Q (d, d) and kept Q (p, d), ordered and signed; `parts` is "all" or "levels"."""
+    d = kept.shape[1]
+    rotation, loadings = np.zeros((d, d)), np.zeros(kept.shape)
+    for part in _split_columns(A, kept, parts):
+        found = sparse_rotation(kept[:, part], deadline=deadline, quick=quick)
+        rotation[np.ix_(part, part)] = found.rotation
+        loadings[:, part] = found.loadings
+    order = ascending(_variances(A, loadings), loadings, unit=float(np.trace(A)) / A.shape[0])
+    rotation, loadings = rotation[:, order], loadings[:, order]
+    signs = np.array([sign_of(column) for column in loadings.T])
+    return rotation * signs, loadings * signs
 
-    Parameters
-    ----------
-    near : ndarray of shape (p, k), k >= d
-        A sparse basis of nearly this subspace, or of more.
 
-    Returns
-    -------
-    The lowest of what four starts lead to; V itself where nothing is lower. Columns with disjoint supports are not
-    mixed.
-    """
-    loadings = np.array(V)
-    entry_size = float(np.linalg.norm(V) / np.abs(V).sum())
-    for rows, columns in column_groups(V):
-        d, group = columns.size, V[np.ix_(rows, columns)]
-        # Each column of an orthonormal basis has an L1 norm of at least 1.
-        if d == 1 or float(np.abs(group).sum()) <= d * (1.0 + 1e-14):
-            continue
-        starts = np.stack(
-            [_towards(group, near[rows]), localised_rotation(group), spiky_rotation(group, _SPIKY_STEPS), np.eye(d)]
-        )
-        found = anneal(group @ starts, entry_size * np.array(_WARMTH), _STEPS, mu_final=_LAST)
-        values = np.append(np.abs(found).sum(axis=(1, 2)), np.abs(group).sum())
-        # What differs in rounding only is the first.
-        lowest = int(np.argmax(values <= values.min() * (1.0 + 1e-9)))
-        loadings[np.ix_(rows, columns)] = group if lowest == len(found) else found[lowest]
+def rotate_levels_roughly(A: Floats, kept: Floats, parts: str, near: Floats) -> Floats:
+    """The same loadings (p, d) to within degrees, in another order; `near` is such a basis of nearly the same."""
+    loadings = np.zeros(kept.shape)
+    for part in _split_columns(A, kept, parts):
+        loadings[:, part] = rough_rotation(kept[:, part], near)
     return loadings
 
 
-def _towards(V: Floats, near: Floats) -> Floats:
-    """The Q whose V Q is nearest to those of the columns of `near` that lie best in the span of V (p, d)."""
-    inside = V.T @ near
-    best = np.argsort(-np.round(np.linalg.norm(inside, axis=0), 9), kind="stable")[: V.shape[1]]
-    return polar(inside[:, np.sort(best)])
+def _split_columns(A: Floats, kept: Floats, parts: str) -> list[Ints]:
+    return [np.arange(kept.shape[1])] if parts == "all" else split_levels(_variances(A, kept), finest_variance(A))
+
+
+def _variances(A: Floats, vectors: Floats) -> Floats:
+    return np.asarray(np.einsum("ij,ij->j", vectors, A @ vectors), dtype=np.float64)

@@ -13,7 +13,14 @@ from scipy.optimize import linear_sum_assignment
 
 from aspca.linalg.arrays import Floats, frozen
 from aspca.sparse_pca.rotation.blocks import column_groups, hidden_blocks, unit_rows
-from aspca.sparse_pca.rotation.descent import anneal, make_starts, paper_rotation, polar
+from aspca.sparse_pca.rotation.descent import (
+    anneal,
+    localised_rotation,
+    make_starts,
+    paper_rotation,
+    polar,
+    spiky_rotation,
+)
 from aspca.sparse_pca.rotation.jacobi import jacobi
 from aspca.sparse_pca.rotation.vertex import descend
 from aspca.sparse_pca.rotation.zeros import clear_small_entries
@@ -29,7 +36,11 @@ _MOST_COLUMNS_JACOBI = 100
 _ZERO = 5e-14
 # Values closer than this (relatively) tie, and the first start wins: BLAS rounding must not choose.
 _TIE = 1e-9
+# And those of two starts that reached the same minimum.
 _SAME_MINIMUM = 1e-6
+# The rough search: steps of the descent and of the spiky start, how warm each start is (1 is the paper's first mu), and
+# the last smoothing.
+_ROUGH_STEPS, _SPIKY_STEPS, _WARMTH, _LAST = 60, 10, (0.3, 1.0, 1.0, 0.3), 3e-3
 
 
 @dataclass(frozen=True)
@@ -62,16 +73,16 @@ class RotationResult:
     n_starts_at_best: int
 
 
-def sparse_rotation(V: Floats, *, time_limit: float | None = None, quick: bool = False) -> RotationResult:
+def sparse_rotation(V: Floats, *, deadline: float = np.inf, quick: bool = False) -> RotationResult:
     """Minimise ||V Q||_{1,1} over the orthogonal Q.
 
     Parameters
     ----------
     V : ndarray of shape (p, d)
         Orthonormal columns, p >= d >= 1.
-    time_limit : float, optional
-        Seconds after which no further start or refinement is begun. None (default) makes the result
-        reproducible; with a limit it depends on the speed of the machine.
+    deadline : float
+        When on the clock of time.perf_counter no further start or refinement is begun. Infinity (default) makes the
+        result reproducible; with a limit it depends on the speed of the machine.
     quick : bool
         Whether the most promising start alone is refined, and the paper's path is none of them.
 
@@ -83,7 +94,6 @@ def sparse_rotation(V: Floats, *, time_limit: float | None = None, quick: bool =
         minimum for d <= 2 and for coordinate subspaces. Columns with disjoint supports are not mixed.
     """
     V = np.ascontiguousarray(V, dtype=np.float64)
-    deadline = np.inf if time_limit is None else time.monotonic() + time_limit
     d = V.shape[1]
     Q = np.eye(d)
     n_starts = n_best = 0
@@ -161,17 +171,17 @@ def _candidates(V: Floats, entry_size: float, deadline: float, quick: bool) -> t
         near = list(anneal(V @ rotations, entry_size * warmth, n_steps=300, mu_final=1.5e-4))
     else:
         near = list(anneal(V @ rotations, entry_size * warmth, n_steps=150))
-    if d <= _FEW_COLUMNS and not quick and time.monotonic() < deadline:
+    if d <= _FEW_COLUMNS and not quick and time.perf_counter() < deadline:
         near.append(V @ paper_rotation(V, mu_first=entry_size))
     n_refined = 3 if d <= _FEW_COLUMNS and not quick else 1
     if d <= _MOST_COLUMNS_JACOBI:
         for k in _most_promising(near, n_refined):
             near[k] = jacobi(near[k], max_sweeps=10 if d <= _FEW_COLUMNS else 3, tol=1e-6)
-            if time.monotonic() > deadline:
+            if time.perf_counter() > deadline:
                 break
     for k in _most_promising(near, n_refined):
         # Zeros are for a start that may still win: not for the search across blocks where the blocks alone are lower.
-        if time.monotonic() < deadline and float(np.abs(near[k]).sum()) < ceiling:
+        if time.perf_counter() < deadline and float(np.abs(near[k]).sum()) < ceiling:
             near[k] = _with_exact_zeros(V, near[k])
     return found + [_rotation_to(V, L) for L in near], len(found) + len(near)
 
@@ -215,3 +225,45 @@ def _matched(Q: Floats) -> Floats:
     rows, columns = linear_sum_assignment(-(Q**2))
     matched = Q[:, columns[np.argsort(rows)]]
     return np.where(np.diag(matched) < 0.0, -matched, matched)
+
+
+def rough_rotation(V: Floats, near: Floats) -> Floats:
+    """V Q (p, d) near a minimum of ||V Q||_1 over the orthogonal Q, for orthonormal V (p, d).
+
+    For bases that are compared to within degrees: no exact zeros, no corners. A half of the rows has nearly the
+    subspace that all of them have, and its sparsest basis is nearly theirs, or another that is as sparse. So the search
+    starts from both: the known basis, and those that any search begins with.
+
+    Parameters
+    ----------
+    near : ndarray of shape (p, k), k >= d
+        A sparse basis of nearly this subspace, or of more.
+
+    Returns
+    -------
+    The lowest of what four starts lead to; V itself where nothing is lower. Columns with disjoint supports are not
+    mixed.
+    """
+    loadings = np.array(V)
+    entry_size = float(np.linalg.norm(V) / np.abs(V).sum())
+    for rows, columns in column_groups(V):
+        d, group = columns.size, V[np.ix_(rows, columns)]
+        # Each column of an orthonormal basis has an L1 norm of at least 1.
+        if d == 1 or float(np.abs(group).sum()) <= d * (1.0 + 1e-14):
+            continue
+        starts = np.stack(
+            [_towards(group, near[rows]), localised_rotation(group), spiky_rotation(group, _SPIKY_STEPS), np.eye(d)]
+        )
+        found = anneal(group @ starts, entry_size * np.array(_WARMTH), _ROUGH_STEPS, mu_final=_LAST)
+        values = np.append(np.abs(found).sum(axis=(1, 2)), np.abs(group).sum())
+        # What differs in rounding only is the first.
+        lowest = int(np.argmax(values <= values.min() * (1.0 + 1e-9)))
+        loadings[np.ix_(rows, columns)] = group if lowest == len(found) else found[lowest]
+    return loadings
+
+
+def _towards(V: Floats, near: Floats) -> Floats:
+    """The Q whose V Q is nearest to those of the columns of `near` that lie best in the span of V (p, d)."""
+    inside = V.T @ near
+    best = np.argsort(-np.round(np.linalg.norm(inside, axis=0), 9), kind="stable")[: V.shape[1]]
+    return polar(inside[:, np.sort(best)])

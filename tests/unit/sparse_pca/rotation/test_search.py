@@ -197,7 +197,7 @@ def test_planted_columns_come_back_in_place():
 
 def test_no_time_still_gives_a_valid_result():
     V = orthonormal(31, 30, 10)
-    result = sparse_rotation(V, time_limit=0.0)
+    result = sparse_rotation(V, deadline=0.0)
     assert result.l1 <= result.start_l1
     assert np.abs(V @ V.T - result.loadings @ result.loadings.T).max() <= 1e-12
 

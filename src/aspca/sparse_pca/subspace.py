@@ -1,7 +1,8 @@
-"""A sparse, orthonormal, certified basis of the abnormal subspace, as a frozen value."""
+"""`sparse_subspace`, and its result: a sparse, orthonormal, certified basis of the abnormal subspace, frozen."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -9,53 +10,15 @@ import numpy as np
 import numpy.typing as npt
 
 from aspca.linalg.arrays import Floats
+from aspca.settings import LIFTINGS
+from aspca.sparse_pca.certificate import Certificate
 from aspca.sparse_pca.verify.check import check
-from aspca.sparse_pca.verify.claims import Claims, Verification, Witness
+from aspca.sparse_pca.verify.claims import Claims, Verification, Witness, seal
 
 _NO_PROOF = (
     "This subspace was read from a model file, which holds its certificates but not their proof: verify it where it "
     "was fitted, or fit again."
 )
-
-
-@dataclass(frozen=True)
-class Certificate:
-    """What is proved about one step of the sequence.
-
-    All values are about the *minimised* objective v'Cv + alpha ||v||_1^2 over unit v orthogonal to the earlier
-    steps, C = A for the backward variants and -A for the forward ones (alpha = 0 for variant G).
-
-    Attributes
-    ----------
-    lower : float
-        A bound below the optimum of the convex problem, so below every vector's objective; safe against rounding.
-    upper : float
-        The objective of the vector that was taken.
-    gap : float
-        (upper - lower) / max(|upper|, alpha, 1e-9 tr(A)/p).
-    primal : float
-        The convex problem's objective at its best known point.
-    sdp_gap : float
-        How well the convex problem itself was solved: the same quotient with `primal` for `upper`.
-    rank_one : bool
-        Whether a vector attains the convex optimum within the tolerance, so that nothing is lost by rounding.
-    tie : bool
-        Whether other vectors are as good: the one of lowest feature index was taken.
-    iterations : int
-        Steps of the convex solvers.
-    status : str
-        How the solve ended, as a sentence.
-    """
-
-    lower: float
-    upper: float
-    gap: float
-    primal: float
-    sdp_gap: float
-    rank_one: bool
-    tie: bool
-    iterations: int
-    status: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,9 +112,6 @@ class SparseSubspace:
         For results with ``proof="quick"``, or that a time budget ended. Vectors may change where a better one is found.
         `options` are those of `sparse_subspace` (`rotation`, where it was not "all").
         """
-        # The solvers need this module.
-        from aspca.sparse_pca.extraction import sparse_subspace
-
         asked = {"tol": self.tol, **options, "proof": "full", "warm_start": self}
         found = sparse_subspace(
             np.asarray(A, dtype=np.float64), self.n_components, self.alpha, self.variant, self.rounding, **asked
@@ -174,3 +134,99 @@ class SparseSubspace:
         except Exception:
             return Verification(("The result cannot be read: one of its fields is of another kind than was made.",))
         return check(A, claims)
+
+
+def sparse_subspace(
+    A: Floats,
+    n_components: int,
+    alpha: float,
+    variant: str = "BG",
+    rounding: str = "sparse",
+    *,
+    lift: str | None = None,
+    rotation: str = "all",
+    proof: str = "full",
+    tol: float = 1e-6,
+    max_iter: int = 5000,
+    time_budget: float | None = None,
+    callback: Callable[[int, int, float], None] | None = None,
+    warm_start: SparseSubspace | None = None,
+) -> SparseSubspace:
+    """Sparse orthonormal basis of the abnormal (low-variance) subspace of A, with a certificate per step.
+
+    Step by step, each vector v minimises v'Cv + alpha ||v||_1^2 over unit vectors orthogonal to the earlier ones,
+    through the semidefinite relaxation of the paper.
+
+    Parameters
+    ----------
+    A : array-like of shape (p, p)
+        A symmetric positive semidefinite matrix; the paper's D'D. It is neither scaled nor divided by n. With `lift`, a
+        table of rows (n, columns) instead.
+    n_components : int in [1, p]
+        How many *abnormal* directions to keep, whatever the variant.
+    alpha : float >= 0
+        The weight of sparsity, the paper's lambda, on the scale of A.
+    variant : {"F", "B", "FG", "BG", "G"}
+        F takes the most significant directions first and keeps the last ones; B takes the least significant ones first;
+        a trailing G rotates the basis inside its subspace to lower its l1 norm. G alone is PCA's exact abnormal
+        subspace, only rotated (`alpha` is not used).
+    rounding : {"sparse", "dominant"}
+        Where the relaxation's optimum is not rank one: the best sparse vector found, or the paper's top eigenvector.
+    lift : {"auto"} or None
+        "auto": A is a table, an array or a data frame. Its columns, the logarithms of those that are positive and the
+        squares of those with more than five values (`preparation.lifting`) are standardized, and their covariance
+        matrix is what is solved: `lifted_covariance` of the result, whose `lifted_names` name its p rows. So
+        `n_components` and `alpha` are of that matrix.
+    rotation : {"all", "levels"}
+        Which directions a trailing G rotates together: all of them, as in the paper, or those of one level of
+        tightness, so that no tight rule is mixed with a loose one. A level ends where the next larger variance v'Av is
+        more than tenfold (`subspace.levels`). The span is the same, and so are its sum of squares and whitened score.
+    proof : {"full", "quick"}
+        Whether every step is solved until its bounds meet, or only as far as most are after a few iterations: the
+        vectors are those of a descent then, and their bounds valid, but some of them apart. `SparseSubspace.certify`
+        brings them together.
+    tol : float in (0, 0.01]
+        Relative gap at which a step counts as solved.
+    max_iter : int
+        Limit of the first-order iterations per step.
+    time_budget : float or None
+        Seconds after which the remaining steps take the best vector at hand, with bounds that are valid but apart; the
+        certificates say so.
+    callback : callable or None
+        Called as ``callback(i, n_steps, gap)`` after each step.
+    warm_start : SparseSubspace or None
+        A result for the same features and a nearby alpha: its vectors and multipliers are tried first.
+
+    Returns
+    -------
+    SparseSubspace
+        Exact zeros; columns orthonormal to 1e-12. Signs: each column's largest entry is positive (the first of them at
+        a tie). Order: F and B keep the order of extraction; rotated bases ascend in variance v'Av.
+    """
+    # Loads the solver and most of SciPy: a second that scoring by a stored model need not wait for.
+    from aspca.sparse_pca.matrix import compute_table_covariance
+    from aspca.sparse_pca.solve import Options, solve
+
+    names = covariance = None
+    if lift is not None:
+        if lift not in LIFTINGS:
+            raise ValueError(f'lift must be None or "auto", got {lift!r}.')
+        names, covariance = compute_table_covariance(A)
+    options = Options(n_components, alpha, variant, rounding, rotation, proof, tol, max_iter, time_budget)
+    previous = None if warm_start is None else (warm_start.sequence, warm_start.witness)
+    found = solve(A if covariance is None else covariance, options, callback, previous)
+    result = SparseSubspace(
+        n_components=int(n_components),
+        alpha=float(alpha),
+        variant=variant,
+        rounding=rounding,
+        tol=float(tol),
+        sequence=found.sequence,
+        rotation=found.rotation,
+        loadings=found.loadings,
+        certificates=found.certificates,
+        witness=found.witness,
+        lifted_names=names,
+        lifted_covariance=covariance,
+    )
+    return replace(result, witness=replace(found.witness, seal=seal(result.claims)))
