@@ -32,9 +32,8 @@ if TYPE_CHECKING:
     from aspca.moments import Moments
     from aspca.rules.rule import Rule
     from aspca.sparse_pca.certificate import Certificate
-    from aspca.sparse_pca.path import sparse_subspace_path
     from aspca.sparse_pca.solve import TiedSubspaceWarning
-    from aspca.sparse_pca.subspace import SparseSubspace, sparse_subspace
+    from aspca.sparse_pca.subspace import SparseSubspace, sparse_subspace, sparse_subspace_path
 
 _HOME = {
     "ASPCA": "aspca.estimators.aspca",
@@ -66,7 +65,7 @@ _HOME = {
     "score_source": "aspca.jobs.score_source",
     "select": "aspca.estimators.selection",
     "sparse_subspace": "aspca.sparse_pca.subspace",
-    "sparse_subspace_path": "aspca.sparse_pca.path",
+    "sparse_subspace_path": "aspca.sparse_pca.subspace",
 }
 
 __all__ = [

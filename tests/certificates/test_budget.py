@@ -62,12 +62,12 @@ def test_bounds_without_time_are_bounds_on_the_true_optimum(forward):
 
 def _optimum(C: np.ndarray, alpha: float, V: np.ndarray) -> tuple[float, float]:
     """Both bounds of one problem from the solver with all the time it wants, checked against Clarabel elsewhere."""
-    from aspca.sparse_pca.component import Effort, Warmth, solve_component
+    from aspca.sparse_pca.component import Effort, WarmStart, solve_component
     from aspca.sparse_pca.problem import ComponentProblem
 
     problem = ComponentProblem(C, alpha, V, 1e-9 * abs(np.trace(C)) / C.shape[0])
     effort = Effort(tol=1e-7, max_iter=5000, deadline=np.inf)
-    solution = solve_component(problem, effort, dominant=False, warmth=Warmth(V[:, :0], ()))
+    solution = solve_component(problem, effort, dominant=False, warm=WarmStart(V[:, :0], ()))
     assert solution.primal - solution.lower <= 1e-6 * max(abs(solution.primal), alpha)
     # The solver leaves out the constant alpha.
     return solution.lower + alpha, solution.primal + alpha

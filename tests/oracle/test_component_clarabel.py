@@ -12,7 +12,7 @@ import pytest
 import threadpoolctl
 
 from aspca import SparseSubspace, sparse_subspace
-from aspca.sparse_pca.component import Effort, Warmth, solve_component
+from aspca.sparse_pca.component import Effort, WarmStart, solve_component
 from aspca.sparse_pca.problem import ComponentProblem
 
 _spec = importlib.util.spec_from_file_location("clarabel_reference", Path(__file__).with_name("clarabel_reference.py"))
@@ -113,7 +113,7 @@ def test_splitting_into_blocks_changes_no_value(kind, number, forward):
     scale = 1e-9 * float(np.trace(problem.A)) / problem.A.shape[0]
     for C, V, certificate, size in steps_of(kind, number, forward):
         whole = solve_component(
-            ComponentProblem(C, problem.alpha, V, scale), effort, dominant=False, warmth=Warmth(V[:, :0], ())
+            ComponentProblem(C, problem.alpha, V, scale), effort, dominant=False, warm=WarmStart(V[:, :0], ())
         )
         # The solver leaves out the constant alpha.
         primal, lower = whole.primal + problem.alpha, whole.lower + problem.alpha

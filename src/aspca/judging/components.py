@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from aspca.linalg.arrays import Floats
 from aspca.settings import Settings
 from aspca.sparse_pca.defaults import default_alpha
-from aspca.sparse_pca.path import capped_subspace
-from aspca.sparse_pca.subspace import SparseSubspace, sparse_subspace
+from aspca.sparse_pca.subspace import SparseSubspace, find_capped_subspace, sparse_subspace
 
 Progress = Callable[[int, int, float], None]
 
@@ -72,7 +71,7 @@ def _solved(asked: Components, covariance: Floats, callback: Progress | None) ->
     alpha = _alpha(settings, covariance, d)
     if settings.max_features is None:
         return solve(alpha, asked.warm_start)
-    return capped_subspace(covariance, settings.max_features, alpha, solve)
+    return find_capped_subspace(covariance, settings.max_features, alpha, solve)
 
 
 def _alpha(settings: Settings, covariance: Floats, d: int) -> float:

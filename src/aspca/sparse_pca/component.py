@@ -70,7 +70,7 @@ class Method(Protocol):
 
 
 @dataclass(frozen=True)
-class Warmth:
+class WarmStart:
     """What neighbouring problems leave behind: vectors to try (p, k), and multipliers."""
 
     vectors: Floats
@@ -103,15 +103,15 @@ class GivenUp:
 
 
 def solve_component(
-    problem: ComponentProblem, effort: Effort, *, dominant: bool, warmth: Warmth, give_up_above: float = np.inf
+    problem: ComponentProblem, effort: Effort, *, dominant: bool, warm: WarmStart, give_up_above: float = np.inf
 ) -> ComponentSolution | GivenUp:
     """Solve one component's problem to `effort.tol`; see the module's text for the stages.
 
     Once the problem's value is known to exceed `give_up_above`, nothing more is done.
     """
     state = Incumbent(problem)
-    duals = [_in_box(problem, U) for U in warmth.multipliers] + [problem.closed_form_dual()]
-    for guess in _first_guesses(problem, warmth):
+    duals = [_in_box(problem, U) for U in warm.multipliers] + [problem.closed_form_dual()]
+    for guess in _first_guesses(problem, warm):
         before = state.best
         state.offer_start(guess)
         if state.best is before:
@@ -154,14 +154,10 @@ def _reach(problem: ComponentProblem) -> int:
     return max(ipm.LARGEST, int(4.0 * np.sqrt(problem.p)) + int(problem.V.shape[1]))
 
 
-def _first_guesses(problem: ComponentProblem, warmth: Warmth) -> Iterator[Floats]:
+def _first_guesses(problem: ComponentProblem, warm: WarmStart) -> Iterator[Floats]:
     """What is right most of the time."""
-    warm = list(warm_starts(problem, warmth.vectors, 2))
-    if warm:
-        yield from warm
-    else:
-        yield from pair_starts(problem, 1)
-        yield from unit_starts(problem, 1)
+    near = list(warm_starts(problem, warm.vectors, 2))
+    yield from near or [*pair_starts(problem, 1), *unit_starts(problem, 1)]
 
 
 def _more_guesses(problem: ComponentProblem, state: Incumbent, effort: Effort) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from aspca.linalg.arrays import Floats, Ints, frozen
-from aspca.sparse_pca.component import Warmth
-from aspca.sparse_pca.sequence import Sequence, WarmthAt, no_warmth
+from aspca.sparse_pca.component import WarmStart
+from aspca.sparse_pca.sequence import Sequence, WarmStartAt, start_cold
 from aspca.sparse_pca.verify.claims import Multiplier, Witness, probe_vector
 
 # A warm vector with less than this of its length in a block belongs to another one.
@@ -29,13 +29,13 @@ def make_proof(sequence: Sequence, values: Floats, unit: float) -> Witness:
     )
 
 
-def start_from(vectors: Floats, proof: Witness | None, p: int, unit: float) -> WarmthAt:
+def start_from(vectors: Floats, proof: Witness | None, p: int, unit: float) -> WarmStartAt:
     """What an earlier result offers to a step on some features: its vectors (p, k) there, and its multipliers then."""
     if vectors.shape[0] != p:
         raise ValueError(f"warm_start has {vectors.shape[0]} features, A has {p}.")
     if proof is None:
         # Read from a model file, without the multipliers that a step would start from.
-        return no_warmth
+        return start_cold
     blocks = proof.blocks
     home = np.empty(p, dtype=np.intp)
     history: list[list[Multiplier]] = [[] for _ in blocks]
@@ -44,7 +44,7 @@ def start_from(vectors: Floats, proof: Witness | None, p: int, unit: float) -> W
     for multiplier in proof.multipliers:
         history[multiplier.block].append(multiplier)
 
-    def warmth(step: int, features: Ints) -> Warmth:
+    def warmth(step: int, features: Ints) -> WarmStart:
         U = np.zeros((features.size, features.size))
         for index in np.unique(home[features]):
             latest = [m for m in history[index] if m.since <= step][-1]
@@ -52,7 +52,7 @@ def start_from(vectors: Floats, proof: Witness | None, p: int, unit: float) -> W
             there = np.searchsorted(blocks[index], features[here])
             U[np.ix_(here, here)] = _unpacked(latest.packed, blocks[index].size)[np.ix_(there, there)] * unit
         inside = vectors[features]
-        return Warmth(inside[:, np.linalg.norm(inside, axis=0) > _AT_HOME], (U,))
+        return WarmStart(inside[:, np.linalg.norm(inside, axis=0) > _AT_HOME], (U,))
 
     return warmth
 

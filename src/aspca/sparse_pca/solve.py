@@ -18,7 +18,7 @@ from aspca.sparse_pca.component import Effort
 from aspca.sparse_pca.matrix import ScaledMatrix, scale_matrix
 from aspca.sparse_pca.proof import make_proof, start_from
 from aspca.sparse_pca.rotation.levels import rotate_levels
-from aspca.sparse_pca.sequence import Sequence, WarmthAt, extract, no_warmth
+from aspca.sparse_pca.sequence import Sequence, WarmStartAt, extract, start_cold
 from aspca.sparse_pca.verify.claims import Witness
 from aspca.sparse_pca.verify.form import LARGEST_TOL
 
@@ -96,7 +96,7 @@ def solve(
     with blas_threads_for(p):
         if options.variant == "G":
             _warn_of_ties(matrix.values, options.n_components)
-        warm = no_warmth if previous is None else start_from(*previous, p, matrix.unit)
+        warm = start_cold if previous is None else start_from(*previous, p, matrix.unit)
         sequence, certificates = _extract_sequence(matrix, options, effort, callback, warm)
         kept = sequence.vectors[:, -options.n_components :]
         if options.variant.endswith("G"):
@@ -108,7 +108,7 @@ def solve(
 
 
 def _extract_sequence(
-    matrix: ScaledMatrix, options: Options, effort: Effort, callback: Callback | None, warm: WarmthAt
+    matrix: ScaledMatrix, options: Options, effort: Effort, callback: Callback | None, warm: WarmStartAt
 ) -> tuple[Sequence, tuple[Certificate, ...]]:
     """The vectors in order, and what is proved of each."""
     values, unit = matrix.values, matrix.unit

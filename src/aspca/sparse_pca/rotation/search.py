@@ -53,24 +53,15 @@ class RotationResult:
         Q, orthogonal to 1e-13; its columns are ordered and signed to stay close to the given ones.
     loadings : ndarray of shape (p, d)
         V Q, with exact zeros.
-    start_l1, l1 : float
-        ||V||_{1,1} and ||loadings||_{1,1}; l1 <= start_l1 always.
-    n_zeros : int
-        Exact zeros in `loadings`.
-    n_starts : int
-        Local searches run, over all groups of connected columns; a group solved by hand counts as one.
-    n_starts_at_best : int
-        How many of them reached the value of their group's best (to 1e-6). Only the most
-        promising ones are refined to the end, so this is a lower bound on how easily the best is found.
     """
 
     rotation: Floats
     loadings: Floats
-    start_l1: float
-    l1: float
-    n_zeros: int
-    n_starts: int
-    n_starts_at_best: int
+
+    @property
+    def l1(self) -> float:
+        """||loadings||_{1,1}, never above ||V||_{1,1}."""
+        return float(np.abs(self.loadings).sum())
 
 
 def sparse_rotation(V: Floats, *, deadline: float = np.inf, quick: bool = False) -> RotationResult:
@@ -96,20 +87,14 @@ def sparse_rotation(V: Floats, *, deadline: float = np.inf, quick: bool = False)
     V = np.ascontiguousarray(V, dtype=np.float64)
     d = V.shape[1]
     Q = np.eye(d)
-    n_starts = n_best = 0
     # The paper's first mu. Taken from the whole V, so that a group follows the path it has in the paper's scheme.
     entry_size = float(np.linalg.norm(V) / np.abs(V).sum())
     for rows, columns in column_groups(V):
-        part, tried, best = _rotate_group(V[np.ix_(rows, columns)], entry_size, deadline, quick)
-        Q[np.ix_(columns, columns)] = part
-        n_starts, n_best = n_starts + tried, n_best + best
-    start_l1 = float(np.abs(V).sum())
+        Q[np.ix_(columns, columns)] = _rotate_group(V[np.ix_(rows, columns)], entry_size, deadline, quick)
     L = _loadings(V, Q)
-    if float(np.abs(L).sum()) > start_l1:
-        Q = np.eye(d)
-        L = V.copy()
-    l1 = float(np.abs(L).sum())
-    return RotationResult(frozen(Q), frozen(L), start_l1, l1, int(np.sum(L == 0.0)), n_starts, n_best)
+    if float(np.abs(L).sum()) > float(np.abs(V).sum()):
+        Q, L = np.eye(d), V
+    return RotationResult(frozen(Q), frozen(L))
 
 
 def _loadings(V: Floats, Q: Floats) -> Floats:
@@ -122,39 +107,34 @@ def _value(V: Floats, Q: Floats) -> float:
     return float(np.abs(_loadings(V, Q)).sum())
 
 
-def _rotate_group(V: Floats, entry_size: float, deadline: float, quick: bool) -> tuple[Floats, int, int]:
-    """Q for one connected group, the number of starts, and how many of them reached the best."""
+def _rotate_group(V: Floats, entry_size: float, deadline: float, quick: bool) -> Floats:
+    """Q for one connected group."""
     d = V.shape[1]
     start = float(np.abs(V).sum())
     # Each column of an orthonormal basis has L1 norm at least 1, so the value d cannot be beaten.
     if d == 1 or start <= d * (1.0 + 1e-14):
-        return np.eye(d), 1, 1
+        return np.eye(d)
     units = unit_rows(V)
     if len(units) == d:
-        return _matched(polar(V[units].T)), 1, 1
-    if d == 2:
-        # One plane: the exact rotation is the global minimum.
-        candidates, tried = [_rotation_to(V, jacobi(V))], 1
-    else:
-        candidates, tried = _candidates(V, entry_size, deadline, quick)
+        return _matched(polar(V[units].T))
+    # In one plane the exact rotation is the global minimum.
+    candidates = [_rotation_to(V, jacobi(V))] if d == 2 else _find_candidates(V, entry_size, deadline, quick)
     values = [_value(V, Q) for Q in candidates]
     lowest = min(values)
     if lowest >= start * (1.0 - 1e-12):
-        return np.eye(d), tried, 1
-    winner = next(Q for Q, value in zip(candidates, values, strict=True) if value <= lowest * (1.0 + _TIE))
-    reached = sum(value <= lowest * (1.0 + _SAME_MINIMUM) for value in values)
-    return _matched(winner), tried, min(reached, tried)
+        return np.eye(d)
+    return _matched(next(Q for Q, value in zip(candidates, values, strict=True) if value <= lowest * (1.0 + _TIE)))
 
 
-def _candidates(V: Floats, entry_size: float, deadline: float, quick: bool) -> tuple[list[Floats], int]:
-    """Refined rotations in a fixed order, and the number of starts behind them."""
+def _find_candidates(V: Floats, entry_size: float, deadline: float, quick: bool) -> list[Floats]:
+    """Refined rotations in a fixed order."""
     p, d = V.shape
     found = []
     ceiling = np.inf
     blocks = hidden_blocks(V)
     if blocks:
         parts = [
-            basis @ _rotate_group(_loadings(V[rows], basis), entry_size, deadline, quick)[0] for rows, basis in blocks
+            basis @ _rotate_group(_loadings(V[rows], basis), entry_size, deadline, quick) for rows, basis in blocks
         ]
         found.append(polar(np.hstack(parts)))
         ceiling = _value(V, found[0])
@@ -183,7 +163,7 @@ def _candidates(V: Floats, entry_size: float, deadline: float, quick: bool) -> t
         # Zeros are for a start that may still win: not for the search across blocks where the blocks alone are lower.
         if time.perf_counter() < deadline and float(np.abs(near[k]).sum()) < ceiling:
             near[k] = _with_exact_zeros(V, near[k])
-    return found + [_rotation_to(V, L) for L in near], len(found) + len(near)
+    return found + [_rotation_to(V, L) for L in near]
 
 
 def _is_large(V: Floats) -> bool:

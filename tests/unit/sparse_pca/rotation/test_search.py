@@ -114,14 +114,9 @@ def test_the_span_and_orthonormality_are_kept(name, solved):
 
 
 @pytest.mark.parametrize("name", ZOO)
-def test_figures_are_those_of_the_loadings_and_zeros_are_exact(name, solved):
-    V, result = ZOO[name], solved[name]
-    L = result.loadings
-    assert result.start_l1 == pytest.approx(np.abs(V).sum(), rel=1e-14)
-    assert result.l1 == np.abs(L).sum()
-    assert result.n_zeros == np.sum(L == 0.0)
+def test_zeros_are_exact(name, solved):
+    L = solved[name].loadings
     assert not np.any((L != 0.0) & (np.abs(L) < 1e-14))
-    assert 1 <= result.n_starts_at_best <= result.n_starts
 
 
 # The paper's rotation of the largest takes as long as everything else here; "random 120 x 60" is as large a kind.
@@ -130,21 +125,21 @@ def test_figures_are_those_of_the_loadings_and_zeros_are_exact(name, solved):
 )
 def test_never_above_the_start_nor_the_paper(name, solved):
     V, result = ZOO[name], solved[name]
-    assert result.l1 <= result.start_l1
+    assert result.l1 <= np.abs(V).sum()
     assert result.l1 <= np.abs(V @ paper_rotation(V)).sum() * (1.0 + 1e-12)
 
 
 @pytest.mark.parametrize("name", SMALL)
 def test_small_results_are_corners(name, solved):
     d = ZOO[name].shape[1]
-    assert solved[name].n_zeros >= d * (d - 1) // 2
+    assert np.sum(solved[name].loadings == 0.0) >= d * (d - 1) // 2
 
 
 @pytest.mark.parametrize("name", LARGE)
 def test_large_results_have_many_zeros(name, solved):
     d = ZOO[name].shape[1]
     n = d * (d - 1) // 2
-    assert solved[name].n_zeros >= (n if d <= 48 else 0.15 * n)
+    assert np.sum(solved[name].loadings == 0.0) >= (n if d <= 48 else 0.15 * n)
 
 
 @pytest.mark.parametrize(
@@ -167,7 +162,7 @@ def test_solved_by_hand(name, solved):
     d = V.shape[1]
     if d > 1:
         assert result.l1 == pytest.approx(d, rel=1e-14)
-        assert result.n_zeros == V.size - d
+        assert np.sum(result.loadings == 0.0) == V.size - d
     if name in ("identity", "one column", "1 x 1"):
         np.testing.assert_array_equal(result.rotation, np.eye(d))
         np.testing.assert_array_equal(result.loadings, V)
@@ -176,7 +171,7 @@ def test_solved_by_hand(name, solved):
 def test_an_optimal_start_is_returned_untouched():
     V = sparse_rotation(orthonormal(30, 12, 5)).loadings
     again = sparse_rotation(V)
-    assert again.l1 == again.start_l1
+    assert again.l1 == np.abs(V).sum()
     np.testing.assert_array_equal(again.rotation, np.eye(5))
     np.testing.assert_array_equal(again.loadings, V)
 
@@ -198,7 +193,7 @@ def test_planted_columns_come_back_in_place():
 def test_no_time_still_gives_a_valid_result():
     V = orthonormal(31, 30, 10)
     result = sparse_rotation(V, deadline=0.0)
-    assert result.l1 <= result.start_l1
+    assert result.l1 <= np.abs(V).sum()
     assert np.abs(V @ V.T - result.loadings @ result.loadings.T).max() <= 1e-12
 
 
