@@ -10,13 +10,7 @@ from hypothesis import strategies as st
 
 from aspca import Certificate, SparseSubspace, sparse_subspace
 from aspca.sparse_pca.verify.claims import Multiplier, Status, Witness, probe_vector, seal
-
-
-def scatter(seed: int, p: int, n: int | None = None) -> np.ndarray:
-    rng = np.random.default_rng(seed)
-    D = rng.normal(size=(n or 3 * p, p)) @ (np.eye(p) + 0.5 * rng.normal(size=(p, p)))
-    A = D.T @ D
-    return A / A.max()
+from matrices import scatter
 
 
 def resealed(found: SparseSubspace) -> SparseSubspace:

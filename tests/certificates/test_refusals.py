@@ -30,15 +30,9 @@ from aspca.sparse_pca.verify.claims import (
     sentences,
 )
 from aspca.sparse_pca.verify.form import LARGEST_TOL
+from matrices import scatter
 
 replace = dataclasses.replace
-
-
-def scatter(seed: int, p: int) -> np.ndarray:
-    rng = np.random.default_rng(seed)
-    D = rng.normal(size=(3 * p, p)) @ (np.eye(p) + 0.5 * rng.normal(size=(p, p)))
-    A = D.T @ D
-    return A / A.max()
 
 
 @functools.cache

@@ -76,7 +76,7 @@ class SparseSubspace:
         """All that is claimed, as plain arrays for the verifier; refused where the witness is missing."""
         if self.witness is None:
             raise ValueError(_NO_PROOF)
-        self._refuse_odd_lift()
+        self._refuse_odd_columns()
         c = self.certificates
         return Claims(
             forward=self.variant in ("F", "FG"),
@@ -99,7 +99,7 @@ class SparseSubspace:
             ),
         )
 
-    def _refuse_odd_lift(self) -> None:
+    def _refuse_odd_columns(self) -> None:
         """Raise ValueError unless both or none of what says what was lifted are there, as they are made."""
         names, covariance, p = self.lifted_names, self.lifted_covariance, len(self.loadings)
         if names is None and covariance is None:

@@ -100,47 +100,16 @@ def _orthonormal(claims: Claims) -> list[str]:
 
 
 def _bounds(A: Floats, claims: Claims, shift: int) -> list[str]:
-    p = len(A)
     C = -A if claims.forward else A
     alpha = float(np.ldexp(claims.alpha, shift))
-    floor = 1e-9 * float(np.trace(A)) / p
+    floor = 1e-9 * float(np.trace(A)) / len(A)
+    proved = _LowerBounds(C, alpha, claims, shift)
     problems: list[str] = []
-    blocks = claims.witness.blocks
-    across = C.copy()
-    for block in blocks:
-        across[np.ix_(block, block)] = 0.0
-    excess = float(np.linalg.norm(np.maximum(np.abs(across) - alpha, 0.0)))
-
-    home = np.empty(p, dtype=np.intp)
-    for index, block in enumerate(blocks):
-        home[block] = index
-    waiting = sorted(claims.witness.multipliers, key=lambda m: m.since)
-    current: dict[int, Floats] = {}
-    values: dict[int, tuple[float, float]] = {}
-    found: dict[int, list[Floats]] = {index: [] for index in range(len(blocks))}
-
-    for step in range(claims.sequence.shape[1]):
-        while waiting and waiting[0].since <= step:
-            multiplier = waiting.pop(0)
-            packed = np.ldexp(multiplier.packed, shift)
-            if not (np.abs(packed) <= alpha).all():
-                return [*problems, f"The multiplier of block {multiplier.block} from step {step} leaves the box."]
-            current[multiplier.block] = _unpacked(packed, alpha, blocks[multiplier.block].size)
-            values.pop(multiplier.block, None)
-        v = claims.sequence[:, step]
-        touched = np.unique(home[v != 0])
-        if touched.size != 1:
-            return [*problems, f"Component {step} spans {touched.size} blocks of the witness."]
-        lowest, rounding = np.inf, 0.0
-        for index, block in enumerate(blocks):
-            if len(found[index]) == block.size:
-                continue
-            if index not in current:
-                return [*problems, f"Step {step} has no multiplier for block {index}."]
-            if index not in values:
-                values[index] = _smallest(C[np.ix_(block, block)], current[index], found[index])
-            lowest, rounding = min(lowest, values[index][0]), max(rounding, values[index][1])
-        lowest -= excess
+    for step, v in enumerate(claims.sequence.T):
+        found = proved.next(step, v)
+        if isinstance(found, str):
+            return [*problems, found]
+        lowest, rounding = found
         lower, upper, primal = map(float, np.ldexp(claims.bounds[step, :3], shift))
         gap, sdp_gap = map(float, claims.bounds[step, 3:])
         value = float(v @ C @ v) + alpha * float(np.abs(v).sum()) ** 2
@@ -154,8 +123,9 @@ def _bounds(A: Floats, claims: Claims, shift: int) -> list[str]:
             if not abs(is_ - should) <= slack:
                 # In the units of the matrix, as they were claimed.
                 back = 0 if name in ("gap", "sdp_gap") else -shift
-                said, found_ = np.ldexp(is_, back), np.ldexp(should, back)
-                problems.append(f"Step {step}: `{name}` is {said:.12g}, recomputed {found_:.12g}.")
+                problems.append(
+                    f"Step {step}: `{name}` is {np.ldexp(is_, back):.12g}, recomputed {np.ldexp(should, back):.12g}."
+                )
         if not lower <= lowest:
             problems.append(
                 f"Step {step}: the lower bound {np.ldexp(lower, -shift):.12g} is above what the witness proves, "
@@ -163,12 +133,56 @@ def _bounds(A: Floats, claims: Claims, shift: int) -> list[str]:
             )
         problems += _primal(step, C, alpha, claims, primal, upper, rounding, shift)
         # Rounding cannot be asked to do better; without a penalty, eigenvalues that agree to 1e-10 count as one.
-        blurred = 2.0 * rounding + (1e-10 * float(np.linalg.norm(C)) if alpha == 0.0 else 0.0)
-        problems += _kind(step, claims, (lower, upper, primal), (alpha, floor), blurred, shift)
-        index = int(touched[0])
-        found[index].append(v[blocks[index]])
-        values.pop(index, None)
+        unresolved = 2.0 * rounding + (1e-10 * float(np.linalg.norm(C)) if alpha == 0.0 else 0.0)
+        problems += _status(step, claims, (lower, upper, primal), (alpha, floor), unresolved, shift)
     return problems
+
+
+class _LowerBounds:
+    """What the witness proves, step by step: multipliers as they come into force, and the vectors of each block."""
+
+    def __init__(self, C: Floats, alpha: float, claims: Claims, shift: int) -> None:
+        self._C, self._alpha, self._shift = C, alpha, shift
+        self._blocks = claims.witness.blocks
+        self._waiting = sorted(claims.witness.multipliers, key=lambda m: m.since)
+        self._multipliers: dict[int, Floats] = {}
+        # By block, where it is known: the smallest eigenvalue, and the scale of its rounding error.
+        self._values: dict[int, tuple[float, float]] = {}
+        self._found: list[list[Floats]] = [[] for _ in self._blocks]
+        self._home = np.empty(len(C), dtype=np.intp)
+        across = C.copy()
+        for index, block in enumerate(self._blocks):
+            self._home[block] = index
+            across[np.ix_(block, block)] = 0.0
+        self._excess = float(np.linalg.norm(np.maximum(np.abs(across) - alpha, 0.0)))
+
+    def next(self, step: int, v: Floats) -> tuple[float, float] | str:
+        """The bound below the step's value and the scale of its rounding, or a sentence; v joins those of its block."""
+        while self._waiting and self._waiting[0].since <= step:
+            multiplier = self._waiting.pop(0)
+            packed = np.ldexp(multiplier.packed, self._shift)
+            if not (np.abs(packed) <= self._alpha).all():
+                return f"The multiplier of block {multiplier.block} from step {step} leaves the box."
+            size = self._blocks[multiplier.block].size
+            self._multipliers[multiplier.block] = _unpacked(packed, self._alpha, size)
+            self._values.pop(multiplier.block, None)
+        touched = np.unique(self._home[v != 0])
+        if touched.size != 1:
+            return f"Component {step} spans {touched.size} blocks of the witness."
+        lowest, rounding = np.inf, 0.0
+        for index, block in enumerate(self._blocks):
+            if len(self._found[index]) == block.size:
+                continue
+            if index not in self._multipliers:
+                return f"Step {step} has no multiplier for block {index}."
+            if index not in self._values:
+                inside = self._C[np.ix_(block, block)]
+                self._values[index] = _smallest(inside, self._multipliers[index], self._found[index])
+            lowest, rounding = min(lowest, self._values[index][0]), max(rounding, self._values[index][1])
+        home = int(touched[0])
+        self._found[home].append(v[self._blocks[home]])
+        self._values.pop(home, None)
+        return lowest - self._excess, rounding
 
 
 def _unpacked(packed: Floats, alpha: float, m: int) -> Floats:
@@ -199,20 +213,20 @@ def _relative(difference: float, value: float, alpha: float, floor: float) -> fl
     return max(difference, 0.0) / size if size > 0 else 0.0
 
 
-def _kind(
+def _status(
     step: int,
     claims: Claims,
     values: tuple[float, float, float],
     sizes: tuple[float, float],
-    blurred: float,
+    unresolved: float,
     shift: int,
 ) -> list[str]:
-    """Whether the step is of the kind that it is called: both follow from the bounds, within what rounding blurs."""
+    """Whether the step is rank one and ended as it says: both follow from the bounds, but for rounding."""
     lower, upper, primal = values
 
     def closed(value: float) -> set[bool]:
         allowed = claims.tol * max(abs(value), *sizes)
-        return {value - lower <= allowed} | {value - lower <= allowed + blurred}
+        return {value - lower <= allowed} | {value - lower <= allowed + unresolved}
 
     problems = []
     attained = bool(claims.rank_one[step])

@@ -21,14 +21,14 @@ LARGEST_TOL = 0.01
 
 def form_problems(claims: Claims) -> list[str]:
     """Sentences on what is not of the form that the mathematics needs; later ones rest on earlier ones."""
-    for found in (_kinds(claims), _shapes(claims)):
+    for found in (_check_types(claims), _check_shapes(claims)):
         problems = list(found)
         if problems:
             return problems
     return []
 
 
-def _kinds(claims: Claims) -> Iterator[str]:
+def _check_types(claims: Claims) -> Iterator[str]:
     for name in ("forward", "rotated"):
         if not _is_bool(getattr(claims, name)):
             yield f"`{name}` must be True or False, not {_kind(getattr(claims, name))}."
@@ -39,7 +39,7 @@ def _kinds(claims: Claims) -> Iterator[str]:
     if type(claims.tol) is not float or not 0.0 < claims.tol <= LARGEST_TOL:
         yield f"`tol` must be a float above 0 and at most {LARGEST_TOL}, not {_kind(claims.tol)}."
     for name in ("sequence", "rotation", "loadings", "bounds"):
-        yield from _floats(f"`{name}`", getattr(claims, name), 2)
+        yield from _check_floats(f"`{name}`", getattr(claims, name), 2)
     if not _all(claims.rank_one, _is_bool):
         yield "`rank_one` must be a tuple of True and False."
     for name in ("statuses", "remarks"):
@@ -48,13 +48,13 @@ def _kinds(claims: Claims) -> Iterator[str]:
     if type(claims.witness) is not Witness:
         yield f"`witness` must be a Witness, not {_kind(claims.witness)}."
     else:
-        yield from _witness_kinds(claims.witness)
+        yield from _check_proof_types(claims.witness)
 
 
-def _witness_kinds(witness: Witness) -> Iterator[str]:
+def _check_proof_types(witness: Witness) -> Iterator[str]:
     if type(witness.seal) is not str:
         yield f"The seal must be a text, not {_kind(witness.seal)}."
-    yield from _floats("The fingerprint", witness.fingerprint, 1)
+    yield from _check_floats("The fingerprint", witness.fingerprint, 1)
     if not _all(witness.blocks, lambda block: _is_array(block, np.dtype(np.intp), 1) and block.size > 0):
         yield "The witness's blocks must be a tuple of one-dimensional arrays of integers, none empty."
     if not _all(witness.multipliers, lambda one: type(one) is Multiplier):
@@ -63,16 +63,16 @@ def _witness_kinds(witness: Witness) -> Iterator[str]:
         for one in witness.multipliers:
             if not _is_int(one.block) or not _is_int(one.since):
                 yield "A multiplier's block and step must be integers."
-            yield from _floats("A multiplier", one.packed, 1)
+            yield from _check_floats("A multiplier", one.packed, 1)
     if type(witness.factors) is not tuple:
         yield "The witness's factors must be a tuple."
     else:
         for step, factor in enumerate(witness.factors):
             if factor is not None:
-                yield from _floats(f"The factor of step {step}", factor, 2)
+                yield from _check_floats(f"The factor of step {step}", factor, 2)
 
 
-def _shapes(claims: Claims) -> Iterator[str]:
+def _check_shapes(claims: Claims) -> Iterator[str]:
     (p, steps), d, witness = claims.sequence.shape, claims.n_components, claims.witness
     wanted = {
         "sequence": (steps, p if claims.forward else d),
@@ -105,7 +105,7 @@ def _shapes(claims: Claims) -> Iterator[str]:
             yield f"A multiplier of block {one.block} has {one.packed.size} entries, not {m * (m - 1) // 2}."
 
 
-def _floats(name: str, array: Any, ndim: int) -> Iterator[str]:
+def _check_floats(name: str, array: Any, ndim: int) -> Iterator[str]:
     if not _is_array(array, np.dtype(np.float64), ndim):
         yield f"{name} must be a plain array of float64 with {ndim} dimension(s), not {_kind(array)}."
     elif not np.isfinite(array).all():

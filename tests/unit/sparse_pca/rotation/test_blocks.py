@@ -7,10 +7,7 @@ import pytest
 
 from aspca.sparse_pca.rotation import sparse_rotation
 from aspca.sparse_pca.rotation.blocks import column_groups, hidden_blocks, unit_rows
-
-
-def orthonormal(seed, p, d):
-    return np.linalg.qr(np.random.default_rng(seed).standard_normal((p, d)))[0]
+from matrices import orthonormal
 
 
 def two_blocks():

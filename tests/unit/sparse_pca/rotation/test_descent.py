@@ -1,10 +1,13 @@
-"""Starts, annealing, corners and cleared entries: what each of them promises."""
+"""Starts, descents, corners and cleared entries: what each of them promises."""
+
+from __future__ import annotations
 
 import numpy as np
 import pytest
 from scipy.linalg import hadamard
 from scipy.optimize import linprog
 
+from aspca.sparse_pca.rotation import paper_rotation
 from aspca.sparse_pca.rotation.descent import (
     anneal,
     localised_rotation,
@@ -13,20 +16,11 @@ from aspca.sparse_pca.rotation.descent import (
     spiky_rotation,
     spread_rows,
 )
-from aspca.sparse_pca.rotation.vertex import best_step, descend, nearest_corner, skew_space
+from aspca.sparse_pca.rotation.vertex import best_step, cayley, descend, nearest_corner, skew_space
 from aspca.sparse_pca.rotation.zeros import clear_small_entries
+from matrices import integer_null_space, orthonormal
 
 SHAPES = [(5, 3), (9, 8), (20, 6), (30, 10)]
-
-
-def orthonormal(p, d):
-    return np.linalg.qr(np.random.default_rng(100 * p + d).standard_normal((p, d)))[0]
-
-
-def integer_null_space():
-    """Many exact ties, so that corners have far more zeros than they need."""
-    A = np.random.default_rng(8).integers(-1, 2, (6, 16)).astype(float)
-    return np.linalg.svd(A)[2][6:].T
 
 
 def annealed(V):
@@ -53,7 +47,9 @@ def largest_fall(L, radius):
 
 
 @pytest.mark.parametrize(
-    "V", [*(orthonormal(p, d) for p, d in SHAPES), integer_null_space()], ids=lambda V: f"{V.shape[0]}x{V.shape[1]}"
+    "V",
+    [*(orthonormal(100 * p + d, p, d) for p, d in SHAPES), integer_null_space()],
+    ids=lambda V: f"{V.shape[0]}x{V.shape[1]}",
 )
 def test_the_descent_ends_at_a_local_minimum_with_a_corner_of_exact_zeros(V):
     d = V.shape[1]
@@ -73,12 +69,12 @@ def test_the_descent_ends_at_a_local_minimum_with_a_corner_of_exact_zeros(V):
 
 @pytest.mark.parametrize(("p", "d"), SHAPES)
 def test_the_descent_never_rises_from_anywhere(p, d):
-    V = orthonormal(p, d)
+    V = orthonormal(100 * p + d, p, d)
     assert np.abs(V @ descend(V, np.eye(d))).sum() <= np.abs(V).sum() * (1.0 + 1e-9)
 
 
 def test_a_minimum_is_left_alone():
-    V = orthonormal(12, 5)
+    V = orthonormal(1205, 12, 5)
     L = V @ descend(V, polar(V.T @ annealed(V)), max_rounds=60)
     np.testing.assert_allclose(descend(L, np.eye(5)), np.eye(5), atol=1e-13)
 
@@ -95,7 +91,7 @@ def test_blurred_zeros_become_exact():
 
 @pytest.mark.parametrize("radius", [1e-1, 1e-4])
 def test_the_nearest_corner_is_independent_and_within_reach(radius):
-    L = annealed(orthonormal(30, 10))
+    L = annealed(orthonormal(3010, 30, 10))
     corner = nearest_corner(L, radius)
     assert np.linalg.cond(corner.rows) < 1e6
     held = corner.held
@@ -119,7 +115,7 @@ def test_the_best_step_is_the_lowest_kink():
 
 @pytest.mark.parametrize(("p", "d"), [(120, 60), (80, 60), (300, 50)])
 def test_cleared_entries_are_zero_and_the_norm_does_not_rise(p, d):
-    V = orthonormal(p, d)
+    V = orthonormal(100 * p + d, p, d)
     near = annealed(V @ localised_rotation(V))
     L = clear_small_entries(near)
     assert np.abs(L).sum() <= np.abs(near).sum()
@@ -145,7 +141,7 @@ def test_annealing_finds_planted_columns_from_every_start():
 
 
 def test_spiky_rotation_raises_the_fourth_moment():
-    V = orthonormal(20, 6)
+    V = orthonormal(2006, 20, 6)
     assert np.sum((V @ spiky_rotation(V)) ** 4) > np.sum(V**4)
 
 
@@ -156,7 +152,7 @@ def test_localised_columns_are_the_unit_vectors_that_are_there():
 
 def test_tied_rows_are_taken_in_order():
     # Every row twice, the second blurred by rounding: BLAS must not choose between the two.
-    V = np.linalg.qr(np.repeat(orthonormal(6, 3), 2, axis=0))[0]
+    V = np.linalg.qr(np.repeat(orthonormal(603, 6, 3), 2, axis=0))[0]
     V[1::2] *= 1.0 + 1e-15
     rows = spread_rows(V)
     assert len(set(rows // 2)) == 3
@@ -165,10 +161,59 @@ def test_tied_rows_are_taken_in_order():
 
 @pytest.mark.parametrize("d", [3, 15, 30, 50])
 def test_starts_are_rotations_and_the_same_every_time(d):
-    V = orthonormal(60, d)
+    V = orthonormal(6000 + d, 60, d)
     rotations, warmth = make_starts(V)
     for Q in rotations:
         np.testing.assert_allclose(Q.T @ Q, np.eye(d), atol=1e-13)
     again = make_starts(V)
     np.testing.assert_array_equal(again[0], rotations)
     np.testing.assert_array_equal(again[1], warmth)
+
+
+def test_one_step_is_soft_threshold_then_procrustes():
+    V = orthonormal(0, 7, 3)
+    mu = np.linalg.norm(V) / np.abs(V).sum()
+    C = np.array([[max(v - mu, 0.0) + min(v + mu, 0.0) for v in row] for row in V])
+    X = paper_rotation(V, n_steps=1)
+    # X minimises ||V - C X'||_F among orthogonal matrices: no nearby rotation is better.
+    rng = np.random.default_rng(1)
+    for _ in range(100):
+        other = np.linalg.qr(X + 0.1 * rng.standard_normal((3, 3)))[0]
+        other = other * np.sign(np.sum(other * X, axis=0))
+        assert np.linalg.norm(V - C @ X.T) <= np.linalg.norm(V - C @ other.T) + 1e-14
+
+
+@pytest.mark.parametrize(("p", "d"), [(6, 1), (6, 6), (20, 5)])
+def test_the_result_is_orthogonal(p, d):
+    X = paper_rotation(orthonormal(2, p, d), n_steps=50)
+    np.testing.assert_allclose(X.T @ X, np.eye(d), atol=1e-13)
+
+
+def test_planted_columns_are_found():
+    sparse = np.kron(np.eye(4), np.full((4, 1), 0.5))
+    V = sparse @ orthonormal(3, 4, 4)
+    assert np.abs(V @ paper_rotation(V)).sum() == pytest.approx(8.0, rel=1e-3)
+
+
+@pytest.mark.parametrize(("p", "d"), [(4, 2), (9, 4), (12, 6)])
+def test_entry_changes_are_the_entries_of_the_product(p, d):
+    rng = np.random.default_rng(d)
+    L = rng.standard_normal((p, d))
+    space = skew_space(d)
+    omega = rng.standard_normal(space.size)
+    skew = space.matrix(omega)
+    np.testing.assert_array_equal(skew, -skew.T)
+    entries = rng.permutation(p * d)
+    np.testing.assert_allclose(space.entry_changes(L, entries) @ omega, (L @ skew).ravel()[entries], atol=1e-13)
+
+
+def test_vector_is_the_gradient_of_the_inner_product():
+    rng = np.random.default_rng(0)
+    G, omega = rng.standard_normal((5, 5)), rng.standard_normal(10)
+    space = skew_space(5)
+    assert np.sum(G * space.matrix(omega)) == pytest.approx(space.vector(G) @ omega)
+
+
+def test_cayley_is_orthogonal():
+    skew = skew_space(6).matrix(np.random.default_rng(1).standard_normal(15))
+    np.testing.assert_allclose(cayley(skew).T @ cayley(skew), np.eye(6), atol=1e-14)

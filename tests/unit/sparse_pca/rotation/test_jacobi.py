@@ -4,10 +4,7 @@ import numpy as np
 import pytest
 
 from aspca.sparse_pca.rotation.jacobi import jacobi, rotate_pairs, round_robin
-
-
-def orthonormal(seed, p, d):
-    return np.linalg.qr(np.random.default_rng(seed).standard_normal((p, d)))[0]
+from matrices import orthonormal
 
 
 def grid_minimum(a, b):

@@ -9,10 +9,7 @@ from aspca.sparse_pca.rotation.descent import anneal
 from aspca.sparse_pca.rotation.search import sparse_rotation
 from aspca.sparse_pca.rotation.vertex import cayley
 from aspca.sparse_pca.rotation.zeros import clear_small_entries
-
-
-def basis(p: int, d: int, seed: int = 0) -> np.ndarray:
-    return np.linalg.qr(np.random.default_rng(seed).normal(size=(p, d)))[0]
+from matrices import orthonormal
 
 
 @pytest.mark.parametrize("size", [1e-7, 1e-4, 0.9e-4, 1e-2, 1.0])
@@ -28,7 +25,7 @@ def test_short_turns_are_cayleys_too(size: float) -> None:
 
 def test_the_descent_is_the_same_where_no_inverse_is_formed() -> None:
     """The slow twin: Cayley's formula as it is written."""
-    start, mu_first, n_steps, momentum = basis(150, 120), 0.1, 8, 0.7
+    start, mu_first, n_steps, momentum = orthonormal(0, 150, 120), 0.1, 8, 0.7
     found = anneal(start[None], np.array([mu_first]), n_steps, mu_final=1e-3, momentum=momentum)[0]
     L, turn, eye = start, np.zeros((120, 120)), np.eye(120)
     for mu in np.geomspace(mu_first, 1e-3, n_steps):
@@ -44,7 +41,7 @@ def test_the_descent_is_the_same_where_no_inverse_is_formed() -> None:
 
 @pytest.mark.parametrize("seed", [0, 1])
 def test_cleared_entries_are_zero_to_rounding_though_turns_are_rough(seed: int) -> None:
-    V = basis(150, 120, seed)
+    V = orthonormal(seed, 150, 120)
     L = anneal(V[None], np.array([0.3]), 40, mu_final=1e-3, momentum=0.7)[0]
     cleared = clear_small_entries(L)
     np.testing.assert_allclose(cleared.T @ cleared, np.eye(120), atol=1e-12)
@@ -54,7 +51,7 @@ def test_cleared_entries_are_zero_to_rounding_though_turns_are_rough(seed: int) 
 
 
 def test_many_columns_are_rotated_exactly() -> None:
-    V = basis(150, 120, seed=2)
+    V = orthonormal(2, 150, 120)
     found = sparse_rotation(V)
     np.testing.assert_allclose(found.rotation.T @ found.rotation, np.eye(120), atol=1e-13)
     np.testing.assert_allclose(found.loadings, V @ found.rotation, atol=1e-13)
