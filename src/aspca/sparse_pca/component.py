@@ -23,7 +23,14 @@ from aspca.sparse_pca.active_set import Candidate, trimmed
 from aspca.sparse_pca.admm import Iterate
 from aspca.sparse_pca.incumbent import Incumbent
 from aspca.sparse_pca.problem import ComponentProblem
-from aspca.sparse_pca.starts import largest_entries, pair_starts, prefix_starts, reweighted, unit_starts, warm_starts
+from aspca.sparse_pca.starts import (
+    cut_at_steepest_fall,
+    largest_entries,
+    pair_starts,
+    reweighted,
+    unit_starts,
+    warm_starts,
+)
 from aspca.sparse_pca.verify.claims import Status
 
 # Steps of the first-order method on a block that is small enough for the second-order one.
@@ -238,8 +245,7 @@ def _second_order(problem: ComponentProblem, state: Incumbent, iterate: Iterate,
     method = ipm.InteriorPoint(problem, iterate.X, iterate.U, enough)
     for _ in effort.steps(method):
         if method.gap < _NEAR and method.top_share > _RANK_ONE:
-            for start in prefix_starts(method.factor[:, -1], 1):
-                state.offer_start(start)
+            state.offer_start(cut_at_steepest_fall(method.factor[:, -1]))
             state.offer_dual(method.U, effort.tol)
             if state.closed(effort.tol):
                 return method.iterations
