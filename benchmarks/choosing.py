@@ -29,7 +29,7 @@ from sklearn.metrics import roc_auc_score
 
 from aspca import ASPCA
 from aspca.paper.datasets import load_breast_cancer
-from aspca.subspace.defaults import default_alpha
+from aspca.sparse_pca.defaults import default_alpha
 
 Way = Callable[[Floats, int], int]
 DRAWS = 20

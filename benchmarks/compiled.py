@@ -26,7 +26,7 @@ from aspca import sparse_subspace
 from aspca.linalg.arrays import Floats
 from aspca.paper.datasets import load_breast_cancer
 from aspca.paper.kdd99 import load_kdd99
-from aspca.subspace.result import SparseSubspace
+from aspca.sparse_pca.subspace import SparseSubspace
 
 Case = tuple[Floats, int, float]
 

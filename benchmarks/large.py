@@ -108,7 +108,7 @@ def judge(path: str, folder: Path) -> dict[str, Any]:
 
     import aspca
     import aspca.judging.short_reasons
-    import aspca.solvers.threads
+    import aspca.linalg.threads
 
     with measured() as found:
         scored = aspca.score_source(folder / "model.json", path, folder / "scores.parquet")

@@ -26,7 +26,7 @@ from aspca.moments.rows import Rows
 from aspca.moments.succession import Pairs, succession
 from aspca.preparation import Preparation
 from aspca.rules.table import RuleTable, beyond_chance, readable_table
-from aspca.subspace.defaults import n_relations
+from aspca.sparse_pca.defaults import n_relations
 from aspca.subspace.space import ScaledSpace
 
 Rng = np.random.Generator

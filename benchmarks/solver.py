@@ -32,11 +32,11 @@ from aspca.judging.projector import Projector
 from aspca.linalg.arrays import Floats
 from aspca.paper.datasets import load_breast_cancer
 from aspca.paper.kdd99 import load_kdd99
-from aspca.solvers.blocks import split
-from aspca.solvers.component import Effort
-from aspca.solvers.rotation import sparse_rotation
-from aspca.solvers.rotation.paper import paper_rotation
-from aspca.solvers.sequence import Sequence, extract
+from aspca.sparse_pca.component import Effort
+from aspca.sparse_pca.groups import split_features
+from aspca.sparse_pca.rotation import sparse_rotation
+from aspca.sparse_pca.rotation.descent import paper_rotation
+from aspca.sparse_pca.sequence import Sequence, extract
 from aspca.subspace.scaling import column_scale, scaled_covariance
 
 GAP = 1e-4
@@ -186,7 +186,7 @@ def dense_1000() -> Iterator[Row]:
     unit = seconds(lambda: np.linalg.eigh(A), 3)
     for share in (0.1, 0.3):
         alpha = share * largest_off_diagonal(A)
-        assert len(split(A, alpha)) == 1
+        assert len(split_features(A, alpha)) == 1
         for direction, C in (("B", A), ("F", -A)):
             start = time.perf_counter()
             found = first(C, alpha)
@@ -204,7 +204,7 @@ def blocks_5000() -> Iterator[Row]:
     A = X.T @ X / len(X)
     # Above the sampling noise between blocks, below what holds each of them together.
     alpha = 0.1 * largest_off_diagonal(A)
-    sizes = [group.size for group in split(A, alpha)]
+    sizes = [group.size for group in split_features(A, alpha)]
     backward = seconds(lambda: sparse_subspace(A, 20, alpha, "B", tol=GAP), 3)
     detail = {"blocks": len(sizes), "largest block": max(sizes)}
     yield Row("p 5000 in blocks, 20 backward", "x the Gram matrix", backward / gram, 1, False, detail)

@@ -24,12 +24,12 @@ from aspca.paper.kdd99 import load_kdd99
 STAGES = {
     "active set": ("active_set.py", "active_set"),
     "reweighted starts": ("starts.py", "reweighted"),
-    "repair": ("repair.py", "repair"),
-    "dual bounds": ("component.py", "dual"),
+    "repair": ("multipliers.py", "repair"),
+    "dual bounds": ("problem.py", "dual"),
     "ADMM steps": ("admm.py", "step"),
     "Newton steps": ("interior_point.py", "step"),
     "rotation": ("search.py", "sparse_rotation"),
-    "check of the matrix": ("matrix.py", "scaled_matrix"),
+    "check of the matrix": ("matrix.py", "scale_matrix"),
 }
 
 

@@ -33,7 +33,7 @@ from library.timing import timed
 
 from aspca import sparse_subspace
 from aspca.linalg.arrays import Floats
-from aspca.solvers.blocks import split
+from aspca.sparse_pca.groups import split_features
 
 # The formula of tests/unit/test_wide_memory.py.
 SMALL, MATRICES, TABLES = 30e6, 22, 8
@@ -110,7 +110,7 @@ def fits(family: str, n: int, columns: list[int], robust: str) -> tuple[list[Row
 
 def solved(name: str, A: Floats, alpha: float) -> Row:
     """Five components of a correlation matrix."""
-    groups = split(A, alpha)
+    groups = split_features(A, alpha)
     sparse_subspace(A[:20, :20], 1, alpha, "B")
     tracemalloc.start()
     before = tracemalloc.get_traced_memory()[0]

@@ -48,6 +48,15 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Scheduling |
     return ByFileOrTogether(config, log) if config.getvalue("dist") == "loadfile" else None
 
 
+@pytest.fixture(scope="module")
+def one_thread() -> Iterator[None]:
+    """Of small matrices a second BLAS thread only waits, on a busy machine long; and sums are in one order."""
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(1):
+        yield
+
+
 @pytest.fixture(scope="session")
 def spark() -> Iterator[Any]:
     """A session of Spark."""

@@ -16,8 +16,8 @@ import numpy as np
 from scipy.sparse.csgraph import connected_components
 
 from aspca.linalg.arrays import Floats
-from aspca.problems.component import ComponentProblem
-from aspca.solvers.interior_point import InteriorPoint
+from aspca.sparse_pca.interior_point import InteriorPoint
+from aspca.sparse_pca.problem import ComponentProblem
 
 EXACT = float("inf")
 # The relative gap to which X is solved unless a looser one is asked for.
@@ -57,8 +57,10 @@ class Loose:
         if problem.free == 1:
             X = problem.N @ problem.N.T
         else:
-            method = InteriorPoint(problem, problem.N @ problem.N.T / problem.free, problem.closed_form_dual())
-            while method.gap > self.gap and method.step():
+            method = InteriorPoint(
+                problem, problem.N @ problem.N.T / problem.free, problem.closed_form_dual(), self.gap
+            )
+            while method.step():
                 pass
             X = method.factor @ method.factor.T
         return X, float(np.vdot(problem.C, X)) + penalty * float(np.abs(X).sum())

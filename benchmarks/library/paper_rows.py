@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.metrics import roc_auc_score
 
 from aspca.linalg.arrays import Floats, Ints
-from aspca.solvers.rotation.paper import paper_rotation
+from aspca.sparse_pca.rotation.descent import paper_rotation
 from library.loose import largest_product, orthonormal
 from library.report import Row
 

@@ -31,13 +31,13 @@ if TYPE_CHECKING:
     from aspca.judging.limits import Limit, benjamini_hochberg
     from aspca.moments import Moments
     from aspca.rules.rule import Rule
-    from aspca.subspace.extraction import TiedSubspaceWarning, sparse_subspace
-    from aspca.subspace.path import sparse_subspace_path
-    from aspca.subspace.result import Certificate, SparseSubspace
+    from aspca.sparse_pca.certificate import Certificate
+    from aspca.sparse_pca.solve import TiedSubspaceWarning
+    from aspca.sparse_pca.subspace import SparseSubspace, sparse_subspace, sparse_subspace_path
 
 _HOME = {
     "ASPCA": "aspca.estimators.aspca",
-    "Certificate": "aspca.subspace.result",
+    "Certificate": "aspca.sparse_pca.certificate",
     "Detection": "aspca.jobs.result",
     "ExplainedRow": "aspca.judging.explained_row",
     "Explanation": "aspca.judging.explanation",
@@ -54,8 +54,8 @@ _HOME = {
     "Rule": "aspca.rules.rule",
     "Scored": "aspca.jobs.score",
     "Selection": "aspca.estimators.selection",
-    "SparseSubspace": "aspca.subspace.result",
-    "TiedSubspaceWarning": "aspca.subspace.extraction",
+    "SparseSubspace": "aspca.sparse_pca.subspace",
+    "TiedSubspaceWarning": "aspca.sparse_pca.solve",
     "benjamini_hochberg": "aspca.judging.limits",
     "detect": "aspca.jobs.detect",
     "explain": "aspca.estimators.pipelines",
@@ -64,8 +64,8 @@ _HOME = {
     "save": "aspca.estimators.stored",
     "score_source": "aspca.jobs.score",
     "select": "aspca.estimators.selection",
-    "sparse_subspace": "aspca.subspace.extraction",
-    "sparse_subspace_path": "aspca.subspace.path",
+    "sparse_subspace": "aspca.sparse_pca.subspace",
+    "sparse_subspace_path": "aspca.sparse_pca.subspace",
 }
 
 __all__ = [

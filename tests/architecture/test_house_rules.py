@@ -60,14 +60,13 @@ def test_scoring_path_needs_numpy_only() -> None:
 
 
 def test_verifier_shares_nothing_with_the_solver() -> None:
-    modules = loaded_by("import aspca.verify.check")
+    modules = loaded_by("import aspca.sparse_pca.verify.check")
     assert {m for m in modules if m.startswith("aspca.")} <= {
-        "aspca.verify",
-        "aspca.verify.check",
-        "aspca.verify.claims",
-        "aspca.verify.form",
-        "aspca.verify.report",
-        "aspca.verify.status",
+        "aspca.sparse_pca",
+        "aspca.sparse_pca.verify",
+        "aspca.sparse_pca.verify.check",
+        "aspca.sparse_pca.verify.claims",
+        "aspca.sparse_pca.verify.form",
     }
 
 

@@ -8,7 +8,6 @@ import json
 from pathlib import Path
 
 import pytest
-import threadpoolctl
 
 _spec = importlib.util.spec_from_file_location("make_rank_one", Path(__file__).with_name("make_rank_one.py"))
 _made = importlib.util.module_from_spec(_spec)
@@ -29,11 +28,9 @@ def pytest_generate_tests(metafunc):
         metafunc.parametrize("case", cases)
 
 
-@pytest.fixture(autouse=True, scope="session")
-def _one_thread():
-    """At forty features a second BLAS thread only waits; and sums are then in one order wherever this runs."""
-    with threadpoolctl.threadpool_limits(1):
-        yield
+@pytest.fixture(autouse=True, scope="module")
+def _one_thread(one_thread):
+    """For all tests here."""
 
 
 @pytest.fixture(scope="session")

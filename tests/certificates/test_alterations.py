@@ -21,16 +21,10 @@ import numpy as np
 import pytest
 
 from aspca import SparseSubspace, sparse_subspace
-from aspca.verify.claims import Multiplier, probe_vector, seal
+from aspca.sparse_pca.verify.claims import Multiplier, probe_vector, seal
+from matrices import scatter
 
 replace = dataclasses.replace
-
-
-def scatter(seed: int, p: int, n: int | None = None) -> np.ndarray:
-    rng = np.random.default_rng(seed)
-    D = rng.normal(size=(n or 3 * p, p)) @ (np.eye(p) + 0.5 * rng.normal(size=(p, p)))
-    A = D.T @ D
-    return A / A.max()
 
 
 def resealed(found: SparseSubspace) -> SparseSubspace:

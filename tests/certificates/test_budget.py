@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-import functools
-
 import numpy as np
 import pytest
 
 from aspca import SparseSubspace, sparse_subspace, sparse_subspace_path
+from matrices import scatter
 
 ENDED = "the time budget ended the convex solver early: the bounds are valid but apart"
-
-
-@functools.cache
-def scatter(seed: int, p: int) -> np.ndarray:
-    rng = np.random.default_rng(seed)
-    D = rng.normal(size=(3 * p, p)) @ (np.eye(p) + 0.5 * rng.normal(size=(p, p)))
-    A = D.T @ D
-    return A / A.max()
 
 
 def size_of(A: np.ndarray, alpha: float, value: float) -> float:
@@ -62,12 +53,12 @@ def test_bounds_without_time_are_bounds_on_the_true_optimum(forward):
 
 def _optimum(C: np.ndarray, alpha: float, V: np.ndarray) -> tuple[float, float]:
     """Both bounds of one problem from the solver with all the time it wants, checked against Clarabel elsewhere."""
-    from aspca.problems.component import ComponentProblem
-    from aspca.solvers.component import Effort, Warmth, solve_component
+    from aspca.sparse_pca.component import Effort, WarmStart, solve_component
+    from aspca.sparse_pca.problem import ComponentProblem
 
     problem = ComponentProblem(C, alpha, V, 1e-9 * abs(np.trace(C)) / C.shape[0])
     effort = Effort(tol=1e-7, max_iter=5000, deadline=np.inf)
-    solution = solve_component(problem, effort, dominant=False, warmth=Warmth(V[:, :0], ()))
+    solution = solve_component(problem, effort, dominant=False, warm=WarmStart(V[:, :0], ()))
     assert solution.primal - solution.lower <= 1e-6 * max(abs(solution.primal), alpha)
     # The solver leaves out the constant alpha.
     return solution.lower + alpha, solution.primal + alpha

@@ -1,4 +1,4 @@
-"""Each check of `aspca.verify` from both sides: what is just allowed is accepted, what is just beyond is refused.
+"""Each check of `sparse_pca.verify` from both sides: what is just allowed is accepted, what is just beyond is refused.
 
 The claims are made by hand, on matrices of three or four features where every number is known on paper; no solver has
 a part in them. Every one has its seal made anew, so that the seal alone refuses none.
@@ -11,9 +11,8 @@ import dataclasses
 import numpy as np
 import pytest
 
-from aspca.verify.check import check
-from aspca.verify.claims import Claims, Multiplier, Witness, probe_vector, seal
-from aspca.verify.status import Status
+from aspca.sparse_pca.verify.check import check
+from aspca.sparse_pca.verify.claims import Claims, Multiplier, Status, Witness, probe_vector, seal
 
 replace = dataclasses.replace
 EPS = 2.0**-52

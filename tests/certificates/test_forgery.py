@@ -9,15 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aspca import Certificate, SparseSubspace, sparse_subspace
-from aspca.verify.claims import Multiplier, Witness, probe_vector, seal
-from aspca.verify.status import Status
-
-
-def scatter(seed: int, p: int, n: int | None = None) -> np.ndarray:
-    rng = np.random.default_rng(seed)
-    D = rng.normal(size=(n or 3 * p, p)) @ (np.eye(p) + 0.5 * rng.normal(size=(p, p)))
-    A = D.T @ D
-    return A / A.max()
+from aspca.sparse_pca.verify.claims import Multiplier, Status, Witness, probe_vector, seal
+from matrices import scatter
 
 
 def resealed(found: SparseSubspace) -> SparseSubspace:

@@ -18,20 +18,21 @@ from hypothesis import strategies as st
 
 from aspca import ASPCA, Certificate, SparseSubspace, TiedSubspaceWarning, sparse_subspace
 from aspca.settings import BY_NAME
-from aspca.verify.check import check
-from aspca.verify.claims import Claims, Multiplier, Witness, probe_vector, seal
-from aspca.verify.form import LARGEST_TOL
-from aspca.verify.report import Verification
-from aspca.verify.status import Status, sentences
+from aspca.sparse_pca.verify.check import check
+from aspca.sparse_pca.verify.claims import (
+    Claims,
+    Multiplier,
+    Status,
+    Verification,
+    Witness,
+    probe_vector,
+    seal,
+    sentences,
+)
+from aspca.sparse_pca.verify.form import LARGEST_TOL
+from matrices import scatter
 
 replace = dataclasses.replace
-
-
-def scatter(seed: int, p: int) -> np.ndarray:
-    rng = np.random.default_rng(seed)
-    D = rng.normal(size=(3 * p, p)) @ (np.eye(p) + 0.5 * rng.normal(size=(p, p)))
-    A = D.T @ D
-    return A / A.max()
 
 
 @functools.cache

@@ -10,15 +10,9 @@ import numpy as np
 import pytest
 
 from aspca import TiedSubspaceWarning, sparse_subspace
+from matrices import scatter
 
 VARIANTS = ("F", "B", "FG", "BG", "G")
-
-
-def scatter(seed: int, p: int, n: int | None = None) -> np.ndarray:
-    rng = np.random.default_rng(seed)
-    D = rng.normal(size=(n or 3 * p, p)) @ (np.eye(p) + 0.5 * rng.normal(size=(p, p)))
-    A = D.T @ D
-    return A / A.max()
 
 
 MATRICES = {
@@ -126,18 +120,17 @@ def test_what_the_fit_accepts_as_symmetric_verifies():
 
 def test_the_verifier_loads_nothing_of_the_solver():
     program = (
-        "import sys, aspca.verify.check, aspca.verify.report\n"
+        "import sys, aspca.sparse_pca.verify.check, aspca.sparse_pca.verify.claims\n"
         "print('\\n'.join(sorted(name for name in sys.modules if name.startswith(('aspca', 'scipy', 'sklearn')))))"
     )
     loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.split()
     assert set(loaded) == {
         "aspca",
-        "aspca.verify",
-        "aspca.verify.check",
-        "aspca.verify.claims",
-        "aspca.verify.form",
-        "aspca.verify.report",
-        "aspca.verify.status",
+        "aspca.sparse_pca",
+        "aspca.sparse_pca.verify",
+        "aspca.sparse_pca.verify.check",
+        "aspca.sparse_pca.verify.claims",
+        "aspca.sparse_pca.verify.form",
     }
 
 

@@ -7,9 +7,8 @@ import sys
 
 import numpy as np
 
-from aspca.verify.check import check
-from aspca.verify.claims import Claims, Multiplier, Witness, seal
-from aspca.verify.status import Status
+from aspca.sparse_pca.verify.check import check
+from aspca.sparse_pca.verify.claims import Claims, Multiplier, Status, Witness, seal
 
 replace = dataclasses.replace
 # diag(1, 2, 4) at alpha = 1/2, by hand: the first two features are the first two vectors, worth 1.5 and 2.5.

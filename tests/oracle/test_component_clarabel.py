@@ -9,11 +9,10 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-import threadpoolctl
 
 from aspca import SparseSubspace, sparse_subspace
-from aspca.problems.component import ComponentProblem
-from aspca.solvers.component import Effort, Warmth, solve_component
+from aspca.sparse_pca.component import Effort, WarmStart, solve_component
+from aspca.sparse_pca.problem import ComponentProblem
 
 _spec = importlib.util.spec_from_file_location("clarabel_reference", Path(__file__).with_name("clarabel_reference.py"))
 reference = importlib.util.module_from_spec(_spec)
@@ -24,12 +23,7 @@ KINDS = ("gaussian", "low rank", "correlation", "dependent", "blocks")
 CASES = [(kind, number) for kind in KINDS for number in range(10)]
 EXACT = 1e-6
 
-
-@pytest.fixture(autouse=True, scope="module")
-def _one_thread():
-    """Matrices of fifteen rows: a second BLAS thread only waits, and on a busy machine long."""
-    with threadpoolctl.threadpool_limits(1):
-        yield
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 class Problem(NamedTuple):
@@ -113,7 +107,7 @@ def test_splitting_into_blocks_changes_no_value(kind, number, forward):
     scale = 1e-9 * float(np.trace(problem.A)) / problem.A.shape[0]
     for C, V, certificate, size in steps_of(kind, number, forward):
         whole = solve_component(
-            ComponentProblem(C, problem.alpha, V, scale), effort, dominant=False, warmth=Warmth(V[:, :0], ())
+            ComponentProblem(C, problem.alpha, V, scale), effort, dominant=False, warm=WarmStart(V[:, :0], ())
         )
         # The solver leaves out the constant alpha.
         primal, lower = whole.primal + problem.alpha, whole.lower + problem.alpha

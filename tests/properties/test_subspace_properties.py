@@ -14,12 +14,11 @@ from collections import Counter
 
 import numpy as np
 import pytest
-import threadpoolctl
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aspca import SparseSubspace, TiedSubspaceWarning, sparse_subspace, sparse_subspace_path
-from aspca.solvers.blocks import split
+from aspca.sparse_pca.groups import split_features
 
 MANY = settings(max_examples=40, deadline=None, derandomize=True)
 SOME = settings(MANY, max_examples=20)
@@ -29,11 +28,7 @@ KINDS = ("gaussian", "rules", "low rank", "correlation", "whole", "duplicates", 
 SURE = 1e-4
 compared: Counter[str] = Counter()
 
-
-@pytest.fixture(autouse=True, scope="module")
-def _one_thread():
-    with threadpoolctl.threadpool_limits(1):
-        yield
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 @st.composite
@@ -334,8 +329,8 @@ def test_unconnected_blocks_give_the_union_of_their_sequences(one, other, varian
 def test_a_larger_penalty_only_splits_blocks(problem, one, other) -> None:
     A, _ = problem
     size = np.abs(A).max()
-    coarse = split(A, size * min(one, other))
-    for block in split(A, size * max(one, other)):
+    coarse = split_features(A, size * min(one, other))
+    for block in split_features(A, size * max(one, other)):
         assert any(set(block) <= set(larger) for larger in coarse)
 
 

@@ -12,11 +12,12 @@ import numpy as np
 import pytest
 
 from aspca import ASPCA, Moments, sparse_subspace
-from aspca.solvers.blocks import split
-from aspca.solvers.component import Effort
-from aspca.solvers.sequence import BlockMultiplier, Sequence, extract
-from aspca.subspace.matrix import scaled_matrix
-from aspca.subspace.witness import witness_of
+from aspca.sparse_pca.component import Effort
+from aspca.sparse_pca.groups import split_features
+from aspca.sparse_pca.matrix import scale_matrix
+from aspca.sparse_pca.proof import make_proof
+from aspca.sparse_pca.sequence import Sequence, extract
+from aspca.sparse_pca.verify.claims import Multiplier
 
 # Tiles, slices and Python's own objects, whatever p is.
 SMALL = 2**20
@@ -86,26 +87,26 @@ def test_the_sequence_takes_no_matrix(p: int) -> None:
 def test_checking_a_matrix_takes_its_copy(p: int, symmetric: bool) -> None:
     A = in_blocks(p)
     A[0, -1] += 0.0 if symmetric else 1e-12
-    assert peak(lambda: scaled_matrix(A)) <= 8 * p**2 + 16 * p + SMALL
+    assert peak(lambda: scale_matrix(A)) <= 8 * p**2 + 16 * p + SMALL
 
 
 @pytest.mark.parametrize("p", [600, 1000])
 def test_splitting_takes_vectors_only(p: int) -> None:
     A = in_blocks(p)
     # What is loaded at the first call, in a fresh clone compiled too, is no memory of the split.
-    split(A, ALPHA)
+    split_features(A, ALPHA)
     for alpha in (0.0, ALPHA, 100.0):
-        assert peak(lambda a=alpha: split(A, a)) <= 400 * p
+        assert peak(lambda a=alpha: split_features(A, a)) <= 400 * p
     # One block: a graph of p^2 edges.
-    assert peak(lambda: split(np.broadcast_to(1.0, (p, p)), 0.5)) <= 400 * p
+    assert peak(lambda: split_features(np.broadcast_to(1.0, (p, p)), 0.5)) <= 400 * p
 
 
 @pytest.mark.parametrize("p", [600, 1000])
 def test_the_witness_of_one_block_takes_what_the_solver_kept(p: int) -> None:
     A = np.zeros((p, p))
-    kept = [BlockMultiplier(0, step, np.ones(p * (p - 1) // 2)) for step in range(2)]
+    kept = [Multiplier(0, step, np.ones(p * (p - 1) // 2)) for step in range(2)]
     sequence = Sequence(np.zeros((p, 2)), [np.arange(p)], [], kept)
-    assert peak(lambda: witness_of(sequence, A, 0.5)) <= 100 * p + 10_000
+    assert peak(lambda: make_proof(sequence, A, 0.5)) <= 100 * p + 10_000
 
 
 @pytest.mark.parametrize("p", [600, 1000])
@@ -132,7 +133,7 @@ def test_one_dense_block(p: int, steps: int) -> None:
     features; half a one for each step's multiplier; two for what is orthogonal to earlier components."""
     A = one_block(p)
     alpha = 0.1 * float(np.abs(A - np.eye(p)).max())
-    assert len(split(A, alpha)) == 1
+    assert len(split_features(A, alpha)) == 1
     taken = peak(lambda: sparse_subspace(A, steps, alpha, "B", tol=1e-4))
     assert taken <= 8 * p**2 * (16 + 0.5 * steps + (2 if steps > 1 else 0)) + SMALL
 

@@ -1,6 +1,6 @@
 """Compiled: the active set's descent, the products that optimality asks for, and reweighted starts.
 
-Line by line as in aspca.solvers.active_set and starts, with one difference: bases are not kept, since making one
+Line by line as in aspca.sparse_pca.active_set and starts, with one difference: bases are not kept, since making one
 costs no more than looking it up.
 """
 
@@ -269,7 +269,7 @@ def _walk(C, alpha, V, v, S, here, u, flipped, many):
 
 @compiled
 def stationarity(C, alpha, V, v, value):
-    """b_j = (Vw)_j - (Cv)_j; see aspca.solvers.active_set.
+    """b_j = (Vw)_j - (Cv)_j; see aspca.sparse_pca.active_set.
 
     Since V'V = I, what V_S leaves free of w is best as it is in g = V'Cv: w = g + pinv(V_S) (rhs - V_S g).
     """
@@ -364,7 +364,7 @@ def active_set(C, alpha, V, start):
 
 @compiled
 def reweighted(C, alpha, V, f, floors):
-    """Rounds of majorisation from f; see aspca.solvers.starts."""
+    """Rounds of majorisation from f; see aspca.sparse_pca.starts."""
     S = np.flatnonzero(f)
     basis, whole = basis_on(V, S)
     part = f[S]

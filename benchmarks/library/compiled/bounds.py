@@ -71,7 +71,7 @@ def repair(alpha, v, b, U):
 
 @compiled
 def _row(row, S, v, target, alpha, low, tau, change, found):
-    """The nearest row u with |u| <= alpha and u.v = target: see aspca.solvers.repair."""
+    """The nearest row u with |u| <= alpha and u.v = target: see aspca.sparse_pca.multipliers."""
     k = S.size
     for e in range(k):
         size = abs(v[S[e]])

@@ -1,4 +1,4 @@
-"""Compiled: a predictor-corrector step of the interior-point method, as in aspca.solvers.interior_point."""
+"""Compiled: a predictor-corrector step of the interior-point method, as in aspca.sparse_pca.interior_point."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _pair_products(G, P):
 
 @compiled
 def _by_pieces(G, E, K):
-    """The upper triangle of K = P diag(e) P', e the off-diagonal of E; see aspca.solvers.interior_point."""
+    """The upper triangle of K = P diag(e) P', e the off-diagonal of E; see aspca.sparse_pca.interior_point."""
     p, m = G.shape
     n = m * (m + 1) // 2
     H = np.empty((n, p))

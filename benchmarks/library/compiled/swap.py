@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 
 from aspca.linalg.arrays import Floats
-from aspca.problems.component import ComponentProblem
-from aspca.solvers import active_set as active_set_module
-from aspca.solvers import admm as admm_module
-from aspca.solvers import component as component_module
-from aspca.solvers import incumbent as incumbent_module
-from aspca.solvers import interior_point as interior_point_module
-from aspca.solvers.active_set import Candidate
-from aspca.solvers.admm import Iterate
+from aspca.sparse_pca import active_set as active_set_module
+from aspca.sparse_pca import admm as admm_module
+from aspca.sparse_pca import component as component_module
+from aspca.sparse_pca import incumbent as incumbent_module
+from aspca.sparse_pca import interior_point as interior_point_module
+from aspca.sparse_pca.active_set import Candidate
+from aspca.sparse_pca.admm import Iterate
+from aspca.sparse_pca.problem import ComponentProblem
 from library.compiled import active_set, admm, bounds, interior_point
 
 # Above, LAPACK does nearly all of the work, and the first-order method works on a thin block of vectors.
@@ -66,7 +66,10 @@ def _primal(self: ComponentProblem, factor: Floats) -> float:
     return bounds.primal(self.C, self.alpha, factor)
 
 
-def _admm_step(self: Iterate) -> None:
+def _admm_step(self: Iterate) -> bool:
+    if self.iterations >= self.limit:
+        return False
+    self.iterations += 1
     problem = self.problem
     box = problem.alpha / self.rho
     whole = problem.V.shape[1] == 0
@@ -74,6 +77,7 @@ def _admm_step(self: Iterate) -> None:
         problem.N, whole, self._scaled_C, self._scaled_U, self.Z, self._previous, box, admm_module._RELAXATION
     )
     self.Z, self._previous = self._previous, self.Z
+    return True
 
 
 def _admm_balance(self: Iterate) -> None:

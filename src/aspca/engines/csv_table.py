@@ -28,7 +28,7 @@ from aspca.engines.request import ReadOptions
 from aspca.engines.text_table import TextTable, count_cells
 from aspca.harmless import quoted
 from aspca.linalg.arrays import Bools, Floats, Ints
-from aspca.linalg.steady import cached_parts
+from aspca.linalg.row_blocks import cached_parts
 from aspca.preparation.cell_format import CellFormat, ColumnFormat
 
 if TYPE_CHECKING:

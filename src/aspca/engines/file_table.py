@@ -21,7 +21,7 @@ from aspca.engines.arrow_stream import number_batches
 from aspca.engines.errors import SourceError, enumerated
 from aspca.harmless import quoted
 from aspca.linalg.arrays import Floats, Ints
-from aspca.linalg.steady import cached_parts
+from aspca.linalg.row_blocks import cached_parts
 from aspca.moments import Moments
 from aspca.preparation.bad_cells import BadCell
 from aspca.preparation.cell_format import NO_FORMAT, CellFormat

@@ -27,6 +27,7 @@ from aspca.judging.kept_rules import with_kept_shares
 from aspca.judging.learning import calibrate_by, in_common_unit, learn_model
 from aspca.judging.model import Model
 from aspca.linalg.arrays import Floats
+from aspca.linalg.threads import blas_threads_for
 from aspca.moments import IncompleteMoments, Moments
 from aspca.moments.validation import weights_of
 from aspca.preparation import Preparation
@@ -34,8 +35,7 @@ from aspca.preparation.lifting import refuse_contradictions
 from aspca.rules.given import formulas_of
 from aspca.rules.rule import AnyRule
 from aspca.settings import AUTO, DEFAULTS, PAPER, Settings, check_parameters, parameters_text
-from aspca.solvers.threads import blas_threads_for
-from aspca.subspace.result import SparseSubspace
+from aspca.sparse_pca.subspace import SparseSubspace
 
 
 class ASPCA(ShownWithRules, ComponentAttributes, TableInput, NamedOutputs, TransformerMixin, OutlierMixin, Base):  # type: ignore[misc]  # scikit-learn has no types

@@ -6,7 +6,8 @@ import numpy as np
 
 from aspca.judging.model import Model
 from aspca.linalg.arrays import Floats
-from aspca.subspace.result import Certificate, SparseSubspace
+from aspca.sparse_pca.certificate import Certificate
+from aspca.sparse_pca.subspace import SparseSubspace
 
 
 class ComponentAttributes:

@@ -17,8 +17,8 @@ from aspca.judging.gaps import completed
 from aspca.linalg.arrays import Floats
 from aspca.moments import IncompleteMoments, Moments
 from aspca.settings import Settings
-from aspca.subspace.extraction import rotated, roughly_rotated, sparse_subspace
-from aspca.subspace.result import SparseSubspace
+from aspca.sparse_pca.rotation.levels import rotate_levels, rotate_levels_roughly
+from aspca.sparse_pca.subspace import SparseSubspace, sparse_subspace
 
 # Rows are dealt into so many parts, whose moments merge into any half of them.
 _PARTS = 20
@@ -87,9 +87,9 @@ class Bases:
         if not variant.endswith("G"):
             return kept
         if self.like is not None:
-            return roughly_rotated(self.covariance, kept, self.settings.rotation, self.like._found[d, alpha])
+            return rotate_levels_roughly(self.covariance, kept, self.settings.rotation, self.like._found[d, alpha])
         deadline = time.perf_counter() + self.clock.left
-        return rotated(self.covariance, kept, self.settings.rotation, deadline, quick=True)[1]
+        return rotate_levels(self.covariance, kept, self.settings.rotation, deadline, quick=True)[1]
 
     def _sequence(self, alpha: float) -> SparseSubspace:
         forward = self.settings.variant in ("F", "FG")

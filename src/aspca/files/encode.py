@@ -16,7 +16,7 @@ from aspca.judging.limits import Limit
 from aspca.judging.model import Model
 from aspca.linalg.arrays import Bools, Floats
 from aspca.settings import Settings
-from aspca.subspace.result import Certificate
+from aspca.sparse_pca.certificate import Certificate
 from aspca.subspace.space import ScaledSpace, raise_to_powers_of_two
 
 FORMAT, VERSION = "aspca-model", 6

@@ -17,7 +17,8 @@ from aspca.judging.thresholds import Thresholds
 from aspca.linalg.arrays import frozen
 from aspca.rules.equation_text import LONGEST as LONGEST_RULE
 from aspca.settings import AUTO, COMPONENT_SCORES, SETTINGS, Settings
-from aspca.subspace.result import Certificate, SparseSubspace
+from aspca.sparse_pca.certificate import Certificate
+from aspca.sparse_pca.subspace import SparseSubspace
 from aspca.subspace.space import ScaledSpace
 
 NAMINGS = ("table", "given", "none")

@@ -26,7 +26,7 @@ from aspca.judging.learning import calibrate_by
 from aspca.judging.levels import LevelsInParts, Pieces
 from aspca.judging.model import Model
 from aspca.linalg.arrays import Bools, Floats, Ints
-from aspca.linalg.steady import cached_parts
+from aspca.linalg.row_blocks import cached_parts
 from aspca.model.constants import SAMPLE_ROWS, SAMPLE_VALUES
 
 if TYPE_CHECKING:

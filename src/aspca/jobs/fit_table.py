@@ -26,13 +26,13 @@ from aspca.judging.judgement import Judgement
 from aspca.judging.kept_rules import with_kept_shares
 from aspca.judging.learning import learn_model
 from aspca.judging.model import Model
+from aspca.linalg.threads import blas_threads_for
 from aspca.moments import IncompleteMoments, Moments
 from aspca.moments.gathered import IncompleteMomentsOf, MomentsOf
 from aspca.preparation import Preparation
 from aspca.rules.equation_text import NO_COLUMN, RuleError
 from aspca.rules.given import formulas_of
 from aspca.settings import Settings
-from aspca.solvers.threads import blas_threads_for
 
 # Of more features than this all rules with little variance take minutes to find.
 _VERY_WIDE = 2000

@@ -185,7 +185,7 @@ def _threads(n_rows: int, n_features: int) -> AbstractContextManager[None]:
     if n_rows < MANY:
         return nullcontext()
     # Not needed for a few rows, which are scored sooner than it is loaded.
-    from aspca.solvers.threads import blas_threads_for
+    from aspca.linalg.threads import blas_threads_for
 
     return blas_threads_for(n_features)
 

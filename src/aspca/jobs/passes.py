@@ -110,7 +110,7 @@ class _PartTask:
 
     def __call__(self, part: TableSource, start: int) -> Any:
         # Others compute beside it, each with a thread of its own.
-        from aspca.solvers.threads import blas_threads_for
+        from aspca.linalg.threads import blas_threads_for
 
         with blas_threads_for(len(self.plan.names)):
             return self.task(numbered(_blocks(part, self.plan, Silent()), start))

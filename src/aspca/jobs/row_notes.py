@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from aspca.identities.sampling import Keys, mix
 from aspca.linalg.arrays import Bools, Floats, Ints
-from aspca.linalg.steady import cached_parts
+from aspca.linalg.row_blocks import cached_parts
 
 # A clock is even if so many of its steps are the usual one, give or take so much of it; weekends and nights are no
 # part of an even clock.

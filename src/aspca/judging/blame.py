@@ -35,7 +35,7 @@ from aspca.identities.localize import localize
 from aspca.judging.judgement import Judgement
 from aspca.linalg.arrays import Bools, Floats
 from aspca.linalg.ranking import round_for_ranking
-from aspca.linalg.steady import cached_parts, row_products, row_sums
+from aspca.linalg.row_blocks import cached_parts, row_products, row_sums
 
 if TYPE_CHECKING:
     from aspca.judging.model import Model

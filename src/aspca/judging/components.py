@@ -12,9 +12,8 @@ from dataclasses import dataclass
 
 from aspca.linalg.arrays import Floats
 from aspca.settings import Settings
-from aspca.subspace.defaults import default_alpha
-from aspca.subspace.feature_cap import capped_subspace
-from aspca.subspace.result import SparseSubspace
+from aspca.sparse_pca.defaults import default_alpha
+from aspca.sparse_pca.subspace import SparseSubspace, find_capped_subspace, sparse_subspace
 
 Progress = Callable[[int, int, float], None]
 
@@ -52,9 +51,6 @@ class Components:
 
 
 def _solved(asked: Components, covariance: Floats, callback: Progress | None) -> SparseSubspace:
-    # Loads the solvers and most of scipy: a second that scoring by a stored model need not wait for.
-    from aspca.subspace.extraction import sparse_subspace
-
     settings, d = asked.settings, asked.n_components
 
     def solve(alpha: float, warm_start: SparseSubspace | None) -> SparseSubspace:
@@ -75,7 +71,7 @@ def _solved(asked: Components, covariance: Floats, callback: Progress | None) ->
     alpha = _alpha(settings, covariance, d)
     if settings.max_features is None:
         return solve(alpha, asked.warm_start)
-    return capped_subspace(covariance, settings.max_features, alpha, solve)
+    return find_capped_subspace(covariance, settings.max_features, alpha, solve)
 
 
 def _alpha(settings: Settings, covariance: Floats, d: int) -> float:

@@ -25,7 +25,7 @@ from aspca.moments.rows import Rows
 from aspca.preparation import Preparation
 from aspca.rules.given import is_linear
 from aspca.settings import Settings
-from aspca.subspace.defaults import n_relations
+from aspca.sparse_pca.defaults import n_relations
 from aspca.subspace.space import ScaledSpace
 
 Known = Moments | IncompleteMoments

@@ -36,7 +36,7 @@ from aspca.judging.short_reasons import proposals_of, shown_features, solved_val
 from aspca.judging.signatures import signatures_of
 from aspca.linalg.arrays import Bools, Floats, Ints
 from aspca.linalg.ranking import round_for_ranking
-from aspca.linalg.steady import across, cached_parts, row_products
+from aspca.linalg.row_blocks import across, cached_parts, row_products
 from aspca.preparation.bad_cells import BadCell
 from aspca.rules.rule import AnyRule
 from aspca.rules.sentence import counted

@@ -22,8 +22,8 @@ from aspca.rules.forward import finds_short_only
 from aspca.rules.given import GivenRule, given_rules, placed
 from aspca.rules.table import RuleTable, beyond_chance, component_table, readable_table, with_given
 from aspca.settings import Settings
-from aspca.subspace.defaults import n_relations
-from aspca.subspace.result import SparseSubspace
+from aspca.sparse_pca.defaults import n_relations
+from aspca.sparse_pca.subspace import SparseSubspace
 from aspca.subspace.scaling import refuse_vanishing
 from aspca.subspace.space import ScaledSpace
 

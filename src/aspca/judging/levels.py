@@ -20,7 +20,7 @@ from aspca.judging.change_text import Change
 from aspca.judging.changes import Course, shortest_change
 from aspca.judging.judgement import Judgement
 from aspca.linalg.arrays import Bools, Floats, Ints
-from aspca.linalg.steady import row_products
+from aspca.linalg.row_blocks import row_products
 
 if TYPE_CHECKING:
     from aspca.judging.model import Model

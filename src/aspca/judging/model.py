@@ -26,7 +26,8 @@ from aspca.rules.rule import AnyRule, Rule
 from aspca.rules.table import RuleTable
 from aspca.rules.widening import held_out_widening
 from aspca.settings import Settings
-from aspca.subspace.result import Certificate, SparseSubspace
+from aspca.sparse_pca.certificate import Certificate
+from aspca.sparse_pca.subspace import SparseSubspace
 from aspca.subspace.space import ScaledSpace
 
 if TYPE_CHECKING:

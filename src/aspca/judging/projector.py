@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from aspca.linalg.arrays import FARTHEST, SMALL_SCALE, Floats, Ints
-from aspca.linalg.steady import across
+from aspca.linalg.row_blocks import across
 
 Rows = npt.NDArray[np.generic]
 

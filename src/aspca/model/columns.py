@@ -13,7 +13,7 @@ from itertools import pairwise
 import numpy as np
 
 from aspca.linalg.arrays import Bools, Floats, Ints, frozen
-from aspca.linalg.steady import row_products, row_sums
+from aspca.linalg.row_blocks import row_products, row_sums
 from aspca.model.constants import CENSORED, SEVERAL, SHRINKAGES
 from aspca.moments.patterns import group_by_gaps
 

@@ -19,7 +19,7 @@ from functools import cached_property
 import numpy as np
 
 from aspca.linalg.arrays import Bools, Floats, Ints
-from aspca.linalg.steady import row_sums
+from aspca.linalg.row_blocks import row_sums
 from aspca.model.columns import Distance, View, to_shares
 from aspca.model.constants import BY_CHANCE, FAR_OUT, GAUSSIAN_SIZE, GROSS, TIGHT
 from aspca.model.law import RowLaw

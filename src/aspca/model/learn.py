@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from aspca.linalg.arrays import Bools, Floats, Ints, frozen
-from aspca.linalg.steady import row_products
+from aspca.linalg.row_blocks import row_products
 from aspca.model.columns import Distance, Moments, Scales, View, choose_plain_shrinkage, choose_shrinkages, fill_gaps
 from aspca.model.constants import (
     CENSORED,

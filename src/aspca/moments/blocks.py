@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from aspca.linalg.arrays import Floats
-from aspca.linalg.symmetric import symmetrise
+from aspca.linalg.small import symmetrise
 
 Number = Floats | float
 Pair = tuple[Floats, Floats]

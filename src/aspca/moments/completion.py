@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from aspca.linalg.arrays import Bools, Floats, Ints
-from aspca.linalg.symmetric import symmetrise
+from aspca.linalg.small import symmetrise
 from aspca.moments.blocks import two_sum
 from aspca.moments.decimals import decimals_of
 from aspca.moments.gaussian import EPS

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from aspca.linalg.arrays import Bools, Floats, Ints
-from aspca.linalg.steady import across, row_by_row
+from aspca.linalg.row_blocks import across, row_by_row
 from aspca.moments.rows import Travelling
 
 Keys = npt.NDArray[np.uint64]

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from aspca.linalg.arrays import Floats, Ints
-from aspca.linalg.stacked import inverses, triangular_whiteners
+from aspca.linalg.small import inverses, triangular_whiteners
 from aspca.moments.gaussian import EPS, Gaussian, Step, step_to
 from aspca.moments.patterns import Patterns
 

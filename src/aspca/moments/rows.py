@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Protocol, Self, TypeVar
 import numpy as np
 
 from aspca.linalg.arrays import Bools, Floats, Ints
-from aspca.linalg.steady import cached_parts
+from aspca.linalg.row_blocks import cached_parts
 
 # Rows (m, p), and their numbers (m,) in the whole table, ascending.
 Blocks = Iterable[tuple[Floats, Ints]]

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from aspca.linalg.arrays import Bools, Floats, Ints, frozen
-from aspca.linalg.steady import across, cached_parts
+from aspca.linalg.row_blocks import across, cached_parts
 from aspca.moments.moments import Moments
 
 # A lag-one correlation counts from so many of its own standard errors on: one in forty columns of independent rows,

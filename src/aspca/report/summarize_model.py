@@ -32,7 +32,7 @@ from aspca.rules.rule import AnyRule
 from aspca.rules.sentence import counted, has_spread, left_side_up, short_number, shown_terms
 from aspca.rules.table import RuleTable
 from aspca.settings import BY_NAME
-from aspca.subspace.defaults import little_variance
+from aspca.sparse_pca.defaults import little_variance
 
 # Rows that are named for a rule or a column.
 _ROWS = 50

@@ -14,7 +14,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from aspca.linalg.arrays import Bools, Floats, Ints
-from aspca.linalg.orientation import ascending, sign_of
+from aspca.linalg.ranking import ascending, sign_of
 from aspca.rules.anchor import anchored
 from aspca.rules.choice import Candidate, Pool, candidate, independent
 from aspca.rules.refit import Refit

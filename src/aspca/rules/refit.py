@@ -16,7 +16,7 @@ import numpy as np
 from scipy.linalg.lapack import dposv
 
 from aspca.linalg.arrays import Floats, Ints
-from aspca.linalg.lowest import lowest_pairs
+from aspca.linalg.eigen import lowest_pairs
 from aspca.rules.sweeping import Nested, Sweep
 
 # A term is noise if the rule without it, refitted, varies by at most this much more (a share of the rule's variance).

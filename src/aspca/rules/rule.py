@@ -12,7 +12,7 @@ from aspca.linalg.arrays import Floats
 from aspca.preparation.feature import Feature
 from aspca.rules.coefficients import Equation, simplest_equation
 from aspca.rules.sentence import off_by, sentence_of, shown_terms
-from aspca.subspace.result import Certificate
+from aspca.sparse_pca.certificate import Certificate
 
 # The numbers of a rule's text may be off by this share of its spread, wherever its features usually are.
 ROUNDING_SHARE = 0.5

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from aspca.linalg.arrays import Floats
-from aspca.linalg.orientation import ascending, sign_of
+from aspca.linalg.ranking import ascending, sign_of
 from aspca.rules.choice import Candidate, Pool, candidate
 from aspca.rules.forward import MOST_TERMS, forward_vectors
 from aspca.rules.refit import Refit

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from aspca.linalg.arrays import Bools, Floats, Ints, frozen
-from aspca.linalg.thin import form_of
+from aspca.linalg.small import form_of
 from aspca.rules.chance import EXCLUDED, chances
 from aspca.rules.coefficients import Equation, simplest_equation
 from aspca.rules.forward import finds_short_only
@@ -16,8 +16,8 @@ from aspca.rules.given import GivenRule, given_loadings
 from aspca.rules.rule import Rule, Standing
 from aspca.rules.sentence import short_float
 from aspca.rules.widening import expected_widening
-from aspca.subspace.defaults import little_variance
-from aspca.subspace.result import Certificate
+from aspca.sparse_pca.certificate import Certificate
+from aspca.sparse_pca.defaults import little_variance
 from aspca.subspace.space import ScaledSpace, unresolved_variance, unresolved_variances
 
 # Numbers of so many digits are no coincidence in a rule that holds exactly.
@@ -211,7 +211,7 @@ def readable_table(space: ScaledSpace, many: int) -> RuleTable:
     See `beyond_chance` for rules that unrelated columns may hold as well.
     """
     # Loads scipy.linalg, which scoring by a stored model need not wait for.
-    from aspca.linalg.lowest import lowest_pairs
+    from aspca.linalg.eigen import lowest_pairs
 
     if not many:
         return RuleTable.of(space, np.zeros((space.n_features, 0)), np.zeros(0, dtype=np.bool_))

@@ -9,11 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from aspca.linalg.arrays import FARTHEST, SMALL_SCALE, Bools, Floats, Ints, frozen
-from aspca.linalg.thin import is_thin
+from aspca.linalg.small import is_thin, typical_variance
 from aspca.moments import Moments
 from aspca.moments.succession import effective_rows
 from aspca.preparation.feature import Feature
-from aspca.subspace.defaults import typical_variance
 from aspca.subspace.scaling import column_scale, scaled_covariance
 
 _EPS = float(np.finfo(np.float64).eps)

@@ -13,7 +13,7 @@ from aspca import ASPCA, Moments, select
 from aspca.estimators.study import Bases, Clock, Found
 from aspca.paper.datasets import load_breast_cancer, load_synthetic
 from aspca.settings import Settings
-from aspca.subspace.extraction import sparse_subspace
+from aspca.sparse_pca.subspace import sparse_subspace
 
 DATA = load_synthetic()
 

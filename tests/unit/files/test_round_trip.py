@@ -35,7 +35,7 @@ from aspca.model.law import RowLaw
 from aspca.model.tails import Tail
 from aspca.rules.table import RuleTable
 from aspca.settings import BY_NAME, SCORES
-from aspca.subspace.result import SparseSubspace
+from aspca.sparse_pca.subspace import SparseSubspace
 from aspca.subspace.space import ScaledSpace
 
 VARIANTS = ("F", "B", "FG", "BG", "G")

@@ -10,7 +10,7 @@ import pytest
 import aspca
 from aspca import ASPCA, Moments, sparse_subspace
 from aspca.judging.components import Components
-from aspca.subspace.defaults import default_alpha
+from aspca.sparse_pca.defaults import default_alpha
 
 
 @pytest.fixture

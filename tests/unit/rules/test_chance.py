@@ -14,7 +14,7 @@ from aspca.preparation import Feature, Preparation
 from aspca.rules.chance import EXCLUDED, chances
 from aspca.rules.headings import NO_RELATION, told_apart
 from aspca.rules.table import RuleTable, beyond_chance, readable_table
-from aspca.subspace.defaults import n_relations
+from aspca.sparse_pca.defaults import n_relations
 from aspca.subspace.space import ScaledSpace
 from zoo import rules_of
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from aspca.paper.datasets import load_synthetic
 from aspca.rules.readable import readable_basis, readable_loadings
-from aspca.subspace.defaults import default_n_components
-from aspca.subspace.extraction import sparse_subspace
+from aspca.sparse_pca.defaults import default_n_components
+from aspca.sparse_pca.subspace import sparse_subspace
 
 
 def planted(p: int, seed: int, n: int = 1000, noise: float = 0.01) -> tuple[np.ndarray, np.ndarray]:

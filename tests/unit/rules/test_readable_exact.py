@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from aspca.rules.readable import readable_loadings
-from aspca.subspace.defaults import default_n_components
-from aspca.subspace.extraction import sparse_subspace
+from aspca.sparse_pca.defaults import default_n_components
+from aspca.sparse_pca.subspace import sparse_subspace
 from aspca.subspace.space import unresolved_variances
 
 Identity = dict[int, float]

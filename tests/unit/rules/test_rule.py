@@ -14,7 +14,7 @@ from aspca.preparation import Feature
 from aspca.rules.chance import chance_probability
 from aspca.rules.rule import Rule
 from aspca.rules.widening import expected_widening, held_out_widening
-from aspca.subspace.result import Certificate
+from aspca.sparse_pca.certificate import Certificate
 from zoo import rules_of
 
 NAMES = ("A", "B", "C", "D")

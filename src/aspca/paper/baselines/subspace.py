@@ -16,13 +16,13 @@ from aspca.judging.limits import Limit, limit_from_scores, pearson_limit
 from aspca.judging.projector import Projector
 from aspca.judging.thresholds import ABOVE_ROUNDING, score_variances
 from aspca.linalg.arrays import Floats
-from aspca.linalg.lowest import lowest_pairs
-from aspca.linalg.orientation import sign_of
+from aspca.linalg.eigen import lowest_pairs
+from aspca.linalg.ranking import sign_of
 from aspca.moments import Moments
 from aspca.moments.validation import value_error, values_allowed, weights_of
 from aspca.preparation.feature import features_of_numbers
 from aspca.settings import AUTO, check_parameters
-from aspca.subspace.defaults import default_n_components
+from aspca.sparse_pca.defaults import default_n_components
 from aspca.subspace.scaling import column_scale, scaled_covariance
 from aspca.subspace.space import ScaledSpace, unresolved_variance
 

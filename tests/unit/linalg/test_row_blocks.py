@@ -1,0 +1,56 @@
+"""Rows in blocks, in parts and abreast: the same bits as the plain way, and for a row in any company."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import twins
+from aspca.linalg.row_blocks import across, any_in_row, cached_parts, row_by_row, row_products
+
+
+@pytest.mark.parametrize(("n", "p", "k"), [(0, 3, 2), (1, 5, 5), (64, 41, 41), (65, 41, 7), (1000, 12, 30)])
+def test_products_are_those_of_blocks_filled_up_with_zeros(n: int, p: int, k: int) -> None:
+    rng = np.random.default_rng(n)
+    rows, matrix = rng.normal(size=(n, p)), rng.normal(size=(p, k))
+    for given in (rows, np.asfortranarray(rows)):
+        for other in (matrix, np.asfortranarray(matrix)):
+            found = row_products(given, other)
+            assert np.array_equal(found, twins.products_in_blocks(rows, other))
+            for start in (0, n // 2, n - 1):
+                assert np.array_equal(row_products(given[start : start + 1], other), found[start : start + 1])
+
+
+@pytest.mark.parametrize("n", [0, 1, 15, 16, 17, 500])
+@pytest.mark.parametrize("p", [1, 3, 41])
+def test_numbers_that_meet_each_row(n: int, p: int) -> None:
+    rng = np.random.default_rng(p)
+    rows, numbers = rng.normal(size=(n, p)), rng.normal(size=p)
+    for given in (rows, np.asfortranarray(rows), np.repeat(rows, 2, axis=0)[::2]):
+        for operation in (np.subtract, np.divide, np.greater):
+            wanted = operation(rows, numbers)
+            assert np.array_equal(across(operation, given, numbers), wanted)
+            for order in ("C", "F"):
+                out = np.empty(rows.shape, dtype=wanted.dtype, order=order)
+                assert across(operation, given, numbers, out) is out
+                assert np.array_equal(out, wanted)
+    in_place = rows.copy()
+    across(np.multiply, in_place, numbers, in_place)
+    assert np.array_equal(in_place, rows * numbers)
+
+
+def test_any_cell_of_a_row() -> None:
+    rng = np.random.default_rng(0)
+    for n, p, share in ((0, 4, 0.5), (7, 0, 0.5), (300, 5, 0.02), (300, 5, 0.9)):
+        cells = rng.random((n, p)) < share
+        assert np.array_equal(any_in_row(cells), cells.any(axis=1))
+        assert np.array_equal(any_in_row(np.asfortranarray(cells)), cells.any(axis=1))
+
+
+@pytest.mark.parametrize("shape", [(0, 3), (5, 3), (40_000, 3), (130, 3000)])
+def test_row_by_row_is_all_at_once(shape: tuple[int, int]) -> None:
+    rows = np.random.default_rng(0).normal(size=shape)
+    covered = np.concatenate([np.arange(*part.indices(len(rows))) for part in cached_parts(*shape)] or [np.arange(0)])
+    assert np.array_equal(covered, np.arange(len(rows)))
+    assert np.array_equal(row_by_row(lambda part: np.abs(part).max(axis=1), rows), np.abs(rows).max(axis=1))
+    assert np.array_equal(row_by_row(lambda part: part > 0.0, rows), rows > 0.0)
