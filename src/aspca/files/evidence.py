@@ -28,8 +28,10 @@ _EVIDENCE = (
     "whole",
     "steady",
     "caps",
+    "rounding",
     "relations",
     "relation_caps",
+    "relation_rounding",
     "law",
 )
 _VALUE = float(LARGEST_VALUE)
@@ -62,8 +64,10 @@ def evidence_content(evidence: Evidence | None, *, private: bool) -> dict[str, A
             "log_p": evidence.steady.log_p.tolist(),
         },
         "caps": [finite_or_word(cap) for cap in evidence.caps.ravel()],
+        "rounding": evidence.rounding.tolist(),
         "relations": [_tail_content(tail) for tail in evidence.relations],
         "relation_caps": [finite_or_word(cap) for cap in evidence.relation_caps.ravel()],
+        "relation_rounding": evidence.relation_rounding.tolist(),
         "law": {
             "knots": law.knots.tolist(),
             "log_p": law.log_p.tolist(),
@@ -172,8 +176,10 @@ def evidence_of(at: Field, p: int, m: int, determined: tuple[int, ...]) -> Evide
         _known_tail_of(part["whole"]),
         _steady_of(part["steady"], p),
         _caps_of(part["caps"], q),
+        frozen(part["rounding"].vector(q, 0.0, _LARGEST)),
         tuple(_known_tail_of(entry) for entry in part["relations"].items(m)),
         _caps_of(part["relation_caps"], m),
+        frozen(part["relation_rounding"].vector(m, 0.0, _LARGEST)),
         RowLaw(knots, log_p, unusual, float(law["error"].number(unusual, _LARGEST * 1e6)), law["rows"].integer(1)),
     )
 

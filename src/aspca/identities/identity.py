@@ -259,6 +259,17 @@ class Identities:
             found[:, k] = identity.multiples(X)
         return found
 
+    def confirm(self, multiples: Floats, p: int) -> Bools:
+        """Which of p columns are part of an identity that a row satisfies (n, p), by its multiples (n, k).
+
+        A cell that is wrong by itself would violate it, if the identity is evidence of errors at all.
+        """
+        used = np.zeros((len(self), p))
+        for k, identity in enumerate(self.identities):
+            used[k, list(identity.columns)] = identity.accuses
+        with np.errstate(invalid="ignore"):
+            return np.asarray((np.abs(multiples) <= 1.0).astype(np.float64) @ used > 0.0)
+
 
 def choose_determined(identities: Sequence[Identity], spreads: Floats) -> tuple[int, ...]:
     """A column for each identity that the others determine, each there once.

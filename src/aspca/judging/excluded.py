@@ -115,13 +115,16 @@ class Exclusion:
         Values of columns that stand for what is missing.
     given : tuple of OffGiven
         Rules that somebody wrote, which many rows are far off.
+    related : ndarray of shape (r,)
+        Of the columns that evidence judges, those that the others tell tightly in nearly all rows.
     """
 
     evidence: Evidence
     free: Ints
     n_columns: int
     words: tuple[tuple[int, float], ...]
-    given: tuple[OffGiven, ...] = ()
+    given: tuple[OffGiven, ...]
+    related: Bools
 
     def __call__(self, rows: Floats) -> tuple[Bools, Floats]:
         """Which cells (m, q), and what is expected there (m, q)."""
@@ -154,7 +157,7 @@ class Exclusion:
         scores = evidence.parts(nothing, np.zeros(0, dtype=np.bool_), nothing, cells).scores
         both = cells.ranges + cells.conditionals
         outlying = np.minimum(cells.ranges, cells.conditionals) < np.log(OUTLYING)
-        far = evidence.far_off(X)
+        far = evidence.far_off(X) & self.related
         both = np.where(outlying | far, both, 0.0)
         if evidence.law is None or not both.shape[1]:
             return np.zeros(len(X), dtype=np.bool_), np.zeros(len(X), dtype=np.intp)

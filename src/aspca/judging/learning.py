@@ -23,7 +23,8 @@ from aspca.judging.kept_rules import with_kept_shares
 from aspca.judging.model import Model
 from aspca.judging.off_given import OffGiven, far_off_given
 from aspca.linalg.arrays import Bools, Floats, Ints, frozen
-from aspca.model.constants import SAMPLE_ROWS, SAMPLE_VALUES
+from aspca.model.columns import find_rounding, find_steps, shrink
+from aspca.model.constants import SAMPLE_ROWS, SAMPLE_VALUES, TAIL
 from aspca.model.evidence import Evidence
 from aspca.model.law import RowLaw, learn_law
 from aspca.model.learn import Learned, Sample, cap_patterns, fold_of, learn_evidence, rank_columns
@@ -119,6 +120,8 @@ class _Sampled:
     ----------
     identity_p : ndarray of shape (n, k)
         p-values of identities.
+    confirmed : ndarray of shape (n, p)
+        Cells that are part of an identity which their row satisfies.
     n_rows : int
         How many rows there are in all.
     """
@@ -126,6 +129,7 @@ class _Sampled:
     part: FreePart
     sample: Sample
     identity_p: Floats
+    confirmed: Bools
     n_rows: int
     words: tuple[tuple[int, float], ...]
     given: tuple[OffGiven, ...]
@@ -155,14 +159,18 @@ class _Sampled:
         multiples = identities.multiples(X)
         p_values = [one.p_values(multiples[:, k])[:, None] for k, one in enumerate(identities)]
         identity_p = np.hstack([np.empty((n, 0)), *p_values])
-        return cls(part, sample, identity_p, n_rows, words, given, learn_evidence(sample, robust=robust))
+        confirmed = identities.confirm(multiples, p)
+        return cls(part, sample, identity_p, confirmed, n_rows, words, given, learn_evidence(sample, robust=robust))
 
     def learn_law(self, evidence: Evidence, deviations: Floats, *, identities: bool = True) -> RowLaw:
         """The law of the scores of these rows."""
         settings = self.part.whole[2]
         accusing = self.part.identities.accusing if identities else np.zeros(0, dtype=np.bool_)
         identity_p = self.identity_p if identities else np.empty((len(self.sample.X), 0))
-        scores = evidence.parts(identity_p, accusing, deviations, self.learned.cells).scores
+        cells = self.learned.cells
+        if identities:
+            cells = evidence.confirm_cells(cells, self.confirmed)
+        scores = evidence.parts(identity_p, accusing, deviations, cells).scores
         if not identities and not self.sample.violating.all():
             scores = scores[~self.sample.violating]
         return learn_law(scores, settings.level, settings.false_discovery_rate, self.n_rows)
@@ -172,7 +180,9 @@ class _Sampled:
         law = self.learn_law(self.learned.evidence, np.zeros((len(self.sample.X), 0)), identities=False)
         words = tuple((column, value) for column, value in self.words if column in self.part.free)
         evidence = self.learned.evidence.with_law(law)
-        return Exclusion(evidence, self.part.free, self.sample.X.shape[1], words, self.given)
+        # What more rows than a tail has are off is no relation: there are two kinds of rows.
+        related = evidence.far_off(self.sample.X).mean(axis=0) <= TAIL
+        return Exclusion(evidence, self.part.free, self.sample.X.shape[1], words, self.given, related)
 
     def are_rules(self, table: RuleTable, space: ScaledSpace) -> Bools:
         """Which rules of the free columns are rules indeed."""
@@ -198,6 +208,9 @@ def with_relations(evidence: Evidence, deviations: Floats, good: Bools, X: Float
     tails, caps = [], np.full((2, deviations.shape[1]), -np.inf)
     ranks = rank_columns(X) if deviations.shape[1] else X
     n_terms = (model.table.loadings != 0.0).sum(axis=0)
+    loadings = np.where(model.table.exact, 0.0, model.table.loadings / model.space.scale[:, None])
+    rounding = find_rounding(loadings, find_steps(X), np.sqrt(model.table.variances))
+    deviations = shrink(deviations, rounding)
     for k in range(deviations.shape[1]):
         mine = deviations[good[:, k] & ~np.isnan(deviations[:, k]), k]
         # Rows that were fitted are nearer than others, by as much as each takes part.
@@ -209,7 +222,7 @@ def with_relations(evidence: Evidence, deviations: Floats, good: Bools, X: Float
         tails.append(tail)
         others = (model.table.loadings[:, k] == 0.0) & ~model.determined
         caps[:, k] = cap_patterns(tail.log_p_values(deviations[:, k]), ranks[:, others])
-    return replace(evidence, relations=tuple(tails), relation_caps=frozen(caps))
+    return replace(evidence, relations=tuple(tails), relation_caps=frozen(caps), relation_rounding=frozen(rounding))
 
 
 def calibrate_by(model: Model, X: Floats, weights: Floats | None = None) -> Model:

@@ -216,7 +216,8 @@ class Model:
         beyond = self.beyond_rounding(deviations)
         p_values = [one.p_values(multiples[:, k])[:, None] for k, one in enumerate(self.identities)]
         identity_p = np.hstack([np.empty((len(X), 0)), *p_values])
-        parts = evidence.parts(identity_p, self.identities.accusing, beyond, evidence.cells(X))
+        cells = evidence.confirm_cells(evidence.cells(X), self.identities.confirm(multiples, X.shape[1]))
+        parts = evidence.parts(identity_p, self.identities.accusing, beyond, cells)
         with np.errstate(invalid="ignore"):
             broken = (np.abs(multiples) > 1.0) & self.identities.accusing
             broken = np.hstack([broken, squared(np.nan_to_num(deviations)) > self.thresholds.rules])

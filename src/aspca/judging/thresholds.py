@@ -60,7 +60,7 @@ def find_thresholds(settings: Settings, evidence: Evidence, roundings: Floats, e
     each = (1.0 - settings.level) / (evidence.n_kinds * max(len(evidence.relations), 1))
     log_each = float(np.log(each))
     quantiles = np.where(exact, 0.0, [tail.quantiles(log_each)[1] for tail in evidence.relations])
-    rules = np.maximum(np.square(quantiles), roundings)
+    rules = np.maximum(np.square(quantiles + evidence.relation_rounding), roundings)
     total = None if settings.needs_rows else _asked(settings, Limit(name, settings.level, law.unusual))
     return Thresholds(total, rules, law.error if total is None else max(law.error, total.value))
 

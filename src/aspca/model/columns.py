@@ -25,6 +25,8 @@ _BETWEEN_DECILES = 2.563
 _EVEN_AT, _UNEVEN = (0.05, 0.5, 0.95), 0.2
 # All values but this share lie clear of the origin, by this share of their distance from the middle.
 _ALL_BUT, _CLEAR = 0.01, 0.05
+# Values are whole numbers of steps apart to this share: fourteen digits of float64 less what units lose.
+_ON_GRID = 1e-9
 # No eigenvalue of a correlation counts as smaller, and a column is known in no smaller share of the rows.
 _LEAST_EIGENVALUE, _LEAST_KNOWN = 1e-8, 0.05
 
@@ -259,6 +261,42 @@ class Distance:
         if not missing.any():
             return Z - self.mean
         return fill_gaps(Z - self.mean, missing, self._precision / np.diag(self._precision))[0]
+
+
+def find_steps(Z: Floats) -> Floats:
+    """The step in which each column (n, q) is given, in any unit and from any offset; 0 where there is none.
+
+    The usual distance of neighbouring values, if nearly all values are whole numbers of it apart.
+    """
+    found = np.zeros(Z.shape[1])
+    for k, column in enumerate(Z.T):
+        known = column[~np.isnan(column)]
+        if not known.size:
+            continue
+        low, middle, high = np.quantile(known, [CENSORED, 0.5, 1.0 - CENSORED], method="inverted_cdf")
+        gaps = np.diff(np.unique(known[(known >= low) & (known <= high)]))
+        if gaps.size:
+            step = float(np.quantile(gaps, 0.5, method="inverted_cdf"))
+            multiples = np.minimum(np.abs(known - middle) / step, 1e12)
+            on_grid = np.abs(multiples - np.rint(multiples)) <= _ON_GRID * np.maximum(multiples, 1.0)
+            found[k] = step if on_grid.mean() >= 1.0 - CENSORED else 0.0
+    return found
+
+
+def find_rounding(coefficients: Floats, steps: Floats, spreads: Floats) -> Floats:
+    """What rounding of columns in these steps (q,) may make of sums with coefficients (q, m), which have these spreads
+    (m,): all half steps at once, or three standard deviations of them, whichever is less.
+
+    Nothing where it would make larger spreads than there are: then the steps are no rounding.
+    """
+    sizes = np.abs(coefficients) * steps[:, None]
+    deviations = np.sqrt(np.square(sizes).sum(axis=0) / 12.0)
+    return np.where(spreads >= deviations, np.minimum(0.5 * sizes.sum(axis=0), 3.0 * deviations), 0.0)
+
+
+def shrink(values: Floats, amounts: Floats) -> Floats:
+    """Values (n, m) nearer to zero by these amounts (m,)."""
+    return np.asarray(np.sign(values) * np.maximum(np.abs(values) - amounts, 0.0))
 
 
 def to_shares(parts: Floats) -> Floats:

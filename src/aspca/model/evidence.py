@@ -20,7 +20,7 @@ import numpy as np
 
 from aspca.linalg.arrays import Bools, Floats, Ints
 from aspca.linalg.row_blocks import row_sums
-from aspca.model.columns import Distance, View, to_shares
+from aspca.model.columns import Distance, View, shrink, to_shares
 from aspca.model.constants import BY_CHANCE, FAR_OUT, GAUSSIAN_SIZE, GROSS, TIGHT
 from aspca.model.law import RowLaw
 from aspca.model.tails import Tail
@@ -115,8 +115,11 @@ class Evidence:
     caps : ndarray of shape (2, q)
         log p-values of outlying, and of gross cells are no smaller where what a column accuses looks like another kind
         of rows; else -inf.
+    rounding : ndarray of shape (q,)
+        What rounding of the columns may make of residuals: no more than that is as expected.
     relations : tuple of m Tail
     relation_caps : ndarray of shape (2, m)
+    relation_rounding : ndarray of shape (m,)
     law : RowLaw or None
         None while it is being learned.
     """
@@ -129,8 +132,10 @@ class Evidence:
     whole: Tail
     steady: Steady
     caps: Floats
+    rounding: Floats
     relations: tuple[Tail, ...] = ()
     relation_caps: Floats = field(default_factory=lambda: np.zeros((2, 0)))
+    relation_rounding: Floats = field(default_factory=lambda: np.zeros(0))
     law: RowLaw | None = None
 
     @property
@@ -154,7 +159,7 @@ class Evidence:
             mine = self.chosen == number
             if mine.any():
                 residuals[:, mine] = view.residuals(X, careful=careful)[:, mine]
-        return residuals
+        return shrink(residuals, self.rounding)
 
     def far_off(self, X: Floats) -> Bools:
         """Which cells of rows (n, p) are far off the others' plain word (n, q), in columns that these tell tightly.
@@ -179,11 +184,19 @@ class Evidence:
                 conditionals[:, k] = _cap(given_others.log_p_values(residuals[:, k]), self.caps[:, k])
         return Cells(ranges, conditionals, self.steady.log_p_values(X), self.whole.log_p_values(distances))
 
+    def confirm_cells(self, cells: Cells, confirmed: Bools) -> Cells:
+        """The same cells, those that an exact relation confirms (n, p) counted and not extrapolated, as whole rows are:
+        they may be unusual, but are not wrong by themselves."""
+        least = np.where(confirmed[:, self.columns], float(self.whole.log_p.min()), -np.inf)
+        return replace(
+            cells, ranges=np.maximum(cells.ranges, least), conditionals=np.maximum(cells.conditionals, least)
+        )
+
     def relation_log_p(self, deviations: Floats) -> Floats:
         """log p-values (n, m) of deviations from relations."""
-        found = np.zeros(deviations.shape)
+        found, beyond = np.zeros(deviations.shape), shrink(deviations, self.relation_rounding)
         for k, tail in enumerate(self.relations):
-            found[:, k] = _cap(tail.log_p_values(deviations[:, k]), self.relation_caps[:, k])
+            found[:, k] = _cap(tail.log_p_values(beyond[:, k]), self.relation_caps[:, k])
         return found
 
     def parts(self, identity_p: Floats, accusing: Bools, deviations: Floats, cells: Cells) -> Parts:

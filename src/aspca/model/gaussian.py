@@ -98,8 +98,10 @@ class GaussianRows:
             whole,
             self._find_steady(),
             frozen(np.full((2, q), -np.inf)),
+            np.zeros(q),
             tuple(relations),
             frozen(np.full((2, len(relations)), -np.inf)),
+            np.zeros(len(relations)),
         )
 
     def _find_steady(self) -> Steady:

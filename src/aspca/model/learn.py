@@ -13,7 +13,18 @@ import numpy as np
 
 from aspca.linalg.arrays import Bools, Floats, Ints, frozen
 from aspca.linalg.row_blocks import row_products
-from aspca.model.columns import Distance, Moments, Scales, View, choose_plain_shrinkage, choose_shrinkages, fill_gaps
+from aspca.model.columns import (
+    Distance,
+    Moments,
+    Scales,
+    View,
+    choose_plain_shrinkage,
+    choose_shrinkages,
+    fill_gaps,
+    find_rounding,
+    find_steps,
+    shrink,
+)
 from aspca.model.constants import (
     CENSORED,
     CLEARLY_BETTER,
@@ -149,6 +160,7 @@ def _learn_given_masks(
     steady: Steady,
 ) -> tuple[Evidence, Floats]:
     """Tail models of columns where these cells are masked, and residuals (n, q) of rows not fitted."""
+    steps = find_steps(np.where(masked, np.nan, several[0].Z))
     views, found = [], []
     for one in several:
         residuals, shrinkages = _cross_fit(one, masked, folds, good)
@@ -161,7 +173,13 @@ def _learn_given_masks(
         chosen = np.where(sizes[0] < CLEARLY_BETTER * sizes[1], 0, 1)
     residuals = np.column_stack([found[view][:, k] for k, view in enumerate(chosen)] or [np.zeros((len(good), 0))])
     q = masked.shape[1]
-    tight = sizes[chosen, np.arange(q)] <= TIGHT * GAUSSIAN_SIZE
+    usual = sizes[chosen, np.arange(q)]
+    # Columns as they are: of a logarithm steps are no rounding.
+    plain = views[0].conditional.coefficients[:, chosen == 0]
+    rounding = np.zeros(q)
+    rounding[chosen == 0] = find_rounding(plain, steps, usual[chosen == 0] / GAUSSIAN_SIZE)
+    residuals = shrink(residuals, rounding)
+    tight = usual <= TIGHT * GAUSSIAN_SIZE
     conditionals = tuple(
         _tail_of(residuals[good, k], tight=bool(tight[k])) if tail is not None and q > 1 else None
         for k, tail in enumerate(ranges)
@@ -169,7 +187,10 @@ def _learn_given_masks(
     caps = frozen(np.full((2, q), -np.inf))
     # Whole rows are learned later.
     distance, whole = Distance(np.zeros(q), np.zeros((q, q))), Tail.counted(np.zeros(1))
-    return Evidence(tuple(views), chosen, ranges, conditionals, distance, whole, steady, caps), residuals
+    found_evidence = Evidence(
+        tuple(views), chosen, ranges, conditionals, distance, whole, steady, caps, frozen(rounding)
+    )
+    return found_evidence, residuals
 
 
 def _usual_size(residuals: Floats) -> float:

@@ -340,7 +340,7 @@ def test_no_field_is_forgotten() -> None:
     assert Repeated._fields == ("column", "value", "times")
     assert {field.name for field in fields(Evidence)} == {
         *("views", "chosen", "ranges", "conditionals", "distance", "whole", "steady", "caps"),
-        *("relations", "relation_caps", "law"),
+        *("rounding", "relations", "relation_caps", "relation_rounding", "law"),
     }
     assert {field.name for field in fields(Steady)} == {"columns", "values", "log_p"}
     assert {field.name for field in fields(View)} == {"scales", "conditional"}
