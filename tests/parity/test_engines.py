@@ -223,6 +223,7 @@ def test_sums_inside_the_engine_are_the_same_moments(engine: str, engines: Calla
             aspca.fit_source(source, id="key", moments="engine", **options)
 
 
+@pytest.mark.promise
 def test_the_command_on_a_server_and_nowhere_its_password(
     engines: Callable[[str], Any],
     tmp_path: Path,
