@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import threadpoolctl
 from hypothesis import settings
 
 if TYPE_CHECKING:
@@ -46,6 +47,13 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Scheduling |
             return next((name for name, files in TOGETHER.items() if file.endswith(files)), file)
 
     return ByFileOrTogether(config, log) if config.getvalue("dist") == "loadfile" else None
+
+
+@pytest.fixture(scope="module")
+def one_thread() -> Iterator[None]:
+    """Matrices are small: a second BLAS thread only waits, and sums are then in one order wherever this runs."""
+    with threadpoolctl.threadpool_limits(1):
+        yield
 
 
 @pytest.fixture(scope="session")

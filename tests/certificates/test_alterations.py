@@ -22,20 +22,9 @@ import pytest
 
 from aspca import SparseSubspace, sparse_subspace
 from aspca.verify.claims import Multiplier, probe_vector, seal
+from certified import resealed, scatter
 
 replace = dataclasses.replace
-
-
-def scatter(seed: int, p: int, n: int | None = None) -> np.ndarray:
-    rng = np.random.default_rng(seed)
-    D = rng.normal(size=(n or 3 * p, p)) @ (np.eye(p) + 0.5 * rng.normal(size=(p, p)))
-    A = D.T @ D
-    return A / A.max()
-
-
-def resealed(found: SparseSubspace) -> SparseSubspace:
-    """What a forger does: the seal made anew over altered claims."""
-    return replace(found, witness=replace(found.witness, seal=seal(found.claims)))
 
 
 def with_entry(array: np.ndarray, index, value: float) -> np.ndarray:

@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-import functools
-
 import numpy as np
 import pytest
 
 from aspca import SparseSubspace, sparse_subspace, sparse_subspace_path
+from certified import scatter
 
 ENDED = "the time budget ended the convex solver early: the bounds are valid but apart"
-
-
-@functools.cache
-def scatter(seed: int, p: int) -> np.ndarray:
-    rng = np.random.default_rng(seed)
-    D = rng.normal(size=(3 * p, p)) @ (np.eye(p) + 0.5 * rng.normal(size=(p, p)))
-    A = D.T @ D
-    return A / A.max()
 
 
 def size_of(A: np.ndarray, alpha: float, value: float) -> float:

@@ -2,27 +2,14 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aspca import Certificate, SparseSubspace, sparse_subspace
-from aspca.verify.claims import Multiplier, Witness, probe_vector, seal
+from aspca.verify.claims import Multiplier, Witness, probe_vector
 from aspca.verify.status import Status
-
-
-def scatter(seed: int, p: int, n: int | None = None) -> np.ndarray:
-    rng = np.random.default_rng(seed)
-    D = rng.normal(size=(n or 3 * p, p)) @ (np.eye(p) + 0.5 * rng.normal(size=(p, p)))
-    A = D.T @ D
-    return A / A.max()
-
-
-def resealed(found: SparseSubspace) -> SparseSubspace:
-    """What a forger does: the seal made anew over altered claims."""
-    return dataclasses.replace(found, witness=dataclasses.replace(found.witness, seal=seal(found.claims)))
+from certified import resealed, scatter
 
 
 def forged(A: np.ndarray, alpha: float, v: np.ndarray, lower: float, blocks, packed) -> SparseSubspace:

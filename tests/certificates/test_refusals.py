@@ -23,15 +23,9 @@ from aspca.verify.claims import Claims, Multiplier, Witness, probe_vector, seal
 from aspca.verify.form import LARGEST_TOL
 from aspca.verify.report import Verification
 from aspca.verify.status import Status, sentences
+from certified import scatter
 
 replace = dataclasses.replace
-
-
-def scatter(seed: int, p: int) -> np.ndarray:
-    rng = np.random.default_rng(seed)
-    D = rng.normal(size=(3 * p, p)) @ (np.eye(p) + 0.5 * rng.normal(size=(p, p)))
-    A = D.T @ D
-    return A / A.max()
 
 
 @functools.cache

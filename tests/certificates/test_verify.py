@@ -10,15 +10,9 @@ import numpy as np
 import pytest
 
 from aspca import TiedSubspaceWarning, sparse_subspace
+from certified import scatter
 
 VARIANTS = ("F", "B", "FG", "BG", "G")
-
-
-def scatter(seed: int, p: int, n: int | None = None) -> np.ndarray:
-    rng = np.random.default_rng(seed)
-    D = rng.normal(size=(n or 3 * p, p)) @ (np.eye(p) + 0.5 * rng.normal(size=(p, p)))
-    A = D.T @ D
-    return A / A.max()
 
 
 MATRICES = {

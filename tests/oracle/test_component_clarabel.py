@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-import threadpoolctl
 
 from aspca import SparseSubspace, sparse_subspace
 from aspca.problems.component import ComponentProblem
@@ -25,11 +24,7 @@ CASES = [(kind, number) for kind in KINDS for number in range(10)]
 EXACT = 1e-6
 
 
-@pytest.fixture(autouse=True, scope="module")
-def _one_thread():
-    """Matrices of fifteen rows: a second BLAS thread only waits, and on a busy machine long."""
-    with threadpoolctl.threadpool_limits(1):
-        yield
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 class Problem(NamedTuple):

@@ -14,7 +14,6 @@ from collections import Counter
 
 import numpy as np
 import pytest
-import threadpoolctl
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -30,10 +29,7 @@ SURE = 1e-4
 compared: Counter[str] = Counter()
 
 
-@pytest.fixture(autouse=True, scope="module")
-def _one_thread():
-    with threadpoolctl.threadpool_limits(1):
-        yield
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 @st.composite

@@ -10,17 +10,12 @@ from itertools import combinations, product
 
 import numpy as np
 import pytest
-import threadpoolctl
 
 from aspca import sparse_subspace
 from aspca.problems.component import ComponentProblem
 from aspca.solvers.active_set import active_set, feasible_near, stationarity
 
-
-@pytest.fixture(autouse=True, scope="module")
-def _one_thread():
-    with threadpoolctl.threadpool_limits(1):
-        yield
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 def brute_force(C: np.ndarray, alpha: float, V: np.ndarray) -> tuple[float, np.ndarray]:
