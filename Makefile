@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-.PHONY: demo test test-long test-blas bench clean
+.PHONY: demo test promises test-long test-blas bench clean
 
 # Leaves aspca-demo/report.html to open in a browser, and says so.
 demo: $(VENV)/.core
@@ -16,6 +16,10 @@ unexport PYTHONDONTWRITEBYTECODE
 # their order, or long files of few tests would come last and alone. One BLAS thread per worker, or more would share two cores.
 test: $(VENV)/.test $(VENV)/.browser
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder
+
+# What users rely on, in a few minutes.
+promises: $(VENV)/.test $(VENV)/.browser
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder -m 'promise and not long'
 
 # What rests on BLAS, by the kernels of other processors; those that this one cannot run are left out, and said.
 NUMERICAL := certificates golden oracle properties parity/test_local_sources.py e2e/test_commands.py \

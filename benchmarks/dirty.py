@@ -7,8 +7,8 @@
     python benchmarks/dirty.py --cost                         # seconds beside the plain fit
     python benchmarks/dirty.py --servers                      # what it costs clean rows, and gains on files as they are
 
-Families (`library.families`): totals that share parts, planted rules that share features, a factor model. Training rows
-are spoiled in one way each (`library.dirt`); AUC on clean test rows with one moved feature. *Robust* is
+Families (`library.dirt`): totals that share parts, planted rules that share features, a factor model. Training rows
+are spoiled in one way each; AUC on clean test rows with one moved feature. *Robust* is
 ``ASPCA(robust="on")``; *plain* is ``robust="off"`` and learns from everything; *clean* is the plain fit to the rows
 before they were spoiled. The goal is the AUC of the clean fit less 0.005 (0.02 for 20 % of rows). *Rules* is the share
 of the rules the rows were made by that the clean and the robust fit have, by their features; a factor model has no
@@ -25,8 +25,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 
 import numpy as np
-from library.dirt import KINDS, ROWS, slack, spoiled
-from library.families import FAMILIES, TAILS, Known, family, with_tails
+from library.dirt import FAMILIES, KINDS, ROWS, TAILS, Known, family, slack, spoiled, with_tails
 from library.labelled import Floats, Labelled
 from library.report import Cell, Goal, Report, Row, add_json
 from library.robust_peers import PEERS, within

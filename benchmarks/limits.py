@@ -3,9 +3,8 @@
     python benchmarks/limits.py                                   # laws without relations: n, p, number of rules
     python benchmarks/limits.py --laws Gauss t5 --n 60 1000 --p 10 --draws 40
     python benchmarks/limits.py --tables                          # tables of public packages, three random splits
-    python benchmarks/drift.py                                    # servers, the later period, with changes told apart
 
-**Laws** (`library.laws`). Columns are unrelated, so that every rule asked for is made of nothing: the hardest case for
+**Laws** (`library.shapes`). Columns are unrelated, so every rule asked for is made of nothing: the hardest case for
 a limit that rests on the fitted covariance. Per cent of fresh rows flagged at a nominal 2.5 and 1 %, the mean over
 draws. *Auto* is the default, *moments* the same model with ``limit="pearson"``, as after `fit_moments`; *quantile* and
 *pot* take training scores as they are; *split* fits to four fifths of the rows, with conformal limits from the rest;
@@ -25,8 +24,8 @@ from collections.abc import Sequence
 
 import numpy as np
 from library.labelled import Floats
-from library.laws import LAWS, draw
 from library.report import Cell, Goal, Report, Row, add_json
+from library.shapes import LAWS, draw
 from scipy.stats import chi2
 
 from aspca import ASPCA

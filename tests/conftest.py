@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import threadpoolctl
 from hypothesis import settings
 
 if TYPE_CHECKING:
@@ -51,9 +52,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Scheduling |
 @pytest.fixture(scope="module")
 def one_thread() -> Iterator[None]:
     """Of small matrices a second BLAS thread only waits, on a busy machine long; and sums are in one order."""
-    from threadpoolctl import threadpool_limits
-
-    with threadpool_limits(1):
+    with threadpoolctl.threadpool_limits(1):
         yield
 
 

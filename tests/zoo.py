@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from hypothesis import strategies as st
 
 from aspca.moments.decimals import CONTINUOUS
@@ -16,12 +17,20 @@ from aspca.subspace.space import ScaledSpace
 SEEDS = st.integers(0, 2**32 - 1)
 
 
+# The columns of `plant`.
+PLANT = ["inlet", "outlet", "pump", "total", "free"]
+
+
 def plant(n: int = 240, seed: int = 0) -> np.ndarray:
     """outlet = inlet, total = inlet + pump, both to a noise of 0.05; free is free."""
     rng = np.random.default_rng(seed)
     a, c, e = rng.normal(size=(3, n))
     noise = 0.05 * rng.normal(size=(2, n))
     return np.column_stack([a, a + noise[0], c, c + a + noise[1], e])
+
+
+def plant_frame(n: int = 240) -> pd.DataFrame:
+    return pd.DataFrame(plant(n), columns=PLANT)
 
 
 def sums(n: int, seed: int = 0, *, noise: float = 0.01, groups: int = 6) -> np.ndarray:

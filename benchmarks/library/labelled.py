@@ -34,3 +34,11 @@ class Labelled:
     @property
     def anomalous(self) -> Bools:
         return np.asarray(self.labels == 1)
+
+
+def move_features(test: Floats, donors: Floats, features: Ints) -> tuple[Ints, Ints]:
+    """Give the last rows one feature each of their donors, in place; returns `labels` and `changed` of all rows."""
+    n_normal = len(test) - len(donors)
+    test[np.arange(n_normal, len(test)), features] = donors[np.arange(len(donors)), features]
+    labels = np.repeat([0, 1], [n_normal, len(donors)])
+    return labels, np.concatenate([np.full(n_normal, -1), features])

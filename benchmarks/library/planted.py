@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from library.labelled import Bools, Floats, Ints, Labelled
+from library.labelled import Bools, Floats, Ints, Labelled, move_features
 
 # How many features a rule has, and how often.
 _SIZES, _SIZE_SHARES = (2, 3, 4), (0.25, 0.45, 0.3)
@@ -100,11 +100,7 @@ def planted(
         return latent / deviation + noises * rng.normal(size=latent.shape)
 
     train, test, donors = rows(n), rows(n_normal + n_anomalies), rows(n_anomalies)
-    labels = np.repeat([0, 1], [n_normal, n_anomalies])
-    changed = np.full(labels.size, -1)
-    changed[n_normal:] = _moved_features(rules, n_anomalies, rng)
-    moved = np.flatnonzero(labels)
-    test[moved, changed[moved]] = donors[np.arange(n_anomalies), changed[moved]]
+    labels, changed = move_features(test, donors, _moved_features(rules, n_anomalies, rng))
     unit = 10.0 ** rng.uniform(-_DECADES, _DECADES, size=p)
     offset = unit * rng.normal(size=p) * 10.0 ** rng.uniform(0.0, 2.0, size=p)
     directions = (rules * deviation * train.std(axis=0)).T

@@ -1,4 +1,7 @@
-"""Tables without a tight rule: independent columns, heavy tails, a few common factors. One feature is shifted."""
+"""Tables without a tight rule: independent columns, heavy tails, a few common factors. One feature is shifted.
+
+`draw` gives rows of several laws without any relation: which fresh rows a limit flags is then its own doing.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +9,13 @@ from collections.abc import Callable
 
 import numpy as np
 
-from library.labelled import Floats, Labelled
+from library.labelled import Floats, Labelled, move_features
 
 # How many columns a common factor has on average.
 _PER_FACTOR = 5
+LAWS = ("Gauss", "t5", "log-normal", "counts", "AR(1) 0.5", "AR(1) 0.9")
+# Rows of a series before the first that counts.
+_WARM = 200
 
 Draw = Callable[[int, np.random.Generator], Floats]
 
@@ -53,9 +59,24 @@ def shapes(
     rng = np.random.default_rng([seed, p, list(SHAPES).index(kind)])
     draw = SHAPES[kind](p, rng)
     train, test = draw(n, rng), draw(n_normal + n_anomalies, rng)
-    labels = np.repeat([0, 1], [n_normal, n_anomalies])
-    changed = np.full(labels.size, -1)
-    changed[n_normal:] = rng.integers(p, size=n_anomalies)
-    moved = np.flatnonzero(labels)
-    test[moved, changed[moved]] += shift * rng.choice((-1.0, 1.0), size=n_anomalies)
+    features = rng.integers(p, size=n_anomalies)
+    shifted = test[n_normal:] + shift * rng.choice((-1.0, 1.0), size=(n_anomalies, 1))
+    labels, changed = move_features(test, shifted, features)
     return Labelled(train=train, test=test, labels=labels, changed=changed)
+
+
+def draw(law: str, n: int, p: int, rng: np.random.Generator) -> Floats:
+    """Rows (n, p) of a law, columns unrelated."""
+    if law == "Gauss":
+        return rng.normal(size=(n, p))
+    if law == "t5":
+        return rng.standard_t(5, size=(n, p))
+    if law == "log-normal":
+        return rng.lognormal(size=(n, p))
+    if law == "counts":
+        return rng.poisson(4.0, size=(n, p)).astype(np.float64)
+    kept = float(law.split(" ")[1])
+    rows = rng.normal(size=(n + _WARM, p))
+    for i in range(1, len(rows)):
+        rows[i] = kept * rows[i - 1] + np.sqrt(1.0 - kept**2) * rows[i]
+    return rows[_WARM:]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from library.labelled import Floats, Labelled
+from library.labelled import Floats, Labelled, move_features
 
 # Units: powers of ten, up and down.
 _DECADES = 3.0
@@ -57,9 +57,5 @@ def sums(
         return np.asarray(values + noise * deviations * rng.normal(size=values.shape))
 
     train, test, donors = rows(n), rows(n_normal + n_anomalies), rows(n_anomalies)
-    labels = np.repeat([0, 1], [n_normal, n_anomalies])
-    changed = np.full(labels.size, -1)
-    changed[n_normal:] = rng.integers(p, size=n_anomalies)
-    moved = np.flatnonzero(labels)
-    test[moved, changed[moved]] = donors[np.arange(n_anomalies), changed[moved]]
+    labels, changed = move_features(test, donors, rng.integers(p, size=n_anomalies))
     return Labelled(train=unit * train, test=unit * test, labels=labels, changed=changed)

@@ -170,6 +170,7 @@ def test_every_command(here: Path, capsys: pytest.CaptureFixture[str], model: Pa
     assert refused(here, capsys, words) == (FAILURE, f"{name}: {sentence}")
 
 
+@pytest.mark.promise
 def test_late_in_a_file_to_be_scored(here: Path, capsys: pytest.CaptureFixture[str], model: Path) -> None:
     """What is wrong only after many rows were scored leaves the old scores as they were."""
     (here / "late.csv").write_bytes(rows(200_000) + b"1,1e200,3\n")
@@ -205,6 +206,7 @@ def special(here: Path) -> Iterator[dict[str, str]]:
     listener.close()
 
 
+@pytest.mark.promise
 def test_no_file(here: Path, capsys: pytest.CaptureFixture[str], model: Path, special: dict[str, str]) -> None:
     for path, words in special.items():
         for command in (["detect", path], ["fit", path, "--model", "m.json"], ["score", path, "--model", str(model)]):
@@ -249,6 +251,7 @@ def test_a_pipe(here: Path, capsys: pytest.CaptureFixture[str], content: bytes, 
     assert sorted(os.listdir(here)) == ["pipe"]
 
 
+@pytest.mark.promise
 @pytest.mark.parametrize(
     ("name", "arguments", "code"),
     [

@@ -17,6 +17,8 @@ from aspca import ASPCA
 from aspca.rules.sentence import count_verdicts
 from running.environment import blas
 
+pytestmark = pytest.mark.promise
+
 FEATURES = ["cpu", "mem", "free", "disk % used"]
 BROKEN = [60, 61, 62, 150, 220]
 

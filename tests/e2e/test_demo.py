@@ -8,10 +8,13 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from aspca import ASPCA
 from aspca.paper.datasets import load_synthetic
 from running.environment import blas
+
+pytestmark = pytest.mark.promise
 
 
 def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:

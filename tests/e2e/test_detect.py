@@ -86,6 +86,7 @@ CASES: list[tuple[dict[str, Any], str]] = [
 ]
 
 
+@pytest.mark.promise
 @pytest.mark.parametrize(("options", "words"), CASES, ids=[words for _, words in CASES])
 def test_the_same_as_the_command(
     here: Path, capsys: pytest.CaptureFixture[str], options: dict[str, Any], words: str
@@ -114,6 +115,7 @@ def test_the_same_as_the_command(
         assert [one["text"] for one in document["incidents"]] == [one.text for one in outcome.incidents]
 
 
+@pytest.mark.promise
 def test_what_the_result_holds(here: Path) -> None:
     found = aspca.detect("january.csv", ignore=["site"], **ROLES)
     assert [finding.row for finding in found.findings[:4]] == sorted(
@@ -144,6 +146,7 @@ def test_what_the_result_holds(here: Path) -> None:
     assert {"host", "time", "score", "rule", "text", "share", "deviation", "feature", "value", "needed"} <= set(lines)
 
 
+@pytest.mark.promise
 def test_one_model_for_each_category(here: Path) -> None:
     found = aspca.detect("january.csv", by="site", **ROLES)
     assert list(found.outcomes) == list(found.models) == ["east", "west"]
@@ -158,6 +161,7 @@ def test_one_model_for_each_category(here: Path) -> None:
         _ = found.model
 
 
+@pytest.mark.promise
 @pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
 def test_a_data_frame_is_the_csv(here: Path, library: str) -> None:
     """Read from memory or from a file: every file that is written is the same, but for how the cells were written."""
@@ -202,6 +206,7 @@ def test_the_index_of_a_frame_names_its_rows() -> None:
     assert "run" not in found.model.names
 
 
+@pytest.mark.promise
 def test_nothing_is_written_unless_asked_for(here: Path) -> None:
     before = contents(here)
     found = aspca.detect("january.csv", ignore="site", **ROLES)
@@ -209,6 +214,7 @@ def test_nothing_is_written_unless_asked_for(here: Path) -> None:
     assert contents(here) == before
 
 
+@pytest.mark.promise
 def test_all_or_nothing(here: Path) -> None:
     aspca.detect("january.csv", ignore="site", output="out", **ROLES)
     before = contents(here)
@@ -227,6 +233,7 @@ def test_all_or_nothing(here: Path) -> None:
     assert (here / "mine" / "thesis.txt").read_text() == "years"
 
 
+@pytest.mark.promise
 @pytest.mark.parametrize(
     ("source", "options", "sentence"),
     [
@@ -285,6 +292,7 @@ def test_detecting_in_files_needs_no_scikit_learn(here: Path) -> None:
     subprocess.run([sys.executable, "-c", code], cwd=here, check=True)
 
 
+@pytest.mark.promise
 def test_what_the_terminal_shows_is_what_the_result_says(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     found = aspca.detect("january.csv", ignore="site", **ROLES)
     with contextlib.chdir(here):

@@ -176,6 +176,7 @@ def _vectors(name: str, v: dict, w: dict) -> list[str]:
     return problems
 
 
+@pytest.mark.promise
 def test_the_number_of_threads_does_not_matter() -> None:
     one, two = outcome(None, 1), outcome(None, 2)
     if not one["blas"]:

@@ -14,6 +14,8 @@ import pytest
 
 from aspca.cli.main import main
 
+pytestmark = pytest.mark.promise
+
 COMMANDS = ("demo", "detect", "fit", "score", "explain", "rules", "select", "compare")
 README = Path(__file__).parents[2] / "README.md"
 

@@ -34,6 +34,7 @@ def test_an_answer_at_the_first_call(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert ("missing" in said) == bool(frame.select_dtypes("number").isna().any(axis=None))
 
 
+@pytest.mark.promise
 def test_the_second_call_is_pasted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Which sign stands before decimals is nobody's guess; names as hostile as they come."""
     monkeypatch.chdir(tmp_path)
@@ -46,6 +47,7 @@ def test_the_second_call_is_pasted(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert "\x1b" not in said
 
 
+@pytest.mark.promise
 def test_every_problem_in_one_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     frame = pd.DataFrame({"a": range(40), "b": [k * k % 17 for k in range(40)], "c": [k % 7 + 1 for k in range(40)]})

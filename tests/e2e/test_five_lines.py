@@ -20,6 +20,8 @@ import pytest
 
 import aspca
 
+pytestmark = pytest.mark.promise
+
 README = Path(__file__).parents[2] / "README.md"
 
 

@@ -34,6 +34,7 @@ def given(*rules: str) -> list[str]:
     return [word for rule in rules for word in ("--rule", rule)]
 
 
+@pytest.mark.promise
 def test_the_command_and_python_say_the_same(here: pd.DataFrame, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["detect", "sales.csv", "--json", *given(*RULES)]) == 0
     told = capsys.readouterr()
@@ -52,6 +53,7 @@ def test_the_command_and_python_say_the_same(here: pd.DataFrame, capsys: pytest.
     assert aspca.detect("sales.csv", rules=RULES[0]).rules[0].given
 
 
+@pytest.mark.promise
 def test_a_stored_model_needs_no_option(here: pd.DataFrame, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["fit", "sales.csv", "--model", "model.json", *given(*RULES)]) == 0
     told = capsys.readouterr()

@@ -21,7 +21,7 @@ import aspca
 from aspca import ASPCA
 from aspca.cli.main import main
 
-pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+pytestmark = [pytest.mark.promise, pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")]
 
 FEATURES = ["cpu", "mem", "free"]
 COMMANDS = {

@@ -17,6 +17,8 @@ import aspca
 import aspca.jobs.sources
 from aspca.cli.main import main
 
+pytestmark = pytest.mark.promise
+
 TABLES = ("g1.csv", "g2.csv", "other.csv", "plant/data.csv", "plant2/data.csv", ".g.json.0123456789abcdef.tmp")
 
 

@@ -60,6 +60,7 @@ def scores(path: str) -> pd.DataFrame:
     return pd.read_csv(path)
 
 
+@pytest.mark.promise
 def test_categories_and_logarithms_as_in_python(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     table = written(orders(), "orders.csv")
     run("detect", "orders.csv", "--categorical", "kind", *OPTIONS)
@@ -87,6 +88,7 @@ def test_categories_and_logarithms_as_in_python(here: Path, capsys: pytest.Captu
     assert total == pytest.approx(reason["score"], rel=1e-9)
 
 
+@pytest.mark.promise
 def test_hostile_categories_stay_text(here: Path) -> None:
     written(orders(), "orders.csv")
     run("detect", "orders.csv", "--categorical", "kind")
@@ -109,6 +111,7 @@ def test_codes_and_dates(here: Path) -> None:
     assert "sent = ordered + 3 days (exactly, all rows)" in texts
 
 
+@pytest.mark.promise
 def test_gaps_as_in_python(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     table = orders()
     rng = np.random.default_rng(3)
@@ -138,6 +141,7 @@ def test_gaps_as_in_python(here: Path, capsys: pytest.CaptureFixture[str]) -> No
     np.testing.assert_allclose(scores("scores.csv").score, twin, rtol=1e-7, atol=1e-9)
 
 
+@pytest.mark.promise
 def test_one_model_per_category_as_in_python(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     table = written(orders(), "orders.csv")
     run("detect", "orders.csv", "--by", "kind", *OPTIONS)
@@ -201,6 +205,7 @@ def test_rows_that_break_a_tight_rule_only(here: Path, capsys: pytest.CaptureFix
     assert (scores("late.csv.aspca/scores.csv").score[broken] > found["limit"]).all()
 
 
+@pytest.mark.promise
 def test_private_models_hold_no_value_of_a_row(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     table = written(orders(), "orders.csv").drop(columns=["order", "ordered"])
     options = ["--categorical", "kind", *OPTIONS, "--scaling", "standard", "--private"]

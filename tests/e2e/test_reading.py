@@ -70,6 +70,7 @@ def spoiled() -> str:
     return save("ledger.csv", rows)
 
 
+@pytest.mark.promise
 def test_a_cell_that_is_no_number_is_a_finding_in_every_output(
     spoiled: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -217,6 +218,7 @@ def test_other_units_in_another_file_are_refused(capsys: pytest.CaptureFixture[s
 # ---- as the rows that were learned from
 
 
+@pytest.mark.promise
 def test_numbers_are_read_as_those_of_the_model(capsys: pytest.CaptureFixture[str]) -> None:
     """Alone, 1.234 would be a number below two."""
     save("train.csv", ledger(german))

@@ -104,6 +104,7 @@ def test_what_cannot_be_is_one_sentence(
     assert sorted(path.name for path in tmp_path.rglob("*")) == before
 
 
+@pytest.mark.promise
 def test_without_kdd99_the_rest_is_done_and_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fails(**_: object) -> None:
         raise OSError("no network")

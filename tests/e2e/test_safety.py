@@ -176,6 +176,7 @@ def test_standard_output_is_no_input(
     assert {path.name: path.read_bytes() for path in here.iterdir()} == before
 
 
+@pytest.mark.promise
 def test_as_a_shell_does_it(here: Path) -> None:
     before = Path("in.csv").read_bytes()
     with open("in.csv", "a", encoding="utf-8") as out:
@@ -272,6 +273,7 @@ HOSTILE = [
 ]
 
 
+@pytest.mark.promise
 def test_nothing_in_markdown_acts(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     markdown = pytest.importorskip("markdown_it").MarkdownIt("gfm-like", {"linkify": False, "html": True})
     for start in range(0, len(HOSTILE), 4):
@@ -456,6 +458,7 @@ def test_standard_output_has_one_name(words: str, here: Path) -> None:
     assert "- for st" in done.stderr
 
 
+@pytest.mark.promise
 @pytest.mark.parametrize(
     "env",
     [

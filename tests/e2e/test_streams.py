@@ -78,6 +78,7 @@ CSV = [
 ]
 
 
+@pytest.mark.promise
 @pytest.mark.parametrize("words", JSON, ids=[words.partition(" ")[0] for words in JSON])
 def test_json(here: Path, capsys: pytest.CaptureFixture[str], words: str) -> None:
     out, err = said(capsys, words)
@@ -88,6 +89,7 @@ def test_json(here: Path, capsys: pytest.CaptureFixture[str], words: str) -> Non
     assert all(line.endswith((".", "/.")) for line in err.splitlines())
 
 
+@pytest.mark.promise
 @pytest.mark.parametrize(("words", "columns"), CSV, ids=[words.partition(" ")[0] for words, _ in CSV])
 def test_csv(here: Path, capsys: pytest.CaptureFixture[str], words: str, columns: set[str]) -> None:
     out, err = said(capsys, words)
@@ -98,6 +100,7 @@ def test_csv(here: Path, capsys: pytest.CaptureFixture[str], words: str, columns
     assert "," not in err.replace(", ", "")
 
 
+@pytest.mark.promise
 def test_json_lines(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out, _ = said(capsys, f"score {FILE} --model {MODEL} --json")
     documents = [strict_json(line) for line in out.splitlines()]
@@ -183,6 +186,7 @@ def test_progress_is_shown_and_gone(here: Path, command: str) -> None:
     assert "rows/s" not in COLOURS.sub("", shown[shown.rindex("\x1b[2K") :])
 
 
+@pytest.mark.promise
 def test_a_process_of_its_own_with_pipes(here: Path) -> None:
     for words in (SHOWN["score"], JSON[0]):
         done = subprocess.run(
@@ -208,6 +212,7 @@ def hostile(here: Path) -> Path:
     return here
 
 
+@pytest.mark.promise
 def test_cells_do_not_act_on_a_terminal(hostile: Path) -> None:
     for words in (
         "score hostile.csv --model hostile.json --id who",
@@ -223,6 +228,7 @@ def test_cells_do_not_act_on_a_terminal(hostile: Path) -> None:
         assert "\x1b]" not in shown
 
 
+@pytest.mark.promise
 def test_cells_are_exact_in_a_pipe(hostile: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out, _ = said(capsys, "score hostile.csv --model hostile.json --id who")
     lines = list(csv.reader(io.StringIO(out, newline="")))[1:]

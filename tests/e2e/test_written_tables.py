@@ -50,6 +50,7 @@ def test_detect_finds_the_row_and_says_how_it_read(
     assert reading[0] in capsys.readouterr().err
 
 
+@pytest.mark.promise
 def test_what_is_refused_says_what_helps(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -83,6 +84,7 @@ def test_named_words_are_missing(
     assert main(["detect", "t.csv", *options, "--no-output", "-q"]) == 0
 
 
+@pytest.mark.promise
 def test_old_model_files_are_refused(
     tmp_path: Path, reseal: Callable[[dict[str, object]], str], capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from aspca.jobs.columns import columns_needed
 from aspca.jobs.sources import opened
 from aspca.jobs.tables import read_features
 from aspca.moments import Moments
+from parity.table import parity_rows
 
 TOLERANCE = 1e-12
 SCORES = 1e-9
@@ -31,6 +33,12 @@ def two_pass(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def fitted_to(rows: np.ndarray, *, gaps: bool = False, **parameters: Any) -> ASPCA:
     """The reference: `ASPCA.fit` of the array."""
     return ASPCA(**parameters, preprocessor=Preprocessor(missing="allow") if gaps else None).fit(rows)
+
+
+@cache
+def reference(gaps: bool, robust: str) -> ASPCA:
+    """The reference of the table that all sources hold."""
+    return fitted_to(parity_rows(gaps=gaps), gaps=gaps, robust=robust)
 
 
 def assert_same_moments(moments: Moments, mean: np.ndarray, scatter: np.ndarray, within: float = TOLERANCE) -> None:

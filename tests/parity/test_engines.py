@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
-from functools import cache
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -16,12 +14,11 @@ import pyarrow as pa
 import pytest
 
 import aspca
-from aspca import ASPCA
 from aspca.cli.main import main
+from parity.engine_sources import Given, put_in_engine
 from parity.local_sources import Place
-from parity.same import SCORES, assert_learned_from, assert_same_model, assert_same_moments, fitted_to, two_pass
+from parity.same import SCORES, assert_learned_from, assert_same_model, assert_same_moments, reference, two_pass
 from parity.table import NAMES, in_pieces, parity_rows
-from running.dask_cluster import dask_client
 from running.spark_session import PANDAS
 
 pytestmark = [
@@ -33,22 +30,6 @@ ENGINES = ["postgres", "dask", "spark"]
 # A pass takes Spark a second: robust fits of its own are in tests/unit/engines/test_spark.py, of fewer rows.
 QUICK = [(engine, False, "off") for engine in ENGINES]
 QUICK += [("postgres", False, "on"), ("postgres", True, "on"), ("dask", False, "on")]
-# A source, what is to be said when it is read, and a frame of pandas made of what judging it returns.
-Given = tuple[Any, dict[str, Any], Callable[[Any], pd.DataFrame]]
-
-
-@pytest.fixture(scope="module")
-def engines(request: pytest.FixtureRequest) -> Iterator[Callable[[str], Any]]:
-    """Each engine when it is first asked for; Dask sends no work to its cluster afterwards."""
-    with ExitStack() as stack:
-
-        @cache
-        def engine(name: str) -> Any:
-            if name == "dask":
-                return stack.enter_context(dask_client(request.getfixturevalue("dask_workers")))
-            return request.getfixturevalue(name)
-
-        yield engine
 
 
 def mixed(seed: int, *, gaps: bool = False) -> tuple[np.ndarray, np.ndarray]:
@@ -61,29 +42,7 @@ def given(engine: str, running: Any, rows: np.ndarray, order: np.ndarray, seed: 
     """The rows in an engine, cut at random, with a name for each."""
     table = Place(rows, NAMES, Path()).arrow.add_column(0, "key", pa.array([f"k{number}" for number in order]))
     pieces = in_pieces(len(rows), np.random.default_rng(seed), most=6000)
-    if engine == "postgres":
-        from aspca.engines.postgres import write_postgres
-
-        write_postgres(running.address, "parity", table.schema, table.to_batches(3000), replace=True)
-        return running.address, {"table": "parity"}, lambda frame: frame
-    if engine == "dask":
-        import dask.dataframe as dd
-
-        parts = [table.slice(piece.start, piece.stop - piece.start) for piece in pieces]
-        return dd.from_map(lambda part: part.to_pandas(), parts), {}, lambda frame: frame.compute()
-    frame = running.createDataFrame(table).repartition(len(pieces))
-    return frame, {}, lambda frame: frame.toArrow().to_pandas()
-
-
-@pytest.fixture(scope="module")
-def references() -> dict[tuple[bool, str], ASPCA]:
-    return {}
-
-
-def reference(references: dict[tuple[bool, str], ASPCA], gaps: bool, robust: str) -> ASPCA:
-    if (gaps, robust) not in references:
-        references[gaps, robust] = fitted_to(parity_rows(gaps=gaps), gaps=gaps, robust=robust)
-    return references[gaps, robust]
+    return put_in_engine(engine, running, "parity", table, pieces, 3000)
 
 
 @pytest.mark.parametrize(
@@ -95,12 +54,10 @@ def reference(references: dict[tuple[bool, str], ASPCA], gaps: bool, robust: str
         for robust in ("off", "on")
     ],
 )
-def test_one_model_and_one_judgement(
-    engine: str, gaps: bool, robust: str, engines: Callable[[str], Any], references: dict[tuple[bool, str], ASPCA]
-) -> None:
+def test_one_model_and_one_judgement(engine: str, gaps: bool, robust: str, engines: Callable[[str], Any]) -> None:
     rows, order = mixed(7, gaps=gaps)
     source, options, computed = given(engine, engines(engine), rows, order, 5)
-    expected = reference(references, gaps, robust)
+    expected = reference(gaps, robust)
     model = aspca.fit_source(source, id="key", robust=robust, **options)
     if not gaps and robust == "off":
         assert_learned_from(model, rows)
@@ -223,6 +180,7 @@ def test_sums_inside_the_engine_are_the_same_moments(engine: str, engines: Calla
             aspca.fit_source(source, id="key", moments="engine", **options)
 
 
+@pytest.mark.promise
 def test_the_command_on_a_server_and_nowhere_its_password(
     engines: Callable[[str], Any],
     tmp_path: Path,

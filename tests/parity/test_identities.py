@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -21,12 +20,12 @@ from aspca.identities.identity import share_text
 from aspca.identities.localize import localize
 from aspca.jobs.tables import array_table
 from like_table import like
+from parity.engine_sources import Given, put_in_engine
 from parity.identities_table import FOUND, NAMES, WRONG, identity_rows
 from parity.local_sources import KINDS, NAMELESS, Place
 from parity.same import SCORES, assert_learned_from, assert_same_model, assert_same_scores, fitted_to
 from parity.table import in_pieces
 from parity.test_local_sources import InPieces
-from running.dask_cluster import dask_client
 from running.spark_session import PANDAS
 
 pytestmark = [
@@ -110,35 +109,10 @@ def test_neither_pieces_nor_order_matter(gaps: bool) -> None:
     assert_same_scores(model, table, reference(gaps), rows[order])
 
 
-@pytest.fixture(scope="module")
-def engines(request: pytest.FixtureRequest) -> Iterator[Callable[[str], Any]]:
-    """Each engine when it is first asked for; Dask sends no work to its cluster afterwards."""
-    with ExitStack() as stack:
-
-        @cache
-        def engine(name: str) -> Any:
-            if name == "dask":
-                return stack.enter_context(dask_client(request.getfixturevalue("dask_workers")))
-            return request.getfixturevalue(name)
-
-        yield engine
-
-
-def given(engine: str, running: Any, table: pa.Table) -> tuple[Any, dict[str, Any], Callable[[Any], pd.DataFrame]]:
+def given(engine: str, running: Any, table: pa.Table) -> Given:
     """The table in an engine, cut at random; how it is read, and a frame of what judging it returns."""
     pieces = in_pieces(len(table), np.random.default_rng(6), most=2000)
-    if engine == "postgres":
-        from aspca.engines.postgres import write_postgres
-
-        write_postgres(running.address, "identities", table.schema, table.to_batches(700), replace=True)
-        return running.address, {"table": "identities"}, lambda frame: frame
-    if engine == "dask":
-        import dask.dataframe as dd
-
-        parts = [table.slice(piece.start, piece.stop - piece.start) for piece in pieces]
-        return dd.from_map(lambda part: part.to_pandas(), parts), {}, lambda frame: frame.compute()
-    frame = running.createDataFrame(table).repartition(len(pieces))
-    return frame, {}, lambda frame: frame.toArrow().to_pandas()
+    return put_in_engine(engine, running, "identities", table, pieces, 700)
 
 
 @pytest.mark.parametrize("gaps", [False, True])

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 import aspca
-from aspca import ASPCA
 from aspca.engines.request import ReadOptions
 from aspca.engines.source import Batch
 from aspca.jobs.sources import opened
@@ -23,7 +22,7 @@ from parity.same import (
     assert_same_model,
     assert_same_moments,
     assert_same_scores,
-    fitted_to,
+    reference,
     two_pass,
 )
 from parity.table import NAMES, in_pieces, parity_rows
@@ -43,24 +42,13 @@ def reading_of(options: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in options.items() if name != "ignore"}
 
 
-@pytest.fixture(scope="module")
-def references() -> dict[tuple[bool, str], ASPCA]:
-    return {}
-
-
-def reference(references: dict[tuple[bool, str], ASPCA], gaps: bool, robust: str) -> ASPCA:
-    if (gaps, robust) not in references:
-        references[gaps, robust] = fitted_to(parity_rows(gaps=gaps), gaps=gaps, robust=robust)
-    return references[gaps, robust]
-
-
-def compared(kind: str, folder: Path, references: dict[tuple[bool, str], ASPCA], *, gaps: bool, robust: str) -> None:
+def compared(kind: str, folder: Path, *, gaps: bool, robust: str) -> None:
     rows = parity_rows(gaps=gaps)
     place = Place(rows, NAMES, folder)
     made, options = KINDS[kind].made, KINDS[kind].options
     source = made(place)
     model = aspca.fit_source(source, robust=robust, **options)
-    expected = reference(references, gaps, robust)
+    expected = reference(gaps, robust)
     if not gaps and robust == "off":
         assert_learned_from(model, rows)
     assert_same_model(model, expected, names_of(kind))
@@ -89,28 +77,26 @@ def test_the_same_numbers_in_the_same_order(kind: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in SLOW])
-def test_the_same_model(kind: str, tmp_path: Path, references: dict[tuple[bool, str], ASPCA]) -> None:
-    compared(kind, tmp_path, references, gaps=False, robust="auto")
+def test_the_same_model(kind: str, tmp_path: Path) -> None:
+    compared(kind, tmp_path, gaps=False, robust="auto")
 
 
 @pytest.mark.parametrize("kind", EACH_WAY)
-def test_the_same_model_of_everything(kind: str, tmp_path: Path, references: dict[tuple[bool, str], ASPCA]) -> None:
-    compared(kind, tmp_path, references, gaps=False, robust="off")
+def test_the_same_model_of_everything(kind: str, tmp_path: Path) -> None:
+    compared(kind, tmp_path, gaps=False, robust="off")
 
 
 @pytest.mark.parametrize("kind", ["arrow c stream", "duckdb address"])
-def test_the_same_model_with_gaps(kind: str, tmp_path: Path, references: dict[tuple[bool, str], ASPCA]) -> None:
-    compared(kind, tmp_path, references, gaps=True, robust="auto")
+def test_the_same_model_with_gaps(kind: str, tmp_path: Path) -> None:
+    compared(kind, tmp_path, gaps=True, robust="auto")
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("robust", ["auto", "off"])
 @pytest.mark.parametrize("gaps", [False, True])
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_same_model_in_every_way(
-    kind: str, gaps: bool, robust: str, tmp_path: Path, references: dict[tuple[bool, str], ASPCA]
-) -> None:
-    compared(kind, tmp_path, references, gaps=gaps, robust=robust)
+def test_the_same_model_in_every_way(kind: str, gaps: bool, robust: str, tmp_path: Path) -> None:
+    compared(kind, tmp_path, gaps=gaps, robust=robust)
 
 
 class InPieces(MemoryTable):
@@ -123,11 +109,11 @@ class InPieces(MemoryTable):
 
 
 @pytest.mark.parametrize("robust", ["auto", "off"])
-def test_pieces_do_not_matter(robust: str, references: dict[tuple[bool, str], ASPCA]) -> None:
+def test_pieces_do_not_matter(robust: str) -> None:
     rows = parity_rows()
     table = like(InPieces, array_table("pieces", NAMES, rows))
     model = aspca.fit_source(table, robust=robust)
-    expected = reference(references, False, robust)
+    expected = reference(False, robust)
     if robust == "off":
         assert_learned_from(model, rows)
     assert_same_model(model, expected, NAMES)
@@ -149,10 +135,10 @@ def test_order_does_not_matter_to_moments() -> None:
 
 
 @pytest.mark.parametrize("robust", ["auto", "on"])
-def test_order_does_not_matter(robust: str, references: dict[tuple[bool, str], ASPCA]) -> None:
+def test_order_does_not_matter(robust: str) -> None:
     rows = parity_rows()
     order = np.random.default_rng(3).permutation(len(rows))
     model = aspca.fit_source(array_table("mixed", NAMES, rows[order]), robust=robust)
-    expected = reference(references, False, robust)
+    expected = reference(False, robust)
     assert_same_model(model, expected, NAMES)
     assert_same_scores(model, array_table("mixed", NAMES, rows[order]), expected, rows[order])

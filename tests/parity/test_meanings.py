@@ -134,6 +134,7 @@ def values(table: TableSource, name: str, kind: str) -> list[Any]:
     return np.concatenate([batch.values[:, 0] for batch in table.batches([name])]).tolist()
 
 
+@pytest.mark.promise
 @pytest.mark.parametrize("kind", [*FILES, *OBJECTS])
 def test_cells_mean_the_same(kind: str, tmp_path: Path) -> None:
     source = made(kind, tmp_path)

@@ -9,7 +9,6 @@ from collections import Counter
 
 import numpy as np
 import pytest
-import threadpoolctl
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -22,10 +21,7 @@ SEEDS = st.integers(0, 2**32 - 1)
 compared: Counter[str] = Counter()
 
 
-@pytest.fixture(autouse=True, scope="module")
-def _one_thread():
-    with threadpoolctl.threadpool_limits(1):
-        yield
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 @st.composite

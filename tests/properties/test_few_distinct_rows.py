@@ -4,25 +4,20 @@ from __future__ import annotations
 
 import tempfile
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-import threadpoolctl
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import aspca
 from aspca import ASPCA
 
-
-@pytest.fixture(autouse=True, scope="module")
-def _one_thread() -> Iterator[None]:
-    with threadpoolctl.threadpool_limits(1):
-        yield
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 def repeated(seed: int, kind: str, distinct: int, copies: int, columns: int = 4, also: str = "") -> pd.DataFrame:

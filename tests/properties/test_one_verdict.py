@@ -34,6 +34,7 @@ def tolerance(model: ASPCA) -> float:
     return 1e-9 if kappa < 1e10 and not table.exact.any() else 1e-6
 
 
+@pytest.mark.promise
 @SOME
 @given(st.data(), zoo.tables(), zoo.SETTINGS)
 def test_all_outputs_name_the_same_anomalies(data: st.DataObject, X: np.ndarray, options: dict[str, Any]) -> None:
@@ -102,6 +103,7 @@ def test_scores_are_the_sums_of_their_parts(
     np.testing.assert_allclose(shares[why.scores > 0.0], 1.0, rtol=tolerance(model))
 
 
+@pytest.mark.promise
 @SOME
 @given(st.data(), zoo.tables(), zoo.SETTINGS, st.booleans())
 def test_a_row_has_one_verdict_in_any_company(

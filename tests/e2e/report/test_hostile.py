@@ -15,6 +15,8 @@ from opened_page import Opened
 from aspca.cli.main import main
 from aspca.harmless import for_terminal
 
+pytestmark = pytest.mark.promise
+
 NUMBER = re.compile(r"[+-]?[0-9.]+([eE][+-]?[0-9]+)?")
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d")
 

@@ -12,6 +12,8 @@ from opened_page import Opened
 
 from aspca.cli.main import main
 
+pytestmark = pytest.mark.promise
+
 Open = Callable[..., Opened]
 
 

@@ -44,6 +44,7 @@ def report(*words: str) -> Any:
     return json.loads(Path("told.json").read_text(encoding="utf-8"))
 
 
+@pytest.mark.promise
 def test_no_anomaly(here: Path, open_page: Callable[..., Opened]) -> None:
     write(here / "calm.csv", lawful(400)[:1] + np.zeros((50, 1)))
     told = report("calm.csv")
@@ -73,6 +74,7 @@ def test_everything_is_an_anomaly(here: Path) -> None:
     assert "not like the rows that the rules were learned from" in told["headline"][1]
 
 
+@pytest.mark.promise
 def test_no_rule(here: Path, open_page: Callable[..., Opened]) -> None:
     rng = np.random.default_rng(3)
     rows = rng.normal(size=(300, 3))
@@ -141,6 +143,7 @@ def test_one_sentence(
     assert {path: path.read_bytes() for path in here.rglob("*") if path.is_file()} == before
 
 
+@pytest.mark.promise
 def test_a_missing_extra_says_what_to_install(
     here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -13,6 +13,8 @@ import aspca
 from aspca.cli.main import main
 from aspca.paper.datasets import load_synthetic
 
+pytestmark = pytest.mark.promise
+
 
 def copied(demo: Path, folder: Path) -> Path:
     folder.mkdir(parents=True)

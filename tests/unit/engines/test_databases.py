@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from aspca.engines import ReadOptions, SourceError, open_source
+from aspca.engines import SourceError, open_source
+from running.refusals import refusal
 
 duckdb = pytest.importorskip("duckdb")
 
@@ -35,14 +36,6 @@ def duckdb_file(path: Path, *statements: str) -> Path:
         for statement in statements:
             database.execute(statement)
     return path
-
-
-def refusal(path: Path, **options: Any) -> SourceError:
-    with pytest.raises(SourceError) as caught:
-        open_source([str(path)], ReadOptions(**options)).close()
-    assert str(caught.value).startswith(f"{path}: ")
-    assert str(caught.value).count("\n") == 0
-    return caught.value
 
 
 def test_sqlite_cells_keep_what_they_are(tmp_path: Path, read: Callable[..., Any]) -> None:

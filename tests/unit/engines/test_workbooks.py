@@ -14,6 +14,7 @@ import pytest
 
 from aspca.engines import ReadOptions, SourceError, open_source
 from aspca.engines import workbook as workbook_module
+from running.refusals import refusal
 
 openpyxl = pytest.importorskip("openpyxl")
 pytest.importorskip("python_calamine")
@@ -93,14 +94,6 @@ def raw_ods(path: Path, sheets: str) -> Path:
             "</office:spreadsheet></office:body></office:document-content>",
         )
     return path
-
-
-def refusal(path: Path, **options: Any) -> SourceError:
-    with pytest.raises(SourceError) as caught:
-        open_source([str(path)], ReadOptions(**options)).close()
-    assert str(caught.value).startswith(f"{path}: ")
-    assert str(caught.value).count("\n") == 0
-    return caught.value
 
 
 def test_cells_keep_what_they_are(book: Book, read: Callable[..., Any]) -> None:

@@ -5,24 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-import threadpoolctl
 from scipy.stats import chi2
 
 from aspca import ASPCA, Moments
+from zoo import PLANT as NAMES
 from zoo import plant as table
+from zoo import plant_frame as frame
 
 VARIANTS = ("F", "B", "FG", "BG", "G")
-NAMES = ["inlet", "outlet", "pump", "total", "free"]  # of zoo.plant
 
 
-@pytest.fixture(autouse=True, scope="module")
-def _one_thread():
-    with threadpoolctl.threadpool_limits(1):
-        yield
-
-
-def frame(n: int = 240) -> pd.DataFrame:
-    return pd.DataFrame(table(n), columns=NAMES)
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 def scaled(model: ASPCA, X: np.ndarray) -> np.ndarray:

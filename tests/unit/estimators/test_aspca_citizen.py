@@ -8,7 +8,6 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
-import threadpoolctl
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -16,18 +15,9 @@ from sklearn.preprocessing import StandardScaler
 
 from aspca import ASPCA
 from zoo import plant as table
+from zoo import plant_frame as frame
 
-NAMES = ["inlet", "outlet", "pump", "total", "free"]  # of zoo.plant
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _one_thread():
-    with threadpoolctl.threadpool_limits(1):
-        yield
-
-
-def frame(n: int = 240) -> pd.DataFrame:
-    return pd.DataFrame(table(n), columns=NAMES)
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 def test_parameters_and_clones() -> None:

@@ -6,16 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse
-import threadpoolctl
 from sklearn.exceptions import NotFittedError
 
 from aspca import ASPCA, Moments
 
-
-@pytest.fixture(autouse=True, scope="module")
-def _one_thread():
-    with threadpoolctl.threadpool_limits(1):
-        yield
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 def table(n: int = 60) -> np.ndarray:

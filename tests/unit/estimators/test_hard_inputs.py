@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import threadpoolctl
 
 from checks import SCALINGS, assert_finite, assert_proved, detector, spe
 from zoo import plant
@@ -12,21 +11,14 @@ from zoo import plant
 P = 5
 
 
-@pytest.fixture(autouse=True, scope="module")
-def _one_thread():
-    with threadpoolctl.threadpool_limits(1):
-        yield
-
-
-def table(n: int = 200, seed: int = 0) -> np.ndarray:
-    return plant(n, seed)
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 # ---- columns
 
 
 def test_a_constant_column_is_a_rule_of_its_own_and_changes_no_other() -> None:
-    X = table()
+    X = plant(200)
     plain = detector(n_components=2, alpha=0.005).fit(X)
     model = detector(n_components=3, alpha=0.005).fit(np.column_stack([X, np.full(len(X), 7.0)]))
     assert_finite(model, np.column_stack([X, np.full(len(X), 7.0)]))
@@ -44,7 +36,7 @@ def test_a_constant_column_is_a_rule_of_its_own_and_changes_no_other() -> None:
 
 @pytest.mark.parametrize("value", [0.1, 1e-3, -12345.678, 1e10 + 1 / 3, 1e150, -1e-150])
 def test_a_constant_column_is_recognised_whatever_its_value(value: float) -> None:
-    X = np.column_stack([table(50), np.full(50, value)])
+    X = np.column_stack([plant(50), np.full(50, value)])
     model = detector(n_components=1).fit(X)
     assert model.components_.tolist() == [[0.0] * P + [1.0]]
     assert (spe(model, X) == 0.0).all()
@@ -55,7 +47,7 @@ def test_a_constant_column_is_recognised_whatever_its_value(value: float) -> Non
 
 
 def test_a_duplicated_column_is_the_first_rule_with_equal_and_opposite_weights() -> None:
-    X = table()
+    X = plant(200)
     X = np.column_stack([X, X[:, 4]])
     model = detector(n_components=1).fit(X)
     assert_finite(model, X)
@@ -137,7 +129,7 @@ def test_fewer_rows_than_columns_leave_a_null_space_that_is_found() -> None:
 
 
 def test_two_rows_span_one_direction_and_all_others_are_rules() -> None:
-    X = table()[:2]
+    X = plant(200)[:2]
     model = detector(alpha=0.0).fit(X)
     assert_finite(model, X)
     assert_proved(model)
@@ -168,7 +160,7 @@ def test_identical_rows_make_every_feature_a_rule_in_order(variant: str) -> None
 
 @pytest.mark.parametrize("scaling", SCALINGS)
 def test_one_feature_is_scored_by_its_distance_from_the_mean(scaling: str) -> None:
-    X = table()[:, :1]
+    X = plant(200)[:, :1]
     model = detector(scaling=scaling).fit(X)
     assert_finite(model, X)
     assert_proved(model)

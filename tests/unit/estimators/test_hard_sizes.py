@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-import threadpoolctl
 
 from aspca import TiedSubspaceWarning
 from checks import SCALINGS, assert_finite, assert_proved, detector, spe
@@ -14,14 +13,7 @@ from zoo import plant
 P = 5
 
 
-@pytest.fixture(autouse=True, scope="module")
-def _one_thread():
-    with threadpoolctl.threadpool_limits(1):
-        yield
-
-
-def table(n: int = 200, seed: int = 0) -> np.ndarray:
-    return plant(n, seed)
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 # ---- sizes
@@ -29,7 +21,7 @@ def table(n: int = 200, seed: int = 0) -> np.ndarray:
 
 @pytest.mark.parametrize("scaling", ["maxabs", "standard"])
 def test_column_scales_from_1e_minus_150_to_1e150_do_not_matter(scaling: str) -> None:
-    X = table() / 8.0
+    X = plant(200) / 8.0
     units = np.array([1e-150, 1e150, 1.0, 1e-100, 1e100])
     plain = detector(scaling=scaling).fit(X)
     model = detector(scaling=scaling).fit(X * units)
@@ -42,7 +34,7 @@ def test_column_scales_from_1e_minus_150_to_1e150_do_not_matter(scaling: str) ->
 
 
 def test_column_scales_from_1e_minus_150_to_1e150_unscaled_leave_the_narrow_columns_as_rules() -> None:
-    X = table() / 8.0 * np.array([1e-150, 1e150, 1.0, 1e-100, 1e100])
+    X = plant(200) / 8.0 * np.array([1e-150, 1e150, 1.0, 1e-100, 1e100])
     model = detector(scaling="none").fit(X)
     assert_finite(model, X)
     assert_proved(model)
@@ -55,7 +47,7 @@ def test_column_scales_from_1e_minus_150_to_1e150_unscaled_leave_the_narrow_colu
 @pytest.mark.parametrize("scaling", SCALINGS)
 @pytest.mark.parametrize("unit", [1e-150, 1e-20, 1e-8, 1.0, 1e8, 1e149])
 def test_a_common_unit_changes_no_decision(scaling: str, unit: float) -> None:
-    X = table() / 8.0
+    X = plant(200) / 8.0
     new = X[:40].copy()
     new[:20, 1] += 0.1
     plain = detector(scaling=scaling).fit(X)
@@ -71,7 +63,7 @@ def test_a_common_unit_changes_no_decision(scaling: str, unit: float) -> None:
 @pytest.mark.parametrize("unit", [1e-160, 1e-170, 1e-300])
 def test_a_column_whose_squares_vanish_is_refused_by_name(scaling: str, unit: float) -> None:
     """Below about 1e-150 differences square to nothing: it would count as constant."""
-    X = table()
+    X = plant(200)
     X[:, 4] *= unit
     with pytest.raises(ValueError, match=r"'x4' varies by less than 1e-152, .*leave it out"):
         detector(scaling=scaling).fit(X)
@@ -79,7 +71,7 @@ def test_a_column_whose_squares_vanish_is_refused_by_name(scaling: str, unit: fl
 
 @pytest.mark.parametrize("scaling", SCALINGS)
 def test_the_largest_values_allowed_give_finite_results(scaling: str) -> None:
-    X = np.where(table(40) > 0, 1e150, -1e150)
+    X = np.where(plant(40) > 0, 1e150, -1e150)
     model = detector(scaling=scaling, n_components=3).fit(X)
     assert_finite(model, X)
     assert_proved(model)
@@ -87,9 +79,9 @@ def test_the_largest_values_allowed_give_finite_results(scaling: str) -> None:
 
 @pytest.mark.parametrize("unit", [1.0, 1e-10, 1e-100])
 def test_rows_to_be_scored_may_be_as_large_as_allowed_whatever_the_training_scale(unit: float) -> None:
-    model = detector().fit(table() * unit)
+    model = detector().fit(plant(200) * unit)
     for j in range(P):
-        row = table()[:1] * unit
+        row = plant(200)[:1] * unit
         row[0, j] = 1e150
         assert np.isfinite(model.score_samples(row)).all()
         assert np.isfinite(model.transform(row)).all()
@@ -98,7 +90,7 @@ def test_rows_to_be_scored_may_be_as_large_as_allowed_whatever_the_training_scal
 
 @pytest.mark.parametrize("value", [1.1e150, -1e151, 1e300])
 def test_beyond_the_largest_value_allowed_one_sentence_names_the_column(value: float) -> None:
-    good = pd.DataFrame(table(), columns=list("abcde"))
+    good = pd.DataFrame(plant(200), columns=list("abcde"))
     bad = good.copy()
     bad.loc[3, "d"] = value
     for act in (detector().fit, detector().fit(good).predict, detector().partial_fit):
@@ -192,7 +184,7 @@ def test_a_tie_across_the_cut_is_announced() -> None:
 
 @pytest.mark.parametrize("variant", ["F", "B", "FG", "BG", "G"])
 def test_alpha_zero_is_the_residual_of_plain_pca(variant: str) -> None:
-    X = table()
+    X = plant(200)
     model = detector(n_components=2, alpha=0.0, variant=variant).fit(X)
     assert_proved(model)
     Y = (X - X.mean(axis=0)) / np.abs(X - X.mean(axis=0)).max(axis=0)
@@ -205,7 +197,7 @@ def test_alpha_zero_is_the_residual_of_plain_pca(variant: str) -> None:
 @pytest.mark.parametrize("variant", ["B", "BG"])
 @pytest.mark.parametrize("alpha", [10.0, 1e4, 1e10, 1e100, 1e300])
 def test_a_penalty_above_everything_takes_the_least_variant_features_alone(variant: str, alpha: float) -> None:
-    X = table() * [3.0, 1.0, 2.0, 1.0, 0.5]
+    X = plant(200) * [3.0, 1.0, 2.0, 1.0, 0.5]
     model = detector(n_components=3, alpha=alpha, variant=variant, scaling="none").fit(X)
     assert_finite(model, X)
     assert_proved(model)
@@ -217,7 +209,7 @@ def test_a_penalty_above_everything_takes_the_least_variant_features_alone(varia
 @pytest.mark.parametrize("variant", ["B", "BG"])
 def test_equal_variances_under_a_large_penalty_are_taken_by_index(variant: str) -> None:
     # scaling="standard" makes all variances one, so all five features tie.
-    model = detector(n_components=3, alpha=10.0, variant=variant, scaling="standard").fit(table())
+    model = detector(n_components=3, alpha=10.0, variant=variant, scaling="standard").fit(plant(200))
     assert model.components_.tolist() == np.eye(P)[:3].tolist()
     assert all(certificate.tie for certificate in model.certificates_)
     assert_proved(model)
@@ -225,7 +217,7 @@ def test_equal_variances_under_a_large_penalty_are_taken_by_index(variant: str) 
 
 @pytest.mark.parametrize("variant", ["F", "B", "FG", "BG", "G"])
 def test_with_all_components_the_score_is_the_squared_distance_from_the_mean(variant: str) -> None:
-    X = table()
+    X = plant(200)
     model = detector(n_components=P, alpha=0.01, variant=variant, rotation="all").fit(X)
     assert_finite(model, X)
     assert_proved(model)
@@ -239,7 +231,7 @@ def test_with_all_components_the_score_is_the_squared_distance_from_the_mean(var
 # ---- types
 
 
-COUNTS = np.round(np.abs(table(120)) * 20 + 3)
+COUNTS = np.round(np.abs(plant(120)) * 20 + 3)
 
 
 @pytest.mark.parametrize(
@@ -269,7 +261,7 @@ def test_bool_columns_count_as_zero_and_one() -> None:
 
 
 def test_float32_at_an_offset_is_not_computed_in_float32() -> None:
-    X = (table() + 1000.0).astype(np.float32)
+    X = (plant(200) + 1000.0).astype(np.float32)
     single, double = detector(n_components=2).fit(X), detector(n_components=2).fit(X.astype(float))
     assert single.components_.tolist() == double.components_.tolist()
     assert single.score_samples(X).tolist() == double.score_samples(X.astype(float)).tolist()
@@ -293,7 +285,7 @@ def read_only(X: np.ndarray) -> np.ndarray:
     ids=["list", "fortran", "read-only", "strided rows", "negative strides"],
 )
 def test_the_layout_of_the_table_does_not_matter(form) -> None:
-    X = table()
+    X = plant(200)
     before = X.copy()
     plain = detector(n_components=2).fit(X)
     model = detector(n_components=2).fit(form(X))

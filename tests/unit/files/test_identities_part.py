@@ -25,6 +25,8 @@ from aspca.files.errors import ModelFileError
 sys.path.insert(0, str(Path(__file__).parent))
 from identity_tables import NAMES, Case, cases, repairs
 
+from running.stored_numbers import numbers
+
 
 def beside(name: str) -> ModuleType:
     """Another file of this folder, whose checks are needed here as well."""
@@ -54,14 +56,6 @@ def content_of(model: ASPCA, folder: Path, **options: bool) -> dict[str, Any]:
     save(model, folder / "whole.json", **options)
     found: dict[str, Any] = json.loads((folder / "whole.json").read_text())
     return found
-
-
-def numbers(value: Any) -> set[float]:
-    if isinstance(value, dict):
-        value = list(value.values())
-    if isinstance(value, list):
-        return set().union(*(numbers(entry) for entry in value)) if value else set()
-    return {float(value)} if isinstance(value, int | float) and not isinstance(value, bool) else set()
 
 
 def texts(value: Any) -> list[str]:

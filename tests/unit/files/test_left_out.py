@@ -13,20 +13,13 @@ import pytest
 
 from aspca import ASPCA, Preprocessor
 from aspca.estimators.stored import load, save
+from running.stored_numbers import numbers
 from zoo import with_gaps
 
 
 def loaded(model: ASPCA, folder: Path, **options: bool) -> ASPCA:
     save(model, folder / "model.json", **options)
     return load(folder / "model.json")
-
-
-def numbers(value: Any) -> set[float]:
-    if isinstance(value, dict):
-        value = list(value.values())
-    if isinstance(value, list):
-        return set().union(*(numbers(entry) for entry in value)) if value else set()
-    return {float(value)} if isinstance(value, int | float) and not isinstance(value, bool) else set()
 
 
 @pytest.mark.parametrize("moments", [True, False])
