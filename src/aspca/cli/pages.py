@@ -16,7 +16,6 @@ from aspca.judging.change_text import moment_text
 from aspca.judging.original import value_text
 from aspca.judging.proposals import Value
 from aspca.rules.headings import told_apart
-from aspca.rules.sentence import short_number
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from aspca.jobs.models import Comparison
     from aspca.jobs.outcome import Finding, Outcome
     from aspca.jobs.result import Detection
-    from aspca.judging.breaks import Break, StandsOut
+    from aspca.judging.breaks import Break
     from aspca.judging.change_text import Change
     from aspca.judging.incidents import Incident
     from aspca.judging.model import Model
@@ -244,17 +243,9 @@ def _show_keys(console: Console, heads: Heads) -> None:
 def _why(finding: Finding) -> str:
     """What stands out in a row that breaks no rule."""
     if finding.unusual:
-        return ", ".join(_stands_out(column) for column in finding.unusual)
+        return ", ".join(column.text for column in finding.unusual)
     most = ", ".join(f"{rule.text} ({100 * rule.share:.0f} %)" for rule in finding.breaks)
     return f"small deviations add up: {most}"
-
-
-def _stands_out(column: StandsOut) -> str:
-    is_now = f"{name_text(column.column)} is {value_text(column.value)}"
-    if column.mean is None or column.deviation is None:
-        return is_now
-    mean, deviation = (short_number(number, column.deviation) for number in (column.mean, column.deviation))
-    return f"{is_now} (usually {mean} ± {deviation})"
 
 
 def show_detection(console: Console, detection: Detection, most: int) -> None:

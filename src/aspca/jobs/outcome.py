@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from aspca.jobs.judged_rows import JudgedRows
 from aspca.jobs.keys import NO_KEYS, Evaluation, Keys
-from aspca.judging.breaks import Break, StandsOut, break_of, outside_share, told_rules, unusual_columns
+from aspca.judging.breaks import Break, break_of, outside_share, told_rules
 from aspca.judging.change_text import Change, event_text, events_of
 from aspca.judging.explanation import Explanation
 from aspca.judging.incidents import Incident
@@ -16,6 +16,7 @@ from aspca.judging.model import Model
 from aspca.judging.proposals import Value
 from aspca.judging.row_text import confidence_of
 from aspca.judging.short_reasons import in_column
+from aspca.judging.standing_out import StandsOut, unusual_columns
 from aspca.linalg.arrays import Bools, Floats
 from aspca.preparation.bad_cells import BadCell
 from aspca.rules.headings import told_apart

@@ -9,7 +9,6 @@ import numpy as np
 
 from aspca.identities import Identity
 from aspca.judging.proposals import Value
-from aspca.judging.row_text import standing_out
 from aspca.judging.short_reasons import MOSTLY
 from aspca.linalg.ranking import round_for_ranking
 from aspca.rules.sentence import shown_terms
@@ -60,19 +59,6 @@ class Break:
     needed: dict[str, tuple[Value, Value]]
 
 
-@dataclass(frozen=True)
-class StandsOut:
-    """A column that is unusual in a row: what it is there, its mean and its deviation in the rows learned from.
-
-    For what is no plain number the last two are None.
-    """
-
-    column: str
-    value: Value
-    mean: float | None
-    deviation: float | None
-
-
 def told_rules(why: Explanation, i: int) -> tuple[list[int], bool]:
     """The rules to tell of a row, those that matter most first, and whether what lies outside of them is told too.
 
@@ -116,20 +102,4 @@ def break_of(why: Explanation, i: int, number: int) -> Break:
         off=rule.off_by(deviation),
         spreads=None if rule.exact else abs(deviation) / rule.spread,
         needed={name: (why.original.value(i, j), wanted[name]) for name, j in columns.items()},
-    )
-
-
-def unusual_columns(why: Explanation, i: int) -> tuple[StandsOut, ...]:
-    """The columns that most of the score is put down to."""
-    return tuple(_stands_out(why, i, j) for j in standing_out(why, i).tolist())
-
-
-def _stands_out(why: Explanation, i: int, feature: int) -> StandsOut:
-    origin, space = why.original.features[feature], why.model.space
-    plain = origin.kind == "number"
-    return StandsOut(
-        column=origin.column,
-        value=why.original.value(i, feature),
-        mean=float(space.mean[feature]) if plain else None,
-        deviation=float(space.deviations[feature]) if plain else None,
     )

@@ -13,9 +13,10 @@ from aspca.identities.wording import number_text
 from aspca.judging.original import value_text
 from aspca.judging.proposals import Value
 from aspca.judging.short_reasons import in_column
+from aspca.judging.standing_out import unusual_columns
 from aspca.linalg.arrays import Ints
 from aspca.linalg.ranking import round_for_ranking
-from aspca.rules.sentence import breach_of, has_spread, short_number
+from aspca.rules.sentence import breach_of, has_spread
 
 if TYPE_CHECKING:
     from aspca.judging.explanation import Explanation
@@ -25,8 +26,6 @@ _TOLD = 0.8
 _AT_MOST = 3
 # And says what each feature would have to be, if there are no more than these.
 _FEATURES_TOLD = 4
-# A column is beyond its usual range from so many deviations on.
-_BEYOND = 2.0
 # What lies outside the rules is told beside broken rules from this share of the score on.
 _WORTH_TELLING = 0.2
 # How sure errors are, by the p-value of the least likely violation (CORE 1: one row of 37,349, by 100 tolerances).
@@ -197,29 +196,9 @@ def _no_rule_broken(why: Explanation, row: int, flagged: bool) -> str:
     return f"No rule is broken by itself, but {'small deviations add up' if len(most) > 1 else 'nearly'}: it is {off}."
 
 
-def standing_out(why: Explanation, row: int) -> Ints:
-    """The features that a row's score is put down to, one per column: the first, and others beyond their range."""
-    blame = why.feature_contributions[row]
-    order = np.argsort(-round_for_ranking(blame), kind="stable")
-    reached = np.cumsum(blame[order]) / max(float(blame.sum()), 1e-300)
-    order = order[: min(int(np.searchsorted(reached, _TOLD)) + 1, _AT_MOST)]
-    space = why.model.space
-    off = np.abs(why.values[row] - space.mean) > _BEYOND * space.deviations
-    return why.original.distinct([int(j) for k, j in enumerate(order) if k == 0 or off[j]])
-
-
 def _unusual(why: Explanation, row: int) -> str:
-    """The columns that stand out, with what they usually are."""
-    return ", ".join(_beside_usual(why, row, int(j)) for j in standing_out(why, row))
-
-
-def _beside_usual(why: Explanation, row: int, feature: int) -> str:
-    origin = why.original.features[feature]
-    text = f"{name_text(origin.column)} is {value_text(why.original.value(row, feature))}"
-    if origin.kind != "number":
-        return text
-    mean, deviation = float(why.model.space.mean[feature]), float(why.model.space.deviations[feature])
-    return f"{text} (usually {short_number(mean, deviation)} ± {short_number(deviation, deviation)})"
+    """The columns that stand out, with what was to be expected."""
+    return ", ".join(one.text for one in unusual_columns(why, row))
 
 
 def _by_fewer_rules(why: Explanation, row: int) -> str:

@@ -17,7 +17,7 @@ from aspca.judging.incidents import Incident
 from aspca.judging.judgement import Judgement
 from aspca.judging.model import Model
 from aspca.judging.original import Original, value_text
-from aspca.judging.row_text import standing_out
+from aspca.judging.standing_out import standing_out
 from aspca.linalg.arrays import Bools, Floats, Ints
 from aspca.linalg.ranking import round_for_ranking
 from aspca.report.collect import RowStatistics, deviation_units

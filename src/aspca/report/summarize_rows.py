@@ -14,10 +14,11 @@ import numpy as np
 
 from aspca.harmless import name_text
 from aspca.judging import breaks as judged
-from aspca.judging.breaks import StandsOut, break_of, outside_share, told_rules, unusual_columns
+from aspca.judging.breaks import break_of, outside_share, told_rules
 from aspca.judging.explanation import Explanation
 from aspca.judging.proposals import Value
 from aspca.judging.row_text import amount, confidence_of, likely_wrong_text, wrong_cells_text
+from aspca.judging.standing_out import StandsOut, unusual_columns
 from aspca.linalg.arrays import Floats
 from aspca.report.collect import deviation_units
 from aspca.report.evidence import Evidence
@@ -140,9 +141,8 @@ def _turn(rule: AnyRule) -> float:
 
 
 def _summarize_unusual(column: StandsOut, naming: Naming) -> Unusual:
-    usual = ""
-    if column.mean is not None and column.deviation is not None:
-        usual = show_usual(column.mean, column.deviation)
+    # What other cells of the row let expect would tell them.
+    usual = column.usual_range if column.expected is None or naming.private else column.usual
     return Unusual(naming.number[column.column], naming.value(column.value), usual)
 
 
