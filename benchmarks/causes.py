@@ -3,7 +3,7 @@
     python benchmarks/causes.py                                             # the quick peers, both families: minutes
     python benchmarks/causes.py --slow                                      # ECOD, SHAP, JSPCA, a tree as well
     python benchmarks/causes.py --only z-scores mahalanobis --files omi     # peers and files by parts of their names
-    python benchmarks/causes.py --ours score=whitened,scaling=standard      # one more line of ours; repeatable
+    python benchmarks/causes.py --ours score=standardized,scaling=none      # one more line of ours; repeatable
     python benchmarks/causes.py --files a/folder/omi-9.npz --json out.json  # any file of this kind; for a machine
 
 Data: ASD (`omi-*`, application servers) and SMD (`machine-*`, server machines), see `library.servers`. Each model is

@@ -13,7 +13,7 @@ settings as number of rules : alpha; Horn's parallel analysis leaves 39 rules (5
               counted from the fault's entry to the first of them; limits for 99 % of Gaussian rows
     named     which of the variables that an engineer would look at are among the three largest mean contributions, or
               the place of the first in brackets: from the alarm to 10 rows later / from the alarm to the end. Beside it
-              what the whitened score named before (docs/tennessee.md), whose number of named faults is the goal
+              what the score of an earlier release named before (docs/tennessee.md), whose number of named faults is the goal
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ MARGIN = 0.005
 FALSE_ALARMS = 0.05
 OURS, WHOLE = "ours", "Mahalanobis"
 # Of the charts, those compared at equal false alarms.
-COMPARED = (OURS, WHOLE, "whitened", "PCA SPE", "PCA T2")
+COMPARED = (OURS, WHOLE, "PCA SPE", "PCA T2")
 SPAN = 10
-SCORES = ("complete", "whitened", "standardized", "spe")
+SCORES = ("complete", "standardized", "spe")
 # What was named before, by 39 rules and by the defaults: fault -> at the alarm, to the end.
 BEFORE = {
     "39": {

@@ -13,7 +13,7 @@ def parameters(text: str) -> dict[str, Any]:
     for part in filter(None, text.split(",")):
         name, given, value = part.partition("=")
         if not given:
-            raise argparse.ArgumentTypeError(f"{part!r} is not name=value; write e.g. score=whitened,alpha=0.01.")
+            raise argparse.ArgumentTypeError(f"{part!r} is not name=value; write e.g. score=spe,alpha=0.01.")
         try:
             found[name.strip()] = ast.literal_eval(value)
         except (ValueError, SyntaxError):

@@ -80,7 +80,7 @@ CASES: list[tuple[dict[str, Any], str]] = [
         {"ignore": "site", "limit": "conformal", "calibrate": "february.csv", "level": 0.9, "n_components": 2},
         "--ignore site --limit conformal --calibrate february.csv --level 0.9 --n-components 2",
     ),
-    ({"ignore": "site", "scores": "parquet"}, "--ignore site --alarm total --scores parquet"),
+    ({"ignore": "site", "scores": "parquet"}, "--ignore site --scores parquet"),
     ({"ignore": "site", "preset": "paper", "private": True}, "--ignore site --preset paper --private"),
     ({"by": "site", "log": ["cpu"], "transform": {"mem": "sqrt"}}, "--by site --log cpu --transform mem=sqrt"),
 ]
@@ -249,7 +249,7 @@ def test_all_or_nothing(here: Path) -> None:
         (frame(), {"ignore": "site", "labels": "broken"}, r"There is no option 'labels'; did you mean 'label'\?"),
         (frame(), {"ignore": "sites"}, r"ignore: the table has no column 'sites'; did you mean 'site'\?"),
         (frame(), {"ignore": "site", "level": 2}, "level must be a number between 0 and 1, got 2"),
-        (frame(), {"ignore": "site", "alarm": "loud"}, "alarm must be one of any, total, got 'loud'"),
+        (frame(), {"ignore": "site", "score": "loud"}, "score must be one of complete, standardized, spe, got 'loud'"),
         (frame()[:1], {"ignore": ["site", "host"]}, "the table has 1 row"),
         (
             frame().assign(mem=lambda table: table["mem"].where(table.index > 2)),

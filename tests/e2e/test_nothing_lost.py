@@ -50,7 +50,7 @@ def everything(folder: Path) -> dict[str, object]:
     return {str(path): (path.read_bytes() if path.is_file() else path.is_symlink()) for path in paths}
 
 
-CONFORMAL = "--limit conformal --rule-limit conformal"
+CONFORMAL = "--limit conformal"
 # What is done before, and the command.
 ATTACKS: list[tuple[Callable[[], object], str]] = [
     (lambda: None, "detect plant/data.csv --output plant"),

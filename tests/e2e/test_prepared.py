@@ -215,7 +215,10 @@ def test_private_models_hold_no_value_of_a_row(here: Path, capsys: pytest.Captur
         content = json.loads(Path(path).read_text())
         assert content["private"]
         assert (
-            content["training"]["minimum"] is content["training"]["maximum"] is content["limits"]["calibration"] is None
+            content["training"]["minimum"]
+            is content["training"]["maximum"]
+            is content["thresholds"]["calibration"]
+            is None
         )
     held = {value for value in walked(content) if isinstance(value, float)}
     features = Preprocessor(transforms=LOGS).fit_transform(table)
@@ -252,7 +255,7 @@ def test_a_conformal_limit_from_rows_kept_out(here: Path) -> None:
     ("options", "code", "sentence"),
     [
         (["--by", "kind", "--csv"], 2, "--by and --csv exclude each other"),
-        (["--ignore", "kind", "--alarm", "loud"], 2, "--alarm must be one of any, total, got 'loud'"),
+        (["--ignore", "kind", "--score", "loud"], 2, "--score must be one of complete, standardized, spe, got 'loud'"),
         (["--ignore", "kind", "--patience", "-4"], 2, "--patience"),
         (["--by", "kinds"], 2, "--by: orders.csv has no column 'kinds'; did you mean 'kind'?"),
         (

@@ -207,7 +207,7 @@ def hostile(here: Path) -> Path:
     """A file whose ids would act on a terminal, and a model for it, all rows of which are anomalies."""
     rows = [f'{i},{2 * i + i % 3},"{HOSTILE[i % len(HOSTILE)]}"' for i in range(30)]
     (here / "hostile.csv").write_text("\n".join(["a,b,who", *rows]), newline="")
-    command = "fit hostile.csv --ignore who --model hostile.json --quiet --limit 1e-9 --rule-limit 1e-9"
+    command = "fit hostile.csv --ignore who --model hostile.json --quiet --limit 1e-9"
     assert main(command.split()) == 0
     return here
 
@@ -217,7 +217,7 @@ def test_cells_do_not_act_on_a_terminal(hostile: Path) -> None:
     for words in (
         "score hostile.csv --model hostile.json --id who",
         "score hostile.csv --model hostile.json --id who --json",
-        "detect hostile.csv --id who --no-output --csv --limit 1e-9 --rule-limit 1e-9 --quiet",
+        "detect hostile.csv --id who --no-output --csv --limit 1e-9 --quiet",
         "explain hostile.csv --model hostile.json --id who --row 0 --row 2 --json",
     ):
         shown = on_terminal(hostile, words, 200)

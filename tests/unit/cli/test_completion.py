@@ -39,7 +39,7 @@ def completed(words: str) -> set[str]:
         ("aspca de", {"demo", "detect"}),
         ("aspca detect --var", {"--variant"}),
         ("aspca detect x.csv --variant B", {"BG", "B"}),
-        ("aspca fit x.csv --limit p", {"pearson", "pot"}),
+        ("aspca fit x.csv --limit c", {"conformal"}),
         ("aspca select x.csv --score ", set(SCORES)),
         ("aspca detect --preset ", {"paper"}),
         ("aspca rules model.json --m", {"--markdown"}),

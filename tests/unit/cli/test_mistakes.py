@@ -68,7 +68,7 @@ MISTAKES = [
     ("detect good.csv --n-components 4", 1, "n_components must lie between 1 and 3"),
     ("detect good.csv --alpha much", 2, "--alpha must be"),
     ("detect good.csv --level high", 2, "--level must be a number between 0 and 1, got 'high'"),
-    ("detect good.csv --alarm rule", 2, "--alarm must be one of any, total, got 'rule'"),
+    ("detect good.csv --score rule", 2, "--score must be one of complete, standardized, spe, got 'rule'"),
     ("detect good.csv --limit conformal", 2, "conformal"),
     ("detect good.csv --preset poster", 2, "--preset must be one of paper"),
     ("detect good.csv --json --csv", 2, "exclude each other"),

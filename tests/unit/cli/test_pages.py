@@ -101,13 +101,11 @@ def test_a_row_that_keeps_its_rules(outcome: Outcome) -> None:
 def test_the_headline_says_what_was_found(outcome: Outcome, odd: pd.DataFrame) -> None:
     assert shown(80, outcome).startswith("2 errors and 1 unusual row\nErrors, the surest first\n")
     # Scores of the paper have no p-values, and a threshold only.
-    other = {"train": rows(2), "n_components": 2, "score": "whitened"}
-    lifted = aspca.detect(odd, **other).outcomes[None]
-    limit = f"{lifted.model.threshold:.3g}"
-    assert shown(80, lifted).startswith(f"2 anomalies (score above {limit}; a broken rule lifts it there)\n")
+    other = {"train": rows(2), "n_components": 2, "score": "standardized"}
     total = aspca.detect(odd, **other).outcomes[None]
-    limit = f"{total.model.threshold:.3g}"
-    assert total.headline == f"2 anomalies (score above {limit})"
+    headline = f"2 anomalies (score above {total.model.threshold:.3g})"
+    assert total.headline == headline
+    assert shown(80, total).startswith(f"{headline}\n")
 
 
 def test_errors_come_first_with_how_sure_they_are(outcome: Outcome) -> None:
@@ -153,7 +151,7 @@ def test_a_wide_page_of_scores_without_p_values_says_more(odd: pd.DataFrame) -> 
     page = shown(140, found)
     assert max(map(len, page.splitlines())) <= 140
     assert all(title in page for title in ("x limit", "off by", "share", "would hold with"))
-    assert "(not 90) or cpu user [%] 10" in page
+    assert "cpu user [%] 10 (not 30) or idle 70 (not 90)" in page
     for finding in found.findings:
         for broken in finding.breaks:
             assert broken.text in page

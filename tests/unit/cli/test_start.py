@@ -56,7 +56,7 @@ def here(rows: Floats, tmp_path_factory: pytest.TempPathFactory) -> Path:
     ("parameters", "stored", "options"),
     [
         ({}, {}, []),
-        ({"score": "standardized", "limit": "box"}, {}, ["--id", "host"]),
+        ({"score": "standardized", "limit": "quantile"}, {}, ["--id", "host"]),
         ({"limit": "quantile"}, {"private": True}, ["--json"]),
         ({"score": "spe"}, {"moments": False}, ["--id", "host", "--json"]),
     ],

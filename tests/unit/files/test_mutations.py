@@ -143,7 +143,7 @@ def huge(content: Any, rng: np.random.Generator) -> None:
 def wrong_words(content: Any, rng: np.random.Generator) -> None:
     holder, key = place(content, rng, lambda value: isinstance(value, str))
     words = ("", "auto", "none", "F", "BG", "G", "spe", "complete", "standardized", "maxabs", "fixed", "conformal")
-    holder[key] = pick(rng, (*words, "pearson", "quantile", "rule", "given", "\ud800", "\u202e", "0" * 64))
+    holder[key] = pick(rng, (*words, "gaussian", "quantile", "rule", "given", "\ud800", "\u202e", "0" * 64))
 
 
 ALTERATIONS = (
@@ -190,12 +190,12 @@ def assert_one_sentence(message: str, path: Path) -> None:
 def test_every_alteration_changes_something(originals: list[dict[str, Any]]) -> None:
     for alteration in ALTERATIONS:
         changed = 0
-        for seed in range(8):
+        for seed in range(24):
             found = copy.deepcopy(originals[0])
             alteration(found, np.random.default_rng(seed))
             changed += found != originals[0]
         # A zero that is halved, or equal parts that are swapped, stay what they were.
-        assert changed >= 5, alteration.__name__
+        assert changed >= 12, alteration.__name__
 
 
 @pytest.mark.parametrize("chunk", range(N_CHUNKS))

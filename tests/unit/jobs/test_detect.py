@@ -139,22 +139,21 @@ def test_every_row_is_judged_once(table: MemoryTable, tmp_path: Path, monkeypatc
 
 
 def test_all_outputs_name_the_same_anomalies(table: MemoryTable, tmp_path: Path) -> None:
-    for alarm in ("any", "total"):
-        found = judged(table, tmp_path, alarm=alarm, top=300)
-        flagged = [int(row["row"]) for row in lines(tmp_path / "out" / "scores.csv") if row["anomaly"] == "1"]
-        assert sorted({int(row["row"]) for row in lines(tmp_path / "out" / "explanations.csv")}) == flagged
-        assert sum(int(row["rows"]) for row in lines(tmp_path / "out" / "incidents.csv")) == len(flagged)
-        assert sorted(finding.row for finding in found.findings) == flagged
-        assert all(finding.times is not None and finding.times > 1.0 for finding in found.findings)
-        assert found.evaluation is not None
-        assert found.evaluation.hits + found.evaluation.false_alarms == found.n_anomalies == len(flagged)
-        errors = [int(row["row"]) for row in lines(tmp_path / "out" / "scores.csv") if row["verdict"] == "error"]
-        assert [finding.row for finding in found.findings if finding.verdict == "error"][: len(errors)] == [
-            finding.row for finding in found.findings[: len(errors)]
-        ]
-        assert sorted(finding.row for finding in found.findings if finding.verdict == "error") == errors
-        assert f"\n{count_verdicts(len(errors), len(flagged))}" in found.text
-        assert all(finding.text in found.text for finding in found.findings)
+    found = judged(table, tmp_path, top=300)
+    flagged = [int(row["row"]) for row in lines(tmp_path / "out" / "scores.csv") if row["anomaly"] == "1"]
+    assert sorted({int(row["row"]) for row in lines(tmp_path / "out" / "explanations.csv")}) == flagged
+    assert sum(int(row["rows"]) for row in lines(tmp_path / "out" / "incidents.csv")) == len(flagged)
+    assert sorted(finding.row for finding in found.findings) == flagged
+    assert all(finding.times is not None and finding.times > 1.0 for finding in found.findings)
+    assert found.evaluation is not None
+    assert found.evaluation.hits + found.evaluation.false_alarms == found.n_anomalies == len(flagged)
+    errors = [int(row["row"]) for row in lines(tmp_path / "out" / "scores.csv") if row["verdict"] == "error"]
+    assert [finding.row for finding in found.findings if finding.verdict == "error"][: len(errors)] == [
+        finding.row for finding in found.findings[: len(errors)]
+    ]
+    assert sorted(finding.row for finding in found.findings if finding.verdict == "error") == errors
+    assert f"\n{count_verdicts(len(errors), len(flagged))}" in found.text
+    assert all(finding.text in found.text for finding in found.findings)
 
 
 def test_rows_of_one_incident_may_miss_a_beat() -> None:

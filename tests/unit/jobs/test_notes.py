@@ -87,16 +87,16 @@ def test_means_that_moved() -> None:
 
 def test_several_kinds_and_tails() -> None:
     """A Gaussian limit, and rows that are not."""
-    values, gaussian = drawn(3000, 7, "t3"), {"limit": "pearson", "robust": "off"}
+    values, gaussian = drawn(3000, 7, "t3"), {"score": "standardized", "n_components": 4, "robust": "off"}
     (remark,) = said(values, **gaussian)
-    assert remark.endswith("--limit auto.")
+    assert remark.endswith("--limit quantile.")
     (remark,) = said(values, kinds=True, **gaussian)
     assert "Rules for each of the 3 values of [some kind]: --by 'some kind'." in remark
     # Said once, and not again where it was done.
     (remark,) = said(values, kinds=True, by="some kind", **gaussian)
     assert "--by" not in remark
     # What the remark advises helps.
-    assert said(values, limit="quantile", robust="off") == []
+    assert said(values, limit="quantile", **gaussian) == []
 
 
 def test_a_number_promises_nothing() -> None:

@@ -19,7 +19,7 @@ def test_defaults_are_those_of_the_estimator() -> None:
 
 
 def test_the_paper_preset_is_the_estimators() -> None:
-    for given in ({}, {"score": "whitened"}, {"alarm": "any"}):
+    for given in ({}, {"score": "standardized"}, {"level": 0.9}):
         assert {**parameters_of(given, "paper"), "preprocessor": None} == ASPCA.paper(**given).get_params()
 
 
@@ -31,9 +31,8 @@ def test_the_paper_preset_is_the_estimators() -> None:
         ({"variant": "Z"}, "--variant must be one of"),
         ({"max_features": 0}, "--max-features must be"),
         ({"contamination": 0.9}, "--contamination must be"),
-        ({"alarm": "rule"}, "--alarm must be one of any, total, got 'rule'"),
         ({"limit": "conformal"}, "--limit conformal needs normal rows kept out of the fit"),
-        ({"rule_limit": "conformal"}, "needs normal rows kept out of the fit"),
+        ({"limit": "conformal"}, "needs normal rows kept out of the fit"),
     ],
 )
 def test_wrong_options_are_named(given: dict[str, object], words: str) -> None:

@@ -137,7 +137,7 @@ def test_names_of_any_kind(model: Model, table: MemoryTable, name: str, tmp_path
 
 def test_a_model_without_a_limit(model: Model, table: MemoryTable, tmp_path: Path) -> None:
     waiting = fit_table(table, Preparation.identity(NAMES), settings_of({"limit": "quantile"}), Silent())
-    object.__setattr__(waiting.alarms, "total", None)
+    object.__setattr__(waiting.thresholds, "total", None)
     assert written(waiting, table, tmp_path / "scores.parquet", "parquet", None) == (300, None)
     found = pq.read_table(tmp_path / "scores.parquet")
     for name in ("anomaly", *REASONS):

@@ -48,7 +48,7 @@ def test_same_scores_as_aspca_without_a_penalty() -> None:
     ours = ASPCA(n_components=2, alpha=0.0, variant="B", score="spe").fit(X)
     plain = PCADetector(n_components=2).fit(X)
     np.testing.assert_allclose(plain.score_samples(X), ours.score_samples(X), rtol=1e-9)
-    assert plain.threshold_ == pytest.approx(PCADetector(n_components=2, limit="pearson").fit(X).threshold_)
+    assert plain.threshold_ == pytest.approx(ours.threshold_, rel=1e-9)
     assert PCADetector().fit(X).n_components_ == ASPCA().fit(X).n_components_
 
 
@@ -111,7 +111,7 @@ def test_rows_far_out_stay_finite() -> None:
         ({"n_components": 0}, "n_components must be"),
         ({"scaling": "minmax"}, "scaling must be one of maxabs, standard, none"),
         ({"contamination": 0.7}, "contamination must be"),
-        ({"limit": "conformal"}, "limit must be one of pearson, box, jackson-mudholkar, quantile, pot"),
+        ({"limit": "conformal"}, "limit must be one of auto, quantile"),
         ({"level": 2.0}, "level"),
     ],
 )

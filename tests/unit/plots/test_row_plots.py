@@ -48,7 +48,7 @@ def test_columns_left_out_are_summed(many: Fitted) -> None:
 
 def by_squares(many: Fitted) -> ASPCA:
     """A score in which every rule has a part, however small."""
-    return ASPCA(**many.model.get_params() | {"score": "whitened"}).fit(many.frame)
+    return ASPCA(**many.model.get_params() | {"score": "standardized"}).fit(many.frame)
 
 
 def test_rules_left_out_are_not_outside_the_rules(many: Fitted) -> None:

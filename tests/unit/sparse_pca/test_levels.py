@@ -186,10 +186,9 @@ def fitted(**parameters: object) -> ASPCA:
 
 
 @pytest.mark.parametrize("variant", GROUPED)
-@pytest.mark.parametrize("score", ["spe", "whitened"])
-def test_scores_are_those_of_the_whole_rotation(variant: str, score: str) -> None:
+def test_scores_are_those_of_the_whole_rotation(variant: str) -> None:
     X = orders(seed=4)
-    levels, everything = (fitted(variant=variant, score=score, rotation=word) for word in ("levels", "all"))
+    levels, everything = (fitted(variant=variant, score="spe", rotation=word) for word in ("levels", "all"))
     assert not np.allclose(levels.components_, everything.components_)
     ours, theirs = -levels.score_samples(X), -everything.score_samples(X)
     assert np.abs(ours - theirs).max() <= 1e-9 * theirs.max()
