@@ -13,7 +13,7 @@ settings as number of rules : alpha; Horn's parallel analysis leaves 39 rules (5
               counted from the fault's entry to the first of them; limits for 99 % of Gaussian rows
     named     which of the variables that an engineer would look at are among the three largest mean contributions, or
               the place of the first in brackets: from the alarm to 10 rows later / from the alarm to the end. Beside it
-              what the score of an earlier release named before (docs/tennessee.md), whose number of named faults is the goal
+              what an earlier release named (docs/tennessee.md), whose number of named faults is the goal
 """
 
 from __future__ import annotations
