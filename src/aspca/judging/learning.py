@@ -210,7 +210,7 @@ def with_relations(evidence: Evidence, deviations: Floats, good: Bools, X: Float
     n_terms = (model.table.loadings != 0.0).sum(axis=0)
     loadings = np.where(model.table.exact, 0.0, model.table.loadings / model.space.scale[:, None])
     rounding = find_rounding(loadings, find_steps(X), np.sqrt(model.table.variances))
-    deviations = shrink(deviations, rounding)
+    beyond = shrink(deviations, rounding)
     for k in range(deviations.shape[1]):
         mine = deviations[good[:, k] & ~np.isnan(deviations[:, k]), k]
         # Rows that were fitted are nearer than others, by as much as each takes part.
@@ -221,7 +221,7 @@ def with_relations(evidence: Evidence, deviations: Floats, good: Bools, X: Float
             tail = Tail.of_sizes(stretched if mine.size else np.zeros(1))
         tails.append(tail)
         others = (model.table.loadings[:, k] == 0.0) & ~model.determined
-        caps[:, k] = cap_patterns(tail.log_p_values(deviations[:, k]), ranks[:, others])
+        caps[:, k] = cap_patterns(tail.log_p_values(beyond[:, k]), ranks[:, others])
     return replace(evidence, relations=tuple(tails), relation_caps=frozen(caps), relation_rounding=frozen(rounding))
 
 

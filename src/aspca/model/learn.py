@@ -178,7 +178,6 @@ def _learn_given_masks(
     plain = views[0].conditional.coefficients[:, chosen == 0]
     rounding = np.zeros(q)
     rounding[chosen == 0] = find_rounding(plain, steps, usual[chosen == 0] / GAUSSIAN_SIZE)
-    residuals = shrink(residuals, rounding)
     tight = usual <= TIGHT * GAUSSIAN_SIZE
     conditionals = tuple(
         _tail_of(residuals[good, k], tight=bool(tight[k])) if tail is not None and q > 1 else None
@@ -190,7 +189,7 @@ def _learn_given_masks(
     found_evidence = Evidence(
         tuple(views), chosen, ranges, conditionals, distance, whole, steady, caps, frozen(rounding)
     )
-    return found_evidence, residuals
+    return found_evidence, shrink(residuals, rounding)
 
 
 def _usual_size(residuals: Floats) -> float:
