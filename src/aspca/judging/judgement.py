@@ -67,9 +67,8 @@ class Judgement:
 
     def with_bad_cells(self, bad_cells: Sequence[tuple[BadCell, ...]]) -> Judgement:
         """The same, the rows that have such cells anomalies."""
-        cells = np.empty(len(self), dtype=object)
-        cells[:] = bad_cells
-        found = replace(self, bad_cells=cells)
+        # Tuples of one length would make a matrix.
+        found = replace(self, bad_cells=np.fromiter(bad_cells, dtype=object, count=len(self)))
         bad = found.has_bad_cells
         return replace(
             found,
