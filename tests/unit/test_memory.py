@@ -93,9 +93,9 @@ def test_checking_a_matrix_takes_its_copy(p: int, symmetric: bool) -> None:
 @pytest.mark.parametrize("p", [600, 1000])
 def test_splitting_takes_vectors_only(p: int) -> None:
     A = in_blocks(p)
-    # What is loaded at the first call, in a fresh clone compiled too, is no memory of the split.
-    split_features(A, ALPHA)
     for alpha in (0.0, ALPHA, 100.0):
+        # What is loaded at the first call, in a fresh clone compiled too, is no memory of the split.
+        split_features(A, alpha)
         assert peak(lambda a=alpha: split_features(A, a)) <= 400 * p
     # One block: a graph of p^2 edges.
     assert peak(lambda: split_features(np.broadcast_to(1.0, (p, p)), 0.5)) <= 400 * p

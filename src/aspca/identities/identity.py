@@ -262,11 +262,12 @@ class Identities:
     def confirm(self, multiples: Floats, p: int) -> Bools:
         """Which of p columns are part of an identity that a row satisfies (n, p), by its multiples (n, k).
 
-        A cell that is wrong by itself would violate it, if the identity is evidence of errors at all.
+        A cell that is wrong by itself would violate it, if the identity is evidence of errors at all. What is made of
+        one cell alone, a copy or its logarithm, does not confirm it.
         """
         used = np.zeros((len(self), p))
         for k, identity in enumerate(self.identities):
-            used[k, list(identity.columns)] = identity.accuses
+            used[k, list(identity.columns)] = identity.accuses and len(identity.columns) > 2
         with np.errstate(invalid="ignore"):
             return np.asarray((np.abs(multiples) <= 1.0).astype(np.float64) @ used > 0.0)
 

@@ -35,8 +35,8 @@ class StandsOut:
     mean, deviation : float or None
         In the rows learned from; None for what is no plain number.
     expected : float or None
-        What the other columns of the row let expect, where it is within its own range: what is unusual is how it goes
-        with them.
+        What the other columns of the row let expect, where it is within its own range and more unusual beside them than
+        by itself.
     """
 
     column: str
@@ -78,12 +78,14 @@ def _stands_out(why: Explanation, i: int, feature: int) -> StandsOut:
     if origin.kind != "number":
         return StandsOut(origin.column, why.original.value(i, feature), None, None)
     mean, deviation, expected = float(space.mean[feature]), float(space.deviations[feature]), None
-    within = abs(float(why.values[i, feature]) - mean) <= _BEYOND * deviation
-    if within and why.model.evidence is not None:
-        row = why.values[[i]].copy()
+    evidence, within = why.model.evidence, abs(float(why.values[i, feature]) - mean) <= _BEYOND * deviation
+    if within and evidence is not None and feature in evidence.columns:
+        row, k = why.values[[i]].copy(), int(np.searchsorted(evidence.columns, feature))
+        cells = evidence.cells(row)
         row[0, feature] = np.nan
-        found = float(why.model.evidence.expect(row)[0, feature])
-        expected = None if np.isnan(found) else round_estimate(found, int(space.decimals[feature]), deviation)
+        found = float(evidence.expect(row)[0, feature])
+        if cells.conditionals[0, k] < cells.ranges[0, k] and not np.isnan(found):
+            expected = round_estimate(found, int(space.decimals[feature]), deviation)
     return StandsOut(origin.column, why.original.value(i, feature), mean, deviation, expected)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from aspca.linalg.arrays import Floats, frozen
-from aspca.model.constants import CENSORED, FEWEST_CENSORED, TAIL
+from aspca.model.constants import CENSORED, FEWEST_CENSORED
 
 # The law is written down at so many points.
 _KNOTS = 200
@@ -53,9 +53,6 @@ def learn_law(scores: Floats, level: float, rate: float, n_rows: int) -> RowLaw:
     places = np.sort(np.log1p(scores))
     n = places.size
     outlying = float((np.exp(-places) <= max(largest_rejected(np.exp(-places), rate), rate / n_rows)).mean())
-    if outlying > TAIL:
-        # So many are no outliers among the others, but another kind of rows.
-        outlying = 0.0
     beyond = min(max(int(np.ceil((CENSORED + outlying) * n)), FEWEST_CENSORED), n - 1)
     anchor = places[n - 1 - beyond]
     log_beyond = np.log((beyond + 0.5 + np.sqrt(beyond)) / (n + 0.5))

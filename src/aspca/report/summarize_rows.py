@@ -236,14 +236,10 @@ def _find_sides(broken: Sequence[judged.Break], unusual: Sequence[StandsOut], na
         if each is broken[0] or each.share >= SHOWN_SHARE
         for column, (now, needed) in each.needed.items()
     ]
-    pairs += [
-        (one.column, one.value, one.mean)
-        for one in unusual
-        if isinstance(one.value, float)
-        and one.mean is not None
-        and one.deviation is not None
-        and abs(one.value - one.mean) > _APART * one.deviation
-    ]
+    for one in unusual:
+        beside = one.mean if one.expected is None or naming.private else one.expected
+        if isinstance(one.value, float) and beside is not None and one.deviation is not None:
+            pairs += [(one.column, one.value, beside)] * (abs(one.value - beside) > _APART * one.deviation)
     found: dict[int, set[str]] = {}
     for column, now, other in pairs:
         if isinstance(now, float) and isinstance(other, float) and now != other:

@@ -57,7 +57,11 @@ def told_values(one: Anomaly) -> list[tuple[int, float, float]]:
     """Columns with what they are, and a value that is shown beside that: needed, or usual."""
     shown = [each for each in one.breaks if each.share >= 0.05 or each is one.breaks[0]]
     told = [(need.column, need.now, need.needed) for each in shown for need in each.needed if need.needed is not None]
-    told += [(each.column, each.now, each.usual.partition(" ")[0]) for each in one.unusual if each.usual]
+    told += [
+        (each.column, each.now, each.usual.removeprefix("about ").partition(" ")[0])
+        for each in one.unusual
+        if each.usual
+    ]
     return [(column, float(now.rstrip("…")), float(other.rstrip("…"))) for column, now, other in told]
 
 
