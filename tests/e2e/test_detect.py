@@ -137,7 +137,7 @@ def test_what_the_result_holds(here: Path) -> None:
     assert found.incidents is not None
     # 60 and 61 are one.
     assert sum(incident.rows.size for incident in found.incidents) == found.n_anomalies
-    assert repr(found) == f"Detection(4 errors and 3 unusual rows in 300 rows by {len(found.rules)} rules)"
+    assert repr(found) == f"Detection(4 errors and 2 unusual rows in 300 rows by {len(found.rules)} rules)"
     assert str(found) == found.text
     for words in (*map(str, found.rules), *(finding.text for finding in found.findings), "AUC 1.0000"):
         assert words in found.text
