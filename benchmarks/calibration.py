@@ -2,6 +2,7 @@
 
     python benchmarks/calibration.py                                # every law, n = 60 to 10,000, five seeds
     python benchmarks/calibration.py --laws gauss t5 --n 60 200 --seeds 2
+    python benchmarks/calibration.py --moments                      # learned from moments alone, by `fit_moments`
 
 A table of n rows and 6 correlated columns is learned from, `ASPCA().fit(X)`, and 5,000 further rows of the same law
 are judged by `p_values`. Printed for each law and n, as means over the seeds: the share (in %) of the fresh rows with
@@ -77,19 +78,20 @@ def draw_mixing(rng: Rng) -> Floats:
     return np.linalg.cholesky(covariance / np.outer(spread, spread)).T
 
 
-def measure_shares(law: str, n: int, seed: int) -> list[float]:
+def measure_shares(law: str, n: int, seed: int, *, moments: bool) -> list[float]:
     """The shares of fresh rows at each level, and the share classified as error."""
     rng = make_rng(seed, law, str(n))
     mixing = draw_mixing(rng)
-    model = aspca.ASPCA().fit(LAWS[law](rng, mixing, n))
+    train = LAWS[law](rng, mixing, n)
+    model = aspca.ASPCA().fit_moments(aspca.Moments.from_array(train)) if moments else aspca.ASPCA().fit(train)
     fresh = LAWS[law](rng, mixing, FRESH_ROWS)
     p_values = np.asarray(model.p_values(fresh))
     errors = find_errors(model.explain(fresh))
     return [*(float((p_values <= level).mean()) for level in LEVELS), float(errors.mean())]
 
 
-def describe(law: str, n: int, seeds: int) -> Row:
-    percent = 100.0 * np.array([measure_shares(law, n, seed) for seed in range(seeds)])
+def describe(law: str, n: int, seeds: int, *, moments: bool) -> Row:
+    percent = 100.0 * np.array([measure_shares(law, n, seed, moments=moments) for seed in range(seeds)])
     row: dict[str, Cell] = {"law, n": f"{law}, {n}"}
     row |= {f"p <= {level:g}": float(percent[:, k].mean()) for k, level in enumerate(LEVELS)}
     print(f"{law}, n = {n}", file=sys.stderr, flush=True)
@@ -101,12 +103,13 @@ def main() -> None:
     parser.add_argument("--laws", nargs="+", choices=LAWS, default=list(LAWS))
     parser.add_argument("--n", nargs="+", type=int, default=[60, 200, 1_000, 10_000])
     parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--moments", action="store_true", help="learn from moments alone")
     add_json(parser)
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     nominal: Row = {"law, n": "nominal", **{f"p <= {level:g}": 100.0 * level for level in LEVELS}}
     with Report(options.json) as report:
-        rows = [describe(law, n, options.seeds) for law in options.laws for n in options.n]
+        rows = [describe(law, n, options.seeds, moments=options.moments) for law in options.laws for n in options.n]
         report.table(f"Fresh rows in %, mean of {options.seeds} seeds", [nominal, *rows], digits=2)
 
 

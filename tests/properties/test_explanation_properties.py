@@ -46,6 +46,9 @@ def test_contributions_sum_and_rows_stand_alone(seed: int, p: int, score: str, d
     # The nearest normal row obeys every rule; rounding of its values is all that is left.
     again = model.explain(explained.repaired)
     assert not again.broken.any()
+    first = model.model_.n_identities
+    left = np.square(again.judgement.deviations[:, first:])
+    assert (left <= 1e-20 * np.maximum(scores, 1.0)[:, None] + 100 * model.model_.roundings).all()
 
 
 @pytest.mark.parametrize("score", SCORES)

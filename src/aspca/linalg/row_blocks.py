@@ -8,7 +8,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 import numpy.typing as npt
 
-from aspca.linalg.arrays import Bools, Floats
+from aspca.linalg.arrays import Floats
 
 # BLAS works in tiles of rows; a block is a few of them.
 _ROWS = 64
@@ -77,11 +77,3 @@ def across(operation: np.ufunc, rows: Array, numbers: Floats, out: Array | None 
         return cast(Array, first if out is None else out)
     last = operation(rows[whole:], numbers, out=None if out is None else out[whole:])
     return np.concatenate([first, last]) if out is None else out
-
-
-def any_in_row(cells: Bools) -> Bools:
-    """cells.any(axis=1) (n,) of cells (n, p) of which few are true."""
-    found = np.zeros(len(cells), dtype=np.bool_)
-    if cells.shape[1]:
-        found[np.flatnonzero(cells) // cells.shape[1]] = True
-    return found

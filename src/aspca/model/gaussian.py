@@ -145,7 +145,8 @@ def learn_gaussian_law(n_kinds: int, level: float, rate: float, n_rows: float) -
 
     The mean odds of K kinds exceed s about as often as those of one kind exceed K s: with a probability of
     1 / (1 + K s) for whole rows, and of 1 / (K s + 1 / BY_CHANCE) for each of the others, of which less is counted.
-    Kinds that depend on each other do so less often: of Gaussian rows about 1 % are unusual at a level of 0.975.
+    Kinds that depend on each other do so less often: of Gaussian rows about 1 % are unusual at a level of 0.975
+    (benchmarks/calibration.py --moments).
     """
     sums = n_kinds * _SCORES
     log_p = np.log(np.minimum(1.0 / (1.0 + sums) + (n_kinds - 1) / (sums + 1.0 / BY_CHANCE), 1.0))

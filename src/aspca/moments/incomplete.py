@@ -68,11 +68,6 @@ class IncompleteMoments:
         return f"IncompleteMoments({self.n_rows} rows of {self.n_features} features, {self.n_missing.sum()} gaps)"
 
     @property
-    def without_gaps(self) -> Moments | None:
-        """The moments of the complete rows; None where these are no more than there are columns."""
-        return self.common.get(key_of(np.zeros(self.n_features, dtype=np.bool_)))
-
-    @property
     def extremes(self) -> tuple[Floats, Floats]:
         """The least and the largest value present of each column (p,); +inf and -inf where there is none."""
         parts = [(~gaps_of(key, self.n_features), moments) for key, moments in self.common.items()]

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Protocol, Self, TypeVar
 
 import numpy as np
 
-from aspca.linalg.arrays import Bools, Floats, Ints
+from aspca.linalg.arrays import Floats, Ints
 from aspca.linalg.row_blocks import cached_parts
 
 # Rows (m, p), and their numbers (m,) in the whole table, ascending.
@@ -20,16 +20,6 @@ Blocks = Iterable[tuple[Floats, Ints]]
 Found = TypeVar("Found")
 # Makes other rows of rows, each with the number of the row it comes from; some may be left out.
 Step = Callable[[Floats, Ints], tuple[Floats, Ints]]
-
-
-def kept_if(keep: Callable[[Floats], Bools]) -> Step:
-    """Keeps the rows (m, p) for which `keep` says so (m,)."""
-
-    def kept(rows: Floats, numbers: Ints) -> tuple[Floats, Ints]:
-        those = keep(rows)
-        return rows[those], numbers[those]
-
-    return kept
 
 
 class Gathering(Protocol):

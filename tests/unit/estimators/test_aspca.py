@@ -61,7 +61,7 @@ def test_batches_give_the_model_of_all_rows(sizes: tuple[int, ...]) -> None:
     for mine, theirs in zip(parts.certificates_, whole.certificates_, strict=True):
         assert abs(mine.upper - theirs.upper) <= 1e-9 * abs(theirs.upper)
     assert np.abs(parts.components_ - whole.components_).max() <= 1e-9
-    assert parts.score_samples(X) == pytest.approx(whole.score_samples(X), rel=1e-6, abs=1e-9)
+    assert np.abs(parts.score_samples(X) - whole.score_samples(X)).max() <= 1e-9
     assert abs(parts.threshold_ - whole.threshold_) <= 1e-9 * whole.threshold_
     assert parts.subspace_.verify(parts.covariance_)
 
@@ -237,8 +237,9 @@ def test_anomalies_are_explained_by_the_rule_they_break(source: str) -> None:
     assert why.anomalies.all()
     assert why.broken[:, [pair, total]].tolist() == [[True, False], [False, True], [False, False]]
     # Tail models judge the columns of a broken rule as well, each given the others.
-    assert why.shares[0, pair] >= 0.5
-    assert why.shares[1, total] >= 0.5
+    most = 0.99 if source == "moments" else 0.5
+    assert why.shares[0, pair] >= most
+    assert why.shares[1, total] >= most
     # What is free may be anywhere it ever was; nine deviations out it is unusual, and no rule is named.
     assert why.outside[2] >= 0.95 * why.scores[2]
     assert "It keeps its rules, but stands out: free is " in why.text(2)

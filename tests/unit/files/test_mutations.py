@@ -85,8 +85,8 @@ def longer(content: Any, rng: np.random.Generator) -> None:
 
 
 def reordered(content: Any, rng: np.random.Generator) -> None:
-    # Of one entry there is one order.
-    holder, key = place(content, rng, lambda value: is_list(value) and len(value) > 1)
+    # Of entries that are all alike there is one order.
+    holder, key = place(content, rng, lambda value: is_list(value) and any(entry != value[0] for entry in value))
     holder[key] = [holder[key][i] for i in rng.permutation(len(holder[key]))]
 
 
@@ -190,12 +190,12 @@ def assert_one_sentence(message: str, path: Path) -> None:
 def test_every_alteration_changes_something(originals: list[dict[str, Any]]) -> None:
     for alteration in ALTERATIONS:
         changed = 0
-        for seed in range(24):
+        for seed in range(8):
             found = copy.deepcopy(originals[0])
             alteration(found, np.random.default_rng(seed))
             changed += found != originals[0]
         # A zero that is halved, or equal parts that are swapped, stay what they were.
-        assert changed >= 12, alteration.__name__
+        assert changed >= 5, alteration.__name__
 
 
 @pytest.mark.parametrize("chunk", range(N_CHUNKS))

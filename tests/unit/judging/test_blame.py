@@ -44,7 +44,7 @@ def test_one_feature_that_breaks_two_rules_is_blamed_for_both(source: str) -> No
     split = model.explain(row).feature_contributions[0]
     assert split.argmax() == 0
     # Tail models judge each column given the others, of which three are off the word of the one that moved.
-    assert split[0] >= 0.7 * split.sum()
+    assert split[0] >= (0.9 if source == "moments" else 0.7) * split.sum()
     # Within one rule no feature can be told from the others but by how usual the row would be without the move.
     row = X[[7]].copy()
     row[0, 2] += 0.5

@@ -37,7 +37,8 @@ def drawn(n: int, seed: int, law: str = "gauss") -> np.ndarray:
 
 @pytest.fixture(scope="module")
 def model() -> ASPCA:
-    fitted = ASPCA(scaling="standard").fit_moments(Moments.from_array(drawn(3000, 0)))
+    # A rule is broken from 2.7 spreads on.
+    fitted = ASPCA(scaling="standard", level=0.9).fit_moments(Moments.from_array(drawn(3000, 0)))
     assert len(fitted.rules_) == 2
     return fitted
 
@@ -60,10 +61,10 @@ def one(changes: tuple[Change, ...]) -> Change:
 # ---- what is planted is found
 
 
-@pytest.mark.parametrize("offset", [0.35, 0.4, 0.5, 2.0, -0.4, -40.0])
+@pytest.mark.parametrize("offset", [0.25, 0.3, 0.5, 2.0, -0.4, -40.0])
 @pytest.mark.parametrize("seed", [1, 2])
 def test_an_offset_to_the_end(model: ASPCA, offset: float, seed: int) -> None:
-    """From the limit of 3.4 spreads on half of its rows and more break the rule."""
+    """From the limit of 2.7 spreads on half of its rows and more break the rule; at 2.5 four in ten."""
     rows = drawn(6000, seed)
     rows[4000:, 2] += offset
     change = one(explained(model, rows).changes())

@@ -12,7 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import zoo
-from aspca import ASPCA, Preprocessor
+from aspca import ASPCA, Moments, Preprocessor
 from aspca.judging.proposals import Proposals
 from aspca.preparation import Feature
 from aspca.rules.table import component_table
@@ -200,11 +200,11 @@ def test_proposals_for_many_cells_are_those_for_each(decimals: int) -> None:
     rows[:, 5] = rows[:, 0] + rows[:, 1] + 0.01 * rng.normal(size=400)
     # As whole numbers no identity.
     rows[:, 4] = -rows[:, 3] + 0.5 * rng.normal(size=400)
-    model = ASPCA().fit(np.round(rows, decimals))
+    model = ASPCA().fit_moments(Moments.from_array(np.round(rows, decimals)))
     spoiled = np.round(rows, decimals)[:60] + 0.0
     spoiled[np.arange(60), rng.integers(6, size=60)] *= 10.0 ** rng.integers(-3, 4, 60)
     why = model.explain(spoiled)
-    assert len(why.model.relations) >= 1
+    assert len(why.model.relations) > 1
     first = why.model.n_identities
     relations = range(len(why.model.relations))
     cells = [(row, rule, j) for row in range(60) for rule in relations for j in why.shown_features(first + rule)]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import twins
-from aspca.linalg.row_blocks import across, any_in_row, cached_parts, row_by_row, row_products
+from aspca.linalg.row_blocks import across, cached_parts, row_by_row, row_products
 
 
 @pytest.mark.parametrize(("n", "p", "k"), [(0, 3, 2), (1, 5, 5), (64, 41, 41), (65, 41, 7), (1000, 12, 30)])
@@ -37,14 +37,6 @@ def test_numbers_that_meet_each_row(n: int, p: int) -> None:
     in_place = rows.copy()
     across(np.multiply, in_place, numbers, in_place)
     assert np.array_equal(in_place, rows * numbers)
-
-
-def test_any_cell_of_a_row() -> None:
-    rng = np.random.default_rng(0)
-    for n, p, share in ((0, 4, 0.5), (7, 0, 0.5), (300, 5, 0.02), (300, 5, 0.9)):
-        cells = rng.random((n, p)) < share
-        assert np.array_equal(any_in_row(cells), cells.any(axis=1))
-        assert np.array_equal(any_in_row(np.asfortranarray(cells)), cells.any(axis=1))
 
 
 @pytest.mark.parametrize("shape", [(0, 3), (5, 3), (40_000, 3), (130, 3000)])
