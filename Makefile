@@ -23,7 +23,7 @@ promises: $(VENV)/.test $(VENV)/.browser
 
 # What rests on BLAS, by the kernels of other processors; those that this one cannot run are left out, and said.
 NUMERICAL := certificates golden oracle properties parity/test_local_sources.py e2e/test_commands.py \
-  e2e/test_detect.py e2e/test_five_lines.py $(addprefix unit/,estimators files identities jobs judging linalg model moments \
+  e2e/test_detect.py e2e/test_five_lines.py $(addprefix unit/,estimators findings identities linalg model model_file moments pipeline \
   paper report rules sparse_pca)
 test-blas: $(VENV)/.test
 	for core in Nehalem Haswell SkylakeX; do \

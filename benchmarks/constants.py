@@ -24,8 +24,7 @@ from library.report import Report, Row, add_json
 from ordinary_tables.loading import OrdinaryTable, load_part
 from ordinary_tables.measuring import Results, measure_corrupted, measure_untouched
 
-from aspca.judging import excluded, learning
-from aspca.model import columns, constants, evidence, learn, relations, tails
+from aspca.model import columns, constants, evidence, excluded, learn, learning, relations, tails
 
 VARIED: dict[str, tuple[Any, ...]] = {
     "TAIL": (0.15, 0.3),

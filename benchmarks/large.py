@@ -81,13 +81,13 @@ def scan(path: str, folder: Path) -> dict[str, Any]:
 def fit(path: str, folder: Path, robust: str = "off") -> dict[str, Any]:
     import scipy.linalg  # noqa: F401
 
-    from aspca.engines.request import ReadOptions
-    from aspca.files.model_file import write_model
-    from aspca.jobs.fit_table import fit_table
-    from aspca.jobs.options import settings_of
-    from aspca.jobs.passes import Silent
-    from aspca.jobs.sources import opened
+    from aspca.model_file.model_file import write_model
+    from aspca.pipeline.fit_table import fit_table
+    from aspca.pipeline.options import settings_of
+    from aspca.pipeline.passes import Silent
+    from aspca.pipeline.sources import opened
     from aspca.preparation import Preparation
+    from aspca.tables.request import ReadOptions
 
     with measured() as found, opened([path], ReadOptions(), "") as table:
         counted = Counted(table)
@@ -107,7 +107,7 @@ def judge(path: str, folder: Path) -> dict[str, Any]:
     import pyarrow.parquet  # noqa: F401
 
     import aspca
-    import aspca.judging.short_reasons
+    import aspca.findings.short_reasons
     import aspca.linalg.threads
 
     with measured() as found:

@@ -7,7 +7,7 @@ For each engine and number of columns p: seconds of `Source.pushed` and of strea
 into `Moments`, decimals included in both), and their ratio; above 1, pushing is slower. The fastest of some runs, the
 two in turns, so that a busy machine disturbs both. `error` is the largest difference of the two scatter matrices, in
 units of sqrt(S_ii S_jj); it must be at most 1e-12 (one column lies at an offset of 1e8). PostgreSQL is a private
-cluster, left out where no server is installed. The crossover stands as a constant in `aspca.engines.sql_moments`.
+cluster, left out where no server is installed. The crossover stands as a constant in `aspca.tables.sql_moments`.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ import pyarrow.parquet as pq
 from library.report import Goal, Report, Row, add_json
 from library.timing import timed
 
-from aspca.engines import Source, open_source
-from aspca.engines.postgres import open_postgres, write_postgres
-from aspca.engines.request import ReadOptions
 from aspca.moments import Moments
+from aspca.tables import Source, open_source
+from aspca.tables.postgres import open_postgres, write_postgres
+from aspca.tables.request import ReadOptions
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 

@@ -24,12 +24,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import aspca
-from aspca.engines.dask_table import open_dask, read_dask
-from aspca.engines.parted import PartedTable
-from aspca.engines.request import ReadOptions
-from aspca.engines.serialization import serialize
-from aspca.engines.spark_table import open_spark, read_spark
 from aspca.moments.moments import Moments
+from aspca.tables.dask_table import open_dask, read_dask
+from aspca.tables.parted import PartedTable
+from aspca.tables.request import ReadOptions
+from aspca.tables.serialization import serialize
+from aspca.tables.spark_table import open_spark, read_spark
 
 SEED = 0
 # Rows of the table whose parts cost next to nothing but what every part costs.

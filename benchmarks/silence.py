@@ -23,11 +23,11 @@ from library.report import Cell, Goal, Report, Row, add_json
 
 from aspca import ASPCA, Moments
 from aspca.moments.rows import Rows
+from aspca.moments.space import ScaledSpace
 from aspca.moments.succession import Pairs, succession
 from aspca.preparation import Preparation
 from aspca.rules.table import RuleTable, beyond_chance, readable_table
 from aspca.sparse_pca.defaults import n_relations
-from aspca.subspace.space import ScaledSpace
 
 Rng = np.random.Generator
 _WIDE = 100

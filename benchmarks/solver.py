@@ -28,8 +28,9 @@ from library.timing import median as seconds
 from sklearn.decomposition import PCA
 
 from aspca import ASPCA, Moments, sparse_subspace, sparse_subspace_path
-from aspca.judging.projector import Projector
 from aspca.linalg.arrays import Floats
+from aspca.model.projector import Projector
+from aspca.moments.scaling import column_scale, scaled_covariance
 from aspca.paper.datasets import load_breast_cancer
 from aspca.paper.kdd99 import load_kdd99
 from aspca.sparse_pca.component import Effort
@@ -37,7 +38,6 @@ from aspca.sparse_pca.groups import split_features
 from aspca.sparse_pca.rotation import sparse_rotation
 from aspca.sparse_pca.rotation.descent import paper_rotation
 from aspca.sparse_pca.sequence import Sequence, extract
-from aspca.subspace.scaling import column_scale, scaled_covariance
 
 GAP = 1e-4
 # The paper's scheme of rotation, as it was studied: 30 values of mu, 50 steps each.

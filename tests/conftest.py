@@ -32,7 +32,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 # One process runs these one after the other, so that each engine, and the browser, starts once.
 TOGETHER = {
-    "engines": ("parity/test_engines.py", *(f"unit/engines/test_{name}.py" for name in ("dask", "postgres", "spark"))),
+    "engines": ("parity/test_engines.py", *(f"unit/tables/test_{name}.py" for name in ("dask", "postgres", "spark"))),
     "pages": tuple(f"e2e/report/test_{name}.py" for name in ("events", "hostile", "page", "refusals")),
 }
 

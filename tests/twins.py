@@ -7,7 +7,7 @@ from decimal import Decimal
 import numpy as np
 import scipy.linalg
 
-from aspca.judging.model import Model
+from aspca.model.model import Model
 
 
 def mahalanobis(rows: np.ndarray, covariance: np.ndarray) -> np.ndarray:

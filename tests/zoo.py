@@ -9,10 +9,10 @@ import pandas as pd
 from hypothesis import strategies as st
 
 from aspca.moments.decimals import CONTINUOUS
+from aspca.moments.space import ScaledSpace
 from aspca.preparation import Feature
 from aspca.rules.rule import Rule
 from aspca.rules.table import component_table
-from aspca.subspace.space import ScaledSpace
 
 SEEDS = st.integers(0, 2**32 - 1)
 

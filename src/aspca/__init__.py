@@ -17,19 +17,19 @@ if TYPE_CHECKING:
     from aspca.estimators.preprocessor import Preprocessor
     from aspca.estimators.selection import Selection, select
     from aspca.estimators.stored import load, save
-    from aspca.files.errors import ModelFileError
-    from aspca.jobs.detect import detect
-    from aspca.jobs.errors import JobError
-    from aspca.jobs.fit import fit_source
-    from aspca.jobs.outcome import Finding
-    from aspca.jobs.result import Detection
-    from aspca.jobs.score import Scored, score_source
-    from aspca.judging.explained_row import ExplainedRow
-    from aspca.judging.explanation import Explanation
-    from aspca.judging.groups import Group, Groups
-    from aspca.judging.incidents import Incident
-    from aspca.judging.limits import Limit, benjamini_hochberg
+    from aspca.findings.explained_row import ExplainedRow
+    from aspca.findings.explanation import Explanation
+    from aspca.findings.groups import Group, Groups
+    from aspca.findings.incidents import Incident
+    from aspca.model.limits import Limit, benjamini_hochberg
+    from aspca.model_file.errors import ModelFileError
     from aspca.moments import Moments
+    from aspca.pipeline.detect import detect
+    from aspca.pipeline.errors import JobError
+    from aspca.pipeline.fit import fit_source
+    from aspca.pipeline.outcome import Finding
+    from aspca.pipeline.result import Detection
+    from aspca.pipeline.score import Scored, score_source
     from aspca.rules.rule import Rule
     from aspca.sparse_pca.certificate import Certificate
     from aspca.sparse_pca.solve import TiedSubspaceWarning
@@ -38,31 +38,31 @@ if TYPE_CHECKING:
 _HOME = {
     "ASPCA": "aspca.estimators.aspca",
     "Certificate": "aspca.sparse_pca.certificate",
-    "Detection": "aspca.jobs.result",
-    "ExplainedRow": "aspca.judging.explained_row",
-    "Explanation": "aspca.judging.explanation",
-    "Finding": "aspca.jobs.outcome",
-    "Group": "aspca.judging.groups",
-    "Groups": "aspca.judging.groups",
-    "Incident": "aspca.judging.incidents",
-    "JobError": "aspca.jobs.errors",
-    "Limit": "aspca.judging.limits",
-    "ModelFileError": "aspca.files.errors",
+    "Detection": "aspca.pipeline.result",
+    "ExplainedRow": "aspca.findings.explained_row",
+    "Explanation": "aspca.findings.explanation",
+    "Finding": "aspca.pipeline.outcome",
+    "Group": "aspca.findings.groups",
+    "Groups": "aspca.findings.groups",
+    "Incident": "aspca.findings.incidents",
+    "JobError": "aspca.pipeline.errors",
+    "Limit": "aspca.model.limits",
+    "ModelFileError": "aspca.model_file.errors",
     "Moments": "aspca.moments",
     "PerCategory": "aspca.estimators.per_category",
     "Preprocessor": "aspca.estimators.preprocessor",
     "Rule": "aspca.rules.rule",
-    "Scored": "aspca.jobs.score",
+    "Scored": "aspca.pipeline.score",
     "Selection": "aspca.estimators.selection",
     "SparseSubspace": "aspca.sparse_pca.subspace",
     "TiedSubspaceWarning": "aspca.sparse_pca.solve",
-    "benjamini_hochberg": "aspca.judging.limits",
-    "detect": "aspca.jobs.detect",
+    "benjamini_hochberg": "aspca.model.limits",
+    "detect": "aspca.pipeline.detect",
     "explain": "aspca.estimators.pipelines",
-    "fit_source": "aspca.jobs.fit",
+    "fit_source": "aspca.pipeline.fit",
     "load": "aspca.estimators.stored",
     "save": "aspca.estimators.stored",
-    "score_source": "aspca.jobs.score",
+    "score_source": "aspca.pipeline.score",
     "select": "aspca.estimators.selection",
     "sparse_subspace": "aspca.sparse_pca.subspace",
     "sparse_subspace_path": "aspca.sparse_pca.subspace",

@@ -54,7 +54,7 @@ def test_importing_aspca_is_light() -> None:
 
 
 def test_scoring_path_needs_numpy_only() -> None:
-    modules = loaded_by("import aspca.judging.projector")
+    modules = loaded_by("import aspca.model.projector")
     assert "numpy" in modules
     assert not modules & {"scipy", "sklearn", "pandas"}
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-READER = Path(__file__).parents[1] / "unit" / "engines"
+READER = Path(__file__).parents[1] / "unit" / "tables"
 
 
 def _tests_of_reader(name: str) -> ModuleType:

@@ -21,9 +21,9 @@ from pathlib import Path
 
 import duckdb  # noqa: F401  # loaded once, before the forks
 
-import aspca.jobs.detect
-import aspca.jobs.fit_table
-import aspca.jobs.result_folder  # noqa: F401
+import aspca.pipeline.detect
+import aspca.pipeline.fit_table
+import aspca.pipeline.result_folder  # noqa: F401
 from aspca.cli.main import main
 
 commands, target = json.loads(sys.argv[1]), Path(sys.argv[2])

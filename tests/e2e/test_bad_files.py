@@ -14,7 +14,7 @@ import pytest
 from bad_files import NOT_NUMBERS, UNFIT, UNREADABLE, rows
 
 from aspca.cli.main import main
-from aspca.outputs.folder import replaced_folder
+from aspca.writers.folder import replaced_folder
 
 FAILURE, USAGE = 1, 2
 # Numbers that cannot be used are a fault of the data; a column of something else wants an option, or another file.

@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 import aspca
-import aspca.jobs.sources
+import aspca.pipeline.sources
 from aspca.cli.main import main
 
 pytestmark = pytest.mark.promise
@@ -93,7 +93,7 @@ def test_attacks(
     def read(*_: object) -> None:
         raise AssertionError("it was read")
 
-    monkeypatch.setattr(aspca.jobs.sources, "open_source", read)
+    monkeypatch.setattr(aspca.pipeline.sources, "open_source", read)
     prepare()
     before = everything(here.parent)
     assert main(command.split()) == 2

@@ -14,7 +14,7 @@ import pytest
 
 import aspca
 from aspca.cli.main import main
-from aspca.jobs.errors import JobError
+from aspca.pipeline.errors import JobError
 
 N = 60
 Rows = list[list[str]]

@@ -12,9 +12,9 @@ import pytest
 import sklearn.datasets
 
 from aspca.cli.main import main
-from aspca.jobs.errors import RequestError
 from aspca.paper.run import EXPERIMENTS, run_experiments
 from aspca.paper.tables.numbers import compare_parameters
+from aspca.pipeline.errors import RequestError
 from running.environment import blas
 
 

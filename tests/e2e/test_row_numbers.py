@@ -21,7 +21,7 @@ from row_sources import KEY, WAYS, Table, Way
 
 import aspca
 from aspca.cli.main import main
-from aspca.jobs.errors import JobError
+from aspca.pipeline.errors import JobError
 
 SMALL = 100
 # Read in the way of another, or nearly: `make test-long` tries them.
@@ -208,7 +208,7 @@ def test_more_rows_than_one_thread_takes(
     name: str, threads: int, tmp_path: Path, model: aspca.ASPCA, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Above 4 MB DuckDB reads a text in parts, and above 122,880 rows its own tables and Parquet's row groups."""
-    monkeypatch.setattr("aspca.database.os.cpu_count", lambda: threads)
+    monkeypatch.setattr("aspca.duckdb_session.os.cpu_count", lambda: threads)
     table = Table(150_000, seed_of(name), tmp_path)
     scored = aspca.score_source(model, WAYS[name].made(table), id=KEY)
     assert (scored["row"] == np.arange(table.n_rows)).all()

@@ -114,7 +114,7 @@ def test_readers_of_the_old_table_are_not_locked_out(
     plant: Cluster, model: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """They see it until all rows of the new one are there."""
-    from aspca.jobs import score as scoring
+    from aspca.pipeline import score as scoring
 
     write = ["-o", plant.address, "--output-table", "plant.watched", "--quiet"]
     score = ["score", plant.address, "--table", "plant.readings", "-m", model, *write]

@@ -106,7 +106,7 @@ def test_old_model_files_are_refused(
 
 @pytest.fixture
 def reseal() -> Callable[[dict[str, object]], str]:
-    from aspca.files.json_text import sealed
+    from aspca.model_file.json_text import sealed
 
     def text(content: dict[str, object]) -> str:
         content = {key: value for key, value in content.items() if key != "checksum"}

@@ -34,11 +34,11 @@ import scipy.special  # noqa: F401
 import aspca.cli.app
 import aspca.cli.pages
 import aspca.estimators.aspca
-import aspca.jobs.detect
-import aspca.jobs.explain_rows
-import aspca.jobs.result_folder  # noqa: F401
+import aspca.pipeline.detect
+import aspca.pipeline.explain_rows
+import aspca.pipeline.result_folder  # noqa: F401
 from aspca.cli.main import main
-from aspca.outputs import scratch
+from aspca.writers import scratch
 
 # No exit code of the command.
 FAULT = 99

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 from aspca import ASPCA
-from aspca.jobs.passes import Silent
 from aspca.paper.datasets import load_breast_cancer, load_synthetic
 from aspca.paper.figures import show_number_of_components, show_roc_curves
 from aspca.paper.kdd99 import load_kdd99
@@ -23,6 +22,7 @@ from aspca.paper.study import Study
 from aspca.paper.tables.numbers import list_sparsity_over_seeds
 from aspca.paper.tables.product import list_beyond_paper
 from aspca.paper.write import draw_picture
+from aspca.pipeline.passes import Silent
 
 # Outside the tolerances that were fixed before.
 DIFFER = {

@@ -15,7 +15,7 @@ Given = tuple[Any, dict[str, Any], Callable[[Any], pd.DataFrame]]
 def put_in_engine(engine: str, running: Any, name: str, table: pa.Table, pieces: list[slice], size: int) -> Given:
     """The table cut into these pieces; a server gets it in batches of `size` rows, by this name."""
     if engine == "postgres":
-        from aspca.engines.postgres import write_postgres
+        from aspca.tables.postgres import write_postgres
 
         write_postgres(running.address, name, table.schema, table.to_batches(size), replace=True)
         return running.address, {"table": name}, lambda frame: frame

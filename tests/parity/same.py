@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from aspca import ASPCA, Preprocessor
-from aspca.engines.request import ReadOptions
 from aspca.identities import Identity
 from aspca.identities.localize import localize, repaired
-from aspca.jobs.columns import columns_needed
-from aspca.jobs.sources import opened
-from aspca.jobs.tables import read_features
 from aspca.moments import Moments
+from aspca.pipeline.columns import columns_needed
+from aspca.pipeline.sources import opened
+from aspca.pipeline.tables import read_features
+from aspca.tables.request import ReadOptions
 from parity.table import parity_rows
 
 TOLERANCE = 1e-12

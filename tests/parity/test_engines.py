@@ -27,7 +27,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:Sending large graph:UserWarning"),
 ]
 ENGINES = ["postgres", "dask", "spark"]
-# A pass takes Spark a second: robust fits of its own are in tests/unit/engines/test_spark.py, of fewer rows.
+# A pass takes Spark a second: robust fits of its own are in tests/unit/tables/test_spark.py, of fewer rows.
 QUICK = [(engine, False, "off") for engine in ENGINES]
 QUICK += [("postgres", False, "on"), ("postgres", True, "on"), ("dask", False, "on")]
 
@@ -118,7 +118,7 @@ def test_rows_are_numbered_as_they_come(engine: str, engines: Callable[[str], An
     running, options, computed = engines(engine), dict[str, Any](), lambda frame: frame
     source: Any
     if engine == "postgres":
-        from aspca.engines.postgres import write_postgres
+        from aspca.tables.postgres import write_postgres
 
         mixed_rows = table.take(np.random.default_rng(9).permutation(len(table)))
         write_postgres(running.address, "numbered", table.schema, mixed_rows.to_batches(50), replace=True)

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 import aspca
-from aspca.engines.request import ReadOptions
-from aspca.engines.source import Batch
-from aspca.jobs.sources import opened
-from aspca.jobs.tables import MemoryTable, array_table
 from aspca.moments import Moments
+from aspca.pipeline.sources import opened
+from aspca.pipeline.tables import MemoryTable, array_table
+from aspca.tables.request import ReadOptions
+from aspca.tables.source import Batch
 from like_table import like
 from parity.local_sources import KINDS, NAMELESS, Place
 from parity.same import (

@@ -23,13 +23,13 @@ import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
 
-from aspca.engines import SourceError
-from aspca.engines.request import ReadOptions
-from aspca.jobs.errors import JobError
-from aspca.jobs.fit_table import moments_of
-from aspca.jobs.passes import Silent
-from aspca.jobs.sources import opened
-from aspca.jobs.tables import TableSource
+from aspca.pipeline.errors import JobError
+from aspca.pipeline.fit_table import moments_of
+from aspca.pipeline.passes import Silent
+from aspca.pipeline.sources import opened
+from aspca.pipeline.tables import TableSource
+from aspca.tables import SourceError
+from aspca.tables.request import ReadOptions
 
 NAN = float("nan")
 NOON = datetime.datetime(2024, 1, 31, 12, 0, 0, 500_000)

@@ -1,4 +1,4 @@
-"""What the protocol `aspca.engines.source.Table` promises, of every local class that keeps it."""
+"""What the protocol `aspca.tables.source.Table` promises, of every local class that keeps it."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from aspca.engines.request import ReadOptions
-from aspca.engines.source import Batch, Column, Table
-from aspca.jobs.sources import opened
-from aspca.jobs.tables import CategoryTable
+from aspca.pipeline.sources import opened
+from aspca.pipeline.tables import CategoryTable
+from aspca.tables.request import ReadOptions
+from aspca.tables.source import Batch, Column, Table
 from parity.local_sources import KINDS, NAMELESS, Place
 
 NAMES = ("a", "b", "c")

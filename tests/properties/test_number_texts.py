@@ -13,8 +13,8 @@ import hypothesis.strategies as st
 import openpyxl
 from hypothesis import HealthCheck, given, settings
 
-from aspca.engines.request import ReadOptions
-from aspca.jobs.sources import opened
+from aspca.pipeline.sources import opened
+from aspca.tables.request import ReadOptions
 
 Meaning = tuple[str, list[float | str | None]]
 MISSING, BAD = "missing", "no number"

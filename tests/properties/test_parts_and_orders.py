@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 
 from aspca import ASPCA
-from aspca.engines.serialization import deserialize, serialize
-from aspca.judging.learning import learn_model
-from aspca.judging.model import Model
+from aspca.model.learning import learn_model
+from aspca.model.model import Model
 from aspca.moments import Moments
 from aspca.moments.gathered import IncompleteMomentsOf, MomentsOf
 from aspca.moments.rows import Blocks, Rows, numbered
 from aspca.preparation import ColumnPlan, Preparation
 from aspca.rules.given import formulas_of
 from aspca.settings import DEFAULTS, Settings
+from aspca.tables.serialization import deserialize, serialize
 
 
 def in_parts(parts: Sequence[np.ndarray]) -> Rows:

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from aspca.engines.arrow_table import ArrowReading, open_arrow
-from aspca.engines.errors import SourceError
-from aspca.engines.parted import PartedTable
-from aspca.engines.source import Source
 from aspca.moments.moments import Moments
+from aspca.tables.arrow_table import ArrowReading, open_arrow
+from aspca.tables.errors import SourceError
+from aspca.tables.parted import PartedTable
+from aspca.tables.source import Source
 
 NUMBERS = ["offset", "gaps", "whole", "single", "money", "truth", "day", "moment"]
 

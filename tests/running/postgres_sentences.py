@@ -9,10 +9,10 @@ from urllib.parse import quote
 import numpy as np
 import pytest
 
-from aspca.engines.errors import SourceError
-from aspca.engines.postgres import open_postgres
-from aspca.engines.request import ReadOptions
-from aspca.engines.source import Source
+from aspca.tables.errors import SourceError
+from aspca.tables.postgres import open_postgres
+from aspca.tables.request import ReadOptions
+from aspca.tables.source import Source
 from running.postgres import Cluster
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from aspca.engines import ReadOptions, SourceError, open_source
+from aspca.tables import ReadOptions, SourceError, open_source
 
 
 def refusal(path: Path, **options: Any) -> SourceError:

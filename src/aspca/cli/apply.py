@@ -13,8 +13,8 @@ import typer
 from aspca.cli import options as o
 from aspca.cli.main import ANOMALIES, FINE
 from aspca.cli.terminal import Talk, console, refuse_conflict, write_json
-from aspca.outputs.inputs import STANDARD_STREAM, refuse_inputs
-from aspca.outputs.standard import data_output
+from aspca.writers.inputs import STANDARD_STREAM, refuse_inputs
+from aspca.writers.standard import data_output
 
 _LINES: o.Group = {"json": (Annotated[bool, typer.Option("--json", help="One JSON object per line, no CSV.")], False)}
 
@@ -52,11 +52,11 @@ def score(
 
     Example:  aspca score february.csv --model model.json > scores.csv
     """
-    from aspca.jobs.columns import keys_in
-    from aspca.jobs.models import model_from, refuse_both
-    from aspca.jobs.options import reading_of
-    from aspca.jobs.score import destination_of, write_scored
-    from aspca.jobs.sources import open_for
+    from aspca.pipeline.columns import keys_in
+    from aspca.pipeline.models import model_from, refuse_both
+    from aspca.pipeline.options import reading_of
+    from aspca.pipeline.score import destination_of, write_scored
+    from aspca.pipeline.sources import open_for
 
     talk = Talk(quiet)
     options = reading_of(**reading)
@@ -95,11 +95,11 @@ def explain(
 
     Example:  aspca explain today.csv --model model.json --row 512
     """
-    from aspca.jobs.columns import keys_in
-    from aspca.jobs.explain_rows import explain_rows, find_rows
-    from aspca.jobs.models import model_from, refuse_both
-    from aspca.jobs.options import files_named, reading_of
-    from aspca.jobs.sources import open_for
+    from aspca.pipeline.columns import keys_in
+    from aspca.pipeline.explain_rows import explain_rows, find_rows
+    from aspca.pipeline.models import model_from, refuse_both
+    from aspca.pipeline.options import files_named, reading_of
+    from aspca.pipeline.sources import open_for
 
     options = reading_of(**reading)
     refuse_both(model, [file])
@@ -131,7 +131,7 @@ def rules(
 
     Example:  aspca rules model.json --markdown > rules.md
     """
-    from aspca.jobs.models import markdown_of, model_from, write_rules
+    from aspca.pipeline.models import markdown_of, model_from, write_rules
 
     refuse_conflict({"--json": json, "--csv": csv, "--markdown": markdown})
     refuse_inputs(STANDARD_STREAM, [model])
@@ -190,11 +190,11 @@ def report(
 
     Example:  aspca report model.json today.csv -o report.html
     """
-    from aspca.jobs.errors import RequestError
-    from aspca.jobs.models import refuse_both
-    from aspca.jobs.options import Columns, files_named, reading_of
-    from aspca.jobs.report import refuse_missing, report_by_model, text_of
-    from aspca.outputs.replaced_file import refuse_special, replaced_file
+    from aspca.pipeline.errors import RequestError
+    from aspca.pipeline.models import refuse_both
+    from aspca.pipeline.options import Columns, files_named, reading_of
+    from aspca.pipeline.report import refuse_missing, report_by_model, text_of
+    from aspca.writers.replaced_file import refuse_special, replaced_file
 
     talk = Talk(quiet)
     refuse_conflict({"--json": json, "--format": format})
@@ -234,7 +234,7 @@ def compare(
 
     Example:  aspca compare january.json february.json
     """
-    from aspca.jobs.models import compare_models, model_from
+    from aspca.pipeline.models import compare_models, model_from
 
     refuse_inputs(STANDARD_STREAM, [before, after])
     changes = compare_models(model_from(before), model_from(after))

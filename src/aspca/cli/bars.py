@@ -17,7 +17,7 @@ _unless_gone = contextlib.suppress(OSError)
 
 
 class Bars:
-    """`aspca.jobs.passes.Watcher` by rich: how far, how fast, and how long it will still take.
+    """`aspca.pipeline.passes.Watcher` by rich: how far, how fast, and how long it will still take.
 
     Parameters
     ----------

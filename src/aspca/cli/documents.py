@@ -6,13 +6,13 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
+    from aspca.findings.change_text import Change
+    from aspca.findings.incidents import Incident
     from aspca.identities import Identity
-    from aspca.jobs.models import Comparison, Pair
-    from aspca.jobs.outcome import Finding, Outcome
-    from aspca.jobs.result import Detection
-    from aspca.judging.change_text import Change
-    from aspca.judging.incidents import Incident
-    from aspca.judging.model import Model
+    from aspca.model.model import Model
+    from aspca.pipeline.models import Comparison, Pair
+    from aspca.pipeline.outcome import Finding, Outcome
+    from aspca.pipeline.result import Detection
     from aspca.rules.rule import AnyRule, Rule
 
 

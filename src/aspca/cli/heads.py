@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 
-from aspca.harmless import for_terminal
+from aspca.escaping import for_terminal
 
 if TYPE_CHECKING:
-    from aspca.jobs.outcome import Finding
+    from aspca.pipeline.outcome import Finding
 
 # Characters for key columns: more is left for the reasons.
 _ROOM = 24

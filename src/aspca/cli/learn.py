@@ -13,11 +13,11 @@ import typer
 from aspca.cli import options as o
 from aspca.cli.main import ANOMALIES, FINE
 from aspca.cli.terminal import Talk, console, refuse_conflict, write_json
-from aspca.outputs.inputs import STANDARD_STREAM, refuse_inputs
-from aspca.outputs.standard import data_output
+from aspca.writers.inputs import STANDARD_STREAM, refuse_inputs
+from aspca.writers.standard import data_output
 
 if TYPE_CHECKING:
-    from aspca.jobs.result import Detection
+    from aspca.pipeline.result import Detection
 
 _DETECTING: o.Group = {
     "train": (
@@ -75,10 +75,10 @@ def detect(
 
     Example:  aspca detect metrics.csv --id host --ignore comment
     """
-    from aspca.jobs.detect import detect_request
-    from aspca.jobs.options import request_of
-    from aspca.outputs.folder import place_of
-    from aspca.outputs.scratch import Scratch
+    from aspca.pipeline.detect import detect_request
+    from aspca.pipeline.options import request_of
+    from aspca.writers.folder import place_of
+    from aspca.writers.scratch import Scratch
 
     talk = Talk(quiet)
     refuse_conflict({"--json": json, "--csv": csv})
@@ -115,7 +115,7 @@ def detect(
 
 def _to_open(detection: Detection) -> str:
     """Where the report is, if one was written."""
-    from aspca.jobs.report import NAME, can_write
+    from aspca.pipeline.report import NAME, can_write
 
     if detection.whence is None or not can_write():
         return ""
@@ -130,13 +130,13 @@ def fit(files: o.Files, model: o.StoredModel, json: bool, quiet: bool, **given: 
 
     Example:  aspca fit january.csv --id host --model model.json
     """
-    from aspca.files.model_file import write_model
-    from aspca.jobs.fit import Learning
-    from aspca.jobs.models import model_text
-    from aspca.jobs.notes import describe_excluded, describe_gaps
-    from aspca.jobs.options import request_of
-    from aspca.judging.given_text import remarks_on_given
-    from aspca.outputs.replaced_file import refuse_special
+    from aspca.findings.given_text import remarks_on_given
+    from aspca.model_file.model_file import write_model
+    from aspca.pipeline.fit import Learning
+    from aspca.pipeline.models import model_text
+    from aspca.pipeline.notes import describe_excluded, describe_gaps
+    from aspca.pipeline.options import request_of
+    from aspca.writers.replaced_file import refuse_special
 
     talk = Talk(quiet)
     request = request_of(files, **o.with_numbers(given))
@@ -209,9 +209,9 @@ def select(
 
     Example:  aspca select metrics.csv --label incident
     """
-    from aspca.jobs.fit import Learning, select_for
-    from aspca.jobs.options import request_of
-    from aspca.outputs.csv_text import CsvWriter
+    from aspca.pipeline.fit import Learning, select_for
+    from aspca.pipeline.options import request_of
+    from aspca.writers.csv_text import CsvWriter
 
     talk = Talk(quiet)
     refuse_conflict({"--json": json, "--csv": csv})
@@ -250,8 +250,8 @@ def demo(
     Example:  aspca demo
     """
     from aspca.cli.pages import count, show_findings, show_rules
-    from aspca.jobs.detect import demonstrate
-    from aspca.outputs.folder import replaced_folder
+    from aspca.pipeline.detect import demonstrate
+    from aspca.writers.folder import replaced_folder
 
     talk = Talk(quiet)
     with talk.progress() as watcher, replaced_folder(output) as folder:

@@ -20,8 +20,8 @@ from types import FrameType
 from typing import NoReturn
 
 from aspca.address_space import LEAST, address_space, refuse_small_address_space
-from aspca.harmless import for_terminal
-from aspca.outputs.standard import forsake, hide, open_standard_streams, tell
+from aspca.escaping import for_terminal
+from aspca.writers.standard import forsake, hide, open_standard_streams, tell
 
 FINE, FAILURE, USAGE, ANOMALIES, INTERRUPTED = 0, 1, 2, 3, 130
 
@@ -111,8 +111,8 @@ def _sentence(error: Exception) -> tuple[str, int]:
     if isinstance(error, MemoryError):
         # Nothing more is loaded for it.
         return _no_memory(error), FAILURE
-    from aspca.jobs.errors import RequestError
-    from aspca.outputs.errors import OutputError
+    from aspca.pipeline.errors import RequestError
+    from aspca.writers.errors import OutputError
 
     if isinstance(error, RequestError | OutputError):
         return str(error), USAGE
@@ -152,8 +152,8 @@ def _no_memory(error: Exception) -> str:
 def _refused(error: Exception, arguments: Sequence[str]) -> int | None:
     """Says all that a table or a request needs, and the command that gives it; None where no command would help."""
     from aspca.cli.pasting import correct_command
-    from aspca.engines.errors import SourceError
-    from aspca.jobs.errors import JobError, TableError
+    from aspca.pipeline.errors import JobError, TableError
+    from aspca.tables.errors import SourceError
 
     if not isinstance(error, JobError | SourceError):
         return None

@@ -10,25 +10,25 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from aspca.cli.heads import Heads
-from aspca.harmless import for_terminal, name_text
-from aspca.jobs.result_folder import category_folder, main_cause
-from aspca.judging.change_text import moment_text
-from aspca.judging.original import value_text
-from aspca.judging.proposals import Value
+from aspca.escaping import for_terminal, name_text
+from aspca.findings.change_text import moment_text
+from aspca.findings.original_values import value_text
+from aspca.findings.proposals import Value
+from aspca.pipeline.result_folder import category_folder, main_cause
 from aspca.rules.headings import told_apart
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from aspca.jobs.explain_rows import Reason
-    from aspca.jobs.keys import Evaluation
-    from aspca.jobs.models import Comparison
-    from aspca.jobs.outcome import Finding, Outcome
-    from aspca.jobs.result import Detection
-    from aspca.judging.breaks import Break
-    from aspca.judging.change_text import Change
-    from aspca.judging.incidents import Incident
-    from aspca.judging.model import Model
+    from aspca.findings.breaks import Break
+    from aspca.findings.change_text import Change
+    from aspca.findings.incidents import Incident
+    from aspca.model.model import Model
+    from aspca.pipeline.explain_rows import Reason
+    from aspca.pipeline.keys import Evaluation
+    from aspca.pipeline.models import Comparison
+    from aspca.pipeline.outcome import Finding, Outcome
+    from aspca.pipeline.result import Detection
     from aspca.rules.rule import AnyRule
 
 # From this width on there is room for what the features would have to be.

@@ -47,9 +47,9 @@ def reproduce(only: str | None, kdd99: str | None, out: str | None, json: bool, 
     Example:  aspca reproduce --only synthetic,breast-cancer --out paper
     """
     from aspca.cli.terminal import Talk, console, write_json
-    from aspca.outputs.inputs import STANDARD_STREAM, refuse_inputs
     from aspca.paper.run import run_experiments
     from aspca.paper.write import check_output, make_document, write_reproduction
+    from aspca.writers.inputs import STANDARD_STREAM, refuse_inputs
 
     talk = Talk(quiet)
     read = () if kdd99 is None else (kdd99,)

@@ -8,7 +8,7 @@ from rich.padding import Padding
 from rich.table import Table as Grid
 from rich.text import Text
 
-from aspca.harmless import for_terminal
+from aspca.escaping import for_terminal
 from aspca.paper.published import Comparison
 from aspca.paper.results import Figure, Listing, Reproduction, Section, Table, format_cell
 

@@ -9,13 +9,13 @@ import textwrap
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from aspca.harmless import for_json, for_terminal
-from aspca.outputs.standard import tell
+from aspca.escaping import for_json, for_terminal
+from aspca.writers.standard import tell
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from aspca.jobs.passes import Watcher
+    from aspca.pipeline.passes import Watcher
 
 
 class Talk:
@@ -37,7 +37,7 @@ class Talk:
     @contextlib.contextmanager
     def progress(self) -> Iterator[Watcher]:
         """Who is told of progress: shown on a terminal only, and gone when done."""
-        from aspca.jobs.passes import Silent
+        from aspca.pipeline.passes import Silent
 
         if self._quiet or not sys.stderr.isatty():
             yield Silent()
@@ -64,7 +64,7 @@ def write_json(document: Any) -> None:
 
 def refuse_conflict(options: Mapping[str, object]) -> None:
     """Raise RequestError if more than one of these options is given."""
-    from aspca.jobs.errors import RequestError
+    from aspca.pipeline.errors import RequestError
 
     if sum(value not in (None, False) for value in options.values()) > 1:
         raise RequestError(f"{' and '.join(options)} exclude each other; give one of them.")

@@ -19,15 +19,15 @@ from aspca.estimators.notebook import ShownWithRules
 from aspca.estimators.parameters import ParameterOnly
 from aspca.estimators.preprocessor import Preprocessor
 from aspca.estimators.tables import library_of, refuse_nameless, row_labels
-from aspca.judging.explanation import Explanation
-from aspca.judging.fit import fit_from_moments
-from aspca.judging.gaps import Gaps, completed
-from aspca.judging.given_text import warn_of_given
-from aspca.judging.kept_rules import with_kept_shares
-from aspca.judging.learning import calibrate_by, in_common_unit, learn_model
-from aspca.judging.model import Model
+from aspca.findings.explanation import Explanation
+from aspca.findings.given_text import warn_of_given
 from aspca.linalg.arrays import Floats
 from aspca.linalg.threads import blas_threads_for
+from aspca.model.fit import fit_from_moments
+from aspca.model.gaps import Gaps, completed
+from aspca.model.kept_rules import with_kept_shares
+from aspca.model.learning import calibrate_by, in_common_unit, learn_model
+from aspca.model.model import Model
 from aspca.moments import IncompleteMoments, Moments
 from aspca.moments.validation import weights_of
 from aspca.preparation import Preparation
@@ -336,7 +336,7 @@ class ASPCA(ShownWithRules, ComponentAttributes, TableInput, NamedOutputs, Trans
         if not self._named_by_hand:
             refuse_nameless(X, self._names())
         rows = self._rows(X, reset=False, least=1)
-        return self.model_.explain(rows, row_labels(X, rows.shape[0]), library_of(X))
+        return Explanation.of(self.model_, rows, row_labels(X, rows.shape[0]), library_of(X))
 
     def p_values(self, X: Any) -> Floats:
         """P-values (n,): of rows like those learned from, a share of about t has p <= t.

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from aspca.judging.model import Model
 from aspca.linalg.arrays import Floats
+from aspca.model.model import Model
 from aspca.sparse_pca.certificate import Certificate
 from aspca.sparse_pca.subspace import SparseSubspace
 

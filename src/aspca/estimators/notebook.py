@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from aspca.judging.notebook import rules_html
+from aspca.findings.notebook import rules_html
 
 if TYPE_CHECKING:
-    from aspca.judging.model import Model
+    from aspca.model.model import Model
 
 
 class ShownWithRules:

@@ -22,7 +22,7 @@ from aspca.estimators.tables import (
     row_labels,
     told_columns_apart,
 )
-from aspca.judging.explanation import Explanation
+from aspca.findings.explanation import Explanation
 from aspca.linalg.arrays import Floats, Ints
 from aspca.preparation.columns import CellError, cell_text
 from aspca.rules.rule import AnyRule

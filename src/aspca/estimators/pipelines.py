@@ -15,16 +15,16 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
+from aspca.escaping import quoted
 from aspca.estimators.aspca import ASPCA
 from aspca.estimators.cells import raw_columns
 from aspca.estimators.preprocessor import Preprocessor
 from aspca.estimators.tables import library_of, refuse_nameless, refuse_odd_shapes, row_labels, told_columns_apart
-from aspca.harmless import quoted
-from aspca.judging.explanation import Explanation
+from aspca.findings.explanation import Explanation
 from aspca.linalg.arrays import Bools, Floats, frozen
+from aspca.moments.space import ScaledSpace
 from aspca.preparation.feature import Feature
 from aspca.rules.table import in_short_numbers
-from aspca.subspace.space import ScaledSpace
 
 # Functions of scikit-learn's FunctionTransformer that rules are written in.
 _FUNCTIONS = {np.log: "log", np.log1p: "log1p", np.sqrt: "sqrt", np.arcsinh: "asinh"}

@@ -14,11 +14,11 @@ from sklearn.metrics import roc_auc_score
 from aspca.estimators.aspca import ASPCA
 from aspca.estimators.study import Bases, Clock, Found, Setting, bases_of_all, found_again, halves_of
 from aspca.estimators.tables import library_of
-from aspca.judging.fit import scoring_model
-from aspca.judging.frames import frame
-from aspca.judging.model import Model
+from aspca.findings.frames import frame
 from aspca.linalg.arrays import Floats
-from aspca.subspace.space import ScaledSpace
+from aspca.model.fit import scoring_model
+from aspca.model.model import Model
+from aspca.moments.space import ScaledSpace
 
 _MOST_COUNTS = 12
 

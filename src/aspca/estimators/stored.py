@@ -11,8 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from aspca.estimators.aspca import ASPCA
 from aspca.estimators.preprocessor import fitted_preprocessor
-from aspca.files.model_file import PathLike, read_contents, write_model
-from aspca.judging.model import Model
+from aspca.model.model import Model
+from aspca.model_file.model_file import PathLike, read_contents, write_model
 from aspca.settings import Settings
 
 

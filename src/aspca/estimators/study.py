@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from aspca.judging.gaps import completed
 from aspca.linalg.arrays import Floats
+from aspca.model.gaps import completed
 from aspca.moments import IncompleteMoments, Moments
 from aspca.settings import Settings
 from aspca.sparse_pca.rotation.levels import rotate_levels, rotate_levels_roughly

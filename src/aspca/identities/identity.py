@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from aspca.harmless import level_text, name_text
+from aspca.escaping import level_text, name_text
 from aspca.identities.accept import ACCUSES
 from aspca.identities.formula import DIGITS, FLOATS, Factor, Formula, as_product, in_units
 from aspca.identities.resolution import Cells, Resolution

@@ -38,7 +38,7 @@ Some = TypeVar("Some", bound=Gathering)
 class Travelling:
     """A gathering that comes back without what it only reads: whoever asked for the pass has that.
 
-    `aspca.engines.serialization`, in which it comes, leaves that out; on its way to the workers it is whole.
+    `aspca.tables.serialization`, in which it comes, leaves that out; on its way to the workers it is whole.
     """
 
     # Names of such attributes; `merge` does not need them.

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from aspca.jobs.errors import JobError, RequestError
-from aspca.jobs.passes import Silent, Watcher
 from aspca.paper import figures
 from aspca.paper.datasets import Dataset, load_breast_cancer, load_synthetic
 from aspca.paper.kdd99 import load_kdd99
 from aspca.paper.results import Part, Reproduction, Section
 from aspca.paper.study import Study
 from aspca.paper.tables import claims, components, numbers, product
+from aspca.pipeline.errors import JobError, RequestError
+from aspca.pipeline.passes import Silent, Watcher
 
 Step = Callable[[Study], Part | tuple[Part, ...]]
 

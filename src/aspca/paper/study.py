@@ -12,18 +12,19 @@ from sklearn.metrics import roc_auc_score
 from sklearn.tree import DecisionTreeClassifier
 
 from aspca.estimators.aspca import ASPCA
-from aspca.jobs.fit import Learning
-from aspca.jobs.options import request_of
-from aspca.jobs.passes import Silent
-from aspca.jobs.tables import array_table
-from aspca.judging.judgement import Judgement
-from aspca.judging.model import Model
+from aspca.findings.explanation import Explanation
 from aspca.linalg.arrays import Bools, Floats, Ints
+from aspca.model.judgement import Judgement
+from aspca.model.model import Model
 from aspca.moments import Moments
 from aspca.paper.baselines.subspace import PCADetector
 from aspca.paper.baselines.trees import find_thresholds, rank_values
 from aspca.paper.datasets import Dataset
 from aspca.paper.published import MatchedComponents, get_printed, get_rows, match_components
+from aspca.pipeline.fit import Learning
+from aspca.pipeline.options import request_of
+from aspca.pipeline.passes import Silent
+from aspca.pipeline.tables import array_table
 
 PLAIN = "PCA"
 METHODS = (PLAIN, "ASPCA-F", "ASPCA-B", "ASPCA-FG", "ASPCA-BG")
@@ -223,7 +224,7 @@ class Study:
         """The anomalies' scores by `product` (m, p), split over features."""
         model, _ = self.product
         rows = self._order_columns(model)[self.anomalous]
-        return model.explain(rows, range(rows.shape[0])).feature_contributions
+        return Explanation.of(model, rows, range(rows.shape[0])).feature_contributions
 
     def _order_columns(self, model: Model) -> Floats:
         return np.ascontiguousarray(self.data.data[:, [self.names.index(name) for name in model.names]])

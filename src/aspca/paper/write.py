@@ -15,11 +15,11 @@ from decimal import Decimal
 from importlib.util import find_spec
 from typing import Any
 
-from aspca.harmless import for_json
-from aspca.jobs.passes import Watcher
-from aspca.outputs.folder import refuse_foreign, replaced_folder
+from aspca.escaping import for_json
 from aspca.paper.published import Comparison, read_resource
 from aspca.paper.results import Figure, Listing, Part, Reproduction, Table, format_cell, group_by_reason
+from aspca.pipeline.passes import Watcher
+from aspca.writers.folder import refuse_foreign, replaced_folder
 
 # A figure's bytes by the ending of its file.
 Picture = Mapping[str, bytes]

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from aspca.harmless import for_picture
-from aspca.judging.explanation import Explanation
+from aspca.escaping import for_picture
+from aspca.findings.explanation import Explanation
 from aspca.linalg.arrays import Bools, Floats
 from aspca.plots.canvas import (
     ANOMALY,

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 from sklearn.metrics import auc, roc_curve
 
+from aspca.escaping import for_picture
 from aspca.estimators.selection import Choice, Selection, select
-from aspca.harmless import for_picture
 from aspca.linalg.arrays import Floats
 from aspca.plots.canvas import (
     BLUE,

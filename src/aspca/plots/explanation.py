@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from aspca.harmless import for_picture
-from aspca.judging.explained_row import position_in
-from aspca.judging.explanation import Explanation
+from aspca.escaping import for_picture
+from aspca.findings.explained_row import position_in
+from aspca.findings.explanation import Explanation
 from aspca.linalg.arrays import Floats, Ints
 from aspca.plots.canvas import (
     ANOMALY,

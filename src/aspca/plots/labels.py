@@ -14,7 +14,7 @@ from os.path import commonprefix
 
 import numpy as np
 
-from aspca.harmless import for_picture, for_terminal, name_text
+from aspca.escaping import for_picture, for_terminal, name_text
 
 # What is written beside the part of a score that no rule accounts for.
 OUTSIDE_THE_RULES = "outside the rules"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from aspca.harmless import for_picture
+from aspca.escaping import for_picture
 from aspca.linalg.arrays import Bools, Floats, Ints
 from aspca.plots.canvas import ANOMALY, BLACK, NORMAL, add_legend_below, bare, choose_axes, entitle, log_scale
 from aspca.plots.labels import write_number, write_share

@@ -8,7 +8,7 @@ import numpy as np
 
 from aspca.estimators.aspca import ASPCA
 from aspca.estimators.pipelines import explain
-from aspca.judging.explanation import Explanation
+from aspca.findings.explanation import Explanation
 from aspca.linalg.arrays import Bools
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from aspca.harmless import name_text, quoted
+from aspca.escaping import name_text, quoted
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from aspca.harmless import level_text, name_text
+from aspca.escaping import level_text, name_text
 from aspca.linalg.arrays import Floats
 from aspca.preparation.transforms import FUNCTIONS
 

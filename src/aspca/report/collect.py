@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from aspca.judging.judgement import Judgement
-from aspca.judging.model import Model
-from aspca.judging.signatures import signatures_of
+from aspca.findings.signatures import signatures_of
 from aspca.linalg.arrays import Floats, Ints
+from aspca.model.judgement import Judgement
+from aspca.model.model import Model
 from aspca.report.names import round_to
 from aspca.report.summary import FAR, Bucket, Histogram
 

@@ -13,7 +13,7 @@ import typing
 from dataclasses import asdict, fields, is_dataclass
 from typing import Any
 
-from aspca.harmless import for_json, for_markdown, for_terminal
+from aspca.escaping import for_json, for_markdown, for_terminal
 from aspca.report.summary import FORMAT, Anomaly, Cell, Report
 
 # What is said where a rule asks for a value that cannot be.

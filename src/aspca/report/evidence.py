@@ -9,17 +9,17 @@ from functools import cached_property
 
 import numpy as np
 
-from aspca.judging.breaks import told_rules
-from aspca.judging.change_text import Change, moment_text
-from aspca.judging.changes import Course
-from aspca.judging.explanation import Explanation
-from aspca.judging.incidents import Incident
-from aspca.judging.judgement import Judgement
-from aspca.judging.model import Model
-from aspca.judging.original import Original, value_text
-from aspca.judging.standing_out import standing_out
+from aspca.findings.breaks import told_rules
+from aspca.findings.change_text import Change, moment_text
+from aspca.findings.changes import Course
+from aspca.findings.explanation import Explanation
+from aspca.findings.incidents import Incident
+from aspca.findings.original_values import Original, value_text
+from aspca.findings.standing_out import standing_out
 from aspca.linalg.arrays import Bools, Floats, Ints
 from aspca.linalg.ranking import round_for_ranking
+from aspca.model.judgement import Judgement
+from aspca.model.model import Model
 from aspca.report.collect import RowStatistics, deviation_units
 
 # So many rows to either side of an anomaly are drawn, and so many of them with values, of so many columns.

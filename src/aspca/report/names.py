@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from aspca.findings.original_values import value_text
+from aspca.findings.proposals import Value
 from aspca.identities import Identity
-from aspca.judging.model import Model
-from aspca.judging.original import value_text
-from aspca.judging.proposals import Value
+from aspca.model.model import Model
 from aspca.preparation.feature import Feature
 from aspca.rules.rule import AnyRule
 

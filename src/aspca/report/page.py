@@ -12,8 +12,8 @@ from importlib.resources import files
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from aspca.harmless import for_terminal
-from aspca.judging.row_text import amount
+from aspca.escaping import for_terminal
+from aspca.findings.row_text import amount
 from aspca.report.documents import NO_VALUE
 from aspca.report.headline import COUNTLESS, span_text
 from aspca.report.pictures.rows import draw_cell_map, draw_neighbours, draw_scores

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from aspca.judging.explanation import Explanation
+from aspca.findings.explanation import Explanation
 from aspca.report.evidence import Evidence, Provenance
 from aspca.report.headline import write_sentences
 from aspca.report.names import SENTENCE, Naming, cut, rename_columns

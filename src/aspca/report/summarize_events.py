@@ -9,9 +9,9 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from aspca.judging.change_text import events_of
-from aspca.judging.explanation import Explanation
-from aspca.judging.groups import entries_of, homes_of
+from aspca.findings.change_text import events_of
+from aspca.findings.explanation import Explanation
+from aspca.findings.groups import entries_of, homes_of
 from aspca.linalg.ranking import round_for_ranking
 from aspca.report.evidence import Evidence
 from aspca.report.names import SENTENCE, Naming, cut, round_to, shorten_rule

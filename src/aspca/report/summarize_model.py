@@ -7,12 +7,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from aspca.findings.explanation import Explanation
+from aspca.findings.given_text import remarks_on_given
 from aspca.identities.identity import Identity, share_text
 from aspca.identities.wording import number_text
-from aspca.judging.explanation import Explanation
-from aspca.judging.given_text import remarks_on_given
-from aspca.judging.model import Model
 from aspca.linalg.ranking import round_for_ranking
+from aspca.model.model import Model
 from aspca.report.evidence import Evidence
 from aspca.report.names import Naming, cut, make_anchors, round_to, shorten_rule
 from aspca.report.summarize_rows import blame_columns, show_usual

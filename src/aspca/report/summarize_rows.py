@@ -12,13 +12,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from aspca.harmless import name_text
-from aspca.judging import breaks as judged
-from aspca.judging.breaks import break_of, outside_share, told_rules
-from aspca.judging.explanation import Explanation
-from aspca.judging.proposals import Value
-from aspca.judging.row_text import amount, confidence_of, likely_wrong_text, wrong_cells_text
-from aspca.judging.standing_out import StandsOut, unusual_columns
+from aspca.escaping import name_text
+from aspca.findings import breaks as judged
+from aspca.findings.breaks import break_of, outside_share, told_rules
+from aspca.findings.explanation import Explanation
+from aspca.findings.proposals import Value
+from aspca.findings.row_text import amount, confidence_of, likely_wrong_text, wrong_cells_text
+from aspca.findings.standing_out import StandsOut, unusual_columns
 from aspca.linalg.arrays import Floats
 from aspca.report.collect import deviation_units
 from aspca.report.evidence import Evidence

@@ -24,7 +24,7 @@ import numpy as np
 
 from aspca.linalg.arrays import Floats
 from aspca.moments.decimals import CONTINUOUS
-from aspca.subspace.space import ScaledSpace
+from aspca.moments.space import ScaledSpace
 
 # Chance is excluded below this probability.
 EXCLUDED = 0.01

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
-from aspca.harmless import quoted
+from aspca.escaping import quoted
 from aspca.identities.formula import Condition, Factor, Formula, Term
 from aspca.rules.equation_words import RuleError
 from aspca.rules.polynomial import Base, Polynomial, Product, moderate, without_below

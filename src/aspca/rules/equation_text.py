@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from math import log
 
-from aspca.harmless import quoted
+from aspca.escaping import quoted
 from aspca.preparation.feature import Feature
 from aspca.rules.equation import Equation
 from aspca.rules.equation_words import ALLOWED, LONGEST, NO_COLUMN, RuleError, Token, Words

@@ -15,7 +15,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from aspca.harmless import for_terminal, level_text, name_text, quoted
+from aspca.escaping import for_terminal, level_text, name_text, quoted
 from aspca.identities.formula import Condition
 from aspca.preparation.feature import Feature
 from aspca.preparation.transforms import TRANSFORMS

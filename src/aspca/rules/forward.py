@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from aspca.linalg.arrays import Bools, Floats, Ints
-from aspca.subspace.space import ScaledSpace
+from aspca.moments.space import ScaledSpace
 
 # From more features that vary than this on, only rules of few terms are looked for (`rules.short`).
 WIDE = 512

@@ -20,14 +20,14 @@ from fractions import Fraction
 
 import numpy as np
 
-from aspca.harmless import quoted
+from aspca.escaping import quoted
 from aspca.identities.formula import Formula
 from aspca.linalg.arrays import Floats, frozen
+from aspca.moments.space import ScaledSpace, unresolved_variances
 from aspca.preparation.feature import Feature
 from aspca.rules.equation import Equation, Linear
 from aspca.rules.equation_text import equation_of
 from aspca.rules.equation_words import RuleError
-from aspca.subspace.space import ScaledSpace, unresolved_variances
 
 # Constants of products are logarithms, which are rounded.
 _ROUNDING = Fraction(1, 10**12)

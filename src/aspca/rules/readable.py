@@ -15,11 +15,11 @@ from scipy.sparse.csgraph import connected_components
 
 from aspca.linalg.arrays import Bools, Floats, Ints
 from aspca.linalg.ranking import ascending, sign_of
+from aspca.moments.space import unresolved_variances
 from aspca.rules.anchor import anchored
 from aspca.rules.choice import Candidate, Pool, candidate, independent
 from aspca.rules.refit import Refit
 from aspca.rules.search import search
-from aspca.subspace.space import unresolved_variances
 
 _EPS = float(np.finfo(np.float64).eps)
 # Where the variances of the subspace's own directions, ascending, rise by this factor, a level of tightness ends.

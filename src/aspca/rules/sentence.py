@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from aspca.harmless import for_terminal, level_text, name_text
+from aspca.escaping import for_terminal, level_text, name_text
 from aspca.identities.identity import Identity
 from aspca.identities.wording import number_text
 from aspca.linalg.arrays import Floats, Ints

@@ -9,6 +9,7 @@ import numpy as np
 
 from aspca.linalg.arrays import Bools, Floats, Ints, frozen
 from aspca.linalg.small import form_of
+from aspca.moments.space import ScaledSpace, unresolved_variance, unresolved_variances
 from aspca.rules.chance import EXCLUDED, chances
 from aspca.rules.coefficients import Equation, simplest_equation
 from aspca.rules.forward import finds_short_only
@@ -18,7 +19,6 @@ from aspca.rules.sentence import short_float
 from aspca.rules.widening import expected_widening
 from aspca.sparse_pca.certificate import Certificate
 from aspca.sparse_pca.defaults import little_variance
-from aspca.subspace.space import ScaledSpace, unresolved_variance, unresolved_variances
 
 # Numbers of so many digits are no coincidence in a rule that holds exactly.
 _SHORT = 4

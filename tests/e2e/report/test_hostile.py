@@ -13,7 +13,7 @@ from hostile import HOSTILE
 from opened_page import Opened
 
 from aspca.cli.main import main
-from aspca.harmless import for_terminal
+from aspca.escaping import for_terminal
 
 pytestmark = pytest.mark.promise
 

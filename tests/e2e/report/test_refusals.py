@@ -147,7 +147,7 @@ def test_one_sentence(
 def test_a_missing_extra_says_what_to_install(
     here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("aspca.jobs.report.find_spec", lambda name: None)
+    monkeypatch.setattr("aspca.pipeline.report.find_spec", lambda name: None)
     usual = builtins.__import__
 
     def without(name: str, *rest: Any, **more: Any) -> Any:

@@ -11,12 +11,12 @@ from rich.console import Console
 
 from aspca.cli.bars import Bars
 from aspca.cli.terminal import Talk
-from aspca.jobs.fit_table import fit_table
-from aspca.jobs.judged_rows import judged_rows
-from aspca.jobs.keys import NO_KEYS
-from aspca.jobs.options import settings_of
-from aspca.jobs.passes import Silent
-from aspca.jobs.tables import MemoryTable, array_table
+from aspca.pipeline.fit_table import fit_table
+from aspca.pipeline.judged_rows import judged_rows
+from aspca.pipeline.keys import NO_KEYS
+from aspca.pipeline.options import settings_of
+from aspca.pipeline.passes import Silent
+from aspca.pipeline.tables import MemoryTable, array_table
 from aspca.preparation import Preparation
 
 

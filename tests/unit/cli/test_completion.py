@@ -13,7 +13,7 @@ import typer
 
 from aspca.cli import options
 from aspca.cli.learn import detect, fit
-from aspca.jobs.options import OPTIONS, PRESETS
+from aspca.pipeline.options import OPTIONS, PRESETS
 from aspca.settings import IN_MEMORY, SCORES, SETTINGS
 
 ASPCA = f"{sys.executable} -m aspca"

@@ -11,12 +11,11 @@ import numpy as np
 import aspca
 
 UNUSED = (
-    "aspca.judging.explanation",
-    "aspca.judging.incidents",
-    "aspca.judging.crossfit",
+    "aspca.findings.explanation",
+    "aspca.findings.incidents",
     "aspca.robust.passes",
     "aspca.moments.incomplete",
-    "aspca.engines.workbook",
+    "aspca.tables.workbook",
     "aspca.cli.learn",
     "pydantic",
     "rich",

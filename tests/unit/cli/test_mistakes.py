@@ -146,7 +146,7 @@ def test_a_fault_of_ours_says_so(
     def fault(path: str) -> None:
         raise RuntimeError("unexpected")
 
-    monkeypatch.setattr("aspca.jobs.models.model_from", fault)
+    monkeypatch.setattr("aspca.pipeline.models.model_from", fault)
     assert main(["rules", "model.json"]) == 1
     assert "A fault of aspca, not yours (RuntimeError: unexpected)" in capsys.readouterr().err
     monkeypatch.setenv("ASPCA_TRACEBACK", "1")
@@ -175,7 +175,7 @@ def test_interrupted(here: Path, capsys: pytest.CaptureFixture[str], monkeypatch
         raise KeyboardInterrupt
 
     before = sorted(here.rglob("*"))
-    monkeypatch.setattr("aspca.jobs.judge.write_model", interrupt)
+    monkeypatch.setattr("aspca.pipeline.judge.write_model", interrupt)
     capsys.readouterr()
     assert main(["detect", "good.csv"]) == 130
     assert capsys.readouterr().err.startswith("aspca: Interrupted")
@@ -191,6 +191,6 @@ def test_a_signal_that_a_library_swallowed(
         except SystemExit:
             raise ValueError("Query interrupted") from None
 
-    monkeypatch.setattr("aspca.jobs.models.model_from", swallow)
+    monkeypatch.setattr("aspca.pipeline.models.model_from", swallow)
     assert main(["rules", "model.json"]) == 130
     assert capsys.readouterr().err == "aspca: Terminated; nothing was left half written.\n"

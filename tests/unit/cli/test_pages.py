@@ -11,12 +11,13 @@ from rich.console import Console
 
 import aspca
 from aspca.cli.pages import show_detection, show_findings, show_incidents, show_reason, show_rules
-from aspca.jobs.explain_rows import explain_rows
-from aspca.jobs.keys import NO_KEYS
-from aspca.jobs.outcome import Outcome
-from aspca.jobs.passes import Silent
-from aspca.jobs.result import Detection
-from aspca.jobs.tables import frame_table
+from aspca.findings.explanation import Explanation
+from aspca.pipeline.explain_rows import explain_rows
+from aspca.pipeline.keys import NO_KEYS
+from aspca.pipeline.outcome import Outcome
+from aspca.pipeline.passes import Silent
+from aspca.pipeline.result import Detection
+from aspca.pipeline.tables import frame_table
 
 NAMES = ["cpu user [%]", "idle", "sent", "received", "load", "heat"]
 
@@ -76,7 +77,7 @@ def test_the_column_to_blame_comes_first(outcome: Outcome, odd: pd.DataFrame) ->
         assert next(iter(needed)) == blamed
         assert needed[blamed][0] == value
     # In the order of the exact split of the score.
-    why = outcome.model.explain(odd.to_numpy(), range(4))
+    why = Explanation.of(outcome.model, odd.to_numpy(), range(4))
     order = [NAMES[j] for j in np.argsort(-why.feature_contributions[0], kind="stable")]
     told = list(findings[0].breaks[0].needed)
     assert told == [name for name in order if name in told]

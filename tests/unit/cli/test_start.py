@@ -13,8 +13,8 @@ import pandas as pd
 import pytest
 
 from aspca import ASPCA
-from aspca.files.model_file import write_model
 from aspca.linalg.arrays import Floats
+from aspca.model_file.model_file import write_model
 
 NAMES = ["load", "requests", "memory", "busy"]
 # The last line of stderr lists the packages that are loaded once the command is done.

@@ -14,8 +14,8 @@ from sklearn.preprocessing import MaxAbsScaler
 
 import aspca
 from aspca import ASPCA, JobError, Moments, PerCategory, Preprocessor
-from aspca.files.errors import ModelFileError
-from aspca.files.json_text import sealed
+from aspca.model_file.errors import ModelFileError
+from aspca.model_file.json_text import sealed
 from zoo import with_gaps
 
 NAMES = ("wage", "log(wage)", "wage^2", "tenure", "tenure^2", "tenursq", "tenursq^2", "lwage", "lwage^2")

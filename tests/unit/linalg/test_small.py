@@ -18,7 +18,7 @@ from aspca.linalg.small import (
     triangular_whiteners,
     upper_triangle,
 )
-from aspca.subspace.space import unresolved_variances
+from aspca.moments.space import unresolved_variances
 
 
 @pytest.mark.parametrize("shape", [(0,), (1,), (7,), (3, 5)])

@@ -10,7 +10,7 @@ import pytest
 from aspca.moments import IncompleteMoments, Moments, patterns
 from aspca.moments.expectation import em_step, orthonormalise, pairwise_start, with_least_spread
 from aspca.moments.patterns import group_by_gaps, patterns_of
-from aspca.subspace.space import unresolved_variance
+from aspca.moments.space import unresolved_variance
 
 
 def with_gaps(rows: np.ndarray, share: float, seed: int = 0) -> np.ndarray:

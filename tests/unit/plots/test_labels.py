@@ -5,7 +5,7 @@ from __future__ import annotations
 import matplotlib.pyplot as plt
 import pytest
 
-from aspca.harmless import for_picture
+from aspca.escaping import for_picture
 from aspca.plots.labels import shorten, shorten_names, wrap_rule, write_number, write_pair, write_share
 
 

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 import aspca
-from aspca.jobs.result import Detection
+from aspca.pipeline.result import Detection
 from aspca.report.documents import make_schema, write_json
 from aspca.report.summarize import summarize
 

@@ -10,7 +10,7 @@ import pytest
 from sklearn.datasets import load_breast_cancer
 
 import aspca
-from aspca.harmless import name_text
+from aspca.escaping import name_text
 from aspca.report.pictures.rows import draw_cell_map
 from aspca.report.pictures.svg import MINUS
 from aspca.report.summarize import summarize

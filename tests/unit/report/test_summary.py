@@ -14,8 +14,9 @@ import pandas as pd
 import pytest
 
 import aspca
-from aspca.jobs.result import Detection
+from aspca.findings.explanation import Explanation
 from aspca.paper.datasets import load_synthetic
+from aspca.pipeline.result import Detection
 from aspca.report.collect import BUCKETS, SAMPLED, WORST, RowStatistics
 from aspca.report.documents import make_schema, write_json
 from aspca.report.summarize import summarize
@@ -82,7 +83,7 @@ def test_golden(made: tuple[Detection, Report]) -> None:
 
 def test_counts_are_those_of_the_rows(made: tuple[Detection, Report], frame: pd.DataFrame) -> None:
     found, report = made
-    why = found.model.explain(frame.to_numpy(), range(len(frame)))
+    why = Explanation.of(found.model, frame.to_numpy(), range(len(frame)))
     assert report.counts.anomalies == int(why.anomalies.sum()) == len(report.anomalies)
     for rule in report.rules:
         histogram = rule.histogram
@@ -111,7 +112,7 @@ def test_a_value_that_is_needed_makes_the_rule_hold(made: tuple[Detection, Repor
             for needed in (one for one in broken.needed if one.needed is not None):
                 row = frame.iloc[[anomaly.row]].copy()
                 row[report.columns[needed.column].name] = float(needed.needed)
-                again = found.model.explain(row.to_numpy(), [0])
+                again = Explanation.of(found.model, row.to_numpy(), [0])
                 assert not again.broken[0, broken.rule]
 
 

@@ -9,13 +9,13 @@ import pytest
 
 from aspca import ASPCA, Moments
 from aspca.moments.rows import Rows
+from aspca.moments.space import ScaledSpace
 from aspca.moments.succession import Pairs, succession
 from aspca.preparation import Feature, Preparation
 from aspca.rules.chance import EXCLUDED, chances
 from aspca.rules.headings import NO_RELATION, told_apart
 from aspca.rules.table import RuleTable, beyond_chance, readable_table
 from aspca.sparse_pca.defaults import n_relations
-from aspca.subspace.space import ScaledSpace
 from zoo import rules_of
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from aspca.moments.space import unresolved_variances
 from aspca.rules.readable import readable_loadings
 from aspca.sparse_pca.defaults import default_n_components
 from aspca.sparse_pca.subspace import sparse_subspace
-from aspca.subspace.space import unresolved_variances
 
 Identity = dict[int, float]
 

@@ -12,19 +12,19 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from aspca.estimators.aspca import ASPCA
 from aspca.estimators.tables import refuse_odd_tables
-from aspca.judging.limits import Limit, limit_from_scores, pearson_limit
-from aspca.judging.projector import Projector
-from aspca.judging.thresholds import ABOVE_ROUNDING, score_variances
 from aspca.linalg.arrays import Floats
 from aspca.linalg.eigen import lowest_pairs
 from aspca.linalg.ranking import sign_of
+from aspca.model.limits import Limit, limit_from_scores, pearson_limit
+from aspca.model.projector import Projector
+from aspca.model.thresholds import ABOVE_ROUNDING, score_variances
 from aspca.moments import Moments
+from aspca.moments.scaling import column_scale, scaled_covariance
+from aspca.moments.space import ScaledSpace, unresolved_variance
 from aspca.moments.validation import value_error, values_allowed, weights_of
 from aspca.preparation.feature import features_of_numbers
 from aspca.settings import AUTO, check_parameters
 from aspca.sparse_pca.defaults import default_n_components
-from aspca.subspace.scaling import column_scale, scaled_covariance
-from aspca.subspace.space import ScaledSpace, unresolved_variance
 
 # Limits that a fit can give; "conformal" needs rows kept out of it.
 _LIMITS = (AUTO, "quantile")

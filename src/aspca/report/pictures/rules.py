@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from aspca.judging.row_text import amount
+from aspca.findings.row_text import amount
 from aspca.report.pictures.svg import (
     MINUS,
     TIMES,

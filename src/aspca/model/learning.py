@@ -1,0 +1,312 @@
+"""From rows to a model: identities, tail models of a sample, relations without the cells of errors, the law of scores.
+
+Passes over all rows: moments (before), a sample and how rows follow each other, the count of identities, and, where
+some rows are errors, moments without the cells that these are accused of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from aspca.identities.finding import SAMPLE as IDENTITY_SAMPLE
+from aspca.identities.formula import Formula
+from aspca.identities.localize import localize
+from aspca.identities.sampling import LeastRows, RowHash
+from aspca.linalg.arrays import Bools, Floats, Ints, frozen
+from aspca.model.columns import find_rounding, find_steps, shrink
+from aspca.model.constants import SAMPLE_ROWS, SAMPLE_VALUES, TAIL
+from aspca.model.determined import FreePart
+from aspca.model.evidence import Evidence
+from aspca.model.excluded import Excluded, ExcludedOf, Exclusion, find_words
+from aspca.model.fit import fit_model, judge_by
+from aspca.model.gaps import Gaps, completed
+from aspca.model.kept_rules import with_kept_shares
+from aspca.model.law import RowLaw, learn_law
+from aspca.model.learn import Learned, Sample, cap_patterns, fold_of, learn_evidence, rank_columns
+from aspca.model.model import Model
+from aspca.model.off_given import OffGiven, far_off_given
+from aspca.model.relations import are_rules
+from aspca.model.tails import Tail
+from aspca.moments import IncompleteMoments, Moments
+from aspca.moments.gathered import IncompleteMomentsOf, MomentsOf
+from aspca.moments.rows import Rows, Together
+from aspca.moments.space import ScaledSpace
+from aspca.moments.succession import Pairs, succession
+from aspca.preparation import Preparation
+from aspca.rules.given import given_rules
+from aspca.rules.table import RuleTable
+from aspca.settings import Settings
+
+# Called with a few words about what comes next.
+Stage = Callable[[str], None]
+Known = Moments | IncompleteMoments
+# Weights are counts of rows if a common unit makes whole numbers of them, none above this.
+_MOST_COPIES = 1000
+_WHOLE = 1e-6
+
+
+def learn_model(
+    rows: Rows,
+    n_rows: int,
+    known: Known,
+    settings: Settings,
+    preparation: Preparation,
+    given: tuple[tuple[str, Formula], ...] = (),
+    weights: Floats | None = None,
+    callback: Callable[[int, int, float], None] | None = None,
+    stage: Stage = lambda words: None,
+) -> Model:
+    """The model of rows, with its thresholds; see `fit_model` for what is refused.
+
+    Parameters
+    ----------
+    n_rows : int
+        How many rows there are.
+    known : Moments, or IncompleteMoments where values may be missing
+        Of all of them.
+    given : tuple of (text, Formula)
+        Rules that the user wrote.
+    weights : ndarray of shape (n_rows,), or None
+        How many rows each counts for.
+    callback : callable or None
+        As in `fit_model`.
+    """
+    stage("Finding exact relations")
+    low, high = known.extremes if isinstance(known, IncompleteMoments) else (known.minimum, known.maximum)
+    counts = None if weights is None else count_copies(weights)
+    copied = rows if counts is None else rows.through(_Copied(counts))
+    hashes = RowHash.between(low, high)
+    most = max(min(SAMPLE_ROWS, SAMPLE_VALUES // max(low.size, 1)), IDENTITY_SAMPLE)
+    seen = copied.gather(
+        lambda: Together(LeastRows(hashes, IDENTITY_SAMPLE), LeastRows(hashes, most), Pairs.nothing(low, high))
+    )
+    few, many, pairs = seen.parts
+    part = FreePart.of(copied, rows, known, settings, preparation, given, few.found(low.size), weights)
+    sampled, judges = None, settings.judges_by_evidence
+    if (judges or settings.robust in (True, "on")) and len(many.keys):
+        stage("Learning tails")
+        sampled = _Sampled.of(part, many.found(low.size), hashes.only(part.free), int(many.n_seen))
+    excluded, moments, gaps = None, None, None
+    if sampled is not None and settings.sets_aside:
+        stage("Excluding outliers")
+        moments, gaps, excluded = _learn_without_errors(sampled, part, n_rows, weights)
+    if moments is None:
+        moments, gaps = completed(part.known) if isinstance(part.known, IncompleteMoments) else (part.known, None)
+    stage("Finding rules")
+    model = fit_model(
+        moments,
+        part.settings,
+        part.preparation,
+        callback=callback,
+        gaps=gaps,
+        excluded=excluded,
+        succession=succession(pairs.only(part.free), moments) if moments.n_rows else None,
+        keep=sampled.are_rules if sampled is not None and judges else None,
+    )
+    model = part.embed(model)
+    if sampled is not None and judges:
+        model = sampled.complete(model)
+    return with_kept_shares(model, rows, weights)
+
+
+@dataclass(frozen=True, eq=False)
+class _Sampled:
+    """A sample of rows, and what was learned of it.
+
+    Attributes
+    ----------
+    identity_p : ndarray of shape (n, k)
+        p-values of identities.
+    confirmed : ndarray of shape (n, p)
+        Cells that are part of an identity which their row satisfies.
+    n_rows : int
+        How many rows there are in all.
+    """
+
+    part: FreePart
+    sample: Sample
+    identity_p: Floats
+    confirmed: Bools
+    n_rows: int
+    words: tuple[tuple[int, float], ...]
+    given: tuple[OffGiven, ...]
+    learned: Learned
+
+    @classmethod
+    def of(cls, part: FreePart, X: Floats, hashes: RowHash, n_rows: int) -> _Sampled:
+        """Of rows (n, p); `hashes` are of the free columns, so that copies of a column change no fold."""
+        identities, (n, p) = part.identities, X.shape
+        wrong, violating = np.zeros(X.shape, dtype=np.bool_), np.zeros(n, dtype=np.bool_)
+        for repair in localize(identities, X):
+            violating[repair.row] = True
+            wrong[repair.row, [*repair.cells, *(j for cells, _ in repair.ties for j in cells)]] = True
+        robust = part.whole[2].sets_aside
+        words = find_words(X) if robust else ()
+        for column, value in words:
+            wrong[:, column] |= X[:, column] == value
+        known = given_rules(part.settings.rules, part.preparation.features) if robust else ()
+        given = far_off_given(known, part.free, X)
+        for rule in given:
+            far = rule.far(X)
+            violating |= far
+            wrong[np.ix_(far, rule.columns)] = True
+        determined = np.ones(p, dtype=np.bool_)
+        determined[part.free] = False
+        sample = Sample(X, fold_of(hashes.keys(X[:, part.free])), wrong, violating, determined)
+        multiples = identities.multiples(X)
+        p_values = [one.p_values(multiples[:, k])[:, None] for k, one in enumerate(identities)]
+        identity_p = np.hstack([np.empty((n, 0)), *p_values])
+        confirmed = identities.confirm(multiples, p)
+        return cls(part, sample, identity_p, confirmed, n_rows, words, given, learn_evidence(sample, robust=robust))
+
+    def learn_law(self, evidence: Evidence, deviations: Floats, *, identities: bool = True) -> RowLaw:
+        """The law of the scores of these rows."""
+        settings = self.part.whole[2]
+        accusing = self.part.identities.accusing if identities else np.zeros(0, dtype=np.bool_)
+        identity_p = self.identity_p if identities else np.empty((len(self.sample.X), 0))
+        cells = self.learned.cells
+        if identities:
+            cells = evidence.confirm_cells(cells, self.confirmed)
+        scores = evidence.parts(identity_p, accusing, deviations, cells).scores
+        if not identities and not self.sample.violating.all():
+            scores = scores[~self.sample.violating]
+        return learn_law(scores, settings.level, settings.false_discovery_rate, self.n_rows)
+
+    def exclusion(self) -> Exclusion:
+        """Which cells are excluded."""
+        law = self.learn_law(self.learned.evidence, np.zeros((len(self.sample.X), 0)), identities=False)
+        words = tuple((column, value) for column, value in self.words if column in self.part.free)
+        evidence = self.learned.evidence.with_law(law)
+        # What more rows than a tail has are off is no relation: there are two kinds of rows.
+        related = evidence.far_off(self.sample.X).mean(axis=0) <= TAIL
+        return Exclusion(evidence, self.part.free, self.sample.X.shape[1], words, self.given, related)
+
+    def are_rules(self, table: RuleTable, space: ScaledSpace) -> Bools:
+        """Which rules of the free columns are rules indeed."""
+        # Of fewer rows than columns coefficients are too uncertain to be asked what is left.
+        rows = slice(0, 0) if space.short_of_rows else slice(None)
+        free = np.where(self.sample.wrong, np.nan, self.sample.X)[rows, self.part.free]
+        with np.errstate(invalid="ignore"):
+            return are_rules(table.loadings, table.variances, table.exact, space.variances, space.centred(free))
+
+    def complete(self, model: Model) -> Model:
+        """A model of all columns, with the tails of its relations, the law of scores, and thresholds."""
+        X = self.sample.X
+        deviations = model.beyond_rounding(model.deviate(X))
+        used = (model.table.loadings != 0.0).astype(np.float64)
+        good = (self.sample.wrong.astype(np.float64) @ used == 0.0) & ~self.sample.violating[:, None]
+        evidence = with_relations(self.learned.evidence, deviations, good, X, model)
+        evidence = evidence.with_law(self.learn_law(evidence, deviations))
+        return judge_by(model, evidence, "held-out")
+
+
+def with_relations(evidence: Evidence, deviations: Floats, good: Bools, X: Floats, model: Model) -> Evidence:
+    """The same with tails of relations, from deviations (n, m) of rows (n, p), of which some may be learned from."""
+    tails, caps = [], np.full((2, deviations.shape[1]), -np.inf)
+    ranks = rank_columns(X) if deviations.shape[1] else X
+    n_terms = (model.table.loadings != 0.0).sum(axis=0)
+    loadings = np.where(model.table.exact, 0.0, model.table.loadings / model.space.scale[:, None])
+    rounding = find_rounding(loadings, find_steps(X), np.sqrt(model.table.variances))
+    beyond = shrink(deviations, rounding)
+    for k in range(deviations.shape[1]):
+        mine = deviations[good[:, k] & ~np.isnan(deviations[:, k]), k]
+        # Rows that were fitted are nearer than others, by as much as each takes part.
+        stretched = mine * (1.0 + n_terms[k] / max(mine.size, 1))
+        if model.table.exact[k] and (n_terms[k] > 1 or k < len(model.table.given)):
+            tail = Tail.exact(mine.size, float(np.sqrt(model.roundings[k])))
+        else:
+            tail = Tail.of_sizes(stretched if mine.size else np.zeros(1))
+        tails.append(tail)
+        others = (model.table.loadings[:, k] == 0.0) & ~model.determined
+        caps[:, k] = cap_patterns(tail.log_p_values(beyond[:, k]), ranks[:, others])
+    return replace(evidence, relations=tuple(tails), relation_caps=frozen(caps), relation_rounding=frozen(rounding))
+
+
+def calibrate_by(model: Model, X: Floats, weights: Floats | None = None) -> Model:
+    """The same model, its automatic thresholds taken from rows (n, p) that it was not fitted to.
+
+    `weights` (n,) say how many rows each counts for.
+    """
+    evidence = model.evidence
+    if weights is not None:
+        X = np.repeat(X, count_copies(weights), axis=0)
+    if evidence is None:
+        found = model.thresholds.from_scores(replace(model.settings, limit="quantile"), model.score(X))
+        limit = found.total and replace(found.total, name="held-out")
+        return replace(model, thresholds=replace(found, total=limit))
+    settings, deviations = model.settings, model.beyond_rounding(model.deviate(X))
+    evidence = with_relations(evidence, deviations, np.ones(deviations.shape, dtype=np.bool_), X, model)
+    scores = replace(model, evidence=evidence).judge(X).scores
+    law = learn_law(scores, settings.level, settings.false_discovery_rate, len(X))
+    return judge_by(model, evidence.with_law(law), "held-out")
+
+
+def _learn_without_errors(
+    sampled: _Sampled, part: FreePart, n_rows: int, weights: Floats | None
+) -> tuple[Moments | None, Gaps | None, Excluded]:
+    """Moments without the cells that errors are accused of, what was missing, and these cells; None: there are none."""
+    q = part.free.size
+    exclusion = sampled.exclusion()
+    whole_table = sampled.n_rows <= len(sampled.sample.X)
+    if whole_table and not _excludes_anything(exclusion, sampled.sample, part.free):
+        return None, None, Excluded.nothing(q)
+    found = part.rows.gather(lambda: ExcludedOf.begin(exclusion)).excluded
+    if not found.cells.any():
+        return None, None, found
+    rows = part.rows.through(exclusion.step)
+    if isinstance(part.known, IncompleteMoments):
+        known = rows.gather(lambda: IncompleteMomentsOf.nothing(q, weights=weights)).moments
+        moments, gaps = completed(known)
+        return moments, replace(gaps, missing=part.known.n_missing) if gaps is not None else None, found
+    return rows.gather(lambda: MomentsOf.nothing(q, decimals=True, weights=weights)).moments.rounded(), None, found
+
+
+def _excludes_anything(exclusion: Exclusion, sample: Sample, free: Ints) -> bool:
+    # Rows that violate identities are repaired before.
+    return bool(exclusion(sample.X[~sample.violating][:, free])[0].any()) or bool(sample.violating.any())
+
+
+def in_common_unit(weights: Floats) -> Floats:
+    """Weights (n,) in a unit of their own: a common divisor if they are whole numbers of one, else their mean.
+
+    So rows may be counted in thousands, and a weight of two is as good as a second row.
+    """
+    some = np.unique(weights[weights > 0.0])
+    if not some.size:
+        return weights
+    unit = float(some[0])
+    for value in some[1:].tolist():
+        unit = _divide(value, unit, 1e-9 * float(some[-1]))
+    counts = weights / unit
+    if np.abs(counts - np.rint(counts)).max() <= _WHOLE and counts.max() <= _MOST_COPIES:
+        return np.asarray(np.rint(counts))
+    return np.asarray(weights / weights[weights > 0.0].mean())
+
+
+def _divide(one: float, other: float, rounding: float) -> float:
+    """The largest common divisor of two numbers."""
+    while other > rounding:
+        one, other = other, one % other
+        if one - other < rounding:
+            other = 0.0
+    return one
+
+
+def count_copies(weights: Floats) -> Ints:
+    """How many rows each row (n,) stands for: none at a weight of zero, at least one above it."""
+    counts = np.clip(np.rint(in_common_unit(weights)), 1.0, _MOST_COPIES)
+    return np.where(weights > 0.0, counts, 0.0).astype(np.intp)
+
+
+class _Copied:
+    """Rows as often as they count."""
+
+    def __init__(self, counts: Ints) -> None:
+        self._counts = counts
+
+    def __call__(self, rows: Floats, numbers: Ints) -> tuple[Floats, Ints]:
+        times = self._counts[numbers]
+        return np.repeat(rows, times, axis=0), np.repeat(numbers, times)

@@ -1,0 +1,298 @@
+"""The scaled space, where rules live: the features of a table, centred and divided by their scales."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from aspca.linalg.arrays import FARTHEST, SMALL_SCALE, Bools, Floats, Ints, frozen
+from aspca.linalg.small import is_thin, typical_variance
+from aspca.moments import Moments
+from aspca.moments.scaling import column_scale, scaled_covariance
+from aspca.moments.succession import effective_rows
+from aspca.preparation.feature import Feature
+
+_EPS = float(np.finfo(np.float64).eps)
+# How many roundings a value may have gone through on its way here.
+_ROUNDINGS = 8.0
+# Rows per direction from which on the lack of rows explains nothing.
+_MANY_ROWS = 5
+# With fewer rows per feature than this a covariance has directions that look tight for want of rows, whatever they are.
+_FEW_ROWS = 2
+# So many features more than directions are asked first whether they span these.
+_SPARE = 32
+
+NO_COVARIANCE = (
+    "This model was saved with moments=False, so it does not hold the covariance of its features, which partial_fit "
+    "and verify need: save it with moments=True where it was fitted, or fit again."
+)
+
+
+@dataclass(frozen=True, eq=False)
+class ScaledSpace:
+    """What is known of the training rows in units in which features can be compared.
+
+    Attributes
+    ----------
+    features : tuple of p Feature
+        What each is in the table.
+    centre, residual : ndarray of shape (p,)
+        The mean as an unevaluated sum, see `Moments`.
+    scale : ndarray of shape (p,)
+        What centred columns are divided by.
+    variances : ndarray of shape (p,)
+        Of the scaled columns.
+    known_covariance : ndarray of shape (p, p) or None
+        Of the scaled columns; None where a model file left it out.
+    n_rows : int
+    weight : float
+    largest : ndarray of shape (p,)
+        The largest size of each column's values, in its own units, for what rounding may do to them.
+    nonnegative : ndarray of shape (p,)
+        Whether no value of the column is below zero.
+    decimals : ndarray of shape (p,)
+        In which each column is given, see `Moments`.
+    peaks : ndarray of shape (p,) or None
+        The largest squared deviation of each column in units of its variance; of a private model file a power of four
+        above it.
+    extremes : pair of ndarray of shape (p,), or None
+        The least and the largest value of each column, in its own units; None where a private model file left them out.
+    succession : ndarray of shape (p,) or None
+        How closely each row's value follows the one before, see `moments.succession`; None where nobody looked.
+    shift : ndarray of shape (p,) or None
+        Where rows are not seen from their mean: how far each scaled value lies from what it would be seen from there.
+    seen_from_mean : ScaledSpace or None
+        The same space as it would be then; None where it is.
+    """
+
+    features: tuple[Feature, ...]
+    centre: Floats
+    residual: Floats
+    scale: Floats
+    variances: Floats
+    known_covariance: Floats | None
+    n_rows: int
+    weight: float
+    largest: Floats
+    nonnegative: Bools
+    decimals: Ints
+    peaks: Floats
+    extremes: tuple[Floats, Floats] | None = None
+    succession: Floats | None = None
+    shift: Floats | None = None
+    seen_from_mean: ScaledSpace | None = None
+
+    @classmethod
+    def of(
+        cls, moments: Moments, scaling: str, features: tuple[Feature, ...], succession: Floats | None = None
+    ) -> ScaledSpace:
+        """The space of these moments."""
+        scale = column_scale(moments, scaling)
+        return cls.scaled(moments, scale, features, succession)
+
+    @classmethod
+    def scaled(
+        cls, moments: Moments, scale: Floats, features: tuple[Feature, ...], succession: Floats | None = None
+    ) -> ScaledSpace:
+        """The space of these moments, scales given."""
+        covariance = scaled_covariance(moments, scale)
+        return cls(
+            features=features,
+            centre=moments.centre,
+            residual=moments.residual,
+            scale=frozen(scale),
+            variances=frozen(np.diag(covariance)),
+            known_covariance=covariance,
+            n_rows=moments.n_rows,
+            weight=moments.weight,
+            largest=np.maximum(np.abs(moments.minimum), np.abs(moments.maximum)),
+            nonnegative=moments.minimum >= 0.0,
+            decimals=moments.decimals,
+            peaks=peaks_of(
+                moments.centre + moments.residual, moments.minimum, moments.maximum, scale, np.diag(covariance)
+            ),
+            extremes=(moments.minimum, moments.maximum),
+            succession=succession,
+        )
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        return tuple(feature.name for feature in self.features)
+
+    @property
+    def n_features(self) -> int:
+        return int(self.centre.size)
+
+    @property
+    def covariance(self) -> Floats:
+        """Of the scaled columns (p, p); refused in a sentence where it is not known."""
+        if self.known_covariance is None:
+            raise ValueError(NO_COVARIANCE)
+        return self.known_covariance
+
+    def moved(self, shift: Floats) -> ScaledSpace:
+        """The same rows, seen from another point than their mean: their scaled values are larger by `shift` (p,)."""
+        plain = self.plain
+        covariance = plain.known_covariance
+        return replace(
+            plain,
+            residual=frozen(plain.residual - shift * plain.scale),
+            variances=frozen(plain.variances + shift**2),
+            known_covariance=None if covariance is None else frozen(covariance + np.outer(shift, shift)),
+            shift=frozen(shift),
+            seen_from_mean=plain,
+        )
+
+    def without_covariance(self) -> ScaledSpace:
+        """The same space without its matrix: for those who keep many of them."""
+        seen = self.seen_from_mean
+        return replace(self, known_covariance=None, seen_from_mean=None if seen is None else seen.without_covariance())
+
+    @property
+    def plain(self) -> ScaledSpace:
+        """Seen from the mean of the rows."""
+        return self if self.seen_from_mean is None else self.seen_from_mean
+
+    @property
+    def mean(self) -> Floats:
+        """The point that rows are seen from: their mean, unless it was moved."""
+        return self.centre + self.residual
+
+    @property
+    def fitted_to(self) -> float:
+        """How many rows the covariance rests on."""
+        return max(self.weight, float(self.n_rows))
+
+    @cached_property
+    def deviations(self) -> Floats:
+        """Standard deviations of the columns in their own units (p,)."""
+        return np.asarray(np.sqrt(self.variances) * self.scale)
+
+    @cached_property
+    def typical(self) -> float:
+        """Variance of a typical feature, in the scaled space."""
+        return typical_variance(self.variances)
+
+    @cached_property
+    def n_varying(self) -> int:
+        """How many features vary at all, at least one."""
+        return max(1, int((self.variances > 0.0).sum()))
+
+    @cached_property
+    def rank(self) -> int:
+        """Directions in which the training rows vary, as far as a covariance in float64 can tell."""
+        return self._rank_of(np.flatnonzero(self.variances > 0.0))
+
+    def _rank_of(self, features: Ints) -> int:
+        roots = np.sqrt(self.variances[features])
+        correlation = self.covariance[np.ix_(features, features)] / roots[:, None] / roots
+        least = 4.0 * self.n_varying * _EPS * self.n_varying
+        return int((np.linalg.eigvalsh(correlation) > least).sum()) if len(roots) else 0
+
+    def spans_more_than(self, directions: float) -> bool:
+        """Whether `rank` exceeds this: of many features some, which span no more than all, may tell already."""
+        varying = np.flatnonzero(self.variances > 0.0)
+        if directions >= varying.size:
+            return False
+        some = varying[:: max(int(varying.size / (directions + _SPARE)), 1)]
+        return (some.size < varying.size and self._rank_of(some) > directions) or self.rank > directions
+
+    @cached_property
+    def short_of_rows(self) -> bool:
+        """Whether directions without variance may be due to too few rows; rows that repeat others count too."""
+        return self.spans_more_than(self.fitted_to / _MANY_ROWS - 1.0)
+
+    @cached_property
+    def worth(self) -> float:
+        """How many independent rows the rows are worth: fewer where a typical column follows itself."""
+        varying = self.memory[self.variances > 0.0]
+        return float(effective_rows(self.fitted_to, float(np.median(varying)) if varying.size else 0.0))
+
+    @cached_property
+    def blur(self) -> float:
+        """How much of the features' own variances is to be mixed into a covariance of few rows: features per row.
+
+        Zero from two rows per feature on. Below, the smallest of its variances are next to nothing for want of rows,
+        and in units of them every new row would be far out.
+        """
+        return self.n_varying / self.worth if self.worth < _FEW_ROWS * self.n_varying else 0.0
+
+    @cached_property
+    def carried(self) -> Floats:
+        """The share of the rows that carry each column (p,): all of them unless it has heavier tails than Gaussian."""
+        usual = 2.0 * np.log(max(self.fitted_to, 2.0))
+        return np.asarray(usual / np.maximum(self.peaks, usual))
+
+    @cached_property
+    def without_largest(self) -> Floats:
+        """The share of each column's variance (p,) that is left without its largest value."""
+        return np.asarray(np.clip(1.0 - self.peaks / max(self.fitted_to - 1.0, 1.0), 0.0, 1.0))
+
+    @cached_property
+    def reaches(self) -> Floats:
+        """How far from their mean values of each column may be (p,), in its own units: a power of two times its
+        deviation, so that a private file knows as much."""
+        return np.asarray(raise_to_powers_of_two(np.sqrt(self.peaks)) * self.deviations)
+
+    @cached_property
+    def memory(self) -> Floats:
+        """The lag-one correlation of each column (p,), zero where nobody looked."""
+        return np.zeros(self.n_features) if self.succession is None else self.succession
+
+    @cached_property
+    def rounding(self) -> Floats:
+        """How far rounding of its values may move a scaled feature (p,)."""
+        return np.asarray(_ROUNDINGS * _EPS * (self.largest / self.scale))
+
+    @cached_property
+    def steps(self) -> Floats:
+        """The step in which each column is given, in the scaled space (p,); zero where there is none."""
+        stepped = np.where(self.decimals < _CONTINUOUS, 10.0 ** -np.minimum(self.decimals, _CONTINUOUS), 0.0)
+        # The step of a column is no step of its logarithm.
+        plain = np.array([feature.kind in ("number", "boolean") for feature in self.features])
+        return np.asarray(np.where(plain, stepped, 0.0) / self.scale)
+
+    def centred(self, X: npt.NDArray[np.generic]) -> Floats:
+        """Rows (n, p) centred and scaled; the mean in two steps, exact at large offsets."""
+        scaled: Floats = np.subtract(X, self.centre, dtype=np.float64, casting="unsafe")
+        scaled -= self.residual
+        scaled /= self.scale
+        if (self.scale < SMALL_SCALE).any():
+            np.clip(scaled, -FARTHEST, FARTHEST, out=scaled)
+        return scaled
+
+
+_CONTINUOUS = 16
+
+
+def peaks_of(mean: Floats, minimum: Floats, maximum: Floats, scale: Floats, variances: Floats) -> Floats:
+    """The largest squared deviation of each column in units of its variance (p,); zero where nothing varies."""
+    farthest = np.maximum(maximum - mean, mean - minimum) / scale
+    return np.asarray(np.where(variances > 0.0, farthest**2 / np.where(variances > 0.0, variances, 1.0), 0.0))
+
+
+def raise_to_powers_of_two(sizes: Floats) -> Floats:
+    """The least powers of two that are no smaller than these sizes (n,); 0 stays."""
+    mantissa, exponent = np.frexp(sizes)
+    return np.asarray(np.where(sizes > 0.0, np.ldexp(np.where(mantissa > 0.5, 1.0, 0.5), exponent), 0.0))
+
+
+def unresolved_variances(loadings: Floats, covariance: Floats) -> Floats:
+    """Per column of `loadings` (p, d), the variance that rounding of the covariance alone may show (d,)."""
+    size = np.abs(loadings)
+    if is_thin(loadings):
+        spread = np.empty(size.shape[1])
+        for k, column in enumerate(size.T):
+            used = np.flatnonzero(column)
+            spread[k] = column[used] @ np.abs(covariance[used[:, None], used]) @ column[used]
+    else:
+        spread = np.einsum("ij,ij->j", size, np.abs(covariance) @ size)
+    return np.asarray(4.0 * len(loadings) * _EPS * spread, dtype=np.float64)
+
+
+def unresolved_variance(size: Floats, covariance: Floats) -> float:
+    """The same for one direction, given the sizes of its loadings (p,)."""
+    return float(unresolved_variances(size[:, None], covariance)[0])

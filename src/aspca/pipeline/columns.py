@@ -1,0 +1,325 @@
+"""What was asked of columns and what a table must have: sentences, and what to type so that a command works."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from difflib import get_close_matches
+
+from aspca.model.model import Model
+from aspca.pipeline.column_types import (
+    MOST_NAMES,
+    PLURALS,
+    TextColumn,
+    columns_text,
+    examine_texts,
+    list_names,
+    word_of,
+)
+from aspca.pipeline.errors import Instead, JobError, Obstacle, RequestError, TableError, UndefinedError
+from aspca.pipeline.keys import Keys, ids_of, read_labels
+from aspca.pipeline.tables import MOST_CATEGORIES, TableSource, column_of
+from aspca.preparation import CATEGORIES, Preparation
+from aspca.preparation.columns import MOST_LEVELS
+from aspca.preparation.plan import missing_sentence
+from aspca.tables.errors import SourceError
+from aspca.tables.source import Column
+
+# What a column can hold to be a feature as it is.
+NUMBERS = ("number", "boolean")
+# Options that take one value after the other: no two columns contradict each other there.
+_REPEATABLE = (("--missing",),)
+
+
+def check_name(table: TableSource, name: str, option: str, given: str | None = None) -> Obstacle | None:
+    """What to say if there is no such column, which `option` named; `given` is all that was typed there."""
+    names = [column.name for column in table.columns]
+    if name in names:
+        return None
+    close = get_close_matches(name, names, n=1)
+    hint = f"did you mean {close[0]!r}?" if close else f"its columns are {list_names(names)}."
+    typed = name if given is None else given
+    parts = [close[0] if part == name and close else part for part in typed.split(",") if part != name or close]
+    instead = Instead(option, typed, ",".join(parts) or None)
+    return Obstacle(f"{option}: {table.description} has no column {name!r}; {hint}", instead=instead)
+
+
+def split_names(table: TableSource, given: Sequence[str]) -> list[tuple[str, str]]:
+    """Names of columns out of what was typed, each with its typed word: one name, or several with commas between.
+
+    A column of exactly that name wins, also of one that holds commas.
+    """
+    known = {column.name for column in table.columns}
+    return [(name, typed) for typed in given for name in _split_names(typed, known)]
+
+
+def _split_names(typed: str, known: set[str]) -> list[str]:
+    if typed in known:
+        return [typed]
+    parts, names = typed.split(","), []
+    while parts:
+        lengths = range(len(parts), 1, -1)
+        joined = (",".join(parts[:length]).strip() for length in lengths)
+        length, name = next((pair for pair in zip(lengths, joined, strict=True) if pair[1] in known), (1, ""))
+        name, parts = name or parts[0].strip(), parts[length:]
+        names += [name] if name else []
+    return names
+
+
+def keys_in(
+    table: TableSource,
+    ids: Sequence[str],
+    time: str | None = None,
+    label: str | None = None,
+    categories: Sequence[str] = (),
+) -> Keys:
+    """The columns that stand beside rows; RequestError if one is not there."""
+    names = ids_of(table, ids)
+    for option, column in (("--time", time), ("--label", label), *(("--id", name) for name in names)):
+        found = None if column is None else check_name(table, column, option)
+        if found is not None:
+            raise TableError.of([found])
+    return Keys(names, time, tuple(categories), label)
+
+
+def check_time(table: TableSource, time: str | None) -> list[Obstacle]:
+    """A column to time rows by that cannot."""
+    column = None if time is None else column_of(table, time)
+    if time is None or column is None:
+        return []
+    where = f"--time: column {time!r} of {table.description}"
+    if column.kind not in ("date", "number"):
+        told = f"{where} holds no times; it must hold dates or numbers."
+    elif column.n_missing:
+        told = f"{where} has no time in {column.n_missing:,} rows; every row needs one."
+    else:
+        return []
+    return [Obstacle(told, instead=Instead("--time", time))]
+
+
+def check_categories(table: TableSource, by: str | None) -> list[Obstacle]:
+    """Of a column to have a model for each category of, what can be told without reading all of it."""
+    column = None if by is None else column_of(table, by)
+    if by is None or column is None:
+        return []
+    where = f"--by: column {by!r} of {table.description}"
+    if column.n_missing:
+        told = f"{where} has no category in {column.n_missing:,} rows; every row needs one."
+    elif examine_texts(table, [by])[0].n_values > MOST_CATEGORIES:
+        told = f"{where} has more than {MOST_CATEGORIES} categories, and each would get a model of its own; "
+        told += "name a column with fewer."
+    else:
+        return []
+    return [Obstacle(told, instead=Instead("--by", by))]
+
+
+def check_labels(table: TableSource, label: str) -> list[Obstacle]:
+    """A column of labels that cannot be read as such."""
+    try:
+        read_labels(table, label)
+    except RequestError as error:
+        # It is left out of the rules all the same.
+        return [Obstacle(str(error), ("--ignore", label), Instead("--label", label))]
+    return []
+
+
+def explain_undefined(error: UndefinedError) -> TableError:
+    """The same, with what to type instead while rules are yet to be learned."""
+    if error.kind in NUMBERS:
+        return TableError.of([Obstacle(str(error), ignore_words([error.column]))])
+    return TableError.of([Obstacle(str(error), instead=Instead(_option_of(error.kind), error.column))])
+
+
+def _option_of(kind: str) -> str:
+    options = {"date": "--date", "number": "--number", "log": "--log"} | dict.fromkeys(CATEGORIES, "--categorical")
+    return options.get(kind, "--transform")
+
+
+def check_kind(table: TableSource, name: str, kind: str, taken: Collection[str | None]) -> list[Obstacle]:
+    """A column that is asked to become something that it cannot."""
+    option = _option_of(kind)
+    missing = check_name(table, name, option)
+    if missing is not None:
+        return [missing]
+    column = column_of(table, name)
+    held, where = "" if column is None else column.kind, f"{option}: column {name!r} of {table.description}"
+    if name in taken:
+        told = f"{option}: column {name!r} has another role already; give it one of them."
+    elif kind == "date" and held != "date":
+        told = f"{where} holds no dates, but {PLURALS.get(held, held)}; "
+        told += "dates are written as in 2024-12-31 or 2024-12-31 23:59:00."
+    elif kind == "one-hot" and examine_texts(table, [name])[0].n_values > MOST_LEVELS:
+        told = f"{where} has more than {MOST_LEVELS} different values, too many to be features of their own; "
+        told += "leave it out."
+    elif kind not in (*CATEGORIES, "date") and held != "number" and not (kind == "number" and held in NUMBERS):
+        found = examine_texts(table, [name])[0].example if held == "text" else ""
+        told = f"{where} holds {PLURALS.get(held, held)}{found}, but {kind} takes numbers."
+    else:
+        return []
+    return [Obstacle(told, instead=Instead(option, name))]
+
+
+# ---- commands that work
+
+
+def withdraw_unfit(one: Obstacle, table: TableSource, source: TableSource, taken: Collection[str | None]) -> Obstacle:
+    """The same, an option withdrawn where the column that may have been meant cannot be what was asked for."""
+    change = one.instead
+    if change is None or change.value is None or change.option == "--ignore":
+        return one
+    checks = {"--time": check_time, "--by": check_categories, "--label": check_labels}
+    kinds = {"--date": "date", "--log": "log", "--transform": "log", "--number": "number", "--categorical": "one-hot"}
+    option, value = change.option, change.value
+    unfit = checks[option](table, value) if option in checks else []
+    unfit += check_kind(source, value, kinds[option], taken) if option in kinds else []
+    if unfit or (option not in kinds and value in taken):
+        return replace(one, instead=replace(change, value=None))
+    return one
+
+
+def resolve_conflicts(obstacles: list[Obstacle], features: Sequence[str]) -> list[Obstacle]:
+    """The same, unsettled where leaving columns out would leave nothing; no column is named for two things."""
+    ignored = {name for one in obstacles if one.remedy[:1] == ("--ignore",) for name in one.remedy}
+    gained = any(one.remedy and one.remedy[0] not in ("--ignore", "--ignore-text") for one in obstacles)
+    named: set[str] = set(ignored)
+    for position, one in enumerate(obstacles):
+        value = None if one.instead is None else one.instead.value
+        if one.instead is not None and value is not None and one.instead.option != "--ignore":
+            if value in named:
+                obstacles[position] = replace(one, instead=replace(one.instead, value=None))
+            named.add(value)
+    if gained or not ignored.issuperset(features):
+        return obstacles
+    return [replace(one, settled=False) if one.remedy else one for one in obstacles]
+
+
+# ---- what stands in the way, and what is said instead
+
+
+def shorten(obstacles: Sequence[Obstacle]) -> list[Obstacle]:
+    """The same, but of many columns alike only the first are told one by one."""
+    if len(obstacles) <= MOST_NAMES:
+        return list(obstacles)
+    told, rest = list(obstacles[: MOST_NAMES - 1]), obstacles[MOST_NAMES - 1 :]
+    remedy = tuple(word for one in rest for word in one.remedy)
+    return [*told, Obstacle(f"So it is with {len(rest):,} more columns.", remedy)]
+
+
+def check_text(table: TableSource, column: Column, text: TextColumn, settled: dict[str, str]) -> Obstacle | None:
+    """What to say of a column that should be numbers and cannot be read as such; None for other text.
+
+    `settled` are options that other columns asked for already, with their values: no two columns may ask for different
+    ones.
+    """
+    # Who read a file has said why a column is text, and whether it seems to be meant as something else.
+    if not column.remedy and (column.remark or not text.mostly_numbers):
+        return None
+    sentence, remedy = _why_no_numbers(table, column, text)
+    asked = dict(zip(remedy[::2], remedy[1::2], strict=False)) if remedy[:1] not in _REPEATABLE else {}
+    agreed = all(settled.setdefault(option, value) == value for option, value in asked.items())
+    if agreed and remedy and remedy[0] != "--ignore":
+        return Obstacle(sentence, remedy)
+    # A name that cannot be printed cannot be pasted either.
+    return Obstacle(sentence, ignore_words([column.name]) if column.name.isprintable() else ("--ignore-text",))
+
+
+def _why_no_numbers(table: TableSource, column: Column, text: TextColumn) -> tuple[str, tuple[str, ...]]:
+    """The sentence of who read the table, who knows the line and the cell; and what would settle the matter."""
+    try:
+        # A table in memory says nothing before it is read.
+        table.batches([column.name])
+    except SourceError as error:
+        return str(error), column.remedy or error.remedy
+    parts = [part for part in (text.example.strip(" ()"), column.remark) if part]
+    why = f" ({'; '.join(parts)})" if parts else ""
+    told = f"Column {column.name!r} of {table.description} holds text{why}, though most of it is numbers"
+    return f"{told}: correct what is none, or leave it out with --ignore {word_of(column.name)}.", column.remedy
+
+
+def ignore_words(names: Sequence[str]) -> tuple[str, ...]:
+    """The words that leave columns out."""
+    return tuple(word for name in names for word in ("--ignore", name))
+
+
+# ---- what a table must have
+
+
+def check_columns(
+    table: TableSource, kinds: Mapping[str, str], whose: str, *, can_ignore: bool = False
+) -> list[Obstacle]:
+    """What to say unless the table has all these columns, each fit for what is to become of it.
+
+    `can_ignore`: rules are yet to be learned, so they can do without a column.
+    """
+    names = {column.name: column for column in table.columns}
+    missing = [name for name in kinds if name not in names]
+    found = []
+    if missing:
+        sentence = (
+            f"{table.description} has no {columns_text(missing)}, which {whose} need; it has "
+            f"{columns_text(list(names))}."
+        )
+        found.append(Obstacle(sentence, ignore_words(missing) if can_ignore else (), settled=can_ignore))
+    for name, kind in kinds.items():
+        held = "" if name not in names else names[name].kind
+        # A column without any value is taken for text.
+        empty = not held or names[name].n_missing == table.count()
+        if kind in CATEGORIES or empty or (held == "date" if kind == "date" else held in NUMBERS):
+            continue
+        needed = "dates" if kind == "date" else "numbers"
+        why = f"cannot be read as {needed}, which {whose} need: {names[name].remark}"
+        if not names[name].remark:
+            example = examine_texts(table, [name])[0].example if held == "text" else ""
+            why = f"holds {PLURALS.get(held, held)}{example}, but {whose} need {needed} there; correct the column"
+        sentence = f"Column {name!r} of {table.description} {why}."
+        # While rules are learned, an option would change how the rows to learn from are read, too.
+        remedy = ignore_words([name]) if can_ignore else names[name].remedy
+        found.append(Obstacle(sentence, remedy, settled=bool(remedy)))
+    return found
+
+
+def columns_needed(plan: Preparation) -> dict[str, str]:
+    """The columns that a model needs, and what becomes of each."""
+    return {column.name: column.kind for column in plan.columns}
+
+
+def has_gaps(table: TableSource, names: Sequence[str]) -> bool:
+    """Whether values of these columns are missing, or may be."""
+    columns = [column_of(table, name) for name in names]
+    return any(column is not None and column.n_missing != 0 for column in columns)
+
+
+def refuse_gaps(table: TableSource, names: Sequence[str], cure: str = "give --allow-missing") -> None:
+    """Raise JobError if values of these columns are known to be missing, with the columns and how many."""
+    found = check_gaps(table, names, cure)
+    if found:
+        raise JobError(found[0].sentence)
+
+
+def check_gaps(table: TableSource, names: Sequence[str], cure: str = "leave out --no-allow-missing") -> list[Obstacle]:
+    """What to say if values of these columns are known to be missing: the columns, and how many."""
+    columns = {name: column_of(table, name) for name in names}
+    # Cells that could not be read are findings, whatever the model knows of gaps.
+    bad = Counter(cell.column for cell in table.bad_cells)
+    counts = {
+        name: (column.n_missing or 0) - bad[name] - bad[None] for name, column in columns.items() if column is not None
+    }
+    if not any(counts.values()):
+        return []
+    sentence = missing_sentence(counts, cure=cure)
+    withdrawn = Instead("--no-allow-missing", "")
+    return [Obstacle(f"{table.description}: {sentence[0].lower()}{sentence[1:]}", instead=withdrawn)]
+
+
+def refuse_unfit(table: TableSource, model: Model) -> None:
+    """Raise RequestError unless a table has what a model needs."""
+    found = check_columns(table, columns_needed(model.preparation), "the rules of the model")
+    if found:
+        raise TableError.of(found)
+
+
+def refuse_gaps_in(table: TableSource, model: Model) -> None:
+    """Raise JobError if values are known to be missing that the model cannot do without."""
+    if not model.allows_gaps:
+        refuse_gaps(table, list(columns_needed(model.preparation)), cure="learn the model with --allow-missing")

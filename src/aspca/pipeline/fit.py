@@ -1,0 +1,272 @@
+"""`aspca.fit_source`: a fitted `ASPCA` of a table wherever it is, read in batches."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, fields, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from aspca.findings.given_text import warn_of_given
+from aspca.model.model import Model
+from aspca.pipeline.columns import explain_undefined, has_gaps, refuse_gaps
+from aspca.pipeline.errors import JobError, RequestError, UndefinedError, in_one_sentence
+from aspca.pipeline.fit_table import describe_moments, fit_table
+from aspca.pipeline.keys import Keys, ids_of, read_labels
+from aspca.pipeline.options import OPTIONS, Output, Request, in_python, request_of, with_options
+from aspca.pipeline.passes import Silent, Watcher, read_checked
+from aspca.pipeline.roles import Roles, roles_of
+from aspca.pipeline.sources import opened
+from aspca.pipeline.tables import TableSource, column_of
+from aspca.preparation import CATEGORIES, ColumnPlan, Preparation
+from aspca.preparation.columns import MOST_LEVELS, cell_text, plan_categories
+from aspca.tables.request import read_alike
+
+if TYPE_CHECKING:
+    from aspca.estimators.aspca import ASPCA
+    from aspca.estimators.selection import Selection
+
+# What belongs to judging and to what is written, and `by`, which makes several models.
+_NOT_HERE = (*(field.name for field in fields(Output)), "by")
+FIT_OPTIONS: dict[str, Any] = {name: default for name, default in OPTIONS.items() if name not in _NOT_HERE}
+
+
+@with_options(FIT_OPTIONS, "ASPCA")
+@in_one_sentence(in_python)
+def fit_source(source: Any, **options: Any) -> ASPCA:
+    """Learn the rules of a table wherever it is: what ``aspca fit`` does, as a fitted estimator.
+
+    The same model as `ASPCA.fit` of its rows, but read in batches: the table may be larger than memory.
+
+    Parameters
+    ----------
+    source : path, list of paths, address, or a table of any library
+        Files, globs, folders of Parquet files; ``postgresql://...``, ``duckdb:///file``, ``sqlite:///file``; data
+        frames (pandas, polars eager and lazy, Dask, Spark, and what else narwhals knows), arrays and memory maps,
+        tables, datasets and streams of pyarrow, whatever has an Arrow C stream, relations of DuckDB.
+    calibrate : the same, or None
+        Normal rows kept out of the fit, for ``limit="conformal"``.
+    id, time, label, ignore, ignore_text, categorical, log, transform, date, number, allow_missing
+        What columns are, as in `aspca.detect`; those of `id`, `time` and `label` are no features.
+    preset, and all parameters of `ASPCA`
+        By name: ``n_components``, ``alpha``, ``limit``, ``level``, ``robust``, ...
+    delimiter, encoding, decimal, thousands, missing, date_order, header, table, query, engine, spark_master
+        How to read the source; which table of a file or database, or a SELECT whose rows are the table; which engine
+        (``"dask"``, ``"spark"``) is to read Parquet files, and where Spark runs.
+
+    Returns
+    -------
+    ASPCA
+        It scores, explains and is saved like any other. ``feature_names_in_`` are the columns that are features; what
+        was decided without being asked stands in ``model_.reading``.
+
+    Raises
+    ------
+    JobError
+        What was asked for, or the table, cannot be used: one sentence.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import aspca
+    >>> a = np.random.default_rng(0).normal(size=200)
+    >>> print(aspca.fit_source(np.column_stack([a, 2 * a])).rules_[0])
+    x1 = 2 x0 (exact)
+    """
+    for name in options:
+        if name in _NOT_HERE:
+            cure = "use aspca.PerCategory, or fit each part" if name == "by" else "aspca.detect has it"
+            raise RequestError(f"fit_source has no option {name!r}, since it makes one model and no more; {cure}.")
+    request = request_of(source, **options)
+    with ExitStack() as stack:
+        learning = Learning.of(request, stack, Silent())
+        model = replace(learning.model(), reading=tuple(learning.notes))
+        columns = [column.name for column in learning.source.columns]
+    # scikit-learn is for those who want an estimator.
+    from aspca.estimators.stored import estimator_of
+
+    warn_of_given(model)
+    return estimator_of(model, "none" if _is_nameless(request.source, columns, model) else "table")
+
+
+def _is_nameless(source: Any, columns: Sequence[str], model: Model) -> bool:
+    """Whether rows will come without names: an array, of which no column was left out."""
+    array = isinstance(source, np.ndarray) or (isinstance(source, list | tuple) and not isinstance(source[0], str))
+    return array and [column.name for column in model.preparation.columns] == list(columns)
+
+
+# ---- open tables
+
+
+# Said where a model is to hold no value of a row.
+GIVEN_AWAY = (
+    "--private: with --scaling maxabs the model holds each column's largest distance from its mean, which it needs to "
+    "score; --scaling standard holds none."
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Learning:
+    """Open tables, and what their columns are: all that models are made of.
+
+    Attributes
+    ----------
+    table : TableSource
+        To be judged.
+    source : TableSource
+        To learn from.
+    calibration : TableSource or None
+        For limits that rest on rows kept out of the fit.
+    roles : Roles
+    keys : Keys
+        The columns that stand beside rows.
+    """
+
+    request: Request
+    table: TableSource
+    source: TableSource
+    calibration: TableSource | None
+    roles: Roles
+    keys: Keys
+    watcher: Watcher
+
+    @classmethod
+    def of(cls, request: Request, stack: ExitStack, watcher: Watcher, *, judges_itself: bool = False) -> Learning:
+        """Open what is to be read; it is closed with the stack.
+
+        `judges_itself`: the rules judge the rows they are learned from, where no others are given.
+        """
+        columns = request.columns
+        # A large text is parsed here, and kinds of columns are decided: that takes its time, too.
+        watcher.stage("Opening", unit="")
+        train = calibrate = None
+        reading = request.reading
+        if request.train is not None:
+            train = stack.enter_context(opened(request.train, reading, "the table to learn from"))
+            reading = read_alike(reading, train.cell_format)
+        table = stack.enter_context(opened(request.source, reading, "the table"))
+        reading = reading if train is not None else read_alike(reading, table.cell_format)
+        if request.calibrate is not None:
+            calibrate = stack.enter_context(opened(request.calibrate, reading, "the table to calibrate with"))
+        roles = roles_of(table, columns, learned=train, calibrate=calibrate, judged=judges_itself)
+        ids = ids_of(table, columns.id) or (() if roles.name is None else (roles.name,))
+        categories = [name for name, kind in roles.kinds.items() if kind in CATEGORIES]
+        by = [] if columns.by is None else [columns.by]
+        keys = Keys(ids, roles.time, (*by, *categories), roles.label)
+        return cls(request, table, table if train is None else train, calibrate, roles, keys, watcher)
+
+    @property
+    def tables(self) -> list[TableSource]:
+        """All that are read."""
+        return [table for table in (self.table, self.source, self.calibration) if table is not None]
+
+    def plan(self, table: TableSource) -> Preparation:
+        """What becomes of the columns of a table to learn from; values may be missing as asked for, or if some are."""
+        features, gaps = self.roles.features, self.request.columns.allow_missing
+        if gaps is None:
+            gaps = any(has_gaps(each, features) for each in self.tables)
+        return plan_of(table, features, self.roles.kinds, gaps=gaps)
+
+    def model(self, some: TableSource | None = None) -> Model:
+        """The model of the rows to learn from, or of some of them."""
+        table = self.source if some is None else some
+        try:
+            plan, request = self.plan(table), self.request
+            model = fit_table(table, plan, request.settings, self.watcher, self.calibration, moments=request.moments)
+        except UndefinedError as error:
+            raise explain_undefined(error) from None
+        cell_format = replace(self.source.cell_format, missing=self.request.reading.missing)
+        return replace(model, reading=self.source.remarks, cell_format=cell_format)
+
+    @property
+    def notes(self) -> list[str]:
+        """What was guessed about numbers, what was decided without being asked, and what a private model gives away."""
+        given_away = self.request.output.private and self.request.settings.scaling == "maxabs"
+        reading = dict.fromkeys(remark for table in self.tables for remark in table.remarks)
+        way = describe_moments(self.source, self.request.moments)
+        return [*reading, *self.roles.remarks, *way, *([GIVEN_AWAY] if given_away else [])]
+
+
+def plan_of(
+    table: TableSource, features: Sequence[str], kinds: Mapping[str, str] | None = None, *, gaps: bool = False
+) -> Preparation:
+    """What becomes of a table's features: what `kinds` says, otherwise numbers as they are; with `gaps`, values may be
+    missing.
+
+    Raises
+    ------
+    JobError
+        Values are missing where they may not be, or a column has no categories, or too many.
+    """
+    if not gaps:
+        refuse_gaps(table, features)
+    asked = {name: (kinds or {}).get(name, "number") for name in features}
+    asked |= {name: _own_kind(table, name) for name, kind in asked.items() if kind == "number"}
+    levels = _levels(table, {name: kind for name, kind in asked.items() if kind in CATEGORIES})
+    try:
+        plans = [
+            plan_categories(name, kind, levels[name]) if name in levels else ColumnPlan(name, kind)
+            for name, kind in asked.items()
+        ]
+        return Preparation(tuple(plans), "allow" if gaps else "error")
+    except ValueError as error:
+        raise JobError(f"{table.description}: {error}") from None
+
+
+def _own_kind(table: TableSource, name: str) -> str:
+    column = column_of(table, name)
+    return "boolean" if column is not None and column.kind == "boolean" else "number"
+
+
+def _levels(table: TableSource, kinds: dict[str, str]) -> dict[str, set[str]]:
+    """The categories of each column, in one pass; of a column with far too many, not all."""
+    levels: dict[str, set[str]] = {name: set() for name in kinds}
+    if not kinds:
+        return levels
+    for rows in table.cells(list(kinds)):
+        for name, cells in zip(kinds, zip(*rows, strict=True), strict=True):
+            if kinds[name] == "codes" or len(levels[name]) <= 100 * MOST_LEVELS:
+                levels[name].update(text for cell in set(cells) if (text := cell_text(cell)) is not None)
+    return levels
+
+
+# ---- selection
+
+
+def select_for(learning: Learning, n_resamples: int, time_budget: float | None = None) -> Selection:
+    """`aspca.select` of a table, which is held in memory for it."""
+    # The only job that needs scikit-learn.
+    from aspca.estimators.aspca import ASPCA
+    from aspca.estimators.preprocessor import Preprocessor
+    from aspca.estimators.selection import select
+
+    table, watcher, label = learning.table, learning.watcher, learning.roles.label
+    plan = learning.plan(table)
+    watcher.stage("Reading", table.count())
+    parts = list(read_checked(table, plan, watcher))
+    if sum(map(len, parts)) < 2:
+        raise JobError(f"{table.description} has fewer than 2 rows, so nothing can be learned from it; add rows.")
+    labels = None if label is None else read_labels(table, label)[0]
+    watcher.stage("Fitting", unit="")
+    told = 0
+
+    def progress(done: int, most: int) -> None:
+        nonlocal told
+        if not told:
+            watcher.stage("Trying numbers of rules and alphas", most, "fits")
+        watcher.advance(done - told)
+        told = done
+
+    # By now all columns are numbers; only gaps are left to be prepared for.
+    parameters = asdict(learning.request.settings)
+    estimator = ASPCA(**parameters, preprocessor=Preprocessor(missing="allow") if plan.missing == "allow" else None)
+    return select(
+        np.concatenate(parts),
+        labels,
+        estimator=estimator,
+        n_resamples=n_resamples,
+        time_budget=time_budget,
+        callback=progress,
+    )

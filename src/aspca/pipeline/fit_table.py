@@ -1,0 +1,243 @@
+"""A model of a table too large for memory: moments part by part, then limits from scores part by part.
+
+Moments are taken here, of rows streamed out of an engine, or inside of it, so that no row leaves it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import cast
+
+import numpy as np
+
+from aspca.identities.formula import Formula
+from aspca.linalg.threads import blas_threads_for
+from aspca.model.fit import fit_from_moments
+from aspca.model.judgement import Judgement
+from aspca.model.kept_rules import with_kept_shares
+from aspca.model.learning import learn_model
+from aspca.model.model import Model
+from aspca.moments import IncompleteMoments, Moments
+from aspca.moments.gathered import IncompleteMomentsOf, MomentsOf
+from aspca.pipeline.column_types import PLURALS, word_of
+from aspca.pipeline.columns import NUMBERS
+from aspca.pipeline.errors import JobError, RequestError
+from aspca.pipeline.passes import Watcher, read_checked, rows_of
+from aspca.pipeline.tables import Parted, TableSource, column_of, row_numbers
+from aspca.preparation import Preparation
+from aspca.rules.equation_text import NO_COLUMN, RuleError
+from aspca.rules.given import formulas_of
+from aspca.settings import Settings
+from aspca.tables.errors import SourceError
+from aspca.tables.source import Source
+from aspca.tables.sql_moments import is_quicker_pushed
+
+# Of more features than this all rules with little variance take minutes to find.
+_VERY_WIDE = 2000
+
+
+def moments_of(table: TableSource, names: Sequence[str], watcher: Watcher) -> Moments:
+    """The moments of the columns `names` of a table, in this order; it is read once, and no value may be missing.
+
+    Raises
+    ------
+    JobError
+        A value that is missing, infinite or beyond +-1e150: the file, the row and the column are named. Or the scatter
+        of a column exceeds float64.
+    """
+    return cast(Moments, _known(table, Preparation.identity(names), watcher))
+
+
+def _known(table: TableSource, plan: Preparation, watcher: Watcher) -> Moments | IncompleteMoments:
+    """The moments of all rows, as a plan makes features of them."""
+    watcher.stage("Reading", table.count())
+    rows, p = rows_of(table, plan, watcher), len(plan.names)
+    try:
+        if plan.missing == "allow":
+            return rows.gather(lambda: IncompleteMomentsOf.nothing(p)).moments
+        return rows.gather(lambda: MomentsOf.nothing(p, decimals=True, names=plan.names)).moments
+    except ValueError as error:
+        if isinstance(error, JobError | SourceError):
+            raise
+        raise JobError(f"{table.description}: {error}") from None
+
+
+def fit_table(
+    table: TableSource,
+    plan: Preparation,
+    settings: Settings,
+    watcher: Watcher,
+    calibration: TableSource | None = None,
+    *,
+    moments: str = "auto",
+) -> Model:
+    """The model of a table; the same as `ASPCA.fit` of its rows.
+
+    Parameters
+    ----------
+    plan : Preparation
+        The columns that rules are made of, and what becomes of them.
+    calibration : TableSource or None
+        Rows that take no part in the fit, for a limit that asks for such.
+    moments : str
+        Where moments are taken, where the table is in an engine: see `moments_inside`.
+
+    Raises
+    ------
+    JobError
+        Fewer than two rows, far more features than rows, a value that is missing, or what `fit_from_moments` refuses.
+    """
+    given = _given(table, plan, settings)
+    _refuse_too_wide(table, len(plan.names), settings)
+    # The solver loads it later, when its threads could not be held back any more.
+    import scipy.linalg  # noqa: F401
+
+    known: Moments | IncompleteMoments
+    with blas_threads_for(len(plan.names)):
+        pushed = moments_inside(table, plan, settings, moments)
+        if pushed is not None:
+            return _from_sums(table, pushed, settings, plan)
+        known = _known(table, plan, watcher)
+        _refuse_few(table, known)
+        passes = rows_of(table, plan, watcher, by_pass=True)
+
+        def solved(step: int, n_steps: int, gap: float) -> None:
+            # A path of penalties solves the sequence several times over.
+            if step == 1:
+                watcher.stage("Finding rules", n_steps, "components")
+            watcher.advance(1)
+
+        def stage(words: str) -> None:
+            watcher.stage(words, unit="passes")
+
+        try:
+            model = learn_model(passes, table.count(), known, settings, plan, given, None, solved, stage)
+        except ValueError as error:
+            if isinstance(error, JobError | SourceError):
+                raise
+            few = f"{table.description}: " if isinstance(known, IncompleteMoments) else ""
+            raise JobError(f"{few}{error}") from error
+        if settings.needs_rows:
+            model = _calibrate(model, table if calibration is None else calibration, watcher)
+            model = with_kept_shares(model, passes)
+    if model.excluded is not None:
+        model = replace(model, excluded=model.excluded.renumbered(partial(row_numbers, table)))
+    return model
+
+
+def _refuse_few(table: TableSource, known: Moments | IncompleteMoments) -> None:
+    if known.n_rows < 2:
+        few = "no rows" if known.n_rows == 0 else "1 row"
+        few += " with values" if isinstance(known, IncompleteMoments) else ""
+        raise JobError(f"{table.description} has {few}, but at least 2 are needed to learn rules from; add rows.")
+
+
+def _from_sums(table: TableSource, moments: Moments, settings: Settings, plan: Preparation) -> Model:
+    """The model of moments alone."""
+    _refuse_few(table, moments)
+    try:
+        return fit_from_moments(moments, settings, plan)
+    except ValueError as error:
+        raise JobError(str(error)) from error
+
+
+def _given(table: TableSource, plan: Preparation, settings: Settings) -> tuple[tuple[str, Formula], ...]:
+    """The rules that were given; RequestError for those that cannot be used, before anything is read."""
+    try:
+        return formulas_of(settings.rules, plan.features)
+    except RuleError as error:
+        column = None if error.column is None else column_of(table, error.column)
+        if column is None:
+            raise RequestError(str(error)) from None
+        numbers = f"give --number {word_of(column.name)} and do not ignore it, or leave the rule out"
+        held = f"it holds {PLURALS.get(column.kind, column.kind)}, so leave the rule out"
+        raise RequestError(
+            f"{str(error).partition(NO_COLUMN)[0]}column {column.name!r} of {table.description} is not used as a "
+            f"feature, and rules are made of these; {numbers if column.kind in NUMBERS else held}."
+        ) from None
+
+
+def _refuse_too_wide(table: TableSource, p: int, settings: Settings) -> None:
+    if table.count() >= 2 and p > _VERY_WIDE and settings.n_components == "auto":
+        raise JobError(
+            f"{table.description} has {p:,} features, of which all rules with little variance would take very long: "
+            "say how many you want, as in --n-components 20, or leave out columns with --ignore.",
+            ("--n-components", "20"),
+        )
+
+
+def _calibrate(model: Model, table: TableSource, watcher: Watcher) -> Model:
+    """The same model, its threshold taken from the scores of a table: `Model.calibrated`, part by part."""
+    scores = [judgement.scores for judgement in _judgements(model, table, watcher)]
+    return replace(model, thresholds=model.thresholds.from_scores(model.settings, np.concatenate(scores)))
+
+
+def _judgements(model: Model, table: TableSource, watcher: Watcher) -> Iterator[Judgement]:
+    watcher.stage("Setting the limit", table.count())
+    for values in read_checked(table, model.preparation, watcher):
+        yield model.judge(values)
+
+
+def moments_inside(table: TableSource, plan: Preparation, settings: Settings, way: str) -> Moments | None:
+    """The moments of a table, taken inside its engine where that was asked for, or is quicker; None: they are not.
+
+    Parameters
+    ----------
+    way : one of `aspca.pipeline.options.MOMENTS`
+
+    Raises
+    ------
+    RequestError
+        The engine was asked for, and cannot take them, or rows are needed for something else.
+    JobError
+        A value that cannot be learned from.
+    """
+    if way == "stream":
+        return None
+    engine = table.sql_engine if isinstance(table, Source) else None
+    if way == "auto" and settings.judges_by_evidence:
+        # Tails are learned from rows.
+        return None
+    needs = _needs_rows(plan, settings)
+    if way == "auto" and (engine is None or needs or not is_quicker_pushed(engine, len(plan.names))):
+        return None
+    if needs:
+        raise RequestError(f"--moments engine takes sums and leaves rows where they are, but {needs}.")
+    try:
+        found = table.pushed(plan.names) if isinstance(table, Source) else None
+    except ValueError as error:
+        raise JobError(f"{table.description}: {error}") from None
+    if found is None and way == "engine":
+        raise RequestError(
+            f"--moments engine is for PostgreSQL, Parquet and DuckDB files, and {table.description} is none of these, "
+            "or has cells that are named as missing; leave it out."
+        )
+    return found
+
+
+def _needs_rows(plan: Preparation, settings: Settings) -> str:
+    if plan.missing == "allow":
+        return "gaps are filled row by row; leave out columns that have some, with --ignore"
+    if not plan.plain:
+        return "categories, dates and logarithms are made of cells; leave such columns out, with --ignore"
+    if settings.needs_rows:
+        return "this limit rests on rows; leave out --limit"
+    return ""
+
+
+def describe_moments(table: TableSource, way: str) -> list[str]:
+    """Where moments were taken, of a table in an engine."""
+    if way == "engine":
+        return [
+            f"{table.description}: sums were taken inside the engine, and no row left it for them; so limits are those "
+            "of a law, which normal rows with heavy tails exceed more often than they should."
+        ]
+    if isinstance(table, Parted):
+        return [f"{table.description}: every pass ran where its parts are, on the workers of {table.engine}."]
+    if isinstance(table, Source) and table.sql_engine == "postgres":
+        return [
+            f"{table.description}: rows were streamed from one snapshot; --moments engine takes sums in the server."
+        ]
+    return []

@@ -1,0 +1,177 @@
+"""All rows of a table judged by one model: what is found, and written where a folder is given."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from aspca.findings.changes import Crossings
+from aspca.findings.incidents import Incident
+from aspca.linalg.arrays import Bools, Floats
+from aspca.model.model import Model
+from aspca.model_file.model_file import write_model
+from aspca.pipeline.column_types import is_clock
+from aspca.pipeline.drift import Drift, Shifts, Timeline, drift_of
+from aspca.pipeline.errors import JobError
+from aspca.pipeline.judged_rows import JudgedRows, Worst, join_rows, judged_rows
+from aspca.pipeline.keys import Evaluation, Keys, evaluate, read_labels
+from aspca.pipeline.options import Output
+from aspca.pipeline.outcome import Outcome, findings_of
+from aspca.pipeline.passes import Watcher
+from aspca.pipeline.result_folder import folder_files, write_changes, write_excluded, write_incidents
+from aspca.pipeline.row_notes import Copies, Runs, describe_runs, describe_times
+from aspca.pipeline.tables import TableSource, row_numbers
+
+
+@dataclass(frozen=True, eq=False)
+class Judging:
+    """How rows are judged, whatever the model: the columns beside them, what is shown and written, and who watches."""
+
+    keys: Keys
+    output: Output
+    watcher: Watcher
+
+
+def judge_table(
+    model: Model, table: TableSource, how: Judging, folder: Path | None, category: str | None = None
+) -> Outcome:
+    """Judge all rows of a table; write scores, explanations, model.json, changes if any, and, with times, incidents."""
+    found = _Found(model, table, how)
+    with folder_files(folder, model, how.keys, how.output.scores) as writers, ThreadPoolExecutor(2) as pool:
+        written: list[Future[None]] = []
+        for judged in judged_rows(model, table, how.keys, how.watcher):
+            if judged.anomalies is None:
+                raise JobError("The model has no limit yet, so no row is an anomaly; fit it with another --limit.")
+            # Rows are written while the next ones are judged; each file has one writer.
+            _wait_for(written)
+            written = [pool.submit(write, judged) for write in writers]
+            found.add(judged, judged.anomalies)
+        _wait_for(written)
+    if not found.counts["rows"]:
+        raise JobError(f"{table.description} has no rows to judge.")
+    return found.outcome(folder, category)
+
+
+def _wait_for(written: Sequence[Future[None]]) -> None:
+    """Raises what was raised while writing."""
+    for future in written:
+        future.result()
+
+
+class _Found:
+    """What is found in the rows of a table, which are added part by part."""
+
+    def __init__(self, model: Model, table: TableSource, how: Judging) -> None:
+        self._model, self._table, self._how = model, table, how
+        self._crossings, self._shifts = Crossings(model), Shifts(model)
+        self._runs, self._copies = Runs(model.names), Copies()
+        self._timeline = None if how.keys.time is None else Timeline(table, how.keys.time)
+        self._report = None
+        if how.output.report:
+            # Not needed where no report is asked for.
+            from aspca.pipeline.report_data import ReportData
+
+            self._report = ReportData(model, table, how.keys, how.watcher)
+        most = max(how.output.top, 0 if self._report is None else self._report.most)
+        self._worst, self._unread = Worst(most), Worst(most)
+        # Kept only where labels are to be compared with them: else no memory grows with the rows.
+        self._kept: list[tuple[Floats, Bools]] = []
+        self.counts: Counter[str] = Counter()
+
+    def add(self, judged: JudgedRows, anomalies: Bools) -> None:
+        """The next rows, and which of them are anomalies (n,)."""
+        judgement, bad = judged.judgement, judged.judgement.has_bad_cells
+        rest = np.flatnonzero(anomalies & ~bad)
+        self._worst.add(judged.take(rest), judged.scores[rest])
+        # In the order of the table.
+        self._unread.add(judged.take(np.flatnonzero(bad)), np.zeros(int(bad.sum())))
+        self._crossings.add(judgement, judged.values)
+        self._shifts.add(judged.values)
+        self._runs.add(judged.values)
+        self._copies.add(judged.values, judged.rows, ~bad)
+        for each in (self._report, self._timeline):
+            if each is not None:
+                each.add(judged)
+        if self._how.keys.label is not None:
+            self._kept.append((judged.scores, anomalies))
+        errors = judgement.errors
+        if errors is None:
+            errors = np.asarray(judgement.broken)[:, : self._model.n_identities].any(axis=1) | bad
+        self.counts["rows"] += len(judged)
+        self.counts["anomalies"] += judged.flagged.size
+        self.counts["errors"] += int(errors.sum())
+        self.counts["unread"] += int(bad.sum())
+        self.counts["partly"] += int((judgement.share_of_rules < 1.0).sum()) if self._model.allows_gaps else 0
+
+    def outcome(self, folder: Path | None, category: str | None) -> Outcome:
+        """All of it, once every row was added; what is known only now is written into the folder."""
+        model, keys, output = self._model, self._how.keys, self._how.output
+        when = None if self._timeline is None else self._timeline.when
+        drift = drift_of(model, self._table, keys, self._crossings, when, self._worst.most, self._how.watcher)
+        incidents, flagged = None, None
+        if self._timeline is not None:
+            incidents, flagged = self._timeline.incidents(
+                model, output.patience, drift.course, drift.changes, drift.beyond
+            )
+        if folder is not None:
+            self._write(folder, drift, incidents, flagged)
+        shown, beyond = drift.rank_first(self._worst.rows(model), self._worst.most)
+        first = self._unread.rows(model)
+        if len(first):
+            shown, beyond = join_rows([first, shown]), np.concatenate([np.ones(len(first), dtype=np.bool_), beyond])
+        evaluation, evidence = self._evaluation(), None
+        if self._report is not None:
+            n_partly = self.counts["partly"]
+            evidence = self._report.evidence(shown, beyond, drift, incidents or (), flagged, n_partly, evaluation)
+        top = np.r_[: min(output.top, len(first)), len(first) : min(len(first) + output.top, len(shown))]
+        shown, beyond = shown.take(top), beyond[top]
+        n_anomalies = self.counts["anomalies"]
+        return Outcome(
+            model=model,
+            n_rows=self.counts["rows"],
+            n_anomalies=n_anomalies,
+            n_errors=self.counts["errors"],
+            n_partly=self.counts["partly"],
+            n_unread=self.counts["unread"],
+            n_beyond=n_anomalies if drift.beyond is None else int(drift.beyond.size),
+            changes=drift.changes,
+            findings=findings_of(model, shown, beyond, category),
+            explanation=shown.explained(model, named=True),
+            evaluation=evaluation,
+            incidents=incidents,
+            shifts=self._shifts.in_deviations,
+            remarks=self._notes(),
+            keys=keys,
+            evidence=evidence,
+        )
+
+    def _write(
+        self, folder: Path, drift: Drift, incidents: tuple[Incident, ...] | None, flagged: JudgedRows | None
+    ) -> None:
+        if drift.changes:
+            write_changes(folder / "changes.csv", drift.changes, timed=incidents is not None)
+        if incidents is not None:
+            write_incidents(folder / "incidents.csv", self._model, incidents, flagged)
+        write_model(self._model, folder / "model.json", naming="table", private=self._how.output.private)
+        write_excluded(folder / "excluded.csv", self._model)
+
+    def _evaluation(self) -> Evaluation | None:
+        if self._how.keys.label is None:
+            return None
+        truth, meaning = read_labels(self._table, self._how.keys.label)
+        scores, anomalies = (np.concatenate(arrays) for arrays in zip(*self._kept, strict=True))
+        return evaluate(truth, scores, anomalies, meaning)
+
+    def _notes(self) -> tuple[str, ...]:
+        """What was noticed about the rows."""
+        keys, numbers = self._how.keys, row_numbers(self._table, np.arange(self.counts["rows"]))
+        times = []
+        if keys.time is not None and self._timeline is not None:
+            times = describe_times(keys.time, self._timeline.when, numbers)
+        timed = keys.time is not None or is_clock(keys.ids[0] if keys.ids else None)
+        return (*times, *describe_runs(self._runs, numbers, timed=timed), *self._copies.describe())

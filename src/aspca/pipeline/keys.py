@@ -1,0 +1,219 @@
+"""Columns that stand beside a row wherever it is told of: names, time, categories and label, as the table has them.
+
+Labels are never learned from: they only tell, afterwards, how well a score did.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import repeat
+
+import numpy as np
+
+from aspca.linalg.arrays import Bools, Floats
+from aspca.pipeline.errors import RequestError
+from aspca.pipeline.tables import TableSource, read_cells
+from aspca.preparation.columns import cell_text
+
+Cells = tuple[str | int | float | bool | None, ...]
+
+
+@dataclass(frozen=True)
+class Keys:
+    """The key columns of a table.
+
+    Attributes
+    ----------
+    ids : tuple of str
+        Columns that name rows, together.
+    time : str or None
+    categories : tuple of str
+        Columns with a model for each category, or taken as categories.
+    label : str or None
+    """
+
+    ids: tuple[str, ...] = ()
+    time: str | None = None
+    categories: tuple[str, ...] = ()
+    label: str | None = None
+
+    @property
+    def roles(self) -> dict[str, str]:
+        """What each column is, in the order in which they are told; of several roles the first counts."""
+        named = {"id": self.ids, "time": (self.time,), "category": self.categories, "label": (self.label,)}
+        found: dict[str, str] = {}
+        for role, names in named.items():
+            for name in names:
+                if name is not None:
+                    found.setdefault(name, role)
+        return found
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return tuple(self.roles)
+
+    def header(self, taken: Iterable[str]) -> list[str]:
+        """The columns' names told apart from those that are taken, also where capitals do not count."""
+        used = {name.lower() for name in taken}
+        titles = []
+        for name, role in self.roles.items():
+            title = name
+            while title.lower() in used:
+                title = f"{role}: {title}"
+            used.add(title.lower())
+            titles.append(title)
+        return titles
+
+    def cells(self, table: TableSource) -> Iterator[Cells]:
+        """Those of each row of a table, to be read beside batches of numbers; without end where there are no keys."""
+        if not self.columns:
+            return repeat(())
+        return (tuple(map(plain_cell, row)) for rows in table.cells(self.columns) for row in rows)
+
+    def texts(self, cells: Cells) -> dict[str, str | None]:
+        """The cells of a row by column, the same for a file and for a data frame of it; None where missing."""
+        return dict(zip(self.columns, map(cell_text, cells), strict=True))
+
+    def name(self, cells: Cells) -> str | None:
+        """What a row is called: its ids; None where it has none of them."""
+        found = [text for text in map(cell_text, cells[: len(self.ids)]) if text is not None]
+        return ", ".join(found) or None
+
+
+NO_KEYS = Keys()
+
+
+def plain_cell(cell: object) -> str | int | float | bool | None:
+    """A cell as plain text, number or truth value: dates of a data frame become text, as a CSV file has them."""
+    if isinstance(cell, np.datetime64):
+        text = cell_text(cell)
+        return None if text is None else text.replace("T", " ").removesuffix(".000000000").removesuffix(".000000")
+    return cell if isinstance(cell, str | int | float | bool) or cell is None else cell_text(cell)
+
+
+def ids_of(table: TableSource, given: Sequence[str]) -> tuple[str, ...]:
+    """The columns that ``--id`` names: one or several, with commas between; a column of exactly that name wins.
+
+    Whether all of them are there is another question: see `aspca.pipeline.columns.keys_in`.
+    """
+    known = {column.name for column in table.columns}
+    names = [[text] if text in known or "," not in text else map(str.strip, text.split(",")) for text in given]
+    return tuple(dict.fromkeys(name for several in names for name in several))
+
+
+# ---- labels
+
+
+LABELLIKE = {
+    "label",
+    "labels",
+    "class",
+    "target",
+    "y",
+    "anomaly",
+    "is_anomaly",
+    "outlier",
+    "attack",
+    "kind",
+    "diagnosis",
+}
+NORMAL = ("normal", "normal.", "benign", "ok", "good", "inlier", "negative", "no", "false", "0", "0.0", "n", "b")
+_MOST = 6
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """How flagged rows and labels agree.
+
+    Attributes
+    ----------
+    auc : float
+        The chance that an anomaly scores higher than a normal row, ties counted half.
+    hits, misses, false_alarms, passed : int
+        Anomalies flagged and not, normal rows flagged and not.
+    meaning : str
+        How the labels were read.
+    """
+
+    auc: float
+    hits: int
+    misses: int
+    false_alarms: int
+    passed: int
+    meaning: str
+
+    @property
+    def precision(self) -> float | None:
+        """Share of the flagged rows that are anomalies."""
+        flagged = self.hits + self.false_alarms
+        return self.hits / flagged if flagged else None
+
+    @property
+    def recall(self) -> float:
+        """Share of the anomalies that are flagged."""
+        return self.hits / (self.hits + self.misses)
+
+    @property
+    def text(self) -> str:
+        """In a line."""
+        precision = "" if self.precision is None else f", precision {self.precision:.3f}"
+        return f"Against the labels: AUC {self.auc:.4f}{precision}, recall {self.recall:.3f}"
+
+
+def read_labels(table: TableSource, column: str) -> tuple[Bools, str]:
+    """Which rows of a table are anomalies (n,) by a column of labels, and in words how these were read.
+
+    0 and 1, false and true, scikit-learn's 1 (normal) and -1, or words one of which says normal.
+
+    Raises
+    ------
+    RequestError
+        They cannot be read that way, some are missing, or all rows are of one kind.
+    """
+    cells = [None if cell is None else str(cell).strip() for cell in read_cells(table, column)]
+    if None in cells:
+        where = table.where(cells.index(None))
+        raise RequestError(f"--label: {where} has no label in column {column!r}; every row needs one.")
+    values = sorted({str(cell) for cell in cells})
+    if {value.removesuffix(".0") for value in values} == {"-1", "1"}:
+        normal = next(value for value in values if not value.startswith("-"))
+    else:
+        known = [value for value in values if value.lower() in NORMAL]
+        # "no" beside "yes" is one thing, "0" beside "normal" nobody's labels.
+        if len(known) != 1 or (known[0].lower() in ("b", "n") and len(values) > 2):
+            shown = ", ".join(repr(value) for value in values[:_MOST]) + (", ..." if len(values) > _MOST else "")
+            raise RequestError(
+                f"--label: column {column!r} holds {shown}, of which one must say normal: use 0 and 1, false and "
+                "true, or normal and any other word."
+            )
+        normal = known[0]
+    truth = np.array([cell != normal for cell in cells])
+    if truth.all() or not truth.any():
+        raise RequestError(
+            f"--label: column {column!r} holds {values[0]!r} only, but both normal rows and anomalies are needed."
+        )
+    others = [value for value in values if value != normal]
+    rest = repr(others[0]) if len(others) == 1 else f"the other {len(others)} values"
+    return truth, f"{normal!r} is normal, {rest} an anomaly"
+
+
+def evaluate(truth: Bools, scores: Floats, flagged: Bools, meaning: str) -> Evaluation:
+    """How scores (n,) and flagged rows (n,) agree with the truth (n,)."""
+    return Evaluation(
+        auc=area_under_curve(truth, scores),
+        hits=int((truth & flagged).sum()),
+        misses=int((truth & ~flagged).sum()),
+        false_alarms=int((~truth & flagged).sum()),
+        passed=int((~truth & ~flagged).sum()),
+        meaning=meaning,
+    )
+
+
+def area_under_curve(truth: Bools, scores: Floats) -> float:
+    """Mann and Whitney's statistic: the mean rank of the anomalies, ties sharing theirs."""
+    _, where, counts = np.unique(scores, return_inverse=True, return_counts=True)
+    ranks = (np.cumsum(counts) - 0.5 * (counts - 1))[where]
+    n, positives = truth.size, int(truth.sum())
+    above = float(ranks[truth].sum()) - 0.5 * positives * (positives + 1)
+    return above / (positives * (n - positives))

@@ -1,0 +1,356 @@
+"""What is asked for: every option by its name, in groups by meaning, each checked before anything is read."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from difflib import get_close_matches
+from typing import Any, TypeVar
+
+from aspca.pipeline.errors import RequestError
+from aspca.preparation import CATEGORIES
+from aspca.preparation.transforms import TRANSFORMS
+from aspca.settings import DEFAULTS, IN_MEMORY, PAPER, Settings, check_parameters
+from aspca.tables.addresses import is_postgres
+from aspca.tables.errors import SourceError
+from aspca.tables.paths import expand
+from aspca.tables.request import STANDARD_INPUT, ReadOptions
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+PRESETS: dict[str, dict[str, Any]] = {"paper": PAPER}
+# Where moments are taken: see `aspca.pipeline.fit_table.moments_inside`.
+MOMENTS = ("auto", "engine", "stream")
+_READING = (
+    "delimiter",
+    "encoding",
+    "decimal",
+    "thousands",
+    "missing",
+    "date_order",
+    "header",
+    "skip",
+    "table",
+    "query",
+    "engine",
+    "spark_master",
+)
+_OPTION = re.compile(r"--([a-z][a-z-]*)")
+
+
+@dataclass(frozen=True)
+class Columns:
+    """What is said of columns, each named by the user.
+
+    Attributes
+    ----------
+    id : tuple of str
+        Columns that name rows; one word may name several, with commas between.
+    time, label : str or None
+        The column that times rows, and that says which are anomalies.
+    ignore : tuple of str
+        Columns that are left out; one word may name several, with commas between.
+    ignore_text : bool
+        Whether all text without a role is left out, also what seems to be numbers.
+    categorical, log, transform, date, number : tuple of str
+        What columns become: categories (``kind``, ``kind=codes``), logarithms, other functions (``amount=sqrt``),
+        days since 1970, and numbers though they seem to count rows.
+    allow_missing : bool or None
+        Whether values may be missing; None: if some are.
+    by : str or None
+        The column for each category of which there is a model of its own.
+    """
+
+    id: tuple[str, ...] = ()
+    time: str | None = None
+    label: str | None = None
+    ignore: tuple[str, ...] = ()
+    ignore_text: bool = False
+    categorical: tuple[str, ...] = ()
+    log: tuple[str, ...] = ()
+    transform: tuple[str, ...] = ()
+    date: tuple[str, ...] = ()
+    number: tuple[str, ...] = ()
+    allow_missing: bool | None = None
+    by: str | None = None
+
+    @property
+    def conversions(self) -> dict[str, str]:
+        """What is to become of columns, by name: see `preparation.KINDS`.
+
+        Raises
+        ------
+        RequestError
+            Two things of one column, or a function that is not known.
+        """
+        plain = (("log", self.log), ("date", self.date), ("number", self.number))
+        given = [(name, kind) for kind, names in plain for name in names]
+        for text in self.categorical:
+            name, _, kind = text.rpartition("=")
+            given.append((name, kind) if kind in CATEGORIES and name else (text, "one-hot"))
+        for text in self.transform:
+            name, _, kind = text.rpartition("=")
+            if kind not in TRANSFORMS or not name:
+                raise RequestError(
+                    f"--transform takes a column and one of {', '.join(TRANSFORMS)}, as in amount=log, got {text!r}."
+                )
+            given.append((name, kind))
+        kinds: dict[str, str] = {}
+        for name, kind in given:
+            if kinds.setdefault(name, kind) != kind:
+                raise RequestError(f"Column {name!r} cannot be both {kinds[name]} and {kind}; give one of them.")
+        return kinds
+
+
+@dataclass(frozen=True)
+class Output:
+    """What is told and written.
+
+    Attributes
+    ----------
+    output : str or None
+        The folder to write; None: none is.
+    scores : {"csv", "parquet"}
+        The format of the file of scores.
+    private : bool
+        As in `write_model`, for model.json.
+    top : int
+        How many anomalies to tell, the worst ones.
+    patience : float or None
+        Two anomalies at most so far apart in time are one incident; None: twice the usual step between rows.
+    report : bool
+        Whether to write report.html, and to keep what `Detection.report` is made of.
+    """
+
+    output: str | None = None
+    scores: str = "csv"
+    private: bool = False
+    top: int = 20
+    patience: float | None = None
+    report: bool = True
+
+
+@dataclass(frozen=True, eq=False)
+class Request:
+    """What to learn from, what to judge, and how.
+
+    Attributes
+    ----------
+    source : list of str, or a table in memory
+        Files and globs to be judged, or a data frame or an array.
+    train : the same, or None
+        What to learn from, if that is not the source.
+    calibrate : the same, or None
+        Normal rows kept out of the fit, for a conformal limit.
+    moments : one of `MOMENTS`
+        Where the moments of a table in an engine are taken: inside of it, or here, of rows that are streamed.
+    """
+
+    source: Any
+    train: Any = None
+    calibrate: Any = None
+    columns: Columns = field(default_factory=Columns)
+    settings: Settings = field(default_factory=lambda: Settings.of(DEFAULTS))
+    reading: ReadOptions = field(default_factory=ReadOptions)
+    output: Output = field(default_factory=Output)
+    moments: str = "auto"
+
+    @property
+    def inputs(self) -> list[str]:
+        """All files that are to be read; see `files_named`."""
+        given = (self.source, self.train, self.calibrate)
+        return [path for group in given if is_named(group) for path in files_named(group)]
+
+
+# Every option and what it is if it is not given.
+OPTIONS: dict[str, Any] = {
+    "calibrate": None,
+    "moments": "auto",
+    **{option.name: option.default for group in (Columns, Output) for option in fields(group)},
+    **dict.fromkeys(("preset", *_READING)),
+    **{name: default for name, default in DEFAULTS.items() if name not in IN_MEMORY},
+}
+
+
+def request_of(source: Any, train: Any = None, **options: Any) -> Request:
+    """The request that options by name make; None is an option that was not given.
+
+    Raises
+    ------
+    RequestError
+        An option that does not exist, a value that is not allowed, or two options that exclude each other.
+    """
+    for name in options:
+        if name in IN_MEMORY:
+            raise RequestError(
+                f'{name} takes rows at hand: fit them by ASPCA.paper({name}="auto").fit(X) and save the model, by '
+                "which any source can be judged."
+            )
+        if name not in OPTIONS:
+            close = get_close_matches(name, OPTIONS, n=1)
+            hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(OPTIONS)}."
+            raise RequestError(f"There is no option {name!r}; {hint}")
+    given = {name: value for name, value in options.items() if value is not None}
+    if isinstance(given.get("rules"), str):
+        given["rules"] = [given["rules"]]
+    if "output" in given:
+        given["output"] = os.fspath(given["output"])
+    calibrate = given.get("calibrate")
+    if calibrate is not None and given.get("by") is not None:
+        raise RequestError("--by and --calibrate exclude each other; give one of them.")
+    output = _group(Output, given)
+    if output.scores not in ("csv", "parquet"):
+        raise RequestError(f"--scores must be csv or parquet, not {output.scores!r}.")
+    if not isinstance(output.top, int) or output.top < 0:
+        raise RequestError(f"--top must be a whole number of at least 0, got {output.top!r}.")
+    if output.patience is not None and not output.patience >= 0:
+        raise RequestError(f"--patience must be a number of at least 0, got {output.patience!r}.")
+    moments = given.get("moments", "auto")
+    if moments not in MOMENTS:
+        raise RequestError(f"--moments must be one of {', '.join(MOMENTS)}, got {moments!r}.")
+    columns = _group(Columns, given)
+    _ = columns.conversions
+    return Request(
+        source=named_files(source),
+        train=None if train is None else named_files(train),
+        calibrate=None if calibrate is None else named_files(calibrate),
+        columns=columns,
+        settings=settings_of(
+            {name: value for name, value in given.items() if name in DEFAULTS},
+            given.get("preset"),
+            calibrated=calibrate is not None,
+        ),
+        reading=reading_of(**{name: given.get(name) for name in _READING}),
+        output=output,
+        moments=moments,
+    )
+
+
+def with_options(options: Mapping[str, Any], returns: Any) -> Callable[[Function], Function]:
+    """A function of which `help` and editors know every option by name, and what it returns."""
+
+    def decorated(function: Function) -> Function:
+        kind = inspect.Parameter.KEYWORD_ONLY
+        plain = [one for one in inspect.signature(function).parameters.values() if one.kind is not one.VAR_KEYWORD]
+        named = [inspect.Parameter(name, kind, default=default) for name, default in options.items()]
+        signature = inspect.Signature([*plain, *named], return_annotation=returns)
+        function.__signature__ = signature  # type: ignore[attr-defined]  # a function may have one
+        return function
+
+    return decorated
+
+
+def files_named(paths: Sequence[str]) -> list[str]:
+    """The files that some paths, patterns and folders name, none of which may be written to; "-" is standard input.
+
+    Databases that are no files of this machine are left out.
+
+    Raises
+    ------
+    SourceError
+        There is no such file, or it cannot be read.
+    """
+    local = [path for path in paths if not is_postgres(path)]
+    return [STANDARD_INPUT if given.path is None else str(given.path) for given in expand(local)] if local else []
+
+
+def is_named(source: Any) -> bool:
+    """Whether a source, as `named_files` gives it, is some paths and addresses, and no table in memory."""
+    return isinstance(source, list) and bool(source) and all(isinstance(path, str) for path in source)
+
+
+def named_files(source: Any) -> Any:
+    """A list of paths, where files are named; a table in memory as it is."""
+    if isinstance(source, str | os.PathLike):
+        return [os.fspath(source)]
+    if isinstance(source, list | tuple) and source and all(isinstance(one, str | os.PathLike) for one in source):
+        return [os.fspath(one) for one in source]
+    return source
+
+
+def _group(kind: type[Any], given: Mapping[str, Any]) -> Any:
+    """One of the groups, its lists made of whatever names them."""
+    made = {}
+    for option in fields(kind):
+        if option.name in given:
+            value = given[option.name]
+            made[option.name] = _names(value) if isinstance(option.default, tuple) else value
+    return kind(**made)
+
+
+def _names(value: Any) -> tuple[str, ...]:
+    """Names of columns: one, several, or with what each becomes."""
+    if isinstance(value, str):
+        return (value,)
+    if isinstance(value, Mapping):
+        return tuple(f"{name}={kind}" for name, kind in value.items())
+    return tuple(str(name) for name in value)
+
+
+def reading_of(
+    delimiter: str | None = None,
+    thousands: str | None = None,
+    missing: Sequence[object] | str | float | None = None,
+    **options: Any,
+) -> ReadOptions:
+    """How to read files; `\\t` is a tab and `space` a blank, which a shell makes hard to type."""
+    tokens = [] if missing is None else [missing] if isinstance(missing, str | int | float) else missing
+    try:
+        return ReadOptions(
+            delimiter="\t" if delimiter == "\\t" else delimiter,
+            thousands=" " if thousands == "space" else thousands,
+            missing=tuple(word for token in tokens for word in str(token).split(",") if word),
+            **options,
+        )
+    except SourceError as error:
+        raise RequestError(str(error)) from None
+
+
+# ---- settings
+
+
+def parameters_of(given: Mapping[str, Any], preset: str | None = None, *, calibrated: bool = False) -> dict[str, Any]:
+    """All parameters of `ASPCA`: those given (not None), else the preset's, else the defaults.
+
+    `calibrated`: there are rows kept out of the fit, which a conformal limit needs and no other takes.
+
+    Raises
+    ------
+    RequestError
+        One of them cannot be used.
+    """
+    if preset is not None and preset not in PRESETS:
+        raise RequestError(f"--preset must be one of {', '.join(PRESETS)}, got {preset!r}.")
+    chosen = {name: value for name, value in given.items() if value is not None}
+    parameters = {**DEFAULTS, **(PRESETS[preset] if preset else {}), **chosen}
+    try:
+        check_parameters(parameters)
+    except ValueError as error:
+        raise RequestError(_in_options(str(error))) from None
+    settings = Settings.of(parameters)
+    conformal = settings.total[0] == "conformal"
+    if conformal and not calibrated:
+        raise RequestError(
+            "--limit conformal needs normal rows kept out of the fit: give a file of them by --calibrate."
+        )
+    if calibrated and not conformal:
+        raise RequestError("--calibrate is for --limit conformal, without --contamination; leave it out, or give both.")
+    return parameters
+
+
+def settings_of(given: Mapping[str, Any], preset: str | None = None, *, calibrated: bool = False) -> Settings:
+    """The settings of a fit; see `parameters_of`."""
+    return Settings.of(parameters_of(given, preset, calibrated=calibrated))
+
+
+def _in_options(sentence: str) -> str:
+    """A sentence that begins with a parameter's name, with the option's instead."""
+    word, space, rest = sentence.partition(" ")
+    return f"--{word.replace('_', '-')}{space}{rest}" if word in DEFAULTS else sentence
+
+
+def in_python(sentence: str) -> str:
+    """A sentence about options of the command, in the names that Python knows them by."""
+    return _OPTION.sub(lambda match: match[1].replace("-", "_"), sentence)

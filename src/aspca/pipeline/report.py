@@ -1,0 +1,242 @@
+"""Reports of what was found, and where results come from: the command that gives them again, and what was read.
+
+Names of files stand without their folders, so that the same input gives the same report anywhere.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shlex
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, replace
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from aspca.masking import masked
+from aspca.pipeline.columns import keys_in
+from aspca.pipeline.errors import JobError, RequestError
+from aspca.pipeline.judge import Judging, judge_table
+from aspca.pipeline.models import model_from
+from aspca.pipeline.notes import describe_outcomes
+from aspca.pipeline.options import Columns, Output, Request, files_named, is_named
+from aspca.pipeline.outcome import Outcome
+from aspca.pipeline.passes import Watcher
+from aspca.pipeline.result_folder import category_folder
+from aspca.pipeline.sources import open_for
+from aspca.preparation import CATEGORIES
+from aspca.report.evidence import Provenance
+from aspca.report.summarize import summarize
+from aspca.report.summary import Report
+from aspca.settings import DEFAULTS
+from aspca.tables.addresses import is_address, is_postgres
+from aspca.tables.request import STANDARD_INPUT, ReadOptions
+
+_IN_MEMORY = "table.csv"
+
+
+def provenance_of(request: Request, title: str) -> Provenance:
+    """Of what `aspca detect` does."""
+    inputs = [(request.source, "judged"), (request.train, "learned from"), (request.calibrate, "calibrated with")]
+    return Provenance(
+        title=base_name(title),
+        version=version(),
+        command=command_of(request),
+        inputs=tuple(one for source, purpose in inputs if source is not None for one in inputs_of(source, purpose)),
+        learned_elsewhere=request.train is not None,
+    )
+
+
+def version() -> str:
+    # Importing the root by name would count as importing all that it names; it is loaded anyhow.
+    return str(sys.modules["aspca"].__version__)
+
+
+def base_name(path: str) -> str:
+    """A name of a file without its folder, an address without what is secret in it; whatever else as it is."""
+    if is_address(path):
+        return masked(path)
+    return os.path.basename(path.rstrip(os.sep)) or path
+
+
+def inputs_of(source: Any, purpose: str) -> list[tuple[str, str, str | None]]:
+    """The files that were read; of a table in memory that it was one."""
+    if not isinstance(source, list):
+        return [("a table in memory", purpose, None)]
+    databases = [(masked(path), purpose, None) for path in source if is_postgres(path)]
+    return [*databases, *((_name(path, source), purpose, _checksum(path)) for path in files_named(source))]
+
+
+def _name(path: str, source: Sequence[str]) -> str:
+    if path == STANDARD_INPUT:
+        return "standard input"
+    folder = next((one for one in source if os.path.isdir(one) and path.startswith(os.path.join(one, ""))), None)
+    # What folders inside the one that was named are called is part of the table.
+    return base_name(path) if folder is None else os.path.join(base_name(folder), os.path.relpath(path, folder))
+
+
+def _checksum(path: str) -> str | None:
+    if path == STANDARD_INPUT or not os.path.isfile(path):
+        return None
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+# ---- the command
+
+
+def command_of(request: Request) -> str:
+    """`aspca detect` with all options that are not the defaults."""
+    words = ["aspca", "detect", *_files(request.source)]
+    for option, source in (("--train", request.train), ("--calibrate", request.calibrate)):
+        words += [word for name in _files(source) for word in (option, name)] if source is not None else []
+    words += _options(request.columns, Columns())
+    words += _options(request.reading, ReadOptions())
+    for name, default in DEFAULTS.items():
+        value = getattr(request.settings, name, default)
+        if name == "rules":
+            words += [word for rule in value or () for word in ("--rule", rule)]
+        elif value != default:
+            words += [_flag(name), str(value)]
+    if request.output.patience is not None:
+        words += ["--patience", str(request.output.patience)]
+    words += ["--private"] if request.output.private else []
+    return " ".join(shlex.quote(masked(word)) for word in words)
+
+
+def _files(source: Any) -> list[str]:
+    return (
+        [path if path == STANDARD_INPUT else base_name(path) for path in source] if is_named(source) else [_IN_MEMORY]
+    )
+
+
+def _options(given: Columns | ReadOptions, defaults: Columns | ReadOptions) -> list[str]:
+    words: list[str] = []
+    for option in fields(given):
+        name, value = option.name, getattr(given, option.name)
+        if value == getattr(defaults, name):
+            continue
+        if isinstance(value, bool):
+            words.append(_flag(name) if value else _flag(f"no_{name}"))
+        else:
+            several: Sequence[Any] = value if isinstance(value, tuple) else (value,)
+            # What categories are without a word.
+            words += [word for one in several for word in (_flag(name), str(one).removesuffix("=one-hot"))]
+    return words
+
+
+def _flag(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
+
+
+# ---- reports
+
+
+NAME = "report.html"
+MISSING = "Reports need jinja2, which is not installed: pip install 'aspca[report]'"
+
+
+def can_write() -> bool:
+    """Whether pages can be made: the extra is installed."""
+    return find_spec("jinja2") is not None
+
+
+def refuse_missing(kind: str) -> None:
+    """Raise JobError if a report of this kind cannot be made, for want of the extra."""
+    if kind == "html" and not can_write():
+        raise JobError(f"{MISSING}.")
+
+
+def text_of(report: Report, kind: str, row: int | None = None) -> str:
+    """A report as text: ``html``, ``json`` or ``markdown``, of one row where it is given.
+
+    Raises
+    ------
+    JobError
+        The extra is not installed, or there is no such format.
+    """
+    if kind == "json":
+        from aspca.report.documents import write_json
+
+        return write_json(report)
+    if kind == "markdown":
+        from aspca.report.documents import write_markdown
+
+        try:
+            return write_markdown(report, row)
+        except ValueError as error:
+            raise RequestError(str(error)) from None
+    if kind != "html":
+        raise JobError(f"A report is written as html, json or markdown, not as {kind!r}.")
+    refuse_missing(kind)
+    from aspca.report.page import render_page
+
+    return render_page(report)
+
+
+def write_reports(
+    folder: Path, outcomes: Mapping[str | None, Outcome], whence: Provenance, remarks: Sequence[str], *, private: bool
+) -> list[str]:
+    """report.html for each model: in the folder, or in that of each category. What is to be said if it cannot be."""
+    if not can_write():
+        return [f"No {NAME} was written. {MISSING}."]
+    for number, (category, outcome) in enumerate(outcomes.items()):
+        if outcome.evidence is None:
+            continue
+        place = folder if category is None else folder / category_folder(number)
+        of_this = replace(whence, category=category)
+        text = text_of(summarize(outcome.evidence, of_this, remarks, private=private), "html")
+        (place / NAME).write_text(text, encoding="utf-8", newline="\n")
+    return []
+
+
+def report_by_model(
+    model: str,
+    files: list[str],
+    columns: Columns,
+    reading: ReadOptions,
+    watcher: Watcher,
+    *,
+    certificates: bool = False,
+    private: bool = False,
+) -> Report:
+    """What a stored model finds in a table.
+
+    Parameters
+    ----------
+    model : str
+        A model file; "-" is standard input.
+    files : list of str
+        What is judged.
+    columns : Columns
+        Those that name and time rows, and say which are anomalies.
+    certificates : bool
+        Whether to solve for the components, and check them.
+    private : bool
+        Whether to show no value of a row.
+
+    Raises
+    ------
+    JobError, SourceError, ModelFileError
+        One sentence: the model cannot be read, the table does not fit it, or a column is not there.
+    """
+    stored = model_from(model)
+    with open_for(stored, files, reading, watcher) as table:
+        categories = [plan.name for plan in stored.preparation.columns if plan.kind in CATEGORIES]
+        keys = keys_in(table, columns.id, columns.time, columns.label, categories)
+        outcome = judge_table(stored, table, Judging(keys, Output(top=0), watcher), None)
+        if certificates:
+            # Solved once, and then part of the model.
+            watcher.stage("Solving", unit="")
+            stored.components.subspace()
+        remarks = (*table.remarks, *describe_outcomes({None: outcome}, "the table learned from"))
+        flags = [word for word, asked in (("--certificates", certificates), ("--private", private)) if asked]
+        words = [*map(base_name, (model, *files)), *_options(columns, Columns()), *flags]
+        inputs = [*inputs_of(files, "judged"), *([] if model == "-" else inputs_of([model], "the model"))]
+        command = f"aspca report {shlex.join(words)}"
+        whence = Provenance(base_name(table.description), version(), command, tuple(inputs), learned_elsewhere=True)
+    if outcome.evidence is None:
+        raise ValueError("A report needs what was gathered for it.")
+    return summarize(outcome.evidence, whence, remarks, private=private)

@@ -1,0 +1,156 @@
+"""What a report is made of, taken from a table while its rows are judged, and from the few that it shows afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from aspca.linalg.arrays import Bools, Ints
+from aspca.linalg.ranking import round_for_ranking
+from aspca.model.model import Model
+from aspca.pipeline.judged_rows import JudgedRows, Worst, join_rows
+from aspca.pipeline.keys import Evaluation, Keys, plain_cell
+from aspca.pipeline.passes import Watcher
+from aspca.pipeline.tables import CategoryTable, TableSource, read_features
+from aspca.preparation.columns import cell_text
+from aspca.report.collect import SAMPLED, WORST, RowStatistics, scatter
+from aspca.report.evidence import Evidence, Neighbourhood, ShownRows, Span
+
+if TYPE_CHECKING:
+    from aspca.findings.incidents import Incident
+    from aspca.pipeline.drift import Drift
+
+# Cells that are read at once: each time the file is gone through.
+_AT_ONCE = 200_000
+_ROLES = {"id": "name"}
+
+
+class ReportData:
+    """Sees all rows of a table as they are judged, and looks up those that are shown.
+
+    Parameters
+    ----------
+    keys : Keys
+        The columns that stand beside rows.
+    """
+
+    most = WORST
+
+    def __init__(self, model: Model, table: TableSource, keys: Keys, watcher: Watcher) -> None:
+        self._model, self._table, self._keys, self._watcher = model, table, keys, watcher
+        self._gathering = RowStatistics(model, table.count(), timed=keys.time is not None)
+        self._sample = Worst(WORST + SAMPLED)
+
+    def add(self, judged: JudgedRows) -> None:
+        """The next rows."""
+        start = self._gathering.seen
+        self._gathering.add(judged.judgement)
+        self._sample.add(judged.take(judged.flagged), scatter(start + judged.flagged))
+
+    def evidence(
+        self,
+        worst: JudgedRows,
+        beyond: Bools,
+        drift: Drift,
+        incidents: Sequence[Incident],
+        flagged: JudgedRows | None,
+        n_partly: int,
+        evaluation: Evaluation | None,
+    ) -> Evidence:
+        """All of it, once every row was added.
+
+        Parameters
+        ----------
+        worst : JudgedRows
+            The anomalies to show first, and which of them are `beyond` changes.
+        flagged : JudgedRows or None
+            What positions of incidents stand for.
+        """
+        worst, beyond = worst.take(np.arange(min(WORST, len(worst)))), beyond[:WORST]
+        sample = self._sample.rows(self._model)
+        others = np.flatnonzero(~np.isin(sample.rows, worst.rows))[:SAMPLED]
+        sample = sample.take(others[np.argsort(-round_for_ranking(sample.scores[others]), kind="stable")])
+        rows = join_rows([worst, sample]) if len(worst) else worst
+        everyone = self._n_anomalies()
+        of_sample = np.ones(len(sample), dtype=np.bool_)
+        if drift.beyond is not None:
+            of_sample = np.isin(self._positions(sample.rows), drift.beyond)
+        positions = self._positions(rows.rows)
+        around = Neighbourhood(rows.explained(self._model), drift.course, positions)
+        self._look_around(around)
+        return Evidence(
+            model=self._model,
+            columns=self._columns(),
+            gathering=self._gathering,
+            shown=self._shown(rows, positions, np.concatenate([beyond, of_sample]), len(worst)),
+            around=around,
+            course=drift.course,
+            changes=drift.changes,
+            incidents=tuple(incidents),
+            spans=self._spans(incidents, flagged, drift),
+            n_anomalies=everyone,
+            n_beyond=everyone if drift.beyond is None else int(drift.beyond.size),
+            n_partly=n_partly,
+            evaluation="" if evaluation is None else f"{evaluation.text} ({evaluation.meaning}).",
+        )
+
+    def _n_anomalies(self) -> int:
+        return sum(kind.count for kind in self._gathering.kinds.values())
+
+    def _positions(self, rows: Ints) -> Ints:
+        """Where rows of these numbers stand in the table."""
+        return np.searchsorted(self._table.rows, rows) if isinstance(self._table, CategoryTable) else rows
+
+    def _columns(self) -> dict[str, str]:
+        """What each column is used for; one that is a category and a feature is a category."""
+        roles = {plan.name: "feature" for plan in self._model.preparation.columns}
+        roles |= {name: _ROLES.get(role, role) for name, role in self._keys.roles.items()}
+        return {column.name: roles.get(column.name, "not used") for column in self._table.columns}
+
+    def _shown(self, rows: JudgedRows, positions: Ints, beyond: Bools, n_worst: int) -> ShownRows:
+        return ShownRows(
+            rows=rows.rows,
+            positions=positions,
+            values=rows.values,
+            judgement=rows.judgement,
+            names=[rows.name(i) for i in range(len(rows))],
+            keys=[rows.keys.texts(cells) for cells in rows.beside],
+            cells=self._cells(positions),
+            beyond=beyond,
+            n_worst=n_worst,
+        )
+
+    def _cells(self, positions: Ints) -> list[dict[str, str | None]]:
+        """The whole rows at these positions, as they stand in the table."""
+        names = [column.name for column in self._table.columns]
+        found: dict[int, dict[str, str | None]] = {}
+        ordered = np.unique(positions).tolist()
+        many = max(1, _AT_ONCE // len(names))
+        for start in range(0, len(ordered), many):
+            part = ordered[start : start + many]
+            for position, cells in zip(part, self._table.picked(names, part), strict=True):
+                texts = [cell_text(plain_cell(cell)) for cell in cells]
+                found[position] = dict(zip(names, texts, strict=True))
+        return [found[position] for position in positions.tolist()]
+
+    def _look_around(self, around: Neighbourhood) -> None:
+        if not around.rules:
+            return
+        self._watcher.stage("Looking around anomalies", self._table.count())
+        for batch in read_features(self._table, self._model.preparation):
+            chosen = around.wanted(batch.start, len(batch.values))
+            if chosen.size:
+                values = batch.values[chosen]
+                around.add(batch.start + chosen, values, self._model.judge(values))
+            self._watcher.advance(len(batch.values))
+
+    def _spans(self, incidents: Sequence[Incident], flagged: JudgedRows | None, drift: Drift) -> tuple[Span, ...]:
+        if flagged is None:
+            return ()
+        spans = []
+        for incident in incidents:
+            ranks = drift.course.ranks(self._positions(flagged.rows[incident.rows]))
+            spans.append(Span(int(ranks.min()), int(ranks.max()), int(flagged.rows[incident.peak])))
+        return tuple(spans)

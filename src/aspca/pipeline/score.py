@@ -1,0 +1,323 @@
+"""`aspca.score_source`: rows of any source judged by a model, and written whole or not at all, or given as a frame."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from aspca.masking import looks_like_address, masked
+from aspca.model.model import Model
+from aspca.pipeline.columns import keys_in
+from aspca.pipeline.errors import RequestError, in_one_sentence
+from aspca.pipeline.judged_rows import PartScorer, Tally, score_fields, scored_parts
+from aspca.pipeline.keys import Keys
+from aspca.pipeline.options import files_named, in_python, is_named, named_files, reading_of
+from aspca.pipeline.passes import MANY, Silent, Watcher, use_behind
+from aspca.pipeline.sources import open_for
+from aspca.pipeline.tables import Parted, TableSource
+from aspca.tables.addresses import is_postgres
+from aspca.tables.request import ReadOptions
+from aspca.writers.inputs import STANDARD_STREAM, refuse_inputs
+from aspca.writers.replaced_file import refuse_special
+from aspca.writers.row_file import format_of, row_file
+
+
+@dataclass(frozen=True)
+class Scored:
+    """Rows that were judged and written.
+
+    Attributes
+    ----------
+    n_rows : int
+    n_anomalies : int or None
+        None where the model has no limit, so that no row is called an anomaly.
+    out : str
+        Where they are; no password stands in it.
+    """
+
+    n_rows: int
+    n_anomalies: int | None
+    out: str
+
+    def __repr__(self) -> str:
+        flagged = "no limit" if self.n_anomalies is None else f"{self.n_anomalies:,} anomalies"
+        return f"Scored({self.n_rows:,} rows, {flagged}, in {self.out})"
+
+
+def _spelled(sentence: str) -> str:
+    # What the command calls --output is `out` here.
+    return in_python(sentence.replace("--output", "--out"))
+
+
+@in_one_sentence(_spelled)
+def score_source(
+    model: Any,
+    source: Any,
+    out: str | os.PathLike[str] | None = None,
+    *,
+    id: str | Sequence[str] | None = None,
+    time: str | None = None,
+    table: str | None = None,
+    query: str | None = None,
+    engine: str | None = None,
+    out_table: str | None = None,
+    replace: bool = False,
+    **reading: Any,
+) -> Any:
+    """Judge the rows of a source by a model: scores, verdicts, broken rules and proposed values beside the keys.
+
+    Parameters
+    ----------
+    model : ASPCA, or path
+        Fitted, or the file of a stored one.
+    source : whatever `aspca.detect` takes
+    out : path, address, or None
+        A file by its suffix (.parquet, .csv, .jsonl, .arrow, .duckdb) or ``postgresql://...``: written whole or not at
+        all, in memory that does not grow with the rows; of Dask and Spark, Parquet is a folder of files, written by the
+        workers. None: a frame is returned.
+    id, time : str, or list of str
+        Columns that stand beside each row: text in Parquet, Arrow and databases, since that alone is the same from
+        every engine.
+    table, query, engine
+        Which table of a file or database is judged, or what a query gives; which engine reads files.
+    out_table : str or None
+        The table to write, where `out` is a database: "scores" if it is not given.
+    replace : bool
+        Whether a table of that name that aspca did not write may be replaced.
+    delimiter, encoding, decimal, thousands, missing, date_order, header, spark_master
+        How to read files, where that is not found out; where Spark runs.
+
+    Returns
+    -------
+    Scored
+        Where `out` is given: how many rows and anomalies were written, and where.
+    frame
+        Otherwise: a row for each of the source's, in its own library (pandas where it has none). For a data frame of
+        Dask or Spark one that is not computed yet.
+
+        - row: its number, from 0
+        - the columns of `id` and `time`
+        - score, anomaly: anomaly is missing where the model has no limit
+        - share_of_rules: where values may be missing, the share of the rules that could be used
+        - broken_rules: the sentences of the rules that an anomaly breaks, worst first, with "; " between
+        - proposed: a JSON object, for the worst of them what each of its columns would have to be for it to hold
+
+    Raises
+    ------
+    JobError
+        What was asked for, or a table, cannot be used: one sentence.
+    OSError
+        It cannot be written; nothing is changed.
+    """
+    options = {**reading, "table": table, "query": query, "engine": engine}
+    given = {name: value for name, value in options.items() if value is not None}
+    known = [field.name for field in fields(ReadOptions) if field.name != "learned"]
+    for name in given:
+        if name not in known:
+            raise RequestError(f"There is no option {name!r}; files are read by {', '.join(known)}.")
+    how = reading_of(**given)
+    destination = None
+    if out is not None:
+        destination = destination_of(os.fspath(out), table=out_table, replace=replace)
+    elif out_table is not None:
+        raise RequestError("--output-table is for databases; give one as out.")
+    stored, files = model_of(model), named_files(source)
+    if destination is not None:
+        destination.refuse_inputs(files, model, how)
+    with open_for(stored, files, how, Silent(), description="the table") as rows:
+        keys = keys_in(rows, [id] if isinstance(id, str) else list(id or ()), time)
+        if destination is None:
+            return scored_frame(stored, rows, keys)
+        tally = write_scored(stored, rows, keys, destination, Silent())
+        return Scored(tally.n_rows, tally.anomalies, destination.shown)
+
+
+def model_of(model: Any) -> Model:
+    """The model of a fitted estimator, of a file, or itself.
+
+    Raises
+    ------
+    RequestError
+        It is none of these, or not fitted.
+    """
+    if isinstance(model, Model):
+        return model
+    if isinstance(model, str | os.PathLike):
+        # Not needed for a model in memory.
+        from aspca.model_file.model_file import read_model
+
+        return read_model(model)
+    found = getattr(model, "model_", None)
+    if isinstance(found, Model):
+        return found
+    if hasattr(model, "fit"):
+        raise RequestError(f"This {type(model).__name__} has no model to judge rows by; fit an ASPCA first.")
+    raise RequestError(f"A model is a fitted ASPCA or the path of a stored one, got {type(model).__name__}.")
+
+
+def scored_frame(model: Model, table: TableSource, keys: Keys) -> Any:
+    """The rows of a table judged, as a frame of its own library; of a table in parts one that is not computed yet."""
+    if isinstance(table, Parted):
+        scorer = PartScorer(model, keys)
+        return table.mapped(scorer.schema, scorer, scorer.names)
+    # Not needed for files.
+    from aspca.findings.frames import frame
+
+    names = [field.name for field in score_fields(model, keys)]
+    parts = list(scored_parts(model, table, keys, Tally(), Silent()))
+    columns = zip(*parts, strict=True) if parts else ((),) * len(names)
+    whole = {name: _concatenate(several) for name, several in zip(names, columns, strict=True)}
+    return frame(whole, getattr(table, "library", "pandas"))
+
+
+def _concatenate(parts: Sequence[Any]) -> Any:
+    if parts and all(isinstance(part, np.ndarray) for part in parts):
+        return np.concatenate(parts)
+    return [cell for part in parts for cell in part]
+
+
+# ---- where scores go
+
+
+TABLE = "scores"
+_NAMES = {
+    "csv": "a CSV file",
+    "parquet": "a Parquet file",
+    "arrow": "an Arrow file",
+    "duckdb": "a DuckDB file",
+    "postgres": "a database",
+}
+
+
+@dataclass(frozen=True)
+class Destination:
+    """Where scores are written.
+
+    Attributes
+    ----------
+    out : str
+        A path, "-" for standard output, or an address.
+    kind : {"csv", "jsonl", "parquet", "arrow", "duckdb", "postgres"}
+    table : str
+        Of a database.
+    replace : bool
+        Whether a table that is there and that aspca did not write may be replaced.
+    """
+
+    out: str
+    kind: str
+    table: str = TABLE
+    replace: bool = False
+
+    @property
+    def shown(self) -> str:
+        """What it is called where a person reads it: no password stands in it."""
+        inside = f", table {self.table}" if self.kind in ("duckdb", "postgres") else ""
+        return masked(self.out) + inside
+
+    def refuse_inputs(self, source: Any, model: Any, reading: ReadOptions) -> None:
+        """Raise OutputError if it is one of the files or tables that are read, or none that could be written.
+
+        Parameters
+        ----------
+        source : as `named_files` gives it
+        model : path, or a model in memory
+        reading : how the source is read, and which of its tables
+        """
+        named = source if is_named(source) else []
+        if self.kind == "postgres":
+            if len(named) == 1 and is_postgres(named[0]):
+                # Not needed for files.
+                from aspca.tables.postgres import refuse_same_table
+
+                refuse_same_table(named[0], reading, self.out, self.table)
+            return
+        inputs = [*files_named(named), *([os.fspath(model)] if isinstance(model, str | os.PathLike) else [])]
+        if self.out == STANDARD_STREAM or (self.kind == "parquet" and os.path.isdir(self.out)):
+            # Of a table in parts Parquet is a folder, which is looked at once the table is open.
+            refuse_inputs(self.out, inputs)
+        else:
+            refuse_special(self.out, inputs, replaced=self.kind != "duckdb")
+
+
+def destination_of(out: str, *, table: str | None = None, lines: bool = False, replace: bool = False) -> Destination:
+    """What an output is: a database by its address, a file by its suffix; `lines` asks for JSON instead of CSV.
+
+    Raises
+    ------
+    RequestError, OutputError
+        Nothing can be written there, or what is asked for excludes each other.
+    """
+    if looks_like_address(out) and not is_postgres(out) and not os.path.lexists(out):
+        raise RequestError(
+            f"--output: there is no way to write to {masked(out)}; give postgresql:// or the path of a file."
+        )
+    kind = "postgres" if is_postgres(out) else format_of(out)
+    if lines and kind != "jsonl" and out != STANDARD_STREAM:
+        raise RequestError(
+            f"--json writes lines of JSON, but {_shown(out, kind)} is to be {_NAMES[kind]}; give one of them."
+        )
+    if table is not None and kind not in ("duckdb", "postgres"):
+        raise RequestError(
+            f"--output-table is for databases, but {out!r} is none; leave it out, or give a file that ends in .duckdb "
+            "or an address."
+        )
+    if table is not None and not table.strip():
+        raise RequestError("--output-table is empty; name a table.")
+    return Destination(out, "jsonl" if lines else kind, TABLE if table is None else table, replace)
+
+
+def _shown(out: str, kind: str) -> str:
+    return "--output" if kind == "postgres" else repr(out)
+
+
+def _count_in(folder: str, tally: Tally) -> None:
+    """Count the rows of some Parquet files, and the anomalies among them."""
+    pq = import_module("pyarrow.parquet")
+    for path in sorted(Path(folder).rglob("*.parquet")):
+        columns = [name for name in ("anomaly", "verdict") if name in pq.read_schema(path).names]
+        written = pq.read_table(path, columns=columns)
+        anomalies = written["anomaly"]
+        known = anomalies.null_count < len(anomalies) or not len(anomalies)
+        found = anomalies.to_numpy() if known else None
+        errors = np.array(written["verdict"].to_pylist()) == "error" if "verdict" in columns else None
+        tally.add(found, errors, len(anomalies))
+
+
+def write_scored(model: Model, table: TableSource, keys: Keys, destination: Destination, watcher: Watcher) -> Tally:
+    """Judge all rows of a table and write them, in memory that does not grow with them.
+
+    Parquet of a table in parts is a folder with a file for each, written where the parts are.
+    """
+    tally = Tally()
+    if destination.kind == "parquet" and isinstance(table, Parted):
+        scorer = PartScorer(model, keys)
+        table.write_parquet(destination.out, scorer.schema, scorer, scorer.names)
+        _count_in(destination.out, tally)
+        return tally
+    if destination.kind == "parquet":
+        refuse_special(destination.out)
+    fields = score_fields(model, keys)
+    parts = scored_parts(model, table, keys, tally, watcher)
+    if destination.kind == "postgres":
+        # Not needed for files.
+        from aspca.tables.postgres import write_postgres
+        from aspca.writers.arrow_rows import arrow_schema, record_batch
+
+        schema = arrow_schema(fields)
+        batches = (record_batch(fields, schema, part) for part in parts)
+        write_postgres(destination.out, destination.table, schema, batches, replace=destination.replace)
+        return tally
+    with row_file(destination.out, destination.kind, fields, destination.table, replace=destination.replace) as write:
+        if table.count() < MANY:
+            for part in parts:
+                write(part)
+        else:
+            use_behind(parts, write)
+    return tally

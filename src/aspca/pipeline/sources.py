@@ -1,0 +1,212 @@
+"""What a source is, and the table in it: paths, addresses, and tables of many libraries, none of which is imported."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from aspca.escaping import for_terminal
+from aspca.model.model import Model
+from aspca.pipeline.columns import refuse_gaps_in, refuse_unfit
+from aspca.pipeline.options import named_files
+from aspca.pipeline.passes import Watcher
+from aspca.pipeline.tables import MemoryTable, TableSource, frame_table
+from aspca.tables.addresses import is_postgres
+from aspca.tables.errors import SourceError
+from aspca.tables.formats import open_source
+from aspca.tables.paths import Given, expand, is_parquet
+from aspca.tables.request import STANDARD_INPUT, ReadOptions, read_alike
+
+_CONNECTION = (
+    "this is a connection of DuckDB and no table of it; give a relation, such as connection.table('readings') or "
+    "connection.sql('SELECT ...')"
+)
+
+
+def opened(source: Any, reading: ReadOptions, description: str) -> AbstractContextManager[TableSource]:
+    """The table in some files, at an address, or in memory, then called `description`; to be closed after use.
+
+    Parameters
+    ----------
+    source : path or address, list of paths, or a table
+        Files, globs, folders of Parquet files, ``postgresql://...``, ``duckdb:///file``, ``sqlite:///file``; a data
+        frame of any library that narwhals knows, eager or lazy, an array, a memory map, a table, batch, dataset,
+        scanner or stream of pyarrow, whatever has an Arrow C stream, a relation of DuckDB, a data frame of Dask or
+        Spark.
+
+    Raises
+    ------
+    SourceError, JobError
+        In one sentence: what is wrong with which file, column or row, and what to do.
+    """
+    if isinstance(source, MemoryTable):
+        return nullcontext(source)
+    named = named_files(source)
+    if isinstance(named, list) and all(isinstance(path, str) for path in named):
+        return _named(named, reading)
+    for option, value in (("--query", reading.query), ("--engine", reading.engine)):
+        if value is not None:
+            what = "databases" if option == "--query" else "Parquet files and folders"
+            raise SourceError(f"{description}: {option} is for {what}, not for a table in memory; leave it out.")
+    return _table(source, reading, description)
+
+
+@contextmanager
+def open_for(
+    model: Model,
+    source: Any,
+    reading: ReadOptions,
+    watcher: Watcher,
+    note: Callable[..., None] = lambda *_: None,
+    *,
+    description: str = "",
+    gaps: bool = False,
+) -> Iterator[TableSource]:
+    """The table to judge by a model: its cells are read as those of the rows that the model was learned from.
+
+    `note` is told what was guessed about it.
+
+    Raises
+    ------
+    JobError
+        It lacks what the model needs: columns, or, unless `gaps` are fine, values. More columns, or another order of
+        them, do no harm.
+    """
+    watcher.stage("Opening", unit="")
+    with opened(source, read_alike(reading, model.cell_format), description) as table:
+        note(*table.remarks)
+        refuse_unfit(table, model)
+        if not gaps:
+            refuse_gaps_in(table, model)
+        yield table
+
+
+# ---- what has a name
+
+
+def _named(paths: list[str], reading: ReadOptions) -> AbstractContextManager[TableSource]:
+    if reading.engine is not None:
+        return _by_engine(paths, reading, reading.engine)
+    if len(paths) == 1 and is_postgres(paths[0]):
+        table: AbstractContextManager[TableSource] = import_module("aspca.tables.postgres").open_postgres(
+            paths[0], reading
+        )
+        return table
+    return open_source(paths, reading)
+
+
+def _by_engine(paths: list[str], reading: ReadOptions, engine: str) -> AbstractContextManager[TableSource]:
+    """Parquet files and folders, read by Dask or Spark."""
+    if any(map(is_postgres, paths)) or STANDARD_INPUT in paths:
+        raise SourceError(f"--engine {engine} reads Parquet files and folders; write the table as Parquet first.")
+    if reading.query is not None or reading.table is not None:
+        option = "--query" if reading.table is None else "--table"
+        raise SourceError(f"{option} is for databases, but --engine {engine} reads Parquet files and folders.")
+    given = expand(paths)
+    for one in given:
+        if one.path is None or one.is_stream or not is_parquet(str(one.path)):
+            raise SourceError(
+                f"{one.label}: --engine {engine} reads Parquet files and folders, and this is none; write the table as "
+                "Parquet first."
+            )
+    module = import_module(f"aspca.tables.{engine}_table")
+    # Folders as they are: the engine finds what their names say by itself.
+    frame = getattr(module, f"read_{engine}")(_folders_and_files(given), reading)
+    label = for_terminal(paths[0]) if len(paths) == 1 else f"{len(given)} files"
+    table = getattr(module, f"open_{engine}")(frame, label, reading.missing)
+    if len(given) > 1:
+        table.remarks += (
+            f"{label}: rows are numbered in the order in which {table.engine} reads the {len(given)} files, which may "
+            "not be that of their names; name rows by a column with --id to find them in the files.",
+        )
+    return _closable(table)
+
+
+def _folders_and_files(given: list[Given]) -> list[str]:
+    """Each folder that was named once, and every other file."""
+    return list(dict.fromkeys(one.folder if one.folder is not None else str(one.path) for one in given))
+
+
+# ---- what has none
+
+
+def _table(source: Any, reading: ReadOptions, description: str) -> AbstractContextManager[TableSource]:
+    """A table of another library, told by the names of its types: the library is there if the table is."""
+    roots = {kind.__module__.partition(".")[0] for kind in type(source).__mro__}
+    name = type(source).__name__
+    if "narwhals" in roots and hasattr(source, "to_native"):
+        return _table(source.to_native(), reading, description)
+    if "dask" in roots and hasattr(source, "map_partitions") and name == "DataFrame":
+        return _closable(import_module("aspca.tables.dask_table").open_dask(source, description, reading.missing))
+    if "pyspark" in roots and name == "DataFrame" and hasattr(source, "mapInArrow"):
+        return _closable(import_module("aspca.tables.spark_table").open_spark(source, description, reading.missing))
+    if name == "DuckDBPyConnection":
+        raise SourceError(f"{description}: {_CONNECTION}.")
+    if isinstance(source, np.memmap):
+        from aspca.tables.mapped_array import MappedArray
+
+        return nullcontext(MappedArray(source, description))
+    of_arrow = _arrow(source, roots, name, reading, description)
+    return nullcontext(frame_table(source, description)) if of_arrow is None else of_arrow
+
+
+def _arrow(
+    source: Any, roots: set[str], name: str, reading: ReadOptions, description: str
+) -> AbstractContextManager[TableSource] | None:
+    """What is read as Arrow record batches; None for data frames and arrays in memory, and whatever is no table."""
+    from aspca.tables import arrow_table as arrow
+
+    missing = reading.missing
+    if name == "LazyFrame" and "polars" in roots:
+        return arrow.open_lazy_polars(source, description, missing)
+    if name == "DuckDBPyRelation":
+        return arrow.open_relation(source, description, missing)
+    if "pyarrow" in roots:
+        if hasattr(source, "to_reader") and name == "Table":
+            return arrow.open_arrow_table(source, description, missing)
+        if name == "RecordBatch":
+            table = import_module("pyarrow").Table.from_batches([source])
+            return arrow.open_arrow_table(table, description, missing)
+        if hasattr(source, "scanner"):
+            return arrow.open_arrow_dataset(source, description, missing)
+        if name == "Scanner":
+            # It may be one of a stream, which gives its rows once.
+            return arrow.open_stream(source.to_reader(), description, missing)
+    if not _is_frame(source):
+        if hasattr(source, "__arrow_c_stream__"):
+            return arrow.open_stream(source, description, missing)
+        # An array of pyarrow has it as well, and is no table.
+        if hasattr(source, "__arrow_c_array__") and "pyarrow" not in roots:
+            return arrow.open_arrow_array(source, description, missing)
+        lazy = _lazy(source)
+        if lazy is not None:
+            return arrow.open_arrow_table(lazy.collect("pyarrow").to_native(), description, missing)
+    return None
+
+
+def _is_frame(source: Any) -> bool:
+    """Whether narwhals knows it as a data frame whose rows are there, or as a column of one."""
+    import narwhals.stable.v2 as nw
+
+    try:
+        known = nw.from_native(source, pass_through=True, allow_series=True)
+        return isinstance(known, nw.DataFrame | nw.Series)
+    except Exception:
+        # A data frame all the same, such as one with a name twice: its own sentence comes later.
+        return True
+
+
+def _lazy(source: Any) -> Any:
+    import narwhals.stable.v2 as nw
+
+    frame = nw.from_native(source, pass_through=True)
+    return frame if isinstance(frame, nw.LazyFrame) else None
+
+
+def _closable(table: Any) -> AbstractContextManager[TableSource]:
+    entered: AbstractContextManager[TableSource] = table if hasattr(table, "__exit__") else nullcontext(table)
+    return entered

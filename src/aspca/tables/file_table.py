@@ -1,0 +1,319 @@
+"""One file as a relation of DuckDB, and its numbers kept as float64 in a scratch file: text is parsed once.
+
+Columns are called c0, c1, ... in SQL: no name of a user enters it.
+"""
+
+from __future__ import annotations
+
+import errno
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from aspca.duckdb_session import MEMORY_LIMIT, cursor_errors, interruptible
+from aspca.escaping import quoted
+from aspca.linalg.arrays import Floats, Ints
+from aspca.linalg.row_blocks import cached_parts
+from aspca.moments import Moments
+from aspca.preparation.bad_cells import BadCell
+from aspca.preparation.cell_format import NO_FORMAT, CellFormat
+from aspca.tables.arrow_stream import number_batches
+from aspca.tables.errors import SourceError, enumerated
+
+if TYPE_CHECKING:
+    import duckdb
+
+Rows = list[tuple[Any, ...]]
+# DuckDB's optimizer takes minutes over thousands of expressions, and has nothing to gain where all columns are read.
+MANY_EXPRESSIONS = 600
+# Each column in flight takes memory and time to plan: wide files are counted in several passes.
+COLUMNS_AT_ONCE = 500
+# DuckDB's batches of columns have up to 131,072 rows, 100 MB: wider tables are fetched by rows, so many cells at once.
+WIDE = 100
+PIECE_CELLS = 200_000
+NO_VALUE = "NULL::DOUBLE"
+# No user's text stands in a query, so whatever looks like the name of a column is one.
+_COLUMN = re.compile(r"\bc(\d+)\b")
+NUMERIC_KINDS = ("number", "boolean", "date")
+
+
+@dataclass(frozen=True)
+class FileColumn:
+    """A column of one file: `number` is the SQL that gives a DOUBLE (dates as seconds since 1970), `cell` any value."""
+
+    name: str
+    kind: str
+    n_missing: int
+    number: str
+    cell: str
+    remark: str = ""
+    remedy: tuple[str, ...] = ()
+    extremes: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True)
+class NumberFile:
+    """`n_rows` rows of float64, one after the other, without a header: a file of this machine and this run.
+
+    Plain reads and writes, no mapping: its pages are the system's to keep or drop, and never memory of the process.
+
+    Parameters
+    ----------
+    columns : which columns of the table a row holds, in this order
+    finite : whether it is known that none of them is infinite, so that nobody has to look again
+    """
+
+    path: Path
+    columns: tuple[int, ...]
+    n_rows: int
+    finite: bool = False
+
+    def rows(self, columns: Sequence[int], size: int) -> Iterator[Floats]:
+        """These columns, in this order, `size` rows at a time and the rest at the end; arrays (m, q), C-contiguous.
+
+        Raises
+        ------
+        OSError
+            The file is not there any more, or is not whole.
+        """
+        places = {column: place for place, column in enumerate(self.columns)}
+        chosen = [places[column] for column in columns]
+        everything = chosen == list(range(len(self.columns)))
+        with self.path.open("rb") as file:
+            for start in range(0, self.n_rows, size):
+                rows = np.empty((min(size, self.n_rows - start), len(self.columns)))
+                if file.readinto(rows.data) < rows.nbytes:
+                    raise OSError(errno.EIO, "cut short", str(self.path))
+                yield rows if everything else np.ascontiguousarray(rows[:, chosen])
+
+
+@dataclass(frozen=True)
+class FileTable:
+    """One file: `relation` stands after FROM, with `parameters`; `explain` turns DuckDB's errors into sentences.
+
+    `attach` is called before each query with its cursor and the numbers of the columns that it reads;
+    `line_of` gives the line of the file (from 1) in which a row (from 0) begins; `kept` holds its numbers, if anything;
+    `refuse_changed` raises SourceError if the file is not what it was when it was opened; `remarks` are sentences on
+    what was guessed about its numbers; `alone` makes a file of some rows only, where that is less work;
+    `pushed` takes the moments of some of its columns of numbers inside the `engine` that has them, if one can;
+    `bad_cells` are those that are not what their columns hold, `cell_format` is how cells are written.
+    No text of the user's stands in the SQL: columns are called c0, c1, ... there, and paths are parameters.
+    """
+
+    label: str
+    relation: str
+    parameters: tuple[Any, ...]
+    columns: tuple[FileColumn, ...]
+    n_rows: int
+    explain: Callable[[Exception], SourceError]
+    attach: Callable[[duckdb.DuckDBPyConnection, Sequence[int] | None], Any] = lambda connection, columns: None
+    line_of: Callable[[int], int | None] = lambda row: None
+    kept: NumberFile | None = None
+    refuse_changed: Callable[[], None] = lambda: None
+    remarks: tuple[str, ...] = ()
+    alone: Callable[[Sequence[int]], str | None] = lambda rows: None
+    pushed: Callable[[FileTable, duckdb.DuckDBPyConnection, Sequence[int]], Moments] | None = None
+    engine: str = "duckdb"
+    bad_cells: tuple[BadCell, ...] = ()
+    cell_format: CellFormat = NO_FORMAT
+
+    @cached_property
+    def positions(self) -> dict[str, int]:
+        """Where the column of each name stands; every name occurs once."""
+        return {column.name: index for index, column in enumerate(self.columns)}
+
+    def where(self, row: int) -> str:
+        """`row 17 (line 19)`, or `row 17` where the file has no lines; rows count from 0, without the header."""
+        line = self.line_of(row)
+        return f"row {row}" if line is None else f"row {row} (line {line})"
+
+    def batches(self, connection: duckdb.DuckDBPyConnection, names: Sequence[str], size: int) -> Iterator[Floats]:
+        """The columns `names` as numbers (m, q), `size` rows at a time and the rest at the end; NaN where missing.
+
+        Raises
+        ------
+        SourceError
+            The file cannot be read on.
+        """
+        columns = [self.positions[name] for name in names]
+        if self.kept is None:
+            numbers = self.numbers(connection, [self.columns[column].number for column in columns])
+            yield from rebatch((values for values, _ in numbers), size)
+            return
+        try:
+            yield from self.kept.rows(columns, size)
+        except OSError as error:
+            raise SourceError(
+                f"{self.label}: its numbers, kept in the temporary folder, cannot be read any more "
+                f"({error.strerror or type(error).__name__}); leave that folder alone and start again."
+            ) from error
+
+    def rows(
+        self, connection: duckdb.DuckDBPyConnection, expressions: list[str], size: int, after: str = ""
+    ) -> Iterator[Rows]:
+        """At most `size` rows at a time, in the order of the file; `after` follows the relation in the query.
+
+        Raises
+        ------
+        SourceError
+            The file cannot be read on.
+        """
+        with self._query(connection, expressions, after) as (cursor, query):
+            interruptible(cursor, cursor.execute, query, list(self.parameters))
+            while rows := interruptible(cursor, cursor.fetchmany, size):
+                yield rows
+
+    def numbers(self, connection: duckdb.DuckDBPyConnection, expressions: list[str]) -> Iterator[tuple[Floats, Ints]]:
+        """The rows of q expressions that give DOUBLE, in the order of the file and in batches of any size.
+
+        Yields
+        ------
+        values : (m, q), C-contiguous, NaN for NULL
+        nulls : (q,), how many of each column are NULL
+
+        Raises
+        ------
+        SourceError
+            The file cannot be read on.
+        """
+        if len(expressions) > WIDE:
+            for rows in self.rows(connection, expressions, max(1, PIECE_CELLS // len(expressions))):
+                values = np.array(rows, dtype=np.float64)
+                # Among them those that are NaN without being NULL, which are rare.
+                nulls = np.zeros(len(expressions), dtype=np.intp)
+                for row, column in zip(*np.nonzero(np.isnan(values)), strict=True):
+                    nulls[column] += rows[row][column] is None
+                yield values, nulls
+            return
+        with self._query(connection, expressions) as (cursor, query):
+            yield from number_batches(cursor, query, list(self.parameters))
+
+    @contextmanager
+    def _query(
+        self, connection: duckdb.DuckDBPyConnection, expressions: list[str], after: str = ""
+    ) -> Iterator[tuple[duckdb.DuckDBPyConnection, str]]:
+        """A cursor and the query for it; what goes wrong with them is explained."""
+        # A cursor of its own for every reader: two of them may run side by side.
+        cursor = connection.cursor()
+        listed = ", ".join(f"{expression} AS e{index}" for index, expression in enumerate(expressions))
+        query = f"SELECT {listed} FROM {self.relation} {after}"  # noqa: S608  # our own names only, see the class
+        try:
+            self.attach(cursor, _columns_in(listed + after))
+            cursor.execute("SET TimeZone = 'UTC'")
+            if len(expressions) > MANY_EXPRESSIONS:
+                cursor.execute("PRAGMA disable_optimizer")
+            yield cursor, query
+        except (RuntimeError, ValueError, OSError, cursor_errors()) as error:
+            if isinstance(error, SourceError):
+                raise
+            # The cause stays with the error for those who look for it; the sentence does without it.
+            raise self._explained(error) from error
+        finally:
+            cursor.close()
+
+    def _explained(self, error: Exception) -> SourceError:
+        if type(error).__name__ == "OutOfMemoryException" or str(error).startswith("Out of Memory"):
+            return SourceError(
+                f"{self.label}: reading needs more memory than the limit of {MEMORY_LIMIT}; "
+                "write it with smaller row groups, or in several files."
+            )
+        return self.explain(error)
+
+    def first(self, connection: duckdb.DuckDBPyConnection, expression: str, where: str) -> tuple[int, Any] | None:
+        """Number of the first row (from 0, without the header) for which `where` holds, and its `expression`."""
+        # Without an order, another thread may come first.
+        after = f"WHERE {where} ORDER BY n LIMIT 1"
+        for rows in self._numbered.rows(connection, ["n", expression], 1, after):
+            return int(rows[0][0]) - 1, rows[0][1]
+        return None
+
+    def find_rows(self, connection: duckdb.DuckDBPyConnection, expression: str, where: str) -> list[tuple[int, Any]]:
+        """Numbers of all rows (from 0) for which `where` holds, ascending, each with its `expression`."""
+        parts = self._numbered.rows(connection, ["n", expression], 4096, f"WHERE {where} ORDER BY n")
+        return [(int(row[0]) - 1, row[1]) for part in parts for row in part]
+
+    def picked(self, connection: duckdb.DuckDBPyConnection, expressions: list[str], rows: Sequence[int]) -> Rows:
+        """The rows with these numbers (from 0, ascending), and no others."""
+        alone = self.alone(rows)
+        if alone is not None:
+            # A file of these rows only takes the place of the first parameter.
+            some = replace(self, parameters=(alone, *self.parameters[1:]))
+            return [row for part in some.rows(connection, expressions, len(rows)) for row in part]
+        wanted = ", ".join(str(int(row) + 1) for row in rows)
+        after = f"WHERE n IN (SELECT unnest([{wanted}])) ORDER BY n"
+        parts = self._numbered.rows(connection, expressions, len(rows), after)
+        return [row for part in parts for row in part]
+
+    @property
+    def _numbered(self) -> FileTable:
+        """The same with a column n beside, the number of each row from 1."""
+        numbered = f"(SELECT row_number() OVER () AS n, * FROM {self.relation}) AS numbered"  # noqa: S608  # as above
+        return replace(self, relation=numbered)
+
+
+def _columns_in(sql: str) -> list[int]:
+    """Which columns a query reads."""
+    return sorted({int(number) for number in _COLUMN.findall(sql)})
+
+
+def all_finite_or_missing(values: Floats) -> bool:
+    """Whether none of the values (m, q) is infinite; NaN is a value that is missing."""
+    return not any(np.isinf(values[part]).any() for part in cached_parts(*values.shape))
+
+
+def rebatch(pieces: Iterator[Floats], size: int) -> Iterator[Floats]:
+    """Pieces of rows as arrays of `size` rows, the last one shorter."""
+    parts: list[Floats] = []
+    held = 0
+    for piece in pieces:
+        part = piece
+        while held + len(part) >= size:
+            cut = size - held
+            # Mostly pieces are what is asked for.
+            yield np.concatenate([*parts, part[:cut]]) if parts else part[:cut]
+            parts, held, part = [], 0, part[cut:]
+        if len(part):
+            parts, held = [*parts, part], held + len(part)
+    if parts:
+        yield parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
+def unreadable(label: str, what: str) -> Callable[[Exception], SourceError]:
+    """The explanation for files that are not written by hand: where they are damaged is no help."""
+
+    def explain(error: Exception) -> SourceError:
+        return SourceError(f"{label}: this is not {what}, or it is damaged or cut short; copy or write it anew.")
+
+    return explain
+
+
+def make_names_unique(names: Sequence[str], label: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Every column with a name of its own, and a note where one had none, or that of another.
+
+    Names stay as they are; the second `amount` becomes `amount_2`, the fourth column without a name `column_4`.
+    """
+    given = {name for name in names if name}
+    unique: list[str] = []
+    repeated: list[str] = []
+    for place, name in enumerate(names, start=1):
+        base, number = (name, 1) if name else (f"column_{place}", 1)
+        found = base
+        while found in unique or (found != name and found in given):
+            number += 1
+            found = f"{base}_{number}"
+        if name and found != name:
+            repeated.append(f"{quoted(name)} in column {place} becomes {quoted(found)}")
+        unique.append(found)
+    notes = []
+    unnamed = [quoted(new) for name, new in zip(names, unique, strict=True) if not name]
+    if given and unnamed:
+        notes.append(f"{label}: columns without a name are called {enumerated(unnamed)}.")
+    if repeated:
+        notes.append(f"{label}: names of columns occur more than once: {enumerated(repeated)}.")
+    return tuple(unique), tuple(notes)

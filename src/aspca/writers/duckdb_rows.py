@@ -1,0 +1,169 @@
+"""A table of a DuckDB file, written in one transaction; the other tables of that file are never touched.
+
+A new file is made in a hidden folder beside its place, where DuckDB keeps its log too, and moved once it is whole.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import shutil
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from aspca.duckdb_session import confine, connect, cursor_errors, duckdb_path, first_line, interruptible
+from aspca.escaping import for_sql_name, for_sql_text, quoted
+from aspca.writers.columns import Field, Part, WritePart, typed_arrays
+from aspca.writers.errors import OutputError
+from aspca.writers.mark import TABLE_MARK
+from aspca.writers.scratch import Scratch
+from aspca.writers.staging import errors_named, force_to_disk, staged_beside
+
+if TYPE_CHECKING:
+    import duckdb
+
+MEMORY_LIMIT = "256MB"
+_NEW = "database.duckdb"
+_MAGIC, _MAGIC_AT = b"DUCK", 8
+_TYPES = {"integer": "BIGINT", "number": "DOUBLE", "truth": "BOOLEAN"}
+# What DuckDB says of a full disk, and of a file that may not grow.
+_FULL = {"No space left": errno.ENOSPC, "File too large": errno.EFBIG, "Disk quota": errno.EDQUOT}
+
+
+@contextlib.contextmanager
+def duckdb_rows(path: str, table: str, fields: Sequence[Field], *, replace: bool) -> Iterator[WritePart]:
+    """A function that writes parts to a table, which is there as a whole once all is written, or not at all.
+
+    Parameters
+    ----------
+    path : str
+        The file; made if it is not there.
+    table : str
+        Its name. One that aspca wrote is replaced, any other only if `replace` says so.
+
+    Raises
+    ------
+    OutputError
+        The file is no DuckDB file, somebody else writes it, or the table is there and not ours.
+    OSError
+        It cannot be written; nothing has changed.
+    ModuleNotFoundError
+        DuckDB is not installed.
+    """
+    target = os.path.realpath(path)
+    with Scratch() as scratch, contextlib.ExitStack() as stack:
+        connection = stack.enter_context(contextlib.closing(_connected(scratch)))
+        if os.path.exists(target):
+            _refuse_other_files(path, target)
+            with _in_words(path), _attached(connection, target, scratch, log_stays=True):
+                _refuse_table(connection, path, table, replace=replace)
+                yield from _written(connection, table, fields)
+            return
+        with errors_named(path), staged_beside(target, _make, _remove) as folder:
+            try:
+                new = os.path.join(folder, _NEW)
+                with _in_words(path), _attached(connection, new, scratch, log_stays=False):
+                    yield from _written(connection, table, fields)
+                force_to_disk(new)
+                # Whoever made a file of that name meanwhile keeps it.
+                if os.path.exists(target):
+                    raise OutputError(f"{path!r} was made by another program meanwhile; write the table again.")
+                os.replace(new, target)
+            finally:
+                shutil.rmtree(folder, ignore_errors=True)
+        with contextlib.suppress(OSError):
+            force_to_disk(os.path.dirname(target))
+
+
+def _written(connection: duckdb.DuckDBPyConnection, table: str, fields: Sequence[Field]) -> Iterator[WritePart]:
+    name = f"target.main.{for_sql_name(table)}"
+    listed = ", ".join(f"{for_sql_name(field.name)} {_TYPES.get(field.kind, 'VARCHAR')}" for field in fields)
+    connection.execute("BEGIN TRANSACTION")
+    connection.execute(f"CREATE OR REPLACE TABLE {name} ({listed})")
+    connection.execute(f"COMMENT ON TABLE {name} IS {for_sql_text(TABLE_MARK)}")
+
+    def write(part: Part) -> None:
+        columns = typed_arrays(fields, part)
+        connection.register("part", {f"c{index}": column for index, column in enumerate(columns)})
+        interruptible(connection, connection.execute, f"INSERT INTO {name} SELECT * FROM part")  # noqa: S608  # quoted
+
+    yield write
+    interruptible(connection, connection.execute, "COMMIT")
+
+
+@contextlib.contextmanager
+def _attached(connection: duckdb.DuckDBPyConnection, path: str, scratch: Path, *, log_stays: bool) -> Iterator[None]:
+    """The file as `target`; once all is committed it is whole, together with its log where that stays beside it."""
+    connection.execute(f"ATTACH {for_sql_text(duckdb_path(path))} AS target (TYPE duckdb)")
+    confine(connection, scratch)
+    try:
+        yield
+    except BaseException:
+        # Where the file cannot be written, neither of them can say anything new.
+        for undo in ("ROLLBACK", "DETACH target"):
+            with contextlib.suppress(Exception):
+                connection.execute(undo)
+        raise
+    # Moves what is in the log into the file, for which there may be no room.
+    with contextlib.suppress(cursor_errors()) if log_stays else contextlib.nullcontext():
+        connection.execute("DETACH target")
+
+
+@contextlib.contextmanager
+def _in_words(path: str) -> Iterator[None]:
+    """DuckDB's errors as those of the file that was named."""
+    try:
+        yield
+    except cursor_errors() as error:
+        said = str(error)
+        if "set lock" in said:
+            raise OutputError(f"{path!r}: another program has this database open; close it, or name another.") from None
+        for words, number in _FULL.items():
+            if words in said:
+                raise OSError(number, os.strerror(number), path) from error
+        raise OSError(f"{path}: DuckDB cannot write it ({first_line(error)}).") from error
+
+
+def _refuse_other_files(path: str, target: str) -> None:
+    with open(target, "rb") as file:
+        file.seek(_MAGIC_AT)
+        if file.read(len(_MAGIC)) != _MAGIC:
+            raise OutputError(
+                f"{path!r} is there and is no DuckDB file, so no table can be written to it; name another."
+            )
+
+
+def _refuse_table(connection: duckdb.DuckDBPyConnection, path: str, table: str, *, replace: bool) -> None:
+    inside = "WHERE database_name = 'target' AND schema_name = 'main' AND lower(name) = lower(?)"
+    views = f"SELECT name FROM (SELECT *, view_name AS name FROM duckdb_views()) {inside}"  # noqa: S608  # our own
+    if connection.execute(views, [table]).fetchall():
+        raise OutputError(f"{path!r} has a view {quoted(table)}, whose place no table should take; name another.")
+    tables = f"SELECT comment FROM (SELECT *, table_name AS name FROM duckdb_tables()) {inside}"  # noqa: S608
+    found = connection.execute(tables, [table]).fetchall()
+    if found and found[0][0] != TABLE_MARK and not replace:
+        raise OutputError(
+            f"{path!r} has a table {quoted(table)} that aspca did not write; name another with --output-table, or "
+            "replace it with --replace."
+        )
+
+
+def _make(place: str) -> int | None:
+    os.mkdir(place, 0o700)
+    return None if os.name == "nt" else os.open(place, os.O_RDONLY)
+
+
+def _remove(path: str) -> None:
+    """One that a dead process left: a folder with nothing in it but what is made here."""
+    if all(name.startswith(_NEW) for name in os.listdir(path)):
+        shutil.rmtree(path, ignore_errors=True)
+
+
+def _connected(scratch: Path) -> duckdb.DuckDBPyConnection:
+    try:
+        return connect(scratch, MEMORY_LIMIT)
+    except ModuleNotFoundError:
+        raise ModuleNotFoundError(
+            "Writing a DuckDB table needs DuckDB, which is not installed: pip install 'aspca[cli]'."
+        ) from None

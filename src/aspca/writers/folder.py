@@ -1,0 +1,178 @@
+"""A folder of outputs that is replaced as a whole: the old ones or the new ones, never some of each."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import errno
+import os
+import shutil
+import stat
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from aspca.writers.errors import OutputError
+from aspca.writers.inputs import refuse_inputs, refuse_links_to_inputs
+from aspca.writers.mark import foreign_in, is_marked, write_mark
+from aspca.writers.staging import Taken, errors_named, force_to_disk, locked, staged_beside, take_after
+
+SUFFIX = ".aspca"
+
+_SWAP = 2  # RENAME_EXCHANGE of Linux, RENAME_SWAP of macOS
+_HERE = -100  # AT_FDCWD
+
+
+@contextlib.contextmanager
+def replaced_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """An empty folder to write into, which takes the place of the one at `path` once all is written.
+
+    It stands beside its place under a hidden name, for nobody else to look into. Whatever is raised meanwhile, Ctrl-C
+    included, removes it and leaves the old folder as it was. Where a process was killed, the next one removes what it
+    left. The mode and the owner of the old folder and of its files are kept.
+
+    Raises
+    ------
+    OutputError
+        Something that is no folder of outputs, or more than that, is in the way.
+    OSError
+        It cannot be written.
+    """
+    target = Path(os.path.realpath(path))
+    refuse_foreign(target)
+    usual = 0
+
+    def make(place: str) -> int | None:
+        nonlocal usual
+        os.mkdir(place)
+        try:
+            usual = stat.S_IMODE(os.stat(place).st_mode)
+            # The bit that hands on the group stays, or files would get another one.
+            os.chmod(place, stat.S_IRWXU | (usual & stat.S_ISGID))
+            write_mark(Path(place))
+            return None if sys.platform == "win32" else os.open(place, os.O_RDONLY)
+        except FileNotFoundError:
+            raise Taken from None
+        except OSError:
+            shutil.rmtree(place, ignore_errors=True)
+            raise
+
+    with errors_named(path), staged_beside(str(target), make, _remove) as place:
+        staged = Path(place)
+        try:
+            yield staged
+            write_mark(staged)
+            for file in staged.rglob("*"):
+                take_after(file, target / file.relative_to(staged))
+                force_to_disk(file)
+            if target.exists():
+                take_after(staged, target)
+            else:
+                os.chmod(staged, usual)
+            _put_in_place(staged, target)
+        finally:
+            # Still the new one if something was raised, by now the old one if not.
+            shutil.rmtree(staged, ignore_errors=True)
+
+
+def place_of(files: Sequence[str]) -> str:
+    """Where the outputs for these files go, unless somebody says: beside the file or folder, or here if there are
+    several, or none of this machine."""
+    alone = (
+        len(files) == 1
+        and os.path.exists(files[0])
+        and os.path.basename(files[0].rstrip(os.sep)) not in ("", ".", "..")
+    )
+    return f"{files[0].rstrip(os.sep)}{SUFFIX}" if alone else f"output{SUFFIX}"
+
+
+def refuse_foreign(path: str | os.PathLike[str], inputs: Sequence[str] = ()) -> None:
+    """Raise OutputError if replacing this folder would destroy what is not ours, or one of the inputs."""
+    refuse_inputs(path, inputs)
+    folder = Path(os.path.realpath(path))
+    if not folder.parent.is_dir():
+        raise OutputError(f"--output: there is no folder {str(folder.parent)!r} to write in; create it first.")
+    if folder.is_dir():
+        if folder == folder.parent or os.path.ismount(folder):
+            raise OutputError(f"{str(folder)!r} cannot be replaced as a whole; name a folder in it with --output.")
+        if not os.access(folder, os.W_OK):
+            raise OutputError(
+                f"{str(folder)!r} is read-only, so it cannot be replaced; name another, or change its mode."
+            )
+        # Ours may be replaced by another process while we look.
+        with locked(folder) if is_marked(folder) else contextlib.nullcontext():
+            _refuse_loss(folder, folder)
+            refuse_links_to_inputs(folder, inputs)
+    elif os.path.lexists(folder):
+        raise OutputError(f"{str(folder)!r} is no folder, so outputs cannot be written there; name another.")
+
+
+def _refuse_loss(folder: Path, called: Path) -> None:
+    foreign = foreign_in(folder)
+    if foreign is not None:
+        raise OutputError(
+            f"{str(called)!r} would be replaced as a whole, but {foreign}: name another folder with --output."
+        )
+
+
+def _remove(path: str) -> None:
+    if is_marked(Path(path)) or not os.listdir(path):
+        shutil.rmtree(path, ignore_errors=True)
+
+
+def _put_in_place(staged: Path, target: Path) -> None:
+    if not _renamed(staged, target):
+        # Locked, or others would take the old folder for one that was left as soon as it has the hidden name.
+        with locked(target):
+            _exchange(staged, target)
+            try:
+                # It may have been filled by others in the meantime; from here on nobody finds it by its name.
+                _refuse_loss(staged, target)
+            except BaseException:
+                _exchange(staged, target)
+                raise
+    with contextlib.suppress(OSError):
+        force_to_disk(target.parent)
+
+
+def _renamed(staged: Path, target: Path) -> bool:
+    """Whether the place was free, or had nothing but an empty folder in it."""
+    try:
+        os.rename(staged, target)
+    except OSError:
+        if not target.is_dir():
+            raise
+        return False
+    return True
+
+
+def _exchange(staged: Path, target: Path) -> None:
+    if _swapped(staged, target):
+        return
+    # Two steps, where the system cannot swap: between them the old folder has only its hidden name.
+    aside = staged.with_suffix(".old")
+    os.rename(target, aside)
+    try:
+        os.rename(staged, target)
+    except BaseException:
+        os.rename(aside, target)
+        raise
+    os.rename(aside, staged)
+
+
+def _swapped(one: Path, other: Path) -> bool:
+    """Exchange two folders in one step, where the system and the file system can."""
+    first, second = os.fsencode(one), os.fsencode(other)
+    if sys.platform == "win32":
+        return False
+    library: Any = ctypes.CDLL(None, use_errno=True)
+    if hasattr(library, "renameat2"):
+        failed = library.renameat2(_HERE, first, _HERE, second, _SWAP)
+    elif hasattr(library, "renamex_np"):
+        failed = library.renamex_np(first, second, _SWAP)
+    else:
+        return False
+    if failed and ctypes.get_errno() not in (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP):
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()), str(other))
+    return not failed

@@ -1,0 +1,83 @@
+"""A table in a file of any format that is written here, replaced as a whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import BinaryIO
+
+from aspca.writers.columns import Field, WritePart
+from aspca.writers.errors import OutputError
+from aspca.writers.inputs import STANDARD_STREAM
+from aspca.writers.replaced_file import replaced_bytes, replaced_file
+from aspca.writers.standard import data_output
+from aspca.writers.text_rows import csv_rows, json_rows
+
+# Formats by the suffix of a file: any other may be a database, or whatever else a table of scores would destroy.
+SUFFIXES = {
+    ".csv": "csv",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".duckdb": "duckdb",
+}
+
+
+def format_of(path: str) -> str:
+    """ "csv", "jsonl", "parquet", "arrow" or "duckdb"; "-", which is standard output, takes CSV.
+
+    Raises
+    ------
+    OutputError
+        No format is written to a file of this suffix.
+    """
+    kind = "csv" if path == STANDARD_STREAM else SUFFIXES.get(Path(path).suffix.lower())
+    if kind is None:
+        raise OutputError(
+            f"--output: {path!r} does not end in the suffix of a format that is written; end it in "
+            f"{', '.join(SUFFIXES)}, or give - for standard output."
+        )
+    return kind
+
+
+@contextlib.contextmanager
+def row_file(
+    path: str, kind: str, fields: Sequence[Field], table: str = "scores", *, replace: bool = False
+) -> Iterator[WritePart]:
+    """A function that writes parts to a file, which is replaced as a whole at the end, or to stdout for "-".
+
+    Parameters
+    ----------
+    kind : as `format_of` says
+    table, replace : for a DuckDB file, see `duckdb_rows`
+    """
+    with contextlib.ExitStack() as stack:
+        if kind == "duckdb":
+            from aspca.writers.duckdb_rows import duckdb_rows
+
+            yield stack.enter_context(duckdb_rows(path, table, fields, replace=replace))
+        elif kind == "arrow":
+            from aspca.writers.arrow_rows import arrow_rows
+
+            yield stack.enter_context(arrow_rows(stack.enter_context(replaced_bytes(path)), fields))
+        elif kind == "parquet":
+            yield stack.enter_context(parquet_file(stack.enter_context(replaced_bytes(path)), fields))
+        else:
+            stream = data_output() if path == STANDARD_STREAM else stack.enter_context(replaced_file(path))
+            yield stack.enter_context((json_rows if kind == "jsonl" else csv_rows)(stream, fields))
+
+
+def parquet_file(stream: BinaryIO, fields: Sequence[Field]) -> contextlib.AbstractContextManager[WritePart]:
+    """A function that writes parts to a Parquet file: by pyarrow as they come, without it by DuckDB at the end."""
+    if find_spec("pyarrow") is None:
+        from aspca.writers.desk import desk_parquet
+
+        return desk_parquet(stream, fields)
+    from aspca.writers.arrow_rows import parquet_rows
+
+    return parquet_rows(stream, fields)

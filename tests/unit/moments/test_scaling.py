@@ -1,0 +1,86 @@
+"""Scales from moments against scales from the rows."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from aspca.moments import Moments
+from aspca.moments.scaling import column_scale, scaled_covariance
+from aspca.settings import SCALINGS
+
+
+def rows(n: int = 60) -> np.ndarray:
+    rng = np.random.default_rng(0)
+    return np.exp(rng.normal(size=(n, 4))) * [1.0, 1e-3, 50.0, 1.0] + [0.0, 0.0, 1e6, -3.0]
+
+
+def twin(X: np.ndarray, scaling: str) -> np.ndarray:
+    """From the rows, in extended precision."""
+    wide = X.astype(np.longdouble)
+    centred = wide - wide.mean(axis=0)
+    scale = {
+        "maxabs": np.abs(centred).max(axis=0),
+        "standard": np.sqrt(np.square(centred).mean(axis=0)),
+        "none": np.ones(X.shape[1]),
+    }[scaling]
+    return np.where(np.ptp(X, axis=0) == 0, 1.0, scale)
+
+
+@pytest.mark.parametrize("scaling", SCALINGS)
+def test_scales_are_those_of_the_rows(scaling: str) -> None:
+    X = rows()
+    expected = twin(X, scaling)
+    assert np.abs(column_scale(Moments.from_array(X), scaling) / expected - 1).max() <= 1e-12
+
+
+@pytest.mark.parametrize("scaling", SCALINGS)
+def test_the_covariance_is_that_of_the_scaled_rows(scaling: str) -> None:
+    X = rows()
+    moments = Moments.from_array(X)
+    scale = column_scale(moments, scaling)
+    A = scaled_covariance(moments, scale)
+    Y = (X - X.mean(axis=0)) / scale
+    size = np.sqrt(np.outer(np.diag(A), np.diag(A)))
+    assert (np.abs(A - Y.T @ Y / len(Y)) <= 1e-9 * size).all()
+    assert (np.abs(A - A.T) <= 4e-16 * size).all()
+    if scaling == "standard":
+        assert np.abs(np.diag(A) - 1).max() <= 1e-12
+    if scaling == "maxabs":
+        assert np.abs(Y).max() <= 1 + 1e-12
+        assert np.abs(np.abs(Y).max(axis=0) - 1).max() <= 1e-12
+
+
+def test_the_further_end_decides_maxabs() -> None:
+    # Mean 1: the smallest value is 1 away, the largest 2.
+    assert column_scale(Moments.from_array([[0.0], [0.0], [3.0]]), "maxabs").tolist() == [2.0]
+    assert column_scale(Moments.from_array([[0.0], [0.0], [-3.0]]), "maxabs").tolist() == [2.0]
+
+
+@pytest.mark.parametrize("scaling", SCALINGS)
+@pytest.mark.parametrize("value", [0.0, 0.1, 1e10 + 0.1, 1e150])
+def test_a_constant_column_keeps_its_units(scaling: str, value: float) -> None:
+    X = np.column_stack([rows()[:, 0], np.full(60, value)])
+    moments = Moments.from_array(X)
+    scale = column_scale(moments, scaling)
+    assert scale[1] == 1.0
+    assert scaled_covariance(moments, scale)[1].tolist() == [0.0, 0.0]
+
+
+@pytest.mark.parametrize("scaling", ["maxabs", "standard"])
+def test_extreme_units_neither_vanish_nor_overflow(scaling: str) -> None:
+    X = rows()
+    X = X / np.abs(X).max(axis=0)
+    plain = Moments.from_array(X)
+    extreme = Moments.from_array(X * [1e-150, 1e150, 1e-100, 1e100])
+    one, other = (scaled_covariance(m, column_scale(m, scaling)) for m in (plain, extreme))
+    assert np.isfinite(other).all()
+    assert np.abs(one - other).max() <= 1e-9
+
+
+def test_an_offset_of_1e10_leaves_the_scale() -> None:
+    X = np.round(rows() % 7, 3)
+    moved = Moments.from_array(X + 1e10)
+    exact = Moments.from_array((X + 1e10) - 1e10)
+    for scaling in SCALINGS:
+        assert np.abs(column_scale(moved, scaling) / column_scale(exact, scaling) - 1).max() <= 1e-12

@@ -1,0 +1,168 @@
+"""Outputs are what `ASPCA` in Python says, however the table is cut into parts."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import aspca
+from aspca import ASPCA, load
+from aspca.model.model import Model
+from aspca.pipeline.detect import detect_request
+from aspca.pipeline.options import request_of
+from aspca.pipeline.passes import Silent
+from aspca.pipeline.result import Detection
+from aspca.pipeline.tables import MemoryTable
+from aspca.rules.sentence import count_verdicts
+from aspca.tables.source import Batch
+from like_table import like
+
+NAMES = ("a", "b", "c", "d")
+
+
+class InParts(MemoryTable):
+    """The same table in small, uneven parts."""
+
+    def batches(self, names: Sequence[str], size: int = 37) -> Iterator[Batch]:
+        return super().batches(names, 37)
+
+    def cells(self, names: Sequence[str], size: int = 11) -> Iterator[list[tuple[object, ...]]]:
+        return super().cells(names, 11)
+
+
+def judged(table: MemoryTable, folder: Path | None, **given: object) -> Detection:
+    output = None if folder is None else folder / "out"
+    options = {"id": "host", "time": "when", "label": "kind", "top": 2, "output": output, **given}
+    return detect_request(request_of(table, **options), Silent())
+
+
+def lines(path: Path) -> list[dict[str, str]]:
+    with open(path, newline="", encoding="utf-8") as stream:
+        return list(csv.DictReader(stream))
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {},
+        {"contamination": 0.01},
+        {"limit": "quantile", "level": 0.99},
+        {"limit": "quantile"},
+        {"score": "spe"},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("kind", [MemoryTable, InParts])
+def test_outputs_are_the_estimators(
+    table: MemoryTable, values: np.ndarray, tmp_path: Path, given: dict[str, object], kind: type[MemoryTable]
+) -> None:
+    found, X = judged(like(kind, table), tmp_path, **given), values
+    folder = tmp_path / "out"
+    # One default: `detect` learns as the estimator does.
+    model = ASPCA(**given).fit(X)
+    rows = lines(folder / "scores.csv")
+    np.testing.assert_allclose([float(row["score"]) for row in rows], -model.score_samples(X), rtol=1e-9)
+    flagged = np.flatnonzero(model.predict(X) == -1)
+    assert [int(row["row"]) for row in rows if row["anomaly"] == "1"] == flagged.tolist()
+    assert found.n_anomalies == flagged.size
+    assert [row["host"] for row in rows] == [f"'=web-{i}" for i in range(300)]
+
+    expected = model.explain(X[flagged]).to_frame()
+    reasons = lines(folder / "explanations.csv")
+    assert [int(row["row"]) for row in reasons] == flagged[expected["row"]].tolist()
+    # Rows that keep their rules have a line without one.
+    assert [int(row["rule"] or -1) for row in reasons] == [-1 if pd.isna(one) else one for one in expected["rule"]]
+    for name in ("score", "outside", "share", "deviation", "multiple", "value", "needed"):
+        np.testing.assert_allclose([float(row[name] or "nan") for row in reasons], expected[name], rtol=1e-6, atol=1e-9)
+
+    stored = load(folder / "model.json")
+    assert stored.feature_names_in_.tolist() == list(NAMES)
+    np.testing.assert_allclose(stored.score_samples(pd.DataFrame(X, columns=NAMES)), model.score_samples(X), rtol=1e-9)
+
+
+def test_the_worst_come_first_and_break_what_was_broken(table: MemoryTable, values: np.ndarray, tmp_path: Path) -> None:
+    found = judged(table, tmp_path)
+    scores = np.array([float(row["score"]) for row in lines(tmp_path / "out" / "scores.csv")])
+    assert [finding.row for finding in found.findings] == np.argsort(-scores, kind="stable")[:2].tolist()
+    for finding in found.findings:
+        assert finding.name == f"=web-{finding.row}"
+        assert finding.score == pytest.approx(scores[finding.row])
+        features = {100: "b", 101: "b", 200: "c"}[finding.row]
+        broken = finding.breaks[0]
+        assert features in broken.needed
+        value, wanted = broken.needed[features]
+        assert value == values[finding.row, NAMES.index(features)]
+        # The repair undoes what was done to the row, to within the noise.
+        assert abs(value - wanted) == pytest.approx(1.0 if features == "b" else 0.5, abs=0.05)
+
+
+def test_evaluation_and_incidents(table: MemoryTable, values: np.ndarray, tmp_path: Path) -> None:
+    # A limit just above the fourth score; the score alone decides. As `detect` learns from the rows that it judges.
+    model = ASPCA(robust="on").fit(values)
+    limit = float(np.sort(-model.score_samples(values))[-4] * 1.0001)
+    found = judged(table, tmp_path, limit=limit)
+    assert found.evaluation is not None
+    assert (found.evaluation.hits, found.evaluation.misses, found.evaluation.false_alarms) == (3, 0, 0)
+    assert found.evaluation.auc == 1.0
+    assert found.incidents is not None
+    # Neighbours in time are one incident.
+    assert [(one.first, one.last) for one in found.incidents] == [(6000.0, 6060.0), (12000.0, 12000.0)]
+    rows = lines(tmp_path / "out" / "incidents.csv")
+    assert [(row["first"], row["last"], row["rows"]) for row in rows] == [
+        ("6000", "6060", "2"),
+        ("12000", "12000", "1"),
+    ]
+    assert rows[1]["peak"] == "200"
+
+
+def test_every_row_is_judged_once(table: MemoryTable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Scores, explanations, findings, incidents and the evaluation all read one judgement."""
+    rows = []
+    judge = Model.judge
+
+    def counting(model: Model, X: np.ndarray) -> object:
+        rows.append(len(X))
+        return judge(model, X)
+
+    monkeypatch.setattr(Model, "judge", counting)
+    found = judged(like(InParts, table), tmp_path, report=False)
+    # The header of explanations.csv is that of an explanation of no rows.
+    assert sum(rows) == 300
+    assert found.n_anomalies > 0
+    assert found.incidents
+    assert found.evaluation is not None
+
+
+def test_all_outputs_name_the_same_anomalies(table: MemoryTable, tmp_path: Path) -> None:
+    found = judged(table, tmp_path, top=300)
+    flagged = [int(row["row"]) for row in lines(tmp_path / "out" / "scores.csv") if row["anomaly"] == "1"]
+    assert sorted({int(row["row"]) for row in lines(tmp_path / "out" / "explanations.csv")}) == flagged
+    assert sum(int(row["rows"]) for row in lines(tmp_path / "out" / "incidents.csv")) == len(flagged)
+    assert sorted(finding.row for finding in found.findings) == flagged
+    assert all(finding.times is not None and finding.times > 1.0 for finding in found.findings)
+    assert found.evaluation is not None
+    assert found.evaluation.hits + found.evaluation.false_alarms == found.n_anomalies == len(flagged)
+    errors = [int(row["row"]) for row in lines(tmp_path / "out" / "scores.csv") if row["verdict"] == "error"]
+    assert [finding.row for finding in found.findings if finding.verdict == "error"][: len(errors)] == [
+        finding.row for finding in found.findings[: len(errors)]
+    ]
+    assert sorted(finding.row for finding in found.findings if finding.verdict == "error") == errors
+    assert f"\n{count_verdicts(len(errors), len(flagged))}" in found.text
+    assert all(finding.text in found.text for finding in found.findings)
+
+
+def test_rows_of_one_incident_may_miss_a_beat() -> None:
+    """Two steps apart is one incident, three are two: the usual step is found, not given."""
+    rng = np.random.default_rng(0)
+    a = rng.normal(size=300)
+    b = a + 0.01 * rng.normal(size=300)
+    rows = [50, 52, 54, 100, 103, 200]
+    b[rows] += np.array([3.0, -4.0, 5.0, -3.0, 6.0, 4.0])
+    found = aspca.detect(pd.DataFrame({"t": 10.0 * np.arange(300), "a": a, "b": b}), time="t", level=0.9999)
+    spans = [(one.first, one.last) for one in found.incidents]
+    assert spans == [(500.0, 540.0), (1000.0, 1000.0), (1030.0, 1030.0), (2000.0, 2000.0)]
