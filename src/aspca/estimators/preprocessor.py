@@ -14,7 +14,7 @@ from aspca.estimators.tables import refuse_odd_shapes, refuse_rounding, told_col
 from aspca.linalg.arrays import Floats
 from aspca.preparation import CATEGORIES, MISSING, ColumnPlan, Preparation
 from aspca.preparation.columns import cell_text, plan_categories
-from aspca.preparation.transforms import TRANSFORMS
+from aspca.preparation.feature import TRANSFORMS
 
 # Fewer rows than this prove nothing about a column of texts that all differ.
 _FEW_ROWS = 20

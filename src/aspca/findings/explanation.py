@@ -37,7 +37,7 @@ from aspca.linalg.arrays import Bools, Floats, Ints
 from aspca.linalg.ranking import round_for_ranking
 from aspca.linalg.row_blocks import across, cached_parts, row_products
 from aspca.model.judgement import Judgement, multiples_of, squared
-from aspca.preparation.bad_cells import BadCell
+from aspca.preparation.cell_format import BadCell
 from aspca.rules.rule import AnyRule
 from aspca.rules.sentence import counted
 

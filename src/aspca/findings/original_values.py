@@ -12,8 +12,7 @@ from aspca.escaping import level_text
 from aspca.findings.proposals import Value
 from aspca.identities.wording import number_text
 from aspca.linalg.arrays import Bools, Floats, Ints
-from aspca.preparation.feature import Feature
-from aspca.preparation.transforms import FUNCTIONS
+from aspca.preparation.feature import FUNCTIONS, Feature
 
 UNKNOWN = "(not seen before)"
 # As many as a logarithm keeps of any number.

@@ -14,7 +14,7 @@ import numpy as np
 
 from aspca.linalg.arrays import Floats, Ints
 from aspca.moments.space import ScaledSpace
-from aspca.preparation.transforms import FUNCTIONS
+from aspca.preparation.feature import FUNCTIONS
 from aspca.rules.table import RuleTable
 
 Value = float | str | None

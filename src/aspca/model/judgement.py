@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from aspca.linalg.arrays import Bools, Floats, Ints
-from aspca.preparation.bad_cells import BadCell
+from aspca.preparation.cell_format import BadCell
 
 # Squares of deviations beyond this are as large as a sum of them may be.
 _LARGEST = 1e150

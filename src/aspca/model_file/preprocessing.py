@@ -9,7 +9,7 @@ import numpy as np
 from aspca.model.gaps import Gaps
 from aspca.model_file.fields import LARGEST_INTEGER, Field
 from aspca.preparation import CATEGORIES, KINDS, MISSING, ColumnPlan, Preparation
-from aspca.preparation.transforms import LIFTS
+from aspca.preparation.feature import LIFTS
 
 _MOST_COLUMNS = 2**25
 

@@ -21,8 +21,7 @@ from aspca.pipeline.errors import Instead, JobError, Obstacle, RequestError, Tab
 from aspca.pipeline.keys import Keys, ids_of, read_labels
 from aspca.pipeline.tables import MOST_CATEGORIES, TableSource, column_of
 from aspca.preparation import CATEGORIES, Preparation
-from aspca.preparation.columns import MOST_LEVELS
-from aspca.preparation.plan import missing_sentence
+from aspca.preparation.columns import MOST_LEVELS, describe_missing
 from aspca.tables.errors import SourceError
 from aspca.tables.source import Column
 
@@ -307,7 +306,7 @@ def check_gaps(table: TableSource, names: Sequence[str], cure: str = "leave out 
     }
     if not any(counts.values()):
         return []
-    sentence = missing_sentence(counts, cure=cure)
+    sentence = describe_missing(counts, cure=cure)
     withdrawn = Instead("--no-allow-missing", "")
     return [Obstacle(f"{table.description}: {sentence[0].lower()}{sentence[1:]}", instead=withdrawn)]
 

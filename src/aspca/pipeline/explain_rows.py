@@ -19,7 +19,7 @@ from aspca.pipeline.judged_rows import bad_cells_by_row, without_bad_rows
 from aspca.pipeline.keys import Cells, Keys
 from aspca.pipeline.passes import Watcher, refuse_values
 from aspca.pipeline.tables import TableSource, read_features
-from aspca.preparation.bad_cells import BadCell
+from aspca.preparation.cell_format import BadCell
 from aspca.tables.errors import enumerated
 from aspca.tables.source import Batch
 

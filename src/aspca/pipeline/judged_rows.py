@@ -20,7 +20,7 @@ from aspca.pipeline.errors import JobError
 from aspca.pipeline.keys import NO_KEYS, Cells, Keys
 from aspca.pipeline.passes import MANY, Silent, Watcher, make_ahead, refuse_values
 from aspca.pipeline.tables import TableSource, read_features, row_numbers
-from aspca.preparation.bad_cells import BadCell
+from aspca.preparation.cell_format import BadCell
 from aspca.tables.source import Batch
 from aspca.writers.columns import Field, Kind, Part
 

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from aspca.pipeline.errors import RequestError
 from aspca.preparation import CATEGORIES
-from aspca.preparation.transforms import TRANSFORMS
+from aspca.preparation.feature import TRANSFORMS
 from aspca.settings import DEFAULTS, IN_MEMORY, PAPER, Settings, check_parameters
 from aspca.tables.addresses import is_postgres
 from aspca.tables.errors import SourceError

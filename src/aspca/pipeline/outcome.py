@@ -18,7 +18,7 @@ from aspca.linalg.arrays import Bools, Floats
 from aspca.model.model import Model
 from aspca.pipeline.judged_rows import JudgedRows
 from aspca.pipeline.keys import NO_KEYS, Evaluation, Keys
-from aspca.preparation.bad_cells import BadCell
+from aspca.preparation.cell_format import BadCell
 from aspca.rules.headings import told_apart
 from aspca.rules.rule import AnyRule
 from aspca.rules.sentence import count_verdicts

@@ -15,8 +15,7 @@ import numpy.typing as npt
 from aspca.linalg.arrays import Floats, Ints
 from aspca.pipeline.errors import JobError, RequestError, UndefinedError
 from aspca.preparation import ColumnPlan, Preparation
-from aspca.preparation.bad_cells import BadCell
-from aspca.preparation.cell_format import NO_FORMAT, CellFormat
+from aspca.preparation.cell_format import NO_FORMAT, BadCell, CellFormat
 from aspca.preparation.columns import CellError, Cells, cell_text
 from aspca.tables.column_notes import beyond_numbers
 from aspca.tables.source import Batch, Column, Table

@@ -16,8 +16,8 @@ from dataclasses import replace
 import numpy as np
 
 from aspca.linalg.arrays import Floats
-from aspca.preparation.plan import Preparation
-from aspca.preparation.transforms import LIFTS
+from aspca.preparation.columns import Preparation
+from aspca.preparation.feature import LIFTS
 
 # The square of a column with as few values as this says hardly more than the column.
 FEW_VALUES = 5
@@ -34,13 +34,13 @@ def lift_columns(preparation: Preparation, features: Floats, weights: Floats | N
     counts = np.ones(len(features)) if weights is None else weights
     plans, position = [], 0
     for plan in preparation.columns:
-        lifts = lifts_of(features[:, position], counts) if plan.kind == "number" else ()
+        lifts = find_lifts(features[:, position], counts) if plan.kind == "number" else ()
         plans.append(replace(plan, lifts=lifts))
         position += len(plan.features)
     return replace(preparation, columns=tuple(plans))
 
 
-def lifts_of(values: Floats, weights: Floats) -> tuple[str, ...]:
+def find_lifts(values: Floats, weights: Floats) -> tuple[str, ...]:
     """Which lifts a column of these values (n,), counted by weights (n,), gets."""
     there = ~np.isnan(values) & (weights > 0.0)
     known = np.asarray(values[there], dtype=np.float64)
@@ -53,20 +53,20 @@ def lifts_of(values: Floats, weights: Floats) -> tuple[str, ...]:
         for name, lift in LIFTS.items()
         if lift.defined(known).all()
         and not (few and name == "square")
-        and not _straight(known, lift.forward(known), shares)
+        and not _is_straight(known, lift.forward(known), shares)
     )
 
 
-def _straight(values: Floats, lifted: Floats, shares: Floats) -> bool:
+def _is_straight(values: Floats, lifted: Floats, shares: Floats) -> bool:
     """Whether a line in `values` (n,) is nearly all of `lifted` (n,), or there is nothing to explain."""
-    x, y = _standardized(values, shares), _standardized(lifted, shares)
+    x, y = _standardize(values, shares), _standardize(lifted, shares)
     if x is None or y is None:
         return True
     residual = y - float(shares @ (x * y)) * x
     return float(shares @ np.square(residual)) <= STRAIGHT
 
 
-def _standardized(values: Floats, shares: Floats) -> Floats | None:
+def _standardize(values: Floats, shares: Floats) -> Floats | None:
     """Of mean zero and variance one; None where it does not vary."""
     size = float(np.abs(values).max())
     if size == 0.0:

@@ -17,8 +17,7 @@ import numpy as np
 
 from aspca.escaping import for_terminal, level_text, name_text, quoted
 from aspca.identities.formula import Condition
-from aspca.preparation.feature import Feature
-from aspca.preparation.transforms import TRANSFORMS
+from aspca.preparation.feature import TRANSFORMS, Feature
 from aspca.rules.polynomial import SIZES, moderate
 
 LONGEST = 20_000

@@ -17,8 +17,8 @@ from aspca.linalg.small import symmetrise
 from aspca.linalg.threads import blas_threads_for
 from aspca.moments import Moments
 from aspca.moments.scaling import column_scale, refuse_vanishing, scaled_covariance
+from aspca.preparation.columns import Preparation
 from aspca.preparation.lifting import lift_columns
-from aspca.preparation.plan import Preparation
 
 # Relative to the largest entry: what a covariance computed in float64 may miss symmetry by, and its eigenvalues zero
 # (per feature).

@@ -10,8 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from aspca.escaping import quoted
-from aspca.preparation.bad_cells import BadCell
-from aspca.preparation.cell_format import CellFormat, ColumnFormat
+from aspca.preparation.cell_format import BadCell, CellFormat, ColumnFormat
 from aspca.tables.cell_tests import BOOLEAN, DATE, ORDERS, local_date_sql, missing_sql, numbers_named
 from aspca.tables.column_notes import (
     Advice,

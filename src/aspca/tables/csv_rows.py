@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-from aspca.preparation.bad_cells import BadCell
+from aspca.preparation.cell_format import BadCell
 from aspca.tables.csv_dialect import LONGEST_CELL, Dialect, long_cells, reader_of
 from aspca.tables.errors import SourceError
 from aspca.tables.number_columns import are_few

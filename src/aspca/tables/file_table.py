@@ -21,8 +21,7 @@ from aspca.escaping import quoted
 from aspca.linalg.arrays import Floats, Ints
 from aspca.linalg.row_blocks import cached_parts
 from aspca.moments import Moments
-from aspca.preparation.bad_cells import BadCell
-from aspca.preparation.cell_format import NO_FORMAT, CellFormat
+from aspca.preparation.cell_format import NO_FORMAT, BadCell, CellFormat
 from aspca.tables.arrow_stream import number_batches
 from aspca.tables.errors import SourceError, enumerated
 

@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from aspca.preparation.bad_cells import BadCell
-from aspca.preparation.cell_format import NO_FORMAT
+from aspca.preparation.cell_format import NO_FORMAT, BadCell
 from aspca.tables.column_notes import beyond_numbers
 from aspca.tables.errors import SourceError
 from aspca.tables.source import BATCH_ROWS, MOST_CELLS, Batch, Column

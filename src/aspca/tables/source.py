@@ -36,8 +36,7 @@ from aspca.duckdb_session import MOST_THREADS, confine, connect
 from aspca.escaping import quoted
 from aspca.linalg.arrays import Floats
 from aspca.moments import Moments
-from aspca.preparation.bad_cells import BadCell
-from aspca.preparation.cell_format import CellFormat
+from aspca.preparation.cell_format import BadCell, CellFormat
 from aspca.tables.column_notes import why_not_numbers
 from aspca.tables.errors import SourceError, enumerated
 from aspca.tables.file_table import NUMERIC_KINDS, FileColumn, FileTable, all_finite_or_missing

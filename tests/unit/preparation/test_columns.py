@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from aspca.preparation import CATEGORIES, KINDS, ColumnPlan, Feature, Preparation
 from aspca.preparation.columns import cell_text, plan_categories
-from aspca.preparation.feature import date_text
-from aspca.preparation.transforms import TRANSFORMS
+from aspca.preparation.feature import TRANSFORMS, date_text
 
 INSIDE = {
     "log": st.floats(1e-12, 1e12),

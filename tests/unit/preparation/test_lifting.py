@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from aspca.preparation import ColumnPlan, Feature, Preparation, lifting
+from aspca.preparation.feature import LIFTS, TRANSFORMS
 from aspca.preparation.lifting import FEW_VALUES, STRAIGHT, lift_columns, refuse_contradictions
-from aspca.preparation.transforms import LIFTS, TRANSFORMS
 
 
 def lifts_of(values: np.ndarray) -> tuple[str, ...]:
-    return lifting.lifts_of(values, np.ones(len(values)))
+    return lifting.find_lifts(values, np.ones(len(values)))
 
 
 def test_logarithms_are_of_positive_columns_and_squares_of_many_values() -> None:

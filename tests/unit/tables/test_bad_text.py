@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from aspca.preparation.bad_cells import BadCell
+from aspca.preparation.cell_format import BadCell
 from aspca.tables import ReadOptions, SourceError, open_source
 
 EMPTY = "the file is empty; it must hold at least one row."

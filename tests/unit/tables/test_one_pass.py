@@ -14,7 +14,7 @@ import pytest
 from aspca.moments import Moments
 from aspca.pipeline.fit_table import moments_of
 from aspca.pipeline.passes import Silent
-from aspca.preparation.bad_cells import BadCell
+from aspca.preparation.cell_format import BadCell
 from aspca.tables import ReadOptions, Source, SourceError, csv_table, file_table, open_source
 from aspca.tables.cell_tests import EVERYWHERE
 
