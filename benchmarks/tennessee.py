@@ -32,7 +32,7 @@ from scipy.stats import f
 from sklearn.metrics import roc_auc_score
 
 from aspca import ASPCA
-from aspca.model.limits import pearson_limit
+from aspca.model.thresholds import pearson_limit
 
 MARGIN = 0.005
 # The share of normal rows that may be flagged where methods are compared.

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from aspca.findings.explanation import Explanation
     from aspca.findings.groups import Group, Groups
     from aspca.findings.incidents import Incident
-    from aspca.model.limits import Limit, benjamini_hochberg
+    from aspca.model.thresholds import Limit, benjamini_hochberg
     from aspca.model_file.errors import ModelFileError
     from aspca.moments import Moments
     from aspca.pipeline.detect import detect
@@ -46,7 +46,7 @@ _HOME = {
     "Groups": "aspca.findings.groups",
     "Incident": "aspca.findings.incidents",
     "JobError": "aspca.pipeline.errors",
-    "Limit": "aspca.model.limits",
+    "Limit": "aspca.model.thresholds",
     "ModelFileError": "aspca.model_file.errors",
     "Moments": "aspca.moments",
     "PerCategory": "aspca.estimators.per_category",
@@ -56,7 +56,7 @@ _HOME = {
     "Selection": "aspca.estimators.selection",
     "SparseSubspace": "aspca.sparse_pca.subspace",
     "TiedSubspaceWarning": "aspca.sparse_pca.solve",
-    "benjamini_hochberg": "aspca.model.limits",
+    "benjamini_hochberg": "aspca.model.thresholds",
     "detect": "aspca.pipeline.detect",
     "explain": "aspca.estimators.pipelines",
     "fit_source": "aspca.pipeline.fit",

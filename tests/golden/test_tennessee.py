@@ -17,7 +17,7 @@ from scipy.stats import chi2
 
 import twins
 from aspca import ASPCA
-from aspca.model.limits import pearson_limit
+from aspca.model.thresholds import pearson_limit
 from aspca.paper.datasets import find_data
 from aspca.settings import COMPONENT_SCORES
 

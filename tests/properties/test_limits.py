@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from aspca.model.limits import benjamini_hochberg, conformal_limit, conformal_p_values, limit_from_scores
+from aspca.model.thresholds import benjamini_hochberg, conformal_limit, conformal_p_values, limit_from_scores
 
 MANY = settings(max_examples=100, deadline=None, derandomize=True)
 LEVELS = st.floats(0.001, 0.999)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from aspca import ASPCA
-from aspca.model.learning import learn_model
+from aspca.model.fit_rows import learn_model
 from aspca.model.model import Model
 from aspca.moments import Moments
 from aspca.moments.gathered import IncompleteMomentsOf, MomentsOf
@@ -64,7 +64,7 @@ def fitted(rows: Rows, n: int, p: int, *, robust: bool, gaps: bool, rules: Seque
         known = rows.gather(lambda: MomentsOf.nothing(p, decimals=True)).moments
     if isinstance(known, Moments):
         known = known.rounded()
-    return learn_model(rows, n, known, settings, plan, formulas_of(settings.rules, plan.features))
+    return learn_model(rows, known, settings, plan, formulas_of(settings.rules, plan.features))
 
 
 cloudpickle = pytest.importorskip("cloudpickle", reason="it comes with the extra dask")

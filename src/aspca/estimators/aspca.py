@@ -24,10 +24,8 @@ from aspca.findings.given_text import warn_of_given
 from aspca.linalg.arrays import Floats
 from aspca.linalg.threads import blas_threads_for
 from aspca.model.fit import fit_from_moments
-from aspca.model.gaps import Gaps, completed
-from aspca.model.kept_rules import with_kept_shares
-from aspca.model.learning import calibrate_by, in_common_unit, learn_model
-from aspca.model.model import Model
+from aspca.model.fit_rows import calibrate_by, in_common_unit, learn_model, with_kept_shares
+from aspca.model.model import Gaps, Model, complete_moments
 from aspca.moments import IncompleteMoments, Moments
 from aspca.moments.validation import weights_of
 from aspca.preparation import Preparation
@@ -178,7 +176,7 @@ class ASPCA(ShownWithRules, ComponentAttributes, TableInput, NamedOutputs, Trans
             if isinstance(known, Moments):
                 known = known.rounded()
             rows, settings = rows_of(X), Settings.of(self.get_params())
-            self._take(learn_model(rows, len(X), known, settings, preparation, given, weights))
+            self._take(learn_model(rows, known, settings, preparation, given, weights))
             if settings.needs_rows and settings.limit != "conformal":
                 self._take(self.model_.calibrated(X, weights))
                 self._take(with_kept_shares(self.model_, rows, weights))
@@ -207,7 +205,7 @@ class ASPCA(ShownWithRules, ComponentAttributes, TableInput, NamedOutputs, Trans
                     "This model was read from a file, which does not keep what partial_fit needs where values may be "
                     "missing; fit again with all rows."
                 )
-            moments, gaps = _complete(self._known(X, weights, fresh=first))
+            moments, gaps = complete_moments(self._known(X, weights, fresh=first))
             if not first and gaps is None:
                 moments = self.moments_.merge(moments)
             self._fit(moments, gaps, warm_start=None if first else self.model_.components.solved)
@@ -365,7 +363,3 @@ class ASPCA(ShownWithRules, ComponentAttributes, TableInput, NamedOutputs, Trans
 
 # The parameters are said once, in `aspca.settings`.
 ASPCA.__doc__ = (ASPCA.__doc__ or "").replace("{parameters}", parameters_text("    "))
-
-
-def _complete(known: Moments | IncompleteMoments) -> tuple[Moments, Gaps | None]:
-    return completed(known) if isinstance(known, IncompleteMoments) else (known, None)

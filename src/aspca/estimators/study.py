@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from aspca.linalg.arrays import Floats
-from aspca.model.gaps import completed
+from aspca.model.model import complete_moments
 from aspca.moments import IncompleteMoments, Moments
 from aspca.settings import Settings
 from aspca.sparse_pca.rotation.levels import rotate_levels, rotate_levels_roughly
@@ -193,4 +193,4 @@ def halves_of(rows: Floats, count: int, seed: int, gaps: bool) -> Iterator[Momen
         merged = moments[chosen[0]]
         for part in chosen[1:]:
             merged = merged.merge(moments[part])
-        yield merged if isinstance(merged, Moments) else completed(merged)[0]
+        yield complete_moments(merged)[0]

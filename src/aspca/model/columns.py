@@ -36,26 +36,16 @@ class Scales:
     """Columns standardised by their own quantiles; skewed ones as logarithms of the distance from an origin.
 
     An origin in place of zero, and a side, make it the same in any unit, from any offset and with either sign.
-
-    Attributes
-    ----------
-    columns : ndarray of shape (q,)
-        Which these are of a row's.
-    sides : ndarray of shape (q,)
-        1 where values above the origin have logarithms, -1 where those below it have, 0 for columns as they are.
-    origins, reaches : ndarray of shape (q,)
-        Distances from the origin are counted in those of the median.
-    floors, middles, units : ndarray of shape (q,)
-        What is not on the right side of the origin is put at the floor.
     """
 
-    columns: Ints
+    columns: Ints  # (q,): which these are of a row's
+    # (q,): 1 where values above the origin have logarithms, -1 where those below it have, 0 for columns as they are
     sides: Floats
-    origins: Floats
-    reaches: Floats
-    floors: Floats
-    middles: Floats
-    units: Floats
+    origins: Floats  # (q,): distances from the origin are counted in those of the median
+    reaches: Floats  # (q,), as origins
+    floors: Floats  # (q,): what is not on the right side of the origin is put at the floor
+    middles: Floats  # (q,), as floors
+    units: Floats  # (q,), as floors
 
     @classmethod
     def of(cls, X: Floats, columns: Ints, skewed: Bools) -> Scales:
@@ -180,20 +170,12 @@ class Moments:
 
 @dataclass(frozen=True, eq=False)
 class Conditional:
-    """What makes residuals of standardised rows.
+    """What makes residuals of standardised rows."""
 
-    Attributes
-    ----------
-    mean, low, high : ndarray of shape (q,)
-        Mean, and the range that predictors are brought back into.
-    coefficients : ndarray of shape (q, q)
-        Column j makes the residual of column j.
-    """
-
-    mean: Floats
-    coefficients: Floats
-    low: Floats
-    high: Floats
+    mean: Floats  # (q,): mean, and the range that predictors are brought back into
+    coefficients: Floats  # (q, q): column j makes the residual of column j
+    low: Floats  # (q,), as mean
+    high: Floats  # (q,), as mean
 
     def residuals(self, Z: Floats, *, careful: bool = True) -> Floats:
         """What each column is off the others' word (n, q), NaN where it is missing; a missing predictor is as usual.

@@ -18,11 +18,10 @@ from functools import cached_property
 
 import numpy as np
 
-from aspca.linalg.arrays import Bools, Floats, Ints
+from aspca.linalg.arrays import Bools, Floats, Ints, frozen
 from aspca.linalg.row_blocks import row_sums
 from aspca.model.columns import Distance, View, shrink, to_shares
-from aspca.model.constants import BY_CHANCE, FAR_OUT, GAUSSIAN_SIZE, GROSS, TIGHT
-from aspca.model.law import RowLaw
+from aspca.model.constants import BY_CHANCE, CENSORED, FAR_OUT, FEWEST_CENSORED, GAUSSIAN_SIZE, GROSS, TIGHT
 from aspca.model.tails import Tail
 
 # exp of more would overflow.
@@ -31,18 +30,11 @@ _SMALLEST_LOG_P = -600.0
 
 @dataclass(frozen=True, eq=False)
 class Steady:
-    """Columns that hardly ever leave one value: how rare that is, is counted.
+    """Columns that hardly ever leave one value: how rare that is, is counted."""
 
-    Attributes
-    ----------
-    columns : ndarray of shape (s,)
-    values, log_p : ndarray of shape (s,)
-        The value of nearly all rows, and the log share of the others.
-    """
-
-    columns: Ints
-    values: Floats
-    log_p: Floats
+    columns: Ints  # (s,)
+    values: Floats  # (s,): the value of nearly all rows, and the log share of the others
+    log_p: Floats  # (s,), as values
 
     def log_p_values(self, X: Floats) -> Floats:
         """log p-values (n, s) of rows (n, p)."""
@@ -81,7 +73,7 @@ class Parts:
         """Their sum (n,)."""
         return np.asarray(row_sums(self.identities) + row_sums(self.relations) + self.outside)
 
-    def told_by_relations(self, broken: Bools, used: Bools) -> Parts:
+    def assign_to_relations(self, broken: Bools, used: Bools) -> Parts:
         """The same, where rows break relations (n, m) the parts of the columns of these (q, m) told as theirs.
 
         That a column is off the others' word is what the relation says, in other words.
@@ -96,47 +88,24 @@ class Parts:
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """Tail models of all that rows are judged by.
+    """Tail models of all that rows are judged by."""
 
-    Attributes
-    ----------
-    views : tuple of View
-        Of q columns that no identity determines: all as they are, and, where some are skewed, these as logarithms.
-    chosen : ndarray of shape (q,)
-        The view by which each column is judged given the others: that of the smaller residuals.
-    ranges, conditionals : tuple of q Tail or None
-        None: the column is not judged, since it has few values.
-    distance : Distance
-        Of whole rows from the middle, in the first view.
-    whole : Tail
-        Of this distance.
-    steady : Steady
-        Other columns.
-    caps : ndarray of shape (2, q)
-        log p-values of outlying, and of gross cells are no smaller where what a column accuses looks like another kind
-        of rows; else -inf.
-    rounding : ndarray of shape (q,)
-        What rounding of the columns may make of residuals: no more than that is as expected.
-    relations : tuple of m Tail
-    relation_caps : ndarray of shape (2, m)
-    relation_rounding : ndarray of shape (m,)
-    law : RowLaw or None
-        None while it is being learned.
-    """
-
+    # of q columns that no identity determines: all as they are, and, where some are skewed, these as logarithms
     views: tuple[View, ...]
-    chosen: Ints
-    ranges: tuple[Tail | None, ...]
-    conditionals: tuple[Tail | None, ...]
-    distance: Distance
-    whole: Tail
-    steady: Steady
+    chosen: Ints  # (q,): the view by which each column is judged given the others: that of the smaller residuals
+    ranges: tuple[Tail | None, ...]  # None: the column is not judged, since it has few values
+    conditionals: tuple[Tail | None, ...]  # , as ranges
+    distance: Distance  # of whole rows from the middle, in the first view
+    whole: Tail  # of this distance
+    steady: Steady  # other columns
+    # (2, q): log p-values of outlying, and of gross cells are no smaller where what a column accuses looks like another
+    # kind of rows; else -inf
     caps: Floats
-    rounding: Floats
+    rounding: Floats  # (q,): what rounding of the columns may make of residuals: no more than that is as expected
     relations: tuple[Tail, ...] = ()
-    relation_caps: Floats = field(default_factory=lambda: np.zeros((2, 0)))
-    relation_rounding: Floats = field(default_factory=lambda: np.zeros(0))
-    law: RowLaw | None = None
+    relation_caps: Floats = field(default_factory=lambda: np.zeros((2, 0)))  # (2, m)
+    relation_rounding: Floats = field(default_factory=lambda: np.zeros(0))  # (m,)
+    law: RowLaw | None = None  # None while it is being learned
 
     @property
     def columns(self) -> Ints:
@@ -204,7 +173,7 @@ class Evidence:
         (n, m), and cells."""
         n_judged, n_identities, m = int(self.judged.sum()), int(accusing.sum()), len(self.relations)
         n_ranges = n_judged + self.steady.columns.size
-        several, kinds = self._several, self.n_kinds
+        several, kinds = self._several, self.n_types
         identities = np.where(accusing, _odds(np.log(np.maximum(identity_p, 1e-300))), 0.0)
         relations = _odds(self.relation_log_p(deviations), m)
         rest = _odds(cells.rows)
@@ -224,7 +193,7 @@ class Evidence:
         return any(tail is not None for tail in self.conditionals)
 
     @property
-    def n_kinds(self) -> int:
+    def n_types(self) -> int:
         """How many kinds of evidence there are beside identities, which take no weight from the others."""
         ranges = bool(self.judged.any()) or bool(self.steady.columns.size)
         return bool(self.relations) + ranges + self._several + 1
@@ -284,3 +253,90 @@ def _cap(log_p: Floats, caps: Floats) -> Floats:
 def _odds(log_p: Floats, n_tests: int = 0) -> Floats:
     """1 / p - 1, less what one of so many tests reaches by chance."""
     return np.asarray(np.maximum(np.expm1(-np.maximum(log_p, _SMALLEST_LOG_P)) - n_tests / BY_CHANCE, 0.0))
+
+
+# The law is written down at so many points.
+_KNOTS = 200
+# Of log(1 + score).
+_LARGEST_PLACE = 690.0
+# A threshold lies between the scores of two rows: rounding on another machine moves no verdict.
+_BETWEEN = 0.5
+
+
+@dataclass(frozen=True, eq=False)
+class RowLaw:
+    """p-values and verdicts of scores."""
+
+    # (k,): ascending log(1 + score), and log p there; beyond the last, p is inversely proportional to 1 + score
+    knots: Floats
+    log_p: Floats  # (k,), as knots
+    unusual: float  # scores above which rows are unusual, and errors
+    error: float  # , as unusual
+    n_rows: int  # how many rows are learned from: so many times p is how often chance would do as much
+
+    def p_values(self, scores: Floats) -> Floats:
+        """p-values (n,) of scores."""
+        places = np.log1p(scores)
+        beyond = np.maximum(places - self.knots[-1], 0.0)
+        return np.asarray(np.exp(np.interp(places, self.knots, self.log_p) - beyond))
+
+
+def learn_law(scores: Floats, level: float, rate: float, n_rows: int) -> RowLaw:
+    """The law of the scores of rows that were not fitted (n,), of n_rows in all.
+
+    Counted in the bulk. Beyond the anchor, where as many rows may be errors as stand out, p falls as 1 + score rises:
+    its parts already know how sure they are.
+    """
+    places = np.sort(np.log1p(scores))
+    n = places.size
+    outlying = float((np.exp(-places) <= max(largest_rejected(np.exp(-places), rate), rate / n_rows)).mean())
+    beyond = min(max(int(np.ceil((CENSORED + outlying) * n)), FEWEST_CENSORED), n - 1)
+    anchor = places[n - 1 - beyond]
+    log_beyond = np.log((beyond + 0.5 + np.sqrt(beyond)) / (n + 0.5))
+    first = np.searchsorted(places, places * (1.0 - 1e-9), "left")
+    falling = np.where(places > anchor, log_beyond - (places - anchor), 0.0)
+    # Errors among all rows; unusual rows among those that do not stand out, or there were none where many do.
+    others = n - round(outlying * n)
+    of_all, log_p = (
+        np.minimum(np.minimum(np.log((np.maximum(m - first, 0.0) + 0.5) / (m + 0.5)), falling), 0.0)
+        for m in (n, others)
+    )
+    threshold = np.log(max(largest_rejected(np.exp(of_all), rate), rate / n_rows))
+    knots, log_p_at = _thin(places, log_p)
+    # Beyond the last score.
+    last = places[-1] + 1e-9 * (1.0 + abs(places[-1]))
+    knots = np.append(knots, last)
+    at_last = float(log_beyond - (last - anchor)) if last > anchor else 0.0
+    log_p_at = np.append(log_p_at, min(float(log_p_at[-1]), at_last))
+    limits = ((log_p, float(np.log1p(-level))), (of_all, float(threshold)))
+    edges = (_edge(places, values, limit, knots, log_p_at) for values, limit in limits)
+    unusual, error = (float(np.expm1(min(edge, _LARGEST_PLACE))) for edge in edges)
+    return RowLaw(frozen(knots), frozen(log_p_at), unusual, max(error, unusual), n_rows)
+
+
+def _thin(places: Floats, log_p: Floats) -> tuple[Floats, Floats]:
+    """Some points of the law, evenly in log p, each place once."""
+    values, first = np.unique(places, return_index=True)
+    at = log_p[first]
+    wanted = np.linspace(at[0], at[-1], _KNOTS)
+    chosen = np.searchsorted(-at, -wanted)
+    chosen = np.unique(np.concatenate([chosen[chosen < values.size], [0, values.size - 1]]))
+    return values[chosen], at[chosen]
+
+
+def _edge(places: Floats, log_p: Floats, threshold: float, knots: Floats, log_p_at: Floats) -> float:
+    """The place above which log p is at most this, between those of two rows."""
+    reached = np.flatnonzero(log_p <= threshold)
+    if not reached.size:
+        return float(knots[-1] + max(log_p_at[-1] - threshold, 0.0))
+    first = int(np.searchsorted(places, places[reached[0]] * (1.0 - 1e-9), "left"))
+    if first == 0:
+        return float(places[0] * (1.0 - 1e-9))
+    return float(places[first - 1] + _BETWEEN * (places[first] - places[first - 1]))
+
+
+def largest_rejected(p: Floats, rate: float) -> float:
+    """The largest p-value that Benjamini and Hochberg reject at this rate; 0 where none is."""
+    ordered = np.sort(p)
+    below = np.flatnonzero(ordered <= rate * np.arange(1, ordered.size + 1) / ordered.size)
+    return float(ordered[below[-1]]) if below.size else 0.0

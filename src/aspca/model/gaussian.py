@@ -14,8 +14,7 @@ import numpy as np
 from aspca.linalg.arrays import Bools, Floats, frozen
 from aspca.model.columns import Moments, Scales, View, choose_plain_shrinkage
 from aspca.model.constants import BY_CHANCE, CENSORED, DISTINCT, SAMPLE_ROWS, TAIL
-from aspca.model.evidence import Evidence, Steady
-from aspca.model.law import RowLaw
+from aspca.model.evidence import Evidence, RowLaw, Steady
 from aspca.model.tails import Tail
 
 # A covariance of no more rows than columns leaves no degrees of freedom; with two next to nothing is unusual.
@@ -26,26 +25,14 @@ _SCORES = np.concatenate([[0.0], np.geomspace(1e-3, 1e12, 200)])
 
 @dataclass(frozen=True, eq=False)
 class GaussianRows:
-    """What is known of rows.
-
-    Attributes
-    ----------
-    n_rows : float
-    mean, deviations : ndarray of shape (p,)
-    correlation : ndarray of shape (p, p)
-        Zero for columns without a deviation.
-    extremes : pair of ndarray of shape (p,)
-        The least and the largest value of each column.
-    steps : ndarray of shape (p,)
-        In which columns are given; zero where there are none.
-    """
+    """What is known of rows."""
 
     n_rows: float
-    mean: Floats
-    deviations: Floats
-    correlation: Floats
-    extremes: tuple[Floats, Floats]
-    steps: Floats
+    mean: Floats  # (p,)
+    deviations: Floats  # (p,)
+    correlation: Floats  # (p, p): zero for columns without a deviation
+    extremes: tuple[Floats, Floats]  # (p,): the least and the largest value of each column
+    steps: Floats  # (p,): in which columns are given; zero where there are none
 
     def learn_evidence(self, spreads: Floats, used: Bools, tolerances: Floats) -> Evidence:
         """Tail models of the columns, of whole rows, and of relations with these spreads (m,) and columns (p, m).
@@ -140,7 +127,7 @@ class GaussianRows:
         return np.asarray((np.arange(m) + 0.5) / m)
 
 
-def learn_gaussian_law(n_kinds: int, level: float, rate: float, n_rows: float) -> RowLaw:
+def learn_gaussian_law(n_types: int, level: float, rate: float, n_rows: float) -> RowLaw:
     """The law of scores where each of so many kinds of evidence has uniform p-values.
 
     The mean odds of K kinds exceed s about as often as those of one kind exceed K s: with a probability of
@@ -148,8 +135,8 @@ def learn_gaussian_law(n_kinds: int, level: float, rate: float, n_rows: float) -
     Kinds that depend on each other do so less often: of Gaussian rows about 1 % are unusual at a level of 0.975
     (benchmarks/calibration.py --moments).
     """
-    sums = n_kinds * _SCORES
-    log_p = np.log(np.minimum(1.0 / (1.0 + sums) + (n_kinds - 1) / (sums + 1.0 / BY_CHANCE), 1.0))
+    sums = n_types * _SCORES
+    log_p = np.log(np.minimum(1.0 / (1.0 + sums) + (n_types - 1) / (sums + 1.0 / BY_CHANCE), 1.0))
     places = np.log1p(_SCORES)
     unusual, error = (
         float(np.expm1(np.interp(-float(np.log(p)), -log_p, places))) for p in (1.0 - level, rate / max(n_rows, 1.0))

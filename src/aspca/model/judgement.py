@@ -19,40 +19,20 @@ VERDICTS = ("normal", "unusual", "error")
 
 @dataclass(frozen=True, eq=False)
 class Judgement:
-    """Rows judged (n of them, by m rules).
+    """Rows judged (n of them, by m rules)."""
 
-    Attributes
-    ----------
-    scores : ndarray of shape (n,)
-        ``contributions.sum(axis=1) + outside``.
-    contributions : ndarray of shape (n, k + m)
-        The part of each rule, never negative: of k identities, then of m relations.
-    outside : ndarray of shape (n,)
-        The part of what lies outside the rules, never negative.
-    deviations : ndarray of shape (n, k + m)
-        Signed: from identities in multiples of the tolerance, from relations in the scaled space; NaN where a value is
-        missing that the rule cannot do without.
-    broken : ndarray of shape (n, k + m)
-        Which rules are beyond their own limit.
-    anomalies : ndarray of shape (n,), or None
-        The verdict; None while the threshold waits for rows.
-    errors : ndarray of shape (n,), or None
-        Which anomalies are errors; None where components judge.
-    p_values : ndarray of shape (n,), or None
-        The same.
-    bad_cells : ndarray of shape (n,), or None
-        Tuples of `BadCell`, empty for most rows: what was not what its column holds when the row was read. Such a row
-        is an anomaly, whatever its score is. None where nothing was.
-    """
-
-    scores: Floats
-    contributions: Floats
-    outside: Floats
+    scores: Floats  # (n,): ``contributions.sum(axis=1) + outside``
+    contributions: Floats  # (n, k + m): the part of each rule, never negative: of k identities, then of m relations
+    outside: Floats  # (n,): the part of what lies outside the rules, never negative
+    # (n, k + m): signed: from identities in multiples of the tolerance, from relations in the scaled space; NaN where a
+    # value is missing that the rule cannot do without
     deviations: Floats
-    broken: Bools
-    anomalies: Bools | None
-    errors: Bools | None = None
-    p_values: Floats | None = None
+    broken: Bools  # (n, k + m): which rules are beyond their own limit
+    anomalies: Bools | None  # (n,): the verdict; None while the threshold waits for rows
+    errors: Bools | None = None  # (n,): which anomalies are errors; None where components judge
+    p_values: Floats | None = None  # (n,): the same
+    # (n,): tuples of `BadCell`, empty for most rows: what was not what its column holds when the row was read. Such a
+    # row is an anomaly, whatever its score is. None where nothing was.
     bad_cells: npt.NDArray[np.object_] | None = None
 
     def __len__(self) -> int:

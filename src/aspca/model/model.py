@@ -12,17 +12,15 @@ import numpy as np
 from aspca.identities.identity import NO_IDENTITIES, Identities
 from aspca.linalg.arrays import Bools, Floats, Ints
 from aspca.model.components import Components
-from aspca.model.doubts import doubts_of
 from aspca.model.evidence import Evidence
-from aspca.model.gaps import Gaps
 from aspca.model.judgement import Judgement, squared
-from aspca.model.limits import conformal_p_values
 from aspca.model.projector import Projector, Rows
-from aspca.model.thresholds import Thresholds, find_roundings
+from aspca.model.thresholds import Thresholds, conformal_p_values, find_roundings
 from aspca.moments import Moments
 from aspca.moments.space import ScaledSpace
 from aspca.preparation import Preparation
 from aspca.preparation.cell_format import NO_FORMAT, CellFormat
+from aspca.rules.forward import MOST_TERMS, WIDE, finds_short_only
 from aspca.rules.rule import AnyRule, Rule
 from aspca.rules.table import RuleTable
 from aspca.rules.widening import held_out_widening
@@ -31,7 +29,8 @@ from aspca.sparse_pca.certificate import Certificate
 from aspca.sparse_pca.subspace import SparseSubspace
 
 if TYPE_CHECKING:
-    from aspca.model.excluded import Excluded
+    from aspca.model.outliers import Excluded
+    from aspca.moments import IncompleteMoments, Moments
 
 # Rows judged at once where only their scores are kept.
 _PART = 8192
@@ -40,57 +39,47 @@ _LARGEST_SCORE = 1e300
 
 
 @dataclass(frozen=True, eq=False)
+class Gaps:
+    """What was missing in the rows that a model was fitted to."""
+
+    missing: Ints  # (p,): how many values of each feature
+    iterations: int  # steps of the estimate of mean and covariance from the values that are there
+    converged: bool
+    left_out: int  # rows that took no part in it
+
+
+def complete_moments(known: Moments | IncompleteMoments) -> tuple[Moments, Gaps | None]:
+    """The moments to fit to rows, and what was missing; None where nothing may be."""
+    if isinstance(known, Moments):
+        return known, None
+    found = known.completed()
+    return found.moments, Gaps(known.n_missing, found.iterations, found.converged, found.n_rows_left_out)
+
+
+@dataclass(frozen=True, eq=False)
 class Model:
-    """Rules of a table, and what judges rows by them.
+    """Rules of a table, and what judges rows by them."""
 
-    Attributes
-    ----------
-    settings : Settings
-        What was asked for.
-    preparation : Preparation
-        How tables are made into the model's features; the identity where their columns are the features.
-    space : ScaledSpace
-        The features, centred and scaled.
-    components : Components
-        The paper's: orthonormal, certified; solved when they are asked for, where readable rules judge.
-    table : RuleTable
-        The rules that judge: readable ones, or the components themselves for the paper's scores.
-    thresholds : Thresholds
-    moments : Moments or None
-        All that was kept of the data; None where a model file left some of it out.
-    widenings : ndarray of shape (m,) or None
-        Spread of each rule on rows kept out of the fit over its spread on the training rows, where it was measured.
-    gaps : Gaps or None
-        What was missing in the training rows.
-    excluded : Excluded or None
-        Cells of them that relations were not learned from; None where nobody looked.
-    kept : ndarray of shape (g,) or None
-        Of the rules that were given, the share of the training rows that keep each; None where nobody looked.
-    reading : tuple of str
-        What was guessed when their numbers were read, in sentences.
-    cell_format : CellFormat
-        How their cells are written: other rows are read in the same way.
-    identities : Identities
-        Exact relations, which judge first; the columns that they determine have no part in the table.
-    evidence : Evidence or None
-        Tail models, by which rows are judged; None where components judge.
-    """
-
-    settings: Settings
+    settings: Settings  # what was asked for
+    # how tables are made into the model's features; the identity where their columns are the features
     preparation: Preparation
-    space: ScaledSpace
+    space: ScaledSpace  # the features, centred and scaled
+    # the paper's: orthonormal, certified; solved when they are asked for, where readable rules judge
     components: Components
-    table: RuleTable
+    table: RuleTable  # the rules that judge: readable ones, or the components themselves for the paper's scores
     thresholds: Thresholds
-    moments: Moments | None
+    moments: Moments | None  # all that was kept of the data; None where a model file left some of it out
+    # (m,): spread of each rule on rows kept out of the fit over its spread on the training rows, where it was measured
     widenings: Floats | None = None
-    gaps: Gaps | None = None
-    excluded: Excluded | None = None
+    gaps: Gaps | None = None  # what was missing in the training rows
+    excluded: Excluded | None = None  # cells of them that relations were not learned from; None where nobody looked
+    # (g,): of the rules that were given, the share of the training rows that keep each; None where nobody looked
     kept: Floats | None = None
-    reading: tuple[str, ...] = ()
-    cell_format: CellFormat = NO_FORMAT
+    reading: tuple[str, ...] = ()  # what was guessed when their numbers were read, in sentences
+    cell_format: CellFormat = NO_FORMAT  # how their cells are written: other rows are read in the same way
+    # exact relations, which judge first; the columns that they determine have no part in the table
     identities: Identities = NO_IDENTITIES
-    evidence: Evidence | None = None
+    evidence: Evidence | None = None  # tail models, by which rows are judged; None where components judge
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -221,7 +210,7 @@ class Model:
             broken = (np.abs(multiples) > 1.0) & self.identities.accusing
             broken = np.hstack([broken, squared(np.nan_to_num(deviations)) > self.thresholds.rules])
             used = self.table.loadings[evidence.columns] != 0.0
-            parts = parts.told_by_relations(broken[:, self.n_identities :], used)
+            parts = parts.assign_to_relations(broken[:, self.n_identities :], used)
         scores = np.minimum(parts.scores, _LARGEST_SCORE)
         total, error = self.thresholds.total, self.thresholds.error
         return Judgement(
@@ -248,7 +237,7 @@ class Model:
 
     def score(self, X: Rows) -> Floats:
         """Scores (n,) of rows (n, p), in memory that does not grow with the rows."""
-        parts = [self.judge(X[rows]).scores for rows in _slices(len(X))]
+        parts = [self.judge(X[start : start + _PART]).scores for start in range(0, len(X), _PART)]
         return np.concatenate(parts) if parts else np.empty(0)
 
     def decision(self, X: Rows) -> Floats:
@@ -307,9 +296,9 @@ class Model:
         )
 
     @property
-    def doubts(self) -> tuple[str, ...]:
+    def warnings(self) -> tuple[str, ...]:
         """Sentences about what it cannot be trusted with; none where there were rows enough."""
-        return (*doubts_of(self.space), *self.identities.unsearched)
+        return (*find_warnings(self.space), *self.identities.unsearched)
 
     @property
     def _certificate(self) -> tuple[Certificate, ...]:
@@ -319,5 +308,20 @@ class Model:
         return self.subspace.certificates[-self.components.n_components :]
 
 
-def _slices(n: int) -> Iterator[slice]:
-    return (slice(start, start + _PART) for start in range(0, n, _PART))
+def find_warnings(space: ScaledSpace) -> Iterator[str]:
+    """Sentences about what the rows are too few, or the columns too many for; none where all is well."""
+    # Rows per column from which on planted rules are found (benchmarks/silence.py) and limits mostly right (limits.py).
+    enough = 3
+    p, n, effective = space.n_varying, space.n_rows, space.worth
+    if finds_short_only(space):
+        why = f"more than {WIDE}" if p > WIDE else f"as many as rows or more ({n:,})"
+        yield (
+            f"Of {p:,} columns, {why}, only rules of at most {MOST_TERMS + 1} columns were looked for; what "
+            "longer ones would say is judged outside of the rules: learn from fewer columns at once to find them."
+        )
+    if effective < enough * p:
+        dependent = f" that follow each other are worth {effective:,.0f}, which" if n >= enough * p else ""
+        yield (
+            f"{n:,} rows{dependent} are few for {p:,} column{'s' * (p != 1)}: relations may be missed, and rows may be "
+            f"flagged far more or less often than the level says; learn from at least {enough} rows a column."
+        )

@@ -40,22 +40,13 @@ _THINNED, _SCALES = 100, np.exp(np.linspace(-2.0, 1.5, 29))
 
 @dataclass(frozen=True, eq=False)
 class Tail:
-    """log p of a statistic, piecewise linear in sign(v - middle) log(1 + |v - middle| / unit).
-
-    Attributes
-    ----------
-    middle, unit : float
-    knots, log_p : ndarray of shape (k,)
-        Ascending places, and log p-values there, 0 in the middle and falling to both sides.
-    slopes : tuple of float
-        How log p goes on beyond the first and the last knot, falling outwards; 0: no further.
-    """
+    """log p of a statistic, piecewise linear in sign(v - middle) log(1 + |v - middle| / unit)."""
 
     middle: float
     unit: float
-    knots: Floats
-    log_p: Floats
-    slopes: tuple[float, float]
+    knots: Floats  # (k,): ascending places, and log p-values there, 0 in the middle and falling to both sides
+    log_p: Floats  # (k,), as knots
+    slopes: tuple[float, float]  # how log p goes on beyond the first and the last knot, falling outwards; 0: no further
 
     @classmethod
     def two_sided(cls, values: Floats, *, tight: bool = False) -> Tail:

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from aspca.linalg.arrays import LARGEST_VALUE, Floats, frozen
-from aspca.model.excluded import Excluded, ExcludedCells, Repeated
 from aspca.model.model import Model
+from aspca.model.outliers import Excluded, ExcludedCells, Repeated
 from aspca.model_file.consistency import check_covariance, check_given, check_moments, check_rules
 from aspca.model_file.encode import FORMAT, VERSION, packed_size, unpacked
 from aspca.model_file.errors import ModelFileError

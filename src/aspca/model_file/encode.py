@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from aspca.linalg.arrays import Bools, Floats
-from aspca.model.excluded import ExcludedCells
-from aspca.model.limits import Limit
 from aspca.model.model import Model
+from aspca.model.outliers import ExcludedCells
+from aspca.model.thresholds import Limit
 from aspca.model_file.evidence import evidence_content
 from aspca.model_file.fields import finite_or_word, sparse_columns_of
 from aspca.model_file.identities import identities_content

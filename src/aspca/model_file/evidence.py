@@ -10,8 +10,7 @@ import numpy as np
 
 from aspca.linalg.arrays import LARGEST_VALUE, Floats, frozen
 from aspca.model.columns import Conditional, Distance, Scales, View
-from aspca.model.evidence import Evidence, Steady
-from aspca.model.law import RowLaw
+from aspca.model.evidence import Evidence, RowLaw, Steady
 from aspca.model.tails import Tail
 from aspca.model_file.fields import Field, finite_or_word
 

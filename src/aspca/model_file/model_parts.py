@@ -10,8 +10,7 @@ import numpy as np
 
 from aspca.linalg.arrays import frozen
 from aspca.model.components import Components
-from aspca.model.limits import Limit
-from aspca.model.thresholds import Thresholds
+from aspca.model.thresholds import Limit, Thresholds
 from aspca.model_file.consistency import check_basis
 from aspca.model_file.fields import LARGEST_INTEGER, Field, words_of_infinity
 from aspca.model_file.json_text import shown

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from aspca.model.gaps import Gaps
+from aspca.model.model import Gaps
 from aspca.model_file.fields import LARGEST_INTEGER, Field
 from aspca.preparation import CATEGORIES, KINDS, MISSING, ColumnPlan, Preparation
 from aspca.preparation.feature import LIFTS

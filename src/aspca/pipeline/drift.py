@@ -21,7 +21,7 @@ from aspca.identities.sampling import LeastRows, RowHash
 from aspca.linalg.arrays import Bools, Floats, Ints
 from aspca.linalg.row_blocks import cached_parts
 from aspca.model.constants import SAMPLE_ROWS, SAMPLE_VALUES
-from aspca.model.learning import calibrate_by
+from aspca.model.fit_rows import calibrate_by
 from aspca.model.model import Model
 from aspca.pipeline.errors import JobError, RequestError
 from aspca.pipeline.judged_rows import JudgedRows, Worst, join_rows, judged_rows

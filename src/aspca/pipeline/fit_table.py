@@ -15,9 +15,8 @@ import numpy as np
 from aspca.identities.formula import Formula
 from aspca.linalg.threads import blas_threads_for
 from aspca.model.fit import fit_from_moments
+from aspca.model.fit_rows import learn_model, with_kept_shares
 from aspca.model.judgement import Judgement
-from aspca.model.kept_rules import with_kept_shares
-from aspca.model.learning import learn_model
 from aspca.model.model import Model
 from aspca.moments import IncompleteMoments, Moments
 from aspca.moments.gathered import IncompleteMomentsOf, MomentsOf
@@ -113,7 +112,7 @@ def fit_table(
             watcher.stage(words, unit="passes")
 
         try:
-            model = learn_model(passes, table.count(), known, settings, plan, given, None, solved, stage)
+            model = learn_model(passes, known, settings, plan, given, None, solved, stage)
         except ValueError as error:
             if isinstance(error, JobError | SourceError):
                 raise

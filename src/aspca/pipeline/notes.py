@@ -26,7 +26,7 @@ def describe_outcomes(outcomes: Mapping[str | None, Outcome], learned_from: str 
         _describe_partly_judged,
         lambda outcome: describe_excluded(outcome.model, learned_from),
         lambda outcome: outcome.remarks,
-        lambda outcome: outcome.model.doubts,
+        lambda outcome: outcome.model.warnings,
     )
     return tuple(
         note if category is None else f"{category}: {note}"

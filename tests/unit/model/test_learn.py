@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from aspca.model.law import largest_rejected, learn_law
-from aspca.model.learn import (
+from aspca.model.cross_fit import (
     Sample,
     describe_columns,
     differ_from_others,
     learn_evidence,
     rank_columns,
 )
+from aspca.model.evidence import largest_rejected, learn_law
 
 
 def sample_of(X: np.ndarray) -> Sample:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from aspca.model.limits import (
+from aspca.model.thresholds import (
     ASSUMES,
     Limit,
     benjamini_hochberg,
@@ -17,8 +17,8 @@ from aspca.model.limits import (
     inverted_cdf_quantile,
     limit_from_scores,
     pearson_limit,
+    score_variances,
 )
-from aspca.model.thresholds import score_variances
 
 # ---- from moments
 

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from aspca import ASPCA
-from aspca.model.learn import rank_columns
-from aspca.model.relations import is_homogeneous
+from aspca.model.cross_fit import rank_columns
+from aspca.model.fit import is_homogeneous
 
 
 def relations(frame: pd.DataFrame) -> list[str]:

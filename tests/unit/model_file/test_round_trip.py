@@ -26,10 +26,9 @@ from aspca.identities import Identities, Identity
 from aspca.identities.formula import Condition, Factor, Formula, Term
 from aspca.identities.resolution import Resolution
 from aspca.model.columns import Conditional, Distance, Scales, View
-from aspca.model.evidence import Evidence, Steady
-from aspca.model.excluded import Excluded, ExcludedCells, Repeated
-from aspca.model.law import RowLaw
+from aspca.model.evidence import Evidence, RowLaw, Steady
 from aspca.model.model import Model
+from aspca.model.outliers import Excluded, ExcludedCells, Repeated
 from aspca.model.tails import Tail
 from aspca.model.thresholds import Thresholds
 from aspca.model_file.model_file import read_model, write_model

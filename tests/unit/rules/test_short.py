@@ -85,7 +85,7 @@ def test_a_wide_table_with_fewer_rows_than_columns() -> None:
     assert (p - 3,) in found
     # What chance alone may make is left out.
     assert all(len(rule) <= 9 for rule in found)
-    assert f"more than {WIDE}, only rules of at most 9 columns were looked for" in model.model_.doubts[0]
+    assert f"more than {WIDE}, only rules of at most 9 columns were looked for" in model.model_.warnings[0]
     broken = X[:20].copy()
     broken[:, 0] += 3.0
     assert (model.predict(broken) == -1).all()

@@ -15,9 +15,8 @@ from aspca.estimators.tables import refuse_odd_tables
 from aspca.linalg.arrays import Floats
 from aspca.linalg.eigen import lowest_pairs
 from aspca.linalg.ranking import sign_of
-from aspca.model.limits import Limit, limit_from_scores, pearson_limit
 from aspca.model.projector import Projector
-from aspca.model.thresholds import ABOVE_ROUNDING, score_variances
+from aspca.model.thresholds import ABOVE_ROUNDING, Limit, limit_from_scores, pearson_limit, score_variances
 from aspca.moments import Moments
 from aspca.moments.scaling import column_scale, scaled_covariance
 from aspca.moments.space import ScaledSpace, unresolved_variance

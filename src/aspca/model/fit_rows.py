@@ -18,21 +18,16 @@ from aspca.identities.sampling import LeastRows, RowHash
 from aspca.linalg.arrays import Bools, Floats, Ints, frozen
 from aspca.model.columns import find_rounding, find_steps, shrink
 from aspca.model.constants import SAMPLE_ROWS, SAMPLE_VALUES, TAIL
-from aspca.model.determined import FreePart
-from aspca.model.evidence import Evidence
-from aspca.model.excluded import Excluded, ExcludedOf, Exclusion, find_words
-from aspca.model.fit import fit_model, judge_by
-from aspca.model.gaps import Gaps, completed
-from aspca.model.kept_rules import with_kept_shares
-from aspca.model.law import RowLaw, learn_law
-from aspca.model.learn import Learned, Sample, cap_patterns, fold_of, learn_evidence, rank_columns
-from aspca.model.model import Model
-from aspca.model.off_given import OffGiven, far_off_given
-from aspca.model.relations import are_rules
+from aspca.model.cross_fit import Learned, Sample, cap_patterns, fold_of, learn_evidence, rank_columns
+from aspca.model.evidence import Evidence, RowLaw, learn_law
+from aspca.model.fit import are_rules, fit_model, judge_by
+from aspca.model.free_columns import FreePart
+from aspca.model.model import Gaps, Model, complete_moments
+from aspca.model.outliers import Excluded, ExcludedOf, Exclusion, OffGiven, find_off_given, find_words
 from aspca.model.tails import Tail
 from aspca.moments import IncompleteMoments, Moments
 from aspca.moments.gathered import IncompleteMomentsOf, MomentsOf
-from aspca.moments.rows import Rows, Together
+from aspca.moments.rows import Rows, Together, Travelling
 from aspca.moments.space import ScaledSpace
 from aspca.moments.succession import Pairs, succession
 from aspca.preparation import Preparation
@@ -50,7 +45,6 @@ _WHOLE = 1e-6
 
 def learn_model(
     rows: Rows,
-    n_rows: int,
     known: Known,
     settings: Settings,
     preparation: Preparation,
@@ -63,13 +57,11 @@ def learn_model(
 
     Parameters
     ----------
-    n_rows : int
-        How many rows there are.
     known : Moments, or IncompleteMoments where values may be missing
         Of all of them.
     given : tuple of (text, Formula)
         Rules that the user wrote.
-    weights : ndarray of shape (n_rows,), or None
+    weights : ndarray of shape (n,), or None
         How many rows each counts for.
     callback : callable or None
         As in `fit_model`.
@@ -92,9 +84,9 @@ def learn_model(
     excluded, moments, gaps = None, None, None
     if sampled is not None and settings.sets_aside:
         stage("Excluding outliers")
-        moments, gaps, excluded = _learn_without_errors(sampled, part, n_rows, weights)
+        moments, gaps, excluded = _learn_without_errors(sampled, part, weights)
     if moments is None:
-        moments, gaps = completed(part.known) if isinstance(part.known, IncompleteMoments) else (part.known, None)
+        moments, gaps = complete_moments(part.known)
     stage("Finding rules")
     model = fit_model(
         moments,
@@ -114,23 +106,13 @@ def learn_model(
 
 @dataclass(frozen=True, eq=False)
 class _Sampled:
-    """A sample of rows, and what was learned of it.
-
-    Attributes
-    ----------
-    identity_p : ndarray of shape (n, k)
-        p-values of identities.
-    confirmed : ndarray of shape (n, p)
-        Cells that are part of an identity which their row satisfies.
-    n_rows : int
-        How many rows there are in all.
-    """
+    """A sample of rows, and what was learned of it."""
 
     part: FreePart
     sample: Sample
-    identity_p: Floats
-    confirmed: Bools
-    n_rows: int
+    identity_p: Floats  # (n, k): p-values of identities
+    confirmed: Bools  # (n, p): cells that are part of an identity which their row satisfies
+    n_rows: int  # how many rows there are in all
     words: tuple[tuple[int, float], ...]
     given: tuple[OffGiven, ...]
     learned: Learned
@@ -148,7 +130,7 @@ class _Sampled:
         for column, value in words:
             wrong[:, column] |= X[:, column] == value
         known = given_rules(part.settings.rules, part.preparation.features) if robust else ()
-        given = far_off_given(known, part.free, X)
+        given = find_off_given(known, part.free, X)
         for rule in given:
             far = rule.far(X)
             violating |= far
@@ -245,13 +227,15 @@ def calibrate_by(model: Model, X: Floats, weights: Floats | None = None) -> Mode
 
 
 def _learn_without_errors(
-    sampled: _Sampled, part: FreePart, n_rows: int, weights: Floats | None
+    sampled: _Sampled, part: FreePart, weights: Floats | None
 ) -> tuple[Moments | None, Gaps | None, Excluded]:
     """Moments without the cells that errors are accused of, what was missing, and these cells; None: there are none."""
     q = part.free.size
     exclusion = sampled.exclusion()
-    whole_table = sampled.n_rows <= len(sampled.sample.X)
-    if whole_table and not _excludes_anything(exclusion, sampled.sample, part.free):
+    sample = sampled.sample
+    # Where the sample is the whole table; rows that violate identities are repaired before.
+    clean = sampled.n_rows <= len(sample.X) and not sample.violating.any()
+    if clean and not exclusion(sample.X[:, part.free])[0].any():
         return None, None, Excluded.nothing(q)
     found = part.rows.gather(lambda: ExcludedOf.begin(exclusion)).excluded
     if not found.cells.any():
@@ -259,14 +243,9 @@ def _learn_without_errors(
     rows = part.rows.through(exclusion.step)
     if isinstance(part.known, IncompleteMoments):
         known = rows.gather(lambda: IncompleteMomentsOf.nothing(q, weights=weights)).moments
-        moments, gaps = completed(known)
-        return moments, replace(gaps, missing=part.known.n_missing) if gaps is not None else None, found
+        moments, gaps = complete_moments(known)
+        return moments, gaps and replace(gaps, missing=part.known.n_missing), found
     return rows.gather(lambda: MomentsOf.nothing(q, decimals=True, weights=weights)).moments.rounded(), None, found
-
-
-def _excludes_anything(exclusion: Exclusion, sample: Sample, free: Ints) -> bool:
-    # Rows that violate identities are repaired before.
-    return bool(exclusion(sample.X[~sample.violating][:, free])[0].any()) or bool(sample.violating.any())
 
 
 def in_common_unit(weights: Floats) -> Floats:
@@ -310,3 +289,46 @@ class _Copied:
     def __call__(self, rows: Floats, numbers: Ints) -> tuple[Floats, Ints]:
         times = self._counts[numbers]
         return np.repeat(rows, times, axis=0), np.repeat(numbers, times)
+
+
+def with_kept_shares(model: Model, rows: Rows, weights: Floats | None = None) -> Model:
+    """The same model, with the share of rows, which weights (n,) may count, that keep each rule that was given."""
+    given = model.table.given
+    if not given:
+        return model
+    limits = np.sqrt(model.thresholds.rules[: len(given)])
+    # How far a row is off what was written, where that is not what it is judged by.
+    off = np.array(
+        [0.0 if rule.holds else rule.off(model.space.plain) / rule.loading(model.space)[1] for rule in given]
+    )
+    found = rows.gather(lambda: _Keeping(model, limits, off, weights, np.zeros(off.size), np.zeros(off.size)))
+    return replace(model, kept=found.kept / np.where(found.known > 0.0, found.known, 1.0))
+
+
+@dataclass(eq=False)
+class _Keeping(Travelling):
+    """How many rows keep each rule (g,), of those of which that is known (g,)."""
+
+    stays = (
+        "model",
+        "limits",
+        "off",
+        "weights",
+    )
+
+    model: Model
+    limits: Floats
+    off: Floats
+    weights: Floats | None
+    kept: Floats
+    known: Floats
+
+    def add(self, rows: Floats, numbers: Ints) -> None:
+        first = self.model.n_identities
+        deviations = self.model.judge(rows).deviations[:, first : first + len(self.off)] + self.off
+        counts = np.ones(len(rows)) if self.weights is None else self.weights[numbers]
+        self.kept = self.kept + counts @ (np.abs(deviations) <= self.limits)
+        self.known = self.known + counts @ ~np.isnan(deviations)
+
+    def merge(self, later: _Keeping) -> None:
+        self.kept, self.known = self.kept + later.kept, self.known + later.known

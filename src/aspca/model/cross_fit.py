@@ -53,27 +53,13 @@ _SEVERAL = 0.2
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """Rows that are learned from.
+    """Rows that are learned from."""
 
-    Attributes
-    ----------
-    X : ndarray of shape (n, p)
-        NaN where a value is missing.
-    folds : ndarray of shape (n,)
-        0 to FOLDS - 1, by what rows hold.
-    wrong : ndarray of shape (n, p)
-        Cells that violated identities accuse: not learned from.
-    violating : ndarray of shape (n,)
-        Rows that violate an identity which accuses.
-    determined : ndarray of shape (p,)
-        Columns that identities determine.
-    """
-
-    X: Floats
-    folds: Ints
-    wrong: Bools
-    violating: Bools
-    determined: Bools
+    X: Floats  # (n, p): naN where a value is missing
+    folds: Ints  # (n,): 0 to FOLDS - 1, by what rows hold
+    wrong: Bools  # (n, p): cells that violated identities accuse: not learned from
+    violating: Bools  # (n,): rows that violate an identity which accuses
+    determined: Bools  # (p,): columns that identities determine
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
 
 from aspca.linalg.arrays import Bools, Floats, Ints
-from aspca.model.constants import FAR_OUT, OUTLYING
+from aspca.model.constants import CENSORED, FAR_OUT, OUTLYING
 from aspca.model.evidence import Evidence
-from aspca.model.off_given import OffGiven
 from aspca.moments.rows import Travelling
+from aspca.rules.given import GivenRule
 
 # No measurement is as large, but some words for none are: 1e20, the largest of float32.
 _ENORMOUS = 1e20
@@ -32,19 +32,12 @@ class Repeated(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class ExcludedCells:
-    """Excluded cells, in the order of rows; four arrays of shape (k,).
-
-    Attributes
-    ----------
-    rows, columns : ndarray of int
-    values, expected : ndarray of float
-        What stands there, and what the other cells of the row let expect.
-    """
+    """Excluded cells, in the order of rows; four arrays of shape (k,)."""
 
     rows: Ints
     columns: Ints
-    values: Floats
-    expected: Floats
+    values: Floats  # what stands there, and what the other cells of the row let expect
+    expected: Floats  # , as values
 
     @classmethod
     def none(cls) -> ExcludedCells:
@@ -61,21 +54,11 @@ class ExcludedCells:
 
 @dataclass(frozen=True, eq=False)
 class Excluded:
-    """What relations were not learned from; it is judged like all else.
+    """What relations were not learned from; it is judged like all else."""
 
-    Attributes
-    ----------
-    cells : ndarray of shape (p,)
-        How many cells of each column.
-    shown : ExcludedCells
-        The first of them.
-    repeated : tuple of Repeated
-        Values that look like words for what is missing.
-    """
-
-    cells: Ints
-    shown: ExcludedCells = field(default_factory=ExcludedCells.none)
-    repeated: tuple[Repeated, ...] = ()
+    cells: Ints  # (p,): how many cells of each column
+    shown: ExcludedCells = field(default_factory=ExcludedCells.none)  # the first of them
+    repeated: tuple[Repeated, ...] = ()  # values that look like words for what is missing
 
     @classmethod
     def nothing(cls, p: int) -> Excluded:
@@ -101,30 +84,14 @@ class Excluded:
 
 @dataclass(frozen=True, eq=False)
 class Exclusion:
-    """Which cells of rows (m, q) are excluded, and what stands in for them: what the others let expect.
+    """Which cells of rows (m, q) are excluded, and what stands in for them: what the others let expect."""
 
-    Attributes
-    ----------
-    evidence : Evidence
-        With a law: rows beyond it are errors.
-    free : ndarray of shape (q,)
-        Which of the p columns that evidence knows the rows hold.
-    n_columns : int
-        p
-    words : tuple of (int, float)
-        Values of columns that stand for what is missing.
-    given : tuple of OffGiven
-        Rules that somebody wrote, which many rows are far off.
-    related : ndarray of shape (r,)
-        Of the columns that evidence judges, those that the others tell tightly in nearly all rows.
-    """
-
-    evidence: Evidence
-    free: Ints
-    n_columns: int
-    words: tuple[tuple[int, float], ...]
-    given: tuple[OffGiven, ...]
-    related: Bools
+    evidence: Evidence  # with a law: rows beyond it are errors
+    free: Ints  # (q,): which of the p columns that evidence knows the rows hold
+    n_columns: int  # p
+    words: tuple[tuple[int, float], ...]  # values of columns that stand for what is missing
+    given: tuple[OffGiven, ...]  # rules that somebody wrote, which many rows are far off
+    related: Bools  # (r,): of the columns that evidence judges, those that the others tell tightly in nearly all rows
 
     def __call__(self, rows: Floats) -> tuple[Bools, Floats]:
         """Which cells (m, q), and what is expected there (m, q)."""
@@ -263,3 +230,47 @@ def like_a_word(values: Floats, least: Floats) -> Bools:
     nines = np.isin(sizes, [10.0**k - 1.0 for k in range(3, 16)])
     largest = np.isin(sizes, [2.0**k - one for k in (15, 16, 31, 32, 63) for one in (0.0, 1.0)])
     return np.asarray(nines | largest | (sizes >= _ENORMOUS) | ((values < 0.0) & (least >= 0.0)))
+
+
+# A quarter of Gaussian deviations is smaller than this, in standard deviations: where up to half of the rows are wrong,
+# these are right ones.
+_LEAST_QUARTER = 0.3186393639643752
+# Limits settle in a few rounds.
+_ROUNDS = 50
+
+
+@dataclass(frozen=True, eq=False)
+class OffGiven:
+    """A rule that holds in most rows, and from where on others are far off."""
+
+    columns: Ints  # (k,)
+    coefficients: Floats  # (k,)
+    constant: float
+    limit: float
+
+    def far(self, X: Floats) -> Bools:
+        """Which rows (n, p) are far off; none of which a value is missing."""
+        with np.errstate(invalid="ignore", over="ignore"):
+            return np.asarray(np.abs(X[:, self.columns] @ self.coefficients - self.constant) > self.limit)
+
+
+def find_off_given(rules: Sequence[GivenRule], free: Ints, X: Floats) -> tuple[OffGiven, ...]:
+    """Of rules of some columns (q,) those that more rows (n, p) are far off than a tail takes for gross, and that hold
+    in the others as they are written."""
+    found = []
+    for rule in rules:
+        used = np.flatnonzero(rule.coefficients)
+        columns, coefficients = free[used], rule.coefficients[used]
+        off = X[:, columns] @ coefficients - rule.constant
+        sizes = np.abs(off[~np.isnan(off)])
+        kept = sizes
+        for _ in range(_ROUNDS):
+            limit = FAR_OUT * float(np.quantile(kept, 0.25)) / _LEAST_QUARTER if kept.size else 0.0
+            before, kept = kept.size, sizes[sizes <= limit]
+            if kept.size == before:
+                break
+        near = off[np.abs(off) <= limit]
+        many = 2 * near.size > sizes.size and sizes.size - near.size > CENSORED * sizes.size
+        if many and limit > 0.0 and abs(float(near.mean())) <= float(near.std()):
+            found.append(OffGiven(columns, coefficients, rule.constant, limit))
+    return tuple(found)

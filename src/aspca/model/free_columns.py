@@ -17,8 +17,7 @@ from aspca.identities.formula import Formula
 from aspca.identities.localize import localize, repaired
 from aspca.linalg.arrays import Floats, Ints, frozen
 from aspca.model.components import Components
-from aspca.model.gaps import completed
-from aspca.model.model import Model
+from aspca.model.model import Model, complete_moments
 from aspca.moments import IncompleteMoments, Moments
 from aspca.moments.gathered import IncompleteMomentsOf, MomentsOf
 from aspca.moments.rows import Rows
@@ -33,32 +32,15 @@ Known = Moments | IncompleteMoments
 
 @dataclass(frozen=True, eq=False)
 class FreePart:
-    """What relations are learned from.
-
-    Attributes
-    ----------
-    identities : Identities
-    rows : Rows
-        The free columns of all rows, wrong cells repaired.
-    known : Moments or IncompleteMoments
-        Of these.
-    settings : Settings
-        Without the rules that are identities.
-    preparation : Preparation
-        Of the free columns.
-    free : ndarray of shape (q,)
-        Which these are.
-    whole : (Moments or IncompleteMoments, Preparation, Settings)
-        The same of all columns.
-    """
+    """What relations are learned from."""
 
     identities: Identities
-    rows: Rows
-    known: Known
-    settings: Settings
-    preparation: Preparation
-    free: Ints
-    whole: tuple[Known, Preparation, Settings]
+    rows: Rows  # the free columns of all rows, wrong cells repaired
+    known: Known  # of these
+    settings: Settings  # without the rules that are identities
+    preparation: Preparation  # of the free columns
+    free: Ints  # (q,): which these are
+    whole: tuple[Known, Preparation, Settings]  # the same of all columns
 
     @classmethod
     def of(
@@ -115,7 +97,7 @@ class FreePart:
         if not len(self.identities) or model.moments is None:
             return replace(model, settings=settings)
         p, free = len(preparation.features), self.free
-        moments = _together(completed(known)[0] if isinstance(known, IncompleteMoments) else known, model.moments, free)
+        moments = _join_moments(complete_moments(known)[0], model.moments, free)
         memory = model.space.succession
         space = ScaledSpace.of(
             moments, settings.scaling, preparation.features, None if memory is None else _spread(memory, free, p)
@@ -161,7 +143,7 @@ def _violated(identities: Identities) -> bool:
     return any(identity.accuses and identity.n_broken for identity in identities)
 
 
-def _together(whole: Moments, part: Moments, free: Ints) -> Moments:
+def _join_moments(whole: Moments, part: Moments, free: Ints) -> Moments:
     """The moments of all columns, those of the free ones being these: the others follow them as they did before."""
     whole = whole.rounded()
     same = whole.weight == part.weight and np.array_equal(whole.scatter[np.ix_(free, free)], part.scatter)
