@@ -55,7 +55,8 @@ def one_draw(law: str, n: int, p: int, rules: str, level: float, seed: int, peer
     fresh = draw(law, FRESH, p, np.random.default_rng([seed, n, p, 1]))
     params = {"n_components": asked(rules, p), "alpha": 0.0, "level": level}
     ours = ASPCA(**params).fit(train)
-    found = {"auto": flagged(ours, fresh), "worth": ours.model_.space.worth, "told": float(bool(ours.model_.warnings))}
+    size = ours.model_.space.effective_sample_size
+    found = {"auto": flagged(ours, fresh), "worth": size, "told": float(bool(ours.model_.warnings))}
     if peers:
         found["moments"] = flagged(ASPCA(**params).fit_moments(Moments.from_array(train)), fresh)
         found["quantile"] = flagged(ASPCA(**params, limit="quantile").fit(train), fresh)

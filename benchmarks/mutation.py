@@ -41,7 +41,7 @@ TESTS = {
         "proposals levels judgement limits_from_rows changes given_rules law gaps exact_rules gaps_found "
         "crossfit",
     ),
-    "moments": ("tests/unit/moments", "succession incomplete moments expectation decimals"),
+    "moments": ("tests/unit/moments", "autocorrelation incomplete moments em blocks"),
     "files": (
         "tests/unit/files",
         "earlier_formats edges given_rules schema left_out mutations preprocessing_part refusals round_trip",

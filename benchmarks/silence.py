@@ -22,9 +22,9 @@ from library.planted import planted
 from library.report import Cell, Goal, Report, Row, add_json
 
 from aspca import ASPCA, Moments
-from aspca.moments.rows import Rows
+from aspca.moments.accumulator import Rows
+from aspca.moments.autocorrelation import LagSums, lag_one_correlation
 from aspca.moments.space import ScaledSpace
-from aspca.moments.succession import Pairs, succession
 from aspca.preparation import Preparation
 from aspca.rules.table import RuleTable, beyond_chance, readable_table
 from aspca.sparse_pca.defaults import n_relations
@@ -65,8 +65,8 @@ def claimed(rows: Floats) -> RuleTable:
     """The rules that a fit with default settings claims."""
     moments = Moments.from_array(rows)
     features = Preparation.identity([f"x{j}" for j in range(rows.shape[1])]).features
-    pairs = Rows.here(lambda: [rows]).gather(lambda: Pairs.nothing(moments.minimum, moments.maximum))
-    space = ScaledSpace.of(moments, "maxabs", features, succession(pairs, moments))
+    pairs = Rows.here(lambda: [rows]).reduce(lambda: LagSums.empty(moments.minimum, moments.maximum))
+    space = ScaledSpace.of(moments, "maxabs", features, lag_one_correlation(pairs, moments))
     return beyond_chance(readable_table(space, n_relations(space.covariance)), space)
 
 

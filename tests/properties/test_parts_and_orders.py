@@ -12,9 +12,8 @@ import pytest
 from aspca import ASPCA
 from aspca.model.fit_rows import learn_model
 from aspca.model.model import Model
-from aspca.moments import Moments
-from aspca.moments.gathered import IncompleteMomentsOf, MomentsOf
-from aspca.moments.rows import Blocks, Rows, numbered
+from aspca.moments import IncompleteMoments, Moments
+from aspca.moments.accumulator import Blocks, MomentsAccumulator, Rows, numbered
 from aspca.preparation import ColumnPlan, Preparation
 from aspca.rules.given import formulas_of
 from aspca.settings import DEFAULTS, Settings
@@ -59,9 +58,9 @@ def fitted(rows: Rows, n: int, p: int, *, robust: bool, gaps: bool, rules: Seque
         else Preparation.identity(names)
     )
     if gaps:
-        known: Any = rows.gather(lambda: IncompleteMomentsOf.nothing(p)).moments
+        known: Any = rows.reduce(lambda: MomentsAccumulator(IncompleteMoments.empty(p))).moments
     else:
-        known = rows.gather(lambda: MomentsOf.nothing(p, decimals=True)).moments
+        known = rows.reduce(lambda: MomentsAccumulator(Moments.empty(p))).moments
     if isinstance(known, Moments):
         known = known.rounded()
     return learn_model(rows, known, settings, plan, formulas_of(settings.rules, plan.features))

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from aspca.moments.accumulator import Rows
 from aspca.moments.blocks import row_slices
-from aspca.moments.rows import Rows
 
 
 def rows_of(X: Any) -> Rows:

@@ -25,7 +25,7 @@ import numpy.typing as npt
 
 from aspca.linalg.arrays import Floats, Ints
 from aspca.model.judgement import Judgement
-from aspca.moments.succession import effective_rows
+from aspca.moments.autocorrelation import effective_rows
 
 if TYPE_CHECKING:
     from aspca.model.model import Model
@@ -167,7 +167,7 @@ class Crossings:
         """From how many deviations on columns (p,) are far off: more where few rows tell of mean and deviation, as do
         those that follow each other closely."""
         space = self._model.space
-        many = np.maximum(effective_rows(space.fitted_to, space.memory), _FEWEST)
+        many = np.maximum(effective_rows(space.fitted_to, space.lag1), _FEWEST)
         return np.asarray(_FAR * np.sqrt((many + 1.0) / (many - 1.0)))
 
     def limit(self, number: int) -> float:

@@ -49,7 +49,9 @@ def _doubt(model: Model, rule: Rule) -> str:
             f"rows are judged by the level that they have, {rule}; correct the rule, or the rows."
         )
     related = len(rule.features) > 1 and int((rule.deviations > 0.0).sum()) > 1
-    if related and standing.share >= max(1.0 - _DEVIATIONS * sqrt(2.0 / max(model.space.worth, 2.0)), 0.5):
+    if related and standing.share >= max(
+        1.0 - _DEVIATIONS * sqrt(2.0 / max(model.space.effective_sample_size, 2.0)), 0.5
+    ):
         return (
             f"The rule you gave, {text}, says nothing of the rows learned from: its sides differ by as much as those "
             f"of unrelated columns would ({rule})."

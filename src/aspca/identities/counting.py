@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from aspca.identities.formula import Formula
 from aspca.identities.resolution import Cells, Resolution
 from aspca.identities.sampling import LeastRows, RowHash
 from aspca.linalg.arrays import Floats, Ints
-from aspca.moments.rows import Rows, Travelling
+from aspca.moments.accumulator import Rows
 
 # So many violations of an identity are looked at for a pattern.
 _SHOWN = 400
@@ -20,10 +21,10 @@ _AT_ONCE = 4096
 
 
 @dataclass(eq=False)
-class Counts(Travelling):
+class Counts:
     """How many rows satisfy, violate and nearly satisfy each identity (k,), and some of those that violate it."""
 
-    stays = ("formulas", "tiers", "resolutions", "hashes")
+    stays_here: ClassVar[tuple[str, ...]] = ("formulas", "tiers", "resolutions", "hashes")
 
     formulas: tuple[Formula, ...]
     tiers: tuple[int, ...]
@@ -79,4 +80,4 @@ def count_rows(
     hashes: RowHash,
 ) -> Counts:
     """The counts of all rows."""
-    return rows.gather(lambda: Counts.nothing(formulas, tiers, resolutions, hashes))
+    return rows.reduce(lambda: Counts.nothing(formulas, tiers, resolutions, hashes))

@@ -16,7 +16,7 @@ from aspca.identities.resolution import Cells, Resolution
 from aspca.identities.sampling import LeastRows, RowHash
 from aspca.identities.search import Search
 from aspca.linalg.arrays import Floats
-from aspca.moments.rows import Rows
+from aspca.moments.accumulator import Rows
 from aspca.preparation.feature import Feature, features_of_numbers
 
 # Rows in which proposals are made and screened; what survives is counted in all rows.
@@ -67,7 +67,7 @@ def search_identities(
     """
     hashes = RowHash.between(low, high)
     if sampled is None:
-        sampled = rows.gather(lambda: LeastRows(hashes, SAMPLE)).found(low.size)
+        sampled = rows.reduce(lambda: LeastRows(hashes, SAMPLE)).found(low.size)
     resolutions = tuple(Resolution.of(column) for column in sampled.T)
     cells = Cells.of(sampled, resolutions)
     found = [(formula, count(formula, cells).tier) for _, formula in given]

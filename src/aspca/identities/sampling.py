@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from aspca.linalg.arrays import Floats, Ints
-from aspca.moments.rows import Travelling
+from aspca.moments.row_hash import Keys, mix
 
-Keys = npt.NDArray[np.uint64]
 # Values are told apart in so many steps of their column's range: rounding in another unit hardly ever moves one.
 _STEPS = float(2**22)
-# Odd numbers that mix bits well: those of splitmix64.
-_MIX = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 _MISSING = np.uint64(0x9E3779B97F4A7C15)
 # Copies of one row may make up this share of a sample: more say no more, and would leave no room for others.
 _COPIES = 0.05
@@ -61,19 +58,11 @@ class RowHash:
         return keys
 
 
-def mix(keys: Keys) -> Keys:
-    """Keys (any shape) with their bits mixed."""
-    keys = keys + _MISSING
-    keys = (keys ^ (keys >> np.uint64(30))) * _MIX[0]
-    keys = (keys ^ (keys >> np.uint64(27))) * _MIX[1]
-    return np.asarray(keys ^ (keys >> np.uint64(31)))
-
-
 @dataclass(eq=False)
-class LeastRows(Travelling):
+class LeastRows:
     """The rows of the least keys, at most so many; an accumulator. Where there are more, copies of one row are few."""
 
-    stays = ("hashes",)
+    stays_here: ClassVar[tuple[str, ...]] = ("hashes",)
 
     hashes: RowHash
     most: int

@@ -26,10 +26,11 @@ from aspca.identities.propose import (
     propose_products,
     propose_triples,
 )
-from aspca.identities.sampling import RowHash, mix
+from aspca.identities.sampling import RowHash
 from aspca.identities.simplify import SHORT, count_signs, orient, settle_simply
 from aspca.identities.turning import candidate_of, turn
 from aspca.linalg.arrays import Bools, Floats, Ints
+from aspca.moments.row_hash import mix
 from aspca.preparation.feature import Feature
 
 # Proposals tried of one length, short numbers of columns first.

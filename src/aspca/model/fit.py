@@ -37,23 +37,23 @@ def fit_model(
     callback: Callable[[int, int, float], None] | None = None,
     gaps: Gaps | None = None,
     excluded: Excluded | None = None,
-    succession: Floats | None = None,
+    autocorrelation: Floats | None = None,
     keep: Callable[[RuleTable, ScaledSpace], Bools] | None = None,
 ) -> Model:
     """The model of a table: its rules, and where components judge, their thresholds.
 
     Raises RuleError, a ValueError, for rules that were given and cannot be used.
 
-    `callback` is called as in `sparse_subspace`, after each step, where the components judge. `succession` (p,) says
-    how closely rows follow each other, see `moments.succession`; None: they are independent. `keep` says which of the
-    relations found (m,) are rules; None: those that are tight and short.
+    `callback` is called as in `sparse_subspace`, after each step, where the components judge. `autocorrelation` (p,)
+    says how closely rows follow each other, see `moments.autocorrelation`; None: they are independent. `keep` says
+    which of the relations found (m,) are rules; None: those that are tight and short.
     """
     if moments.n_rows == 0:
         raise ValueError("The weight of every row is zero, so there is nothing to fit; give some rows a weight.")
     if moments.n_rows < 2:
         raise ValueError(f"ASPCA needs at least 2 rows of positive weight, got n_samples = {moments.n_rows}; add rows.")
     refuse_vanishing(moments, [feature.name for feature in preparation.features])
-    space = ScaledSpace.of(moments, settings.scaling, preparation.features, succession)
+    space = ScaledSpace.of(moments, settings.scaling, preparation.features, autocorrelation)
     given, space = placed(given_rules(settings.rules, preparation.features), space)
     d = _n_components(space.plain, settings)
     table = None
@@ -138,7 +138,7 @@ def _readable_rules(
     table = readable_table(space, d)
     auto = settings.n_components == "auto"
     # Few rows make rules of nothing: not even those asked for could be judged by.
-    table = beyond_chance(table, space) if auto or space.blur else table
+    table = beyond_chance(table, space) if auto or space.shrinkage else table
     if auto and len(table):
         table = table.only(np.flatnonzero((keep or _are_tight)(table, space)))
     return with_given(table, space, given, None if auto else d)

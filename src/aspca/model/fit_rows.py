@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -26,10 +27,9 @@ from aspca.model.model import Gaps, Model, complete_moments
 from aspca.model.outliers import Excluded, ExcludedOf, Exclusion, OffGiven, find_off_given, find_words
 from aspca.model.tails import Tail
 from aspca.moments import IncompleteMoments, Moments
-from aspca.moments.gathered import IncompleteMomentsOf, MomentsOf
-from aspca.moments.rows import Rows, Together, Travelling
+from aspca.moments.accumulator import CompositeAccumulator, MomentsAccumulator, Rows
+from aspca.moments.autocorrelation import LagSums, lag_one_correlation
 from aspca.moments.space import ScaledSpace
-from aspca.moments.succession import Pairs, succession
 from aspca.preparation import Preparation
 from aspca.rules.given import given_rules
 from aspca.rules.table import RuleTable
@@ -72,8 +72,10 @@ def learn_model(
     copied = rows if counts is None else rows.through(_Copied(counts))
     hashes = RowHash.between(low, high)
     most = max(min(SAMPLE_ROWS, SAMPLE_VALUES // max(low.size, 1)), IDENTITY_SAMPLE)
-    seen = copied.gather(
-        lambda: Together(LeastRows(hashes, IDENTITY_SAMPLE), LeastRows(hashes, most), Pairs.nothing(low, high))
+    seen = copied.reduce(
+        lambda: CompositeAccumulator(
+            LeastRows(hashes, IDENTITY_SAMPLE), LeastRows(hashes, most), LagSums.empty(low, high)
+        )
     )
     few, many, pairs = seen.parts
     part = FreePart.of(copied, rows, known, settings, preparation, given, few.found(low.size), weights)
@@ -95,7 +97,7 @@ def learn_model(
         callback=callback,
         gaps=gaps,
         excluded=excluded,
-        succession=succession(pairs.only(part.free), moments) if moments.n_rows else None,
+        autocorrelation=lag_one_correlation(pairs.only(part.free), moments) if moments.n_rows else None,
         keep=sampled.are_rules if sampled is not None and judges else None,
     )
     model = part.embed(model)
@@ -237,15 +239,15 @@ def _learn_without_errors(
     clean = sampled.n_rows <= len(sample.X) and not sample.violating.any()
     if clean and not exclusion(sample.X[:, part.free])[0].any():
         return None, None, Excluded.nothing(q)
-    found = part.rows.gather(lambda: ExcludedOf.begin(exclusion)).excluded
+    found = part.rows.reduce(lambda: ExcludedOf.begin(exclusion)).excluded
     if not found.cells.any():
         return None, None, found
     rows = part.rows.through(exclusion.step)
     if isinstance(part.known, IncompleteMoments):
-        known = rows.gather(lambda: IncompleteMomentsOf.nothing(q, weights=weights)).moments
+        known = rows.reduce(lambda: MomentsAccumulator(IncompleteMoments.empty(q), weights)).moments
         moments, gaps = complete_moments(known)
         return moments, gaps and replace(gaps, missing=part.known.n_missing), found
-    return rows.gather(lambda: MomentsOf.nothing(q, decimals=True, weights=weights)).moments.rounded(), None, found
+    return rows.reduce(lambda: MomentsAccumulator(Moments.empty(q), weights)).moments.rounded(), None, found
 
 
 def in_common_unit(weights: Floats) -> Floats:
@@ -301,20 +303,15 @@ def with_kept_shares(model: Model, rows: Rows, weights: Floats | None = None) ->
     off = np.array(
         [0.0 if rule.holds else rule.off(model.space.plain) / rule.loading(model.space)[1] for rule in given]
     )
-    found = rows.gather(lambda: _Keeping(model, limits, off, weights, np.zeros(off.size), np.zeros(off.size)))
+    found = rows.reduce(lambda: _Keeping(model, limits, off, weights, np.zeros(off.size), np.zeros(off.size)))
     return replace(model, kept=found.kept / np.where(found.known > 0.0, found.known, 1.0))
 
 
 @dataclass(eq=False)
-class _Keeping(Travelling):
+class _Keeping:
     """How many rows keep each rule (g,), of those of which that is known (g,)."""
 
-    stays = (
-        "model",
-        "limits",
-        "off",
-        "weights",
-    )
+    stays_here: ClassVar[tuple[str, ...]] = ("model", "limits", "off", "weights")
 
     model: Model
     limits: Floats

@@ -19,8 +19,7 @@ from aspca.linalg.arrays import Floats, Ints, frozen
 from aspca.model.components import Components
 from aspca.model.model import Model, complete_moments
 from aspca.moments import IncompleteMoments, Moments
-from aspca.moments.gathered import IncompleteMomentsOf, MomentsOf
-from aspca.moments.rows import Rows
+from aspca.moments.accumulator import MomentsAccumulator, Rows
 from aspca.moments.space import ScaledSpace
 from aspca.preparation import Preparation
 from aspca.rules.given import is_linear
@@ -85,9 +84,9 @@ class FreePart:
         if isinstance(known, Moments) and not _violated(identities):
             part: Known = known.only(free)
         elif isinstance(known, Moments):
-            part = rows.gather(lambda: MomentsOf.nothing(free.size, decimals=True, weights=weights)).moments.rounded()
+            part = rows.reduce(lambda: MomentsAccumulator(Moments.empty(free.size), weights)).moments.rounded()
         else:
-            part = rows.gather(lambda: IncompleteMomentsOf.nothing(free.size, weights=weights)).moments
+            part = rows.reduce(lambda: MomentsAccumulator(IncompleteMoments.empty(free.size), weights)).moments
         inner = replace(settings, rules=others, n_components=n_components)
         return cls(identities, rows, part, inner, chosen, free, whole)
 
@@ -98,9 +97,9 @@ class FreePart:
             return replace(model, settings=settings)
         p, free = len(preparation.features), self.free
         moments = _join_moments(complete_moments(known)[0], model.moments, free)
-        memory = model.space.succession
+        lag1 = model.space.autocorrelation
         space = ScaledSpace.of(
-            moments, settings.scaling, preparation.features, None if memory is None else _spread(memory, free, p)
+            moments, settings.scaling, preparation.features, None if lag1 is None else _spread(lag1, free, p)
         )
         if model.space.shift is not None:
             space = space.moved(_spread(model.space.shift, free, p))

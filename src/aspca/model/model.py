@@ -312,7 +312,7 @@ def find_warnings(space: ScaledSpace) -> Iterator[str]:
     """Sentences about what the rows are too few, or the columns too many for; none where all is well."""
     # Rows per column from which on planted rules are found (benchmarks/silence.py) and limits mostly right (limits.py).
     enough = 3
-    p, n, effective = space.n_varying, space.n_rows, space.worth
+    p, n, effective = space.n_varying, space.n_rows, space.effective_sample_size
     if finds_short_only(space):
         why = f"more than {WIDE}" if p > WIDE else f"as many as rows or more ({n:,})"
         yield (

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from aspca.linalg.arrays import Bools, Floats, Ints
 from aspca.model.constants import CENSORED, FAR_OUT, OUTLYING
 from aspca.model.evidence import Evidence
-from aspca.moments.rows import Travelling
 from aspca.rules.given import GivenRule
 
 # No measurement is as large, but some words for none are: 1e20, the largest of float32.
@@ -159,10 +158,10 @@ class Exclusion:
 
 
 @dataclass(eq=False)
-class ExcludedOf(Travelling):
+class ExcludedOf:
     """Counts excluded cells, and keeps the first; an accumulator."""
 
-    stays = ("exclusion",)
+    stays_here: ClassVar[tuple[str, ...]] = ("exclusion",)
 
     exclusion: Exclusion
     cells: Ints

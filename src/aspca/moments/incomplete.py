@@ -10,9 +10,9 @@ import numpy.typing as npt
 
 from aspca.linalg.arrays import LARGEST_VALUE, Floats, Ints
 from aspca.moments.completion import Completion, Rows, completion, extremes, gaps_of, key_of
-from aspca.moments.lots import Lots
 from aspca.moments.moments import Moments
 from aspca.moments.patterns import group_by_gaps
+from aspca.moments.row_hash import row_keys
 from aspca.moments.validation import (
     Table,
     column_name,
@@ -237,7 +237,7 @@ def _sorted_out(
 def _in_order(common: dict[bytes, Moments], rare: Rows) -> tuple[dict[bytes, Moments], Rows]:
     """The same, patterns and rows in an order that hangs on nothing but what they are: so EM takes the same steps."""
     # Copies of a row may stand in any order among themselves.
-    order = np.argsort(Lots.between(*extremes([], rare)).keys(np.nan_to_num(rare.values)), kind="stable")
+    order = np.argsort(row_keys(np.nan_to_num(rare.values), *extremes([], rare)), kind="stable")
     return dict(sorted(common.items())), Rows(rare.values[order], rare.weights[order])
 
 

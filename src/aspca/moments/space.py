@@ -11,8 +11,8 @@ import numpy.typing as npt
 from aspca.linalg.arrays import FARTHEST, SMALL_SCALE, Bools, Floats, Ints, frozen
 from aspca.linalg.small import is_thin, typical_variance
 from aspca.moments import Moments
+from aspca.moments.autocorrelation import effective_rows
 from aspca.moments.scaling import column_scale, scaled_covariance
-from aspca.moments.succession import effective_rows
 from aspca.preparation.feature import Feature
 
 _EPS = float(np.finfo(np.float64).eps)
@@ -60,8 +60,8 @@ class ScaledSpace:
         above it.
     extremes : pair of ndarray of shape (p,), or None
         The least and the largest value of each column, in its own units; None where a private model file left them out.
-    succession : ndarray of shape (p,) or None
-        How closely each row's value follows the one before, see `moments.succession`; None where nobody looked.
+    autocorrelation : ndarray of shape (p,) or None
+        How closely each row's value follows the one before, see `moments.autocorrelation`; None where nobody looked.
     shift : ndarray of shape (p,) or None
         Where rows are not seen from their mean: how far each scaled value lies from what it would be seen from there.
     seen_from_mean : ScaledSpace or None
@@ -81,21 +81,21 @@ class ScaledSpace:
     decimals: Ints
     peaks: Floats
     extremes: tuple[Floats, Floats] | None = None
-    succession: Floats | None = None
+    autocorrelation: Floats | None = None
     shift: Floats | None = None
     seen_from_mean: ScaledSpace | None = None
 
     @classmethod
     def of(
-        cls, moments: Moments, scaling: str, features: tuple[Feature, ...], succession: Floats | None = None
+        cls, moments: Moments, scaling: str, features: tuple[Feature, ...], autocorrelation: Floats | None = None
     ) -> ScaledSpace:
         """The space of these moments."""
         scale = column_scale(moments, scaling)
-        return cls.scaled(moments, scale, features, succession)
+        return cls.scaled(moments, scale, features, autocorrelation)
 
     @classmethod
     def scaled(
-        cls, moments: Moments, scale: Floats, features: tuple[Feature, ...], succession: Floats | None = None
+        cls, moments: Moments, scale: Floats, features: tuple[Feature, ...], autocorrelation: Floats | None = None
     ) -> ScaledSpace:
         """The space of these moments, scales given."""
         covariance = scaled_covariance(moments, scale)
@@ -115,7 +115,7 @@ class ScaledSpace:
                 moments.centre + moments.residual, moments.minimum, moments.maximum, scale, np.diag(covariance)
             ),
             extremes=(moments.minimum, moments.maximum),
-            succession=succession,
+            autocorrelation=autocorrelation,
         )
 
     @cached_property
@@ -206,22 +206,23 @@ class ScaledSpace:
         return self.spans_more_than(self.fitted_to / _MANY_ROWS - 1.0)
 
     @cached_property
-    def worth(self) -> float:
+    def effective_sample_size(self) -> float:
         """How many independent rows the rows are worth: fewer where a typical column follows itself."""
-        varying = self.memory[self.variances > 0.0]
+        varying = self.lag1[self.variances > 0.0]
         return float(effective_rows(self.fitted_to, float(np.median(varying)) if varying.size else 0.0))
 
     @cached_property
-    def blur(self) -> float:
+    def shrinkage(self) -> float:
         """How much of the features' own variances is to be mixed into a covariance of few rows: features per row.
 
         Zero from two rows per feature on. Below, the smallest of its variances are next to nothing for want of rows,
         and in units of them every new row would be far out.
         """
-        return self.n_varying / self.worth if self.worth < _FEW_ROWS * self.n_varying else 0.0
+        rows = self.effective_sample_size
+        return self.n_varying / rows if rows < _FEW_ROWS * self.n_varying else 0.0
 
     @cached_property
-    def carried(self) -> Floats:
+    def effective_share(self) -> Floats:
         """The share of the rows that carry each column (p,): all of them unless it has heavier tails than Gaussian."""
         usual = 2.0 * np.log(max(self.fitted_to, 2.0))
         return np.asarray(usual / np.maximum(self.peaks, usual))
@@ -238,9 +239,9 @@ class ScaledSpace:
         return np.asarray(raise_to_powers_of_two(np.sqrt(self.peaks)) * self.deviations)
 
     @cached_property
-    def memory(self) -> Floats:
+    def lag1(self) -> Floats:
         """The lag-one correlation of each column (p,), zero where nobody looked."""
-        return np.zeros(self.n_features) if self.succession is None else self.succession
+        return np.zeros(self.n_features) if self.autocorrelation is None else self.autocorrelation
 
     @cached_property
     def rounding(self) -> Floats:

@@ -19,7 +19,7 @@ from aspca.model.fit_rows import learn_model, with_kept_shares
 from aspca.model.judgement import Judgement
 from aspca.model.model import Model
 from aspca.moments import IncompleteMoments, Moments
-from aspca.moments.gathered import IncompleteMomentsOf, MomentsOf
+from aspca.moments.accumulator import MomentsAccumulator
 from aspca.pipeline.column_types import PLURALS, word_of
 from aspca.pipeline.columns import NUMBERS
 from aspca.pipeline.errors import JobError, RequestError
@@ -55,8 +55,8 @@ def _known(table: TableSource, plan: Preparation, watcher: Watcher) -> Moments |
     rows, p = rows_of(table, plan, watcher), len(plan.names)
     try:
         if plan.missing == "allow":
-            return rows.gather(lambda: IncompleteMomentsOf.nothing(p)).moments
-        return rows.gather(lambda: MomentsOf.nothing(p, decimals=True, names=plan.names)).moments
+            return rows.reduce(lambda: MomentsAccumulator(IncompleteMoments.empty(p))).moments
+        return rows.reduce(lambda: MomentsAccumulator(Moments.empty(p), names=plan.names)).moments
     except ValueError as error:
         if isinstance(error, JobError | SourceError):
             raise

@@ -13,7 +13,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from aspca.linalg.arrays import LARGEST_VALUE, Floats
-from aspca.moments.rows import Blocks, Rows, numbered
+from aspca.moments.accumulator import Blocks, Rows, numbered
 from aspca.moments.validation import values_allowed
 from aspca.pipeline.columns import ignore_words
 from aspca.pipeline.errors import JobError

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from aspca.identities.sampling import Keys, mix
 from aspca.linalg.arrays import Bools, Floats, Ints
 from aspca.linalg.row_blocks import cached_parts
+from aspca.moments.row_hash import Keys, mix
 
 # A clock is even if so many of its steps are the usual one, give or take so much of it; weekends and nights are no
 # part of an even clock.

@@ -55,8 +55,8 @@ def _chance(space: ScaledSpace, loading: Floats, variance: float) -> float:
     k = used.size
     beside = loading[used] ** 2 * space.variances[used] * space.without_largest[used]
     shares = np.where(beside > 0.0, variance / np.where(beside > 0.0, beside, 1.0), 1.0)
-    memory = space.memory[used]
-    rows = space.fitted_to * space.carried[used]
+    memory = space.lag1[used]
+    rows = space.fitted_to * space.effective_share[used]
     # The slowest of the others is the one that a column may follow by chance.
     slowest, next_slowest = np.sort(memory)[[-1, -2]]
     first = np.arange(k) == int(np.argmax(memory))

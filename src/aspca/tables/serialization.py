@@ -14,8 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from aspca.moments.rows import Travelling
-
 PACKAGE = "aspca"
 _MAGIC = b"aspca result 1\n\0"
 
@@ -28,7 +26,7 @@ def serialize(thing: Any) -> bytes:
     """A tree of numbers, texts, arrays, collections and objects of this package as bytes.
 
     Each place of the tree is written for itself: what stands in two places comes back as two equal things. Arrays that
-    cannot be written to come back so. A gathering leaves behind what it only reads (`Travelling`).
+    cannot be written to come back so. An accumulator leaves behind what it only reads (`stays_here`).
 
     Raises
     ------
@@ -90,8 +88,9 @@ def _encode(thing: Any, buffers: list[bytes]) -> Any:
     if isinstance(thing, tuple):
         return {"named": [*name, [_encode(item, buffers) for item in thing]]}
     state = thing.__getstate__()
-    if isinstance(thing, Travelling) and isinstance(state, dict):
-        state = {key: value for key, value in state.items() if key not in kind.stays}
+    if isinstance(state, dict):
+        left = getattr(kind, "stays_here", ())
+        state = {key: value for key, value in state.items() if key not in left}
     return {"object": [*name, _encode(state, buffers)]}
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from aspca.identities import Identities, find_identities
 from aspca.identities.finding import search_identities
 from aspca.identities.localize import localize
-from aspca.moments.rows import Rows
+from aspca.moments.accumulator import Rows
 from aspca.preparation.feature import Feature
 
 sys.path.insert(0, str(Path(__file__).parent))

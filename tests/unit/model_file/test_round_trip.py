@@ -366,7 +366,7 @@ def test_no_field_is_forgotten() -> None:
         *("features", "centre", "residual", "scale", "variances", "known_covariance", "n_rows", "weight"),
         *("largest", "nonnegative", "decimals", "extremes"),
         # Only the fit asks for these: what they say of the rules is in RuleTable.chances.
-        *("peaks", "succession"),
+        *("peaks", "autocorrelation"),
         # Where rules were given: the space is read as it is seen from the mean, and moved.
         *("shift", "seen_from_mean"),
     }

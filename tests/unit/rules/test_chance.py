@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from aspca import ASPCA, Moments
-from aspca.moments.rows import Rows
+from aspca.moments.accumulator import Rows
+from aspca.moments.autocorrelation import LagSums, lag_one_correlation
 from aspca.moments.space import ScaledSpace
-from aspca.moments.succession import Pairs, succession
 from aspca.preparation import Feature, Preparation
 from aspca.rules.chance import EXCLUDED, chances
 from aspca.rules.headings import NO_RELATION, told_apart
@@ -22,8 +22,8 @@ from zoo import rules_of
 def space_of(rows: np.ndarray) -> ScaledSpace:
     moments = Moments.from_array(rows)
     features = Preparation.identity([f"x{j}" for j in range(rows.shape[1])]).features
-    pairs = Rows.here(lambda: [rows]).gather(lambda: Pairs.nothing(moments.minimum, moments.maximum))
-    return ScaledSpace.of(moments, "maxabs", features, succession(pairs, moments))
+    pairs = Rows.here(lambda: [rows]).reduce(lambda: LagSums.empty(moments.minimum, moments.maximum))
+    return ScaledSpace.of(moments, "maxabs", features, lag_one_correlation(pairs, moments))
 
 
 def claimed(rows: np.ndarray) -> RuleTable:

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
+from aspca.moments.accumulator import CompositeAccumulator
 from aspca.moments.moments import Moments
-from aspca.moments.rows import Together
 from aspca.pipeline.errors import JobError, RequestError, UndefinedError
 from aspca.tables.errors import SourceError
 from aspca.tables.parts import Outcome
@@ -36,7 +36,7 @@ TREES = st.recursive(
         | st.lists(inner).map(tuple)
         | st.dictionaries(KEYS, inner)
         | st.sets(KEYS)
-        | inner.map(lambda part: Together(part, part))
+        | inner.map(lambda part: CompositeAccumulator(part, part))
         | inner.map(lambda part: Outcome(found=[part]))
     ),
     max_leaves=12,
@@ -56,7 +56,7 @@ def alike(one: Any, other: Any) -> bool:
         return len(one) == len(other) and all(map(alike, one, other))
     if isinstance(one, dict):
         return alike(list(one), list(other)) and all(map(alike, one.values(), other.values()))
-    if isinstance(one, (Together, Outcome)):
+    if isinstance(one, (CompositeAccumulator, Outcome)):
         return alike(vars(one), vars(other))
     return bool(one == other)
 

@@ -1,14 +1,15 @@
 """Rows that are passed over as often as need be, wherever they are: here, or in parts on the machines of an engine.
 
-What a pass is to find is a *gathering*: it takes rows in, block by block, and merges with that of the rows that follow.
+What a pass finds is an *accumulator*: it takes rows in, block by block, and merges with that of the rows that follow.
 So every pass is written once, and whoever holds the rows only has to run it over each part and to merge what comes
 back, in the order of the parts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any, ClassVar, Protocol, Self, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
 import numpy as np
 
@@ -22,8 +23,12 @@ Found = TypeVar("Found")
 Step = Callable[[Floats, Ints], tuple[Floats, Ints]]
 
 
-class Gathering(Protocol):
-    """What is found in a pass over rows."""
+class Accumulator(Protocol):
+    """What is found in a pass over rows.
+
+    Attributes named by a class variable `stays_here` are not sent back by workers (`aspca.tables.serialization`):
+    whoever asked for the pass has them, and `merge` does not need them.
+    """
 
     def add(self, rows: Floats, numbers: Ints) -> None:
         """Take in the next rows (m, p), m >= 1, and their numbers (m,)."""
@@ -32,17 +37,7 @@ class Gathering(Protocol):
         """Take in what was found in the rows that follow."""
 
 
-Some = TypeVar("Some", bound=Gathering)
-
-
-class Travelling:
-    """A gathering that comes back without what it only reads: whoever asked for the pass has that.
-
-    `aspca.tables.serialization`, in which it comes, leaves that out; on its way to the workers it is whole.
-    """
-
-    # Names of such attributes; `merge` does not need them.
-    stays: ClassVar[tuple[str, ...]] = ()
+Some = TypeVar("Some", bound=Accumulator)
 
 
 class Over(Protocol):
@@ -51,21 +46,13 @@ class Over(Protocol):
     def __call__(self, task: Callable[[Blocks], Found], merge: Callable[[Found, Found], Found]) -> Found | None: ...
 
 
+@dataclass(frozen=True, eq=False)
 class Rows:
-    """Rows that can be passed over, always the same and in the same order.
+    """Rows that can be passed over, always the same and in the same order."""
 
-    Parameters
-    ----------
-    over : Over
-        Who has them.
-    steps : tuple of Step
-        What is made of them first.
-    elsewhere : bool
-        Whether what is found comes back from another process, without what it began with (`Travelling`).
-    """
-
-    def __init__(self, over: Over, steps: tuple[Step, ...] = (), *, elsewhere: bool = False) -> None:
-        self._over, self._steps, self._elsewhere = over, steps, elsewhere
+    over: Over  # who has them
+    steps: tuple[Step, ...] = ()  # what is made of them first
+    elsewhere: bool = False  # whether what is found comes back from another process, without what `stays_here`
 
     @classmethod
     def here(cls, batches: Callable[[], Iterable[Floats]]) -> Rows:
@@ -76,10 +63,10 @@ class Rows:
 
         return cls(over)
 
-    def gather(self, begin: Callable[[], Some]) -> Some:
+    def reduce(self, begin: Callable[[], Some]) -> Some:
         """What a pass finds; `begin` makes what it begins with, once for each part."""
-        found: Some | None = self._over(_Pass(begin, self._steps), _merged)
-        if found is not None and not self._elsewhere:
+        found: Some | None = self.over(_Pass(begin, self.steps), _merge)
+        if found is not None and not self.elsewhere:
             return found
         whole = begin()
         if found is not None:
@@ -88,7 +75,7 @@ class Rows:
 
     def through(self, step: Step) -> Rows:
         """What a step makes of these rows."""
-        return Rows(self._over, (*self._steps, step), elsewhere=self._elsewhere)
+        return replace(self, steps=(*self.steps, step))
 
 
 def numbered(batches: Iterable[Floats], start: int = 0) -> Iterator[tuple[Floats, Ints]]:
@@ -98,27 +85,28 @@ def numbered(batches: Iterable[Floats], start: int = 0) -> Iterator[tuple[Floats
         start += len(rows)
 
 
+@dataclass(frozen=True)
 class _Pass:
     """One pass over the blocks of a part; an object and no closure, so that any engine can send it to its workers."""
 
-    def __init__(self, begin: Callable[[], Any], steps: tuple[Step, ...]) -> None:
-        self._begin, self._steps = begin, steps
+    begin: Callable[[], Any]
+    steps: tuple[Step, ...]
 
     def __call__(self, blocks: Blocks) -> Any:
-        found = self._begin()
+        found = self.begin()
         for rows, numbers in blocks:
-            if self._steps:
-                rows, numbers = self._stepped(rows, numbers)
+            if self.steps:
+                rows, numbers = self._apply_steps(rows, numbers)
             if len(rows):
                 found.add(rows, numbers)
         return found
 
-    def _stepped(self, rows: Floats, numbers: Ints) -> tuple[Floats, Ints]:
+    def _apply_steps(self, rows: Floats, numbers: Ints) -> tuple[Floats, Ints]:
         """What the steps make of a block, in parts: what one step makes is in the cache when the next one needs it."""
         made = []
         for part in cached_parts(*rows.shape):
             some = rows[part], numbers[part]
-            for step in self._steps:
+            for step in self.steps:
                 some = step(*some)
             made.append(some)
         if len(made) == 1:
@@ -126,13 +114,13 @@ class _Pass:
         return np.concatenate([some for some, _ in made]), np.concatenate([those for _, those in made])
 
 
-def _merged(before: Any, later: Any) -> Any:
+def _merge(before: Any, later: Any) -> Any:
     before.merge(later)
     return before
 
 
-class Together:
-    """Several gatherings of one pass."""
+class CompositeAccumulator:
+    """Several accumulators of one pass."""
 
     def __init__(self, *parts: Any) -> None:
         self.parts = parts
@@ -141,6 +129,36 @@ class Together:
         for part in self.parts:
             part.add(rows, numbers)
 
-    def merge(self, later: Together) -> None:
+    def merge(self, later: CompositeAccumulator) -> None:
         for part, following in zip(self.parts, later.parts, strict=True):
             part.merge(following)
+
+
+class _AnyMoments(Protocol):
+    def update(self, _rows: Floats, _weights: Floats | None, /, *, names: Sequence[str] | None) -> Self: ...
+
+    def merge(self, _other: Self, /) -> Self: ...
+
+
+Kind = TypeVar("Kind", bound=_AnyMoments)
+
+
+@dataclass(eq=False)
+class MomentsAccumulator(Generic[Kind]):
+    """The moments of rows, or those of rows with gaps; it begins with `Moments.empty(p)`, `IncompleteMoments.empty(p)`.
+
+    `weights` (n,) are of all rows, by their numbers; `names` (p,) are for error messages.
+    """
+
+    stays_here: ClassVar[tuple[str, ...]] = ("weights", "names")
+
+    moments: Kind
+    weights: Floats | None = None
+    names: Sequence[str] | None = None
+
+    def add(self, rows: Floats, numbers: Ints) -> None:
+        counts = None if self.weights is None else self.weights[numbers]
+        self.moments = self.moments.update(rows, counts, names=self.names)
+
+    def merge(self, later: MomentsAccumulator[Kind]) -> None:
+        self.moments = self.moments.merge(later.moments)

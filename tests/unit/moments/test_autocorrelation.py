@@ -6,19 +6,19 @@ import numpy as np
 import pytest
 
 from aspca import Moments
-from aspca.moments.rows import Rows
-from aspca.moments.succession import Pairs, effective_rows, succession
+from aspca.moments.accumulator import Rows
+from aspca.moments.autocorrelation import LagSums, effective_rows, lag_one_correlation
 
 
 def follows(batches: list[np.ndarray], moments: Moments) -> np.ndarray:
     """In one go; and, where there are several, the same from parts, each by itself."""
-    found = Rows.here(lambda: batches).gather(lambda: Pairs.nothing(moments.minimum, moments.maximum))
-    merged = Pairs.nothing(moments.minimum, moments.maximum)
+    found = Rows.here(lambda: batches).reduce(lambda: LagSums.empty(moments.minimum, moments.maximum))
+    merged = LagSums.empty(moments.minimum, moments.maximum)
     for batch in batches:
         part = Rows.here(lambda batch=batch: [batch])
-        merged.merge(part.gather(lambda: Pairs.nothing(moments.minimum, moments.maximum)))
-    np.testing.assert_array_equal(succession(merged, moments), succession(found, moments))
-    return succession(found, moments)
+        merged.merge(part.reduce(lambda: LagSums.empty(moments.minimum, moments.maximum)))
+    np.testing.assert_array_equal(lag_one_correlation(merged, moments), lag_one_correlation(found, moments))
+    return lag_one_correlation(found, moments)
 
 
 def autoregression(n: int, r: float, p: int = 4) -> np.ndarray:
@@ -53,7 +53,7 @@ def test_the_same_in_batches_of_any_size(size: int) -> None:
     assert follows(batches, moments).tolist() == follows([rows], moments).tolist()
 
 
-def test_a_gross_value_hides_no_succession() -> None:
+def test_a_gross_value_hides_no_autocorrelation() -> None:
     rows = autoregression(400, 0.9)
     moments = Moments.from_array(rows)
     spoiled = rows.copy()

@@ -24,12 +24,12 @@ _WORTH_A_WORD = 0.1
 _DIGITS = 9
 
 
-def succession(pairs: Pairs, moments: Moments) -> Floats:
+def lag_one_correlation(pairs: LagSums, moments: Moments) -> Floats:
     """The lag-one correlation of each column (p,), zero where it is no more than that of independent rows may be.
 
     Parameters
     ----------
-    pairs : Pairs
+    pairs : LagSums
         Of the rows in their order.
     moments : Moments
         Of these rows, or of those that are not gross.
@@ -50,7 +50,7 @@ def succession(pairs: Pairs, moments: Moments) -> Floats:
 
 
 @dataclass(eq=False)
-class Pairs:
+class LagSums:
     """Sums over rows and the rows before them, per column (p,), seen from a point near the mean.
 
     Attributes
@@ -81,7 +81,7 @@ class Pairs:
     last: Floats
 
     @classmethod
-    def nothing(cls, low: Floats, high: Floats) -> Pairs:
+    def empty(cls, low: Floats, high: Floats) -> LagSums:
         """Of no rows; `low` and `high` (p,) are the extremes of what is not gross, or infinite."""
         sums, nowhere = np.zeros(low.size), np.full((1, low.size), np.nan)
         return cls(low, high, None, sums, sums, sums, sums, sums, sums, sums, nowhere, nowhere)
@@ -135,13 +135,13 @@ class Pairs:
         self.afters = self.afters + np.where(paired, now, 0.0).sum(axis=0)
         self.pairs = self.pairs + paired.sum(axis=0)
 
-    def only(self, columns: Ints) -> Pairs:
+    def only(self, columns: Ints) -> LagSums:
         """The same of some columns."""
         parts: dict[str, Any] = {field.name: getattr(self, field.name) for field in fields(self)}
         some: dict[str, Any] = {name: None if part is None else part[..., columns] for name, part in parts.items()}
-        return Pairs(**some)
+        return LagSums(**some)
 
-    def merge(self, later: Pairs) -> None:
+    def merge(self, later: LagSums) -> None:
         if later.centre is None or self.centre is None:
             if later.centre is not None:
                 self.__dict__.update(later.__dict__)
@@ -157,7 +157,7 @@ class Pairs:
         self._take(np.vstack([self.last, later.first]), self.centre)
         self.last = later.last
 
-    def seen_from(self, centre: Floats, residual: Floats) -> Pairs:
+    def seen_from(self, centre: Floats, residual: Floats) -> LagSums:
         """The same sums about another point (p,), given as a sum of two numbers."""
         if self.centre is None:
             return self
@@ -186,7 +186,7 @@ def _repeats(together: Floats) -> Bools:
 def effective_rows(n_rows: float, correlation: Floats | float) -> Floats:
     """How many independent rows n successive ones are worth for a covariance: n (1 - r^2)/(1 + r^2), at least 2.
 
-    `correlation` is the lag-one correlation r of both columns, as `succession` gives it.
+    `correlation` is the lag-one correlation r of both columns, as `lag_one_correlation` gives it.
     """
     square = np.square(np.asarray(correlation, dtype=np.float64))
     return np.asarray(np.clip(n_rows * (1.0 - square) / (1.0 + square), min(2.0, n_rows), n_rows))
