@@ -1,4 +1,4 @@
-"""Each setting is said once, in `SETTINGS`: the estimator, its checks, the README and model files agree with it."""
+"""Each setting is said once, in `SETTINGS`: the estimator, its checks, docs/parameters.md and model files agree with it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from aspca.settings import (
     check_parameters,
 )
 
-README = (Path(__file__).parents[3] / "README.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[3] / "docs" / "parameters.md").read_text(encoding="utf-8")
 NAMES = [setting.name for setting in SETTINGS]
 
 
@@ -52,8 +52,8 @@ def test_the_docstring_speaks_of_each_with_its_default() -> None:
             assert set(re.findall(r'"([\w-]+)"', heads[setting.name].partition(", default=")[0])) == set(setting.words)
 
 
-def test_the_readme_has_a_line_for_each() -> None:
-    lines = README.partition("| parameter |")[2].partition("\n\n")[0].splitlines()[2:]
+def test_the_page_of_parameters_has_a_line_for_each() -> None:
+    lines = PAGE.partition("| parameter |")[2].partition("\n\n")[0].splitlines()[2:]
     assert lines
     named = [name for line in lines for name in re.findall(r"`(\w+)`", line.split("|")[1])]
     assert len(set(named)) == len(named)
