@@ -36,8 +36,8 @@ def write_table(path: Path) -> None:
 
 def read_layers(root: Path) -> dict[str, int]:
     """The height of each room, 0 at the top."""
-    contracts = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]["contracts"]
-    layers = next(contract["layers"] for contract in contracts if contract["type"] == "layers")
+    tools = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["tool"]
+    layers = next(one["layers"] for one in tools["importlinter"]["contracts"] if one["type"] == "layers")
     return {name.strip().removeprefix("aspca."): k for k, layer in enumerate(layers) for name in layer.split("|")}
 
 

@@ -1,4 +1,4 @@
-"""Each setting is said once, in `SETTINGS`: the estimator, its checks, docs/parameters.md and model files agree with it."""
+"""Each setting is said once, in `SETTINGS`: the estimator, its checks, the docs and model files agree with it."""
 
 from __future__ import annotations
 
