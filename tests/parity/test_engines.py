@@ -17,7 +17,7 @@ import aspca
 from aspca.cli.main import main
 from parity.engine_sources import Given, put_in_engine
 from parity.local_sources import Place
-from parity.same import SCORES, assert_learned_from, assert_same_model, assert_same_moments, reference, two_pass
+from parity.same import SCORES, assert_learned_from, assert_same_model, reference
 from parity.table import NAMES, in_pieces, parity_rows
 from running.spark_session import PANDAS
 
@@ -164,20 +164,6 @@ def off_by(source: Any, engine: str) -> Any:
 
 def off_query(options: dict[str, Any]) -> dict[str, Any]:
     return {"query": "SELECT *, abs(key - 203)::float8 AS off FROM numbered ORDER BY key"} if options else {}
-
-
-@pytest.mark.parametrize("engine", ["postgres", "dask"])
-def test_sums_inside_the_engine_are_the_same_moments(engine: str, engines: Callable[[str], Any]) -> None:
-    rows, order = mixed(3)
-    source, options, _ = given(engine, engines(engine), rows, order, 2)
-    if engine == "postgres":
-        model = aspca.fit_source(source, id="key", moments="engine", **options)
-        assert_same_moments(model.moments_, *two_pass(rows))
-        assert model.threshold_limit_.name == "gaussian"
-        assert any("no row left it" in remark for remark in model.model_.reading)
-    else:
-        with pytest.raises(aspca.JobError, match="moments engine is for PostgreSQL"):
-            aspca.fit_source(source, id="key", moments="engine", **options)
 
 
 @pytest.mark.promise

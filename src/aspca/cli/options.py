@@ -157,9 +157,6 @@ PRESET: Group = {"preset": _text("--preset", "NAME", "paper: the settings of the
 LEARNING: Group = {
     **settings_named(*(setting.name for setting in SETTINGS if setting.name not in IN_MEMORY)),
     "calibrate": _texts("--calibrate", "FILE", "Normal rows kept out of the fit, for --limit conformal"),
-    "moments": _text(
-        "--moments", "WHERE", "Take sums in the engine of a database, or stream rows.", "auto", "engine", "stream"
-    ),
     **PRESET,
     "private": _flag("--private", help="Keep minima, maxima and calibration scores out of the model file."),
 }

@@ -58,10 +58,6 @@ def detect(source: Any, train: Any = None, **options: Any) -> Detection:
         One model for each category of this column.
     output : path or None
         The folder to write, which is replaced as a whole; None: nothing is written.
-    moments : {"auto", "engine", "stream"}
-        Where the moments of a table in an engine are taken: inside of it (PostgreSQL, Parquet and DuckDB files), so
-        that no row leaves it for them, and limits are those of a law; or here, of rows that are streamed; "auto": where
-        that is quicker.
     scores, private, top, patience
         Format of the file of scores; whether model.json holds no value of a row; how many findings to return; longest
         gap in an incident, in units of `time` (seconds for dates).

@@ -13,7 +13,7 @@ from aspca.findings.given_text import warn_of_given
 from aspca.model.model import Model
 from aspca.pipeline.columns import explain_undefined, has_gaps, refuse_gaps
 from aspca.pipeline.errors import JobError, RequestError, UndefinedError, in_one_sentence
-from aspca.pipeline.fit_table import describe_moments, fit_table
+from aspca.pipeline.fit_table import describe_passes, fit_table
 from aspca.pipeline.keys import Keys, ids_of, read_labels
 from aspca.pipeline.options import OPTIONS, Output, Request, in_python, request_of, with_options
 from aspca.pipeline.passes import Silent, Watcher, read_checked
@@ -174,7 +174,7 @@ class Learning:
         table = self.source if some is None else some
         try:
             plan, request = self.plan(table), self.request
-            model = fit_table(table, plan, request.settings, self.watcher, self.calibration, moments=request.moments)
+            model = fit_table(table, plan, request.settings, self.watcher, self.calibration)
         except UndefinedError as error:
             raise explain_undefined(error) from None
         cell_format = replace(self.source.cell_format, missing=self.request.reading.missing)
@@ -185,7 +185,7 @@ class Learning:
         """What was guessed about numbers, what was decided without being asked, and what a private model gives away."""
         given_away = self.request.output.private and self.request.settings.scaling == "maxabs"
         reading = dict.fromkeys(remark for table in self.tables for remark in table.remarks)
-        way = describe_moments(self.source, self.request.moments)
+        way = describe_passes(self.source)
         return [*reading, *self.roles.remarks, *way, *([GIVEN_AWAY] if given_away else [])]
 
 

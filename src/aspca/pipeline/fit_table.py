@@ -1,7 +1,4 @@
-"""A model of a table too large for memory: moments part by part, then limits from scores part by part.
-
-Moments are taken here, of rows streamed out of an engine, or inside of it, so that no row leaves it.
-"""
+"""A model of a table too large for memory: moments part by part, then limits from scores part by part."""
 
 from __future__ import annotations
 
@@ -14,7 +11,6 @@ import numpy as np
 
 from aspca.identities.formula import Formula
 from aspca.linalg.threads import blas_threads_for
-from aspca.model.fit import fit_from_moments
 from aspca.model.fit_rows import learn_model, with_kept_shares
 from aspca.model.judgement import Judgement
 from aspca.model.model import Model
@@ -31,7 +27,6 @@ from aspca.rules.given import formulas_of
 from aspca.settings import Settings
 from aspca.tables.errors import SourceError
 from aspca.tables.source import Source
-from aspca.tables.sql_moments import is_quicker_pushed
 
 # Of more features than this all rules with little variance take minutes to find.
 _VERY_WIDE = 2000
@@ -69,8 +64,6 @@ def fit_table(
     settings: Settings,
     watcher: Watcher,
     calibration: TableSource | None = None,
-    *,
-    moments: str = "auto",
 ) -> Model:
     """The model of a table; the same as `ASPCA.fit` of its rows.
 
@@ -80,8 +73,6 @@ def fit_table(
         The columns that rules are made of, and what becomes of them.
     calibration : TableSource or None
         Rows that take no part in the fit, for a limit that asks for such.
-    moments : str
-        Where moments are taken, where the table is in an engine: see `moments_inside`.
 
     Raises
     ------
@@ -95,9 +86,6 @@ def fit_table(
 
     known: Moments | IncompleteMoments
     with blas_threads_for(len(plan.names)):
-        pushed = moments_inside(table, plan, settings, moments)
-        if pushed is not None:
-            return _from_sums(table, pushed, settings, plan)
         known = _known(table, plan, watcher)
         _refuse_few(table, known)
         passes = rows_of(table, plan, watcher, by_pass=True)
@@ -131,15 +119,6 @@ def _refuse_few(table: TableSource, known: Moments | IncompleteMoments) -> None:
         few = "no rows" if known.n_rows == 0 else "1 row"
         few += " with values" if isinstance(known, IncompleteMoments) else ""
         raise JobError(f"{table.description} has {few}, but at least 2 are needed to learn rules from; add rows.")
-
-
-def _from_sums(table: TableSource, moments: Moments, settings: Settings, plan: Preparation) -> Model:
-    """The model of moments alone."""
-    _refuse_few(table, moments)
-    try:
-        return fit_from_moments(moments, settings, plan)
-    except ValueError as error:
-        raise JobError(str(error)) from error
 
 
 def _given(table: TableSource, plan: Preparation, settings: Settings) -> tuple[tuple[str, Formula], ...]:
@@ -179,64 +158,10 @@ def _judgements(model: Model, table: TableSource, watcher: Watcher) -> Iterator[
         yield model.judge(values)
 
 
-def moments_inside(table: TableSource, plan: Preparation, settings: Settings, way: str) -> Moments | None:
-    """The moments of a table, taken inside its engine where that was asked for, or is quicker; None: they are not.
-
-    Parameters
-    ----------
-    way : one of `aspca.pipeline.options.MOMENTS`
-
-    Raises
-    ------
-    RequestError
-        The engine was asked for, and cannot take them, or rows are needed for something else.
-    JobError
-        A value that cannot be learned from.
-    """
-    if way == "stream":
-        return None
-    engine = table.sql_engine if isinstance(table, Source) else None
-    if way == "auto" and settings.judges_by_evidence:
-        # Tails are learned from rows.
-        return None
-    needs = _needs_rows(plan, settings)
-    if way == "auto" and (engine is None or needs or not is_quicker_pushed(engine, len(plan.names))):
-        return None
-    if needs:
-        raise RequestError(f"--moments engine takes sums and leaves rows where they are, but {needs}.")
-    try:
-        found = table.pushed(plan.names) if isinstance(table, Source) else None
-    except ValueError as error:
-        raise JobError(f"{table.description}: {error}") from None
-    if found is None and way == "engine":
-        raise RequestError(
-            f"--moments engine is for PostgreSQL, Parquet and DuckDB files, and {table.description} is none of these, "
-            "or has cells that are named as missing; leave it out."
-        )
-    return found
-
-
-def _needs_rows(plan: Preparation, settings: Settings) -> str:
-    if plan.missing == "allow":
-        return "gaps are filled row by row; leave out columns that have some, with --ignore"
-    if not plan.plain:
-        return "categories, dates and logarithms are made of cells; leave such columns out, with --ignore"
-    if settings.needs_rows:
-        return "this limit rests on rows; leave out --limit"
-    return ""
-
-
-def describe_moments(table: TableSource, way: str) -> list[str]:
-    """Where moments were taken, of a table in an engine."""
-    if way == "engine":
-        return [
-            f"{table.description}: sums were taken inside the engine, and no row left it for them; so limits are those "
-            "of a law, which normal rows with heavy tails exceed more often than they should."
-        ]
+def describe_passes(table: TableSource) -> list[str]:
+    """Where passes ran, of a table that lies in an engine."""
     if isinstance(table, Parted):
         return [f"{table.description}: every pass ran where its parts are, on the workers of {table.engine}."]
-    if isinstance(table, Source) and table.sql_engine == "postgres":
-        return [
-            f"{table.description}: rows were streamed from one snapshot; --moments engine takes sums in the server."
-        ]
+    if isinstance(table, Source) and table.engine == "PostgreSQL":
+        return [f"{table.description}: rows were streamed from one snapshot."]
     return []

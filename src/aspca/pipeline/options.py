@@ -21,8 +21,6 @@ from aspca.tables.request import STANDARD_INPUT, ReadOptions
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 PRESETS: dict[str, dict[str, Any]] = {"paper": PAPER}
-# Where moments are taken: see `aspca.pipeline.fit_table.moments_inside`.
-MOMENTS = ("auto", "engine", "stream")
 _READING = (
     "delimiter",
     "encoding",
@@ -144,8 +142,6 @@ class Request:
         What to learn from, if that is not the source.
     calibrate : the same, or None
         Normal rows kept out of the fit, for a conformal limit.
-    moments : one of `MOMENTS`
-        Where the moments of a table in an engine are taken: inside of it, or here, of rows that are streamed.
     """
 
     source: Any
@@ -155,7 +151,6 @@ class Request:
     settings: Settings = field(default_factory=lambda: Settings.of(DEFAULTS))
     reading: ReadOptions = field(default_factory=ReadOptions)
     output: Output = field(default_factory=Output)
-    moments: str = "auto"
 
     @property
     def inputs(self) -> list[str]:
@@ -167,7 +162,6 @@ class Request:
 # Every option and what it is if it is not given.
 OPTIONS: dict[str, Any] = {
     "calibrate": None,
-    "moments": "auto",
     **{option.name: option.default for group in (Columns, Output) for option in fields(group)},
     **dict.fromkeys(("preset", *_READING)),
     **{name: default for name, default in DEFAULTS.items() if name not in IN_MEMORY},
@@ -207,9 +201,6 @@ def request_of(source: Any, train: Any = None, **options: Any) -> Request:
         raise RequestError(f"--top must be a whole number of at least 0, got {output.top!r}.")
     if output.patience is not None and not output.patience >= 0:
         raise RequestError(f"--patience must be a number of at least 0, got {output.patience!r}.")
-    moments = given.get("moments", "auto")
-    if moments not in MOMENTS:
-        raise RequestError(f"--moments must be one of {', '.join(MOMENTS)}, got {moments!r}.")
     columns = _group(Columns, given)
     _ = columns.conversions
     return Request(
@@ -224,7 +215,6 @@ def request_of(source: Any, train: Any = None, **options: Any) -> Request:
         ),
         reading=reading_of(**{name: given.get(name) for name in _READING}),
         output=output,
-        moments=moments,
     )
 
 

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any
 from aspca.address_space import LEAST_WITH_ARROW, refuse_small_address_space
 from aspca.duckdb_session import first_line
 from aspca.escaping import quoted
-from aspca.moments import Moments
 from aspca.tables.arrow_types import convert_array, find_wide_decimals, note_rounded_decimals, to_readable_schema
 from aspca.tables.errors import SourceError, enumerated
 from aspca.tables.file_table import FileTable, unreadable
@@ -57,8 +56,6 @@ class ArrowReading:
         Whether passes are compared with each other (`aspca.tables.same_rows`); False where the rows cannot change.
     beyond : tuple of str
         Columns that are given as text because their integers are beyond what float64 holds, which is said.
-    pushed : callable or None
-        Given names of columns of numbers, their moments as the engine itself takes them.
     """
 
     label: str
@@ -68,7 +65,6 @@ class ArrowReading:
     close: Callable[[], None] = lambda: None
     watched: bool = True
     beyond: tuple[str, ...] = ()
-    pushed: Callable[[Sequence[str]], Moments] | None = None
 
 
 def open_arrow(reading: ArrowReading, missing: tuple[str, ...] = (), library: str = "pandas") -> Source:
@@ -88,7 +84,7 @@ def open_arrow(reading: ArrowReading, missing: tuple[str, ...] = (), library: st
         table = typed_table(make_untyped(reading, names), names, connection, missing)
         ours = dict(zip(reading.schema.names, names, strict=True))
         table = mark_beyond_float(table, [ours[name] for name in reading.beyond])
-        source = Source([_with_pushed(table, reading)], connection, resources.pop_all())
+        source = Source([table], connection, resources.pop_all())
     source.library = library
     return source
 
@@ -150,17 +146,6 @@ def _complete(pa: Any, batch: Any, schema: Any, known: set[str]) -> Any:
         for index, field in enumerate(schema)
     ]
     return pa.RecordBatch.from_arrays(columns, schema=schema)
-
-
-def _with_pushed(table: FileTable, reading: ArrowReading) -> FileTable:
-    pushed = reading.pushed
-    if pushed is None:
-        return table
-
-    def moments(itself: FileTable, connection: duckdb.DuckDBPyConnection, columns: Sequence[int]) -> Moments:
-        return pushed([reading.schema.names[column] for column in columns])
-
-    return replace(table, pushed=moments, engine="postgres")
 
 
 def pyarrow(label: str, what: str = "it") -> Any:

@@ -21,7 +21,6 @@ from aspca.tables.cells_as_text import table_of_cells
 from aspca.tables.errors import SourceError
 from aspca.tables.file_table import FileTable, make_names_unique, unreadable
 from aspca.tables.request import ReadOptions, which_table
-from aspca.tables.sql_moments import duckdb_moments
 from aspca.tables.text_table import TextTable
 from aspca.tables.typed_table import typed_table
 
@@ -74,7 +73,7 @@ def read_duckdb_file(
     except (cursor_errors(), RuntimeError) as error:
         raise _explain_duckdb(label, error) from None
     names = [one or f"column_{index}" for index, one in enumerate(names, start=1)]
-    table = FileTable(label, relation, (), (), 0, lambda error: _explain_duckdb(label, error), pushed=duckdb_moments)
+    table = FileTable(label, relation, (), (), 0, lambda error: _explain_duckdb(label, error))
     return typed_table(table, names, connection)
 
 

@@ -20,7 +20,6 @@ from aspca.duckdb_session import MEMORY_LIMIT, cursor_errors, interruptible
 from aspca.escaping import quoted
 from aspca.linalg.arrays import Floats, Ints
 from aspca.linalg.row_blocks import cached_parts
-from aspca.moments import Moments
 from aspca.preparation.cell_format import NO_FORMAT, BadCell, CellFormat
 from aspca.tables.arrow_stream import number_batches
 from aspca.tables.errors import SourceError, enumerated
@@ -100,7 +99,6 @@ class FileTable:
     `line_of` gives the line of the file (from 1) in which a row (from 0) begins; `kept` holds its numbers, if anything;
     `refuse_changed` raises SourceError if the file is not what it was when it was opened; `remarks` are sentences on
     what was guessed about its numbers; `alone` makes a file of some rows only, where that is less work;
-    `pushed` takes the moments of some of its columns of numbers inside the `engine` that has them, if one can;
     `bad_cells` are those that are not what their columns hold, `cell_format` is how cells are written.
     No text of the user's stands in the SQL: columns are called c0, c1, ... there, and paths are parameters.
     """
@@ -117,8 +115,6 @@ class FileTable:
     refuse_changed: Callable[[], None] = lambda: None
     remarks: tuple[str, ...] = ()
     alone: Callable[[Sequence[int]], str | None] = lambda rows: None
-    pushed: Callable[[FileTable, duckdb.DuckDBPyConnection, Sequence[int]], Moments] | None = None
-    engine: str = "duckdb"
     bad_cells: tuple[BadCell, ...] = ()
     cell_format: CellFormat = NO_FORMAT
 

@@ -35,7 +35,6 @@ import numpy as np
 from aspca.duckdb_session import MOST_THREADS, confine, connect
 from aspca.escaping import quoted
 from aspca.linalg.arrays import Floats
-from aspca.moments import Moments
 from aspca.preparation.cell_format import BadCell, CellFormat
 from aspca.tables.column_notes import why_not_numbers
 from aspca.tables.errors import SourceError, enumerated
@@ -138,6 +137,9 @@ class Source:
     bad_cells : cells that are not what their columns hold, by row (from 0, over all files); they count as missing
     """
 
+    # What the rows come from, where that is to be said.
+    engine = ""
+
     def __init__(
         self,
         tables: list[FileTable],
@@ -194,34 +196,6 @@ class Source:
         self._check(names, size)
         self._refuse_text(names)
         return self._batches(list(names), rows_at_once(size, len(names)))
-
-    @property
-    def sql_engine(self) -> str | None:
-        """Who could take moments itself: "duckdb" or "postgres"; None: nobody."""
-        return None if any(table.pushed is None for table in self._tables) else self._tables[0].engine
-
-    def pushed(self, names: Sequence[str]) -> Moments | None:
-        """The moments of the columns `names` of numbers, taken inside the engine; None where it cannot take them.
-
-        The same as those of `batches` to 1e-12 of sqrt(S_ii S_jj). Whether it is quicker: see `is_quicker_pushed`.
-
-        Raises
-        ------
-        SourceError
-            An unknown name, or a column of text.
-        ValueError
-            A value that is missing, infinite or beyond +-1e150, in the sentence of `Moments`.
-        """
-        self._check(names, 1)
-        self._refuse_text(names)
-        total: Moments | None = None
-        for table in self._tables:
-            if table.pushed is None:
-                return None
-            found = table.pushed(table, self._connection, [table.positions[name] for name in names])
-            table.refuse_changed()
-            total = found if total is None else total.merge(found)
-        return total
 
     def _refuse_text(self, names: Sequence[str]) -> None:
         wanted = set(names)

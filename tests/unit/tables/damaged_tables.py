@@ -12,7 +12,7 @@ import random
 import struct
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -23,7 +23,6 @@ from aspca.pipeline.errors import JobError
 from aspca.pipeline.fit_table import moments_of
 from aspca.pipeline.passes import Silent
 from aspca.tables import SourceError, open_source
-from aspca.tables.parquet import pages
 
 N_ROWS = 300
 
@@ -151,17 +150,62 @@ def damaged(number: int) -> tuple[str, bytes, bool]:
     return name, bytes(data), checked and only_under_checksums(content, bytes(data))
 
 
+class Page(NamedTuple):
+    start: int
+    size: int
+    checksum: int
+
+
+def pages(whole: bytes) -> list[Page]:
+    """The contents of all pages of a whole Parquet file."""
+    metadata = pq.ParquetFile(io.BytesIO(whole)).metadata
+    chunks = [
+        metadata.row_group(i).column(j) for i in range(metadata.num_row_groups) for j in range(metadata.num_columns)
+    ]
+    found = []
+    for chunk in chunks:
+        file = io.BytesIO(whole)
+        place = file.seek(min(place for place in (chunk.dictionary_page_offset, chunk.data_page_offset) if place))
+        end = place + chunk.total_compressed_size
+        while place < end:
+            fields = thrift_struct(file)
+            found.append(Page(file.tell(), fields[3], fields.get(4, 0)))
+            place = file.seek(fields[3], io.SEEK_CUR)
+    return found
+
+
+def thrift_struct(file: io.BytesIO) -> dict[int, Any]:
+    """The fields of a struct of Thrift's compact protocol that has what headers of pages have."""
+    found: dict[int, Any] = {}
+    number = 0
+    while head := file.read(1)[0]:
+        number += head >> 4
+        match head & 15:
+            case 1 | 2:
+                found[number] = head & 15 == 1
+            case 4 | 5 | 6:
+                found[number] = (value := varint(file)) >> 1 ^ -(value & 1)
+            case 8:
+                found[number] = file.read(varint(file))
+            case 12:
+                found[number] = thrift_struct(file)
+            case kind:
+                raise AssertionError(kind)
+    return found
+
+
+def varint(file: io.BytesIO) -> int:
+    byte = file.read(1)[0]
+    return byte if byte < 128 else byte & 127 | varint(file) << 7
+
+
 def only_under_checksums(whole: bytes, data: bytes) -> bool:
     """Whether a Parquet file differs from the whole one in the contents of pages alone, or not at all."""
     if len(data) != len(whole):
         return False
-    file = pq.ParquetFile(io.BytesIO(whole)).metadata
-    chunks = (file.row_group(i).column(j) for i in range(file.num_row_groups) for j in range(file.num_columns))
     covered = np.zeros(len(whole), dtype=bool)
-    for chunk in chunks:
-        start = min(place for place in (chunk.dictionary_page_offset, chunk.data_page_offset) if place)
-        for page in pages(io.BytesIO(whole), start, chunk.total_compressed_size):
-            covered[page.start : page.start + page.size] = True
+    for page in pages(whole):
+        covered[page.start : page.start + page.size] = True
     differ = np.frombuffer(whole, dtype=np.uint8) != np.frombuffer(data, dtype=np.uint8)
     return bool(covered[differ].all())
 

@@ -48,7 +48,7 @@ CASES: list[tuple[str, bytes, str]] = [
     ("footer.parquet", b"PAR1" + b"\0" * 40 + b"\xff\xff\xff\x7fPAR1", NO_PARQUET),
     ("text.parquet", b"a,b\n1,2\n", "this is not a Parquet file, for it does not begin with PAR1; check its format."),
     ("rowless.parquet", as_parquet(GOOD.slice(0, 0)), NO_ROWS),
-    ("empty.parquet", as_parquet(pa.table({})), NO_PARQUET),
+    ("empty.parquet", as_parquet(pa.table({})), "the file has no columns; it must have at least one."),
     ("cut.feather", as_feather(GOOD)[:-30], NO_ARROW),
     ("stub.arrow", as_feather(GOOD)[:200], NO_ARROW),
     ("text.feather", b"hello, this is no Arrow file", NO_ARROW),

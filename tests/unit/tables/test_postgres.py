@@ -11,7 +11,6 @@ from urllib.parse import quote
 import numpy as np
 import pytest
 
-from aspca.moments import Moments
 from aspca.tables.errors import SourceError
 from aspca.tables.postgres import open_postgres, write_postgres
 from aspca.tables.request import ReadOptions
@@ -91,11 +90,9 @@ def test_what_no_table_can_hold_is_refused_in_one_sentence(postgres: Cluster) ->
     refused(postgres, "'x' is given to columns 1 and 2", query="SELECT 1 AS x, 2 AS x")
     refused(postgres, "there are columns but no rows", query="SELECT 1 AS x WHERE false")
     refused(postgres, "beyond those of double precision", query="SELECT 1.5e400 + 0.5 AS x, 0.25 AS y")
-    with opened(postgres, query="SELECT 1::float8 AS x UNION ALL SELECT 'Infinity'") as source:
-        with pytest.raises(SourceError, match=r"row 1 has the value inf in column 'x'"):
-            numbers(source, ["x"])
-        with pytest.raises(ValueError, match=r"Column 'x' has 1 value that is NaN or infinite; all values must be"):
-            source.pushed(["x"])
+    infinite = "SELECT 1::float8 AS x UNION ALL SELECT 'Infinity'"
+    with opened(postgres, query=infinite) as source, pytest.raises(SourceError, match=r"value inf in column 'x'"):
+        numbers(source, ["x"])
 
 
 # ---- which rows
@@ -179,9 +176,6 @@ def test_rows_that_change_between_passes_do_not_matter(postgres: Cluster) -> Non
         assert sum(len(batch.values) for batch in reader) == 4000
         np.testing.assert_array_equal(numbers(source, ["x"]), before)
         assert {cell for rows in source.cells(["t"]) for (cell,) in rows} == {"a"}
-        pushed = source.pushed(["x"])
-        assert pushed is not None
-        assert (pushed.n_rows, pushed.mean[0], pushed.decimals[0]) == (5000, 2500.5, 0)
     with opened(postgres, table="moving") as source:
         assert source.count() == 5000 + 100 - 49
 
@@ -279,49 +273,6 @@ def test_nothing_that_a_source_says_holds_the_password(readings: Cluster, monkey
     monkeypatch.setenv("PGPASSWORD", readings.password)
     with open_postgres("postgresql:///postgres", ReadOptions(table="readings")) as source:
         assert source.count() == 200_000
-
-
-# ---- push-down
-
-
-def test_pushed_moments_are_those_of_exact_sums(readings: Cluster) -> None:
-    names = ["a", "b", "total", "fixed", "step", "price"]
-    with opened(readings, table="readings") as source:
-        pushed, values = source.pushed(names), numbers(source, names)
-    assert pushed is not None
-    streamed = Moments.from_array(values)
-    assert (pushed.n_rows, pushed.weight) == (200_000, 200_000.0)
-    np.testing.assert_array_equal(pushed.decimals, [16, 16, 16, 1, 0, 2])
-    np.testing.assert_array_equal(pushed.decimals, streamed.decimals)
-    np.testing.assert_array_equal(pushed.minimum, values.min(axis=0))
-    np.testing.assert_array_equal(pushed.maximum, values.max(axis=0))
-    assert (pushed.scatter[3] == 0.0).all()
-    assert pushed.mean[3] == 7.5
-    # Differences from a point nearby are exact, and so are their means to 1e-16.
-    origin = values[0]
-    steps = [math.fsum(column) / len(values) for column in (values - origin).T]
-    centred = (values - origin) - steps
-    for i in range(len(names)):
-        assert pushed.mean[i] == pytest.approx(origin[i] + steps[i], rel=1e-15)
-        for j in range(i, len(names)):
-            exact = math.fsum(centred[:, i] * centred[:, j])
-            scale = math.sqrt(pushed.scatter[i, i] * pushed.scatter[j, j])
-            assert abs(pushed.scatter[i, j] - exact) <= 1e-12 * scale
-            assert pushed.scatter[i, j] == pushed.scatter[j, i]
-
-
-def test_pushed_moments_refuse_what_moments_refuse(readings: Cluster) -> None:
-    for bad in ("NULL", "'NaN'", "'-Infinity'", "1e151", "-1.7e308"):
-        query = f"SELECT b, CASE WHEN id % 9000 = 7 THEN {bad}::float8 ELSE a END AS odd FROM readings "  # noqa: S608
-        query += "WHERE id <= 20000"
-        value = math.nan if bad == "NULL" else float(bad.strip("'"))
-        with pytest.raises(ValueError, match="Column 'odd' has 3 values") as wanted:
-            Moments.from_array([[1.0, value]] * 3, names=["b", "odd"])
-        with opened(readings, query=query) as source, pytest.raises(ValueError) as caught:  # noqa: PT011  # below
-            source.pushed(["b", "odd"])
-        assert str(caught.value) == str(wanted.value)
-    with opened(readings, table="readings", missing=("7.5",)) as source:
-        assert source.pushed(["a"]) is None
 
 
 # ---- the sink

@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from aspca.escaping import for_sql_name, quoted
-from aspca.moments import Moments
 from aspca.tables.arrow_table import ArrowReading, open_arrow, pyarrow, refuse_repeated
 from aspca.tables.errors import SourceError
 from aspca.tables.postgres.errors import shown
@@ -20,7 +19,6 @@ from aspca.tables.postgres.snapshot import Snapshot
 from aspca.tables.postgres.writing import refuse_locked_by
 from aspca.tables.request import ReadOptions, which_table
 from aspca.tables.source import Source
-from aspca.tables.sql_moments import POSTGRES, Rows, sql_moments
 
 # What is before the first word of a query: blanks, comments and brackets.
 _BEFORE = re.compile(r"(?:\s|\(|--[^\n]*(?:\n|$)|/\*.*?\*/)*", re.DOTALL)
@@ -29,8 +27,10 @@ _SELECTS = ("select", "with", "values", "table")
 _TABLES = ("r", "p", "m", "f")
 # Asked about at once: the server allows 1,664 expressions.
 COLUMNS_AT_ONCE = 400
-_PLAIN = ("int2", "int4", "int8", "float4", "float8")
 _DATES = ("date", "timestamp", "timestamptz")
+# Types that Arrow has, and what others are sent as; all else is text.
+_AS_IT_IS = ("bool", "int2", "int4", "int8", "float4", "float8", *_DATES)
+_CASTS = {"numeric": "float8", "money": "numeric::float8", "oid": "int8"}
 # An integer as the float64 nearest to it, in all its digits: float8 alone would be turned into 15 of them.
 _NEAREST = (
     "trunc({d} / 9223372036854775808)::int8::numeric * 9223372036854775808"
@@ -89,10 +89,12 @@ def open_postgres(address: str, options: ReadOptions) -> Source:
         columns = server_columns(snapshot, relation.sql, names, relation.label)
         if not snapshot.rows(f"SELECT 1 FROM {relation.sql} LIMIT 1", relation.label):  # noqa: S608  # quoted
             raise SourceError(f"{relation.label}: there are columns but no rows; there must be at least one row.")
-        reading = _Reading(snapshot, relation, columns).arrow(not options.missing)
+        reading = _Reading(snapshot, relation, columns).arrow()
         # From here on it is closed with the reading.
         resources.pop_all()
-    return open_arrow(reading, options.missing)
+    source = open_arrow(reading, options.missing)
+    source.engine = "PostgreSQL"
+    return source
 
 
 def refuse_same_table(address: str, options: ReadOptions, out: str, table: str) -> None:
@@ -115,7 +117,7 @@ class _Reading:
         self._columns = {column.name: column for column in columns}
         self._n_rows: int | None = None
 
-    def arrow(self, can_push: bool) -> ArrowReading:
+    def arrow(self) -> ArrowReading:
         return ArrowReading(
             self._relation.label,
             self._schema(),
@@ -125,7 +127,6 @@ class _Reading:
             # The rows of a table are those of the snapshot, in the order of its pages; a query may give what it likes.
             watched=self._relation.whole,
             beyond=tuple(column.name for column in self._columns.values() if column.beyond),
-            pushed=self._pushed if can_push else None,
         )
 
     def _schema(self) -> Any:
@@ -150,14 +151,6 @@ class _Reading:
     def _sql(self, names: Sequence[str]) -> str:
         cells = [f"{self._columns[name].cell} AS {for_sql_name(name)}" for name in names]
         return f"SELECT {', '.join(cells) or 'true AS row'} FROM {self._relation.sql}"  # noqa: S608  # quoted
-
-    def _pushed(self, names: Sequence[str]) -> Moments:
-        columns = {name: self._columns[name].number for name in names}
-        return sql_moments(self._run, self._relation.sql, columns, POSTGRES)
-
-    def _run(self, expressions: Sequence[str], relation: str, after: str) -> Rows:
-        sql = f"SELECT {', '.join(expressions)} FROM {relation} {after}"  # noqa: S608  # our own, and quoted names
-        return self._snapshot.rows(sql, self._relation.label)
 
 
 def _relation(snapshot: Snapshot, options: ReadOptions, label: str) -> Relation:
@@ -226,15 +219,12 @@ class ServerColumn:
     ----------
     cell : str
         SQL that gives its cells in a type that Arrow has.
-    number : str
-        SQL that gives double precision, as DuckDB makes it of the cells; empty where they are text.
     beyond : bool
         Text, because its integers are beyond what float64 holds.
     """
 
     name: str
     cell: str
-    number: str
     beyond: bool = False
 
 
@@ -267,7 +257,7 @@ def _columns_at_once(snapshot: Snapshot, relation: str, names: Sequence[str], la
                 "date must be finite, so correct them or leave out their rows by a query."
             )
         if count:
-            columns[index] = replace(columns[index], cell=f"{_named(names[index])}::text", number="", beyond=True)
+            columns[index] = replace(columns[index], cell=f"{_named(names[index])}::text", beyond=True)
     return columns
 
 
@@ -291,23 +281,11 @@ def _types(snapshot: Snapshot, relation: str, names: Sequence[str], label: str) 
 
 
 def _column(name: str, kind: str, several: bool) -> ServerColumn:
+    cell = _named(name)
     if several:
         # Arrow's lists are left out, so that none of them need be sent.
-        return ServerColumn(name, "NULL::float8[]", "")
-    cell = _named(name)
-    if kind == "bool":
-        return ServerColumn(name, cell, f"{cell}::int4::float8")
-    if kind in _PLAIN:
-        return ServerColumn(name, cell, f"{cell}::float8")
-    if kind in _DATES:
-        return ServerColumn(name, cell, f"extract(epoch FROM {cell})::float8")
-    if kind == "numeric":
-        return ServerColumn(name, f"{cell}::float8", f"{cell}::float8")
-    if kind == "money":
-        return ServerColumn(name, f"{cell}::numeric::float8", f"{cell}::numeric::float8")
-    if kind == "oid":
-        return ServerColumn(name, f"{cell}::int8", f"{cell}::int8::float8")
-    return ServerColumn(name, f"{cell}::text", "")
+        return ServerColumn(name, "NULL::float8[]")
+    return ServerColumn(name, cell if kind in _AS_IT_IS else f"{cell}::{_CASTS.get(kind, 'text')}")
 
 
 def _check_sql(name: str, kind: str) -> str:
