@@ -11,100 +11,70 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0.dev0"
 
 if TYPE_CHECKING:
-    from aspca.estimators.aspca import ASPCA
-    from aspca.estimators.per_category import PerCategory
-    from aspca.estimators.pipelines import explain
-    from aspca.estimators.preprocessor import Preprocessor
-    from aspca.estimators.selection import Selection, select
-    from aspca.estimators.stored import load, save
-    from aspca.findings.explained_row import ExplainedRow
-    from aspca.findings.explanation import Explanation
-    from aspca.findings.groups import Group, Groups
-    from aspca.findings.incidents import Incident
-    from aspca.model.thresholds import Limit, benjamini_hochberg
-    from aspca.model_file.errors import ModelFileError
-    from aspca.moments import Moments
-    from aspca.pipeline.detect import detect
-    from aspca.pipeline.errors import JobError
-    from aspca.pipeline.fit import fit_source
-    from aspca.pipeline.outcome import Finding
-    from aspca.pipeline.result import Detection
-    from aspca.pipeline.score import Scored, score_source
-    from aspca.rules.rule import Rule
-    from aspca.sparse_pca.certificate import Certificate
-    from aspca.sparse_pca.solve import TiedSubspaceWarning
-    from aspca.sparse_pca.subspace import SparseSubspace, sparse_subspace, sparse_subspace_path
+    from aspca.estimators.aspca import ASPCA as ASPCA
+    from aspca.estimators.per_category import PerCategory as PerCategory
+    from aspca.estimators.pipelines import explain as explain
+    from aspca.estimators.preprocessor import Preprocessor as Preprocessor
+    from aspca.estimators.selection import Selection as Selection
+    from aspca.estimators.selection import select as select
+    from aspca.estimators.stored import load as load
+    from aspca.estimators.stored import save as save
+    from aspca.findings.explained_row import ExplainedRow as ExplainedRow
+    from aspca.findings.explanation import Explanation as Explanation
+    from aspca.findings.groups import Group as Group
+    from aspca.findings.groups import Groups as Groups
+    from aspca.findings.incidents import Incident as Incident
+    from aspca.model.thresholds import Limit as Limit
+    from aspca.model.thresholds import benjamini_hochberg as benjamini_hochberg
+    from aspca.model_file.errors import ModelFileError as ModelFileError
+    from aspca.moments import Moments as Moments
+    from aspca.pipeline.detect import detect as detect
+    from aspca.pipeline.errors import JobError as JobError
+    from aspca.pipeline.fit import fit_source as fit_source
+    from aspca.pipeline.outcome import Finding as Finding
+    from aspca.pipeline.result import Detection as Detection
+    from aspca.pipeline.score import Scored as Scored
+    from aspca.pipeline.score import score_source as score_source
+    from aspca.rules.rule import Rule as Rule
+    from aspca.sparse_pca.certificate import Certificate as Certificate
+    from aspca.sparse_pca.solve import TiedSubspaceWarning as TiedSubspaceWarning
+    from aspca.sparse_pca.subspace import SparseSubspace as SparseSubspace
+    from aspca.sparse_pca.subspace import sparse_subspace as sparse_subspace
+    from aspca.sparse_pca.subspace import sparse_subspace_path as sparse_subspace_path
 
-_HOME = {
-    "ASPCA": "aspca.estimators.aspca",
-    "Certificate": "aspca.sparse_pca.certificate",
-    "Detection": "aspca.pipeline.result",
-    "ExplainedRow": "aspca.findings.explained_row",
-    "Explanation": "aspca.findings.explanation",
-    "Finding": "aspca.pipeline.outcome",
-    "Group": "aspca.findings.groups",
-    "Groups": "aspca.findings.groups",
-    "Incident": "aspca.findings.incidents",
-    "JobError": "aspca.pipeline.errors",
-    "Limit": "aspca.model.thresholds",
-    "ModelFileError": "aspca.model_file.errors",
-    "Moments": "aspca.moments",
-    "PerCategory": "aspca.estimators.per_category",
-    "Preprocessor": "aspca.estimators.preprocessor",
-    "Rule": "aspca.rules.rule",
-    "Scored": "aspca.pipeline.score",
-    "Selection": "aspca.estimators.selection",
-    "SparseSubspace": "aspca.sparse_pca.subspace",
-    "TiedSubspaceWarning": "aspca.sparse_pca.solve",
-    "benjamini_hochberg": "aspca.model.thresholds",
-    "detect": "aspca.pipeline.detect",
-    "explain": "aspca.estimators.pipelines",
-    "fit_source": "aspca.pipeline.fit",
-    "load": "aspca.estimators.stored",
-    "save": "aspca.estimators.stored",
-    "score_source": "aspca.pipeline.score",
-    "select": "aspca.estimators.selection",
-    "sparse_subspace": "aspca.sparse_pca.subspace",
-    "sparse_subspace_path": "aspca.sparse_pca.subspace",
+# The modules of the public names.
+_NAMES = {
+    "aspca.estimators.aspca": ("ASPCA",),
+    "aspca.estimators.per_category": ("PerCategory",),
+    "aspca.estimators.pipelines": ("explain",),
+    "aspca.estimators.preprocessor": ("Preprocessor",),
+    "aspca.estimators.selection": ("Selection", "select"),
+    "aspca.estimators.stored": ("load", "save"),
+    "aspca.findings.explained_row": ("ExplainedRow",),
+    "aspca.findings.explanation": ("Explanation",),
+    "aspca.findings.groups": ("Group", "Groups"),
+    "aspca.findings.incidents": ("Incident",),
+    "aspca.model.thresholds": ("Limit", "benjamini_hochberg"),
+    "aspca.model_file.errors": ("ModelFileError",),
+    "aspca.moments": ("Moments",),
+    "aspca.pipeline.detect": ("detect",),
+    "aspca.pipeline.errors": ("JobError",),
+    "aspca.pipeline.fit": ("fit_source",),
+    "aspca.pipeline.outcome": ("Finding",),
+    "aspca.pipeline.result": ("Detection",),
+    "aspca.pipeline.score": ("Scored", "score_source"),
+    "aspca.rules.rule": ("Rule",),
+    "aspca.sparse_pca.certificate": ("Certificate",),
+    "aspca.sparse_pca.solve": ("TiedSubspaceWarning",),
+    "aspca.sparse_pca.subspace": ("SparseSubspace", "sparse_subspace", "sparse_subspace_path"),
 }
-
-__all__ = [
-    "ASPCA",
-    "Certificate",
-    "Detection",
-    "ExplainedRow",
-    "Explanation",
-    "Finding",
-    "Group",
-    "Groups",
-    "Incident",
-    "JobError",
-    "Limit",
-    "ModelFileError",
-    "Moments",
-    "PerCategory",
-    "Preprocessor",
-    "Rule",
-    "Scored",
-    "Selection",
-    "SparseSubspace",
-    "TiedSubspaceWarning",
-    "benjamini_hochberg",
-    "detect",
-    "explain",
-    "fit_source",
-    "load",
-    "save",
-    "score_source",
-    "select",
-    "sparse_subspace",
-    "sparse_subspace_path",
-]
+_MODULES = {name: module for module, names in _NAMES.items() for name in names}
+__all__ = sorted(_MODULES)
 
 
 def __getattr__(name: str) -> object:
-    if name in _HOME:
-        return getattr(import_module(_HOME[name]), name)
+    if name in _MODULES:
+        return getattr(import_module(_MODULES[name]), name)
     raise AttributeError(f"module 'aspca' has no attribute {name!r}")
 
 

@@ -33,44 +33,21 @@ _ABOVE_ZERO, _BELOW_ONE = math.ulp(0.0), math.nextafter(1.0, 0.0)
 
 @dataclass(frozen=True)
 class Setting:
-    """One parameter of `ASPCA`.
-
-    Attributes
-    ----------
-    name : str
-    default : object
-    allowed : str
-        What it may be, to complete "must be ...".
-    meaning : str
-        What it does, in a sentence or two.
-    words : tuple of str
-        The texts it may be.
-    least, most : float or None
-        The numbers it may be, both included; None: no number.
-    whole : bool
-        Whether numbers must be whole.
-    optional : bool
-        Whether it may be None.
-    switch : bool
-        Whether it may be True or False.
-    texts : bool
-        Whether it is a list of texts.
-    """
+    """One parameter of `ASPCA`."""
 
     name: str
     default: Any
-    allowed: str
-    meaning: str
-    words: tuple[str, ...] = ()
-    least: float | None = None
+    allowed: str  # completes "must be ..."
+    meaning: str  # in a sentence or two
+    words: tuple[str, ...] = ()  # the texts it may be
+    least: float | None = None  # the numbers it may be, both included; None: no number
     most: float = _LARGEST
-    whole: bool = False
-    optional: bool = False
-    switch: bool = False
-    texts: bool = False
+    whole: bool = False  # numbers must be whole
+    optional: bool = False  # may be None
+    switch: bool = False  # may be True or False
+    texts: bool = False  # a list of texts
 
     def allows(self, value: object) -> bool:
-        """Whether it may be this."""
         if value is None:
             return self.optional
         if isinstance(value, str):
@@ -103,6 +80,10 @@ class Setting:
 
 def _choice(name: str, default: str, words: tuple[str, ...], meaning: str) -> Setting:
     return Setting(name, default, f"one of {', '.join(words)}", meaning, words)
+
+
+def _share(name: str, default: float, meaning: str) -> Setting:
+    return Setting(name, default, "a number between 0 and 1", meaning, (), _ABOVE_ZERO, _BELOW_ONE)
 
 
 SETTINGS: tuple[Setting, ...] = (
@@ -171,14 +152,10 @@ SETTINGS: tuple[Setting, ...] = (
         optional=True,
         texts=True,
     ),
-    Setting(
+    _share(
         "false_discovery_rate",
         0.1,
-        "a number between 0 and 1",
         "The share of the rows classified as errors that may be none (Benjamini and Hochberg, on the training rows).",
-        (),
-        _ABOVE_ZERO,
-        _BELOW_ONE,
     ),
     Setting(
         "contamination",
@@ -199,15 +176,7 @@ SETTINGS: tuple[Setting, ...] = (
         LIMITS,
         0.0,
     ),
-    Setting(
-        "level",
-        0.975,
-        "a number between 0 and 1",
-        "The share of normal rows meant to pass; the others are unusual.",
-        (),
-        _ABOVE_ZERO,
-        _BELOW_ONE,
-    ),
+    _share("level", 0.975, "The share of normal rows meant to pass; the others are unusual."),
     Setting(
         "max_features",
         None,
@@ -238,8 +207,7 @@ SETTINGS: tuple[Setting, ...] = (
         5000,
         "an integer of at least 1",
         "The most first-order iterations per component.",
-        (),
-        1,
+        least=1,
         whole=True,
     ),
     Setting(

@@ -81,46 +81,44 @@ class PlainCommand(TyperCommand):
     """
 
     def get_params(self, ctx: Any) -> list[Any]:
-        return _plain(super().get_params(ctx))
+        return _take_plain_values(super().get_params(ctx))
 
 
 class PlainGroup(TyperGroup):
     """The same of the command that holds the others."""
 
     def get_params(self, ctx: Any) -> list[Any]:
-        return _plain(super().get_params(ctx))
+        return _take_plain_values(super().get_params(ctx))
 
 
-def _plain(parameters: list[Any]) -> list[Any]:
+def _take_plain_values(parameters: list[Any]) -> list[Any]:
     for parameter in parameters:
         # Versions of typer that convert otherwise have neither, and do without pydantic.
         kind = getattr(getattr(parameter, "type_descriptor", None), "annotation", None)
         if kind is not None and getattr(parameter, "_runtime_param", parameter) is None:
-            parameter._runtime_param = _AsItIs(kind)
+            parameter._runtime_param = _PlainValue(kind)
     return parameters
 
 
-class _AsItIs:
-    """Takes values of a kind, one or several, as they are."""
+class _PlainValue:
+    """Takes values of a kind, one or several, as they are; typer calls `coerce`."""
 
     def __init__(self, kind: Any) -> None:
-        self._several = kind == list[str]
-        self._kind = str if self._several else kind
+        self._kind = kind
 
     def coerce(self, value: Any, param: Any, ctx: Any) -> Any:
-        """What becomes of the value of a parameter."""
+        several = self._kind == list[str]
         if value is None:
-            return () if self._several else None
-        if self._several and isinstance(value, list | tuple) and all(map(self._fits, value)):
+            return () if several else None
+        if several and isinstance(value, list | tuple) and all(_is_plain(one, str) for one in value):
             return [*value]
-        if not self._several and self._fits(value):
+        if _is_plain(value, self._kind):
             return value
         # Typer makes its own when there is none.
         param._runtime_param = None
         return param.get_runtime_param().coerce(value, param=param, ctx=ctx)
 
-    def _fits(self, value: object) -> bool:
-        """Whether a value is of the kind; text that is no UTF-8 is not for us to judge."""
-        if type(value) is not self._kind:
-            return False
-        return not isinstance(value, str) or not any("\ud800" <= sign <= "\udfff" for sign in value)
+
+def _is_plain(value: object, kind: Any) -> bool:
+    """Text that is no UTF-8 is not for us to judge."""
+    return type(value) is kind and not (isinstance(value, str) and any("\ud800" <= sign <= "\udfff" for sign in value))

@@ -12,36 +12,49 @@ import typer
 
 from aspca.cli import options as o
 from aspca.cli.main import ANOMALIES, FINE
-from aspca.cli.terminal import Talk, console, refuse_conflict, write_json
+from aspca.cli.terminal import Terminal, console, refuse_conflict, write_json
 from aspca.writers.inputs import STANDARD_STREAM, refuse_inputs
 from aspca.writers.standard import data_output
 
-_LINES: o.Group = {"json": (Annotated[bool, typer.Option("--json", help="One JSON object per line, no CSV.")], False)}
+_FORMATS = ("html", "json", "markdown")
+_SCORING: o.Group = {
+    "output": o.one(
+        "--output -o",
+        "FILE",
+        "Where to: by its suffix .csv, .jsonl, .parquet, .arrow or .duckdb, or postgresql://...; - is stdout.",
+        kind=str,
+        default="-",
+    ),
+    "output_table": o.one("--output-table", "NAME", "Which table of a database. Default: scores."),
+    "replace": o.flag("--replace", "Replace that table, also where it is not one of aspca's."),
+    **o.IDS,
+    **o.READING,
+    "json": o.flag("--json", "One JSON object per line, no CSV."),
+}
+_REPORTING: o.Group = {
+    "output": o.one("--output -o", "FILE", "Where to; - is stdout. Default: report.html, others to stdout."),
+    "format": o.one("--format", "NAME", "html, json or markdown.", *_FORMATS),
+    "row": o.one("--row -r", "ROW", "For markdown: this anomaly only.", kind=int | None, min=0),
+    "certificates": o.flag("--certificates", "Solve for the certified components as well."),
+    "private": o.flag("--private", "Show no value of a row."),
+    **o.IDS,
+    **o.TIME,
+    **o.LABEL,
+    **o.READING,
+}
 
 
-@o.takes(o.IDS, o.READING, _LINES, o.QUIET, o.FAIL)
+@o.takes(_SCORING, o.QUIET, o.FAIL)
 def score(
     files: o.Files,
     model: o.StoredModel,
+    output: str,
+    output_table: str | None,
+    replace: bool,
     id: list[str] | None,
     json: bool,
     quiet: bool,
     fail_on_anomaly: bool,
-    output: Annotated[
-        str,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            help="Where to: by its suffix .csv, .jsonl, .parquet, .arrow or .duckdb, or postgresql://...; - is stdout.",
-        ),
-    ] = "-",
-    output_table: Annotated[
-        str | None, typer.Option("--output-table", metavar="NAME", help="Which table of a database. Default: scores.")
-    ] = None,
-    replace: Annotated[
-        bool, typer.Option("--replace", help="Replace that table, also where it is not one of aspca's.")
-    ] = False,
     **reading: Any,
 ) -> int:
     """Score the rows of FILE by a model file, as CSV.
@@ -58,21 +71,21 @@ def score(
     from aspca.pipeline.score import destination_of, write_scored
     from aspca.pipeline.sources import open_for
 
-    talk = Talk(quiet)
+    terminal = Terminal(quiet)
     options = reading_of(**reading)
     destination = destination_of(output, table=output_table, lines=json, replace=replace)
     destination.refuse_inputs(files, model, options)
     refuse_both(model, files)
     stored = model_from(model)
-    with talk.progress() as watcher, open_for(stored, files, options, watcher, talk.say) as table:
+    with terminal.progress() as watcher, open_for(stored, files, options, watcher, terminal.say) as table:
         tally = write_scored(stored, table, keys_in(table, id or ()), destination, watcher)
     if tally.anomalies is None:
-        talk.say(f"{tally.n_rows:,} rows scored; the model has no limit, so none is called an anomaly.")
+        terminal.say(f"{tally.n_rows:,} rows scored; the model has no limit, so none is called an anomaly.")
     else:
         found = f"{tally.anomalies:,} flagged"
         if stored.thresholds.error is not None:
             found = f"{tally.errors:,} errors and {tally.anomalies - tally.errors:,} unusual rows"
-        talk.say(f"{tally.n_rows:,} rows scored: {found}.")
+        terminal.say(f"{tally.n_rows:,} rows scored: {found}.")
     return ANOMALIES if fail_on_anomaly and tally.errors else FINE
 
 
@@ -104,8 +117,8 @@ def explain(
     options = reading_of(**reading)
     refuse_both(model, [file])
     refuse_inputs(STANDARD_STREAM, [*files_named([file]), model])
-    stored, talk = model_from(model), Talk(quiet)
-    with talk.progress() as watcher, open_for(stored, [file], options, watcher, talk.say, gaps=True) as table:
+    stored, terminal = model_from(model), Terminal(quiet)
+    with terminal.progress() as watcher, open_for(stored, [file], options, watcher, terminal.say, gaps=True) as table:
         keys = keys_in(table, id or ())
         reasons = explain_rows(stored, table, find_rows(table, row, keys, watcher), keys, watcher)
     if json:
@@ -148,39 +161,23 @@ def rules(
         from aspca.cli.pages import show_rules
 
         show_rules(console(), stored.rules)
-        Talk(quiet=False).say(*stored.reading)
-
-
-_FORMATS = ("html", "json", "markdown")
-_REPORTING: o.Group = {**o.IDS, "time": o.COLUMNS["time"], "label": o.COLUMNS["label"], **o.READING}
+        Terminal(quiet=False).say(*stored.reading)
 
 
 @o.takes(_REPORTING, o.JSON, o.QUIET)
 def report(
     model: Annotated[str, typer.Argument(metavar="MODEL", help="A model file, by custom model.json; - for stdin.")],
     files: o.Files,
+    output: str | None,
+    format: str | None,
+    row: int | None,
+    certificates: bool,
+    private: bool,
     id: list[str] | None,
     time: str | None,
     label: str | None,
     json: bool,
     quiet: bool,
-    output: Annotated[
-        str | None,
-        typer.Option(
-            "--output", "-o", metavar="FILE", help="Where to; - is stdout. Default: report.html, others to stdout."
-        ),
-    ] = None,
-    format: Annotated[
-        str | None,
-        typer.Option("--format", metavar="NAME", help="html, json or markdown.", autocompletion=o.one_of(*_FORMATS)),
-    ] = None,
-    row: Annotated[
-        int | None, typer.Option("--row", "-r", metavar="ROW", min=0, help="For markdown: this anomaly only.")
-    ] = None,
-    certificates: Annotated[
-        bool, typer.Option("--certificates", help="Solve for the certified components as well.")
-    ] = False,
-    private: Annotated[bool, typer.Option("--private", help="Show no value of a row.")] = False,
     **reading: Any,
 ) -> None:
     """Make one page of what a model file finds in FILE.
@@ -196,7 +193,7 @@ def report(
     from aspca.pipeline.report import refuse_missing, report_by_model, text_of
     from aspca.writers.replaced_file import refuse_special, replaced_file
 
-    talk = Talk(quiet)
+    terminal = Terminal(quiet)
     refuse_conflict({"--json": json, "--format": format})
     kind = "json" if json else format or "html"
     if kind not in _FORMATS:
@@ -209,9 +206,9 @@ def report(
     (refuse_special if to_file else refuse_inputs)(place, [*files_named(files), model])
     refuse_both(model, files)
     columns, options = Columns(id=tuple(id or ()), time=time, label=label), reading_of(**reading)
-    with talk.progress() as watcher:
+    with terminal.progress() as watcher:
         made = report_by_model(model, files, columns, options, watcher, certificates=certificates, private=private)
-    talk.say(*made.remarks)
+    terminal.say(*made.remarks)
     text = text_of(made, kind, row)
     if to_file:
         with replaced_file(place) as stream:
@@ -219,7 +216,7 @@ def report(
     else:
         data_output().write(text)
     wrote = f" Wrote {place}." if to_file else ""
-    talk.say(f"{made.counts.rows:,} rows judged, {made.counts.anomalies:,} flagged.{wrote}")
+    terminal.say(f"{made.counts.rows:,} rows judged, {made.counts.anomalies:,} flagged.{wrote}")
 
 
 @o.takes(o.JSON)

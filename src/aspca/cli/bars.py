@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable
-from types import TracebackType
 from typing import Self
 
 from rich.console import Console
@@ -19,12 +18,7 @@ _unless_gone = contextlib.suppress(OSError)
 class Bars:
     """`aspca.pipeline.passes.Watcher` by rich: how far, how fast, and how long it will still take.
 
-    Parameters
-    ----------
-    console : Console or None
-        Where to; None is stderr.
-    clock : callable
-        Seconds that have passed since some moment.
+    `clock` tells the seconds since some moment.
     """
 
     def __init__(self, console: Console | None = None, clock: Callable[[], float] = time.monotonic) -> None:
@@ -32,9 +26,7 @@ class Bars:
             SpinnerColumn(),
             TextColumn("{task.description}"),
             BarColumn(bar_width=20),
-            _Far(),
-            _Fast(),
-            _Long(),
+            *map(_Column, (_show_share, _show_speed, _show_time)),
             console=Console(stderr=True) if console is None else console,
             get_time=clock,
             transient=True,
@@ -46,9 +38,7 @@ class Bars:
             self._progress.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         with _unless_gone:
             self._progress.stop()
 
@@ -62,43 +52,37 @@ class Bars:
             self._progress.advance(self._task, amount)
 
 
-class _Far(ProgressColumn):
-    """How much is done: a share of what is many, a count of what is few or has no known end."""
+class _Column(ProgressColumn):
+    def __init__(self, show: Callable[[Task, str], str]) -> None:
+        super().__init__()
+        self._show = show
 
     def render(self, task: Task) -> Text:
-        unit = task.fields.get("unit", "")
-        if not unit:
-            return Text("")
-        if task.total is None:
-            return Text(f"{task.completed:,.0f} {unit}" if task.completed else "")
-        if unit == "rows":
-            return Text(f"{task.percentage:3.0f} %")
-        return Text(f"{task.completed:,.0f} of {task.total:,.0f} {unit}")
+        return Text(self._show(task, task.fields.get("unit", "")))
 
 
-class _Fast(ProgressColumn):
-    """How many a second so far, where there are many."""
+def _show_share(task: Task, unit: str) -> str:
+    """A share of what is many, a count of what is few or has no known end."""
+    if not unit:
+        return ""
+    if task.total is None:
+        return f"{task.completed:,.0f} {unit}" if task.completed else ""
+    return f"{task.percentage:3.0f} %" if unit == "rows" else f"{task.completed:,.0f} of {task.total:,.0f} {unit}"
 
-    def render(self, task: Task) -> Text:
-        unit = task.fields.get("unit", "")
-        speed = task.completed / task.elapsed if task.elapsed else 0.0
-        return Text(f"{speed:,.0f} {unit}/s" if unit and speed >= 1 else "")
+
+def _show_speed(task: Task, unit: str) -> str:
+    speed = task.completed / task.elapsed if task.elapsed else 0.0
+    return f"{speed:,.0f} {unit}/s" if unit and speed >= 1 else ""
 
 
-class _Long(ProgressColumn):
+def _show_time(task: Task, unit: str) -> str:
     """How long it will still take at the speed so far; where that cannot be known, how long it took.
 
     rich's own estimate forgets what is more than half a minute ago, which one component may take.
     """
-
-    def render(self, task: Task) -> Text:
-        elapsed = task.elapsed or 0.0
-        if task.remaining is None or not task.completed:
-            return Text(_clock(elapsed))
-        return Text(f"{_clock(elapsed * task.remaining / task.completed)} left")
-
-
-def _clock(seconds: float) -> str:
+    seconds, left = task.elapsed or 0.0, ""
+    if task.remaining is not None and task.completed:
+        seconds, left = seconds * task.remaining / task.completed, " left"
     minutes, rest = divmod(int(seconds), 60)
     hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"
+    return (f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}") + left

@@ -6,56 +6,42 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
-    from aspca.findings.change_text import Change
-    from aspca.findings.incidents import Incident
     from aspca.identities import Identity
     from aspca.model.model import Model
-    from aspca.pipeline.models import Comparison, Pair
+    from aspca.pipeline.models import Comparison
     from aspca.pipeline.outcome import Finding, Outcome
     from aspca.pipeline.result import Detection
     from aspca.rules.rule import AnyRule, Rule
 
+_STANDING = ("text", "holds", "offset", "kept")
 
-def rule_document(rule: AnyRule, number: int | None = None) -> dict[str, Any]:
+
+def _take(source: object, *names: str) -> dict[str, Any]:
+    return {name: getattr(source, name) for name in names}
+
+
+def rule_document(rule: AnyRule) -> dict[str, Any]:
     """A rule: its text, and the exact numbers behind it."""
-    numbered = {} if number is None else {"rule": number}
     if rule.kind == "identity":
-        return {**numbered, **_identity_document(cast("Identity", rule))}
+        identity = cast("Identity", rule)
+        return {
+            "text": str(identity),
+            **_take(identity, "kind", "equation", "features"),
+            "determined": identity.features[0],
+            "exact": identity.exact,
+            "n_satisfied": identity.n_kept,
+            "n_violated": identity.n_broken,
+            **_take(identity, "share", "accuses"),
+            "exceptions": identity.exceptions or None,
+            "given": identity.given,
+        }
     rule = cast("Rule", rule)
     return {
-        **numbered,
         "text": str(rule),
-        "kind": rule.kind,
-        "features": list(rule.features),
+        **_take(rule, "kind", "features"),
         "coefficients": rule.coefficients.tolist(),
-        "centre": rule.centre,
-        "spread": rule.spread,
-        "limit": rule.limit,
-        "exact": rule.exact,
-        "sparsest": rule.sparsest,
-        "widening": rule.widening,
-        "looks_like_chance": rule.looks_like_chance,
-        "given": rule.given,
-        "standing": None
-        if rule.standing is None
-        else {name: getattr(rule.standing, name) for name in ("text", "holds", "offset", "kept")},
-    }
-
-
-def _identity_document(identity: Identity) -> dict[str, Any]:
-    return {
-        "text": str(identity),
-        "kind": identity.kind,
-        "equation": identity.equation,
-        "features": list(identity.features),
-        "determined": identity.features[0],
-        "exact": identity.exact,
-        "n_satisfied": identity.n_kept,
-        "n_violated": identity.n_broken,
-        "share": identity.share,
-        "accuses": identity.accuses,
-        "exceptions": identity.exceptions or None,
-        "given": identity.given,
+        **_take(rule, "centre", "spread", "limit", "exact", "sparsest", "widening", "looks_like_chance", "given"),
+        "standing": None if rule.standing is None else _take(rule.standing, *_STANDING),
     }
 
 
@@ -66,9 +52,9 @@ def rules_document(model: Model) -> dict[str, Any]:
         "n_rows": model.space.n_rows,
         "alpha": model.subspace.alpha,
         "limit": None if model.thresholds.total is None else model.thresholds.total.value,
-        "rules": [rule_document(rule, number) for number, rule in enumerate(model.rules)],
+        "rules": [{"rule": number, **rule_document(rule)} for number, rule in enumerate(model.rules)],
         "reading": list(model.reading),
-        "identities": {"sampled_rows": model.identities.n_sample, "unsearched": list(model.identities.unsearched)},
+        "identities": {"sampled_rows": model.identities.n_sample, "unsearched": model.identities.unsearched},
     }
 
 
@@ -84,68 +70,58 @@ def finding_document(finding: Finding) -> dict[str, Any]:
 def detection_document(detection: Detection) -> dict[str, Any]:
     """All that `aspca detect` tells."""
     documents = [
-        {**({} if detection.by is None else {"category": category}), **_outcome(outcome, detection)}
+        {**({} if detection.by is None else {"category": category}), **_outcome_document(outcome, detection)}
         for category, outcome in detection.outcomes.items()
     ]
     return documents[0] if detection.by is None else {"by": detection.by, "categories": documents}
 
 
-def _outcome(outcome: Outcome, detection: Detection) -> dict[str, Any]:
-    evaluation, incidents = outcome.evaluation, outcome.incidents
+def _outcome_document(outcome: Outcome, detection: Detection) -> dict[str, Any]:
+    evaluation = outcome.evaluation
     rules = rules_document(outcome.model)
+    # What changed at once has the same number.
+    changes = [
+        {
+            "change": number,
+            **asdict(change),
+            "since": str(change.since),
+            "until": str(change.until),
+            "n_rows": change.n_rows,
+        }
+        for number, event in enumerate(outcome.events)
+        for change in event
+    ]
+    incidents = [
+        {
+            "first": str(incident.first),
+            "last": str(incident.last),
+            "kind": incident.kind,
+            "rows": int(incident.rows.size),
+            "shares": incident.shares.tolist(),
+            "text": incident.text,
+        }
+        for incident in outcome.incidents or ()
+    ]
     return {
         "source": detection.source,
         **rules,
         "n_rows": outcome.n_rows,
         "n_learned": rules["n_rows"],
-        "n_anomalies": outcome.n_anomalies,
-        "n_errors": outcome.n_errors,
-        "n_partly": outcome.n_partly,
-        "n_beyond": outcome.n_beyond,
-        "n_unread": outcome.n_unread,
-        "changes": [_change(change, number) for number, event in enumerate(outcome.events) for change in event],
+        **_take(outcome, "n_anomalies", "n_errors", "n_partly", "n_beyond", "n_unread"),
+        "changes": changes,
         "anomalies": [finding_document(finding) for finding in outcome.findings],
-        "evaluation": None
-        if evaluation is None
-        else {**asdict(evaluation), "precision": evaluation.precision, "recall": evaluation.recall},
-        "incidents": None if incidents is None else [_incident(incident) for incident in incidents],
+        "evaluation": None if evaluation is None else asdict(evaluation) | _take(evaluation, "precision", "recall"),
+        "incidents": None if outcome.incidents is None else incidents,
         "output": detection.output,
     }
 
 
 def comparison_document(changes: Comparison) -> dict[str, Any]:
     """What happened to the rules from one model to the other."""
-    return {
-        "stayed": [_pair(pair) for pair in changes.stayed],
-        "moved": [_pair(pair) for pair in changes.moved],
-        "lost": [rule_document(rule) for rule in changes.lost],
-        "gained": [rule_document(rule) for rule in changes.gained],
-        "features_lost": list(changes.features_lost),
-        "features_gained": list(changes.features_gained),
-    }
-
-
-def _pair(pair: Pair) -> dict[str, Any]:
-    return {**vars(pair), "before": rule_document(pair.before), "after": rule_document(pair.after)}
-
-
-def _change(change: Change, number: int) -> dict[str, Any]:
-    """`number` is the same for what changed at once."""
-    return {
-        "change": number,
-        **asdict(change),
-        "since": str(change.since),
-        "until": str(change.until),
-        "n_rows": change.n_rows,
-    }
-
-
-def _incident(incident: Incident) -> dict[str, Any]:
-    return {
-        "first": str(incident.first),
-        "last": str(incident.last),
-        "kind": incident.kind,
-        "rows": int(incident.rows.size),
-        "shares": incident.shares.tolist(),
-        "text": incident.text,
-    }
+    stayed, moved = (
+        [{**vars(pair), "before": rule_document(pair.before), "after": rule_document(pair.after)} for pair in pairs]
+        for pairs in (changes.stayed, changes.moved)
+    )
+    lost, gained = ([rule_document(rule) for rule in rules] for rules in (changes.lost, changes.gained))
+    columns = _take(changes, "features_lost", "features_gained")
+    return {"stayed": stayed, "moved": moved, "lost": lost, "gained": gained, **columns}

@@ -6,59 +6,30 @@ import shutil
 from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from aspca.cli import options as o
 from aspca.cli.main import ANOMALIES, FINE
-from aspca.cli.terminal import Talk, console, refuse_conflict, write_json
+from aspca.cli.terminal import Terminal, console, refuse_conflict, write_json
 from aspca.writers.inputs import STANDARD_STREAM, refuse_inputs
 from aspca.writers.standard import data_output
 
-if TYPE_CHECKING:
-    from aspca.pipeline.result import Detection
-
 _DETECTING: o.Group = {
-    "train": (
-        Annotated[
-            list[str] | None, typer.Option("--train", metavar="FILE", help="Learn from this file instead; repeatable.")
-        ],
-        None,
-    ),
+    "train": o.several("--train", "FILE", "Learn from this file instead"),
     **o.COLUMNS,
-    "by": (
-        Annotated[str | None, typer.Option("--by", metavar="COL", help="One model for each category of this column.")],
-        None,
+    "by": o.one("--by", "COL", "One model for each category of this column."),
+    "patience": o.one(
+        "--patience", "X", "Longest gap in an incident, in units of --time (s for dates).", kind=float | None, min=0
     ),
-    "patience": (
-        Annotated[
-            float | None,
-            typer.Option(
-                "--patience", metavar="X", min=0, help="Longest gap in an incident, in units of --time (s for dates)."
-            ),
-        ],
-        None,
-    ),
-    "output": (
-        Annotated[
-            str | None,
-            typer.Option("--output", "-o", metavar="DIR", help="The folder to write; FILE.aspca by default."),
-        ],
-        None,
-    ),
-    "scores": (
-        Annotated[str, typer.Option("--scores", metavar="FORMAT", help="Write scores as csv or as parquet.")],
-        "csv",
-    ),
-    "report": (
-        Annotated[bool, typer.Option("--report/--no-report", help="Whether to write report.html.")],
-        True,
-    ),
-    "no_output": (Annotated[bool, typer.Option("--no-output", help="Write no folder.")], False),
+    "output": o.one("--output -o", "DIR", "The folder to write; FILE.aspca by default."),
+    "scores": o.one("--scores", "FORMAT", "Write scores as csv or as parquet.", kind=str, default="csv"),
+    "report": o.flag("--report/--no-report", "Whether to write report.html.", default=True),
+    "no_output": o.flag("--no-output", "Write no folder."),
     **o.LEARNING,
     **o.READING,
-    "top": (Annotated[int, typer.Option("--top", metavar="N", min=0, help="Show the N worst anomalies.")], 20),
+    "top": o.one("--top", "N", "Show the N worst anomalies.", kind=int, default=20, min=0),
 }
 
 
@@ -77,26 +48,25 @@ def detect(
     """
     from aspca.pipeline.detect import detect_request
     from aspca.pipeline.options import request_of
+    from aspca.pipeline.report import NAME, can_write
     from aspca.writers.folder import place_of
     from aspca.writers.scratch import Scratch
 
-    talk = Talk(quiet)
+    terminal = Terminal(quiet)
     refuse_conflict({"--json": json, "--csv": csv})
     refuse_conflict({"--by": given["by"], "--csv": csv})
     refuse_conflict({"--output": given["output"], "--no-output": no_output})
     with ExitStack() as stack:
         place = None if no_output else given["output"] or place_of(files)
-        given["output"] = place
-        if csv and no_output:
-            given["output"] = str(stack.enter_context(Scratch()) / "output")
+        given["output"] = str(stack.enter_context(Scratch()) / "output") if csv and no_output else place
         # Nobody would see it.
         given["report"] = given["report"] and place is not None
         request = request_of(files, **o.with_numbers(given))
         refuse_inputs(STANDARD_STREAM, request.inputs)
-        with talk.progress() as watcher:
+        with terminal.progress() as watcher:
             detection = detect_request(request, watcher)
         # By now the folder is in its place, whatever happens to what is printed.
-        talk.say(*detection.remarks)
+        terminal.say(*detection.remarks)
         if csv:
             with open(Path(given["output"]) / "explanations.csv", encoding="utf-8", newline="") as stream:
                 shutil.copyfileobj(stream, data_output())
@@ -108,18 +78,11 @@ def detect(
             from aspca.cli.pages import show_detection
 
             show_detection(console(), detection, request.output.top)
-    wrote = "" if place is None else f" Wrote {place}/{_to_open(detection)}."
-    talk.say(f"{detection.n_rows:,} rows judged, {detection.n_anomalies:,} flagged.{wrote}")
+    report = "" if detection.whence is None or not can_write() else f", with {NAME} "
+    report += "" if not report else "to open" if detection.by is None else "for each category"
+    wrote = "" if place is None else f" Wrote {place}/{report}."
+    terminal.say(f"{detection.n_rows:,} rows judged, {detection.n_anomalies:,} flagged.{wrote}")
     return ANOMALIES if fail_on_anomaly and detection.n_errors else FINE
-
-
-def _to_open(detection: Detection) -> str:
-    """Where the report is, if one was written."""
-    from aspca.pipeline.report import NAME, can_write
-
-    if detection.whence is None or not can_write():
-        return ""
-    return f", with {NAME} to open" if detection.by is None else f", with {NAME} for each category"
 
 
 @o.takes(o.COLUMNS, o.LEARNING, o.READING, o.JSON, o.QUIET)
@@ -138,19 +101,19 @@ def fit(files: o.Files, model: o.StoredModel, json: bool, quiet: bool, **given: 
     from aspca.pipeline.options import request_of
     from aspca.writers.replaced_file import refuse_special
 
-    talk = Talk(quiet)
+    terminal = Terminal(quiet)
     request = request_of(files, **o.with_numbers(given))
-    written = [] if model == STANDARD_STREAM else [model]
-    refuse_inputs(STANDARD_STREAM, [*request.inputs, *written])
-    for path in written:
-        refuse_special(path, request.inputs)
-    with talk.progress() as watcher, ExitStack() as stack:
+    to_file = model != STANDARD_STREAM
+    refuse_inputs(STANDARD_STREAM, [*request.inputs, *([model] if to_file else [])])
+    if to_file:
+        refuse_special(model, request.inputs)
+    with terminal.progress() as watcher, ExitStack() as stack:
         learning = Learning.of(request, stack, watcher)
         fitted = learning.model()
     excluded = describe_excluded(fitted, learning.source.description)
-    talk.say(*learning.notes, *describe_gaps(fitted), *excluded, *remarks_on_given(fitted))
+    terminal.say(*learning.notes, *describe_gaps(fitted), *excluded, *remarks_on_given(fitted))
     private = request.output.private
-    if not written:
+    if not to_file:
         data_output().write(model_text(fitted, private=private))
         return
     write_model(fitted, model, naming="table", private=private)
@@ -162,45 +125,24 @@ def fit(files: o.Files, model: o.StoredModel, json: bool, quiet: bool, **given: 
         from aspca.cli.pages import show_rules
 
         show_rules(console(), fitted.rules)
-    talk.say(f"Learned from {fitted.space.n_rows:,} rows; wrote {model}.")
+    terminal.say(f"Learned from {fitted.space.n_rows:,} rows; wrote {model}.")
 
 
-_EFFORT: o.Group = {
-    "resamples": (
-        Annotated[
-            int,
-            typer.Option("--resamples", metavar="N", min=0, help="Halves of the rows for stability, at most."),
-        ],
-        10,
+_SELECTING: o.Group = {
+    **o.COLUMNS,
+    "resamples": o.one("--resamples", "N", "Halves of the rows for stability, at most.", kind=int, default=10, min=0),
+    "time_budget": o.one(
+        "--time-budget", "SECONDS", "Then show what was measured, and say so.", kind=float | None, min=0.0
     ),
-    "time_budget": (
-        Annotated[
-            float | None,
-            typer.Option("--time-budget", metavar="SECONDS", min=0.0, help="Then show what was measured, and say so."),
-        ],
-        None,
-    ),
+    **o.settings_named("variant", "score", "scaling"),
+    **o.PRESET,
+    **o.READING,
 }
 
 
-@o.takes(
-    o.COLUMNS,
-    _EFFORT,
-    o.settings_named("variant", "score", "scaling"),
-    o.PRESET,
-    o.READING,
-    o.JSON,
-    o.CSV,
-    o.QUIET,
-)
+@o.takes(_SELECTING, o.JSON, o.CSV, o.QUIET)
 def select(
-    files: o.Files,
-    resamples: int,
-    time_budget: float | None,
-    json: bool,
-    csv: bool,
-    quiet: bool,
-    **given: Any,
+    files: o.Files, resamples: int, time_budget: float | None, json: bool, csv: bool, quiet: bool, **given: Any
 ) -> None:
     """Show what other numbers of rules and alphas would give.
 
@@ -213,19 +155,19 @@ def select(
     from aspca.pipeline.options import request_of
     from aspca.writers.csv_text import CsvWriter
 
-    talk = Talk(quiet)
+    terminal = Terminal(quiet)
     refuse_conflict({"--json": json, "--csv": csv})
     request = request_of(files, **given)
     refuse_inputs(STANDARD_STREAM, request.inputs)
-    with talk.progress() as watcher, ExitStack() as stack:
+    with terminal.progress() as watcher, ExitStack() as stack:
         learning = Learning.of(request, stack, watcher)
         selection = select_for(learning, resamples, time_budget)
-    talk.say(*learning.notes)
+    terminal.say(*learning.notes)
     if not json and not csv:
         print(selection.text)
         return
     if selection.remark is not None:
-        talk.say(selection.remark)
+        terminal.say(selection.remark)
     # One line per choice: which curve it belongs to, and whether it is what auto chooses.
     curves = [
         {"curve": curve, "chosen": choice == selection.chosen, **asdict(choice)}
@@ -253,21 +195,17 @@ def demo(
     from aspca.pipeline.detect import demonstrate
     from aspca.writers.folder import replaced_folder
 
-    talk = Talk(quiet)
-    with talk.progress() as watcher, replaced_folder(output) as folder:
+    terminal = Terminal(quiet)
+    with terminal.progress() as watcher, replaced_folder(output) as folder:
         shown = demonstrate(folder, watcher)
     outcome, out = shown.outcome, console()
-    model = outcome.model
-    features = f"{count(len(model.names), 'feature')} ({', '.join(model.names)})"
-    out.print(f"{count(outcome.n_rows, 'row')}, {features}, no labels used.")
-    out.print()
-    show_rules(out, model.rules)
-    out.print(f"  Each step is within {shown.gap:.0e} of its optimum; recomputed from the data: {shown.checked}.")
-    out.print()
+    names = outcome.model.names
+    out.print(f"{count(outcome.n_rows, 'row')}, {count(len(names), 'feature')} ({', '.join(names)}), no labels used.\n")
+    show_rules(out, outcome.rules)
+    out.print(f"  Each step is within {shown.gap:.0e} of its optimum; recomputed from the data: {shown.checked}.\n")
     show_findings(out, outcome, "")
-    out.print()
     told = "planted anomalies are errors, told by the rule that they break or the wrong column."
-    out.print(f"{shown.explained} of {shown.planted} {told}")
-    talk.say(*shown.unwritten)
+    out.print(f"\n{shown.explained} of {shown.planted} {told}")
+    terminal.say(*shown.unwritten)
     report = "" if shown.unwritten else f" Open {output}/report.html in a browser."
-    talk.say(f"Wrote {output}/.{report} Next: aspca detect {output}/data.csv --label kind")
+    terminal.say(f"Wrote {output}/.{report} Next: aspca detect {output}/data.csv --label kind")

@@ -10,16 +10,15 @@ from __future__ import annotations
 import contextlib
 import math
 import os
-import shutil
 import signal
 import sys
-import textwrap
 import warnings
 from collections.abc import Sequence
 from types import FrameType
 from typing import NoReturn
 
 from aspca.address_space import LEAST, address_space, refuse_small_address_space
+from aspca.cli.terminal import print_note
 from aspca.escaping import for_terminal
 from aspca.writers.standard import forsake, hide, open_standard_streams, tell
 
@@ -78,23 +77,20 @@ def _prepare() -> None:
     if not sys.warnoptions:
         warnings.showwarning = lambda message, *_: tell(f"aspca: {_one_line(str(message))}")
     _received.clear()
-    for name, usual in (
-        ("SIGINT", signal.default_int_handler),
-        ("SIGTERM", signal.SIG_DFL),
-        ("SIGHUP", signal.SIG_DFL),
-    ):
+    usual = {"SIGINT": signal.default_int_handler, "SIGTERM": signal.SIG_DFL, "SIGHUP": signal.SIG_DFL}
+    for name, handler in usual.items():
         number = getattr(signal, name, None)
-        if number is not None and signal.getsignal(number) is usual:
+        if number is not None and signal.getsignal(number) is handler:
             # Only the main thread may; elsewhere somebody else looks after signals.
             with contextlib.suppress(ValueError):
-                signal.signal(number, _take)
+                signal.signal(number, _receive)
 
 
 # The signals that came, in order.
 _received: list[int] = []
 
 
-def _take(number: int, frame: FrameType | None) -> NoReturn:
+def _receive(number: int, frame: FrameType | None) -> NoReturn:
     _received.append(number)
     if number == signal.SIGINT:
         raise KeyboardInterrupt
@@ -114,38 +110,35 @@ def _sentence(error: Exception) -> tuple[str, int]:
     from aspca.pipeline.errors import RequestError
     from aspca.writers.errors import OutputError
 
-    if isinstance(error, RequestError | OutputError):
-        return str(error), USAGE
-    if isinstance(error, ModuleNotFoundError):
-        return str(error) if error.name is None else f"This needs {error.name}: pip install 'aspca[cli]'.", FAILURE
-    if isinstance(error, OSError) and error.strerror:
-        if error.filename is None and isinstance(error, FileNotFoundError):
+    match error:
+        case RequestError() | OutputError():
+            return str(error), USAGE
+        case ModuleNotFoundError(name=str(name)):
+            return f"This needs {name}: pip install 'aspca[cli]'.", FAILURE
+        case FileNotFoundError(filename=None, strerror=str()):
             return "The folder that the command was started in is gone; change to another.", FAILURE
-        # Files are named; what has no name is what is printed.
-        where = "Standard output cannot be written" if error.filename is None else str(error.filename)
-        return f"{where}: {error.strerror}.", FAILURE
-    if isinstance(error, OSError) and str(error):
-        return str(error), FAILURE
-    if isinstance(error, ImportError):
-        return _no_memory(error), FAILURE
-    if isinstance(error, ValueError):
-        return str(error), FAILURE
-    return (
-        f"A fault of aspca, not yours ({type(error).__name__}: {error}); set ASPCA_TRACEBACK=1 to see where, and "
-        "please report it.",
-        FAILURE,
-    )
+        case OSError(filename=path, strerror=str(reason)) if reason:
+            # Files are named; what has no name is what is printed.
+            return f"{'Standard output cannot be written' if path is None else path}: {reason}.", FAILURE
+        case ValueError() | ModuleNotFoundError():
+            return str(error), FAILURE
+        case ImportError():
+            return _no_memory(error), FAILURE
+        case OSError() if str(error):
+            return str(error), FAILURE
+    name = type(error).__name__
+    advice = "set ASPCA_TRACEBACK=1 to see where, and please report it"
+    return f"A fault of aspca, not yours ({name}: {error}); {advice}.", FAILURE
 
 
 def _no_memory(error: Exception) -> str:
     if "ulimit -v" in str(error):
         return str(error)
+    few = "There is not enough memory for this;"
     if address_space() < math.inf:
-        return (
-            "There is not enough memory for this; raise the limit on address space (ulimit -v), or give fewer columns."
-        )
+        return f"{few} raise the limit on address space (ulimit -v), or give fewer columns."
     if isinstance(error, MemoryError):
-        return "There is not enough memory for this; give fewer columns (--ignore) or a machine with more."
+        return f"{few} give fewer columns (--ignore) or a machine with more."
     return f"A library cannot be loaded ({error}); install it anew."
 
 
@@ -158,24 +151,21 @@ def _refused(error: Exception, arguments: Sequence[str]) -> int | None:
     if not isinstance(error, JobError | SourceError):
         return None
     sentences, instead = (error.sentences, error.instead) if isinstance(error, TableError) else ((str(error),), ())
-    for sentence in sentences if error.remedy or instead or len(sentences) > 1 else ():
+    cured = bool(error.remedy or instead)
+    if not cured and len(sentences) == 1:
+        return None
+    for sentence in sentences:
         _failed(sentence)
-    if error.remedy or instead:
+    if cured:
         tell(f"To go on, paste:\n{correct_command(arguments, error.remedy, instead)}")
-    return USAGE if error.remedy or instead or len(sentences) > 1 else None
+    return USAGE
 
 
 def _failed(sentence: str, code: int = FAILURE) -> int:
-    line = f"aspca: {_one_line(sentence)}"
-    if sys.stderr.isatty():
-        # Words stay whole: options are there to be typed.
-        width = shutil.get_terminal_size().columns
-        line = textwrap.fill(line, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
-    tell(line)
+    print_note(f"aspca: {_one_line(sentence)}", "  ")
     return code
 
 
 def _one_line(text: str) -> str:
     """Names of files and columns are other people's text: nothing in it may act on a terminal."""
-    joined = " ".join(text.split())
-    return for_terminal(joined)
+    return for_terminal(" ".join(text.split()))

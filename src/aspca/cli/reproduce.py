@@ -2,36 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
-
 from aspca.cli import options as o
+from aspca.cli.terminal import Terminal, console, write_json
+from aspca.writers.inputs import STANDARD_STREAM, refuse_inputs
 
 _OPTIONS: o.Group = {
-    "only": (
-        Annotated[
-            str | None,
-            typer.Option("--only", metavar="NAMES", help="Of synthetic, breast-cancer, kdd99, with commas between."),
-        ],
-        None,
-    ),
-    "kdd99": (
-        Annotated[
-            str | None,
-            typer.Option("--kdd99", metavar="FILE", help="The 10 % file of KDD Cup 1999, compressed or not."),
-        ],
-        None,
-    ),
-    "out": (
-        Annotated[
-            str | None,
-            typer.Option(
-                "--out", "--output", "-o", metavar="DIR", help="Write a page, JSON and all figures into this folder."
-            ),
-        ],
-        None,
-    ),
+    "only": o.one("--only", "NAMES", "Of synthetic, breast-cancer, kdd99, with commas between."),
+    "kdd99": o.one("--kdd99", "FILE", "The 10 % file of KDD Cup 1999, compressed or not."),
+    "out": o.one("--out --output -o", "DIR", "Write a page, JSON and all figures into this folder."),
 }
 
 
@@ -46,17 +24,15 @@ def reproduce(only: str | None, kdd99: str | None, out: str | None, json: bool, 
 
     Example:  aspca reproduce --only synthetic,breast-cancer --out paper
     """
-    from aspca.cli.terminal import Talk, console, write_json
     from aspca.paper.run import run_experiments
     from aspca.paper.write import check_output, make_document, write_reproduction
-    from aspca.writers.inputs import STANDARD_STREAM, refuse_inputs
 
-    talk = Talk(quiet)
+    terminal = Terminal(quiet)
     read = () if kdd99 is None else (kdd99,)
     refuse_inputs(STANDARD_STREAM, read)
     if out is not None:
         check_output(out, read)
-    with talk.progress() as watcher:
+    with terminal.progress() as watcher:
         names = () if only is None else [name.strip() for name in only.split(",")]
         found = run_experiments(names, kdd99=kdd99, watcher=watcher)
         if out is not None:
@@ -67,6 +43,6 @@ def reproduce(only: str | None, kdd99: str | None, out: str | None, json: bool, 
         from aspca.cli.reproduction_page import show_reproduction
 
         show_reproduction(console(), found)
-    talk.say(*found.missing)
+    terminal.say(*found.missing)
     if out is not None:
-        talk.say(f"Wrote {out}/.")
+        terminal.say(f"Wrote {out}/.")

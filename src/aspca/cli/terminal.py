@@ -18,21 +18,23 @@ if TYPE_CHECKING:
     from aspca.pipeline.passes import Watcher
 
 
-class Talk:
+def print_note(text: str, indent: str = "") -> None:
+    """One line on stderr, or on a terminal as many as it takes: words stay whole, since commands are to be pasted."""
+    if sys.stderr.isatty():
+        width = shutil.get_terminal_size().columns
+        text = textwrap.fill(text, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+    tell(text)
+
+
+class Terminal:
     """Notes and progress on stderr, unless `quiet`."""
 
     def __init__(self, quiet: bool) -> None:
         self._quiet = quiet
 
     def say(self, *sentences: str) -> None:
-        """Notes: each on a line of its own, or on a terminal on as many as it takes."""
         for sentence in () if self._quiet else sentences:
-            text = for_terminal(sentence)
-            if sys.stderr.isatty():
-                # Words stay whole: a command is there to be pasted.
-                width = shutil.get_terminal_size().columns
-                text = textwrap.fill(text, width, break_long_words=False, break_on_hyphens=False)
-            tell(text)
+            print_note(for_terminal(sentence))
 
     @contextlib.contextmanager
     def progress(self) -> Iterator[Watcher]:

@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from aspca.cli.bars import Bars
-from aspca.cli.terminal import Talk
+from aspca.cli.terminal import Terminal
 from aspca.pipeline.fit_table import fit_table
 from aspca.pipeline.judged_rows import judged_rows
 from aspca.pipeline.keys import NO_KEYS
@@ -114,15 +114,15 @@ def test_every_stage_of_a_job_shows_time_left(bars: Bars, watch: Watch) -> None:
 
 
 def test_only_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Terminal(io.StringIO):
+    class Screen(io.StringIO):
         def isatty(self) -> bool:
             return True
 
     monkeypatch.setattr(sys, "stderr", io.StringIO())
-    with Talk(quiet=False).progress() as progress:
+    with Terminal(quiet=False).progress() as progress:
         assert isinstance(progress, Silent)
-    monkeypatch.setattr(sys, "stderr", Terminal())
-    with Talk(quiet=True).progress() as progress:
+    monkeypatch.setattr(sys, "stderr", Screen())
+    with Terminal(quiet=True).progress() as progress:
         assert isinstance(progress, Silent)
-    with Talk(quiet=False).progress() as progress:
+    with Terminal(quiet=False).progress() as progress:
         assert isinstance(progress, Bars)
