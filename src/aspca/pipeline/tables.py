@@ -17,7 +17,7 @@ from aspca.pipeline.errors import JobError, RequestError, UndefinedError
 from aspca.preparation import ColumnPlan, Preparation
 from aspca.preparation.cell_format import NO_FORMAT, BadCell, CellFormat
 from aspca.preparation.columns import CellError, Cells, cell_text
-from aspca.tables.column_notes import beyond_numbers
+from aspca.tables.column_notes import describe_rounded
 from aspca.tables.source import Batch, Column, Table
 
 # A model for each of more categories is nothing that a person would read.
@@ -165,7 +165,7 @@ def frame_table(frame: Any, description: str) -> MemoryTable:
             index = None
         else:
             content[index] = MemoryColumn("text", None, [str(label) for label in labels])
-    return MemoryTable(description, content, index, library_of(frame), tuple(beyond_numbers(description, beyond)))
+    return MemoryTable(description, content, index, library_of(frame), tuple(describe_rounded(description, beyond)))
 
 
 def _as_texts(cells: Sequence[object] | npt.NDArray[Any]) -> list[str | None]:

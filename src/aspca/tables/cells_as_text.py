@@ -21,8 +21,7 @@ from aspca.tables.csv_dialect import find_dialect
 from aspca.tables.csv_table import csv_table
 from aspca.tables.errors import SourceError, enumerated
 from aspca.tables.file_bytes import plain_text
-from aspca.tables.number_columns import find_signs, is_evidence, numbers_among
-from aspca.tables.number_text import ODD, OTHER_FIRST, shape_key
+from aspca.tables.number_text import ODD, OTHER_FIRST, find_signs, is_evidence, numbers_among, shape_key
 from aspca.tables.request import ReadOptions
 from aspca.tables.text_table import TextTable
 

@@ -15,15 +15,16 @@ from aspca.tables.cell_tests import BOOLEAN, DATE, ORDERS, local_date_sql, missi
 from aspca.tables.column_notes import (
     Advice,
     Examples,
-    beyond_numbers,
     describe_guesses,
     describe_missing_words,
+    describe_rounded,
     describe_zone_letters,
     explain_refusal,
 )
 from aspca.tables.csv_rows import RaggedRowsError
-from aspca.tables.file_table import COLUMNS_AT_ONCE, NO_VALUE, FileColumn, FileTable
-from aspca.tables.number_columns import (
+from aspca.tables.file_table import COLUMNS_AT_ONCE, FileTable
+from aspca.tables.number_text import (
+    SIGNS,
     Keys,
     Refusal,
     Signs,
@@ -31,35 +32,31 @@ from aspca.tables.number_columns import (
     are_few,
     find_signs,
     judge_numbers,
+    number_sql,
     numbers_among,
-    proved_sign,
+    rounded_sql,
+    shape_sql,
 )
-from aspca.tables.number_text import SIGNS, number_sql, rounded_sql, shape_sql
 from aspca.tables.request import ReadOptions
-from aspca.tables.text_table import CellCounts, Counted, TextTable
+from aspca.tables.text_table import CellCounts, Counted, TextTable, make_column
 
 if TYPE_CHECKING:
     import duckdb
 
 _EXPECTED = {"number": "a number", "boolean": "true or false", "date": "a date"}
 _NAMED_MONTHS = "named"
-# Of so many columns that are not read a cell is looked up; each takes a pass.
-_MOST_EXAMPLES = 20
-# From so many digits on an integer may be beyond 2^53, where float64 does not hold all of them.
-_LONG = 16
 
 
 @dataclass(frozen=True)
 class _Found:
-    """What a column holds: `style` is how its numbers are written, `order` that of its dates, `odd` the shapes of cells
-    that do not fit, `n_odd` how many cells these are; `refusal` is why it is text after all."""
+    """What a column holds."""
 
     kind: str
-    style: Style | None = None
-    order: str = ""
-    odd: Keys = ()
-    n_odd: int = 0
-    refusal: Refusal | None = None
+    style: Style | None = None  # how its numbers are written
+    order: str = ""  # of its dates
+    odd: Keys = ()  # the shapes of cells that do not fit
+    n_odd: int = 0  # how many cells these are
+    refusal: Refusal | None = None  # why it is text after all
     may_overflow: bool = False
 
     @property
@@ -72,6 +69,11 @@ class _Found:
         """Why it is text, in a word."""
         return "" if self.refusal is None else self.refusal.reason
 
+    @property
+    def date_order(self) -> str:
+        """The order that matters: with the name of the month, any is right."""
+        return "" if self.order == _NAMED_MONTHS else self.order
+
     def cell(self, index: int) -> str:
         """The cell of a column of this number, NULL where it does not fit."""
         return f"v{index}" if self.odd else f"c{index}"
@@ -81,9 +83,7 @@ class _Found:
         if self.kind == "boolean":
             return BOOLEAN.format(c=cell)
         if self.kind == "date":
-            # With the name of the month, any order is right.
-            order = "dmy" if self.order == _NAMED_MONTHS else self.order
-            return local_date_sql(cell, order) if order else DATE.format(c=cell)
+            return local_date_sql(cell, self.date_order or "dmy") if self.order else DATE.format(c=cell)
         if self.style is None:
             return ""
         number = number_sql(cell, decimal, styled=self.style.styled)
@@ -104,11 +104,9 @@ def read_text_tables(texts: Sequence[TextTable], connection: duckdb.DuckDBPyConn
 
 
 def _read(texts: Sequence[TextTable], connection: duckdb.DuckDBPyConnection) -> list[FileTable]:
-    tables: list[FileTable] = []
-    for text in texts:
-        table = text.read_plain()
-        if table is None:
-            break
+    # Until one cannot be read so.
+    tables = list[FileTable]()
+    while len(tables) < len(texts) and (table := texts[len(tables)].read_plain()) is not None:
         tables.append(table)
     if len(tables) < len(texts) or not _are_alike(tables, texts[0].options):
         try:
@@ -137,9 +135,7 @@ def _decide(texts: Sequence[TextTable], connection: duckdb.DuckDBPyConnection) -
     One pass for good guesses, a second for columns that failed.
     """
     options = texts[0].options
-    texts = [text.with_missing_words() for text in texts]
     counts = CellCounts(texts, connection)
-    counts.ask_at_first()
     shapes = counts.evidence()
     signs = find_signs(shapes, options.decimal, options.thousands)
     stored = [text.write_decimals for text in texts if text.write_decimals is not None]
@@ -163,7 +159,8 @@ def _decide(texts: Sequence[TextTable], connection: duckdb.DuckDBPyConnection) -
     advice: dict[str, Advice] = {}
     for name, one in found.items():
         if one.refusal is not None and one.reason != "text":
-            shown = examples if len(advice) < _MOST_EXAMPLES else None
+            # A cell is looked up of so many columns that are not read; each takes a pass.
+            shown = examples if len(advice) < 20 else None
             advice[name] = explain_refusal(one.refusal, name, signs, texts[0], proof, shown)
     label = tables[0].label if len(tables) == 1 else f"{len(tables)} files"
     styles = {name: one.style for name, one in found.items() if one.style is not None and one.kind == "number"}
@@ -174,39 +171,28 @@ def _decide(texts: Sequence[TextTable], connection: duckdb.DuckDBPyConnection) -
         *describe_guesses(label, signs, styles, orders, options, examples, places),
         *describe_missing_words(label, words, options.missing),
         *describe_zone_letters(label, [name for name, one in found.items() if one.reason == "letters"], examples),
-        *beyond_numbers(label, [name for name, one in found.items() if one.reason == "beyond"]),
+        *describe_rounded(label, [name for name, one in found.items() if one.reason == "beyond"]),
     ]
     # Only where a decimal sign occurs is there something to go by.
     occurs = any(sign in shape.body for several in shapes.values() for shape in several for sign in SIGNS)
-    cell_format = CellFormat(
-        decimal=signs.decimal if signs.given or occurs else None,
-        thousands=options.thousands,
-        columns=tuple(
-            ColumnFormat(
-                name,
-                one.kind,
-                "" if one.style is None else one.style.unit,
-                "" if one.order == _NAMED_MONTHS else one.order,
-            )
-            for name, one in found.items()
-            if one.kind != "text"
-        ),
-    )
-
-    def with_advice(column: FileColumn) -> FileColumn:
-        remark, remedy = advice.get(column.name, ("", ()))
-        return replace(column, remark=column.remark or remark, remedy=remedy)
-
-    return [
-        replace(
-            table,
-            columns=tuple(map(with_advice, table.columns)),
-            # What is said of all of them is said once.
-            remarks=(*table.remarks, *(notes if table is tables[0] else ())),
-            cell_format=cell_format,
-        )
-        for table in tables
+    formats = [
+        ColumnFormat(name, one.kind, "" if one.style is None else one.style.unit, one.date_order)
+        for name, one in found.items()
+        if one.kind != "text"
     ]
+    cell_format = CellFormat(
+        decimal=signs.decimal if signs.given or occurs else None, thousands=options.thousands, columns=tuple(formats)
+    )
+    finished = []
+    for table in tables:
+        columns = []
+        for column in table.columns:
+            remark, remedy = advice.get(column.name, ("", ()))
+            columns.append(replace(column, remark=column.remark or remark, remedy=remedy))
+        # What is said of all of them is said once.
+        said = (*table.remarks, *(notes if table is tables[0] else ()))
+        finished.append(replace(table, columns=tuple(columns), remarks=said, cell_format=cell_format))
+    return finished
 
 
 def _find_kind(count: Counted, name: str, signs: Signs, options: ReadOptions, known: ColumnFormat | None) -> _Found:
@@ -293,7 +279,8 @@ def _find_rounded(
             index
             for index, name in enumerate(text.names)
             if found[name].kind == "number"
-            and any(shape.body.count("1") >= _LONG for shape in numbers_among(counts[name].shapes).values())
+            # From so many digits on an integer may be beyond 2^53, where float64 does not hold all of them.
+            and any(shape.body.count("1") >= 16 for shape in numbers_among(counts[name].shapes).values())
         ]
         if long:
             tests = [rounded_sql(found[text.names[index]].cell(index), decimal) for index in long]
@@ -301,15 +288,6 @@ def _find_rounded(
             names = [text.names[index] for index, count in zip(long, rounded, strict=True) if count]
             lost |= {name: _Found("text", refusal=Refusal("beyond")) for name in names}
     return lost
-
-
-def column_of_kind(index: int, name: str, kind: str, number: str, n_missing: int, n_rows: int) -> FileColumn:
-    """The column of these cells, `number` being the SQL of its numbers."""
-    if n_missing == n_rows:
-        # Beside other files, one in which a column has no values may still be read.
-        return FileColumn(name, "text", n_missing, NO_VALUE, f"c{index}", "it has no values")
-    cell = f"({number}) = 1.0" if kind == "boolean" else f"c{index}"
-    return FileColumn(name, kind, n_missing, "" if kind == "text" else number, cell)
 
 
 def _with_columns(
@@ -340,7 +318,7 @@ def _with_columns(
             odd = table.find_rows(connection, f"c{index}", f"c{index} IS NOT NULL AND ({numbers[index]}) IS NULL")
             bad += [BadCell(row, text.names[index], str(cell), _EXPECTED[kinds[index].kind]) for row, cell in odd]
     columns = (
-        column_of_kind(index, name, kinds[index].kind, numbers[index], n_missing[index], n_rows)
+        make_column(index, name, kinds[index].kind, numbers[index], n_missing[index], n_rows)
         for index, name in enumerate(text.names)
     )
     return replace(table, columns=tuple(columns), bad_cells=tuple(sorted(bad, key=lambda one: one.row)))
@@ -349,7 +327,7 @@ def _with_columns(
 def _find_proof(signs: Signs, counts: Mapping[str, Counted], examples: Examples) -> str:
     """The first cell that proves the decimal sign, where that is not enough."""
     for name, count in counts.items() if "slip" in signs.unclear.values() else ():
-        keys = tuple(key for key, shape in numbers_among(count.shapes).items() if proved_sign(shape) == signs.decimal)
+        keys = tuple(key for key, shape in numbers_among(count.shapes).items() if shape.proved_sign == signs.decimal)
         shown = examples.show(name, keys=keys) if keys else ""
         if shown:
             return f"{shown} of column {quoted(name)}"

@@ -10,8 +10,7 @@ from aspca.escaping import quoted
 from aspca.tables.cell_tests import BOOLEAN, DATE, TWO_DIGITS, changed_clock_sql, local_date_sql
 from aspca.tables.errors import SourceError, enumerated
 from aspca.tables.file_table import FileTable
-from aspca.tables.number_columns import Keys, Refusal, Signs, Style
-from aspca.tables.number_text import shape_sql
+from aspca.tables.number_text import Keys, Refusal, Signs, Style, shape_sql
 from aspca.tables.request import ReadOptions
 from aspca.tables.text_table import TextTable
 
@@ -123,7 +122,7 @@ def _name_columns(columns: Sequence[str]) -> str:
     return f"column{'s' * (len(columns) > 1)} {enumerated([quoted(name) for name in columns])}"
 
 
-def beyond_numbers(label: str, columns: Sequence[str]) -> list[str]:
+def describe_rounded(label: str, columns: Sequence[str]) -> list[str]:
     """The sentence on columns of integers that float64 cannot hold."""
     lost = "integers beyond 2^53, of which digits would be lost, are kept as text in"
     return [f"{label}: {lost} {_name_columns(columns)}."] if columns else []

@@ -9,7 +9,7 @@ import csv
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import pairwise, zip_longest
 from pathlib import Path
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 # Also how many bytes are looked at first: at most twice the longest line.
 LONGEST_CELL = 4_000_000
-_HEAD_ROWS = 200
 _POINT = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*|\s*[+-]?(inf|infinity)\s*", re.IGNORECASE)
 _DATE = re.compile(r"\s*\d{4}[-/]\d{1,2}[-/]\d{1,2}([ T].*)?")
 _TRUTH = re.compile(r"\s*(true|false)\s*", re.IGNORECASE)
@@ -42,31 +41,20 @@ _LOOKS: dict[str, Callable[[str], object]] = {
 _YEARS = range(1800, 2201)
 _WHOLE = re.compile(r"\s*[0-9]{1,9}\s*")
 _DECIMALS = re.compile(r"\s*[+-]?[0-9]*[.,][0-9]+([eE][+-]?[0-9]+)?\s*")
-# Fewer rows say little about how a column is written.
-_ENOUGH_ROWS = 3
+_ENOUGH_ROWS = 3  # fewer say little about how a column is written
 Rows = Sequence[Sequence[str]]
 
 
 @dataclass(frozen=True)
 class Dialect:
-    """How a CSV file is written.
-
-    Parameters
-    ----------
-    delimiter : what separates cells
-    header : whether its names come from the file
-    before : how many records (empty lines are some) stand above the first row
-    names : of the columns
-    guesses : kinds of the columns, to be confirmed by a whole pass
-    notes : sentences on what was guessed about the lines above the first row
-    """
+    """How a CSV file is written."""
 
     delimiter: str
-    header: bool
-    before: int
+    header: bool  # whether its names come from the file
+    before: int  # how many records (empty lines are some) stand above the first row
     names: tuple[str, ...]
-    guesses: tuple[str, ...]
-    notes: tuple[str, ...] = ()
+    guesses: tuple[str, ...]  # kinds of the columns, to be confirmed by a whole pass
+    notes: tuple[str, ...] = ()  # sentences on what was guessed about the lines above the first row
 
 
 @contextmanager
@@ -79,33 +67,26 @@ def long_cells() -> Iterator[None]:
         csv.field_size_limit(before)
 
 
-def reader_of(lines: Iterable[str], delimiter: str, *, strict: bool = False) -> _Reader:
-    """Python's reader of rows."""
+def make_reader(lines: Iterable[str], delimiter: str, *, strict: bool = False) -> _Reader:
     return csv.reader(lines, delimiter=delimiter, skipinitialspace=delimiter != " ", strict=strict)
 
 
 def find_dialect(path: Path, label: str, options: ReadOptions) -> Dialect:
-    """Read the first rows of a UTF-8 file.
-
-    Raises
-    ------
-    SourceError
-        No rows, or a header alone.
-    """
+    """How a UTF-8 file is written, by its first rows; SourceError if it has none, or a header alone."""
     with path.open("rb") as file:
         head = file.read(LONGEST_CELL)
         whole = not file.read(1)
     text = head.decode("utf-8-sig", errors="ignore")
-    lines = text.splitlines(keepends=True) if "\n" not in text else text.split("\n")
+    ending = "\n" if "\n" in text else ""
+    lines = text.split("\n") if ending else text.splitlines(keepends=True)
     skip = options.skip or next((number for number, line in enumerate(lines) if line.strip("\r\n")), 0)
     delimiter = options.delimiter
     named = re.fullmatch(r'"?sep=(.)"?\s*', lines[skip]) if skip < len(lines) else None
     if named:  # Excel's own note on the delimiter
         skip, delimiter = skip + 1, delimiter or named.group(1)
     body = lines[skip:] if whole else lines[skip:-1]
-    ending = "\n" if "\n" in text else ""
-    tried = {each: _first_records(body, each, ending) for each in ([delimiter] if delimiter else ",;\t|")}
-    delimiter = _best_fit({each: [cells for _, cells in records] for each, records in tried.items()})
+    tried = {each: _read_first_records(body, each, ending) for each in ([delimiter] if delimiter else ",;\t|")}
+    delimiter = _find_delimiter({each: [cells for _, cells in records] for each, records in tried.items()})
     places, rows = [place for place, _ in tried[delimiter]], [cells for _, cells in tried[delimiter]]
     if not rows:
         raise SourceError(f"{label}: the file is empty; it must hold at least one row.")
@@ -129,19 +110,17 @@ def find_dialect(path: Path, label: str, options: ReadOptions) -> Dialect:
     width = _usual_width(rows)
     names, notes_on_names = make_names_unique(_read_names(rows, width) if header else [""] * width, label)
     notes += notes_on_names
-    n_header = 0
-    if header:
-        n_header = 1
-        if _is_second_header(rows):
-            n_header, shown = 2, _show_cells(rows[1])
-            notes.append(f"{label}: the line below the names of columns ({shown}) holds no values and is left out.")
-        if len(rows) <= n_header:
-            if "".join(body).count('"') % 2:
-                raise SourceError(f"{label}: the header has a quote that is not closed; close it.")
-            raise SourceError(
-                f"{label}: the file has a header but no rows; add rows, or say that it has no header "
-                "if its one line is a row."
-            )
+    n_header = int(header)
+    if header and _is_second_header(rows):
+        n_header, shown = 2, _show_cells(rows[1])
+        notes.append(f"{label}: the line below the names of columns ({shown}) holds no values and is left out.")
+    if len(rows) <= n_header:
+        if "".join(body).count('"') % 2:
+            raise SourceError(f"{label}: the header has a quote that is not closed; close it.")
+        raise SourceError(
+            f"{label}: the file has a header but no rows; add rows, or say that it has no header if its one line is a "
+            "row."
+        )
     before = skip + (places[n_header] if n_header < len(places) else places[-1] + 1)
     columns = _columns_of(rows[n_header:], len(names))
     guesses = [guess_kind([cell for cell in cells if cell.strip() not in options.missing]) for cells in columns]
@@ -168,7 +147,7 @@ def _count_values(row: Sequence[str]) -> int:
     return sum(map(_is_value, row))
 
 
-def _count_filled(row: Sequence[str]) -> int:
+def count_filled(row: Sequence[str]) -> int:
     return sum(bool(cell.strip()) for cell in row)
 
 
@@ -180,43 +159,35 @@ def _show_cells(cells: Sequence[str]) -> str:
     return ", ".join(quoted(cell.strip()) for cell in cells[:3]) + (", ..." if len(cells) > 3 else "")
 
 
-def _first_records(lines: list[str], delimiter: str, ending: str) -> list[tuple[int, list[str]]]:
+def _read_first_records(lines: list[str], delimiter: str, ending: str) -> list[tuple[int, list[str]]]:
     """The first rows, and above how many records, among them empty lines, each of them stands."""
     found: list[tuple[int, list[str]]] = []
-    with long_cells():
-        reader = reader_of((line + ending for line in lines), delimiter)
-        try:
-            for place, row in enumerate(reader):
-                if row:
-                    found.append((place, row))
-                if len(found) > _HEAD_ROWS:
-                    break
-        except csv.Error:
-            pass  # the pass over the whole file says what is wrong, and in which row
+    # What is wrong with a record, and in which row, is said by the pass over the whole file.
+    with long_cells(), suppress(csv.Error):
+        for place, row in enumerate(make_reader((line + ending for line in lines), delimiter)):
+            found += [(place, row)] if row else []
+            if len(found) > 200:
+                break
     return found
 
 
-def _best_fit(tried: dict[str, list[list[str]]]) -> str:
+def _find_delimiter(tried: dict[str, list[list[str]]]) -> str:
     """The delimiter that fits best: several cells a row, as many in each, then cells that are values.
 
     What cells are takes longest to tell, so only those are looked at that are as good in all else.
     """
-    even = {each: _evenness(rows) for each, rows in tried.items()}
-    best = [each for each in tried if even[each] == max(even.values())]
 
-    def share_of_values(each: str) -> float:
+    def measure_evenness(rows: list[list[str]]) -> tuple[bool, float]:
+        rows = rows[_find_header(rows) :]
+        width = _usual_width(rows)
+        return min(width, len(rows[0])) > 1, sum(len(row) == width for row in rows) / len(rows)
+
+    def measure_values(each: str) -> float:
         return sum(map(_count_values, tried[each])) / max(1, sum(map(len, tried[each])))
 
-    return best[0] if len(best) == 1 else max(best, key=share_of_values)
-
-
-def _evenness(rows: list[list[str]]) -> tuple[bool, float]:
-    """Whether there are several cells a row, from the first on but for titles, and how many rows have as many."""
-    if not rows:
-        return False, 0.0
-    rows = rows[_find_header(rows) :]
-    width = _usual_width(rows)
-    return min(width, len(rows[0])) > 1, sum(len(row) == width for row in rows) / len(rows)
+    even = {each: measure_evenness(rows) if rows else (False, 0.0) for each, rows in tried.items()}
+    best = [each for each in tried if even[each] == max(even.values())]
+    return best[0] if len(best) == 1 else max(best, key=measure_values)
 
 
 def _usual_width(rows: Rows) -> int:
@@ -231,11 +202,11 @@ def _find_header(rows: Rows) -> int:
     0 where there are none, or where the first whole row holds values.
     """
     width = _usual_width(rows)
-    start = next((place for place, row in enumerate(rows) if len(row) == width and 2 * _count_filled(row) > width), 0)
+    start = next((place for place, row in enumerate(rows) if len(row) == width and 2 * count_filled(row) > width), 0)
     if start:
         # A row above may hold names of all columns but one, as of a table that R wrote.
         above, first = rows[start - 1], rows[start]
-        named = _count_filled(above) == len(above) == len(first) - 1
+        named = count_filled(above) == len(above) == len(first) - 1
         start -= named and not _count_values(above) and _count_values(first) > 0
     if not start or width == 1:
         return 0
@@ -263,11 +234,9 @@ def _is_header(rows: Rows, lines: list[str]) -> tuple[bool, bool]:
     It does if it has no value, or text above values, or numbers as names have them.
     """
     first = rows[0]
-    if not any(map(_is_value, first)):
-        return True, False
-    if any(
-        cell not in EVERYWHERE and not _is_value(cell) and guess_kind(below) in _LOOKS
-        for cell, below in zip(first, zip_longest(*rows[1:], fillvalue=""), strict=False)
+    above = zip(first, zip_longest(*rows[1:], fillvalue=""), strict=False)
+    if not any(map(_is_value, first)) or any(
+        cell not in EVERYWHERE and not _is_value(cell) and guess_kind(below) in _LOOKS for cell, below in above
     ):
         return True, False
     header = _are_numbers_names(rows, lines)
@@ -322,11 +291,6 @@ def _is_second_header(rows: Rows) -> bool:
     # Fewer than ten rows say little about whether the first of them is one of text.
     if len(below) < 10 or any(map(_is_value, second)):
         return False
-    columns = _columns_of(below, len(second))
-    cells = [
-        cell.strip()
-        for cell, column in zip(second, columns, strict=True)
-        if guess_kind(column) not in ("text", "unknown")
-    ]
-    given = [cell for cell in cells if not stands_for_nothing(cell)]
-    return len(cells) > 1 and 2 * len(given) > len(cells)
+    columns = zip(second, _columns_of(below, len(second)), strict=True)
+    cells = [cell.strip() for cell, column in columns if guess_kind(column) not in ("text", "unknown")]
+    return len(cells) > 1 and 2 * sum(not stands_for_nothing(cell) for cell in cells) > len(cells)

@@ -5,43 +5,35 @@ from __future__ import annotations
 import csv
 from collections import deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from typing import NamedTuple
 
 from aspca.preparation.cell_format import BadCell
-from aspca.tables.csv_dialect import LONGEST_CELL, Dialect, long_cells, reader_of
+from aspca.tables.csv_dialect import LONGEST_CELL, Dialect, count_filled, long_cells, make_reader
 from aspca.tables.errors import SourceError
-from aspca.tables.number_columns import are_few
-
-# The length of a row whose quotes are not closed.
-_OPEN_QUOTE = -1
+from aspca.tables.number_text import are_few
 
 
 class RaggedRowsError(SourceError):
     """Rows of a file have different numbers of cells, or quotes that are not closed."""
 
 
-class _BadRow(Exception):
-    """A row or a header, beginning in this line, that Python's reader cannot take: a cell is too long or ill quoted."""
+class _Row(NamedTuple):
+    """A row and the line in which it begins, from 1.
 
-    def __init__(self, line: int, header: bool, too_long: bool) -> None:
-        super().__init__(line, header, too_long)
-        self.line, self.header, self.too_long = line, header, too_long
-
-
-def read_rows(path: Path, dialect: Dialect, stray: set[int] | None = None) -> Iterator[tuple[int, list[str]]]:
-    """The rows below the header, each with the line in which it begins, from 1.
-
-    With a set `stray`, a line whose quotes are not closed, or have text behind them, is a row by itself. Its cells are
-    as they stand there, quotes and all, if there is one for each column, and its number goes to `stray`; otherwise it
-    has none.
-
-    Raises
-    ------
-    _BadRow
-        Such a line, without that set.
+    `fault` is why Python's reader cannot take it: "long" (a cell is) or "quote" (not closed, or text behind it). Then
+    it is this one line, and its cells are as they stand there, quotes and all, if there is one for each column; else it
+    has none. A "header" at fault is given as a row.
     """
+
+    line: int
+    cells: list[str]
+    fault: str = ""
+
+
+def read_rows(path: Path, dialect: Dialect) -> Iterator[_Row]:
+    """The rows below the header."""
     # Lines of the row that is being read, and those that are to be read again.
     taken, again = list[str](), deque[str]()
 
@@ -52,69 +44,61 @@ def read_rows(path: Path, dialect: Dialect, stray: set[int] | None = None) -> It
 
     width, line, place = len(dialect.names), 1, 0
     with long_cells(), path.open(encoding="utf-8-sig", newline="") as file:
-        reader = reader_of(lines(), dialect.delimiter, strict=True)
+        reader = make_reader(lines(), dialect.delimiter, strict=True)
         while True:
-            is_bad = False
+            fault = ""
             try:
                 cells = next(reader, None)
             except csv.Error as reason:
-                if stray is None:
-                    raise _BadRow(line, place < dialect.before, "larger" in str(reason)) from None
+                fault = "header" if place < dialect.before else "long" if "larger" in str(reason) else "quote"
                 # A quote that is not closed swallows the lines below it: reading goes on behind the first.
                 again.extendleft(reversed(taken[1:]))
                 del taken[1:]
-                cells, is_bad = taken[0].rstrip("\r\n").split(dialect.delimiter), True
+                cells = taken[0].rstrip("\r\n").split(dialect.delimiter)
                 cells = cells if len(cells) == width else []
-                stray.update([line] if cells else [])
-                reader = reader_of(lines(), dialect.delimiter, strict=True)
+                reader = make_reader(lines(), dialect.delimiter, strict=True)
             if cells is None:
                 return
             place += 1
             # An empty line is a row only where rows have one cell.
-            if place > dialect.before and (cells or is_bad or width == 1):
-                yield line, cells
+            if fault == "header" or (place > dialect.before and (cells or fault or width == 1)):
+                yield _Row(line, cells, fault)
             line += len(taken)
             taken.clear()
 
 
 def describe_misfit(path: Path, label: str, dialect: Dialect) -> SourceError | None:
     """The sentence for the first row that is not as long as the others or ill quoted, if there is one."""
-    width, row = len(dialect.names), 0
-    try:
-        for line, cells in read_rows(path, dialect):
-            if len(cells) != width and (cells or width > 1):
-                n_cells = f"{len(cells)} cell{'s' * (len(cells) != 1)}"
-                return RaggedRowsError(
-                    f"{label}: row {row} (line {line}) has {n_cells}, but there are {width} columns; "
-                    "every row needs one cell per column, so check its delimiters and quotes."
-                )
-            row += 1
-    except _BadRow as bad:
-        if bad.header:
+    width = len(dialect.names)
+    for row, (line, cells, fault) in enumerate(read_rows(path, dialect)):
+        where = f"{label}: row {row} (line {line}) has"
+        if fault == "header":
             return SourceError(f"{label}: the header has a quote that is not closed; close it.")
-        if bad.too_long:
+        if fault == "long":
             return SourceError(
-                f"{label}: row {row} (line {bad.line}) has a cell of more than {LONGEST_CELL:,} characters, "
-                "or a quote that is not closed; shorten the cell or close the quote."
+                f"{where} a cell of more than {LONGEST_CELL:,} characters, or a quote that is not closed; shorten the "
+                "cell or close the quote."
             )
-        return RaggedRowsError(
-            f"{label}: row {row} (line {bad.line}) has a quote that is not closed, or text after a closing "
-            "quote; close it, and write a quote inside a cell twice."
-        )
+        if fault:
+            return RaggedRowsError(
+                f"{where} a quote that is not closed, or text after a closing quote; close it, and write a quote "
+                "inside a cell twice."
+            )
+        if len(cells) != width and (cells or width > 1):
+            return RaggedRowsError(
+                f"{where} {len(cells)} cell{'s' * (len(cells) != 1)}, but there are {width} columns; every row needs "
+                "one cell per column, so check its delimiters and quotes."
+            )
     return None
 
 
-@dataclass(frozen=True)
-class RepairedRows:
-    """A text of which all rows have as many cells: `bad` are those that had not, and have no values now.
-
-    `lines` are those of its rows, from 1, where the reader of whole rows cannot tell.
-    """
+class RepairedRows(NamedTuple):
+    """A text of which all rows have as many cells."""
 
     path: Path
-    bad: tuple[BadCell, ...]
-    notes: tuple[str, ...]
-    lines: list[int] | None = None
+    bad: list[BadCell]  # rows that had not, and have no values now
+    notes: list[str]
+    lines: list[int]  # in which the rows begin, from 1
 
 
 def repair_rows(path: Path, label: str, dialect: Dialect, folder: Path) -> RepairedRows | None:
@@ -122,12 +106,8 @@ def repair_rows(path: Path, label: str, dialect: Dialect, folder: Path) -> Repai
 
     Empty cells beyond the last column do no harm. Lines below the table, with a cell or two, are left out. A few other
     rows with too few or too many cells, or with a quote that is not closed, are findings, and have no values; if there
-    are more that are too short, their last cells are missing.
-
-    Raises
-    ------
-    SourceError
-        Many rows have too many cells, or quotes that are not closed.
+    are more that are too short, their last cells are missing. SourceError if many rows have too many cells, or quotes
+    that are not closed.
     """
 
     def refuse() -> SourceError:
@@ -135,37 +115,42 @@ def repair_rows(path: Path, label: str, dialect: Dialect, folder: Path) -> Repai
         return SourceError(f"{label}: the file cannot be read as CSV; export it anew." if found is None else str(found))
 
     width = len(dialect.names)
-    stray: set[int] | None = None
-    try:
-        lengths, n_below, first_empty_end = _measure_rows(read_rows(path, dialect), width)
-    except _BadRow as bad:
-        if bad.header or bad.too_long:
-            raise refuse() from None
-        stray = set()
-        lengths, n_below, first_empty_end = _measure_rows(read_rows(path, dialect, stray), width)
+    lines, lengths, unquoted = list[int](), list[int](), list[int]()
+    n_below, first_empty_end, first_fault = 0, None, ""
+    for row, (line, cells, fault) in enumerate(read_rows(path, dialect)):
+        first_fault = first_fault or fault
+        if first_fault in ("header", "long"):
+            raise refuse()
+        unquoted += [row] if fault and cells else []
+        length = len(cells) or -1  # quotes that are not closed
+        while length > width and not cells[length - 1].strip():
+            length -= 1
+        if first_empty_end is None and len(cells) > length == width:
+            first_empty_end = row
+        n_below = n_below + 1 if 0 < length < width and 2 * count_filled(cells) < width else 0
+        lines.append(line)
+        lengths.append(length)
     n_rows = len(lengths) - n_below
     inside = {row: length for row, length in enumerate(lengths[:n_rows]) if length != width}
-    if not inside and not n_below and first_empty_end is None and stray is None:
+    if not inside and not n_below and first_empty_end is None and not first_fault:
         return None
     few = are_few(len(inside), n_rows)
-    if not few and any(length > width or length == _OPEN_QUOTE for length in inside.values()):
+    if not few and any(length > width or length < 0 for length in inside.values()):
         raise refuse()
     target = folder / "repaired"
-    bad_rows, lines = [], []
+    bad_rows = []
     with target.open("w", encoding="utf-8", newline="") as out:
         writer = csv.writer(out, delimiter=dialect.delimiter, quoting=csv.QUOTE_ALL, lineterminator="\n")
-        for row, (line, cells) in enumerate(islice(read_rows(path, dialect, stray), n_rows)):
-            lines.append(line)
-            if row in inside and few:
-                length = inside[row]
-                expected = f"{width} cells, not {length}" if length != _OPEN_QUOTE else "quotes that are closed"
+        for row, (line, cells, _) in enumerate(islice(read_rows(path, dialect), n_rows)):
+            if few and (length := inside.get(row, width)) != width:
+                expected = f"{width} cells, not {length}" if length > 0 else "quotes that are closed"
                 bad_rows.append(BadCell(row, None, dialect.delimiter.join(cells), expected, line))
                 cells = []
             writer.writerow([*cells[:width], *[""] * (width - len(cells))])
     notes = []
     if n_below:
         notes.append(f"{label}: {n_below} line{'s' * (n_below > 1)} below the table left out.")
-    if unquoted := [row for row, line in enumerate(lines) if line in (stray or ())]:
+    if unquoted := [row for row in unquoted if row < n_rows]:
         many, first = f"{len(unquoted):,} row{'s' * (len(unquoted) > 1)}", unquoted[0]
         notes.append(
             f"{label}: quotes that are not closed, or have text behind them, are read as they stand in {many}, the "
@@ -179,24 +164,7 @@ def repair_rows(path: Path, label: str, dialect: Dialect, folder: Path) -> Repai
             f"{label}: {len(inside):,} of {n_rows:,} rows have fewer cells than there are columns, the first of them "
             f"row {next(iter(inside))}; their last cells count as missing."
         )
-    return RepairedRows(target, tuple(bad_rows), tuple(notes), None if stray is None else lines)
-
-
-def _measure_rows(rows: Iterator[tuple[int, list[str]]], width: int) -> tuple[list[int], int, int | None]:
-    """How many cells each row has but for empty ones beyond the last column, how many rows at the end are lines below
-    the table, and the first row that has nothing but empty cells beyond the last column."""
-    lengths: list[int] = []
-    n_below, first_empty_end = 0, None
-    for row, (_, cells) in enumerate(rows):
-        length = len(cells) or _OPEN_QUOTE
-        while length > width and not cells[length - 1].strip():
-            length -= 1
-        if first_empty_end is None and len(cells) > length == width:
-            first_empty_end = row
-        is_note = 0 < length < width and 2 * sum(bool(cell.strip()) for cell in cells) < width
-        n_below = n_below + 1 if is_note else 0
-        lengths.append(length)
-    return lengths, n_below, first_empty_end
+    return RepairedRows(target, bad_rows, notes, lines)
 
 
 def pick_lines(path: Path, before: int, rows: Sequence[int], n_rows: int, target: Path) -> bool:

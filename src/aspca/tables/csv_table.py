@@ -20,7 +20,6 @@ from aspca.linalg.arrays import Bools, Floats, Ints
 from aspca.linalg.row_blocks import cached_parts
 from aspca.preparation.cell_format import CellFormat, ColumnFormat
 from aspca.tables.cell_tests import BOOLEAN, DATE, EVERYWHERE, PLAIN_DATE
-from aspca.tables.column_kinds import column_of_kind
 from aspca.tables.column_notes import describe_missing_words
 from aspca.tables.csv_dialect import Dialect, find_dialect
 from aspca.tables.csv_rows import describe_misfit, pick_lines, read_rows, repair_rows
@@ -29,7 +28,7 @@ from aspca.tables.file_bytes import LONGEST_LINE, PlainText, plain_text
 from aspca.tables.file_table import FileTable, NumberFile, all_finite_or_missing
 from aspca.tables.number_text import number_sql, rounded_sql
 from aspca.tables.request import ReadOptions
-from aspca.tables.text_table import TextTable, count_cells
+from aspca.tables.text_table import TextTable, count_cells, make_column
 
 if TYPE_CHECKING:
     import duckdb
@@ -61,14 +60,8 @@ def csv_table(
 ) -> TextTable:
     """The table in a text of at least one line; its columns are decided by `read_text_tables`.
 
-    `names` replace the file's, and `line_of` the lines of its records (from 0), where it was made of another.
-
-    Its numbers are kept in a file in `folder`.
-
-    Raises
-    ------
-    SourceError
-        A quote that is not closed, or no rows.
+    `names` replace the file's, and `line_of` the lines of its records (from 0), where it was made of another. Its
+    numbers are kept in a file in `folder`. SourceError for a quote that is not closed, or no rows.
     """
     path, numbers = text.path, folder / "numbers"
     dialect = find_dialect(path, label, options)
@@ -85,9 +78,11 @@ def csv_table(
     def own_line_of(row: int) -> int | None:
         if line_of is not None:
             return line_of(row + dialect.before)
-        return next((line for line, _ in islice(read_rows(path, dialect), row, None)), None)
+        rows = (one.line for one in read_rows(path, dialect) if one.fault != "header")
+        return next(islice(rows, row, None), None)
 
-    parameters, notes = (plain_path(path), dialect.delimiter), (*text.notes, *dialect.notes)
+    parameters = (plain_path(path), dialect.delimiter, *([list(options.missing)] if options.missing else []))
+    notes = (*text.notes, *dialect.notes)
     table = FileTable(label, _relation(dialect, signs), parameters, (), 0, explain, line_of=own_line_of, remarks=notes)
 
     def read_plain() -> FileTable | None:
@@ -112,28 +107,28 @@ def csv_table(
         if known.n_rows == 0:
             raise SourceError(f"{label}: there are no rows below the header; close its quotes, or add rows.")
 
-        def alone(rows: Sequence[int]) -> str | None:
+        def write_rows(rows: Sequence[int]) -> str | None:
             # Where there are quotes, a line feed may be part of a cell.
             few = folder / "some_rows"
             whole = not text.quotes and pick_lines(path, dialect.before, rows, known.n_rows, few)
             return plain_path(few) if whole else None
 
         encoding = None if text.encoding == "utf-8" else text.encoding
-        return replace(known, alone=alone, cell_format=replace(known.cell_format, encoding=encoding))
+        return replace(known, alone=write_rows, cell_format=replace(known.cell_format, encoding=encoding))
 
     def repair() -> TextTable:
         repaired = repair_rows(path, label, dialect, folder)
         if repaired is None:
             return found
 
-        def with_bad_rows(known: FileTable) -> FileTable:
+        def add_bad_rows(known: FileTable) -> FileTable:
             bad_cells = sorted((*known.bad_cells, *repaired.bad), key=lambda one: one.row)
             return replace(known, bad_cells=tuple(bad_cells), remarks=(*notes, *repaired.notes, *known.remarks))
 
         plain = plain_text(repaired.path, label, "utf-8", folder)
         asked = replace(options, delimiter=dialect.delimiter, encoding="utf-8", header=False, skip=0)
-        lines = own_line_of if repaired.lines is None else repaired.lines.__getitem__
-        return csv_table(plain, label, asked, connection, folder, dialect.names, lines).then(with_bad_rows)
+        lines = repaired.lines.__getitem__
+        return csv_table(plain, label, asked, connection, folder, dialect.names, lines).then(add_bad_rows)
 
     semicolons = dialect.delimiter == ";"
     found = TextTable(table, dialect.names, dialect.guesses, options, semicolons, read_plain, finish, repair)
@@ -155,6 +150,9 @@ def _relation(dialect: Dialect, signs: set[int], words: Sequence[str] = ()) -> s
     )
 
 
+# ---- numbers, in one pass where they can be
+
+
 def read_in_one_pass(
     table: FileTable,
     dialect: Dialect,
@@ -165,10 +163,9 @@ def read_in_one_pass(
 ) -> FileTable | None:
     """`table` with its columns and number of rows as by `read_text_tables`, and its numbers kept in the file `target`.
 
-    `odd_signs`: whether there are underscores or plus signs in its cells.
-
-    None if a cell is not of the kind guessed for its column, if numbers are not plain or larger than integers that
-    float64 holds, if the table cannot be read, or if the disk is full.
+    `odd_signs`: whether there are underscores or plus signs in its cells. None if a cell is not of the kind guessed for
+    its column, if numbers are not plain or larger than integers that float64 holds, if the table cannot be read, or if
+    the disk is full.
     """
     number = _COMMA_NUMBER if decimal == "," else _SIGNED_NUMBER if odd_signs else _PLAIN_NUMBER
     tests = _STRICT | {"number": number}
@@ -199,7 +196,7 @@ def read_in_one_pass(
         cell = f"c{index}"
         values = {"text": "", "boolean": BOOLEAN.format(c=cell), "date": DATE.format(c=cell)}
         number = values[kind] if kind in values else number_sql(cell, decimal or ".", styled=False)
-        columns.append(column_of_kind(index, name, kind, number, n_missing, kept.n_rows))
+        columns.append(make_column(index, name, kind, number, n_missing, kept.n_rows))
     cell_format = CellFormat(
         decimal=decimal or ("." if is_fraction.any() else None),
         columns=tuple(ColumnFormat(column.name, column.kind) for column in columns if column.kind != "text"),
@@ -253,7 +250,8 @@ def _write_numbers(
 ) -> tuple[NumberFile, Ints] | None:
     """The numbers of all pieces in a file, and the NULLs in each of the `width` columns of the pieces.
 
-    Of these the ones at `columns` are written, or all where there are no others.
+    Of these the ones at `columns` are written, or all where there are no others. None if there is no room: the text can
+    be read again instead, only more slowly.
     """
     nulls = np.zeros(width, dtype=np.intp)
     n_rows, finite = 0, True
@@ -265,7 +263,6 @@ def _write_numbers(
                 n_rows += len(values)
                 finite = finite and all_finite_or_missing(values)
     except OSError:
-        # No room for it. The text can be read again instead, only more slowly.
         target.unlink(missing_ok=True)
         return None
     return NumberFile(target, columns, n_rows, finite), nulls

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from aspca.preparation.cell_format import NO_FORMAT, BadCell
-from aspca.tables.column_notes import beyond_numbers
+from aspca.tables.column_notes import describe_rounded
 from aspca.tables.errors import SourceError
 from aspca.tables.source import BATCH_ROWS, MOST_CELLS, Batch, Column
 
@@ -66,7 +66,7 @@ class MappedArray:
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        return tuple(beyond_numbers(self.description, [one.name for one in self.columns if one.kind == "text"]))
+        return tuple(describe_rounded(self.description, [one.name for one in self.columns if one.kind == "text"]))
 
     def count(self) -> int:
         return int(self._array.shape[0])

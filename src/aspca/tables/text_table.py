@@ -8,9 +8,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from aspca.tables.cell_tests import BLANKS, BOOLEAN, ORDERS, date_tests, local_date_tests, missing_sql
-from aspca.tables.file_table import COLUMNS_AT_ONCE, FileTable
-from aspca.tables.number_columns import Shapes, are_few, is_evidence, numbers_among
-from aspca.tables.number_text import Shape, shape_sql
+from aspca.tables.file_table import COLUMNS_AT_ONCE, NO_VALUE, FileColumn, FileTable
+from aspca.tables.number_text import Shape, Shapes, are_few, is_evidence, numbers_among, shape_sql
 from aspca.tables.request import ReadOptions
 
 if TYPE_CHECKING:
@@ -22,55 +21,25 @@ _TESTS: dict[str, Callable[[str], dict[str, str]]] = {
     "date": date_tests,
     "local date": local_date_tests,
 }
-EVERYTHING = {"shape", *_TESTS}
+_EVERYTHING = {"shape", *_TESTS}
 # What the first cells suggest, and what is asked then.
 _ASKED = {"text": {"text"}, "number": {"shape"}, "styled": {"shape"}} | {kind: {kind} for kind in _TESTS}
-_FLAGS = {
-    "boolean": "b",
-    "date": "t",
-    "dmy": "d",
-    "mdy": "m",
-    "ymd": "y",
-    "same": "s",
-    "points": "p",
-    "named": "n",
-    "place": "e",
-    "letters": "z",
-}
 
 
 @dataclass(frozen=True)
 class TextTable:
-    """A table whose cells are text, before it is decided what its columns hold.
+    """A table whose cells are text, before it is decided what its columns hold."""
 
-    Parameters
-    ----------
-    table : FileTable
-        Without columns; its cells c0, c1, ... are text, NULL where empty.
-    names, guesses : tuple of str
-        Of its columns, from its first rows.
-    semicolons : bool
-        Whether they separate its cells.
-    read_plain : callable
-        Reads it in one pass if all its numbers are plain; returns None if they are not.
-    finish : callable
-        Completes the table once its columns are decided.
-    repair : callable
-        Makes the same table of rows that all have as many cells.
-    evidence : mapping of str to Shapes, or None
-        How numbers are written, by column, where not all cells show it: those stored as numbers do not.
-    write_decimals : callable, or None
-        Writes these with another decimal sign.
-    """
-
-    table: FileTable
+    table: FileTable  # without columns; c0, c1, ... are text, NULL where empty; words named as missing come last ($3)
     names: tuple[str, ...]
-    guesses: tuple[str, ...]
+    guesses: tuple[str, ...]  # kinds of its columns, from its first rows
     options: ReadOptions
-    semicolons: bool
-    read_plain: Callable[[], FileTable | None]
-    finish: Callable[[FileTable], FileTable]
-    repair: Callable[[], TextTable]
+    semicolons: bool  # whether they separate its cells
+    read_plain: Callable[[], FileTable | None]  # reads it in one pass if all its numbers are plain
+    finish: Callable[[FileTable], FileTable]  # completes the table once its columns are decided
+    repair: Callable[[], TextTable]  # makes the same table of rows that all have as many cells
+    # How numbers are written, by column, where not all cells show it: those stored as numbers do not; and what writes
+    # these with another decimal sign.
     evidence: Mapping[str, Shapes] | None = None
     write_decimals: Callable[[str], object] | None = None
 
@@ -78,46 +47,26 @@ class TextTable:
         """The same, with one more step to complete the table."""
         return replace(self, finish=lambda table: step(self.finish(table)), repair=lambda: self.repair().then(step))
 
-    def with_missing_words(self) -> TextTable:
-        """The same, its last parameter the words that were named as missing, if any were."""
-        words = [list(self.options.missing)] if self.options.missing else []
-        return replace(self, table=replace(self.table, parameters=(*self.table.parameters, *words)))
-
     @property
     def missing_parameter(self) -> str:
-        """Of the table that `with_missing_words` gives: which parameter these words are; empty where there are none."""
+        """Which parameter are the words that were named as missing; empty where there are none."""
         return f"${len(self.table.parameters)}" if self.options.missing else ""
 
 
 @dataclass
 class Counted:
-    """A column's cells.
+    """A column's cells."""
 
-    Parameters
-    ----------
-    given : how many have a value
-    words : how many are words for missing, by word
-    shapes : how many have each shape, by key, if asked
-    kinds : for how many the tests hold that were asked; "local": that of some order of dates
-    """
+    given: int = 0  # how many have a value
+    words: Counter[str] = field(default_factory=Counter)  # how many are words for missing
+    shapes: Counter[str] = field(default_factory=Counter)  # how many have each shape, by key, if asked
+    kinds: Counter[str] = field(default_factory=Counter)  # for how many tests hold; "local": of some order of dates
 
-    given: int = 0
-    words: Counter[str] = field(default_factory=Counter)
-    shapes: Counter[str] = field(default_factory=Counter)
-    kinds: Counter[str] = field(default_factory=Counter)
-
-    def add(self, key: str, count: int) -> None:
-        """So many cells with a key that `_key_sql` made."""
-        if key.startswith("w"):
-            self.words[key[1:]] += count
-            return
-        self.given += count
-        flags, _, shape = key[1:].partition("|")
-        held = [kind for kind, flag in _FLAGS.items() if flag in flags]
-        for kind in (*held, *(["local"] if ORDERS.keys() & set(held) else [])):
-            self.kinds[kind] += count
-        if shape:
-            self.shapes[shape] += count
+    def add(self, other: Counted) -> None:
+        self.given += other.given
+        self.words.update(other.words)
+        self.shapes.update(other.shapes)
+        self.kinds.update(other.kinds)
 
 
 def count_cells(
@@ -141,15 +90,23 @@ def count_cells(
         n_rows = 0
         for place, key, count in (row for rows in counts for row in rows):
             n_rows += count if place == 0 else 0
-            if key is not None:
-                found[part[place]].add(key, count)
+            column = found[part[place]]
+            match key[:1] if key is not None else None:
+                case "w":
+                    column.words[key[1:]] += count
+                case "v":
+                    held, _, shape = key[1:].partition("|")
+                    kinds = held.split(",")[:-1]
+                    column.given += count
+                    column.kinds.update(dict.fromkeys([*kinds, *(["local"] if {*kinds} & {*ORDERS} else [])], count))
+                    column.shapes.update({shape: count} if shape else {})
     return n_rows, found
 
 
 def _key_sql(cell: str, asked: set[str], named: str) -> str:
-    """The SQL of `w` and a word for missing, or of `v`, the flags of tests that hold, a bar, and the shape."""
+    """The SQL of `w` and a word for missing, or of `v`, the tests that hold (a comma behind each), a bar, the shape."""
     tests = [pair for kind in sorted(asked & set(_TESTS)) for pair in _TESTS[kind](cell).items()]
-    held = " || ".join([f"CASE WHEN {test} THEN '{_FLAGS[name]}' ELSE '' END" for name, test in tests] or ["''"])
+    held = " || ".join([f"CASE WHEN {test} THEN '{name},' ELSE '' END" for name, test in tests] or ["''"])
     shape = shape_sql(cell) if "shape" in asked else "''"
     missing = missing_sql(cell, asked == {"text"}, named)
     return (
@@ -162,25 +119,19 @@ class CellCounts:
     """What the cells of each column look like: `found` by file, and merged."""
 
     def __init__(self, texts: Sequence[TextTable], connection: duckdb.DuckDBPyConnection) -> None:
+        """Count what the first cells of columns suggest, or everything where files differ in that; and everything of
+        those that are of another kind."""
         self._texts, self._connection = texts, connection
         self.asked: dict[str, set[str]] = {}
         self.n_rows = [0] * len(texts)
         self.found: list[dict[str, Counted]] = [{} for _ in texts]
-
-    def ask_at_first(self) -> None:
-        """Count what the first cells of columns suggest, or everything where files differ in that; and everything of
-        those that are of another kind."""
         guesses: dict[str, set[str]] = {}
-        for text in self._texts:
+        for text in texts:
             for name, guess in zip(text.names, text.guesses, strict=True):
                 guesses.setdefault(name, set()).add(guess)
-        self.ask(
-            {
-                name: _ASKED.get(next(iter(several)), EVERYTHING) if len(several) == 1 else EVERYTHING
-                for name, several in guesses.items()
-            }
-        )
-        self.ask({name: EVERYTHING for name in self.asked if not self._fits(name)})
+        alike = {name: several.pop() if len(several) == 1 else "" for name, several in guesses.items()}
+        self.ask({name: _ASKED.get(guess, _EVERYTHING) for name, guess in alike.items()})
+        self.ask({name: _EVERYTHING for name in self.asked if not self._fits(name)})
 
     def ask(self, asked: Mapping[str, set[str]]) -> None:
         """Count what is asked of these columns, in one pass over each file."""
@@ -213,9 +164,15 @@ class CellCounts:
     def merge(self, name: str) -> Counted:
         """What a column looks like over all files."""
         total = Counted()
-        for one in (found[name] for found in self.found if name in found):
-            total.given += one.given
-            total.words.update(one.words)
-            total.shapes.update(one.shapes)
-            total.kinds.update(one.kinds)
+        for found in self.found:
+            total.add(found.get(name, Counted()))
         return total
+
+
+def make_column(index: int, name: str, kind: str, number: str, n_missing: int, n_rows: int) -> FileColumn:
+    """The column of these cells, `number` being the SQL of its numbers."""
+    if n_missing == n_rows:
+        # Beside other files, one in which a column has no values may still be read.
+        return FileColumn(name, "text", n_missing, NO_VALUE, f"c{index}", "it has no values")
+    cell = f"({number}) = 1.0" if kind == "boolean" else f"c{index}"
+    return FileColumn(name, kind, n_missing, "" if kind == "text" else number, cell)

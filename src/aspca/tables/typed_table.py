@@ -10,7 +10,7 @@ import numpy as np
 
 from aspca.linalg.arrays import Floats
 from aspca.tables.cell_tests import numbers_named
-from aspca.tables.column_notes import beyond_numbers
+from aspca.tables.column_notes import describe_rounded
 from aspca.tables.errors import SourceError
 from aspca.tables.file_table import COLUMNS_AT_ONCE, NO_VALUE, FileColumn, FileTable, make_names_unique
 
@@ -122,7 +122,7 @@ def finish_table(table: FileTable, counts: Counts) -> FileTable:
             beyond.append(column.name)
         extremes = None if math.isnan(low) else (low, high)
         columns.append(replace(column, n_missing=n_rows - int(given), extremes=extremes))
-    notes = beyond_numbers(table.label, beyond)
+    notes = describe_rounded(table.label, beyond)
     return replace(table, columns=tuple(columns), n_rows=n_rows, remarks=(*table.remarks, *notes))
 
 
@@ -133,7 +133,7 @@ def _no_rows_error(table: FileTable) -> SourceError:
 def mark_beyond_float(table: FileTable, names: list[str]) -> FileTable:
     """`table`, which says of these columns of text that their integers are beyond what float64 holds."""
     columns = tuple(replace(one, remark=BEYOND) if one.name in names else one for one in table.columns)
-    return replace(table, columns=columns, remarks=(*table.remarks, *beyond_numbers(table.label, names)))
+    return replace(table, columns=columns, remarks=(*table.remarks, *describe_rounded(table.label, names)))
 
 
 def _without_missing(table: FileTable, columns: list[FileColumn], missing: tuple[str, ...]) -> FileTable:

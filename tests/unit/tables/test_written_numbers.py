@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from aspca.tables import ReadOptions, SourceError, open_source
-from aspca.tables.number_text import number_sql, shape_key, shape_of, shape_sql, unit_of
+from aspca.tables.number_text import find_unit, number_sql, shape_key, shape_of, shape_sql
 from written_tables import CURLY, NARROW, NBSP, Style
 
 UNITS = [("", ""), ("$", ""), ("€ ", ""), ("", " €"), ("USD ", ""), ("", "%"), ("", " kg"), ("", "°C"), ("Rs.", "")]
@@ -80,11 +80,11 @@ def test_codes_are_no_numbers(cell: str) -> None:
 
 
 def test_what_is_a_unit() -> None:
-    assert unit_of("$", "", blank=False) == "$"
-    assert unit_of("", "A", blank=False) is None
-    assert unit_of("", "A", blank=True) == "A"
-    assert unit_of("", "million", blank=True) is None
-    assert unit_of("A", "", blank=False) is None
+    assert find_unit("$", "", blank=False) == "$"
+    assert find_unit("", "A", blank=False) is None
+    assert find_unit("", "A", blank=True) == "A"
+    assert find_unit("", "million", blank=True) is None
+    assert find_unit("A", "", blank=False) is None
 
 
 # ---- files
