@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from rich.cells import cell_len
 
@@ -12,78 +12,56 @@ from aspca.escaping import for_terminal
 if TYPE_CHECKING:
     from aspca.pipeline.outcome import Finding
 
-# Characters for key columns: more is left for the reasons.
-_ROOM = 24
-_BETWEEN = 2
+# Titles of columns, each with its justification, and rows of cells.
+Titles = Sequence[tuple[str, str]]
+Rows = Sequence[Sequence[object]]
+_Column = tuple[tuple[str, str], Sequence[object]]
 
 
-class Heads:
-    """The first columns of a table of anomalies, and a table of all key columns where they take too much room there.
+class Heads(NamedTuple):
+    """The first columns of a table of anomalies, and a table of all key columns where they took too much room there."""
 
-    Parameters
-    ----------
-    findings : sequence of Finding
-    wide : bool
-        Whether there is room for the row beside its names, and for the score beside both.
-    without : str or None
-        A column that the page's title tells already.
-    measured : bool
-        Whether to tell how far out each is.
+    titles: Titles
+    rows: Rows
+    keys: tuple[Titles, Rows] | None
+
+
+def make_heads(findings: Sequence[Finding], wide: bool, without: str | None, *, measured: bool = True) -> Heads:
+    """The heads of some findings; `wide`: there is room for the row beside its names, and for the score beside both.
+
+    `without` is a column that the page's title tells already; `measured`: whether to tell how far out each is.
     """
+    keys = [name for name in (findings[0].keys if findings else ()) if name != without]
+    cells = {name: [for_terminal(finding.keys[name] or "") for finding in findings] for name in keys}
+    columns: list[_Column] = []
+    # More room is left for the reasons.
+    room = 24
+    for name in keys:
+        room -= 2 + max(map(cell_len, (for_terminal(name), *cells[name])))
+        if room < 0:
+            break
+        columns.append(((for_terminal(name), "none"), cells[name]))
+    complete = len(columns) == len(keys)
+    called = bool(columns) and all(finding.name is not None for finding in findings)
+    numbers: _Column = ("row", "right"), [finding.row for finding in findings]
+    if measured and (wide or not called):
+        columns.append((("score", "right"), [short(finding.score) for finding in findings]))
+    if measured and any(finding.p_value is not None for finding in findings):
+        values = [finding.p_value for finding in findings]
+        columns.append((("p", "right"), ["" if one is None else f"{one:.1g}" for one in values]))
+    elif measured:
+        times = [finding.times for finding in findings]
+        columns.append((("x limit", "right"), ["" if one is None else short(one) for one in times]))
+    if wide or not called or not complete:
+        columns.insert(0, numbers)
+    every = [numbers, *(((for_terminal(name), "left"), cells[name]) for name in keys)]
+    return Heads(*_table(columns), None if complete else _table(every))
 
-    def __init__(
-        self, findings: Sequence[Finding], wide: bool, without: str | None = None, *, measured: bool = True
-    ) -> None:
-        self._measured = measured
-        self._graded = any(finding.p_value is not None for finding in findings)
-        self._findings = findings
-        self._all = [name for name in (findings[0].keys if findings else ()) if name != without]
-        room = _ROOM
-        self._columns: list[str] = []
-        for name in self._all:
-            room -= _BETWEEN + max(map(cell_len, (for_terminal(name), *(_shown(one, name) for one in findings))))
-            if room < 0:
-                break
-            self._columns.append(name)
-        called = bool(self._columns) and all(finding.name is not None for finding in findings)
-        self._numbered = wide or not called or not self.complete
-        self._scored = measured and (wide or not called)
 
-    @property
-    def complete(self) -> bool:
-        """Whether every key column stands in the table itself."""
-        return self._columns == self._all
-
-    @property
-    def titles(self) -> list[tuple[str, str]]:
-        """Each with its justification."""
-        numbered, scored = ([(title, "right")] if shown else [] for title, shown in self._optional)
-        times = [("p" if self._graded else "x limit", "right")] if self._measured else []
-        return [*numbered, *((for_terminal(name), "none") for name in self._columns), *scored, *times]
-
-    @property
-    def _optional(self) -> tuple[tuple[str, bool], tuple[str, bool]]:
-        return ("row", self._numbered), ("score", self._scored)
-
-    def of(self, finding: Finding) -> list[object]:
-        """The cells of one of them."""
-        keys = [_shown(finding, name) for name in self._columns]
-        score = [short(finding.score)] if self._scored else []
-        measure = finding.p_value if self._graded else finding.times
-        times = ["" if measure is None else f"{measure:.1g}" if self._graded else short(measure)]
-        times = times if self._measured else []
-        return [*([finding.row] if self._numbered else []), *keys, *score, *times]
-
-    def keys(self) -> tuple[list[tuple[str, str]], list[list[object]]]:
-        """Titles and rows of the table of all key columns."""
-        rows = [[finding.row, *(_shown(finding, name) for name in self._all)] for finding in self._findings]
-        return [("row", "right"), *((for_terminal(name), "left") for name in self._all)], rows
+def _table(columns: Sequence[_Column]) -> tuple[Titles, Rows]:
+    return [title for title, _ in columns], list(zip(*(cells for _, cells in columns), strict=True))
 
 
 def short(value: float) -> str:
     """A score, or how many times the limit it is."""
     return f"{value:,.0f}" if 1000 <= value < 1e7 else f"{value:.3g}"
-
-
-def _shown(finding: Finding, name: str) -> str:
-    return for_terminal(finding.keys[name] or "")
