@@ -10,30 +10,28 @@ from rich.text import Text
 
 from aspca.escaping import for_terminal
 from aspca.paper.published import Comparison
-from aspca.paper.results import Figure, Listing, Reproduction, Section, Table, format_cell
-
-_DIFFERS = "bold red"
+from aspca.paper.results import Listing, Reproduction, Table, format_cell
 
 
 def show_reproduction(out: Console, reproduction: Reproduction) -> None:
     """Section by section, then what differs, then the counts."""
     for section in reproduction.sections:
-        _show_section(out, section)
-    _show_deviations(out, reproduction)
-    _show_counts(out, reproduction)
-
-
-def _show_section(out: Console, section: Section) -> None:
-    out.rule(section.title, align="left", characters="=")
-    out.print(section.description)
-    for part in section.parts:
-        if isinstance(part, Figure):
-            continue
+        out.rule(section.title, align="left", characters="=")
+        out.print(section.description)
+        for part in section.parts:
+            if isinstance(part, Table | Listing):
+                out.print()
+                _show_table(out, part) if isinstance(part, Table) else _show_listing(out, part)
+                for note in part.notes:
+                    out.print(_indented(note))
         out.print()
-        _show_table(out, part) if isinstance(part, Table) else _show_listing(out, part)
-        for note in part.notes:
-            out.print(_indented(note))
-    out.print()
+    if reproduction.deviations:
+        _show_deviations(out, reproduction)
+    out.rule("Summary", align="left", characters="=")
+    grid = _grid("", "published", "agree", "to the last digit", "differ", numbers=True)
+    for section in reproduction.sections:
+        grid.add_row(section.title, *map(str, section.counts.values()))
+    out.print(grid)
 
 
 def _show_table(out: Console, table: Table) -> None:
@@ -44,18 +42,11 @@ def _show_table(out: Console, table: Table) -> None:
 
 def _side_by_side(table: Table) -> Grid:
     """A row for each row of the paper's table: paper, ours for each column."""
-    grid = _grid()
-    grid.add_column("")
-    for column in table.columns:
-        grid.add_column(f"{column}: paper", justify="right")
-        grid.add_column("ours", justify="right")
+    grid = _grid("", *(title for column in table.columns for title in (f"{column}: paper", "ours")), numbers=True)
     placed = {(one.row, one.column): one for one in table.comparisons}
     for row in table.rows:
-        cells: list[Text] = [Text(row)]
-        for column in table.columns:
-            one = placed[row, column]
-            cells += [Text(one.paper_text), _ours(one, table.digits(column))]
-        grid.add_row(*cells)
+        pairs = [(placed[row, column], table.digits(column)) for column in table.columns]
+        grid.add_row(Text(row), *(cell for one, digits in pairs for cell in (Text(one.paper_text), _ours(one, digits))))
     return grid
 
 
@@ -63,35 +54,28 @@ def _one_below_the_other(table: Table) -> Grid:
     """A row for each number, with the difference where some are numbers."""
     words = any(isinstance(one.paper, str) for one in table.comparisons)
     differences = any(one.difference is not None for one in table.comparisons)
-    grid = _grid()
-    for name in ("", "", "paper", "ours", *(["difference"] if differences else [])):
-        grid.add_column(name, justify="right" if name and not words else "left")
+    grid = _grid("", "", "paper", "ours", *(["difference"] if differences else []), numbers=not words)
     for one in table.comparisons:
-        cells = [Text(one.row), Text(one.column), Text(one.paper_text), _ours(one, table.digits(one.column))]
-        if differences:
-            cells.append(Text(one.difference_text(one.digits)))
-        grid.add_row(*cells)
+        difference = [Text(one.difference_text(one.digits))] if differences else []
+        ours = _ours(one, table.digits(one.column))
+        grid.add_row(Text(one.row), Text(one.column), Text(one.paper_text), ours, *difference)
     return grid
 
 
 def _ours(one: Comparison, digits: int) -> Text:
     text = one.ours_text(digits)
-    return Text(text) if one.agrees else Text(f"{text} !", style=_DIFFERS)
+    return Text(text) if one.agrees else Text(f"{text} !", style="bold red")
 
 
 def _show_listing(out: Console, listing: Listing) -> None:
     out.print(Text(listing.title, style="bold"))
-    grid = _grid()
-    for name in listing.header:
-        grid.add_column(name)
+    grid = _grid(*listing.header)
     for row in listing.rows:
         grid.add_row(*(Text(for_terminal(format_cell(cell))) for cell in row))
     out.print(grid)
 
 
 def _show_deviations(out: Console, reproduction: Reproduction) -> None:
-    if not reproduction.deviations:
-        return
     out.rule("What differs (marked ! above), and why", align="left", characters="=")
     for reason, several in reproduction.deviations.items():
         for one in several:
@@ -101,18 +85,12 @@ def _show_deviations(out: Console, reproduction: Reproduction) -> None:
         out.print()
 
 
-def _show_counts(out: Console, reproduction: Reproduction) -> None:
-    out.rule("Summary", align="left", characters="=")
-    grid = _grid()
-    for name in ("", "published", "agree", "to the last digit", "differ"):
-        grid.add_column(name, justify="right" if name else "left")
-    for section in reproduction.sections:
-        grid.add_row(section.title, *map(str, section.counts.values()))
-    out.print(grid)
-
-
-def _grid() -> Grid:
-    return Grid(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+def _grid(*titles: str, numbers: bool = False) -> Grid:
+    """A table; titles without a word are of words, the others of numbers where there are some."""
+    grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for title in titles:
+        grid.add_column(title, justify="right" if title and numbers else "left")
+    return grid
 
 
 def _indented(sentence: str) -> Padding:
