@@ -12,7 +12,7 @@ from aspca.linalg.arrays import Floats
 from aspca.paper.study import NONZERO, Node
 from aspca.plots import RocDisplay
 from aspca.plots.canvas import BLUE, CYCLE, DASHES, GREEN, ORANGE, VERMILLION, bare, diverging, label_slots
-from aspca.plots.cells import CellStyle, draw_cells
+from aspca.plots.heatmap import draw_cells
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -133,10 +133,12 @@ def draw_projections(values: Floats, rows: Sequence[str], labels: Sequence[str],
 
     figure, axes = make_sheet(2.4 + 0.62 * len(labels), 1.0 + 0.24 * len(rows))
     largest = float(np.abs(values).max())
-    style = CellStyle(
-        diverging(), Normalize(-largest, largest), "projection", lambda value: f"{round(value, 2) + 0.0:.2f}"
-    )
-    draw_cells(axes[0, 0], values, rows, [f"PC {label}" for label in labels], style)
+    columns, norm = [f"PC {label}" for label in labels], Normalize(-largest, largest)
+
+    def write(value: float) -> str:
+        return f"{round(value, 2) + 0.0:.2f}"
+
+    draw_cells(axes[0, 0], values, rows, columns, diverging(), norm, "projection", write)
     if line:
         axes[0, 0].axhline(line - 0.5, color="black", lw=1.4)
     return figure

@@ -10,84 +10,88 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from aspca.linalg.arrays import Floats
 from aspca.plots.labels import use_minus_sign, write_share
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.colors import ListedColormap
-    from matplotlib.figure import Figure, SubFigure
-    from matplotlib.gridspec import GridSpecFromSubplotSpec
+    from matplotlib.figure import Figure
 
 # Okabe and Ito (2008): Color Universal Design.
-BLUE, VERMILLION, GREEN, PURPLE, ORANGE, _, BLACK = CYCLE = (
-    "#0072B2",
-    "#D55E00",
-    "#009E73",
-    "#CC79A7",
-    "#E69F00",
-    "#56B4E9",
-    "#000000",
-)
+CYCLE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+BLUE, VERMILLION, GREEN, PURPLE, ORANGE, _, BLACK = CYCLE
 # With the colours of the cycle these make lines that are told apart by shape as well.
 DASHES = ("-", "--", "-.", ":")
 # The last is what lies outside the rules, of a score.
 ANOMALY, NORMAL, OUTSIDE = VERMILLION, "0.55", PURPLE
-# Paler than this a small loading could be taken for none.
-_PALEST = 0.14
-# Inches for one line of small text, and the points of that text.
-LINE, SMALL = 0.16, 8.0
+# Inches for one line of small text, the points of that text, and the width of a typical character over its height.
+LINE, SMALL, CHARACTER = 0.16, 8.0, 0.56
 # Points of a headline and of the line under it.
 _SIZES = (11.0, 9.0)
-# No figure grows beyond this in either direction: at 100 dots per inch, most viewers still open it.
-_LARGEST = 80.0
-# Width of a typical character over its height, in the default font.
-CHARACTER = 0.56
+
+
+class Display:
+    """What was drawn: `ax_` and `figure_`, and in displays of several panels `axes_`, in the place of `ax_`."""
+
+    ax_: Axes
+    figure_: Figure
+
+    def _open(self, ax: Axes | None, width: float, height: float) -> Axes:
+        """The axes given, or those of a new figure of about this size in inches.
+
+        matplotlib is imported only here, when something is drawn.
+        """
+        try:
+            import matplotlib.pyplot as plt
+        except ModuleNotFoundError as error:
+            if error.name is None or error.name.partition(".")[0] != "matplotlib":
+                raise
+            raise ModuleNotFoundError(
+                "Plots need matplotlib, which is not installed: pip install aspca[plot]"
+            ) from None
+        if ax is None:
+            # At 100 dots per inch, most viewers still open a figure of 80 inches.
+            _, ax = plt.subplots(figsize=(min(width, 80.0), min(height, 80.0)), layout="constrained")
+        self.ax_, self.figure_ = ax, figure_of(ax)
+        return ax
 
 
 def diverging() -> ListedColormap:
     """Orange to purple (ColorBrewer's PuOr) without its white middle: whatever is not zero has a colour."""
-    from matplotlib import colormaps
-    from matplotlib.colors import ListedColormap
-
-    half = np.linspace(0.0, 0.5 - _PALEST / 2, 128)
-    return ListedColormap(colormaps["PuOr"](np.concatenate([half, 1.0 - half[::-1]])), name="aspca_diverging")
+    half = np.linspace(0.0, 0.43, 128)
+    return _take_colours("PuOr", np.concatenate([half, 1.0 - half[::-1]]))
 
 
 def sequential() -> ListedColormap:
     """Light to dark blue, which everyone sees alike, without its whitest part: empty cells are white."""
+    return _take_colours("Blues", np.linspace(0.14, 1.0, 256))
+
+
+def _take_colours(name: str, places: Floats) -> ListedColormap:
     from matplotlib import colormaps
     from matplotlib.colors import ListedColormap
 
-    return ListedColormap(colormaps["Blues"](np.linspace(_PALEST, 1.0, 256)), name="aspca_sequential")
+    return ListedColormap(colormaps[name](places))
 
 
-def choose_axes(ax: Axes | None, width: float, height: float) -> tuple[Axes, Figure]:
-    """The axes given, or those of a new figure of about this size in inches, and their figure.
-
-    matplotlib is imported only here, when something is drawn.
-    """
-    try:
-        import matplotlib.pyplot as plt
-    except ModuleNotFoundError as error:
-        if error.name is None or error.name.partition(".")[0] != "matplotlib":
-            raise
-        raise ModuleNotFoundError("Plots need matplotlib, which is not installed: pip install aspca[plot]") from None
-    if ax is None:
-        _, ax = plt.subplots(figsize=(min(width, _LARGEST), min(height, _LARGEST)), layout="constrained")
-    return ax, root_of(ax)
-
-
-def root_of(ax: Axes) -> Figure:
+def figure_of(ax: Axes) -> Figure:
     """The figure that the axes are part of, however deep."""
-    figure: Figure | SubFigure | None = ax.get_figure(root=True)
+    figure = ax.get_figure(root=True)
     if figure is None:
         raise ValueError("These axes have been removed from their figure; make new ones with plt.subplots().")
-    return figure  # type: ignore[return-value]  # root=True never gives a SubFigure
+    return figure
 
 
-def add_panels(
-    ax: Axes, title: tuple[str, str], heights: Sequence[float], widths: Sequence[float]
-) -> GridSpecFromSubplotSpec:
+def _width_of(ax: Axes) -> float:
+    """Inches."""
+    return float(figure_of(ax).get_size_inches()[0] * ax.get_position().width)
+
+
+# ---- panels and titles
+
+
+def add_panels(ax: Axes, title: tuple[str, str], heights: Sequence[float], widths: Sequence[float]) -> Any:
     """A grid of panels, with a title over all of them, in the place of some axes, which stay, invisible.
 
     Parameters
@@ -103,7 +107,7 @@ def add_panels(
             "leave ax out."
         )
     ax.set_axis_off()
-    figure = root_of(ax)
+    figure = figure_of(ax)
     lines = _wrap_title(title, _width_of(ax))
     # Titles of the axes themselves would be written over the panels.
     above = sum(size * 1.3 * len(found) for size, found in zip(_SIZES, lines, strict=True)) / 72.0
@@ -121,16 +125,11 @@ def entitle(ax: Axes, headline: str, detail: str = "", left: float = 0.0) -> Non
 
     `left` inches of the axes' place go to labels on their left.
     """
-    inches = root_of(ax).get_size_inches()[0] * min(1.0, ax.get_position().width + 0.1) - left
+    inches = figure_of(ax).get_size_inches()[0] * min(1.0, ax.get_position().width + 0.1) - left
     lines = _wrap_title((headline, detail), inches)
     pad = 6.0 + len(lines[1]) * _SIZES[1] * 1.4
     ax.set_title("\n".join(lines[0]), loc="left", fontsize=_SIZES[0], fontweight="bold", pad=pad)
     _write(ax, lines[1], 4.0, va="bottom", fontsize=_SIZES[1], color="0.3")
-
-
-def _width_of(ax: Axes) -> float:
-    """Inches."""
-    return float(root_of(ax).get_size_inches()[0] * ax.get_position().width)
 
 
 def _wrap_title(title: tuple[str, str], inches: float) -> list[list[str]]:
@@ -141,29 +140,15 @@ def _wrap_title(title: tuple[str, str], inches: float) -> list[list[str]]:
 
 def _write(ax: Axes, lines: list[str], height: float, **font: Any) -> None:
     """Lines at so many points above the upper left corner of the axes, without a part in the layout."""
-    ax.annotate(
-        "\n".join(lines),
-        (0.0, 1.0),
-        (0.0, height),
-        xycoords="axes fraction",
-        textcoords="offset points",
-        ha="left",
-        annotation_clip=False,
-        in_layout=False,
-        **font,
-    )
-
-
-def room_for_labels(ax: Axes | None, most: int, part: float) -> int:
-    """Characters that labels may have: `most`, or as many as fit in this part of the width of given axes."""
-    return most if ax is None else int(np.clip(_width_of(ax) * part * 72.0 / (SMALL * CHARACTER), 12, most))
+    style: Any = {"xycoords": "axes fraction", "textcoords": "offset points", "ha": "left", **font}
+    ax.annotate("\n".join(lines), (0.0, 1.0), (0.0, height), annotation_clip=False, in_layout=False, **style)
 
 
 def add_legend_below(ax: Axes, columns: int = 1, **options: Any) -> None:
     """A legend below the axes, however tall they are: under the labels of the axis."""
     from matplotlib.transforms import ScaledTranslation
 
-    shift = ScaledTranslation(0.0, -38.0 / 72.0, root_of(ax).dpi_scale_trans)
+    shift = ScaledTranslation(0.0, -38.0 / 72.0, figure_of(ax).dpi_scale_trans)
     ax.legend(
         loc="upper left",
         ncols=columns if _width_of(ax) > 6.0 else 1,
@@ -174,6 +159,19 @@ def add_legend_below(ax: Axes, columns: int = 1, **options: Any) -> None:
         borderaxespad=0.0,
         **options,
     )
+
+
+# ---- axes and their labels
+
+
+def room_for_labels(ax: Axes | None, most: int, part: float) -> int:
+    """Characters that labels may have: `most`, or as many as fit in this part of the width of given axes."""
+    return most if ax is None else int(np.clip(_width_of(ax) * part * 72.0 / (SMALL * CHARACTER), 12, most))
+
+
+def measure_labels(names: Sequence[str]) -> float:
+    """Inches of the longest line of a name."""
+    return max(len(line) for name in names for line in name.split("\n")) * (SMALL * CHARACTER / 72)
 
 
 def label_slots(ax: Axes, which: str, positions: Sequence[float], labels: Sequence[str], lines: int = 1) -> None:
@@ -189,7 +187,7 @@ def label_slots(ax: Axes, which: str, positions: Sequence[float], labels: Sequen
     """
     box = ax.get_window_extent()
     low, high = sorted(ax.get_xlim() if which == "x" else ax.get_ylim())
-    points = (box.width if which == "x" else box.height) * 72.0 / root_of(ax).dpi
+    points = (box.width if which == "x" else box.height) * 72.0 / figure_of(ax).dpi
     slot = points / max(high - low, 1e-9)
     longest = max((len(line) for label in labels for line in label.split("\n")), default=1)
     upright = which == "x" and longest * SMALL * CHARACTER > 0.9 * slot
@@ -205,17 +203,17 @@ def label_slots(ax: Axes, which: str, positions: Sequence[float], labels: Sequen
 
 def log_scale(ax: Axes, which: str, linear: float = 0.0) -> None:
     """A logarithmic axis whose labels do not touch; `linear` above zero: linear up to it, on both sides of zero."""
-    from aspca.plots.ticks import log_ticks
+    from aspca.plots.ticks import set_log_ticks
 
     scale = ax.set_xscale if which == "x" else ax.set_yscale
     if linear > 0.0:
         scale("symlog", linthresh=linear)
     else:
         scale("log")
-    log_ticks(ax, which)
+    set_log_ticks(ax, which)
 
 
-def bare(ax: Axes, keep: Sequence[str] = ()) -> None:
+def bare(ax: Axes, keep: Sequence[str] = ("left", "bottom")) -> None:
     """Without the lines around it, but for those kept."""
     for name, spine in ax.spines.items():
         spine.set_visible(name in keep)
@@ -241,4 +239,4 @@ def finish_panel(axes: Axes, says: str, *, labelled: bool = True) -> None:
     axes.tick_params(axis="x", labelsize=8)
     if not labelled:
         axes.tick_params(axis="y", labelleft=False, length=0)
-    bare(axes, keep=("bottom",))
+    bare(axes, ("bottom",))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn.metrics import auc, roc_curve
@@ -17,10 +17,10 @@ from aspca.plots.canvas import (
     CYCLE,
     DASHES,
     VERMILLION,
+    Display,
     add_legend_below,
     add_panels,
     bare,
-    choose_axes,
     entitle,
     log_scale,
     show_percent,
@@ -33,39 +33,35 @@ if TYPE_CHECKING:
 
 
 @dataclass(eq=False)
-class RocDisplay:
+class RocDisplay(Display):
     """ROC curves of one or more detectors.
 
-    Parameters
-    ----------
-    fpr, tpr : sequences of ndarray
-        Shares of the normal rows, and of the anomalies, above each limit: one curve per detector.
-    roc_auc : sequence of float
-    names : sequence of str
-    alarms : sequence of (float, float) or None
-        Where each detector's own threshold stands; None: unknown.
-    n_normal, n_anomalies : int
-
-    Attributes
-    ----------
-    ax_, figure_ : matplotlib Axes and Figure
-    lines_ : list of Line2D
-    alarms_ : list of Line2D
-        One point per detector with a known threshold.
-    chance_level_ : Line2D
+    Drawn are `lines_` (Line2D), `alarms_` (the same, one point per detector with a known threshold), and
+    `chance_level_`.
     """
 
-    fpr: Sequence[Floats]
-    tpr: Sequence[Floats]
+    fpr: Sequence[Floats]  # shares of the normal rows above each limit, one curve per detector
+    tpr: Sequence[Floats]  # and of the anomalies
     roc_auc: Sequence[float]
     names: Sequence[str]
-    alarms: Sequence[tuple[float, float] | None]
+    alarms: Sequence[tuple[float, float] | None]  # where each detector's own threshold stands; None: unknown
     n_normal: int
     n_anomalies: int
 
     @classmethod
     def from_estimator(cls, estimators: Any, X: Any, labels: Any, *, ax: Axes | None = None) -> Self:
-        """Score rows X (n, p) with one fitted detector, a list of them, or a mapping of names to them."""
+        """ROC curves of detectors on labelled rows, and where their own thresholds stand.
+
+        Parameters
+        ----------
+        estimators : fitted detector, list of them, or mapping of names to them
+            Anything with `score_samples`, the higher the more normal.
+        X : (n, p) rows
+        labels : (n,)
+            1 (or True) for anomalies, 0 for normal rows.
+        ax : matplotlib Axes or None
+            Where to draw; None makes a figure.
+        """
         named = _name_detectors(estimators)
         scores = {name: -np.asarray(one.score_samples(X), dtype=np.float64) for name, one in named.items()}
         flagged = {name: verdicts(one, X)[1] for name, one in named.items()}
@@ -83,24 +79,24 @@ class RocDisplay:
         named = dict(scores) if isinstance(scores, Mapping) else {"score": scores}
         if not named:
             raise ValueError("There is no detector to draw; give at least one.")
-        truth = _check_labels(labels)
+        truth = np.asarray(labels, dtype=np.float64)
+        if truth.ndim != 1 or not np.isin(truth, (0.0, 1.0)).all() or np.unique(truth).size != 2:
+            raise ValueError("labels must hold both 0 (normal) and 1 (anomaly), one per row, and nothing else.")
         curves = []
         for name, values in named.items():
             values = np.asarray(values, dtype=np.float64)
             if values.shape != truth.shape or not np.isfinite(values).all():
                 raise ValueError(f"The scores of {name!r} must be {truth.size} finite numbers, one per label.")
             curves.append(roc_curve(truth, values)[:2])
-        alarms = [_find_rates(truth, None if flagged is None else flagged.get(name)) for name in named]
+        alarms = [_find_rates(truth, (flagged or {}).get(name)) for name in named]
         areas = [float(auc(fpr, tpr)) for fpr, tpr in curves]
         fprs, tprs = [fpr for fpr, _ in curves], [tpr for _, tpr in curves]
         n_anomalies = int(truth.sum())
-        names = [str(name) for name in named]
-        return cls(fprs, tprs, areas, names, alarms, truth.size - n_anomalies, n_anomalies).plot(ax)
+        return cls(fprs, tprs, areas, list(map(str, named)), alarms, truth.size - n_anomalies, n_anomalies).plot(ax)
 
     def plot(self, ax: Axes | None = None) -> Self:
         """Draw the curves, the best one first in the legend."""
-        ax, self.figure_ = choose_axes(ax, 6.6, 6.6 + 0.24 * len(self.names))
-        self.ax_ = ax
+        ax = self._open(ax, 6.6, 6.6 + 0.24 * len(self.names))
         self.lines_: list[Any] = []
         self.alarms_: list[Any] = []
         for k, name in enumerate(self.names):
@@ -115,37 +111,19 @@ class RocDisplay:
         ax.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.01))
         ax.set_xlabel(f"false alarms: share of the {self.n_normal:,} normal rows that are flagged", fontsize=9)
         ax.set_ylabel(f"found: share of the {self.n_anomalies:,} anomalies that are flagged", fontsize=9)
-        for which in ("x", "y"):
-            show_percent(ax, which)
+        show_percent(ax, "x")
+        show_percent(ax, "y")
         ax.grid(color="0.92", lw=0.8)
         ax.set_axisbelow(True)
-        bare(ax, keep=("left", "bottom"))
-        order = [*np.argsort([-area for area in self.roc_auc], kind="stable"), len(self.names)]
-        handles = [*self.lines_, self.chance_level_]
-        add_legend_below(ax, handles=[handles[k] for k in order])
+        bare(ax)
+        order = np.argsort([-area for area in self.roc_auc], kind="stable")
+        add_legend_below(ax, handles=[*(self.lines_[k] for k in order), self.chance_level_])
         detail = "Circles: each detector's own threshold" if self.alarms_ else ""
         entitle(ax, "Anomalies found against false alarms (ROC)", detail)
         return self
 
 
-def plot_roc(estimators: Any, X: Any, labels: Any, *, ax: Axes | None = None) -> RocDisplay:
-    """ROC curves of detectors on labelled rows, and where their own thresholds stand.
-
-    Parameters
-    ----------
-    estimators : fitted detector, list of them, or mapping of names to them
-        Anything with `score_samples`, the higher the more normal.
-    X : (n, p) rows
-    labels : (n,)
-        1 (or True) for anomalies, 0 for normal rows.
-    ax : matplotlib Axes or None
-        Where to draw; None makes a figure.
-
-    Returns
-    -------
-    RocDisplay
-    """
-    return RocDisplay.from_estimator(estimators, X, labels, ax=ax)
+plot_roc = RocDisplay.from_estimator
 
 
 def _name_detectors(estimators: Any) -> dict[str, Any]:
@@ -170,51 +148,36 @@ def _find_rates(truth: Floats, flagged: Any) -> tuple[float, float] | None:
     return float(marked[truth == 0].mean()), float(marked[truth == 1].mean())
 
 
-def _check_labels(labels: Any) -> Floats:
-    truth = np.asarray(labels, dtype=np.float64)
-    if truth.ndim != 1 or not np.isin(truth, (0.0, 1.0)).all() or np.unique(truth).size != 2:
-        raise ValueError("labels must hold both 0 (normal) and 1 (anomaly), one per row, and nothing else.")
-    return truth
-
-
-class _Panel(NamedTuple):
-    """What an axis says, whether it is a share, and the fields of `Choice` drawn in it, with their names."""
-
-    says: str
-    is_share: bool
-    curves: dict[str, str]
-
-
-_PANELS = (
-    _Panel("features per rule", False, {"nonzeros": "mean", "largest": "largest rule"}),
-    _Panel("share of variance\nin the rules", True, {"variance": "variance"}),
-    _Panel("found again in\nhalf of the rows", True, {"stability": "rules", "subspace_stability": "subspace"}),
-    _Panel("AUC", False, {"auc": "AUC"}),
-)
+# What an axis says, and the fields of `Choice` that are drawn in it, with their names.
+_PANELS: dict[str, dict[str, str]] = {
+    "features per rule": {"nonzeros": "mean", "largest": "largest rule"},
+    "share of variance\nin the rules": {"variance": "variance"},
+    "found again in\nhalf of the rows": {"stability": "rules", "subspace_stability": "subspace"},
+    "AUC": {"auc": "AUC"},
+}
 
 
 @dataclass(eq=False)
-class SelectionDisplay:
+class SelectionDisplay(Display):
     """Curves over the number of rules (left) and over alpha (right).
 
-    Parameters
-    ----------
-    selection : Selection
-
-    Attributes
-    ----------
-    ax_, figure_ : matplotlib Axes and Figure
-        The bounding axes, whose place the panels take.
-    axes_ : ndarray of shape (panels, 2) of Axes
-    lines_ : dict of (str, str) to Line2D
-        By field of `Choice` and curve, "n_components" or "alpha".
+    Drawn are, in the panels `axes_` (panels, 2), the `lines_` (Line2D) by field of `Choice` and setting,
+    "n_components" or "alpha".
     """
 
     selection: Selection
 
     @classmethod
     def from_selection(cls, selection: Selection, *, ax: Axes | None = None) -> Self:
-        """Draw curves that are at hand."""
+        """The curves of `aspca.select`: sparsity, variance, stability and, with labels, AUC.
+
+        Parameters
+        ----------
+        selection : Selection
+            What `aspca.select` returns.
+        ax : matplotlib Axes or None
+            A subplot, whose place the panels take; None makes a figure.
+        """
         if not isinstance(selection, Selection):
             raise TypeError(f"plot_selection takes what aspca.select returns, got {type(selection).__name__}.")
         return cls(selection).plot(ax)
@@ -228,80 +191,60 @@ class SelectionDisplay:
 
     def plot(self, ax: Axes | None = None) -> Self:
         """Draw what was measured: one row of panels per measure."""
-        chosen = self.selection.chosen
-        shown = [panel for panel in _PANELS if getattr(chosen, next(iter(panel.curves))) is not None]
-        ax, self.figure_ = choose_axes(ax, 9.5, 1.3 + 1.75 * len(shown))
-        self.ax_ = ax
+        chosen, found = self.selection.chosen, self.selection
+        panels = {says: curves for says, curves in _PANELS.items() if getattr(chosen, next(iter(curves))) is not None}
+        ax = self._open(ax, 9.5, 1.3 + 1.75 * len(panels))
         detail = (
             f"Chosen (dotted line): {chosen.n_components} rules, alpha {write_number(chosen.alpha)}; left at that "
             "alpha, right with that number of rules"
         )
         title = "What other numbers of rules and other alphas would give", detail
-        grid = add_panels(ax, title, [1.75] * len(shown), (1.0, 1.0))
-        sides = (("n_components", self.selection.over_components), ("alpha", self.selection.over_alphas))
-        self.axes_ = np.empty((len(shown), 2), dtype=object)
+        grid = add_panels(ax, title, [1.75] * len(panels), (1.0, 1.0))
+        in_logarithms = all(one.alpha > 0 for one in found.over_alphas)
+        self.axes_ = np.empty((len(panels), 2), dtype=object)
         self.lines_: dict[tuple[str, str], Any] = {}
-        for k, panel in enumerate(shown):
-            for side, (setting, curve) in enumerate(sides):
+        for k, (says, curves) in enumerate(panels.items()):
+            for side, setting in enumerate(("n_components", "alpha")):
                 axes = self.axes_[k, side] = self.figure_.add_subplot(
                     grid[k, side],
                     sharex=self.axes_[0, side] if k else None,
                     sharey=self.axes_[k, 0] if side else None,
                 )
-                self._draw(axes, setting, curve, panel)
-                axes.tick_params(labelsize=8, labelbottom=k == len(shown) - 1, labelleft=side == 0)
+                self._draw_curves(axes, setting, found.over_alphas if side else found.over_components, curves)
+                if side and in_logarithms:
+                    log_scale(axes, "x")
+                if says.startswith(("share", "found")):
+                    show_percent(axes, "y")
+                axes.tick_params(labelsize=8, labelbottom=k == len(panels) - 1, labelleft=side == 0)
             first, second = self.axes_[k]
             # Both panels share limits, which are set once all is drawn: fixed earlier they would cut curves. No share
             # is above one, and none below zero.
             low, high = first.get_ylim()
-            counts = panel is _PANELS[0]
-            first.set_ylim(*((0.0, high) if counts else (max(low, -0.015), min(high, 1.015))))
-            first.set_ylabel(panel.says, fontsize=8.5)
-            if len(panel.curves) > 1:
-                second.legend(
-                    loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False, fontsize=8, borderaxespad=0.0
-                )
+            first.set_ylim(*((0.0, high) if "nonzeros" in curves else (max(low, -0.015), min(high, 1.015))))
+            first.set_ylabel(says, fontsize=8.5)
+            if len(curves) > 1:
+                beside: Any = {"loc": "center left", "bbox_to_anchor": (1.01, 0.5), "borderaxespad": 0.0}
+                second.legend(frameon=False, fontsize=8, **beside)
         self.axes_[-1, 0].set_xlabel("number of rules", fontsize=8.5)
-        self.axes_[-1, 1].set_xlabel("alpha" + (" (log scale)" if self._log_alpha() else ""), fontsize=8.5)
+        self.axes_[-1, 1].set_xlabel("alpha" + (" (log scale)" if in_logarithms else ""), fontsize=8.5)
         self.figure_.align_ylabels(list(self.axes_[:, 0]))
         return self
 
-    def _draw(self, axes: Axes, setting: str, curve: Sequence[Choice], panel: _Panel) -> None:
+    def _draw_curves(self, axes: Axes, setting: str, choices: Sequence[Choice], curves: Mapping[str, str]) -> None:
         from matplotlib.ticker import MaxNLocator
 
-        curve = sorted(curve, key=lambda one: float(getattr(one, setting)))
-        where = [float(getattr(one, setting)) for one in curve]
+        choices = sorted(choices, key=lambda one: float(getattr(one, setting)))
+        where = [float(getattr(one, setting)) for one in choices]
         styles = ((BLUE, "o-"), (VERMILLION, "s--"))
-        for (name, label), (colour, style) in zip(panel.curves.items(), styles, strict=False):
-            heights = [getattr(one, name) for one in curve]
+        for (name, label), (colour, style) in zip(curves.items(), styles, strict=False):
+            heights = [getattr(one, name) for one in choices]
             (self.lines_[name, setting],) = axes.plot(where, heights, style, c=colour, ms=3.5, lw=1.3, label=label)
         axes.axvline(float(getattr(self.selection.chosen, setting)), color="0.35", lw=1.2, ls=":", zorder=0)
-        if setting == "alpha" and self._log_alpha():
-            log_scale(axes, "x")
-        elif setting == "n_components":
+        if setting == "n_components":
             axes.xaxis.set_major_locator(MaxNLocator(8, integer=True))
-        if panel.is_share:
-            show_percent(axes, "y")
         axes.grid(axis="y", color="0.92", lw=0.8)
         axes.set_axisbelow(True)
-        bare(axes, keep=("left", "bottom"))
-
-    def _log_alpha(self) -> bool:
-        return all(one.alpha > 0 for one in self.selection.over_alphas)
+        bare(axes)
 
 
-def plot_selection(selection: Selection, *, ax: Axes | None = None) -> SelectionDisplay:
-    """The curves of `aspca.select`: sparsity, variance, stability and, with labels, AUC.
-
-    Parameters
-    ----------
-    selection : Selection
-        What `aspca.select` returns.
-    ax : matplotlib Axes or None
-        A subplot, whose place the panels take; None makes a figure.
-
-    Returns
-    -------
-    SelectionDisplay
-    """
-    return SelectionDisplay.from_selection(selection, ax=ax)
+plot_selection = SelectionDisplay.from_selection

@@ -16,8 +16,8 @@ from aspca.plots.canvas import (
     BLUE,
     LINE,
     OUTSIDE,
+    Display,
     add_panels,
-    choose_axes,
     draw_shares,
     finish_panel,
     label_slots,
@@ -41,53 +41,55 @@ if TYPE_CHECKING:
 
 
 @dataclass(eq=False)
-class ExplanationDisplay:
+class ExplanationDisplay(Display):
     """One row explained.
 
-    Parameters
-    ----------
-    explanation : Explanation
-    row : int
-        Its position in the explanation.
-
-    Attributes
-    ----------
-    ax_, figure_ : matplotlib Axes and Figure
-        The bounding axes, whose place the panels take.
-    axes_ : tuple of three Axes
-        Shares of rules, shares of features, values beside normal ones.
-    rules_, features_ : ndarray
-        Positions of the rules and features drawn, the largest on top; where there are others with a share, one more
-        bar holds their sum.
-    rule_bars_, feature_bars_ : BarContainer
-        Among those of the rules, by its size, is the bar of what lies outside of them.
-    outside_bar_ : Rectangle or None
-        That bar; None for scores to which nothing outside the rules adds.
-    values_, normal_ : Line2D
-        Distances of the row and of the nearest normal row from the mean, in units of the model's scale.
+    Drawn are, in the three panels `axes_`, shares of the rules at the positions `rules_` as `rule_bars_`, shares of
+    the features at `features_` as `feature_bars_` (BarContainer), the largest on top, one more bar for the sum of the
+    others, and `values_` beside `normal_` (Line2D): distances of the row and of the nearest normal row from the mean,
+    in units of the model's scale. `outside_bar_` is that of `rule_bars_` which stands for what lies outside the rules;
+    None for scores to which nothing does.
     """
 
     explanation: Explanation
-    row: int
+    row: int  # its position in the explanation
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, X: Any, row: int = 0, *, n_rules: int = 6, n_features: int = 12, ax: Axes | None = None
+        cls,
+        source: Any,
+        X: Any = None,
+        row: int = 0,
+        *,
+        n_rules: int = 6,
+        n_features: int = 12,
+        ax: Axes | None = None,
     ) -> Self:
-        """Explain rows X (n, p) by a fitted ASPCA and draw the one at position `row`."""
-        why = explanation_of(estimator, X, "plot_explanation")
-        return cls.from_explanation(why, row, n_rules=n_rules, n_features=n_features, ax=ax)
+        """One row: what each rule, what lies outside the rules and each feature adds to its score; its values beside
+        normal ones.
 
-    @classmethod
-    def from_explanation(
-        cls, explanation: Explanation, row: int = 0, *, n_rules: int = 6, n_features: int = 12, ax: Axes | None = None
-    ) -> Self:
-        """Draw the row at position `row`."""
-        return cls(explanation, position_in(len(explanation), row)).plot(ax, n_rules=n_rules, n_features=n_features)
+        Parameters
+        ----------
+        source : fitted ASPCA or Explanation
+        X : (n, p) rows or None
+            Only with an estimator.
+        row : int
+            Position of the row, from 0.
+        n_rules, n_features : int
+            At most so many are drawn; smaller ones are summed in one bar.
+        ax : matplotlib Axes or None
+            A subplot, at least 8 by 5 inches, whose place three panels take; None makes a figure.
+
+        Notes
+        -----
+        What would be normal is `Explanation.repaired`: the nearest row that obeys every rule.
+        """
+        why = explanation_of(source, X, "plot_explanation")
+        return cls(why, position_in(len(why), row)).plot(ax, n_rules=n_rules, n_features=n_features)
 
     def plot(self, ax: Axes | None = None, *, n_rules: int = 6, n_features: int = 12) -> Self:
         """Draw at most so many rules and features, and the sums of the others."""
-        why = self._why = self.explanation[[self.row]]
+        why = self.explanation[[self.row]]
         score = float(why.scores[0])
         shares = why.feature_contributions[0] / score if score > 0 else np.zeros(len(why.names))
         self.rules_, by_rule = _find_largest(why.shares[0], check_count(n_rules, "n_rules"))
@@ -97,9 +99,9 @@ class ExplanationDisplay:
         names = shorten_names(why.names, min(30, width))
         labels = [names[j] for j in self.features_]
         if by_rule.size > len(texts):
-            texts.append(_write_others(len(why.rules) - len(texts), "rule"))
+            texts.append(_count_others(len(why.rules) - len(texts), "rule"))
         if by_feature.size > len(labels):
-            labels.append(_write_others(len(why.names) - len(labels), "feature"))
+            labels.append(_count_others(len(why.names) - len(labels), "feature"))
         colours = [ANOMALY] * self.rules_.size
         outside = None
         if why.model.evidence is not None:
@@ -110,30 +112,28 @@ class ExplanationDisplay:
             colours.insert(outside, OUTSIDE)
         tallest = max(text.count("\n") + 1 for text in texts)
         heights = (LINE * (tallest + 0.5) * max(2, len(texts)), LINE * 1.5 * max(3, len(labels)))
-        ax, self.figure_ = choose_axes(ax, 10.5, sum(heights) + 1.9)
-        self.ax_ = ax
-        grid = add_panels(ax, self._title(), heights, (1.0, 1.0))
+        ax = self._open(ax, 10.5, sum(heights) + 1.9)
+        grid = add_panels(ax, _write_title(why), heights, (1.0, 1.0))
         top, left = self.figure_.add_subplot(grid[0, :]), self.figure_.add_subplot(grid[1, 0])
         right = self.figure_.add_subplot(grid[1, 1], sharey=left)
         self.axes_ = (top, left, right)
         self.rule_bars_ = _draw_labelled_bars(top, by_rule, texts, tallest, colours, "rule")
         self.outside_bar_ = None if outside is None else self.rule_bars_[outside]
         self.feature_bars_ = _draw_labelled_bars(left, by_feature, labels, 1, [BLUE] * len(self.features_), "feature")
-        self._draw_values(right)
+        self._draw_values(why, right)
         return self
 
-    def _draw_values(self, axes: Axes) -> None:
+    def _draw_values(self, why: Explanation, axes: Axes) -> None:
         from matplotlib.ticker import MaxNLocator
 
-        why, features = self._why, self.features_
+        features = self.features_
         value = why.model.space.centred(why.values)[0, features]
         normal = why.model.space.centred(why.repaired)[0, features]
         heights = np.arange(features.size, dtype=np.float64)
         axes.axvline(0.0, color="0.6", lw=0.8, ls=":")
         axes.hlines(heights, np.minimum(value, normal), np.maximum(value, normal), color="0.75", lw=1.5)
-        (self.normal_,) = axes.plot(
-            normal, heights, "o", ms=5.5, mfc="white", mec=BLUE, mew=1.4, label="nearest normal"
-        )
+        ring: Any = {"ms": 5.5, "mfc": "white", "mec": BLUE, "mew": 1.4}
+        (self.normal_,) = axes.plot(normal, heights, "o", label="nearest normal", **ring)
         (self.values_,) = axes.plot(value, heights, "D", ms=4.5, c=ANOMALY, label="this row")
         says, drawn = "distance from the mean,\nin units of the feature's scale", np.concatenate([value, normal])
         sizes = np.abs(drawn[(drawn != 0) & np.isfinite(drawn)])
@@ -154,65 +154,37 @@ class ExplanationDisplay:
         finish_panel(axes, says, labelled=False)
         axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=2, frameon=False, fontsize=8, borderaxespad=0.0)
 
-    def _title(self) -> tuple[str, str]:
-        why = self._why
-        name = f"Row {for_picture(shorten(str(why.index[0]), 40))}"
-        score = write_number(float(why.scores[0]))
-        if why.judgement.anomalies is None or why.threshold is None:
-            return f"{name}: why its score is {score}", ""
-        broken = int(why.judgement.broken[0].sum())
-        rules = f"it breaks {broken} of {counted(len(why.rules), 'rule')} by their own limits"
-        if not why.rules:
-            rules = "there are no rules to break"
-        detail = f"Score {score}, threshold {write_number(why.threshold)}; {rules}"
-        if why.anomalies[0]:
-            unusual = not broken and why.outside[0] > 0.5 * why.scores[0]
-            return f"{name}: why it is an anomaly" + (", though it keeps its rules" if unusual else ""), detail
-        return f"{name}: within the threshold" + (", but it breaks a rule" if broken else ""), detail
+
+plot_explanation = ExplanationDisplay.from_estimator
 
 
-def plot_explanation(
-    source: Any, X: Any = None, row: int = 0, *, n_rules: int = 6, n_features: int = 12, ax: Axes | None = None
-) -> ExplanationDisplay:
-    """One row: what each rule, what lies outside the rules and each feature adds to its score; its values beside
-    normal ones.
+def _write_title(why: Explanation) -> tuple[str, str]:
+    name = f"Row {for_picture(shorten(str(why.index[0]), 40))}"
+    score = write_number(float(why.scores[0]))
+    if why.judgement.anomalies is None or why.threshold is None:
+        return f"{name}: why its score is {score}", ""
+    broken = int(why.judgement.broken[0].sum())
+    rules = f"it breaks {broken} of {counted(len(why.rules), 'rule')} by their own limits"
+    if not why.rules:
+        rules = "there are no rules to break"
+    detail = f"Score {score}, threshold {write_number(why.threshold)}; {rules}"
+    if why.anomalies[0]:
+        unusual = not broken and why.outside[0] > 0.5 * why.scores[0]
+        return f"{name}: why it is an anomaly" + (", though it keeps its rules" if unusual else ""), detail
+    return f"{name}: within the threshold" + (", but it breaks a rule" if broken else ""), detail
 
-    Parameters
-    ----------
-    source : fitted ASPCA or Explanation
-    X : (n, p) rows or None
-        Only with an estimator.
-    row : int
-        Position of the row, from 0.
-    n_rules, n_features : int
-        At most so many are drawn; smaller ones are summed in one bar.
-    ax : matplotlib Axes or None
-        A subplot, at least 8 by 5 inches, whose place three panels take; None makes a figure.
 
-    Returns
-    -------
-    ExplanationDisplay
-
-    Notes
-    -----
-    What would be normal is `Explanation.repaired`: the nearest row that obeys every rule.
-    """
-    return ExplanationDisplay.from_estimator(source, X, row, n_rules=n_rules, n_features=n_features, ax=ax)
+def _count_others(count: int, what: str) -> str:
+    return f"{count} other {what}{'s' * (count != 1)}"
 
 
 def _find_largest(shares: Floats, most: int) -> tuple[Ints, Floats]:
-    """Positions of the largest shares, at least one, and what to draw: those shares, then the sum of the others.
-
-    What hardly adds anything goes to the others.
-    """
+    """Positions of the largest shares, at least one, and what to draw: those shares, then the sum of the others, to
+    which what hardly adds anything goes too."""
     order = np.argsort(-shares, kind="stable")
     chosen = order[: max(1, min(most, int((shares >= 1e-3).sum())))]
     rest = float(shares[order[chosen.size :]].sum())
     return chosen, np.append(shares[chosen], rest) if rest > 0 else shares[chosen]
-
-
-def _write_others(count: int, what: str) -> str:
-    return f"1 other {what}" if count == 1 else f"{count} other {what}s"
 
 
 def _draw_labelled_bars(axes: Axes, shares: Floats, labels: list[str], lines: int, colours: list[str], by: str) -> Any:

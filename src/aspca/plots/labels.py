@@ -20,13 +20,6 @@ from aspca.escaping import for_picture, for_terminal, name_text
 OUTSIDE_THE_RULES = "outside the rules"
 ELLIPSIS = "…"
 _HARD = "\u00a0"
-# A name inside a rule that is no plain word; brackets in it are doubled.
-_BRACKETED = r"\[(?:[^\]]|\]\])*\]"
-# No name is cut to fewer characters.
-_SHORTEST = 5
-# Where names begin to differ inside a word, so many characters of it at most are shown before.
-_CONTEXT = 6
-_NUMBER = re.compile(r"\(?[\d.,e+-]{1,12}\)?")
 
 
 def shorten(text: str, width: int) -> str:
@@ -35,12 +28,19 @@ def shorten(text: str, width: int) -> str:
 
 
 def shorten_names(names: Sequence[str], width: int) -> list[str]:
-    """Harmless labels of at most `width` characters, all different where the names are; see `_tell_apart`."""
-    return [for_picture(label) for label in _tell_apart(tuple(names), width)]
+    """Harmless labels of at most `width` characters, all different where the names are."""
+    return [for_picture(label) for label in _distinguish(tuple(names), width)]
+
+
+def _cut(text: str, width: int) -> str:
+    if len(text) <= width:
+        return text
+    head = width // 2
+    return text[:head] + ELLIPSIS + text[len(text) - (width - 1 - head) :]
 
 
 @lru_cache(maxsize=64)
-def _tell_apart(names: tuple[str, ...], width: int) -> tuple[str, ...]:
+def _distinguish(names: tuple[str, ...], width: int) -> tuple[str, ...]:
     """Names of at most `width` characters that can be told apart.
 
     Where the ends of some are alike, what is left is where they begin to differ; where even that is, their positions
@@ -70,12 +70,15 @@ def _find_alike(short: Sequence[str], names: Sequence[str]) -> list[list[int]]:
 def _cut_around(name: str, place: int, width: int) -> str:
     """The beginning of a name, and what begins at a place in it: at the word or number that it is part of."""
     start = place
-    while start > max(0, place - _CONTEXT) and name[start - 1].isalnum():
+    while start > max(0, place - 6) and name[start - 1].isalnum():
         start -= 1
     head = width // 3
     if start > head + 1:
         name = name[:head] + ELLIPSIS + name[start:]
     return name if len(name) <= width else name[: width - 1] + ELLIPSIS
+
+
+# ---- rules
 
 
 def wrap_rule(text: str, width: int, lines: int, names: Sequence[str] = ()) -> str:
@@ -84,8 +87,9 @@ def wrap_rule(text: str, width: int, lines: int, names: Sequence[str] = ()) -> s
     Where that does not do, names are shortened as far as it takes: both ends and what is behind the equals sign stay.
     `names` are all there are, so that shortened ones can be told apart.
     """
-    # Inside brackets is a name, whatever it looks like. None of the text's own hard spaces is left: they do not print.
-    whole = re.sub(_BRACKETED, lambda name: _glue(name[0]), for_terminal(text))
+    # Inside brackets, which are doubled in a name, is a name, whatever it looks like. None of the text's own hard
+    # spaces is left: they do not print.
+    whole = re.sub(r"\[(?:[^\]]|\]\])*\]", lambda name: _glue(name[0]), for_terminal(text))
     for longest in (len(whole), width - 10, width // 2):
         terms = _split_terms(_shorten_words(whole, longest, names))
         found = _wrap_terms(terms, width)
@@ -97,16 +101,18 @@ def wrap_rule(text: str, width: int, lines: int, names: Sequence[str] = ()) -> s
 
 
 def _shorten_words(text: str, longest: int, names: Sequence[str]) -> str:
-    """The text of a rule, its words of at most so many characters; numbers stay as they are."""
-    longest = max(longest, _SHORTEST)
+    """The text of a rule, its words of at most so many characters, at least five; numbers stay as they are."""
+    longest = max(longest, 5)
     words = text.split(" ")
     if all(len(word) <= longest for word in words):
         return text
     # Brackets count, too.
-    known = {name_text(name): short for name, short in zip(names, _tell_apart(tuple(names), longest - 2), strict=True)}
+    known = {name_text(name): short for name, short in zip(names, _distinguish(tuple(names), longest - 2), strict=True)}
     short = {_glue(word): _glue(f"[{label}]" if word.startswith("[") else label) for word, label in known.items()}
     return " ".join(
-        word if len(word) <= longest or _NUMBER.fullmatch(word) else short.get(word) or _cut(word, longest)
+        word
+        if len(word) <= longest or re.fullmatch(r"\(?[\d.,e+-]{1,12}\)?", word)
+        else short.get(word) or _cut(word, longest)
         for word in words
     )
 
@@ -115,9 +121,20 @@ def _glue(text: str) -> str:
     return text.replace(" ", _HARD)
 
 
+def _split_terms(text: str) -> list[str]:
+    """``a = 2 b + c`` as ``a``, ``= 2 b``, ``+ c``."""
+    return re.split(r" (?=[+=*-] )", text)
+
+
+def _wrap_terms(terms: list[str], width: int) -> list[str]:
+    # textwrap does not break at hard spaces.
+    glued = (_glue(term) if len(term) <= width else term for term in terms)
+    return textwrap.wrap(" ".join(glued), width, break_on_hyphens=False) or [""]
+
+
 def _wrap_tightly(text: str, width: int, lines: int, names: Sequence[str]) -> list[str]:
     """Lines of a rule of which terms have to go."""
-    sizes = (width // 2, width // 3, width // 4, width // 6, width // 8, _SHORTEST)
+    sizes = (width // 2, width // 3, width // 4, width // 6, width // 8, 5)
     shorter = [_split_terms(_shorten_words(text, longest, names)) for longest in sizes]
     # At worst how it begins, that something follows, and how tight it is.
     remark = re.search(r" (\([^()]*\))$", text)
@@ -132,44 +149,23 @@ def _wrap_tightly(text: str, width: int, lines: int, names: Sequence[str]) -> li
 
 
 def _drop_terms(terms: list[str], width: int, lines: int) -> list[str]:
-    """Lines of the terms, of as few as it takes."""
-    found = _wrap_terms(terms, width)
+    """Lines of the terms, of as few as it takes: ends stay, and so does what is behind the equals sign."""
     kept = list(range(len(terms)))
-    while len(found) > lines and len(kept) > 2:
-        # Ends stay, and so does what is behind the equals sign; what goes is as near to the middle as can be.
+    while True:
+        shown = [
+            part
+            for before, k in zip([-1, *kept], kept, strict=False)
+            for part in (*[ELLIPSIS] * (k > before + 1), terms[k])
+        ]
+        found = _wrap_terms(shown, width)
         inner = [k for k in kept[1:-1] if not terms[k].startswith("=")]
-        if not inner:
-            break
+        if len(found) <= lines or not inner:
+            return found
+        # As near to the middle as can be.
         kept.remove(min(inner, key=lambda k: abs(2 * k - len(terms) + 1)))
-        found = _wrap_terms(_mark_gaps(terms, kept), width)
-    return found
 
 
-def _split_terms(text: str) -> list[str]:
-    """``a = 2 b + c`` as ``a``, ``= 2 b``, ``+ c``."""
-    return re.split(r" (?=[+=*-] )", text)
-
-
-def _mark_gaps(terms: list[str], kept: list[int]) -> list[str]:
-    shown: list[str] = []
-    for before, k in zip([-1, *kept], kept, strict=False):
-        if k > before + 1:
-            shown.append(ELLIPSIS)
-        shown.append(terms[k])
-    return shown
-
-
-def _wrap_terms(terms: list[str], width: int) -> list[str]:
-    # textwrap does not break at hard spaces.
-    glued = (_glue(term) if len(term) <= width else term for term in terms)
-    return textwrap.wrap(" ".join(glued), width, break_on_hyphens=False) or [""]
-
-
-def _cut(text: str, width: int) -> str:
-    if len(text) <= width:
-        return text
-    head = width // 2
-    return text[:head] + ELLIPSIS + text[len(text) - (width - 1 - head) :]
+# ---- numbers
 
 
 def write_number(value: float, digits: int = 4) -> str:

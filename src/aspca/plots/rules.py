@@ -16,17 +16,18 @@ from aspca.plots.canvas import (
     BLUE,
     LINE,
     OUTSIDE,
+    Display,
     add_panels,
-    choose_axes,
     diverging,
     draw_shares,
     entitle,
     finish_panel,
     label_slots,
     log_scale,
+    measure_labels,
     room_for_labels,
 )
-from aspca.plots.cells import CellStyle, draw_cells, figure_size, label_inches
+from aspca.plots.heatmap import draw_cells, measure_cells
 from aspca.plots.labels import OUTSIDE_THE_RULES, shorten_names, wrap_rule, write_share
 from aspca.plots.sources import check_count, explanation_of, model_of
 from aspca.rules.rule import AnyRule
@@ -37,39 +38,36 @@ if TYPE_CHECKING:
 
 
 @dataclass(eq=False)
-class LoadingsDisplay:
+class LoadingsDisplay(Display):
     """The matrix of loadings, features by components or by rules.
 
-    Parameters
-    ----------
-    loadings : ndarray of shape (p, d)
-        Columns of length one in the scaled space, with exact zeros; those of components are orthogonal.
-    names : sequence of p str
-    of : {"components", "rules"}
-        What the columns are.
-
-    Attributes
-    ----------
-    ax_, figure_ : matplotlib Axes and Figure
-    mesh_ : QuadMesh
-        Its array is masked where a loading is zero.
-    colorbar_ : Colorbar
-    features_ : ndarray
-        Positions of the features drawn, from top to bottom.
+    Drawn are `mesh_` (QuadMesh), whose array is masked where a loading is zero, its `colorbar_`, and the features at
+    the positions `features_`, from top to bottom.
     """
 
-    loadings: Floats
-    names: Sequence[str]
-    of: str = "components"
+    loadings: Floats  # (p, d), of length one in the scaled space, with exact zeros; those of components orthogonal
+    names: Sequence[str]  # p
+    of: str = "components"  # or rules: what the columns are
 
     @classmethod
     def from_estimator(
         cls, estimator: Any, *, of: str = "components", n_features: int = 80, ax: Axes | None = None
     ) -> Self:
-        """Draw the loadings of a fitted ASPCA."""
+        """The matrix of loadings, features by components or by rules: zeros are empty cells.
+
+        Parameters
+        ----------
+        estimator : fitted ASPCA
+        of : {"components", "rules"}
+            `components_`, orthonormal, or the readable rules, which span the same.
+        n_features : int
+            At most so many are drawn: those of the largest loadings, in their own order.
+        ax : matplotlib Axes or None
+            Where to draw; None makes a figure that grows with the matrix.
+        """
         if of not in ("components", "rules"):
             raise ValueError(f"of must be one of components, rules, got {of!r}.")
-        model = model_of(estimator, "plot_loadings").model_
+        model = model_of(estimator, "plot_loadings")
         loadings = model.loadings if of == "components" else model.table.loadings
         return cls(loadings, model.names, of).plot(ax, n_features=n_features)
 
@@ -84,41 +82,20 @@ class LoadingsDisplay:
         most = np.argsort(-weight, kind="stable")[: check_count(n_features, "n_features")]
         self.features_ = np.sort(most)
         labels = shorten_names(self.names, room_for_labels(ax, 34, 0.3))
-        rows = [labels[j] for j in self.features_]
-        columns = [str(i) for i in range(d)]
-        ax, self.figure_ = choose_axes(ax, *figure_size(rows, columns))
-        self.ax_ = ax
-        style = CellStyle(diverging(), Normalize(-1.0, 1.0), "loading (no unit)\nempty: exactly zero", _write_loading)
-        self.mesh_, self.colorbar_ = draw_cells(ax, self.loadings[self.features_], rows, columns, style)
+        rows, columns = [labels[j] for j in self.features_], [str(i) for i in range(d)]
+        ax = self._open(ax, *measure_cells(rows, columns))
+        shown, norm, bar = self.loadings[self.features_], Normalize(-1.0, 1.0), "loading (no unit)\nempty: exactly zero"
+        self.mesh_, self.colorbar_ = draw_cells(ax, shown, rows, columns, diverging(), norm, bar, _write_loading)
         ax.set_xlabel(f"number of the {self.of[:-1]}", fontsize=9)
         detail = f"{int((self.loadings != 0).sum())} of {p * d} loadings are not zero"
         if len(rows) < p:
             detail += f"; {len(rows)} of {p} features are drawn, those of the largest loadings"
         each = f"the {self.of[:-1]} relates" if d == 1 else f"each of {d} {self.of} relates"
-        entitle(ax, f"Loadings: which of {counted(p, 'feature')} {each}", detail, left=label_inches(rows))
+        entitle(ax, f"Loadings: which of {counted(p, 'feature')} {each}", detail, left=measure_labels(rows))
         return self
 
 
-def plot_loadings(
-    estimator: Any, *, of: str = "components", n_features: int = 80, ax: Axes | None = None
-) -> LoadingsDisplay:
-    """The matrix of loadings, features by components or by rules: zeros are empty cells.
-
-    Parameters
-    ----------
-    estimator : fitted ASPCA
-    of : {"components", "rules"}
-        `components_`, orthonormal, or the readable rules, which span the same.
-    n_features : int
-        At most so many are drawn: those of the largest loadings, in their own order.
-    ax : matplotlib Axes or None
-        Where to draw; None makes a figure that grows with the matrix.
-
-    Returns
-    -------
-    LoadingsDisplay
-    """
-    return LoadingsDisplay.from_estimator(estimator, of=of, n_features=n_features, ax=ax)
+plot_loadings = LoadingsDisplay.from_estimator
 
 
 def _write_loading(value: float) -> str:
@@ -127,55 +104,44 @@ def _write_loading(value: float) -> str:
 
 
 @dataclass(eq=False)
-class RulesDisplay:
+class RulesDisplay(Display):
     """Rules, one line each.
 
-    Parameters
-    ----------
-    rules : sequence of m Rule
-    names : sequence of p str
-        Of all features.
-    spreads : ndarray of shape (m,)
-        Standard deviation along each rule over that of a typical feature, both in the scaled space: unlike the spreads
-        in the rules' text these have no units and can be compared.
-    shares : ndarray of shape (m,) or None
-        Of the score of the flagged rows.
-    outside : float or None
-        What lies outside the rules, of the same score: with the shares it sums to one. None: nothing can.
-    n_flagged, n_rows : int
-        Rows that the shares are of, and rows there are.
-
-    Attributes
-    ----------
-    ax_, figure_ : matplotlib Axes and Figure
-        The bounding axes, whose place the panels take.
-    axes_ : tuple of Axes
-        The panel of spreads, and that of shares where there are any.
-    order_ : ndarray
-        Numbers of the rules, from top to bottom.
-    spreads_ : Line2D
-        Exact rules at the left edge.
-    shares_ : BarContainer or None
-    outside_ : BarContainer or None
-        One bar, below those of the rules.
+    Drawn are, in the panels `axes_` (the second where there are shares), the rules of the numbers `order_`, from top to
+    bottom: `spreads_` (Line2D), exact rules at the left edge, `shares_` (BarContainer or None), and `outside_` (the
+    same, of one bar below those of the rules).
     """
 
-    rules: Sequence[AnyRule]
-    names: Sequence[str]
+    rules: Sequence[AnyRule]  # m
+    names: Sequence[str]  # of all features
+    # (m,) standard deviation along each rule over that of a typical feature, both in the scaled space: unlike the
+    # spreads in the rules' text these have no units and can be compared.
     spreads: Floats
-    shares: Floats | None = None
-    outside: float | None = None
-    n_flagged: int = 0
+    shares: Floats | None = None  # (m,) of the score of the flagged rows
+    outside: float | None = None  # what lies outside the rules, of the same score; None: nothing can
+    n_flagged: int = 0  # rows that the shares are of
     n_rows: int = 0
 
     @classmethod
     def from_estimator(
         cls, estimator: Any, X: Any = None, *, n_rules: int = 50, sort: bool = True, ax: Axes | None = None
     ) -> Self:
-        """Draw the rules of a fitted ASPCA; with rows X (n, p) also what the flagged among them break."""
-        model = model_of(estimator, "plot_rules").model_
-        typical = model.space.typical
-        spreads = np.zeros(len(model.rules))
+        """Rules with their text, spread and share of the flagged rows' score.
+
+        Parameters
+        ----------
+        estimator : fitted ASPCA
+        X : (n, p) rows or None
+            Without rows, or where none is an anomaly, there are no shares.
+        n_rules : int
+            At most so many are drawn: those of the largest shares, or the tightest.
+        sort : bool
+            The largest share first; otherwise rules in their own order, by number.
+        ax : matplotlib Axes or None
+            A subplot, whose place two panels take; None makes a figure as tall as the rules need.
+        """
+        model = model_of(estimator, "plot_rules")
+        typical, spreads = model.space.typical, np.zeros(len(model.rules))
         if typical > 0:
             spreads[model.n_identities :] = np.sqrt(model.table.variances / typical)
         display = cls(model.rules, model.names, spreads)
@@ -207,9 +173,8 @@ class RulesDisplay:
         middles = (tops[:-1] + tops[1:]) / 2
         columns = 1 if self.shares is None else 2
         height = LINE * float(tops[-1])
-        ax, self.figure_ = choose_axes(ax, 6.4 + 2.9 * columns, 1.3 + height)
-        self.ax_ = ax
-        grid = add_panels(ax, self._title(order), [height], (2.0, 3.0)[:columns])
+        ax = self._open(ax, 6.4 + 2.9 * columns, 1.3 + height)
+        grid = add_panels(ax, self._write_title(order), [height], (2.0, 3.0)[:columns])
         first = self.figure_.add_subplot(grid[0, 0])
         first.set_ylim(float(tops[-1]), 0.0)
         self._draw_spreads(first, middles[: order.size])
@@ -253,7 +218,7 @@ class RulesDisplay:
         axes.set_xlim(0.0, max(largest, 1e-9) * 1.18)
         finish_panel(axes, "share of the flagged rows' score", labelled=False)
 
-    def _title(self, order: Ints) -> tuple[str, str]:
+    def _write_title(self, order: Ints) -> tuple[str, str]:
         n, detail = len(self.rules), f"Shares are of the {self.n_flagged:,} flagged of {counted(self.n_rows, 'row')}"
         if self.shares is None:
             detail = f"None of the {self.n_rows:,} rows given is an anomaly" if self.n_rows else ""
@@ -269,25 +234,4 @@ class RulesDisplay:
         return f"{count}: how tight they are, and what the anomalies break", detail
 
 
-def plot_rules(
-    estimator: Any, X: Any = None, *, n_rules: int = 50, sort: bool = True, ax: Axes | None = None
-) -> RulesDisplay:
-    """Rules with their text, spread and share of the flagged rows' score.
-
-    Parameters
-    ----------
-    estimator : fitted ASPCA
-    X : (n, p) rows or None
-        Without rows, or where none is an anomaly, there are no shares.
-    n_rules : int
-        At most so many are drawn: those of the largest shares, or the tightest.
-    sort : bool
-        The largest share first; otherwise rules in their own order, by number.
-    ax : matplotlib Axes or None
-        A subplot, whose place two panels take; None makes a figure as tall as the rules need.
-
-    Returns
-    -------
-    RulesDisplay
-    """
-    return RulesDisplay.from_estimator(estimator, X, n_rules=n_rules, sort=sort, ax=ax)
+plot_rules = RulesDisplay.from_estimator

@@ -9,7 +9,7 @@ import numpy as np
 
 from aspca.escaping import for_picture
 from aspca.linalg.arrays import Bools, Floats, Ints
-from aspca.plots.canvas import ANOMALY, BLACK, NORMAL, add_legend_below, bare, choose_axes, entitle, log_scale
+from aspca.plots.canvas import ANOMALY, BLACK, NORMAL, Display, add_legend_below, bare, entitle, log_scale
 from aspca.plots.labels import write_number, write_share
 from aspca.plots.sources import last_step, verdicts
 from aspca.rules.sentence import counted
@@ -19,64 +19,46 @@ if TYPE_CHECKING:
 
 
 @dataclass(eq=False)
-class ScoresDisplay:
-    """Scores of rows.
+class ScoresDisplay(Display):
+    """Scores of rows (n,), the higher, the less normal.
 
-    Parameters
-    ----------
-    scores : ndarray of shape (n,)
-        The higher, the less normal.
-    anomalies : ndarray of shape (n,), bool, or None
-        Rows to mark; None: none is known.
-    threshold : float or None
-    time : ndarray of shape (n,) or None
-        Numbers or dates; None: rows in order, from 0.
-    name : str or None
-        Of the detector, for the title.
-    limit : str
-        What the threshold is, in a few words.
-
-    Attributes
-    ----------
-    ax_, figure_ : matplotlib Axes and Figure
-    normal_, anomalies_ : Line2D, or None where there are none
-        Points drawn: every anomaly, and of the other rows those that are not behind another.
-    threshold_ : Line2D or None
-    log_ : bool
-        Whether the axis of scores is logarithmic.
+    Drawn are `normal_` and `anomalies_` (Line2D, or None where there are none): every anomaly, and of the other rows
+    those that are not behind another; `threshold_` (Line2D or None); and `log_`, whether the axis is logarithmic.
     """
 
     scores: Floats
-    anomalies: Bools | None = None
+    anomalies: Bools | None = None  # (n,) rows to mark; None: none is known
     threshold: float | None = None
-    time: Any = None
-    name: str | None = None
-    limit: str = ""
+    time: Any = None  # (n,) numbers or dates; None: rows in order, from 0
+    name: str | None = None  # of the detector, for the title
+    limit: str = ""  # what the threshold is, in a few words
 
     @classmethod
     def from_estimator(
         cls, estimator: Any, X: Any, *, time: Any = None, ax: Axes | None = None, log: bool | None = None
     ) -> Self:
-        """Score rows X (n, p) with any fitted detector that has `score_samples`, and draw them.
+        """Scores of rows in order, or in time, with the threshold and the anomalies.
 
-        `time` (n,) is taken from the index of X where that holds dates.
+        Parameters
+        ----------
+        estimator : ASPCA or another fitted detector with `score_samples` and `predict`
+        X : (n, p) rows
+        time : (n,) or None
+            Numbers or dates; None takes the index of X where it holds dates, otherwise the order of the rows.
+        ax : matplotlib Axes or None
+            Where to draw; None makes a figure.
+        log : bool or None
+            A logarithmic axis of scores; None: where it helps.
         """
         scores = -np.asarray(estimator.score_samples(X), dtype=np.float64)
         threshold, anomalies = verdicts(estimator, X)
-        known = getattr(last_step(estimator), "threshold_limit_", None)
+        detector = last_step(estimator)
+        known = getattr(detector, "threshold_limit_", None)
         limit = "" if known is None else known.name + ("" if known.level is None else f", level {known.level:.4g}")
         if time is None and np.asarray(getattr(X, "index", range(0))).dtype.kind == "M":
             time = X.index
-        return cls.from_predictions(
-            scores,
-            anomalies,
-            threshold=threshold,
-            time=time,
-            name=type(last_step(estimator)).__name__,
-            limit=limit,
-            ax=ax,
-            log=log,
-        )
+        more: Any = {"time": time, "name": type(detector).__name__, "limit": limit, "ax": ax, "log": log}
+        return cls.from_predictions(scores, anomalies, threshold=threshold, **more)
 
     @classmethod
     def from_predictions(
@@ -104,8 +86,7 @@ class ScoresDisplay:
 
     def plot(self, ax: Axes | None = None, *, log: bool | None = None) -> Self:
         """Draw; `log` makes the axis of scores logarithmic or not, None where it helps."""
-        ax, self.figure_ = choose_axes(ax, 10.0, 4.8)
-        self.ax_ = ax
+        ax = self._open(ax, 10.0, 4.8)
         largest, positive = float(self.scores.max()), self.scores[self.scores > 0]
         # A logarithm helps where the largest is many times the median.
         helps = float(self.scores.min()) >= 0 and largest > 0 and largest > 30.0 * float(np.median(self.scores))
@@ -117,30 +98,28 @@ class ScoresDisplay:
         heights = np.maximum(self.scores, floor)
         at = np.arange(self.scores.size) if self.time is None else self.time
         marked = np.zeros(self.scores.size, dtype=bool) if self.anomalies is None else self.anomalies
-        self.normal_ = self._draw_normal(ax, at, heights, np.flatnonzero(~marked))
-        self.anomalies_ = None
+        self.normal_: Any = None
+        self.anomalies_: Any = None
+        self.threshold_: Any = None
+        if not marked.all():
+            rows = np.flatnonzero(~marked)
+            label = f"{rows.size:,} {'other rows' if self.anomalies is not None else 'rows'}"
+            # A few thousand are all drawn.
+            if rows.size > 5_000:
+                seen = np.log(heights[rows]) if self.log_ else heights[rows]
+                rows = rows[one_per_spot(at[rows].astype(np.float64), seen)]
+            # As pixels also in vector files, which thousands of dots would make unwieldy.
+            style: Any = {"ms": 2.4, "mew": 0, "c": NORMAL, "label": label, "rasterized": True}
+            (self.normal_,) = ax.plot(at[rows], heights[rows], "o", **style)
         if marked.any():
             label = f"{marked.sum():,} anomalies" if marked.sum() > 1 else "1 anomaly"
             (self.anomalies_,) = ax.plot(at[marked], heights[marked], "D", ms=3.2, mew=0, c=ANOMALY, label=label)
-        self.threshold_ = None
         if self.threshold is not None:
             limit = f" ({for_picture(self.limit)})" if self.limit else ""
             words = f"threshold {write_number(self.threshold)}{limit}"
             self.threshold_ = ax.axhline(max(self.threshold, floor), color=BLACK, lw=1.2, ls="--", label=words)
         self._finish(ax, floor)
         return self
-
-    def _draw_normal(self, ax: Axes, at: Any, heights: Floats, rows: Any) -> Any:
-        if rows.size == 0:
-            return None
-        label = f"{rows.size:,} {'other rows' if self.anomalies is not None else 'rows'}"
-        # A few thousand are all drawn.
-        if rows.size > 5_000:
-            seen = np.log(heights[rows]) if self.log_ else heights[rows]
-            rows = rows[one_per_spot(at[rows].astype(np.float64), seen)]
-        # As pixels also in vector files, which thousands of dots would make unwieldy.
-        (line,) = ax.plot(at[rows], heights[rows], "o", ms=2.4, mew=0, c=NORMAL, label=label, rasterized=True)
-        return line
 
     def _finish(self, ax: Axes, floor: float) -> None:
         from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
@@ -151,58 +130,32 @@ class ScoresDisplay:
         elif float(self.scores.min()) >= 0:
             ax.set_ylim(bottom=0)
         ax.set_ylabel("score (log scale)" if self.log_ else "score")
+        ax.set_xlabel("row, in order" if self.time is None else "time")
         if self.time is None:
-            ax.set_xlabel("row, in order")
             ax.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
             ax.xaxis.set_major_locator(MaxNLocator(8, integer=True, steps=[1, 2, 5, 10]))
             if self.scores.size == 1:
                 # Around a single row matplotlib would find fractions of it.
                 ax.set_xticks([0])
-        else:
-            ax.set_xlabel("time")
-            if self.time.dtype.kind == "M":
-                locator = AutoDateLocator()  # type: ignore[no-untyped-call]  # matplotlib.dates has no types
-                ax.xaxis.set_major_locator(locator)
-                ax.xaxis.set_major_formatter(ConciseDateFormatter(locator))  # type: ignore[no-untyped-call]
+        elif self.time.dtype.kind == "M":
+            locator = AutoDateLocator()  # type: ignore[no-untyped-call]  # matplotlib.dates has no types
+            ax.xaxis.set_major_locator(locator)
+            ax.xaxis.set_major_formatter(ConciseDateFormatter(locator))  # type: ignore[no-untyped-call]
         ax.margins(x=0.01)
-        bare(ax, keep=("left", "bottom"))
-        title = f"Scores of {counted(self.scores.size, 'row')}" + (f" by {for_picture(self.name)}" if self.name else "")
-        entitle(ax, title, self._detail(floor))
-        add_legend_below(ax, columns=3)
-
-    def _detail(self, floor: float) -> str:
-        parts, below = [], int((self.scores < floor).sum())
+        bare(ax)
+        details, below = [], int((self.scores < floor).sum())
         if self.anomalies is not None:
             count = int(self.anomalies.sum())
             verb = "is an anomaly" if count == 1 else "are anomalies"
-            parts.append(f"{count:,} of them ({write_share(count / self.scores.size)}) {verb}")
+            details.append(f"{count:,} of them ({write_share(count / self.scores.size)}) {verb}")
         if below:
-            parts.append(f"{below:,} scores below {write_number(floor)} are drawn there")
-        return "; ".join(parts)
+            details.append(f"{below:,} scores below {write_number(floor)} are drawn there")
+        by = f" by {for_picture(self.name)}" if self.name else ""
+        entitle(ax, f"Scores of {counted(self.scores.size, 'row')}{by}", "; ".join(details))
+        add_legend_below(ax, columns=3)
 
 
-def plot_scores(
-    estimator: Any, X: Any, *, time: Any = None, ax: Axes | None = None, log: bool | None = None
-) -> ScoresDisplay:
-    """Scores of rows in order, or in time, with the threshold and the anomalies.
-
-    Parameters
-    ----------
-    estimator : ASPCA or another fitted detector with `score_samples` and `predict`
-    X : (n, p) rows
-    time : (n,) or None
-        Numbers or dates; None takes the index of X where it holds dates, otherwise the order of the rows.
-    ax : matplotlib Axes or None
-        Where to draw; None makes a figure.
-    log : bool or None
-        A logarithmic axis of scores; None: where it helps.
-
-    Returns
-    -------
-    ScoresDisplay
-        Every anomaly is drawn; of other rows, where there are thousands, one of those that share a spot.
-    """
-    return ScoresDisplay.from_estimator(estimator, X, time=time, ax=ax, log=log)
+plot_scores = ScoresDisplay.from_estimator
 
 
 def _check_times(time: Any, n: int) -> Any:
@@ -225,24 +178,19 @@ def _check_times(time: Any, n: int) -> Any:
 
 
 def one_per_spot(x: Floats, y: Floats, columns: int = 700, rows: int = 250) -> Ints:
-    """Ascending positions of one point, the highest, in each cell of a grid over the points' own extent.
+    """Ascending positions of one point (n,), the highest, in each cell of a grid over the points' own extent.
 
-    Parameters
-    ----------
-    x, y : (n,)
-        In the coordinates of the picture: logarithms where the axis is logarithmic.
-    columns, rows : int
-        Of the grid; finer than the markers drawn on it.
+    The grid is finer than the markers drawn on it; where an axis is logarithmic, `x` and `y` are logarithms.
     """
     if x.size == 0:
         return np.empty(0, dtype=np.intp)
-    cells = _cells(x, columns) * rows + _cells(y, rows)
+    cells = _find_cells(x, columns) * rows + _find_cells(y, rows)
     order = np.argsort(-y, kind="stable")
     _, first = np.unique(cells[order], return_index=True)
     return np.sort(order[first])
 
 
-def _cells(values: Floats, count: int) -> Ints:
+def _find_cells(values: Floats, count: int) -> Ints:
     low, high = float(values.min()), float(values.max())
     if not high > low:
         return np.zeros(values.size, dtype=np.intp)

@@ -18,18 +18,18 @@ def explanation_of(source: Any, X: Any, plot: str) -> Explanation:
         if X is not None:
             raise ValueError(f"{plot} got an explanation and rows; an explanation has its own rows, so leave X out.")
         return source
-    if isinstance(last_step(source), ASPCA):
-        if X is None:
-            raise ValueError(f"{plot} got a model without rows to explain; pass them as X, or pass model.explain(X).")
-        return explain(source, X)
-    raise TypeError(f"{plot} takes a fitted ASPCA and rows, or an aspca.Explanation, got {type(source).__name__}.")
+    if not isinstance(last_step(source), ASPCA):
+        raise TypeError(f"{plot} takes a fitted ASPCA and rows, or an aspca.Explanation, got {type(source).__name__}.")
+    if X is None:
+        raise ValueError(f"{plot} got a model without rows to explain; pass them as X, or pass model.explain(X).")
+    return explain(source, X)
 
 
-def model_of(source: Any, plot: str) -> ASPCA:
-    """The fitted model given."""
+def model_of(source: Any, plot: str) -> Any:
+    """The model of a fitted ASPCA."""
     if not isinstance(source, ASPCA):
         raise TypeError(f"{plot} takes a fitted ASPCA, got {type(source).__name__}.")
-    return source
+    return source.model_
 
 
 def last_step(estimator: Any) -> Any:
@@ -42,15 +42,14 @@ def verdicts(estimator: Any, X: Any) -> tuple[float | None, Bools | None]:
     detector = last_step(estimator)
     offset = getattr(detector, "offset_", None)
     threshold = -float(offset) if offset is not None and np.isfinite(offset) else None
-    if not hasattr(estimator, "predict") or (isinstance(detector, ASPCA) and _waits(detector)):
+    if not hasattr(estimator, "predict"):
         return threshold, None
+    if isinstance(detector, ASPCA):
+        model = detector.model_
+        # Where a limit that decides waits for rows, there is no verdict on any row, such as the mean.
+        if model.judge(model.space.mean[None, :]).anomalies is None:
+            return threshold, None
     return threshold, np.asarray(np.asarray(estimator.predict(X)) == -1)
-
-
-def _waits(detector: ASPCA) -> bool:
-    """Whether a limit that decides waits for rows: then there is no verdict on any row, such as the mean."""
-    model = detector.model_
-    return model.judge(model.space.mean[None, :]).anomalies is None
 
 
 def check_count(value: int, name: str) -> int:

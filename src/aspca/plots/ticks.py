@@ -19,27 +19,18 @@ from aspca.plots.labels import use_minus_sign
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Points that a label takes along its axis.
-_ROOM = {"x": 34.0, "y": 14.0}
-_SIGN = 5.5
-# What of mathematics is not seen; a sign for multiplication stays.
-_MARKUP = re.compile(r"[${}^]|(?<=\\)times")
-# So many powers of ten need nothing between them; where there are fewer, these do, the finest first.
-_ENOUGH = 3
-_MANTISSAS = ((1.0, 2.0, 5.0), (1.0, 3.0))
 
-
-def log_ticks(ax: Axes, which: str) -> None:
+def set_log_ticks(ax: Axes, which: str) -> None:
     """Ticks for the x or y axis, whose scale is "log" or "symlog"."""
     axis = ax.xaxis if which == "x" else ax.yaxis
-    axis.set_major_locator(_LogTicks(which))
-    axis.set_major_formatter(lambda value, _: power(float(value)))
+    axis.set_major_locator(_LogLocator(which))
+    axis.set_major_formatter(lambda value, _: _write_power(float(value)))
     axis.set_minor_formatter(NullFormatter())
     if axis.get_scale() == "symlog":
         axis.set_minor_locator(NullLocator())
 
 
-def power(value: float) -> str:
+def _write_power(value: float) -> str:
     """As in 0.01, 20,000 or, as mathematics, 2 × 10⁻⁷."""
     if value == 0:
         return "0"
@@ -51,7 +42,7 @@ def power(value: float) -> str:
     return f"${ten}$" if factor == "1" else f"$-{ten}$" if factor == "-1" else rf"${factor}\times{ten}$"
 
 
-class _LogTicks(Locator):
+class _LogLocator(Locator):
     """The finest grid of round numbers whose labels do not touch."""
 
     def __init__(self, which: str) -> None:
@@ -66,50 +57,40 @@ class _LogTicks(Locator):
         low, high = sorted((float(vmin), float(vmax)))
         box = axis.axes.get_window_extent()
         length = (box.width if self.which == "x" else box.height) * 72.0 / axis.axes.get_figure(root=True).dpi
-        transform, linear = axis.get_transform(), 0.0
-        if axis.get_scale() == "symlog":
-            linear = float(transform.linthresh)
+        transform = axis.get_transform()
+        linear = float(transform.linthresh) if axis.get_scale() == "symlog" else 0.0
         ends = transform.transform(np.array([low, high]))
         best = np.array([low, high])
-        for grid in _grids(low, high, linear):
-            if grid.size < 2:
-                continue
-            places = (transform.transform(grid) - ends[0]) * length / max(float(ends[1] - ends[0]), 1e-300)
+        for grid in (grid for grid in _make_grids(low, high, linear) if grid.size > 1):
             best = grid
-            if float(np.diff(places).min()) >= self._room(grid):
+            places = (transform.transform(grid) - ends[0]) * length / max(float(ends[1] - ends[0]), 1e-300)
+            # Points that a label takes along its axis: beside x, long ones take more.
+            room = 14.0
+            if self.which == "x":
+                # What of mathematics is not seen; a sign for multiplication stays.
+                texts = (re.sub(r"[${}^]|(?<=\\)times", "", _write_power(float(value))) for value in grid)
+                room = max(34.0, 5.5 * max(map(len, texts)))
+            if float(np.diff(places).min()) >= room:
                 break
         return best
 
-    def _room(self, grid: Floats) -> float:
-        """Points between labels that do not touch: along the x axis long ones take more."""
-        if self.which == "y":
-            return _ROOM["y"]
-        signs = max(len(_MARKUP.sub("", power(float(value)))) for value in grid)
-        return max(_ROOM["x"], _SIGN * signs)
 
-
-def _grids(low: float, high: float, linear: float) -> Iterator[Floats]:
+def _make_grids(low: float, high: float, linear: float) -> Iterator[Floats]:
     """Ascending round numbers from `low` to `high`, the finest first; with a linear part, zero and sizes beyond it."""
-    least = linear if linear > 0.0 else low
-    most = max(abs(low), abs(high))
-    powers = np.arange(np.floor(np.log10(least)), np.floor(np.log10(most)) + 1)
-    decades = _signed(10.0**powers, low, high, linear)
+
+    def clip(sizes: Floats) -> Floats:
+        if linear > 0.0:
+            sizes = sizes[sizes >= linear]
+            sizes = np.concatenate([-sizes, [0.0], sizes])
+        return np.unique(sizes[(sizes >= low) & (sizes <= high)])
+
+    exponents = np.floor(np.log10([linear if linear > 0.0 else low, max(abs(low), abs(high))]))
+    powers = np.arange(exponents[0], exponents[1] + 1)
+    decades = clip(10.0**powers)
     if linear == 0.0 and decades.size < 2:
         # Within a decade or so round numbers of one digit may be few: those of a plain axis do.
-        yield from (_within(np.asarray(MaxNLocator(n).tick_values(low, high)), low, high) for n in (6, 4, 3, 2))
-    if decades.size < _ENOUGH:
-        yield from (_signed(np.outer(10.0**powers, few).ravel(), low, high, linear) for few in _MANTISSAS)
+        yield from (clip(np.asarray(MaxNLocator(n).tick_values(low, high))) for n in (6, 4, 3, 2))
+    if decades.size < 3:
+        yield from (clip(np.outer(10.0**powers, few).ravel()) for few in ((1.0, 2.0, 5.0), (1.0, 3.0)))
     yield decades
-    for step in range(2, powers.size + 1):
-        yield _signed(10.0 ** powers[powers % step == 0], low, high, linear)
-
-
-def _signed(sizes: Floats, low: float, high: float, linear: float) -> Floats:
-    if linear > 0.0:
-        sizes = sizes[sizes >= linear]
-        sizes = np.concatenate([-sizes, [0.0], sizes])
-    return _within(sizes, low, high)
-
-
-def _within(values: Floats, low: float, high: float) -> Floats:
-    return np.unique(values[(values >= low) & (values <= high)])
+    yield from (clip(10.0 ** powers[powers % step == 0]) for step in range(2, powers.size + 1))
