@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from hypothesis import strategies as st
 
-from aspca.moments.decimals import CONTINUOUS
+from aspca.moments.blocks import CONTINUOUS
 from aspca.moments.space import ScaledSpace
 from aspca.preparation import Feature
 from aspca.rules.rule import Rule

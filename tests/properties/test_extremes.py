@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from aspca import ASPCA, Moments, TiedSubspaceWarning
 from aspca.linalg.arrays import LARGEST_VALUE, SMALLEST_DEVIATION
-from aspca.moments.scaling import refuse_vanishing
+from aspca.moments.space import refuse_vanishing
 
 SENTENCE = re.compile(
     r"^Column 'x\d'( \(and \d+ more\))? varies by less than 1e-152, whose square float64 cannot hold; .*\.$"

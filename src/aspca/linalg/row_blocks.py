@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any, TypeVar, cast
+from collections.abc import Iterator
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +17,6 @@ _ABREAST = 16
 # 256 KiB of float64: what is made of a part is still in the cache when the next step needs it.
 _PART_VALUES = 2**15
 
-Made = TypeVar("Made", bound=np.generic)
 Array = npt.NDArray[Any]
 
 
@@ -50,15 +49,6 @@ def cached_parts(n_rows: int, n_columns: int) -> Iterator[slice]:
     """Slices that cover so many rows, each of whole blocks and small enough for the cache."""
     step = max(_ROWS, _PART_VALUES // max(n_columns, 1) // _ROWS * _ROWS)
     return (slice(start, min(start + step, n_rows)) for start in range(0, n_rows, step))
-
-
-def row_by_row(
-    function: Callable[[Floats], np.ndarray[tuple[int, ...], np.dtype[Made]]], rows: Floats
-) -> np.ndarray[tuple[int, ...], np.dtype[Made]]:
-    """function(rows), where it makes each row of its result of one row: in parts, since temporaries of all would take
-    longer to fetch than to compute."""
-    parts = [function(rows[part]) for part in cached_parts(*rows.shape)]
-    return function(rows) if not parts else parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
 def across(operation: np.ufunc, rows: Array, numbers: Floats, out: Array | None = None) -> Array:

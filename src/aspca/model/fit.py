@@ -18,8 +18,7 @@ from aspca.model.model import Gaps, Model
 from aspca.model.outliers import Excluded
 from aspca.model.thresholds import Thresholds, find_component_thresholds, find_thresholds
 from aspca.moments import Moments
-from aspca.moments.scaling import refuse_vanishing
-from aspca.moments.space import ScaledSpace
+from aspca.moments.space import ScaledSpace, refuse_vanishing
 from aspca.preparation import Preparation
 from aspca.rules.forward import finds_short_only
 from aspca.rules.given import GivenRule, given_rules, placed

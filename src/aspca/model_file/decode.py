@@ -31,7 +31,7 @@ from aspca.model_file.model_parts import (
 )
 from aspca.model_file.preprocessing import preprocessing_of
 from aspca.moments import Moments
-from aspca.moments.decimals import CONTINUOUS
+from aspca.moments.blocks import CONTINUOUS
 from aspca.moments.space import ScaledSpace, peaks_of
 from aspca.preparation import Preparation
 from aspca.preparation.cell_format import (

@@ -27,15 +27,8 @@ _DIGITS = 9
 def lag_one_correlation(pairs: LagSums, moments: Moments) -> Floats:
     """The lag-one correlation of each column (p,), zero where it is no more than that of independent rows may be.
 
-    Parameters
-    ----------
-    pairs : LagSums
-        Of the rows in their order.
-    moments : Moments
-        Of these rows, or of those that are not gross.
+    `pairs` are of the rows in their order, `moments` of these rows, or of those that are no outliers.
 
-    Notes
-    -----
     A correlation from n rows about their own mean is too low by about (1 + 4 r)/n (Kendall); so much is added, or a few
     rows of a random walk would look like many of something quicker. In a table that is sorted by one column only that
     column follows itself.
@@ -51,45 +44,35 @@ def lag_one_correlation(pairs: LagSums, moments: Moments) -> Floats:
 
 @dataclass(eq=False)
 class LagSums:
-    """Sums over rows and the rows before them, per column (p,), seen from a point near the mean.
-
-    Attributes
-    ----------
-    low, high : ndarray of shape (p,)
-        A value beyond counts as one of these.
-    centre : ndarray of shape (p,), or None
-        The point: the mean of the first rows, None before there are any.
-    squares, sums, rows : ndarray of shape (p,)
-        Sums of squares and of values, of so many rows that do not repeat the one before.
-    products, befores, afters, pairs : ndarray of shape (p,)
-        Of so many values that have one before: sums of the products of both, of the ones before, and of the others.
-    first, last : ndarray of shape (1, p)
-        The rows at the ends as they are, NaN before there are any: the next part of the table goes on from there.
-    """
+    """Sums over rows and the rows before them, per column (p,), seen from a point near the mean."""
 
     low: Floats
-    high: Floats
-    centre: Floats | None
+    high: Floats  # a value beyond counts as one of these
+    centre: Floats | None  # the point: the mean of the first rows, None before there are any
+    # Of so many rows that do not repeat the one before: sums of squares and of values.
     squares: Floats
     sums: Floats
     rows: Floats
+    # Of so many values that have one before: sums of the products of both, of the ones before, and of the others.
     products: Floats
     befores: Floats
     afters: Floats
     pairs: Floats
+    # The rows (1, p) at the ends as they are, NaN before there are any: the next part of the table goes on from there.
     first: Floats
     last: Floats
 
     @classmethod
     def empty(cls, low: Floats, high: Floats) -> LagSums:
-        """Of no rows; `low` and `high` (p,) are the extremes of what is not gross, or infinite."""
+        """Of no rows; `low` and `high` (p,) are the extremes of what is no outlier, or infinite."""
         sums, nowhere = np.zeros(low.size), np.full((1, low.size), np.nan)
         return cls(low, high, None, sums, sums, sums, sums, sums, sums, sums, nowhere, nowhere)
 
     def add(self, rows: Floats, numbers: Ints) -> None:
+        unbounded = bool(np.isinf(self.low).all() and np.isinf(self.high).all())
         for part in cached_parts(*rows.shape):
             some = np.asarray(rows[part], dtype=np.float64)
-            if not self._unbounded:
+            if not unbounded:
                 some = np.clip(some, self.low, self.high)
             if self.centre is None:
                 given = ~np.isnan(some)
@@ -97,10 +80,6 @@ class LagSums:
                 self.first = some[:1].copy()
             self._take(np.vstack([self.last, some]), self.centre)
             self.last = some[-1:].copy()
-
-    @property
-    def _unbounded(self) -> bool:
-        return bool(np.isinf(self.low).all() and np.isinf(self.high).all())
 
     def _take(self, together: Floats, centre: Floats) -> None:
         """The first of these rows (m + 1, p) is the one before, and counted."""

@@ -1,4 +1,4 @@
-"""The moments of one block of rows, centred before anything is multiplied."""
+"""The moments of one block of rows, centred before anything is multiplied, and the decimals that it is given in."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from aspca.linalg.arrays import Floats
+from aspca.linalg.arrays import Bools, Floats, Ints
 from aspca.linalg.small import symmetrise
 
 Number = Floats | float
@@ -24,6 +24,10 @@ _MANTISSA, _SPLITTER = 53, 2.0**27 + 1.0
 _SMALLER, _LARGE = 2.0**-64, 2.0**800
 # Below this, what is left of a value by cutting has no normal float64.
 _LEAST_EXPONENT = -960
+# More decimals than this are no step that somebody chose: the column is continuous.
+MOST_DECIMALS = 6
+CONTINUOUS = 16
+ROUNDING = 4.0 * float(np.finfo(np.float64).eps)
 # BLAS sums products one after the other: errors grow with the rows of a block, but hardly with merges.
 MOST_ROWS = 2**13
 
@@ -192,3 +196,31 @@ def _with_outer(rows: slice, before: Pair, gap: Pair, weight: tuple[float, float
     product, rounded = two_product(product * smaller, heavy)
     total, more = two_sum(before[0], product / smaller)
     return two_sum(total, before[1] + more + rounded / smaller + error)
+
+
+def decimals_of(columns: Floats) -> Ints:
+    """The decimals that every value of each column (p, n) needs, `CONTINUOUS` beyond six; 0 where there are no values.
+
+    A value counts as a decimal number if it is the float64 nearest to one, give or take a rounding or two.
+    """
+    found = np.full(len(columns), CONTINUOUS, dtype=np.intp)
+    open_columns = np.arange(len(columns))
+    for decimals in range(MOST_DECIMALS + 1):
+        # Some values before all of them: a continuous column fails at once.
+        fits = _fit(columns[open_columns, :64], decimals)
+        for row in np.flatnonzero(fits):
+            fits[row] = bool(_fit(columns[open_columns[row]][None], decimals)[0])
+        found[open_columns[fits]] = decimals
+        open_columns = open_columns[~fits]
+        if not open_columns.size:
+            break
+    return found
+
+
+def _fit(columns: Floats, decimals: int) -> Bools:
+    with np.errstate(over="ignore", invalid="ignore"):
+        shifted = columns * 10.0**decimals
+        off = np.abs(shifted - np.rint(shifted))
+        # Beyond 2^53 every float64 is a whole number: no sign of a step.
+        bad = (off > ROUNDING * np.abs(shifted)) | (np.abs(shifted) >= 2.0**53)
+    return np.asarray(~bad.any(axis=1))

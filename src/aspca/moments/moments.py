@@ -10,8 +10,17 @@ import numpy as np
 import numpy.typing as npt
 
 from aspca.linalg.arrays import Floats, Ints, frozen
-from aspca.moments.blocks import block_moments, over, row_slices, sum_with_outer, two_product, two_sum, weighted_moments
-from aspca.moments.decimals import CONTINUOUS, decimals_of
+from aspca.moments.blocks import (
+    CONTINUOUS,
+    block_moments,
+    decimals_of,
+    over,
+    row_slices,
+    sum_with_outer,
+    two_product,
+    two_sum,
+    weighted_moments,
+)
 from aspca.moments.validation import (
     Table,
     float_columns,

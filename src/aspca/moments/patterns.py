@@ -15,22 +15,13 @@ CHUNK_VALUES = 2**19
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Patterns:
-    """Some patterns with equally many gaps, and their rows.
+    """Some patterns with equally many gaps, and their rows."""
 
-    Attributes
-    ----------
-    gaps : (k, g) indices of the features missing in each pattern.
-    weights : (k,) total weight of each pattern.
-    rows : (n, p) rows times the root of their weight, zero in the gaps.
-    roots : (n,) the root of each row's weight; 0 in rows that are a factor of a scatter, from which no mean is taken.
-    owner : (n,) the pattern of each row.
-    """
-
-    gaps: Ints
-    weights: Floats
-    rows: Floats
-    roots: Floats
-    owner: Ints
+    gaps: Ints  # (k, g) the features missing in each pattern
+    weights: Floats  # (k,) total weight of each pattern
+    rows: Floats  # (n, p) rows times the root of their weight, zero in the gaps
+    roots: Floats  # (n,) root of each row's weight; 0 in rows that are a factor of a scatter, which have no mean
+    owner: Ints  # (n,) the pattern of each row
 
     def present(self, n_features: int) -> Floats:
         """1 where a pattern (k, p) has a value, 0 in its gaps."""
@@ -40,16 +31,9 @@ class Patterns:
 
 
 def group_by_gaps(missing: Bools) -> tuple[Ints, Ints]:
-    """Rows in order of the number of gaps, then of the pattern.
+    """A stable order (n,) of rows by the number of gaps, then by the pattern, of `missing` (n, p).
 
-    Parameters
-    ----------
-    missing : (n, p)
-
-    Returns
-    -------
-    order : (n,) a stable permutation.
-    starts : (k + 1,) where each pattern begins in that order; the last entry is n.
+    And where each pattern begins in that order (k + 1,); the last entry is n.
     """
     bits = np.packbits(missing, axis=1)
     order = np.lexsort((*bits.T[::-1], missing.sum(axis=1)))
@@ -61,18 +45,29 @@ def group_by_gaps(missing: Bools) -> tuple[Ints, Ints]:
 def patterns_of(rows: Floats, roots: Floats, weights: Floats, missing: Bools) -> list[Patterns]:
     """Rows (n, p) as in `Patterns`, and the weight (n,) that each adds to its pattern, in chunks of like patterns."""
     order, starts = group_by_gaps(missing)
+    if not len(rows):
+        return []
     first = missing[order[starts[:-1]]]
     n_gaps = first.sum(axis=1)
-    totals = np.add.reduceat(weights[order], starts[:-1]) if len(first) else np.zeros(0)
+    totals = np.add.reduceat(weights[order], starts[:-1])
     size = np.cumsum((n_gaps + np.diff(starts)) * missing.shape[1]) // CHUNK_VALUES
     cuts = np.flatnonzero((np.diff(n_gaps) != 0) | (np.diff(size) != 0)) + 1
     found = []
-    for k in np.split(np.arange(len(first)), cuts) if len(first) else ():
+    for k in np.split(np.arange(len(first)), cuts):
         lines = order[starts[k[0]] : starts[k[-1] + 1]]
         gaps = np.nonzero(first[k])[1].reshape(k.size, n_gaps[k[0]])
         owner = np.repeat(np.arange(k.size), np.diff(starts)[k])
         found.append(Patterns(gaps, totals[k], rows[lines], roots[lines], owner))
     return found
+
+
+def seen_together(patterns: Sequence[Patterns], n_features: int) -> Bools:
+    """Which pairs of features (p, p) some row has both of."""
+    weights = np.zeros((n_features, n_features))
+    for part in patterns:
+        present = part.present(n_features)
+        weights += (part.weights[:, None] * present).T @ present
+    return np.asarray(weights > 0.0)
 
 
 def some_patterns(patterns: Sequence[Patterns], n_features: int, few: int, most: int) -> list[Patterns] | None:
@@ -81,7 +76,12 @@ def some_patterns(patterns: Sequence[Patterns], n_features: int, few: int, most:
     Patterns known by their moments are taken as they are. None where the others have less than `most` times so many
     rows. Which are taken hangs on the patterns alone, not on the order of rows.
     """
-    known = [_known_by_moments(part) for part in patterns]
+    known = []
+    for part in patterns:
+        # Their rows are a factor of a scatter.
+        common = np.zeros(len(part.gaps), dtype=np.bool_)
+        common[part.owner[part.roots == 0.0]] = True
+        known.append(common)
     n_rows = sum(int((~common[part.owner]).sum()) for common, part in zip(known, patterns, strict=True))
     if n_rows < most * few:
         return None
@@ -102,10 +102,3 @@ def some_patterns(patterns: Sequence[Patterns], n_features: int, few: int, most:
     share = np.where(those, np.sqrt(weight / np.square(root[those]).sum()), 1.0)
     root = root * share
     return patterns_of(values * share[:, None], root, np.square(root), np.concatenate(missing))
-
-
-def _known_by_moments(part: Patterns) -> Bools:
-    """Which patterns (k,) have rows that are a factor of a scatter."""
-    common = np.zeros(len(part.gaps), dtype=np.bool_)
-    common[part.owner[part.roots == 0.0]] = True
-    return common

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
-from aspca.linalg.arrays import FARTHEST, SMALL_SCALE, Bools, Floats, Ints, frozen
+from aspca.linalg.arrays import FARTHEST, SMALL_SCALE, SMALLEST_DEVIATION, Bools, Floats, Ints, frozen
 from aspca.linalg.small import is_thin, typical_variance
-from aspca.moments import Moments
 from aspca.moments.autocorrelation import effective_rows
-from aspca.moments.scaling import column_scale, scaled_covariance
+from aspca.moments.blocks import CONTINUOUS, cached_slices
+from aspca.moments.moments import Moments
+from aspca.moments.validation import column_name
 from aspca.preparation.feature import Feature
 
 _EPS = float(np.finfo(np.float64).eps)
@@ -25,73 +27,36 @@ _FEW_ROWS = 2
 # So many features more than directions are asked first whether they span these.
 _SPARE = 32
 
-NO_COVARIANCE = (
-    "This model was saved with moments=False, so it does not hold the covariance of its features, which partial_fit "
-    "and verify need: save it with moments=True where it was fitted, or fit again."
-)
-
 
 @dataclass(frozen=True, eq=False)
 class ScaledSpace:
-    """What is known of the training rows in units in which features can be compared.
+    """What is known of the training rows in units in which features can be compared; arrays are (p,)."""
 
-    Attributes
-    ----------
-    features : tuple of p Feature
-        What each is in the table.
-    centre, residual : ndarray of shape (p,)
-        The mean as an unevaluated sum, see `Moments`.
-    scale : ndarray of shape (p,)
-        What centred columns are divided by.
-    variances : ndarray of shape (p,)
-        Of the scaled columns.
-    known_covariance : ndarray of shape (p, p) or None
-        Of the scaled columns; None where a model file left it out.
-    n_rows : int
-    weight : float
-    largest : ndarray of shape (p,)
-        The largest size of each column's values, in its own units, for what rounding may do to them.
-    nonnegative : ndarray of shape (p,)
-        Whether no value of the column is below zero.
-    decimals : ndarray of shape (p,)
-        In which each column is given, see `Moments`.
-    peaks : ndarray of shape (p,) or None
-        The largest squared deviation of each column in units of its variance; of a private model file a power of four
-        above it.
-    extremes : pair of ndarray of shape (p,), or None
-        The least and the largest value of each column, in its own units; None where a private model file left them out.
-    autocorrelation : ndarray of shape (p,) or None
-        How closely each row's value follows the one before, see `moments.autocorrelation`; None where nobody looked.
-    shift : ndarray of shape (p,) or None
-        Where rows are not seen from their mean: how far each scaled value lies from what it would be seen from there.
-    seen_from_mean : ScaledSpace or None
-        The same space as it would be then; None where it is.
-    """
-
-    features: tuple[Feature, ...]
+    features: tuple[Feature, ...]  # p, what each is in the table
     centre: Floats
-    residual: Floats
-    scale: Floats
-    variances: Floats
-    known_covariance: Floats | None
+    residual: Floats  # the mean is centre + residual, see `Moments`
+    scale: Floats  # what centred columns are divided by
+    variances: Floats  # of the scaled columns
+    known_covariance: Floats | None  # (p, p) of the scaled columns; None where a model file left it out
     n_rows: int
     weight: float
-    largest: Floats
-    nonnegative: Bools
-    decimals: Ints
+    largest: Floats  # size of each column's values, in its own units, for what rounding may do to them
+    nonnegative: Bools  # whether no value of the column is below zero
+    decimals: Ints  # in which each column is given, see `Moments`
+    # The largest squared deviation in units of the variance; of a private model file a power of four above it.
     peaks: Floats
-    extremes: tuple[Floats, Floats] | None = None
-    autocorrelation: Floats | None = None
+    extremes: tuple[Floats, Floats] | None = None  # least and largest values; None where a private file left them out
+    autocorrelation: Floats | None = None  # see `moments.autocorrelation`; None where nobody looked
+    # Where rows are not seen from their mean: how far each scaled value lies from what it would be seen from there.
     shift: Floats | None = None
-    seen_from_mean: ScaledSpace | None = None
+    seen_from_mean: ScaledSpace | None = None  # the same space as it would be then
 
     @classmethod
     def of(
         cls, moments: Moments, scaling: str, features: tuple[Feature, ...], autocorrelation: Floats | None = None
     ) -> ScaledSpace:
         """The space of these moments."""
-        scale = column_scale(moments, scaling)
-        return cls.scaled(moments, scale, features, autocorrelation)
+        return cls.scaled(moments, column_scale(moments, scaling), features, autocorrelation)
 
     @classmethod
     def scaled(
@@ -130,7 +95,10 @@ class ScaledSpace:
     def covariance(self) -> Floats:
         """Of the scaled columns (p, p); refused in a sentence where it is not known."""
         if self.known_covariance is None:
-            raise ValueError(NO_COVARIANCE)
+            raise ValueError(
+                "This model was saved with moments=False, so it does not hold the covariance of its features, which "
+                "partial_fit and verify need: save it with moments=True where it was fitted, or fit again."
+            )
         return self.known_covariance
 
     def moved(self, shift: Floats) -> ScaledSpace:
@@ -145,11 +113,6 @@ class ScaledSpace:
             shift=frozen(shift),
             seen_from_mean=plain,
         )
-
-    def without_covariance(self) -> ScaledSpace:
-        """The same space without its matrix: for those who keep many of them."""
-        seen = self.seen_from_mean
-        return replace(self, known_covariance=None, seen_from_mean=None if seen is None else seen.without_covariance())
 
     @property
     def plain(self) -> ScaledSpace:
@@ -251,7 +214,7 @@ class ScaledSpace:
     @cached_property
     def steps(self) -> Floats:
         """The step in which each column is given, in the scaled space (p,); zero where there is none."""
-        stepped = np.where(self.decimals < _CONTINUOUS, 10.0 ** -np.minimum(self.decimals, _CONTINUOUS), 0.0)
+        stepped = np.where(self.decimals < CONTINUOUS, 10.0 ** -np.minimum(self.decimals, CONTINUOUS), 0.0)
         # The step of a column is no step of its logarithm.
         plain = np.array([feature.kind in ("number", "boolean") for feature in self.features])
         return np.asarray(np.where(plain, stepped, 0.0) / self.scale)
@@ -266,7 +229,50 @@ class ScaledSpace:
         return scaled
 
 
-_CONTINUOUS = 16
+def refuse_vanishing(moments: Moments, names: Sequence[str]) -> None:
+    """Raise for columns that vary by so little that the squares of what they vary by leave the range of float64.
+
+    Between this and the largest value allowed, a table scaled by any power of two gives the same model.
+    """
+    scatter = np.diag(moments.scatter)
+    least = np.minimum(scatter, scatter / moments.weight)
+    bad = np.flatnonzero((moments.minimum < moments.maximum) & (least < SMALLEST_DEVIATION**2))
+    if bad.size:
+        others = f" (and {bad.size - 1} more)" if bad.size > 1 else ""
+        raise ValueError(
+            f"{column_name(int(bad[0]), names)}{others} varies by less than {SMALLEST_DEVIATION:g}, whose square "
+            "float64 cannot hold; multiply the column (or the weights) by a constant, or leave it out."
+        )
+
+
+def column_scale(moments: Moments, scaling: str) -> Floats:
+    """What each centred column is divided by (p,); 1 for a constant column.
+
+    ``maxabs`` is the paper's: the largest distance from the mean, so that columns lie in [-1, 1];
+    ``standard`` the standard deviation; ``none`` leaves the units alone.
+    """
+    variance = np.diag(moments.scatter) / moments.weight
+    if scaling == "maxabs":
+        above = (moments.maximum - moments.centre) - moments.residual
+        below = (moments.minimum - moments.centre) - moments.residual
+        scale = np.maximum(np.abs(above), np.abs(below))
+    elif scaling == "standard":
+        scale = np.sqrt(variance)
+    else:
+        scale = np.ones(moments.n_features)
+    # A variance below the normal range of float64 has lost its digits: such a column counts as constant.
+    vanished = variance < np.finfo(np.float64).tiny
+    constant = (moments.minimum == moments.maximum) | vanished
+    return np.where(constant, 1.0, scale)
+
+
+def scaled_covariance(moments: Moments, scale: Floats) -> Floats:
+    """Covariance of the scaled columns (p, p): the paper's A divided by n."""
+    covariance = moments.covariance
+    # A few rows at a time: no second and third p x p matrix.
+    for rows in cached_slices(*covariance.shape):
+        covariance[rows] /= np.outer(scale[rows], scale)
+    return covariance
 
 
 def peaks_of(mean: Floats, minimum: Floats, maximum: Floats, scale: Floats, variances: Floats) -> Floats:

@@ -23,7 +23,7 @@ from __future__ import annotations
 import numpy as np
 
 from aspca.linalg.arrays import Floats
-from aspca.moments.decimals import CONTINUOUS
+from aspca.moments.blocks import CONTINUOUS
 from aspca.moments.space import ScaledSpace
 
 # Chance is excluded below this probability.

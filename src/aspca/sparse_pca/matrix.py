@@ -16,7 +16,7 @@ from aspca.linalg.arrays import Floats, frozen
 from aspca.linalg.small import symmetrise
 from aspca.linalg.threads import blas_threads_for
 from aspca.moments import Moments
-from aspca.moments.scaling import column_scale, refuse_vanishing, scaled_covariance
+from aspca.moments.space import column_scale, refuse_vanishing, scaled_covariance
 from aspca.preparation.columns import Preparation
 from aspca.preparation.lifting import lift_columns
 

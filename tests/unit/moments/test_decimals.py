@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import twins
 from aspca import ASPCA, Moments, Preprocessor
 from aspca.moments import IncompleteMoments
-from aspca.moments.decimals import CONTINUOUS, MOST_DECIMALS, decimals_of
+from aspca.moments.blocks import CONTINUOUS, MOST_DECIMALS, decimals_of
 
 # Whole numbers of steps, as somebody may have typed them: at most fifteen digits, which every float64 keeps.
 TYPED = st.integers(0, 8).flatmap(

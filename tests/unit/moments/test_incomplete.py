@@ -64,7 +64,7 @@ def test_weights_are_repeated_rows() -> None:
     repeated = IncompleteMoments.from_array(np.repeat(rows, counts, axis=0))
     assert weighted.weight == repeated.weight
     one, other = weighted.completed().moments, repeated.completed().moments
-    # A scatter is settled in units of its columns' deviations: a small entry has fewer digits than its columns.
+    # A scatter is iterate in units of its columns' deviations: a small entry has fewer digits than its columns.
     sizes = np.sqrt(np.diagonal(other.scatter))
     assert (np.abs(one.scatter - other.scatter) <= 1e-10 * np.outer(sizes, sizes)).all()
     np.testing.assert_allclose(one.mean, other.mean, rtol=1e-12)

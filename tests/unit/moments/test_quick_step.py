@@ -1,15 +1,13 @@
-"""The quick step of EM, against the careful one, which tests of `expectation` hold against the textbook's."""
+"""The quick step of EM, against the careful one, which test_em.py holds against the textbook's."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from aspca.moments import IncompleteMoments, settling
-from aspca.moments.expectation import em_step
-from aspca.moments.gaussian import Gaussian
+from aspca.moments import IncompleteMoments, em
+from aspca.moments.em import Gaussian, em_step, quick_step
 from aspca.moments.patterns import Patterns, patterns_of
-from aspca.moments.quick_step import quick_step
 
 
 def table(tightness: float, seed: int = 0, n: int = 400, p: int = 9) -> np.ndarray:
@@ -72,7 +70,7 @@ def test_it_is_refused_where_rounding_would_show() -> None:
 def test_it_leads_to_the_same_estimate(tightness: float, monkeypatch: pytest.MonkeyPatch) -> None:
     moments = IncompleteMoments.from_array(table(tightness))
     found = moments.completed()
-    monkeypatch.setattr(settling, "quick_step", lambda *_: None)
+    monkeypatch.setattr(em, "quick_step", lambda *_: None)
     careful = moments.completed()
     assert found.converged
     assert careful.converged

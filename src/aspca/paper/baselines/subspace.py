@@ -18,8 +18,7 @@ from aspca.linalg.ranking import sign_of
 from aspca.model.projector import Projector
 from aspca.model.thresholds import ABOVE_ROUNDING, Limit, limit_from_scores, pearson_limit, score_variances
 from aspca.moments import Moments
-from aspca.moments.scaling import column_scale, scaled_covariance
-from aspca.moments.space import ScaledSpace, unresolved_variance
+from aspca.moments.space import ScaledSpace, column_scale, scaled_covariance, unresolved_variance
 from aspca.moments.validation import value_error, values_allowed, weights_of
 from aspca.preparation.feature import features_of_numbers
 from aspca.settings import AUTO, check_parameters

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from aspca.moments import IncompleteMoments, Moments, patterns
-from aspca.moments.expectation import em_step, orthonormalise, pairwise_start, with_least_spread
+from aspca.moments.em import em_step, orthonormalise, pairwise_start, with_least_spread
 from aspca.moments.patterns import group_by_gaps, patterns_of
 from aspca.moments.space import unresolved_variance
 

@@ -1,15 +1,14 @@
-"""EM that settles on a few rows first, against EM over all of them."""
+"""EM that converges on a few rows first, against EM over all of them."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from aspca.moments import IncompleteMoments, settling
-from aspca.moments.completion import Completion
-from aspca.moments.expectation import pairwise_start
+from aspca.moments import IncompleteMoments, em
+from aspca.moments.em import iterate, iterate_by_few, pairwise_start
+from aspca.moments.incomplete import Completion
 from aspca.moments.patterns import Patterns, patterns_of, some_patterns
-from aspca.moments.settling import settled, settled_by_few
 
 
 def table(tightness: float, n: int = 6000, p: int = 7, seed: int = 0) -> np.ndarray:
@@ -28,7 +27,7 @@ def patterns(rows: np.ndarray) -> list[Patterns]:
 
 
 def completed(rows: np.ndarray, monkeypatch: pytest.MonkeyPatch, *, by_few: bool) -> Completion:
-    monkeypatch.setattr(settling, "_FEW", 60 if by_few else len(rows))
+    monkeypatch.setattr(em, "_FEW", 60 if by_few else len(rows))
     # Of patterns with few rows each: no row is known by moments alone.
     return IncompleteMoments.from_array(rows).completed()
 
@@ -54,7 +53,7 @@ def test_few_rows_of_another_kind_do_no_harm() -> None:
     rows = table(0.1)
     parts, strangers = patterns(rows), patterns(100.0 * table(0.1, 500, seed=9)[:, ::-1])
     start = pairwise_start(parts, 7)
-    plain, misled = settled(parts, start, 1e-8, 1000), settled_by_few(parts, strangers, start, 1e-8, 1000)
+    plain, misled = iterate(parts, start, 1e-8, 1000), iterate_by_few(parts, strangers, start, 1e-8, 1000)
     assert misled.converged
     np.testing.assert_allclose(misled.covariance, plain.covariance, rtol=0.0, atol=1e-7)
 
@@ -64,7 +63,7 @@ def test_the_few_are_never_more_steps_than_allowed() -> None:
     few = some_patterns(parts, 7, 500, 4)
     assert few is not None
     for most in (1, 2):
-        found = settled_by_few(parts, few, pairwise_start(parts, 7), 1e-12, most)
+        found = iterate_by_few(parts, few, pairwise_start(parts, 7), 1e-12, most)
         assert (found.iterations, found.converged) == (most, False)
 
 

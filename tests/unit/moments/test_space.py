@@ -1,4 +1,4 @@
-"""Scales from moments against scales from the rows."""
+"""Scales from moments against scales from the rows; and whether rows span more directions than some."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from aspca.moments import Moments
-from aspca.moments.scaling import column_scale, scaled_covariance
+from aspca.moments.space import ScaledSpace, column_scale, scaled_covariance
+from aspca.preparation.feature import Feature
 from aspca.settings import SCALINGS
 
 
@@ -84,3 +85,16 @@ def test_an_offset_of_1e10_leaves_the_scale() -> None:
     exact = Moments.from_array((X + 1e10) - 1e10)
     for scaling in SCALINGS:
         assert np.abs(column_scale(moved, scaling) / column_scale(exact, scaling) - 1).max() <= 1e-12
+
+
+@pytest.mark.parametrize("rank", [3, 40, 150])
+def test_some_features_say_what_all_of_them_do(rank: int) -> None:
+    rng = np.random.default_rng(rank)
+    X = rng.normal(size=(200, rank)) @ rng.normal(size=(rank, 150))
+    X[:, 7] = 1.0
+    features = tuple(Feature(f"c{k}") for k in range(150))
+    space = ScaledSpace.of(Moments.from_array(X), "maxabs", features)
+    assert space.rank == min(rank, 149)
+    for directions in (-1.0, 0, 2, 2.5, 3, 39, 40, 100, 148, 149, 500):
+        assert space.spans_more_than(directions) == (space.rank > directions)
+    assert space.short_of_rows == (5 * (space.rank + 1) > 200)
