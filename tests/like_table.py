@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import TypeVar
 
-from aspca.pipeline.tables import MemoryTable
+from aspca.tables.memory import MemoryTable
 
 T = TypeVar("T", bound=MemoryTable)
 

@@ -18,7 +18,7 @@ import aspca
 from aspca import ASPCA
 from aspca.identities.identity import share_text
 from aspca.identities.localize import localize
-from aspca.pipeline.tables import array_table
+from aspca.tables.memory import array_table
 from like_table import like
 from parity.engine_sources import Given, put_in_engine
 from parity.identities_table import FOUND, NAMES, WRONG, identity_rows

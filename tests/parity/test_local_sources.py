@@ -12,9 +12,9 @@ import pytest
 import aspca
 from aspca.moments import Moments
 from aspca.pipeline.sources import opened
-from aspca.pipeline.tables import MemoryTable, array_table
+from aspca.tables.memory import MemoryTable, array_table
 from aspca.tables.request import ReadOptions
-from aspca.tables.source import Batch
+from aspca.tables.table import Batch
 from like_table import like
 from parity.local_sources import KINDS, NAMELESS, Place
 from parity.same import (

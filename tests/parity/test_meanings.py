@@ -27,9 +27,9 @@ from aspca.pipeline.errors import JobError
 from aspca.pipeline.fit_table import moments_of
 from aspca.pipeline.passes import Silent
 from aspca.pipeline.sources import opened
-from aspca.pipeline.tables import TableSource
 from aspca.tables import SourceError
 from aspca.tables.request import ReadOptions
+from aspca.tables.table import Table
 
 NAN = float("nan")
 NOON = datetime.datetime(2024, 1, 31, 12, 0, 0, 500_000)
@@ -128,7 +128,7 @@ def made(kind: str, folder: Path) -> Any:
     return [str(path)]
 
 
-def values(table: TableSource, name: str, kind: str) -> list[Any]:
+def values(table: Table, name: str, kind: str) -> list[Any]:
     if kind == "text":
         return [cell for part in table.cells([name]) for (cell,) in part]
     return np.concatenate([batch.values[:, 0] for batch in table.batches([name])]).tolist()

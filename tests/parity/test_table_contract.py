@@ -1,4 +1,4 @@
-"""What the protocol `aspca.tables.source.Table` promises, of every local class that keeps it."""
+"""What the protocol `aspca.tables.table.Table` promises, of every local class that keeps it."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ import pyarrow as pa
 import pytest
 
 from aspca.pipeline.sources import opened
-from aspca.pipeline.tables import CategoryTable
 from aspca.tables.request import ReadOptions
-from aspca.tables.source import Batch, Column, Table
+from aspca.tables.table import Batch, Column, Table
+from aspca.tables.views import RowsView
 from parity.local_sources import KINDS, NAMELESS, Place
 
 NAMES = ("a", "b", "c")
@@ -36,7 +36,7 @@ def table_of(kind: str, rows: np.ndarray, folder: Path) -> Iterator[Table]:
         # Every second row of a table that is twice as long.
         twice = np.repeat(rows, 2, axis=0)
         with opened(pd.DataFrame(twice, columns=list(NAMES)), ReadOptions(), "the table") as table:
-            yield CategoryTable(table, np.arange(0, len(twice), 2), "the table")
+            yield RowsView(table, np.arange(0, len(twice), 2), "the table")
     elif "dask" in kind:
         frames = pytest.importorskip("dask.dataframe")
         import dask

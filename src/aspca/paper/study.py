@@ -24,7 +24,7 @@ from aspca.paper.published import MatchedComponents, get_printed, get_rows, matc
 from aspca.pipeline.fit import Learning
 from aspca.pipeline.options import request_of
 from aspca.pipeline.passes import Silent
-from aspca.pipeline.tables import array_table
+from aspca.tables.memory import array_table
 
 PLAIN = "PCA"
 METHODS = (PLAIN, "ASPCA-F", "ASPCA-B", "ASPCA-FG", "ASPCA-BG")

@@ -15,8 +15,7 @@ import numpy as np
 
 from aspca.linalg.arrays import Floats
 from aspca.pipeline.keys import LABELLIKE, NORMAL
-from aspca.pipeline.tables import TableSource
-from aspca.tables.source import Column
+from aspca.tables.table import Column, Table
 
 PLURALS = {"date": "dates", "text": "text", "number": "numbers", "boolean": "truth values"}
 # Names in one sentence: more are counted.
@@ -78,7 +77,7 @@ class TextColumn:
     few: bool
 
 
-def examine_texts(table: TableSource, names: Sequence[str]) -> list[TextColumn]:
+def examine_texts(table: Table, names: Sequence[str]) -> list[TextColumn]:
     """What columns of text seem to be."""
     if not names:
         return []
@@ -244,7 +243,7 @@ class Code:
     sure: bool
 
 
-def find_counter(table: TableSource, columns: Sequence[Column]) -> tuple[str, str] | None:
+def find_counter(table: Table, columns: Sequence[Column]) -> tuple[str, str] | None:
     """A column that counts or names rows, and why."""
     numbers = [column.name for column in columns if column.kind == "number"]
     if len(columns) < 2 or not numbers:
@@ -270,7 +269,7 @@ def is_clock(name: str | None) -> bool:
     return name is not None and _CLOCK.fullmatch(name.strip()) is not None
 
 
-def find_codes(table: TableSource, columns: Sequence[Column]) -> list[Code]:
+def find_codes(table: Table, columns: Sequence[Column]) -> list[Code]:
     """The columns of whole numbers that are codes by their names, and go along with no other column."""
     numbers = [column.name for column in columns if column.kind == "number"]
     called = {name: split_words(name) for name in numbers}
@@ -305,7 +304,7 @@ def describe_codes(codes: Sequence[Code], *, left_out: bool) -> str:
     return f"Column{'' if one else 's'} {names} {use}; {', '.join(offers)}."
 
 
-def find_numeric_labels(table: TableSource, columns: Sequence[Column]) -> dict[str, bool]:
+def find_numeric_labels(table: Table, columns: Sequence[Column]) -> dict[str, bool]:
     """Columns named as labels are that hold 0 or -1 beside 1 and nothing else, and whether they hold both."""
     named = [one.name for one in columns if one.kind in ("number", "boolean") and is_label_name(one.name)]
     seen: dict[str, set[float]] = {name: set() for name in named}

@@ -19,11 +19,11 @@ from aspca.pipeline.column_types import (
 )
 from aspca.pipeline.errors import Instead, JobError, Obstacle, RequestError, TableError, UndefinedError
 from aspca.pipeline.keys import Keys, ids_of, read_labels
-from aspca.pipeline.tables import MOST_CATEGORIES, TableSource, column_of
+from aspca.pipeline.tables import MOST_CATEGORIES
 from aspca.preparation import CATEGORIES, Preparation
 from aspca.preparation.columns import MOST_LEVELS, describe_missing
 from aspca.tables.errors import SourceError
-from aspca.tables.source import Column
+from aspca.tables.table import Column, Table, column_of
 
 # What a column can hold to be a feature as it is.
 NUMBERS = ("number", "boolean")
@@ -31,7 +31,7 @@ NUMBERS = ("number", "boolean")
 _REPEATABLE = (("--missing",),)
 
 
-def check_name(table: TableSource, name: str, option: str, given: str | None = None) -> Obstacle | None:
+def check_name(table: Table, name: str, option: str, given: str | None = None) -> Obstacle | None:
     """What to say if there is no such column, which `option` named; `given` is all that was typed there."""
     names = [column.name for column in table.columns]
     if name in names:
@@ -44,7 +44,7 @@ def check_name(table: TableSource, name: str, option: str, given: str | None = N
     return Obstacle(f"{option}: {table.description} has no column {name!r}; {hint}", instead=instead)
 
 
-def split_names(table: TableSource, given: Sequence[str]) -> list[tuple[str, str]]:
+def split_names(table: Table, given: Sequence[str]) -> list[tuple[str, str]]:
     """Names of columns out of what was typed, each with its typed word: one name, or several with commas between.
 
     A column of exactly that name wins, also of one that holds commas.
@@ -67,7 +67,7 @@ def _split_names(typed: str, known: set[str]) -> list[str]:
 
 
 def keys_in(
-    table: TableSource,
+    table: Table,
     ids: Sequence[str],
     time: str | None = None,
     label: str | None = None,
@@ -82,7 +82,7 @@ def keys_in(
     return Keys(names, time, tuple(categories), label)
 
 
-def check_time(table: TableSource, time: str | None) -> list[Obstacle]:
+def check_time(table: Table, time: str | None) -> list[Obstacle]:
     """A column to time rows by that cannot."""
     column = None if time is None else column_of(table, time)
     if time is None or column is None:
@@ -97,7 +97,7 @@ def check_time(table: TableSource, time: str | None) -> list[Obstacle]:
     return [Obstacle(told, instead=Instead("--time", time))]
 
 
-def check_categories(table: TableSource, by: str | None) -> list[Obstacle]:
+def check_categories(table: Table, by: str | None) -> list[Obstacle]:
     """Of a column to have a model for each category of, what can be told without reading all of it."""
     column = None if by is None else column_of(table, by)
     if by is None or column is None:
@@ -113,7 +113,7 @@ def check_categories(table: TableSource, by: str | None) -> list[Obstacle]:
     return [Obstacle(told, instead=Instead("--by", by))]
 
 
-def check_labels(table: TableSource, label: str) -> list[Obstacle]:
+def check_labels(table: Table, label: str) -> list[Obstacle]:
     """A column of labels that cannot be read as such."""
     try:
         read_labels(table, label)
@@ -135,7 +135,7 @@ def _option_of(kind: str) -> str:
     return options.get(kind, "--transform")
 
 
-def check_kind(table: TableSource, name: str, kind: str, taken: Collection[str | None]) -> list[Obstacle]:
+def check_kind(table: Table, name: str, kind: str, taken: Collection[str | None]) -> list[Obstacle]:
     """A column that is asked to become something that it cannot."""
     option = _option_of(kind)
     missing = check_name(table, name, option)
@@ -162,7 +162,7 @@ def check_kind(table: TableSource, name: str, kind: str, taken: Collection[str |
 # ---- commands that work
 
 
-def withdraw_unfit(one: Obstacle, table: TableSource, source: TableSource, taken: Collection[str | None]) -> Obstacle:
+def withdraw_unfit(one: Obstacle, table: Table, source: Table, taken: Collection[str | None]) -> Obstacle:
     """The same, an option withdrawn where the column that may have been meant cannot be what was asked for."""
     change = one.instead
     if change is None or change.value is None or change.option == "--ignore":
@@ -205,7 +205,7 @@ def shorten(obstacles: Sequence[Obstacle]) -> list[Obstacle]:
     return [*told, Obstacle(f"So it is with {len(rest):,} more columns.", remedy)]
 
 
-def check_text(table: TableSource, column: Column, text: TextColumn, settled: dict[str, str]) -> Obstacle | None:
+def check_text(table: Table, column: Column, text: TextColumn, settled: dict[str, str]) -> Obstacle | None:
     """What to say of a column that should be numbers and cannot be read as such; None for other text.
 
     `settled` are options that other columns asked for already, with their values: no two columns may ask for different
@@ -223,7 +223,7 @@ def check_text(table: TableSource, column: Column, text: TextColumn, settled: di
     return Obstacle(sentence, ignore_words([column.name]) if column.name.isprintable() else ("--ignore-text",))
 
 
-def _why_no_numbers(table: TableSource, column: Column, text: TextColumn) -> tuple[str, tuple[str, ...]]:
+def _why_no_numbers(table: Table, column: Column, text: TextColumn) -> tuple[str, tuple[str, ...]]:
     """The sentence of who read the table, who knows the line and the cell; and what would settle the matter."""
     try:
         # A table in memory says nothing before it is read.
@@ -244,9 +244,7 @@ def ignore_words(names: Sequence[str]) -> tuple[str, ...]:
 # ---- what a table must have
 
 
-def check_columns(
-    table: TableSource, kinds: Mapping[str, str], whose: str, *, can_ignore: bool = False
-) -> list[Obstacle]:
+def check_columns(table: Table, kinds: Mapping[str, str], whose: str, *, can_ignore: bool = False) -> list[Obstacle]:
     """What to say unless the table has all these columns, each fit for what is to become of it.
 
     `can_ignore`: rules are yet to be learned, so they can do without a column.
@@ -283,20 +281,20 @@ def columns_needed(plan: Preparation) -> dict[str, str]:
     return {column.name: column.kind for column in plan.columns}
 
 
-def has_gaps(table: TableSource, names: Sequence[str]) -> bool:
+def has_gaps(table: Table, names: Sequence[str]) -> bool:
     """Whether values of these columns are missing, or may be."""
     columns = [column_of(table, name) for name in names]
     return any(column is not None and column.n_missing != 0 for column in columns)
 
 
-def refuse_gaps(table: TableSource, names: Sequence[str], cure: str = "give --allow-missing") -> None:
+def refuse_gaps(table: Table, names: Sequence[str], cure: str = "give --allow-missing") -> None:
     """Raise JobError if values of these columns are known to be missing, with the columns and how many."""
     found = check_gaps(table, names, cure)
     if found:
         raise JobError(found[0].sentence)
 
 
-def check_gaps(table: TableSource, names: Sequence[str], cure: str = "leave out --no-allow-missing") -> list[Obstacle]:
+def check_gaps(table: Table, names: Sequence[str], cure: str = "leave out --no-allow-missing") -> list[Obstacle]:
     """What to say if values of these columns are known to be missing: the columns, and how many."""
     columns = {name: column_of(table, name) for name in names}
     # Cells that could not be read are findings, whatever the model knows of gaps.
@@ -311,14 +309,14 @@ def check_gaps(table: TableSource, names: Sequence[str], cure: str = "leave out 
     return [Obstacle(f"{table.description}: {sentence[0].lower()}{sentence[1:]}", instead=withdrawn)]
 
 
-def refuse_unfit(table: TableSource, model: Model) -> None:
+def refuse_unfit(table: Table, model: Model) -> None:
     """Raise RequestError unless a table has what a model needs."""
     found = check_columns(table, columns_needed(model.preparation), "the rules of the model")
     if found:
         raise TableError.of(found)
 
 
-def refuse_gaps_in(table: TableSource, model: Model) -> None:
+def refuse_gaps_in(table: Table, model: Model) -> None:
     """Raise JobError if values are known to be missing that the model cannot do without."""
     if not model.allows_gaps:
         refuse_gaps(table, list(columns_needed(model.preparation)), cure="learn the model with --allow-missing")

@@ -21,8 +21,10 @@ from aspca.pipeline.passes import Silent, Watcher
 from aspca.pipeline.report import inputs_of, provenance_of, version, write_reports
 from aspca.pipeline.result import Detection
 from aspca.pipeline.result_folder import category_folder, write_categories
-from aspca.pipeline.tables import TableSource, array_table, tables_by_category
+from aspca.pipeline.tables import tables_by_category
 from aspca.report.evidence import Provenance
+from aspca.tables.memory import array_table
+from aspca.tables.table import Table
 from aspca.writers.csv_text import CsvWriter
 from aspca.writers.folder import refuse_foreign, replaced_folder
 
@@ -107,9 +109,7 @@ def detect_request(request: Request, watcher: Watcher) -> Detection:
     return Detection(learning.table.description, by, outcomes, (*remarks, *unwritten), place, library, whence)
 
 
-def _judge(
-    learning: Learning, model: Model, table: TableSource, folder: Path | None, category: str | None = None
-) -> Outcome:
+def _judge(learning: Learning, model: Model, table: Table, folder: Path | None, category: str | None = None) -> Outcome:
     """What is found in a table; where it differs as a whole from the rows learned from, by comparing its rows."""
     how = Judging(learning.keys, learning.request.output, learning.watcher)
     outcome = judge_table(model, table, how, folder, category)

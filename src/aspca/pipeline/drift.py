@@ -27,7 +27,8 @@ from aspca.pipeline.errors import JobError, RequestError
 from aspca.pipeline.judged_rows import JudgedRows, Worst, join_rows, judged_rows
 from aspca.pipeline.keys import NO_KEYS, Keys
 from aspca.pipeline.passes import Watcher
-from aspca.pipeline.tables import TableSource, column_of, row_numbers
+from aspca.tables.table import Table, column_of
+from aspca.tables.views import row_numbers
 
 if TYPE_CHECKING:
     from aspca.findings.incidents import Incident
@@ -42,12 +43,12 @@ class Timeline:
 
     Parameters
     ----------
-    table : TableSource
+    table : Table
     column : str
         Of dates, or of numbers.
     """
 
-    def __init__(self, table: TableSource, column: str) -> None:
+    def __init__(self, table: Table, column: str) -> None:
         kind = getattr(column_of(table, column), "kind", None)
         if kind not in ("date", "number"):
             raise RequestError(
@@ -155,7 +156,7 @@ class Drift:
 
 def drift_of(
     model: Model,
-    table: TableSource,
+    table: Table,
     keys: Keys,
     crossings: Crossings,
     when: npt.NDArray[np.generic] | None,
@@ -205,7 +206,7 @@ def differs_as_a_whole(outcome: Outcome) -> bool:
     )
 
 
-def calibrate_on(model: Model, table: TableSource, watcher: Watcher) -> Model:
+def calibrate_on(model: Model, table: Table, watcher: Watcher) -> Model:
     """The same model, its thresholds taken from the rows of a table."""
     space = model.space
     low, high = (

@@ -18,10 +18,10 @@ from aspca.pipeline.errors import RequestError
 from aspca.pipeline.judged_rows import bad_cells_by_row, without_bad_rows
 from aspca.pipeline.keys import Cells, Keys
 from aspca.pipeline.passes import Watcher, refuse_values
-from aspca.pipeline.tables import TableSource, read_features
+from aspca.pipeline.tables import read_features
 from aspca.preparation.cell_format import BadCell
 from aspca.tables.errors import enumerated
-from aspca.tables.source import Batch
+from aspca.tables.table import Batch, Table
 
 _WHOLE = re.compile(r"[0-9]{1,18}")
 # Rows that are looked at before that is told.
@@ -75,7 +75,7 @@ class Reason:
     features: tuple[FeatureShare, ...]
 
 
-def find_rows(table: TableSource, wanted: Sequence[str], keys: Keys, watcher: Watcher) -> list[int]:
+def find_rows(table: Table, wanted: Sequence[str], keys: Keys, watcher: Watcher) -> list[int]:
     """The numbers of the rows that are asked for, in that order: by name where columns name rows, else by number.
 
     Where no row has that name, a number is a row's own, unless names of rows are numbers too.
@@ -105,7 +105,7 @@ def find_rows(table: TableSource, wanted: Sequence[str], keys: Keys, watcher: Wa
     return [_choose_row(text, places[_squeeze(text)], numbers, table, keys) for text in wanted]
 
 
-def _choose_row(text: str, places: list[int], numbers: bool, table: TableSource, keys: Keys) -> int:
+def _choose_row(text: str, places: list[int], numbers: bool, table: Table, keys: Keys) -> int:
     columns = enumerated([repr(name) for name in keys.ids])
     if len(places) > 1:
         told = enumerated([str(row) for row in places])
@@ -127,7 +127,7 @@ def _squeeze(name: str) -> str:
     return _COMMA.sub(",", name.strip())
 
 
-def explain_rows(model: Model, table: TableSource, rows: Sequence[int], keys: Keys, watcher: Watcher) -> list[Reason]:
+def explain_rows(model: Model, table: Table, rows: Sequence[int], keys: Keys, watcher: Watcher) -> list[Reason]:
     """The rows with these numbers, in the order asked for; the table is read as far as the last of them."""
     watcher.stage("Reading", table.count())
     wanted, reasons = set(rows), {}

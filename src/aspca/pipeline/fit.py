@@ -19,10 +19,10 @@ from aspca.pipeline.options import OPTIONS, Output, Request, in_python, request_
 from aspca.pipeline.passes import Silent, Watcher, read_checked
 from aspca.pipeline.roles import Roles, roles_of
 from aspca.pipeline.sources import opened
-from aspca.pipeline.tables import TableSource, column_of
 from aspca.preparation import CATEGORIES, ColumnPlan, Preparation
 from aspca.preparation.columns import MOST_LEVELS, cell_text, plan_categories
 from aspca.tables.request import read_alike
+from aspca.tables.table import Table, column_of
 
 if TYPE_CHECKING:
     from aspca.estimators.aspca import ASPCA
@@ -113,11 +113,11 @@ class Learning:
 
     Attributes
     ----------
-    table : TableSource
+    table : Table
         To be judged.
-    source : TableSource
+    source : Table
         To learn from.
-    calibration : TableSource or None
+    calibration : Table or None
         For limits that rest on rows kept out of the fit.
     roles : Roles
     keys : Keys
@@ -125,9 +125,9 @@ class Learning:
     """
 
     request: Request
-    table: TableSource
-    source: TableSource
-    calibration: TableSource | None
+    table: Table
+    source: Table
+    calibration: Table | None
     roles: Roles
     keys: Keys
     watcher: Watcher
@@ -158,18 +158,18 @@ class Learning:
         return cls(request, table, table if train is None else train, calibrate, roles, keys, watcher)
 
     @property
-    def tables(self) -> list[TableSource]:
+    def tables(self) -> list[Table]:
         """All that are read."""
         return [table for table in (self.table, self.source, self.calibration) if table is not None]
 
-    def plan(self, table: TableSource) -> Preparation:
+    def plan(self, table: Table) -> Preparation:
         """What becomes of the columns of a table to learn from; values may be missing as asked for, or if some are."""
         features, gaps = self.roles.features, self.request.columns.allow_missing
         if gaps is None:
             gaps = any(has_gaps(each, features) for each in self.tables)
         return plan_of(table, features, self.roles.kinds, gaps=gaps)
 
-    def model(self, some: TableSource | None = None) -> Model:
+    def model(self, some: Table | None = None) -> Model:
         """The model of the rows to learn from, or of some of them."""
         table = self.source if some is None else some
         try:
@@ -190,7 +190,7 @@ class Learning:
 
 
 def plan_of(
-    table: TableSource, features: Sequence[str], kinds: Mapping[str, str] | None = None, *, gaps: bool = False
+    table: Table, features: Sequence[str], kinds: Mapping[str, str] | None = None, *, gaps: bool = False
 ) -> Preparation:
     """What becomes of a table's features: what `kinds` says, otherwise numbers as they are; with `gaps`, values may be
     missing.
@@ -215,12 +215,12 @@ def plan_of(
         raise JobError(f"{table.description}: {error}") from None
 
 
-def _own_kind(table: TableSource, name: str) -> str:
+def _own_kind(table: Table, name: str) -> str:
     column = column_of(table, name)
     return "boolean" if column is not None and column.kind == "boolean" else "number"
 
 
-def _levels(table: TableSource, kinds: dict[str, str]) -> dict[str, set[str]]:
+def _levels(table: Table, kinds: dict[str, str]) -> dict[str, set[str]]:
     """The categories of each column, in one pass; of a column with far too many, not all."""
     levels: dict[str, set[str]] = {name: set() for name in kinds}
     if not kinds:

@@ -20,19 +20,21 @@ from aspca.pipeline.column_types import PLURALS, word_of
 from aspca.pipeline.columns import NUMBERS
 from aspca.pipeline.errors import JobError, RequestError
 from aspca.pipeline.passes import Watcher, read_checked, rows_of
-from aspca.pipeline.tables import Parted, TableSource, column_of, row_numbers
 from aspca.preparation import Preparation
 from aspca.rules.equation_text import NO_COLUMN, RuleError
 from aspca.rules.given import formulas_of
 from aspca.settings import Settings
 from aspca.tables.errors import SourceError
+from aspca.tables.parted import PartedTable
 from aspca.tables.source import Source
+from aspca.tables.table import Table, column_of
+from aspca.tables.views import row_numbers
 
 # Of more features than this all rules with little variance take minutes to find.
 _VERY_WIDE = 2000
 
 
-def moments_of(table: TableSource, names: Sequence[str], watcher: Watcher) -> Moments:
+def moments_of(table: Table, names: Sequence[str], watcher: Watcher) -> Moments:
     """The moments of the columns `names` of a table, in this order; it is read once, and no value may be missing.
 
     Raises
@@ -44,7 +46,7 @@ def moments_of(table: TableSource, names: Sequence[str], watcher: Watcher) -> Mo
     return cast(Moments, _known(table, Preparation.identity(names), watcher))
 
 
-def _known(table: TableSource, plan: Preparation, watcher: Watcher) -> Moments | IncompleteMoments:
+def _known(table: Table, plan: Preparation, watcher: Watcher) -> Moments | IncompleteMoments:
     """The moments of all rows, as a plan makes features of them."""
     watcher.stage("Reading", table.count())
     rows, p = rows_of(table, plan, watcher), len(plan.names)
@@ -59,11 +61,11 @@ def _known(table: TableSource, plan: Preparation, watcher: Watcher) -> Moments |
 
 
 def fit_table(
-    table: TableSource,
+    table: Table,
     plan: Preparation,
     settings: Settings,
     watcher: Watcher,
-    calibration: TableSource | None = None,
+    calibration: Table | None = None,
 ) -> Model:
     """The model of a table; the same as `ASPCA.fit` of its rows.
 
@@ -71,7 +73,7 @@ def fit_table(
     ----------
     plan : Preparation
         The columns that rules are made of, and what becomes of them.
-    calibration : TableSource or None
+    calibration : Table or None
         Rows that take no part in the fit, for a limit that asks for such.
 
     Raises
@@ -114,14 +116,14 @@ def fit_table(
     return model
 
 
-def _refuse_few(table: TableSource, known: Moments | IncompleteMoments) -> None:
+def _refuse_few(table: Table, known: Moments | IncompleteMoments) -> None:
     if known.n_rows < 2:
         few = "no rows" if known.n_rows == 0 else "1 row"
         few += " with values" if isinstance(known, IncompleteMoments) else ""
         raise JobError(f"{table.description} has {few}, but at least 2 are needed to learn rules from; add rows.")
 
 
-def _given(table: TableSource, plan: Preparation, settings: Settings) -> tuple[tuple[str, Formula], ...]:
+def _given(table: Table, plan: Preparation, settings: Settings) -> tuple[tuple[str, Formula], ...]:
     """The rules that were given; RequestError for those that cannot be used, before anything is read."""
     try:
         return formulas_of(settings.rules, plan.features)
@@ -137,7 +139,7 @@ def _given(table: TableSource, plan: Preparation, settings: Settings) -> tuple[t
         ) from None
 
 
-def _refuse_too_wide(table: TableSource, p: int, settings: Settings) -> None:
+def _refuse_too_wide(table: Table, p: int, settings: Settings) -> None:
     if table.count() >= 2 and p > _VERY_WIDE and settings.n_components == "auto":
         raise JobError(
             f"{table.description} has {p:,} features, of which all rules with little variance would take very long: "
@@ -146,21 +148,21 @@ def _refuse_too_wide(table: TableSource, p: int, settings: Settings) -> None:
         )
 
 
-def _calibrate(model: Model, table: TableSource, watcher: Watcher) -> Model:
+def _calibrate(model: Model, table: Table, watcher: Watcher) -> Model:
     """The same model, its threshold taken from the scores of a table: `Model.calibrated`, part by part."""
     scores = [judgement.scores for judgement in _judgements(model, table, watcher)]
     return replace(model, thresholds=model.thresholds.from_scores(model.settings, np.concatenate(scores)))
 
 
-def _judgements(model: Model, table: TableSource, watcher: Watcher) -> Iterator[Judgement]:
+def _judgements(model: Model, table: Table, watcher: Watcher) -> Iterator[Judgement]:
     watcher.stage("Setting the limit", table.count())
     for values in read_checked(table, model.preparation, watcher):
         yield model.judge(values)
 
 
-def describe_passes(table: TableSource) -> list[str]:
+def describe_passes(table: Table) -> list[str]:
     """Where passes ran, of a table that lies in an engine."""
-    if isinstance(table, Parted):
+    if isinstance(table, PartedTable):
         return [f"{table.description}: every pass ran where its parts are, on the workers of {table.engine}."]
     if isinstance(table, Source) and table.engine == "PostgreSQL":
         return [f"{table.description}: rows were streamed from one snapshot."]

@@ -25,7 +25,8 @@ from aspca.pipeline.outcome import Outcome, findings_of
 from aspca.pipeline.passes import Watcher
 from aspca.pipeline.result_folder import folder_files, write_changes, write_excluded, write_incidents
 from aspca.pipeline.row_notes import Copies, Runs, describe_runs, describe_times
-from aspca.pipeline.tables import TableSource, row_numbers
+from aspca.tables.table import Table
+from aspca.tables.views import row_numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,9 +38,7 @@ class Judging:
     watcher: Watcher
 
 
-def judge_table(
-    model: Model, table: TableSource, how: Judging, folder: Path | None, category: str | None = None
-) -> Outcome:
+def judge_table(model: Model, table: Table, how: Judging, folder: Path | None, category: str | None = None) -> Outcome:
     """Judge all rows of a table; write scores, explanations, model.json, changes if any, and, with times, incidents."""
     found = _Found(model, table, how)
     with folder_files(folder, model, how.keys, how.output.scores) as writers, ThreadPoolExecutor(2) as pool:
@@ -66,7 +65,7 @@ def _wait_for(written: Sequence[Future[None]]) -> None:
 class _Found:
     """What is found in the rows of a table, which are added part by part."""
 
-    def __init__(self, model: Model, table: TableSource, how: Judging) -> None:
+    def __init__(self, model: Model, table: Table, how: Judging) -> None:
         self._model, self._table, self._how = model, table, how
         self._crossings, self._shifts = Crossings(model), Shifts(model)
         self._runs, self._copies = Runs(model.names), Copies()

@@ -19,9 +19,10 @@ from aspca.pipeline.columns import columns_needed
 from aspca.pipeline.errors import JobError
 from aspca.pipeline.keys import NO_KEYS, Cells, Keys
 from aspca.pipeline.passes import MANY, Silent, Watcher, make_ahead, refuse_values
-from aspca.pipeline.tables import TableSource, read_features, row_numbers
+from aspca.pipeline.tables import read_features
 from aspca.preparation.cell_format import BadCell
-from aspca.tables.source import Batch
+from aspca.tables.table import Batch, Table
+from aspca.tables.views import row_numbers
 from aspca.writers.columns import Field, Kind, Part
 
 if TYPE_CHECKING:
@@ -109,14 +110,14 @@ def join_rows(several: Sequence[JudgedRows]) -> JudgedRows:
 
 
 def judged_rows(
-    model: Model, table: TableSource, keys: Keys, watcher: Watcher, stage: str = "Scoring"
+    model: Model, table: Table, keys: Keys, watcher: Watcher, stage: str = "Scoring"
 ) -> Iterator[JudgedRows]:
     """The rows of a table judged by a model, in parts, with the cells of their key columns."""
     return (judged for judged, _ in _judged_parts(model, table, keys, watcher, stage))
 
 
 def _judged_parts(
-    model: Model, table: TableSource, keys: Keys, watcher: Watcher, stage: str
+    model: Model, table: Table, keys: Keys, watcher: Watcher, stage: str
 ) -> Iterator[tuple[JudgedRows, Ints]]:
     """The same, each with the positions of the rows that are anomalies whatever cells could not be read; a part counts
     as done when the next is asked for."""
@@ -150,7 +151,7 @@ def _positions(anomalies: Bools | None) -> Ints:
     return np.empty(0, dtype=np.intp) if anomalies is None else np.flatnonzero(anomalies)
 
 
-def bad_cells_by_row(model: Model, table: TableSource) -> dict[int, tuple[BadCell, ...]]:
+def bad_cells_by_row(model: Model, table: Table) -> dict[int, tuple[BadCell, ...]]:
     """The cells of a table that are not what their columns hold, where a model needs these columns."""
     needed = {None, *columns_needed(model.preparation)}
     found: dict[int, tuple[BadCell, ...]] = {}
@@ -173,7 +174,7 @@ def without_bad_rows(model: Model, values: Floats, rows: Ints, bad: Mapping[int,
     return values
 
 
-def _changed(table: TableSource) -> JobError:
+def _changed(table: Table) -> JobError:
     return JobError(
         f"{table.description} has another number of rows than when it was opened; nothing may write to it while it is "
         "read, so start again."
@@ -259,7 +260,7 @@ class Tally:
 
 
 def scored_parts(
-    model: Model, table: TableSource, keys: Keys, tally: Tally, watcher: Watcher, start: int = 0
+    model: Model, table: Table, keys: Keys, tally: Tally, watcher: Watcher, start: int = 0
 ) -> Iterator[Part]:
     """The rows of a table judged, in parts of plain columns, `score_fields`.
 
@@ -305,7 +306,7 @@ class PartScorer:
     model: Model
     keys: Keys
 
-    def __call__(self, part: TableSource, start: int = 0) -> Iterator[Any]:
+    def __call__(self, part: Table, start: int = 0) -> Iterator[Any]:
         from aspca.writers.arrow_rows import record_batch
 
         fields, schema = score_fields(self.model, self.keys), self.schema

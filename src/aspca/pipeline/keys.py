@@ -13,8 +13,8 @@ import numpy as np
 
 from aspca.linalg.arrays import Bools, Floats
 from aspca.pipeline.errors import RequestError
-from aspca.pipeline.tables import TableSource, read_cells
 from aspca.preparation.columns import cell_text
+from aspca.tables.table import Table, read_cells
 
 Cells = tuple[str | int | float | bool | None, ...]
 
@@ -65,7 +65,7 @@ class Keys:
             titles.append(title)
         return titles
 
-    def cells(self, table: TableSource) -> Iterator[Cells]:
+    def cells(self, table: Table) -> Iterator[Cells]:
         """Those of each row of a table, to be read beside batches of numbers; without end where there are no keys."""
         if not self.columns:
             return repeat(())
@@ -92,7 +92,7 @@ def plain_cell(cell: object) -> str | int | float | bool | None:
     return cell if isinstance(cell, str | int | float | bool) or cell is None else cell_text(cell)
 
 
-def ids_of(table: TableSource, given: Sequence[str]) -> tuple[str, ...]:
+def ids_of(table: Table, given: Sequence[str]) -> tuple[str, ...]:
     """The columns that ``--id`` names: one or several, with commas between; a column of exactly that name wins.
 
     Whether all of them are there is another question: see `aspca.pipeline.columns.keys_in`.
@@ -161,7 +161,7 @@ class Evaluation:
         return f"Against the labels: AUC {self.auc:.4f}{precision}, recall {self.recall:.3f}"
 
 
-def read_labels(table: TableSource, column: str) -> tuple[Bools, str]:
+def read_labels(table: Table, column: str) -> tuple[Bools, str]:
     """Which rows of a table are anomalies (n,) by a column of labels, and in words how these were read.
 
     0 and 1, false and true, scikit-learn's 1 (normal) and -1, or words one of which says normal.

@@ -12,8 +12,8 @@ from aspca.findings.given_text import remarks_on_given
 from aspca.model.model import Model
 from aspca.pipeline.column_types import examine_texts, word_of
 from aspca.pipeline.outcome import Outcome
-from aspca.pipeline.tables import TableSource
 from aspca.settings import AUTO, Settings
+from aspca.tables.table import Table
 
 # Columns and rows named in a remark.
 _COLUMNS_TOLD, _ROWS_TOLD = 6, 10
@@ -111,7 +111,7 @@ _MOVED, _NAMED = 0.5, 3
 
 
 def describe_many(
-    outcomes: Mapping[str | None, Outcome], table: TableSource, left_out: Sequence[str], *, elsewhere: bool
+    outcomes: Mapping[str | None, Outcome], table: Table, left_out: Sequence[str], *, elsewhere: bool
 ) -> tuple[str, ...]:
     """What there is to say; nothing where about as many rows are flagged as the level promises.
 
@@ -119,7 +119,7 @@ def describe_many(
 
     Parameters
     ----------
-    table : TableSource
+    table : Table
         The rows that were judged.
     left_out : sequence of str
         Columns that the user left out.
@@ -201,7 +201,7 @@ def _describe_moved(outcomes: Sequence[Outcome], begins: str = "they are not lik
     )
 
 
-def _column_of_groups(table: TableSource, left_out: Sequence[str]) -> str:
+def _column_of_groups(table: Table, left_out: Sequence[str]) -> str:
     """A column of text that says of what kind a row is, and was left out."""
     texts = [column.name for column in table.columns if column.kind == "text" and column.name in left_out]
     kinds = [one for one in examine_texts(table, texts) if one.few and not one.like_labels]

@@ -17,9 +17,10 @@ from aspca.moments.accumulator import Blocks, Rows, numbered
 from aspca.moments.validation import values_allowed
 from aspca.pipeline.columns import ignore_words
 from aspca.pipeline.errors import JobError
-from aspca.pipeline.tables import Parted, TableSource, column_of, read_features
+from aspca.pipeline.tables import read_features
 from aspca.preparation import Preparation
-from aspca.tables.source import Batch
+from aspca.tables.parted import PartedTable
+from aspca.tables.table import Batch, Table, column_of
 
 
 class Watcher(Protocol):
@@ -82,7 +83,7 @@ def use_behind(items: Iterable[Item], use: Callable[[Item], None]) -> None:
             used.result()
 
 
-def rows_of(table: TableSource, plan: Preparation, watcher: Watcher, *, by_pass: bool = False) -> Rows:
+def rows_of(table: Table, plan: Preparation, watcher: Watcher, *, by_pass: bool = False) -> Rows:
     """The features that a plan makes of the rows of a table, read once more for each pass.
 
     What is watched are rows, or passes. A value that cannot be learned from is refused, with its column and row.
@@ -91,14 +92,14 @@ def rows_of(table: TableSource, plan: Preparation, watcher: Watcher, *, by_pass:
     def over(task: Callable[[Blocks], Any], merge: Callable[[Any, Any], Any]) -> Any:
         if by_pass:
             watcher.advance(1)
-        if isinstance(table, Parted):
+        if isinstance(table, PartedTable):
             found = table.each(_PartTask(plan, task), merge, [column.name for column in plan.columns])
             watcher.advance(0 if by_pass else table.count())
             return found
         blocks = _blocks(table, plan, Silent() if by_pass else watcher)
         return task(numbered(blocks if table.count() < MANY else make_ahead(blocks)))
 
-    return Rows(over, elsewhere=isinstance(table, Parted))
+    return Rows(over, elsewhere=isinstance(table, PartedTable))
 
 
 @dataclass(frozen=True)
@@ -108,7 +109,7 @@ class _PartTask:
     plan: Preparation
     task: Callable[[Blocks], Any]
 
-    def __call__(self, part: TableSource, start: int) -> Any:
+    def __call__(self, part: Table, start: int) -> Any:
         # Others compute beside it, each with a thread of its own.
         from aspca.linalg.threads import blas_threads_for
 
@@ -116,9 +117,7 @@ class _PartTask:
             return self.task(numbered(_blocks(part, self.plan, Silent()), start))
 
 
-def read_checked(
-    table: TableSource, plan: Preparation, watcher: Watcher, *, learning: bool = False
-) -> Iterator[Floats]:
+def read_checked(table: Table, plan: Preparation, watcher: Watcher, *, learning: bool = False) -> Iterator[Floats]:
     """The features that a plan makes of the rows of a table, part by part; see `refuse_values`."""
     for batch in read_features(table, plan):
         refuse_values(table, batch, plan, learning=learning)
@@ -126,11 +125,11 @@ def read_checked(
         watcher.advance(len(batch.values))
 
 
-def _blocks(table: TableSource, plan: Preparation, watcher: Watcher) -> Iterator[Floats]:
+def _blocks(table: Table, plan: Preparation, watcher: Watcher) -> Iterator[Floats]:
     return (values for values in read_checked(table, plan, watcher, learning=True) if len(values))
 
 
-def refuse_values(table: TableSource, batch: Batch, plan: Preparation, *, learning: bool = False) -> None:
+def refuse_values(table: Table, batch: Batch, plan: Preparation, *, learning: bool = False) -> None:
     """Raise JobError if a value of a batch is missing (unless the plan allows it), infinite or beyond +-1e150.
 
     `learning`: rules are yet to be learned, so that columns can still be left out.

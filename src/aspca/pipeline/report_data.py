@@ -13,10 +13,12 @@ from aspca.model.model import Model
 from aspca.pipeline.judged_rows import JudgedRows, Worst, join_rows
 from aspca.pipeline.keys import Evaluation, Keys, plain_cell
 from aspca.pipeline.passes import Watcher
-from aspca.pipeline.tables import CategoryTable, TableSource, read_features
+from aspca.pipeline.tables import read_features
 from aspca.preparation.columns import cell_text
 from aspca.report.collect import SAMPLED, WORST, RowStatistics, scatter
 from aspca.report.evidence import Evidence, Neighbourhood, ShownRows, Span
+from aspca.tables.table import Table
+from aspca.tables.views import RowsView
 
 if TYPE_CHECKING:
     from aspca.findings.incidents import Incident
@@ -38,7 +40,7 @@ class ReportData:
 
     most = WORST
 
-    def __init__(self, model: Model, table: TableSource, keys: Keys, watcher: Watcher) -> None:
+    def __init__(self, model: Model, table: Table, keys: Keys, watcher: Watcher) -> None:
         self._model, self._table, self._keys, self._watcher = model, table, keys, watcher
         self._gathering = RowStatistics(model, table.count(), timed=keys.time is not None)
         self._sample = Worst(WORST + SAMPLED)
@@ -101,7 +103,7 @@ class ReportData:
 
     def _positions(self, rows: Ints) -> Ints:
         """Where rows of these numbers stand in the table."""
-        return np.searchsorted(self._table.rows, rows) if isinstance(self._table, CategoryTable) else rows
+        return np.searchsorted(self._table.rows, rows) if isinstance(self._table, RowsView) else rows
 
     def _columns(self) -> dict[str, str]:
         """What each column is used for; one that is a category and a feature is a category."""

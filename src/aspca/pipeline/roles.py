@@ -38,8 +38,8 @@ from aspca.pipeline.columns import (
 from aspca.pipeline.errors import JobError, Obstacle, TableError
 from aspca.pipeline.keys import ids_of
 from aspca.pipeline.options import Columns
-from aspca.pipeline.tables import MemoryTable, TableSource, column_of, read_cells
-from aspca.tables.source import Column
+from aspca.tables.memory import MemoryTable
+from aspca.tables.table import Column, Table, column_of, read_cells
 
 
 @dataclass(frozen=True)
@@ -70,11 +70,11 @@ class Roles:
 
 
 def roles_of(
-    table: TableSource,
+    table: Table,
     asked: Columns,
     *,
-    learned: TableSource | None = None,
-    calibrate: TableSource | None = None,
+    learned: Table | None = None,
+    calibrate: Table | None = None,
     judged: bool = True,
 ) -> Roles:
     """The roles of a table's columns, features being all numbers and yes/no columns that have no other role.
@@ -84,13 +84,13 @@ def roles_of(
 
     Parameters
     ----------
-    table : TableSource
+    table : Table
         The rows to be judged.
     asked : Columns
         What the user said of columns.
-    learned : TableSource or None
+    learned : Table or None
         The table that rules are learned from, if that is another one: its columns are the features.
-    calibrate : TableSource or None
+    calibrate : Table or None
         The table that limits are taken from, if that is another one.
     judged : bool
         Whether rows are judged, not only learned from: labels are compared with then, and `by` is there.
@@ -141,12 +141,12 @@ def roles_of(
     return Roles(features, chosen.name, chosen.time, asked.label, kinds, left_out, tuple(chosen.remarks))
 
 
-def _index_of(table: TableSource) -> str | None:
+def _index_of(table: Table) -> str | None:
     """The column that holds the names of a frame's rows, which is no feature."""
     return table.index if isinstance(table, MemoryTable) else None
 
 
-def _nothing_left(source: TableSource, chosen: _Chosen) -> Obstacle:
+def _nothing_left(source: Table, chosen: _Chosen) -> Obstacle:
     """No numbers: what else there is could be made some.
 
     Raises
@@ -174,8 +174,8 @@ class _Chosen:
 
     def __init__(
         self,
-        table: TableSource,
-        source: TableSource,
+        table: Table,
+        source: Table,
         left: list[Column],
         name: str | None,
         time: str | None,
@@ -301,7 +301,7 @@ class _Chosen:
             self.remarks.append(describe_codes(doubtful, left_out=False))
 
 
-def _is_constant(table: TableSource, name: str) -> bool:
+def _is_constant(table: Table, name: str) -> bool:
     """Whether all cells of a column are the same, and none is missing."""
     cells = read_cells(table, name)
     first = next(cells, None)

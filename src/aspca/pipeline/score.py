@@ -20,9 +20,10 @@ from aspca.pipeline.keys import Keys
 from aspca.pipeline.options import files_named, in_python, is_named, named_files, reading_of
 from aspca.pipeline.passes import MANY, Silent, Watcher, use_behind
 from aspca.pipeline.sources import open_for
-from aspca.pipeline.tables import Parted, TableSource
 from aspca.tables.addresses import is_postgres
+from aspca.tables.parted import PartedTable
 from aspca.tables.request import ReadOptions
+from aspca.tables.table import Table
 from aspca.writers.inputs import STANDARD_STREAM, refuse_inputs
 from aspca.writers.replaced_file import refuse_special
 from aspca.writers.row_file import format_of, row_file
@@ -161,9 +162,9 @@ def model_of(model: Any) -> Model:
     raise RequestError(f"A model is a fitted ASPCA or the path of a stored one, got {type(model).__name__}.")
 
 
-def scored_frame(model: Model, table: TableSource, keys: Keys) -> Any:
+def scored_frame(model: Model, table: Table, keys: Keys) -> Any:
     """The rows of a table judged, as a frame of its own library; of a table in parts one that is not computed yet."""
-    if isinstance(table, Parted):
+    if isinstance(table, PartedTable):
         scorer = PartScorer(model, keys)
         return table.mapped(scorer.schema, scorer, scorer.names)
     # Not needed for files.
@@ -290,13 +291,13 @@ def _count_in(folder: str, tally: Tally) -> None:
         tally.add(found, errors, len(anomalies))
 
 
-def write_scored(model: Model, table: TableSource, keys: Keys, destination: Destination, watcher: Watcher) -> Tally:
+def write_scored(model: Model, table: Table, keys: Keys, destination: Destination, watcher: Watcher) -> Tally:
     """Judge all rows of a table and write them, in memory that does not grow with them.
 
     Parquet of a table in parts is a folder with a file for each, written where the parts are.
     """
     tally = Tally()
-    if destination.kind == "parquet" and isinstance(table, Parted):
+    if destination.kind == "parquet" and isinstance(table, PartedTable):
         scorer = PartScorer(model, keys)
         table.write_parquet(destination.out, scorer.schema, scorer, scorer.names)
         _count_in(destination.out, tally)

@@ -14,12 +14,14 @@ from aspca.model.model import Model
 from aspca.pipeline.columns import refuse_gaps_in, refuse_unfit
 from aspca.pipeline.options import named_files
 from aspca.pipeline.passes import Watcher
-from aspca.pipeline.tables import MemoryTable, TableSource, frame_table
+from aspca.pipeline.tables import frame_table
 from aspca.tables.addresses import is_postgres
 from aspca.tables.errors import SourceError
 from aspca.tables.formats import open_source
+from aspca.tables.memory import MemoryTable
 from aspca.tables.paths import Given, expand, is_parquet
 from aspca.tables.request import STANDARD_INPUT, ReadOptions, read_alike
+from aspca.tables.table import Table
 
 _CONNECTION = (
     "this is a connection of DuckDB and no table of it; give a relation, such as connection.table('readings') or "
@@ -27,7 +29,7 @@ _CONNECTION = (
 )
 
 
-def opened(source: Any, reading: ReadOptions, description: str) -> AbstractContextManager[TableSource]:
+def opened(source: Any, reading: ReadOptions, description: str) -> AbstractContextManager[Table]:
     """The table in some files, at an address, or in memory, then called `description`; to be closed after use.
 
     Parameters
@@ -65,7 +67,7 @@ def open_for(
     *,
     description: str = "",
     gaps: bool = False,
-) -> Iterator[TableSource]:
+) -> Iterator[Table]:
     """The table to judge by a model: its cells are read as those of the rows that the model was learned from.
 
     `note` is told what was guessed about it.
@@ -88,18 +90,16 @@ def open_for(
 # ---- what has a name
 
 
-def _named(paths: list[str], reading: ReadOptions) -> AbstractContextManager[TableSource]:
+def _named(paths: list[str], reading: ReadOptions) -> AbstractContextManager[Table]:
     if reading.engine is not None:
         return _by_engine(paths, reading, reading.engine)
     if len(paths) == 1 and is_postgres(paths[0]):
-        table: AbstractContextManager[TableSource] = import_module("aspca.tables.postgres").open_postgres(
-            paths[0], reading
-        )
+        table: AbstractContextManager[Table] = import_module("aspca.tables.postgres").open_postgres(paths[0], reading)
         return table
     return open_source(paths, reading)
 
 
-def _by_engine(paths: list[str], reading: ReadOptions, engine: str) -> AbstractContextManager[TableSource]:
+def _by_engine(paths: list[str], reading: ReadOptions, engine: str) -> AbstractContextManager[Table]:
     """Parquet files and folders, read by Dask or Spark."""
     if any(map(is_postgres, paths)) or STANDARD_INPUT in paths:
         raise SourceError(f"--engine {engine} reads Parquet files and folders; write the table as Parquet first.")
@@ -134,7 +134,7 @@ def _folders_and_files(given: list[Given]) -> list[str]:
 # ---- what has none
 
 
-def _table(source: Any, reading: ReadOptions, description: str) -> AbstractContextManager[TableSource]:
+def _table(source: Any, reading: ReadOptions, description: str) -> AbstractContextManager[Table]:
     """A table of another library, told by the names of its types: the library is there if the table is."""
     roots = {kind.__module__.partition(".")[0] for kind in type(source).__mro__}
     name = type(source).__name__
@@ -156,7 +156,7 @@ def _table(source: Any, reading: ReadOptions, description: str) -> AbstractConte
 
 def _arrow(
     source: Any, roots: set[str], name: str, reading: ReadOptions, description: str
-) -> AbstractContextManager[TableSource] | None:
+) -> AbstractContextManager[Table] | None:
     """What is read as Arrow record batches; None for data frames and arrays in memory, and whatever is no table."""
     from aspca.tables import arrow_table as arrow
 
@@ -207,6 +207,6 @@ def _lazy(source: Any) -> Any:
     return frame if isinstance(frame, nw.LazyFrame) else None
 
 
-def _closable(table: Any) -> AbstractContextManager[TableSource]:
-    entered: AbstractContextManager[TableSource] = table if hasattr(table, "__exit__") else nullcontext(table)
+def _closable(table: Any) -> AbstractContextManager[Table]:
+    entered: AbstractContextManager[Table] = table if hasattr(table, "__exit__") else nullcontext(table)
     return entered

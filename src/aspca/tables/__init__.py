@@ -3,6 +3,7 @@
 from aspca.tables.errors import SourceError
 from aspca.tables.formats import open_source
 from aspca.tables.request import ReadOptions
-from aspca.tables.source import Batch, Column, Source
+from aspca.tables.source import Source
+from aspca.tables.table import Batch, Column
 
 __all__ = ["Batch", "Column", "ReadOptions", "Source", "SourceError", "open_source"]

@@ -1,4 +1,4 @@
-"""Numbers out of DuckDB by the Arrow C stream interface: columns at full speed, and no pyarrow.
+"""Numbers out of DuckDB by the Arrow C stream interface: columns at full speed, and no pyarrow, which CSV does without.
 
 The three structures are those of https://arrow.apache.org/docs/format/CStreamInterface.html, which are fixed for good.
 """
@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 
 # Rows that are turned from columns at once: they stay in the cache.
 TURNED_ROWS = 2048
-# Rows of an array at most, as many as jobs ask for at once: of half a batch of DuckDB's, so that its memory is used
-# again and again, where that of a larger one would come anew from the system each time.
+# Rows of an array at most: half a batch of DuckDB's, so that its memory is used again and again.
 MOST_ROWS = 65536
 
 
@@ -29,11 +28,7 @@ class _Array(ctypes.Structure):
 
 
 _Array._fields_ = [
-    ("length", ctypes.c_int64),
-    ("null_count", ctypes.c_int64),
-    ("offset", ctypes.c_int64),
-    ("n_buffers", ctypes.c_int64),
-    ("n_children", ctypes.c_int64),
+    *((name, ctypes.c_int64) for name in ("length", "null_count", "offset", "n_buffers", "n_children")),
     ("buffers", ctypes.POINTER(ctypes.c_void_p)),
     ("children", ctypes.POINTER(ctypes.POINTER(_Array))),
     ("dictionary", ctypes.c_void_p),
@@ -61,18 +56,8 @@ _pointer_of.restype, _pointer_of.argtypes = ctypes.c_void_p, (ctypes.py_object, 
 def number_batches(
     cursor: duckdb.DuckDBPyConnection, query: str, parameters: list[Any]
 ) -> Iterator[tuple[Floats, Ints]]:
-    """The rows of a query whose q columns are all DOUBLE, in batches as DuckDB makes them.
-
-    Yields
-    ------
-    values : (m, q), C-contiguous, NaN for NULL
-    nulls : (q,), how many of each column are NULL
-
-    Raises
-    ------
-    duckdb.Error, RuntimeError
-        The query fails, at once or further on.
-    """
+    """The rows of a query whose q columns are all DOUBLE, as values (m, q), C-contiguous, NaN for NULL, and how many of
+    each column are NULL (q,); duckdb.Error or RuntimeError where the query fails, at once or further on."""
     relation = interruptible(cursor, cursor.sql, query, params=parameters)
     # The capsule owns the stream, and releases it.
     capsule = interruptible(cursor, relation.__arrow_c_stream__)
@@ -93,9 +78,8 @@ def number_batches(
 
 def _turned(batch: _Array, start: int, n_rows: int) -> tuple[Floats, Ints]:
     """Some rows of a record batch; nothing of its memory is kept."""
-    width = batch.n_children
-    columns = [_column(batch.children[index].contents, start, n_rows) for index in range(width)]
-    values = np.empty((n_rows, width))
+    columns = [_column(batch.children[index].contents, start, n_rows) for index in range(batch.n_children)]
+    values = np.empty((n_rows, batch.n_children))
     for begin in range(0, n_rows, TURNED_ROWS):
         rows = slice(begin, begin + TURNED_ROWS)
         np.stack([column[rows] for column, _ in columns], axis=1, out=values[rows])
@@ -105,10 +89,9 @@ def _turned(batch: _Array, start: int, n_rows: int) -> tuple[Floats, Ints]:
 def _column(array: _Array, start: int, length: int) -> tuple[Floats, int]:
     """Values of a column, from `start` on, and how many of them are NULL; a view where none is."""
     first = array.offset + start
-    doubles = (ctypes.c_double * (first + length)).from_address(array.buffers[1])
-    values = np.frombuffer(doubles, dtype=np.float64)[first:]
+    values = np.frombuffer((ctypes.c_double * (first + length)).from_address(array.buffers[1]))[first:]
     if array.null_count == 0 or not array.buffers[0]:
         return values, 0
-    bits = (ctypes.c_uint8 * ((first + length + 7) // 8)).from_address(array.buffers[0])
-    given = np.unpackbits(np.frombuffer(bits, dtype=np.uint8), count=first + length, bitorder="little")[first:]
+    bits = np.frombuffer((ctypes.c_uint8 * ((first + length + 7) // 8)).from_address(array.buffers[0]), dtype=np.uint8)
+    given = np.unpackbits(bits, count=first + length, bitorder="little")[first:]
     return np.where(given, values, np.nan), length - int(np.count_nonzero(given))

@@ -23,7 +23,8 @@ from aspca.tables.arrow_types import convert_array, find_wide_decimals, note_rou
 from aspca.tables.errors import SourceError, enumerated
 from aspca.tables.file_table import FileTable, unreadable
 from aspca.tables.same_rows import SameRows
-from aspca.tables.source import BATCH_ROWS, Source, open_connection, rows_at_once
+from aspca.tables.source import Source, open_connection
+from aspca.tables.table import BATCH_ROWS, rows_at_once
 from aspca.tables.typed_table import mark_beyond_float, typed_table
 from aspca.writers.scratch import Scratch
 

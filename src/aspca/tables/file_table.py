@@ -43,13 +43,13 @@ NUMERIC_KINDS = ("number", "boolean", "date")
 
 @dataclass(frozen=True)
 class FileColumn:
-    """A column of one file: `number` is the SQL that gives a DOUBLE (dates as seconds since 1970), `cell` any value."""
+    """A column of one file: a `Column`, and how its cells are selected."""
 
     name: str
     kind: str
     n_missing: int
-    number: str
-    cell: str
+    number: str  # SQL of a DOUBLE, dates as seconds since 1970
+    cell: str  # SQL of the cell
     remark: str = ""
     remedy: tuple[str, ...] = ()
     extremes: tuple[float, float] | None = None
@@ -60,26 +60,15 @@ class NumberFile:
     """`n_rows` rows of float64, one after the other, without a header: a file of this machine and this run.
 
     Plain reads and writes, no mapping: its pages are the system's to keep or drop, and never memory of the process.
-
-    Parameters
-    ----------
-    columns : which columns of the table a row holds, in this order
-    finite : whether it is known that none of them is infinite, so that nobody has to look again
     """
 
     path: Path
-    columns: tuple[int, ...]
+    columns: tuple[int, ...]  # of the table, in the order in which a row holds them
     n_rows: int
-    finite: bool = False
+    finite: bool = False  # whether it is known that no value is infinite
 
     def rows(self, columns: Sequence[int], size: int) -> Iterator[Floats]:
-        """These columns, in this order, `size` rows at a time and the rest at the end; arrays (m, q), C-contiguous.
-
-        Raises
-        ------
-        OSError
-            The file is not there any more, or is not whole.
-        """
+        """These columns, `size` rows at a time: (m, q), C-contiguous; OSError where the file is gone or cut short."""
         places = {column: place for place, column in enumerate(self.columns)}
         chosen = [places[column] for column in columns]
         everything = chosen == list(range(len(self.columns)))
@@ -93,30 +82,23 @@ class NumberFile:
 
 @dataclass(frozen=True)
 class FileTable:
-    """One file: `relation` stands after FROM, with `parameters`; `explain` turns DuckDB's errors into sentences.
-
-    `attach` is called before each query with its cursor and the numbers of the columns that it reads;
-    `line_of` gives the line of the file (from 1) in which a row (from 0) begins; `kept` holds its numbers, if anything;
-    `refuse_changed` raises SourceError if the file is not what it was when it was opened; `remarks` are sentences on
-    what was guessed about its numbers; `alone` makes a file of some rows only, where that is less work;
-    `bad_cells` are those that are not what their columns hold, `cell_format` is how cells are written.
-    No text of the user's stands in the SQL: columns are called c0, c1, ... there, and paths are parameters.
-    """
+    """One file as a relation; no text of the user's stands in its SQL: columns are called c0, c1, ... there."""
 
     label: str
-    relation: str
-    parameters: tuple[Any, ...]
+    relation: str  # stands after FROM
+    parameters: tuple[Any, ...]  # $1, $2, ... in it
     columns: tuple[FileColumn, ...]
     n_rows: int
-    explain: Callable[[Exception], SourceError]
-    attach: Callable[[duckdb.DuckDBPyConnection, Sequence[int] | None], Any] = lambda connection, columns: None
-    line_of: Callable[[int], int | None] = lambda row: None
-    kept: NumberFile | None = None
-    refuse_changed: Callable[[], None] = lambda: None
-    remarks: tuple[str, ...] = ()
-    alone: Callable[[Sequence[int]], str | None] = lambda rows: None
-    bad_cells: tuple[BadCell, ...] = ()
-    cell_format: CellFormat = NO_FORMAT
+    explain: Callable[[Exception], SourceError]  # the sentence for DuckDB's errors
+    # Called before each query with its cursor and the numbers of the columns that it reads.
+    attach: Callable[[duckdb.DuckDBPyConnection, Sequence[int]], Any] = lambda connection, columns: None
+    line_of: Callable[[int], int | None] = lambda row: None  # the line (from 1) in which a row (from 0) begins
+    kept: NumberFile | None = None  # all of its numbers
+    refuse_changed: Callable[[], None] = lambda: None  # SourceError if it is not what it was when it was opened
+    remarks: tuple[str, ...] = ()  # what was guessed about its numbers
+    alone: Callable[[Sequence[int]], str | None] = lambda rows: None  # a file of some rows, where that is less work
+    bad_cells: tuple[BadCell, ...] = ()  # those that are not what their columns hold
+    cell_format: CellFormat = NO_FORMAT  # how cells are written
 
     @cached_property
     def positions(self) -> dict[str, int]:
@@ -129,13 +111,7 @@ class FileTable:
         return f"row {row}" if line is None else f"row {row} (line {line})"
 
     def batches(self, connection: duckdb.DuckDBPyConnection, names: Sequence[str], size: int) -> Iterator[Floats]:
-        """The columns `names` as numbers (m, q), `size` rows at a time and the rest at the end; NaN where missing.
-
-        Raises
-        ------
-        SourceError
-            The file cannot be read on.
-        """
+        """The columns `names` as numbers (m, q), `size` rows at a time and the rest at the end; NaN where missing."""
         columns = [self.positions[name] for name in names]
         if self.kept is None:
             numbers = self.numbers(connection, [self.columns[column].number for column in columns])
@@ -152,31 +128,19 @@ class FileTable:
     def rows(
         self, connection: duckdb.DuckDBPyConnection, expressions: list[str], size: int, after: str = ""
     ) -> Iterator[Rows]:
-        """At most `size` rows at a time, in the order of the file; `after` follows the relation in the query.
-
-        Raises
-        ------
-        SourceError
-            The file cannot be read on.
-        """
+        """At most `size` rows at a time, in the order of the file; `after` follows the relation in the query."""
         with self._query(connection, expressions, after) as (cursor, query):
             interruptible(cursor, cursor.execute, query, list(self.parameters))
             while rows := interruptible(cursor, cursor.fetchmany, size):
                 yield rows
 
+    def all_rows(self, connection: duckdb.DuckDBPyConnection, expressions: list[str], after: str = "") -> Rows:
+        """All rows of a query that gives few."""
+        return [row for rows in self.rows(connection, expressions, 4096, after) for row in rows]
+
     def numbers(self, connection: duckdb.DuckDBPyConnection, expressions: list[str]) -> Iterator[tuple[Floats, Ints]]:
-        """The rows of q expressions that give DOUBLE, in the order of the file and in batches of any size.
-
-        Yields
-        ------
-        values : (m, q), C-contiguous, NaN for NULL
-        nulls : (q,), how many of each column are NULL
-
-        Raises
-        ------
-        SourceError
-            The file cannot be read on.
-        """
+        """The rows of q expressions that give DOUBLE, in batches of any size (m, q), NaN for NULL; and how many of each
+        are NULL (q,)."""
         if len(expressions) > WIDE:
             for rows in self.rows(connection, expressions, max(1, PIECE_CELLS // len(expressions))):
                 values = np.array(rows, dtype=np.float64)
@@ -199,7 +163,7 @@ class FileTable:
         listed = ", ".join(f"{expression} AS e{index}" for index, expression in enumerate(expressions))
         query = f"SELECT {listed} FROM {self.relation} {after}"  # noqa: S608  # our own names only, see the class
         try:
-            self.attach(cursor, _columns_in(listed + after))
+            self.attach(cursor, sorted({int(number) for number in _COLUMN.findall(listed + after)}))
             cursor.execute("SET TimeZone = 'UTC'")
             if len(expressions) > MANY_EXPRESSIONS:
                 cursor.execute("PRAGMA disable_optimizer")
@@ -223,38 +187,30 @@ class FileTable:
     def first(self, connection: duckdb.DuckDBPyConnection, expression: str, where: str) -> tuple[int, Any] | None:
         """Number of the first row (from 0, without the header) for which `where` holds, and its `expression`."""
         # Without an order, another thread may come first.
-        after = f"WHERE {where} ORDER BY n LIMIT 1"
-        for rows in self._numbered.rows(connection, ["n", expression], 1, after):
-            return int(rows[0][0]) - 1, rows[0][1]
-        return None
+        return next(iter(self.find_rows(connection, expression, where, "LIMIT 1")), None)
 
-    def find_rows(self, connection: duckdb.DuckDBPyConnection, expression: str, where: str) -> list[tuple[int, Any]]:
+    def find_rows(
+        self, connection: duckdb.DuckDBPyConnection, expression: str, where: str, limit: str = ""
+    ) -> list[tuple[int, Any]]:
         """Numbers of all rows (from 0) for which `where` holds, ascending, each with its `expression`."""
-        parts = self._numbered.rows(connection, ["n", expression], 4096, f"WHERE {where} ORDER BY n")
-        return [(int(row[0]) - 1, row[1]) for part in parts for row in part]
+        found = self._numbered.all_rows(connection, ["n", expression], f"WHERE {where} ORDER BY n {limit}")
+        return [(int(number) - 1, value) for number, value in found]
 
     def picked(self, connection: duckdb.DuckDBPyConnection, expressions: list[str], rows: Sequence[int]) -> Rows:
         """The rows with these numbers (from 0, ascending), and no others."""
         alone = self.alone(rows)
         if alone is not None:
             # A file of these rows only takes the place of the first parameter.
-            some = replace(self, parameters=(alone, *self.parameters[1:]))
-            return [row for part in some.rows(connection, expressions, len(rows)) for row in part]
+            return replace(self, parameters=(alone, *self.parameters[1:])).all_rows(connection, expressions)
         wanted = ", ".join(str(int(row) + 1) for row in rows)
         after = f"WHERE n IN (SELECT unnest([{wanted}])) ORDER BY n"
-        parts = self._numbered.rows(connection, expressions, len(rows), after)
-        return [row for part in parts for row in part]
+        return self._numbered.all_rows(connection, expressions, after)
 
     @property
     def _numbered(self) -> FileTable:
         """The same with a column n beside, the number of each row from 1."""
         numbered = f"(SELECT row_number() OVER () AS n, * FROM {self.relation}) AS numbered"  # noqa: S608  # as above
         return replace(self, relation=numbered)
-
-
-def _columns_in(sql: str) -> list[int]:
-    """Which columns a query reads."""
-    return sorted({int(number) for number in _COLUMN.findall(sql)})
 
 
 def all_finite_or_missing(values: Floats) -> bool:

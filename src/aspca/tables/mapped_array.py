@@ -16,14 +16,14 @@ import numpy.typing as npt
 from aspca.preparation.cell_format import NO_FORMAT, BadCell
 from aspca.tables.column_notes import describe_rounded
 from aspca.tables.errors import SourceError
-from aspca.tables.source import BATCH_ROWS, MOST_CELLS, Batch, Column
+from aspca.tables.table import BATCH_ROWS, MOST_CELLS, Batch, Column
 
 # Up to here every whole number is a float64.
 _EXACT = 2**53
 
 
 class MappedArray:
-    """Numbers (n, p) of a memory map, columns called x0, x1, ...; see `aspca.pipeline.tables.TableSource`.
+    """Numbers (n, p) of a memory map, columns called x0, x1, ...; see `aspca.pipeline.tables.Table`.
 
     Raises
     ------

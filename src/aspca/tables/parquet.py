@@ -17,7 +17,7 @@ from aspca.tables.arrow_types import SECONDS, find_wide_decimals, note_rounded_d
 from aspca.tables.errors import SourceError
 from aspca.tables.file_table import FileTable, unreadable
 from aspca.tables.paths import PARQUET_MAGIC, Partition
-from aspca.tables.source import BATCH_ROWS, rows_at_once
+from aspca.tables.table import BATCH_ROWS, rows_at_once
 from aspca.tables.typed_table import typed_table
 
 if TYPE_CHECKING:

@@ -43,7 +43,8 @@ from aspca.tables.parts import (
     rows_changed_error,
 )
 from aspca.tables.serialization import deserialize, serialize
-from aspca.tables.source import Batch, Source, open_connection, rows_at_once
+from aspca.tables.source import Source, open_connection
+from aspca.tables.table import Batch, rows_at_once
 from aspca.tables.typed_table import Counts, finish_table, shape_columns
 from aspca.writers.errors import OutputError
 from aspca.writers.folder import replaced_folder

@@ -22,7 +22,8 @@ from aspca.tables.arrow_table import ArrowReading, make_untyped
 from aspca.tables.errors import SourceError
 from aspca.tables.file_table import FileColumn, FileTable
 from aspca.tables.serialization import PACKAGE, deserialize, serialize
-from aspca.tables.source import Batch, Column, Source, open_connection
+from aspca.tables.source import Source, open_connection
+from aspca.tables.table import Batch, Column
 from aspca.tables.typed_table import Counts, count_cells
 
 if TYPE_CHECKING:

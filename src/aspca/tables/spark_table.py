@@ -15,8 +15,8 @@ from aspca.tables.parted import PartedTable, Write
 from aspca.tables.parts import Mapped, Pass, merge_outcomes, rows_of
 from aspca.tables.paths import parquet_paths
 from aspca.tables.request import ReadOptions
-from aspca.tables.source import MOST_CELLS
 from aspca.tables.spark_session import memory_lack, quiet, spark_session
+from aspca.tables.table import MOST_CELLS
 
 # How many results are merged at once on a worker; and how many may come to the driver, of narrow and of wide tables.
 FAN_IN = 16

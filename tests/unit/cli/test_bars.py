@@ -16,8 +16,8 @@ from aspca.pipeline.judged_rows import judged_rows
 from aspca.pipeline.keys import NO_KEYS
 from aspca.pipeline.options import settings_of
 from aspca.pipeline.passes import Silent
-from aspca.pipeline.tables import MemoryTable, array_table
 from aspca.preparation import Preparation
+from aspca.tables.memory import MemoryTable, array_table
 
 
 class Watch:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from aspca.pipeline.tables import MemoryTable, array_table
+from aspca.tables.memory import MemoryTable, array_table
 
 
 @pytest.fixture(scope="package")

@@ -10,7 +10,7 @@ import pytest
 from aspca.pipeline import roles
 from aspca.pipeline.column_types import word_of
 from aspca.pipeline.options import request_of
-from aspca.pipeline.tables import MemoryTable, array_table
+from aspca.tables.memory import MemoryTable, array_table
 
 RNG = np.random.default_rng(0)
 N = 200

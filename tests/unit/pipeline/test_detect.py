@@ -17,9 +17,9 @@ from aspca.pipeline.detect import detect_request
 from aspca.pipeline.options import request_of
 from aspca.pipeline.passes import Silent
 from aspca.pipeline.result import Detection
-from aspca.pipeline.tables import MemoryTable
 from aspca.rules.sentence import count_verdicts
-from aspca.tables.source import Batch
+from aspca.tables.memory import MemoryTable
+from aspca.tables.table import Batch
 from like_table import like
 
 NAMES = ("a", "b", "c", "d")

@@ -20,8 +20,8 @@ from aspca.pipeline.detect import detect_request
 from aspca.pipeline.options import request_of
 from aspca.pipeline.passes import Silent
 from aspca.pipeline.result import Detection
-from aspca.pipeline.tables import MemoryTable, array_table
-from aspca.tables.source import Batch
+from aspca.tables.memory import MemoryTable, array_table
+from aspca.tables.table import Batch
 
 N, START = 4000, 3600
 ERRORS = (50, 3700, 3900)

@@ -23,7 +23,7 @@ from aspca.pipeline.errors import JobError, RequestError
 from aspca.pipeline.explain_rows import find_rows
 from aspca.pipeline.keys import Keys, area_under_curve, evaluate, ids_of, read_labels
 from aspca.pipeline.passes import Silent
-from aspca.pipeline.tables import MemoryColumn, MemoryTable
+from aspca.tables.memory import MemoryColumn, MemoryTable
 
 pytest.importorskip("duckdb")
 

@@ -9,7 +9,7 @@ from aspca.pipeline.detect import detect_request
 from aspca.pipeline.options import request_of
 from aspca.pipeline.passes import Silent
 from aspca.pipeline.result import Detection
-from aspca.pipeline.tables import MemoryTable, array_table
+from aspca.tables.memory import MemoryTable, array_table
 
 
 def drawn(n: int, seed: int, law: str = "gauss") -> np.ndarray:

@@ -21,9 +21,9 @@ from aspca.pipeline.keys import Keys
 from aspca.pipeline.options import request_of, settings_of
 from aspca.pipeline.passes import Silent
 from aspca.pipeline.score import Destination, destination_of, write_scored
-from aspca.pipeline.tables import MemoryColumn, MemoryTable
 from aspca.preparation import Preparation
-from aspca.tables.source import Batch
+from aspca.tables.memory import MemoryColumn, MemoryTable
+from aspca.tables.table import Batch
 from aspca.writers import csv_text, row_file
 from aspca.writers.errors import OutputError
 from like_table import like

@@ -14,9 +14,9 @@ from aspca.pipeline.errors import Instead, JobError, RequestError, TableError
 from aspca.pipeline.fit_table import fit_table
 from aspca.pipeline.options import request_of, settings_of
 from aspca.pipeline.passes import Silent
-from aspca.pipeline.tables import MemoryColumn, MemoryTable, array_table
 from aspca.preparation import Preparation
-from aspca.tables.source import Column
+from aspca.tables.memory import MemoryColumn, MemoryTable, array_table
+from aspca.tables.table import Column
 
 
 def made(numbers: dict[str, list[float]], **texts: list[str]) -> MemoryTable:

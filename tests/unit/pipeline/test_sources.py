@@ -18,7 +18,7 @@ import pytest
 
 import aspca
 from aspca.pipeline.sources import opened
-from aspca.pipeline.tables import MemoryTable
+from aspca.tables.memory import MemoryTable
 from aspca.tables.request import ReadOptions
 
 RNG = np.random.default_rng(0)

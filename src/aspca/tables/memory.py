@@ -1,0 +1,93 @@
+"""Data frames and arrays in memory as tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from aspca.linalg.arrays import Floats
+from aspca.preparation.cell_format import NO_FORMAT, BadCell, CellFormat
+from aspca.preparation.columns import cell_text
+from aspca.tables.errors import SourceError
+from aspca.tables.table import BATCH_ROWS, Batch, Column
+
+
+@dataclass(frozen=True, eq=False)
+class MemoryColumn:
+    """A column in memory."""
+
+    kind: str  # as of `Column`
+    numbers: Floats | None  # (n,) as of `Table.batches`; None for text
+    cells: Sequence[object] | npt.NDArray[Any]
+    remark: str = ""  # why it has no values though the table has
+
+
+@dataclass(frozen=True, eq=False)
+class MemoryTable:
+    """A data frame or an array as a table; `index` is the column that came from the frame's own names of rows."""
+
+    description: str
+    content: Mapping[str, MemoryColumn]
+    index: str | None = None
+    library: str = "pandas"
+    remarks: tuple[str, ...] = ()
+    cell_format: CellFormat = NO_FORMAT
+    bad_cells: tuple[BadCell, ...] = ()
+
+    @cached_property
+    def columns(self) -> tuple[Column, ...]:
+        return tuple(
+            Column(name, column.kind, _count_missing(column), column.remark) for name, column in self.content.items()
+        )
+
+    def batches(self, names: Sequence[str], size: int = BATCH_ROWS) -> Iterator[Batch]:
+        chosen = [self._numbers(name) for name in names]
+        for start in range(0, self.count(), size):
+            yield Batch(start, np.column_stack([values[start : start + size] for values in chosen]))
+
+    def _numbers(self, name: str) -> Floats:
+        values = self.content[name].numbers
+        if values is None:
+            raise SourceError(f"{self.description}: column {name!r} holds text, but numbers are needed there.")
+        return values
+
+    def cells(self, names: Sequence[str], size: int = BATCH_ROWS) -> Iterator[list[tuple[object, ...]]]:
+        chosen = [self.content[name].cells for name in names]
+        for start in range(0, self.count(), size):
+            yield list(zip(*(_plain(cells[start : start + size]) for cells in chosen), strict=True))
+
+    def picked(self, names: Sequence[str], rows: Sequence[int]) -> list[tuple[object, ...]]:
+        chosen = [self.content[name].cells for name in names]
+        return [tuple(_plain(cells[row : row + 1])[0] for cells in chosen) for row in rows]
+
+    def count(self) -> int:
+        return next((len(column.cells) for column in self.content.values()), 0)
+
+    def where(self, row: int) -> str:
+        return f"{self.description}: row {row}"
+
+
+def array_table(description: str, names: Sequence[str], values: Floats, **texts: Sequence[str]) -> MemoryTable:
+    """Numbers (n, p) as a table, with columns of text beside them."""
+    content = {name: MemoryColumn("number", column, column) for name, column in zip(names, values.T, strict=True)}
+    content |= {name: MemoryColumn("text", None, cells) for name, cells in texts.items()}
+    return MemoryTable(description, content)
+
+
+def _count_missing(column: MemoryColumn) -> int:
+    if column.numbers is not None:
+        return int(np.isnan(column.numbers).sum())
+    return sum(cell_text(cell) is None for cell in column.cells)
+
+
+def _plain(cells: Sequence[object] | npt.NDArray[Any]) -> list[object]:
+    """Python's own values, None where missing."""
+    if not isinstance(cells, np.ndarray) or cells.dtype.kind in "Mm":
+        return [None if cell_text(cell) is None else cell for cell in cells]
+    values: list[object] = cells.tolist()
+    return [None if cell != cell else cell for cell in values] if cells.dtype.kind == "f" else values
