@@ -232,7 +232,7 @@ def readable_table(space: ScaledSpace, many: int) -> RuleTable:
 def _short(space: ScaledSpace, many: int) -> RuleTable:
     """At most `many` short rules of a wide table."""
     # Loads scipy.linalg, which scoring by a stored model need not wait for.
-    from aspca.rules.short import short_loadings
+    from aspca.rules.readable import short_loadings
 
     loadings = short_loadings(space.covariance, little_variance(space.covariance), space.fitted_to)[:, :many]
     found = RuleTable.of(space, loadings, np.ones(loadings.shape[1], dtype=np.bool_), chance=False)

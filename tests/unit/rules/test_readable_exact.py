@@ -6,11 +6,14 @@ import numpy as np
 import pytest
 
 from aspca.moments.space import unresolved_variances
-from aspca.rules.readable import readable_loadings
+from aspca.rules.readable import readable_basis
 from aspca.sparse_pca.defaults import default_n_components
-from aspca.sparse_pca.subspace import sparse_subspace
 
 Identity = dict[int, float]
+
+
+def readable_loadings(V: np.ndarray, C: np.ndarray) -> np.ndarray:
+    return readable_basis(V, C).loadings
 
 
 def covariance_of(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -87,15 +90,11 @@ def clock(n: int = 3000) -> np.ndarray:
     return np.column_stack([time, hour, minute, late, late + 15 * rng.normal(size=n), flight, 8 * flight, later])
 
 
-def test_an_identity_beside_a_sparse_subspace_is_found_all_the_same() -> None:
-    """The solver says time = 100 hour, sparser and nearly as tight; the minute is in none of its directions."""
+def test_an_identity_with_a_term_that_hardly_matters() -> None:
+    """Beside time = 100 hour, sparser and nearly as tight."""
     C, scale = covariance_of(clock())
-    V = sparse_subspace(C, 4, 0.01, "BG").loadings
-    truth = np.array([1.0, -100.0, -1.0, 0, 0, 0, 0, 0]) * scale
-    truth /= np.linalg.norm(truth)
-    assert 0.005 < np.linalg.norm(truth - V @ (V.T @ truth)) < 0.1
     expected = [{0: 1.0, 1: -100.0, 2: -1.0}, {6: 1.0, 5: -8.0}]
-    assert_same(exact_rules(V, C, scale), expected)
+    assert_same(exact_rules(np.linalg.eigh(C)[1][:, :4], C, scale), expected)
 
 
 def test_a_product_among_many_logarithms() -> None:

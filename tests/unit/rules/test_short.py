@@ -8,8 +8,7 @@ import pytest
 import aspca.rules.search
 from aspca import ASPCA
 from aspca.rules.forward import WIDE, forward_vectors
-from aspca.rules.readable import readable_loadings
-from aspca.rules.short import short_loadings
+from aspca.rules.readable import readable_basis, short_loadings
 
 
 def sums(n: int, p: int, seed: int, noise: float = 0.05) -> tuple[np.ndarray, list[tuple[int, ...]]]:
@@ -25,30 +24,6 @@ def sums(n: int, p: int, seed: int, noise: float = 0.05) -> tuple[np.ndarray, li
     return X, sorted(rules)
 
 
-def selected_slowly(R: np.ndarray, j: int, most: int) -> list[int]:
-    """The slow twin: each time the term whose regression leaves least of feature j."""
-    chosen: list[int] = []
-    for _ in range(most):
-        left = {}
-        for i in set(range(len(R))) - {j, *chosen}:
-            S = [*chosen, i]
-            left[i] = R[j, j] - R[j, S] @ np.linalg.solve(R[np.ix_(S, S)], R[S, j])
-        chosen.append(min(left, key=lambda i: (round(left[i], 9), i)))
-    return chosen
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_the_terms_are_those_of_forward_selection(seed: int) -> None:
-    X, _ = sums(400, 14, seed)
-    R = np.corrcoef(X.T)
-    Z, pivots = forward_vectors(R, 4)
-    assert len(pivots) >= 4
-    for z, j in zip(Z.T, pivots.tolist(), strict=True):
-        terms = sorted(set(np.flatnonzero(z).tolist()) - {j})
-        assert terms == sorted(selected_slowly(R, j, len(terms)))
-        np.testing.assert_allclose(z[terms], -np.linalg.solve(R[np.ix_(terms, terms)], R[terms, j]), atol=1e-9)
-
-
 def test_nothing_is_found_where_nothing_is_related() -> None:
     rng = np.random.default_rng(0)
     for X in (rng.normal(size=(500, 80)), np.zeros((5, 3)), rng.normal(size=(5, 1))):
@@ -62,9 +37,9 @@ def test_where_they_are_all_there_is_the_programs_find_the_same(seed: int, monke
     X, planted = sums(1500, 80, seed)
     C = np.cov(X.T)
     V = np.linalg.eigh(C)[1][:, :24]
-    quick = readable_loadings(V, C)
+    quick = readable_basis(V, C).loadings
     monkeypatch.setattr(aspca.rules.search, "_MANY", 10**9)
-    slow = readable_loadings(V, C)
+    slow = readable_basis(V, C).loadings
     np.testing.assert_allclose(quick, slow, atol=1e-9)
     assert sorted(tuple(np.flatnonzero(w).tolist()) for w in quick.T) == planted
 
