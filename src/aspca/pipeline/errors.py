@@ -32,13 +32,7 @@ class RequestError(JobError):
 
 
 class UndefinedError(JobError):
-    """A value that a column's kind is not defined for, such as the logarithm of zero.
-
-    Attributes
-    ----------
-    column, kind : str
-        What was to become of which column.
-    """
+    """A value that the kind that a column was to become is not defined for, such as the logarithm of zero."""
 
     def __init__(self, sentence: str, column: str = "", kind: str = "") -> None:
         super().__init__(sentence)
@@ -56,33 +50,22 @@ class Instead:
 
 @dataclass(frozen=True)
 class Obstacle:
-    """One thing that stands in the way of a table: `sentence` says which, and what to do.
-
-    Attributes
-    ----------
-    remedy : tuple of str
-        Words to add to a command line.
-    instead : Instead or None
-        What was typed and cannot be.
-    settled : bool
-        Whether these words are enough: False where the table itself has to be another.
-    """
+    """One thing that stands in the way of a table: `sentence` says which, and what to do."""
 
     sentence: str
-    remedy: tuple[str, ...] = ()
-    instead: Instead | None = None
-    settled: bool = True
+    remedy: tuple[str, ...] = ()  # words to add to a command line
+    instead: Instead | None = None  # what was typed and cannot be
+    settled: bool = True  # these words are enough; not so where the table itself has to be another
 
 
 class TableError(RequestError):
     """All that stands in the way of a table, at once."""
 
     def __init__(self, sentence: str, obstacles: Sequence[Obstacle] = ()) -> None:
-        everyone = tuple(obstacles)
-        settled = all(one.settled for one in everyone)
-        super().__init__(sentence, tuple(word for one in everyone for word in one.remedy) if settled else ())
-        self.sentences = tuple(one.sentence for one in everyone) or (sentence,)
-        self.instead = tuple(one.instead for one in everyone if one.instead is not None) if settled else ()
+        settled = all(one.settled for one in obstacles)
+        super().__init__(sentence, tuple(word for one in obstacles for word in one.remedy) if settled else ())
+        self.sentences = tuple(one.sentence for one in obstacles) or (sentence,)
+        self.instead = tuple(one.instead for one in obstacles if one.instead is not None) if settled else ()
 
     @classmethod
     def of(cls, obstacles: Sequence[Obstacle]) -> TableError:
@@ -96,15 +79,11 @@ def in_one_sentence(spelled: Callable[[str], str]) -> Callable[[Function], Funct
     """A function for Python's users, whose errors of tables, requests and outputs are all JobError.
 
     They are raised here, anew: whoever logs a traceback with the values of variables would log what is given to the
-    function, and passwords of addresses with it.
-
-    Parameters
-    ----------
-    spelled : callable
-        Puts a sentence about options of the command into the names that Python has for them.
+    function, and passwords of addresses with it. `spelled` puts a sentence about options of the command into the names
+    that Python has for them.
     """
 
-    def decorated(function: Function) -> Function:
+    def decorate(function: Function) -> Function:
         @functools.wraps(function)
         def wrapper(*given: Any, **options: Any) -> Any:
             try:
@@ -121,7 +100,7 @@ def in_one_sentence(spelled: Callable[[str], str]) -> Callable[[Function], Funct
 
         return cast(Function, wrapper)
 
-    return decorated
+    return decorate
 
 
 def _texts(value: Any) -> Iterator[str]:

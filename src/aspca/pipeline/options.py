@@ -6,7 +6,7 @@ import inspect
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from difflib import get_close_matches
 from typing import Any, TypeVar
 
@@ -21,58 +21,30 @@ from aspca.tables.request import STANDARD_INPUT, ReadOptions
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 PRESETS: dict[str, dict[str, Any]] = {"paper": PAPER}
+# fmt: off
 _READING = (
-    "delimiter",
-    "encoding",
-    "decimal",
-    "thousands",
-    "missing",
-    "date_order",
-    "header",
-    "skip",
-    "table",
-    "query",
-    "engine",
-    "spark_master",
+    "delimiter", "encoding", "decimal", "thousands", "missing", "date_order", "header", "skip", "table", "query",
+    "engine", "spark_master",
 )
-_OPTION = re.compile(r"--([a-z][a-z-]*)")
+# fmt: on
 
 
 @dataclass(frozen=True)
 class Columns:
-    """What is said of columns, each named by the user.
+    """What is said of columns, each named by the user."""
 
-    Attributes
-    ----------
-    id : tuple of str
-        Columns that name rows; one word may name several, with commas between.
-    time, label : str or None
-        The column that times rows, and that says which are anomalies.
-    ignore : tuple of str
-        Columns that are left out; one word may name several, with commas between.
-    ignore_text : bool
-        Whether all text without a role is left out, also what seems to be numbers.
-    categorical, log, transform, date, number : tuple of str
-        What columns become: categories (``kind``, ``kind=codes``), logarithms, other functions (``amount=sqrt``),
-        days since 1970, and numbers though they seem to count rows.
-    allow_missing : bool or None
-        Whether values may be missing; None: if some are.
-    by : str or None
-        The column for each category of which there is a model of its own.
-    """
-
-    id: tuple[str, ...] = ()
-    time: str | None = None
-    label: str | None = None
-    ignore: tuple[str, ...] = ()
-    ignore_text: bool = False
-    categorical: tuple[str, ...] = ()
-    log: tuple[str, ...] = ()
-    transform: tuple[str, ...] = ()
-    date: tuple[str, ...] = ()
-    number: tuple[str, ...] = ()
-    allow_missing: bool | None = None
-    by: str | None = None
+    id: tuple[str, ...] = ()  # columns that name rows; here and in `ignore` a word may name several, with commas
+    time: str | None = None  # the column that times rows
+    label: str | None = None  # the column that says which rows are anomalies
+    ignore: tuple[str, ...] = ()  # columns that are left out
+    ignore_text: bool = False  # all text without a role is left out, also what seems to be numbers
+    categorical: tuple[str, ...] = ()  # become categories: `kind`, `kind=codes`
+    log: tuple[str, ...] = ()  # become logarithms
+    transform: tuple[str, ...] = ()  # become other functions: `amount=sqrt`
+    date: tuple[str, ...] = ()  # become days since 1970
+    number: tuple[str, ...] = ()  # are numbers though they seem to count rows
+    allow_missing: bool | None = None  # values may be missing; None: if some are
+    by: str | None = None  # the column for each category of which there is a model of its own
 
     @property
     def conversions(self) -> dict[str, str]:
@@ -83,8 +55,7 @@ class Columns:
         RequestError
             Two things of one column, or a function that is not known.
         """
-        plain = (("log", self.log), ("date", self.date), ("number", self.number))
-        given = [(name, kind) for kind, names in plain for name in names]
+        given = [(name, kind) for kind in ("log", "date", "number") for name in getattr(self, kind)]
         for text in self.categorical:
             name, _, kind = text.rpartition("=")
             given.append((name, kind) if kind in CATEGORIES and name else (text, "one-hot"))
@@ -104,53 +75,27 @@ class Columns:
 
 @dataclass(frozen=True)
 class Output:
-    """What is told and written.
+    """What is told and written."""
 
-    Attributes
-    ----------
-    output : str or None
-        The folder to write; None: none is.
-    scores : {"csv", "parquet"}
-        The format of the file of scores.
-    private : bool
-        As in `write_model`, for model.json.
-    top : int
-        How many anomalies to tell, the worst ones.
-    patience : float or None
-        Two anomalies at most so far apart in time are one incident; None: twice the usual step between rows.
-    report : bool
-        Whether to write report.html, and to keep what `Detection.report` is made of.
-    """
-
-    output: str | None = None
-    scores: str = "csv"
-    private: bool = False
-    top: int = 20
-    patience: float | None = None
-    report: bool = True
+    output: str | None = None  # the folder to write; None: none is
+    scores: str = "csv"  # the format of the file of scores: csv or parquet
+    private: bool = False  # model.json holds no value of a row
+    top: int = 20  # how many anomalies to tell, the worst ones
+    patience: float | None = None  # the longest gap in an incident; None: twice the usual step between rows
+    report: bool = True  # whether to write report.html, and to keep what `Detection.report` is made of
 
 
 @dataclass(frozen=True, eq=False)
 class Request:
-    """What to learn from, what to judge, and how.
+    """What to learn from, what to judge, and how. Sources are lists of paths, or tables in memory."""
 
-    Attributes
-    ----------
-    source : list of str, or a table in memory
-        Files and globs to be judged, or a data frame or an array.
-    train : the same, or None
-        What to learn from, if that is not the source.
-    calibrate : the same, or None
-        Normal rows kept out of the fit, for a conformal limit.
-    """
-
-    source: Any
-    train: Any = None
-    calibrate: Any = None
-    columns: Columns = field(default_factory=Columns)
-    settings: Settings = field(default_factory=lambda: Settings.of(DEFAULTS))
-    reading: ReadOptions = field(default_factory=ReadOptions)
-    output: Output = field(default_factory=Output)
+    source: Any  # what is judged
+    train: Any  # what to learn from; None: the source
+    calibrate: Any  # normal rows kept out of the fit, for a conformal limit; None: none
+    columns: Columns
+    settings: Settings
+    reading: ReadOptions
+    output: Output
 
     @property
     def inputs(self) -> list[str]:
@@ -203,25 +148,16 @@ def request_of(source: Any, train: Any = None, **options: Any) -> Request:
         raise RequestError(f"--patience must be a number of at least 0, got {output.patience!r}.")
     columns = _group(Columns, given)
     _ = columns.conversions
-    return Request(
-        source=named_files(source),
-        train=None if train is None else named_files(train),
-        calibrate=None if calibrate is None else named_files(calibrate),
-        columns=columns,
-        settings=settings_of(
-            {name: value for name, value in given.items() if name in DEFAULTS},
-            given.get("preset"),
-            calibrated=calibrate is not None,
-        ),
-        reading=reading_of(**{name: given.get(name) for name in _READING}),
-        output=output,
-    )
+    parameters = {name: value for name, value in given.items() if name in DEFAULTS}
+    settings = settings_of(parameters, given.get("preset"), calibrated=calibrate is not None)
+    reading = reading_of(**{name: given.get(name) for name in _READING})
+    return Request(named_files(source), named_files(train), named_files(calibrate), columns, settings, reading, output)
 
 
 def with_options(options: Mapping[str, Any], returns: Any) -> Callable[[Function], Function]:
     """A function of which `help` and editors know every option by name, and what it returns."""
 
-    def decorated(function: Function) -> Function:
+    def declare(function: Function) -> Function:
         kind = inspect.Parameter.KEYWORD_ONLY
         plain = [one for one in inspect.signature(function).parameters.values() if one.kind is not one.VAR_KEYWORD]
         named = [inspect.Parameter(name, kind, default=default) for name, default in options.items()]
@@ -229,7 +165,7 @@ def with_options(options: Mapping[str, Any], returns: Any) -> Callable[[Function
         function.__signature__ = signature  # type: ignore[attr-defined]  # a function may have one
         return function
 
-    return decorated
+    return declare
 
 
 def files_named(paths: Sequence[str]) -> list[str]:
@@ -261,22 +197,15 @@ def named_files(source: Any) -> Any:
 
 
 def _group(kind: type[Any], given: Mapping[str, Any]) -> Any:
-    """One of the groups, its lists made of whatever names them."""
-    made = {}
-    for option in fields(kind):
-        if option.name in given:
-            value = given[option.name]
-            made[option.name] = _names(value) if isinstance(option.default, tuple) else value
-    return kind(**made)
+    """One of the groups, its lists made of whatever names columns: one, several, or with what each becomes."""
 
+    def names(value: Any) -> tuple[str, ...]:
+        if isinstance(value, Mapping):
+            return tuple(f"{name}={kind}" for name, kind in value.items())
+        return (value,) if isinstance(value, str) else tuple(str(name) for name in value)
 
-def _names(value: Any) -> tuple[str, ...]:
-    """Names of columns: one, several, or with what each becomes."""
-    if isinstance(value, str):
-        return (value,)
-    if isinstance(value, Mapping):
-        return tuple(f"{name}={kind}" for name, kind in value.items())
-    return tuple(str(name) for name in value)
+    mine = {option.name: isinstance(option.default, tuple) for option in fields(kind) if option.name in given}
+    return kind(**{name: names(given[name]) if listed else given[name] for name, listed in mine.items()})
 
 
 def reading_of(
@@ -298,11 +227,8 @@ def reading_of(
         raise RequestError(str(error)) from None
 
 
-# ---- settings
-
-
-def parameters_of(given: Mapping[str, Any], preset: str | None = None, *, calibrated: bool = False) -> dict[str, Any]:
-    """All parameters of `ASPCA`: those given (not None), else the preset's, else the defaults.
+def settings_of(given: Mapping[str, Any], preset: str | None = None, *, calibrated: bool = False) -> Settings:
+    """The settings of a fit: those given (not None), else the preset's, else the defaults.
 
     `calibrated`: there are rows kept out of the fit, which a conformal limit needs and no other takes.
 
@@ -318,7 +244,9 @@ def parameters_of(given: Mapping[str, Any], preset: str | None = None, *, calibr
     try:
         check_parameters(parameters)
     except ValueError as error:
-        raise RequestError(_in_options(str(error))) from None
+        word, space, rest = str(error).partition(" ")
+        option = f"--{word.replace('_', '-')}" if word in DEFAULTS else word
+        raise RequestError(f"{option}{space}{rest}") from None
     settings = Settings.of(parameters)
     conformal = settings.total[0] == "conformal"
     if conformal and not calibrated:
@@ -327,20 +255,9 @@ def parameters_of(given: Mapping[str, Any], preset: str | None = None, *, calibr
         )
     if calibrated and not conformal:
         raise RequestError("--calibrate is for --limit conformal, without --contamination; leave it out, or give both.")
-    return parameters
-
-
-def settings_of(given: Mapping[str, Any], preset: str | None = None, *, calibrated: bool = False) -> Settings:
-    """The settings of a fit; see `parameters_of`."""
-    return Settings.of(parameters_of(given, preset, calibrated=calibrated))
-
-
-def _in_options(sentence: str) -> str:
-    """A sentence that begins with a parameter's name, with the option's instead."""
-    word, space, rest = sentence.partition(" ")
-    return f"--{word.replace('_', '-')}{space}{rest}" if word in DEFAULTS else sentence
+    return settings
 
 
 def in_python(sentence: str) -> str:
     """A sentence about options of the command, in the names that Python knows them by."""
-    return _OPTION.sub(lambda match: match[1].replace("-", "_"), sentence)
+    return re.sub(r"--([a-z][a-z-]*)", lambda match: match[1].replace("-", "_"), sentence)

@@ -6,7 +6,7 @@ Reading, judging and writing go on at once: the next part is made, or the last o
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
@@ -64,9 +64,8 @@ def make_ahead(items: Iterator[Item]) -> Iterator[Item]:
             # Whoever stops early leaves one to be made, and nobody to hear of it.
             with contextlib.suppress(Exception):
                 coming.result()
-            close = getattr(items, "close", None)
-            if close is not None:
-                close()
+            if isinstance(items, Generator):
+                items.close()
 
 
 def use_behind(items: Iterable[Item], use: Callable[[Item], None]) -> None:
@@ -96,7 +95,7 @@ def rows_of(table: Table, plan: Preparation, watcher: Watcher, *, by_pass: bool 
             found = table.each(_PartTask(plan, task), merge, [column.name for column in plan.columns])
             watcher.advance(0 if by_pass else table.count())
             return found
-        blocks = _blocks(table, plan, Silent() if by_pass else watcher)
+        blocks = read_checked(table, plan, Silent() if by_pass else watcher, learning=True)
         return task(numbered(blocks if table.count() < MANY else make_ahead(blocks)))
 
     return Rows(over, elsewhere=isinstance(table, PartedTable))
@@ -114,19 +113,16 @@ class _PartTask:
         from aspca.linalg.threads import blas_threads_for
 
         with blas_threads_for(len(self.plan.names)):
-            return self.task(numbered(_blocks(part, self.plan, Silent()), start))
+            return self.task(numbered(read_checked(part, self.plan, Silent(), learning=True), start))
 
 
 def read_checked(table: Table, plan: Preparation, watcher: Watcher, *, learning: bool = False) -> Iterator[Floats]:
     """The features that a plan makes of the rows of a table, part by part; see `refuse_values`."""
     for batch in read_features(table, plan):
-        refuse_values(table, batch, plan, learning=learning)
-        yield batch.values
-        watcher.advance(len(batch.values))
-
-
-def _blocks(table: Table, plan: Preparation, watcher: Watcher) -> Iterator[Floats]:
-    return (values for values in read_checked(table, plan, watcher, learning=True) if len(values))
+        if len(batch.values):
+            refuse_values(table, batch, plan, learning=learning)
+            yield batch.values
+            watcher.advance(len(batch.values))
 
 
 def refuse_values(table: Table, batch: Batch, plan: Preparation, *, learning: bool = False) -> None:

@@ -7,7 +7,7 @@ import pytest
 from aspca import ASPCA
 from aspca.cli.options import with_numbers
 from aspca.pipeline.errors import RequestError
-from aspca.pipeline.options import in_python, parameters_of, request_of, settings_of
+from aspca.pipeline.options import in_python, request_of, settings_of
 from aspca.pipeline.report import provenance_of
 from aspca.settings import DEFAULTS, Settings
 
@@ -20,7 +20,7 @@ def test_defaults_are_those_of_the_estimator() -> None:
 
 def test_the_paper_preset_is_the_estimators() -> None:
     for given in ({}, {"score": "standardized"}, {"level": 0.9}):
-        assert {**parameters_of(given, "paper"), "preprocessor": None} == ASPCA.paper(**given).get_params()
+        assert settings_of(given, "paper") == Settings.of(ASPCA.paper(**given).get_params())
 
 
 @pytest.mark.parametrize(
