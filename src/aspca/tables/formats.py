@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,30 +16,21 @@ from aspca.tables.column_kinds import read_text_tables
 from aspca.tables.csv_table import csv_table
 from aspca.tables.databases import DUCKDB_MAGIC, MAGIC_AT, SQLITE_MAGIC, read_duckdb_file, read_sqlite_file
 from aspca.tables.errors import SourceError
-from aspca.tables.file_bytes import GZIP, plain_text, saved_stream, unpacked
+from aspca.tables.file_bytes import GZIP, plain_text, save_stream, unpack
 from aspca.tables.file_table import FileTable
 from aspca.tables.parquet import read_parquet_file
 from aspca.tables.paths import PARQUET_MAGIC, Given, expand
 from aspca.tables.request import ReadOptions
 from aspca.tables.source import Source, open_connection
 from aspca.tables.text_table import TextTable
-from aspca.tables.workbook_size import ZIP, workbook_kind
 from aspca.writers.scratch import Scratch
 
 if TYPE_CHECKING:
     import duckdb
 
-SUFFIXES = {
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".feather": "arrow",
-    ".arrow": "arrow",
-    ".arrows": "arrow",
-    ".ipc": "arrow",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".json": "jsonl",
-}
+SUFFIXES = dict.fromkeys((".parquet", ".pq"), "parquet")
+SUFFIXES |= dict.fromkeys((".feather", ".arrow", ".arrows", ".ipc"), "arrow")
+SUFFIXES |= dict.fromkeys((".jsonl", ".ndjson", ".json"), "jsonl")
 # Databases, and what they are called.
 NAMES = {"duckdb": "DuckDB", "sqlite": "SQLite"}
 OTHERS = (
@@ -63,10 +53,7 @@ def open_source(paths: Sequence[str], options: ReadOptions | None = None) -> Sou
         the matches of a glob are sorted by name.
     options : see `ReadOptions`.
 
-    Raises
-    ------
-    SourceError
-        In one sentence: which file, which column or row, what is wrong, what to do.
+    SourceError says in one sentence which file, which column or row, what is wrong, what to do.
     """
     given = expand(paths)
     options = options or ReadOptions()
@@ -85,25 +72,32 @@ def open_source(paths: Sequence[str], options: ReadOptions | None = None) -> Sou
 def read_table(
     given: Given, options: ReadOptions, connection: duckdb.DuckDBPyConnection, scratch: Path
 ) -> FileTable | TextTable:
-    """The table in one file or stream; a text before it is decided what its columns hold.
+    """The table in one file or stream; a text before it is decided what its columns hold."""
+    watched = None if given.is_stream else given.path
 
-    Raises
-    ------
-    SourceError
-        The file cannot be read, or holds no table.
-    """
+    def refuse_changed() -> None:
+        if watched is not None and _read_state(watched) != before:
+            raise SourceError(
+                f"{given.label}: this file was changed while it was read; wait until nobody writes to it, or copy it."
+            )
+
+    def watch(known: FileTable) -> FileTable:
+        refuse_changed()
+        return replace(known, refuse_changed=refuse_changed)
+
     try:
-        refuse_changed = _watch(given)
+        # The file is read several times.
+        before = None if watched is None else _read_state(watched)
         folder = Path(tempfile.mkdtemp(dir=scratch))
-        path = saved_stream(given, folder) if given.is_stream or given.path is None else given.path
+        path = watched or save_stream(given, folder)
         name = str(given.path or "")
-        head = _head(path)
+        head = _read_head(path)
         if head.startswith(GZIP):
-            path, name = unpacked(path, given.label, folder), name.removesuffix(".gz").removesuffix(".GZ")
-            head = _head(path)
+            path, name = unpack(path, given.label, folder), name.removesuffix(".gz").removesuffix(".GZ")
+            head = _read_head(path)
         if not head:
             raise SourceError(f"{given.label}: the file is empty; it must hold at least one row.")
-        kind = options.format or _format(head, path, Path(name).suffix.lower(), given.label)
+        kind = options.format or _find_format(head, path, Path(name).suffix.lower(), given.label)
         if given.format is not None and kind != given.format:
             raise SourceError(
                 f"{given.label}: the address says that this is a file of {NAMES[given.format]}, but it is none; give "
@@ -114,16 +108,10 @@ def read_table(
                 f"{given.label}: this is not a Parquet file, for it does not begin with PAR1; check its format."
             )
         table = _read(path, given, kind, options, connection, folder)
-        watched = partial(_with_watch, refuse_changed)
-        return table.then(watched) if isinstance(table, TextTable) else watched(table)
+        return table.then(watch) if isinstance(table, TextTable) else watch(table)
     except OSError as error:
         why = error.strerror or type(error).__name__
         raise SourceError(f"{given.label}: reading failed ({why}); check the disk and the temporary folder.") from None
-
-
-def _with_watch(refuse_changed: Callable[[], None], table: FileTable) -> FileTable:
-    refuse_changed()
-    return replace(table, refuse_changed=refuse_changed)
 
 
 def drop_empty_files(given: list[Given], connection: duckdb.DuckDBPyConnection) -> list[Given]:
@@ -143,23 +131,7 @@ def _has_no_rows(given: Given, connection: duckdb.DuckDBPyConnection) -> bool:
         return False
 
 
-def _watch(given: Given) -> Callable[[], None]:
-    """A function that raises SourceError if the file is not what it is now: it is read several times."""
-    path = given.path
-    if path is None or given.is_stream:
-        return lambda: None
-    then = _state(path)
-
-    def refuse_changed() -> None:
-        if _state(path) != then:
-            raise SourceError(
-                f"{given.label}: this file was changed while it was read; wait until nobody writes to it, or copy it."
-            )
-
-    return refuse_changed
-
-
-def _state(path: Path) -> tuple[int, ...] | None:
+def _read_state(path: Path) -> tuple[int, ...] | None:
     try:
         found = path.stat()
     except FileNotFoundError:
@@ -167,7 +139,7 @@ def _state(path: Path) -> tuple[int, ...] | None:
     return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 
 
-def _head(path: Path) -> bytes:
+def _read_head(path: Path) -> bytes:
     with path.open("rb") as file:
         return file.read(64)
 
@@ -210,10 +182,12 @@ def _read(
     return csv_table(text, label, options, connection, folder)
 
 
-def _format(head: bytes, path: Path, suffix: str, label: str) -> str | None:
+def _find_format(head: bytes, path: Path, suffix: str, label: str) -> str | None:
     """The format, or None for text that is CSV unless it begins like JSON."""
-    if head.startswith(ZIP):
-        return workbook_kind(path, label)
+    if head.startswith(b"PK\x03\x04"):
+        from aspca.tables.workbook import find_workbook_kind
+
+        return find_workbook_kind(path, label)
     if head.startswith(SQLITE_MAGIC):
         return "sqlite"
     if head[MAGIC_AT:].startswith(DUCKDB_MAGIC):
