@@ -18,17 +18,13 @@ from aspca.report.pictures.svg import (
     path,
     picture,
 )
-from aspca.report.summary import Anomaly, Bucket, Cell, Near, Report
+from aspca.report.summary import Bucket, Cell, Near, Report
 
 Place = Callable[[float], float]
-# Margins of the picture of scores.
+# The picture of scores: where its axes begin, and how far from the other sides they end.
 _LEFT, _RIGHT, _TOP, _BOTTOM = 54.0, 10.0, 16.0, 24.0
-# Up to so many rows are drawn one by one, and up to so many anomalies marked.
-_SINGLE, _MARKS = 720, 600
-# The cell map: rows and columns at most, and how wide and high a cell is.
-_ROWS, _COLUMNS, _CELL, _HEIGHT = 60, 48, 28.0, 18.0
-# The picture of the rows around an anomaly.
-_NEAR_WIDTH, _NEAR_HEIGHT = 300.0, 44.0
+# The cell map: how wide and high a cell is.
+_CELL, _HEIGHT = 28.0, 18.0
 
 
 # ---- scores
@@ -36,46 +32,42 @@ _NEAR_WIDTH, _NEAR_HEIGHT = 300.0, 44.0
 
 def draw_scores(report: Report, width: float, height: float, class_: str, ticks: int) -> str:
     """The score over rows or time, with its limit, the anomalies, changes and incidents, at one size."""
-    course = report.course
-    middle = max((bucket.least for bucket in course.buckets), default=1.0)
-    limit = course.limit or middle or 1.0
+    course, n = report.course, max(report.counts.rows, 1)
+    limit = course.limit or max((bucket.least for bucket in course.buckets), default=1.0) or 1.0
     highest = max([limit, *(bucket.largest for bucket in course.buckets)])
     lowest = min([limit, *(bucket.least for bucket in course.buckets if bucket.least > 0.0)])
     # Scores below a thousandth of the limit are all alike; above the highest there is some room.
     y = LogScale(max(lowest, limit * 1e-3), highest * 1.6, height - _BOTTOM, _TOP)
-    n = max(report.counts.rows, 1)
 
     def x(place: float) -> float:
         return _LEFT + (width - _LEFT - _RIGHT) * (place + 0.5) / n
 
-    parts = [_draw_stretches(report, x, height), draw_grid(y, _LEFT, width - _RIGHT, 6.0)]
-    parts.append(_draw_buckets(course.buckets, x, y, n))
-    parts.append(_draw_anomalies(report, x, y, 3.5 if width > 600.0 else 2.5))
+    drawn = _draw_stretches(report, x, height) + draw_grid(y, _LEFT, width - _RIGHT, 6.0)
+    drawn += _draw_buckets(course.buckets, x, y, n) + _draw_anomalies(report, x, y, 3.5 if width > 600.0 else 2.5)
     if course.limit:
-        parts.append(line(_LEFT, y(limit), width - _RIGHT, y(limit), "lim"))
-        parts.append(label(_LEFT + 4, y(limit) - 5, f"limit {limit:.3g}", "t lim-t over"))
-    parts.append(_draw_axis(report, x, height, width, ticks))
-    found = report.counts.anomalies
-    says = f"Scores of {n:,} rows, {found:,} of them anomalies; the highest is {highest:.3g}."
-    return picture(width, height, "".join(parts), says, class_)
+        drawn += line(_LEFT, y(limit), width - _RIGHT, y(limit), "lim")
+        drawn += label(_LEFT + 4, y(limit) - 5, f"limit {limit:.3g}", "t lim-t over")
+    drawn += _draw_axis(report, x, height, width, ticks)
+    says = f"Scores of {n:,} rows, {report.counts.anomalies:,} of them anomalies; the highest is {highest:.3g}."
+    return picture(width, height, drawn, says, class_)
 
 
 def _draw_stretches(report: Report, x: Place, height: float) -> str:
     """Changes as shaded areas, incidents as ticks at the bottom."""
-    shown = [(change.start, change.stop - 1, change.text, "ch") for change in report.changes]
-    shown += [(one.start, one.stop, one.text, "inc") for one in report.incidents if one.kind != "change"]
-    drawn = []
-    for start, stop, text, kind in shown:
-        left, right = x(start - 0.5), x(stop + 0.5)
-        wide = max(right - left, 1.5)
-        top = _TOP if kind == "ch" else height - _BOTTOM - 5
-        tall = height - _BOTTOM - top
-        drawn.append(element("rect", hint(text), x=left, y=top, width=wide, height=tall, class_=kind))
-    return "".join(drawn)
+    shown = [(change.start, change.stop - 1, change.text, "ch", _TOP) for change in report.changes]
+    low = height - _BOTTOM - 5
+    shown += [(one.start, one.stop, one.text, "inc", low) for one in report.incidents if one.kind != "change"]
+    drawn = ""
+    for start, stop, text, class_, top in shown:
+        left, tall = x(start - 0.5), height - _BOTTOM - top
+        wide = max(x(stop + 0.5) - left, 1.5)
+        drawn += element("rect", hint(text), x=left, y=top, width=wide, height=tall, class_=class_)
+    return drawn
 
 
 def _draw_buckets(buckets: tuple[Bucket, ...], x: Place, y: LogScale, n: int) -> str:
-    if n <= _SINGLE:
+    # Rows in as many buckets are drawn one by one.
+    if n <= 720:
         size = 2.0 if n > 200 else 3.0
         dots = "".join(
             f"M{number(x(place) - size / 2)} {number(y(bucket.largest))}h{number(size)}"
@@ -91,7 +83,7 @@ def _draw_buckets(buckets: tuple[Bucket, ...], x: Place, y: LogScale, n: int) ->
 
 
 def _draw_anomalies(report: Report, x: Place, y: LogScale, radius: float) -> str:
-    pairs = list(zip(report.anomalies, report.course.places, strict=True))[:_MARKS]
+    pairs = list(zip(report.anomalies, report.course.places, strict=True))[:600]
     # The worst on top.
     return "".join(
         element(
@@ -108,20 +100,19 @@ def _draw_anomalies(report: Report, x: Place, y: LogScale, radius: float) -> str
 
 
 def _draw_axis(report: Report, x: Place, height: float, width: float, most: int) -> str:
-    ticks = report.course.ticks
+    ticks, bottom = report.course.ticks, height - _BOTTOM
     most = min(most, len(ticks))
-    chosen = [ticks[round(k * (len(ticks) - 1) / max(most - 1, 1))] for k in range(most)]
-    drawn, used = [], 0.0
-    for tick in chosen:
+    drawn, used = line(_LEFT, bottom, width - _RIGHT, bottom, "ax"), 0.0
+    for tick in (ticks[round(k * (len(ticks) - 1) / max(most - 1, 1))] for k in range(most)):
         # A sign is about 6.4 pixels wide.
         half, place = 6.4 * len(tick.label) / 2, x(tick.place)
         left = min(max(place - half, _LEFT), width - 2 * half)
         # One that would run into the last is left out.
         if left >= used:
-            drawn.append(line(place, height - _BOTTOM, place, height - _BOTTOM + 4, "ax"))
-            drawn.append(label(left + half, height - 6, tick.label, "t", "middle"))
+            drawn += line(place, bottom, place, bottom + 4, "ax")
+            drawn += label(left + half, height - 6, tick.label, "t", "middle")
             used = left + 2 * half + 10.0
-    return line(_LEFT, height - _BOTTOM, width - _RIGHT, height - _BOTTOM, "ax") + "".join(drawn)
+    return drawn
 
 
 # ---- cells at fault
@@ -131,64 +122,47 @@ def draw_cell_map(report: Report) -> str:
     """The worst rows by the columns, coloured by blame and side, or nothing where no cell is to blame.
 
     Rows of a group stand together, the worst group and the worst row first: one sensor, one shift or one supplier is a
-    block.
+    block. Of many columns these are the ones most to blame.
     """
-    rows = [one for one in report.anomalies if not one.sampled][:_ROWS]
-    columns = _choose_columns(rows)
-    if not rows or not columns:
+    rows = [one for one in report.anomalies if not one.sampled][:60]
+    blame: dict[int, float] = {}
+    for cell in (cell for one in rows for cell in one.cells if cell.marked):
+        blame[cell.column] = blame.get(cell.column, 0.0) + cell.blame
+    columns = sorted(sorted(blame, key=lambda column: (-blame[column], column))[:48])
+    if not columns:
         return ""
-    worst: dict[int | None, int] = {}
-    for one in rows:
-        worst.setdefault(one.group, one.rank)
+    worst = {one.group: one.rank for one in reversed(rows)}
     rows = sorted(rows, key=lambda one: (worst[one.group], one.rank))
+    names = {one.row: f"{one.row} {clip(one.name, 16)}" if one.name else str(one.row) for one in rows}
     longest = max(len(clip(report.columns[column].name, 22)) for column in columns)
-    left = 8.0 + 6.4 * max(len(_name_row(one)) for one in rows)
+    left = 8.0 + 6.4 * max(map(len, names.values()))
     # Of a name that is written at an angle, how far a sign leads up and to the right.
     top = 12.0 + 6.0 * longest
     width = left + len(columns) * _CELL + 3.6 * longest + 10
     place = {column: left + k * _CELL for k, column in enumerate(columns)}
-    parts = [_draw_heading(report, column, x, top) for column, x in place.items()]
+    drawn = "".join(_draw_heading(report, column, x, top) for column, x in place.items())
     y, group = top + 4, rows[0].group
     for one in rows:
         if one.group != group:
             y, group = y + 5, one.group
-        background = {"x": left, "y": y + 0.5, "width": len(columns) * _CELL, "height": _HEIGHT - 1}
-        parts.append(element("rect", **background, class_="m-bg"))
-        parts.append(element("a", label(left - 6, y + 13, _name_row(one), "t", "end"), href=f"#row-{one.row}"))
-        parts += [
-            _draw_cell(report, cell, place[cell.column], y)
-            for cell in one.cells
-            if cell.marked and cell.column in place
-        ]
+        drawn += element("rect", x=left, y=y + 0.5, width=len(columns) * _CELL, height=_HEIGHT - 1, class_="m-bg")
+        drawn += element("a", label(left - 6, y + 13, names[one.row], "t", "end"), href=f"#row-{one.row}")
+        marked = [cell for cell in one.cells if cell.marked and cell.column in place]
+        drawn += "".join(_draw_cell(report, cell, place[cell.column], y) for cell in marked)
         y += _HEIGHT
     says = f"The worst {len(rows)} rows by {len(columns)} columns; cells at fault are coloured by side and blame."
-    return picture(width, y + 6, "".join(parts), says, "map", group=True)
+    return picture(width, y + 6, drawn, says, "map", "group")
 
 
-def _choose_columns(rows: list[Anomaly]) -> list[int]:
-    """Columns with a cell that is drawn, in the order of the table; of many those most to blame."""
-    blame: dict[int, float] = {}
-    for one in rows:
-        for cell in one.cells:
-            if cell.marked:
-                blame[cell.column] = blame.get(cell.column, 0.0) + cell.blame
-    return sorted(sorted(blame, key=lambda column: (-blame[column], column))[:_COLUMNS])
-
-
-def _name_row(one: Anomaly) -> str:
-    return f"{one.row} {clip(one.name, 16)}" if one.name else str(one.row)
-
-
-def _draw_heading(report: Report, number_of: int, x: float, top: float) -> str:
-    x, y, column = x + _CELL / 2 + 3, top - 2, report.columns[number_of]
-    text = label(x, y, clip(column.name, 22), "t", transform=f"rotate(-58 {x:.1f} {y:.1f})")
-    return element("a", hint(column.name) + text, href=f"#{column.anchor}")
+def _draw_heading(report: Report, column: int, x: float, top: float) -> str:
+    x, y, of = x + _CELL / 2 + 3, top - 2, report.columns[column]
+    text = label(x, y, clip(of.name, 22), "t", transform=f"rotate(-58 {x:.1f} {y:.1f})")
+    return element("a", hint(of.name) + text, href=f"#{of.anchor}")
 
 
 def _draw_cell(report: Report, cell: Cell, x: float, y: float) -> str:
-    class_, sign, words = {"high": ("hi", "+", "too high"), "low": ("lo", MINUS, "too low")}.get(
-        cell.side, ("no", "", "at fault")
-    )
+    sides = {"high": ("hi", "+", "too high"), "low": ("lo", MINUS, "too low")}
+    class_, sign, words = sides.get(cell.side, ("no", "", "at fault"))
     value = "missing" if cell.text is None else cell.text
     box = element(
         "rect",
@@ -200,10 +174,9 @@ def _draw_cell(report: Report, cell: Cell, x: float, y: float) -> str:
         class_=class_,
         fill_opacity=f"{0.25 + 0.75 * min(1.0, cell.blame):.2f}",
     )
-    if not sign:
-        return box
     # On strong colours white is read better than dark.
-    return box + label(x + _CELL / 2, y + 13, sign, "sg" if cell.blame > 0.5 else "sg pale", "middle")
+    shade = "sg" if cell.blame > 0.5 else "sg pale"
+    return box + (label(x + _CELL / 2, y + 13, sign, shade, "middle") if sign else "")
 
 
 # ---- neighbours
@@ -211,16 +184,14 @@ def _draw_cell(report: Report, cell: Cell, x: float, y: float) -> str:
 
 def draw_neighbours(near: Near, row: int) -> str:
     """How far the rows around an anomaly are off, in multiples of the limit."""
-    low = -REACH if near.rule is not None else 0.0
+    width, height, low = 300.0, 44.0, -REACH if near.rule is not None else 0.0
 
     def y(multiple: float) -> float:
-        inside = min(max(multiple, low), REACH)
-        return 3 + (_NEAR_HEIGHT - 6) * (REACH - inside) / (REACH - low)
+        return 3 + (height - 6) * (REACH - min(max(multiple, low), REACH)) / (REACH - low)
 
     n = len(near.rows)
-    step = (_NEAR_WIDTH - 8) / max(n - 1, 1)
-    top, bottom = y(1.0), y(max(low, -1.0))
-    parts = [element("rect", x=0, y=top, width=_NEAR_WIDTH, height=bottom - top, class_="ok")]
+    step, top = (width - 8) / max(n - 1, 1), y(1.0)
+    band = element("rect", x=0, y=top, width=width, height=y(max(low, -1.0)) - top, class_="ok")
     curve, mark, known = "", "", False
     for k, one in enumerate(near.rows):
         if one.multiple is not None:
@@ -228,6 +199,5 @@ def draw_neighbours(near: Near, row: int) -> str:
             if one.row == row:
                 mark = element("circle", cx=4 + k * step, cy=y(one.multiple), r=3.5, class_="an-d")
         known = one.multiple is not None
-    parts += [path(curve, "cv"), mark]
     says = f"How far the {n} rows around row {row} are off; the band is within the limit."
-    return picture(_NEAR_WIDTH, _NEAR_HEIGHT, "".join(parts), says, "near")
+    return picture(width, height, band + path(curve, "cv") + mark, says, "near")

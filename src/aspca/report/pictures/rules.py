@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 from aspca.findings.row_text import amount
 from aspca.report.pictures.svg import (
@@ -25,12 +24,10 @@ from aspca.report.summary import Break, Histogram, Report, Rule
 
 # A histogram: its size, where its bars stand and end, and the room at its sides for rows beyond it.
 _WIDTH, _HEIGHT, _BASE, _TOP, _EDGE = 300.0, 88.0, 70.0, 14.0, 14.0
-# Ties: how wide the lane of a rule is, how high the line of a column, and where these begin.
-_LANE, _LINE, _HEAD = 22.0, 20.0, 24.0
-_MOST_RULES = 60
-# A curve: its size and margins.
-_CURVE_WIDTH, _CURVE_HEIGHT = 320.0, 190.0
-_LEFT, _RIGHT, _ABOVE, _BELOW = 44.0, _CURVE_WIDTH - 10.0, 14.0, _CURVE_HEIGHT - 34.0
+# A curve: its size, and where its axes begin and end.
+_CURVE_WIDTH, _CURVE_HEIGHT, _LEFT, _RIGHT, _ABOVE, _BELOW = 320.0, 190.0, 44.0, 310.0, 14.0, 156.0
+# The middle of what is written below it.
+_CENTRE = (_LEFT + _CURVE_WIDTH) / 2
 
 
 # ---- how rows lie around a rule, in multiples of its limit
@@ -44,21 +41,19 @@ def draw_rule(rule: Rule) -> str:
     found = rule.histogram
     if found is None:
         return ""
-    n = sum(found.counts) + found.below + found.above
-    parts = _draw_bars(found)
-    parts.append(line(2, _BASE, _WIDTH - 2, _BASE, "ax"))
-    for side, sign, outwards in ((-1.0, MINUS, "end"), (1.0, "+", "start")):
+    drawn = _draw_bars(found) + line(2, _BASE, _WIDTH - 2, _BASE, "ax")
+    for side, sign, outwards in ((-1.0, MINUS, "end"), (1.0, "+", None)):
         x = _place(side, found.high)
-        parts.append(line(x, _TOP, x, _BASE, "lim"))
+        drawn += line(x, _TOP, x, _BASE, "lim")
         # Long labels would stand in each other's way, so they lead outwards from a little inside of their limit.
         anchor, away = ("middle", 0.0) if len(rule.limit) < 7 else (outwards, -side * 18.0)
         if rule.limit:
-            parts.append(label(x + away, _HEIGHT - 4, f"{sign}{rule.limit}", "t", anchor))
+            drawn += label(x + away, _HEIGHT - 4, f"{sign}{rule.limit}", "t", anchor)
     middle = _place(0.0, found.high)
-    parts.append(line(middle, _BASE, middle, _BASE + 4, "ax"))
-    parts.append(label(middle, _HEIGHT - 4, "0", "t", "middle"))
+    drawn += line(middle, _BASE, middle, _BASE + 4, "ax") + label(middle, _HEIGHT - 4, "0", "t", "middle")
+    n = sum(found.counts) + found.below + found.above
     says = f"Distribution of {n:,} rows around {rule.short}; {rule.n_broken:,} are beyond its limit."
-    return picture(_WIDTH, _HEIGHT, element("g", "".join(parts), id=f"d{rule.number}"), says, "dist")
+    return picture(_WIDTH, _HEIGHT, element("g", drawn, id=f"d{rule.number}"), says, "dist")
 
 
 def _place(multiple: float, reach: float) -> float:
@@ -66,7 +61,7 @@ def _place(multiple: float, reach: float) -> float:
     return _EDGE + (_WIDTH - 2 * _EDGE) * (inside + reach) / (2 * reach)
 
 
-def _draw_bars(found: Histogram) -> list[str]:
+def _draw_bars(found: Histogram) -> str:
     """Those within the limits, and those beyond."""
     tallest = math.log1p(max([1, *found.counts, found.below, found.above]))
     step = (found.high - found.low) / len(found.counts)
@@ -86,7 +81,7 @@ def _draw_bars(found: Histogram) -> list[str]:
         else:
             beyond += bar(left, right - left, count)
     beyond += bar(2, _EDGE - 4, found.below) + bar(_WIDTH - _EDGE + 2, _EDGE - 4, found.above)
-    return [path(within, "in"), path(beyond, "out")]
+    return path(within, "in") + path(beyond, "out")
 
 
 def draw_break(rule: Rule, broken: Break) -> str:
@@ -100,7 +95,7 @@ def draw_break(rule: Rule, broken: Break) -> str:
         place, words = 7.0, f"← {words}"
     elif broken.multiple > reach:
         place, words = _WIDTH - 7.0, f"{words} →"
-    anchor = "start" if place < 75 else "end" if place > _WIDTH - 75 else "middle"
+    anchor = None if place < 75 else "end" if place > _WIDTH - 75 else "middle"
     mark = line(place, _TOP, place, _BASE, "mk") + label(place, 10, words, "t mk-t", anchor)
     says = f"This row is {size} times the rule's limit away from {rule.short}."
     return picture(_WIDTH, _HEIGHT, element("use", href=f"#d{rule.number}") + mark, says, "dist")
@@ -114,48 +109,39 @@ def draw_ties(report: Report) -> str:
 
     Filled dots stand on the left side of a rule's sentence, rings on the right. Empty where no rule relates columns.
     """
-    rules = [rule for rule in report.rules if len(rule.columns) > 1][:_MOST_RULES]
-    if not rules:
+    left_over = [rule for rule in report.rules if len(rule.columns) > 1][:60]
+    if not left_over:
         return ""
-    columns, rules = _order(rules)
+    # Columns of a rule are near each other, and rules stand from the top down: what hangs together first.
+    columns: dict[int, None] = {}
+    rules: list[Rule] = []
+    while left_over:
+        best = max(left_over, key=lambda rule: (len(columns.keys() & rule.columns), -len(rule.columns), -rule.number))
+        columns |= dict.fromkeys(best.columns)
+        rules.append(best)
+        left_over.remove(best)
     names = {column: clip(report.columns[column].name, 28) for column in columns}
     left = 14.0 + 6.6 * max(map(len, names.values()))
-    width = left + len(rules) * _LANE + 12
-    height = _HEAD + len(columns) * _LINE + 8
-    place = {column: _HEAD + (k + 0.5) * _LINE for k, column in enumerate(columns)}
-    parts = []
+    # The lane of a rule is 22 wide, and the line of a column 20 high.
+    width, height = left + len(rules) * 22.0 + 12, 32.0 + len(columns) * 20.0
+    place = {column: 24.0 + (k + 0.5) * 20.0 for k, column in enumerate(columns)}
+    drawn = ""
     for column, y in place.items():
-        text = label(left - 8, y + 4, names[column], "t", "end")
-        of = report.columns[column]
-        parts.append(line(left, y, width - 8, y, "gr") + element("a", hint(of.name) + text, href=f"#{of.anchor}"))
-    parts += [_draw_lane(rule, left + (k + 0.5) * _LANE, place) for k, rule in enumerate(rules)]
+        of, text = report.columns[column], label(left - 8, y + 4, names[column], "t", "end")
+        drawn += line(left, y, width - 8, y, "gr") + element("a", hint(of.name) + text, href=f"#{of.anchor}")
+    drawn += "".join(_draw_lane(rule, left + (k + 0.5) * 22.0, place) for k, rule in enumerate(rules))
     says = f"{len(columns)} columns tied to each other by {len(rules)} rules."
-    return picture(width, height, "".join(parts), says, "map", group=True)
-
-
-def _order(rules: Sequence[Rule]) -> tuple[list[int], list[Rule]]:
-    """Columns such that those of a rule are near each other, and rules from the top down: what hangs together first."""
-    columns: dict[int, None] = {}
-    order: list[Rule] = []
-    left = list(rules)
-    while left:
-        best = max(left, key=lambda rule: (len(columns.keys() & rule.columns), -len(rule.columns), -rule.number))
-        columns |= dict.fromkeys(best.columns)
-        order.append(best)
-        left.remove(best)
-    return list(columns), order
+    return picture(width, height, drawn, says, "map", "group")
 
 
 def _draw_lane(rule: Rule, x: float, place: dict[int, float]) -> str:
     # Of several features of a column the first.
     sides = {term.column: term.coefficient for term in reversed(rule.terms) if term.coefficient}
     ys = [place[column] for column in rule.columns]
-    drawn = line(x, min(ys), x, max(ys), "tie")
-    for column in rule.columns:
-        class_ = "dot" if sides[column] > 0.0 else "ring"
-        drawn += element("circle", cx=x, cy=place[column], r=4.5, class_=class_)
-    head = label(x, _HEAD - 10, rule.number, "t", "middle")
-    return element("a", hint(rule.text) + head + drawn, href=f"#rule-{rule.number}")
+    drawn = label(x, 14.0, rule.number, "t", "middle") + line(x, min(ys), x, max(ys), "tie")
+    for column, y in zip(rule.columns, ys, strict=True):
+        drawn += element("circle", cx=x, cy=y, r=4.5, class_="dot" if sides[column] > 0.0 else "ring")
+    return element("a", hint(rule.text) + drawn, href=f"#rule-{rule.number}")
 
 
 # ---- how choices were made
@@ -169,16 +155,16 @@ def draw_variances(report: Report) -> str:
     # Below this all are as good as zero.
     values = [max(value, 1e-8) for value in report.choices.variances]
     y = LogScale(min([*values, little]) / 1.5, max([*values, little]) * 1.5, _BELOW, _ABOVE)
-    step = (_RIGHT - _LEFT) / len(values)
-    marks = [f"M{number(_LEFT + (k + 0.5) * step - 2)} {number(y(value))}h4" for k, value in enumerate(values)]
-    parts = _draw_axes(y)
-    parts += path("".join(mark for mark, value in zip(marks, values, strict=True) if value <= little), "dot-in")
-    parts += path("".join(mark for mark, value in zip(marks, values, strict=True) if value > little), "dot-off")
-    parts += line(_LEFT, y(little), _RIGHT, y(little), "lim")
-    parts += label(_LEFT + 4, y(little) - 5, "little variance below", "t lim-t over")
-    parts += label((_LEFT + _CURVE_WIDTH) / 2, _CURVE_HEIGHT - 6, "directions, least variance first", "t", "middle")
+    step, marks = (_RIGHT - _LEFT) / len(values), {"dot-in": "", "dot-off": ""}
+    for k, value in enumerate(values):
+        class_ = "dot-in" if value <= little else "dot-off"
+        marks[class_] += f"M{number(_LEFT + (k + 0.5) * step - 2)} {number(y(value))}h4"
+    drawn = _draw_axes(y) + "".join(path(d, class_) for class_, d in marks.items())
+    drawn += line(_LEFT, y(little), _RIGHT, y(little), "lim")
+    drawn += label(_LEFT + 4, y(little) - 5, "little variance below", "t lim-t over")
+    drawn += label(_CENTRE, _CURVE_HEIGHT - 6, "directions, least variance first", "t", "middle")
     says = f"Variances of {len(values)} directions; {report.choices.directions} are below {little}."
-    return picture(_CURVE_WIDTH, _CURVE_HEIGHT, parts, says, "curve")
+    return picture(_CURVE_WIDTH, _CURVE_HEIGHT, drawn, says, "curve")
 
 
 def draw_sensitivity(report: Report) -> str:
@@ -190,15 +176,14 @@ def draw_sensitivity(report: Report) -> str:
     x = LogScale(curve[0].limit, curve[-1].limit, _LEFT, _RIGHT)
     y = LogScale(0.8, max(2.0, 1.3 * max(one.rows for one in curve)), _BELOW, _ABOVE)
     points = "L".join(f"{number(x(one.limit))} {number(y(max(one.rows, 0.8)))}" for one in curve)
-    parts = _draw_axes(y)
-    parts += path(f"M{points}", "cv")
-    parts += path(f"M{number(x(limit))} {number(_ABOVE)}V{number(_BELOW)}", "lim")
-    parts += label(x(limit) + 5, _ABOVE + 9, f"limit {limit:.3g}: {report.counts.anomalies:,} rows", "t lim-t")
+    drawn = _draw_axes(y) + path(f"M{points}", "cv")
+    drawn += path(f"M{number(x(limit))} {number(_ABOVE)}V{number(_BELOW)}", "lim")
+    drawn += label(x(limit) + 5, _ABOVE + 9, f"limit {limit:.3g}: {report.counts.anomalies:,} rows", "t lim-t")
     # Half a label needs room at the right.
     for tick in (tick for tick in x.ticks(4) if x(tick) < _CURVE_WIDTH - 24.0):
-        parts += label(x(tick), _BELOW + 14, write_tick(tick), "t", "middle")
-    parts += label((_LEFT + _CURVE_WIDTH) / 2, _CURVE_HEIGHT - 4, "limit of the score", "t", "middle")
-    return picture(_CURVE_WIDTH, _CURVE_HEIGHT, parts, "Rows flagged over the limit of the score.", "curve")
+        drawn += label(x(tick), _BELOW + 14, write_tick(tick), "t", "middle")
+    drawn += label(_CENTRE, _CURVE_HEIGHT - 4, "limit of the score", "t", "middle")
+    return picture(_CURVE_WIDTH, _CURVE_HEIGHT, drawn, "Rows flagged over the limit of the score.", "curve")
 
 
 def _draw_axes(y: LogScale) -> str:

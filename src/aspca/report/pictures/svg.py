@@ -1,4 +1,7 @@
-"""A few lines of SVG: shapes, text that never acts, numbers as short as a picture needs them, and logarithmic axes."""
+"""A few lines of SVG: shapes, text that never acts, numbers as short as a picture needs them, and logarithmic axes.
+
+Colours come from classes that the page's stylesheet knows, in light and in dark.
+"""
 
 from __future__ import annotations
 
@@ -20,20 +23,18 @@ def number(value: float) -> str:
 
 def element(tag: str, content: str = "", /, **attributes: object) -> str:
     """An element; `content` is SVG. A trailing or inner `_` of an attribute's name is left out, or stands for `-`."""
-    texts = {
-        name.rstrip("_").replace("_", "-"): number(value) if isinstance(value, float) else for_html(str(value))
+    given = "".join(
+        f' {name.rstrip("_").replace("_", "-")}="{number(value) if isinstance(value, float) else for_html(str(value))}"'
         for name, value in attributes.items()
         if value is not None
-    }
-    given = "".join(f' {name}="{text}"' for name, text in texts.items())
+    )
     return f"<{tag}{given}>{content}</{tag}>" if content else f"<{tag}{given}/>"
 
 
-def label(x: float, y: float, words: object, class_: str = "t", anchor: str = "start", **attributes: object) -> str:
+def label(x: float, y: float, words: object, class_: str = "t", anchor: str | None = None, **attributes: object) -> str:
     """Text at a place."""
-    given = None if anchor == "start" else anchor
     content = for_html(for_terminal(words))
-    return element("text", content, x=x, y=y, class_=class_, text_anchor=given, **attributes)
+    return element("text", content, x=x, y=y, class_=class_, text_anchor=anchor, **attributes)
 
 
 def hint(words: object) -> str:
@@ -50,18 +51,11 @@ def line(x1: float, y1: float, x2: float, y2: float, class_: str) -> str:
     return path(f"M{number(x1)} {number(y1)}L{number(x2)} {number(y2)}", class_)
 
 
-def picture(width: float, height: float, content: str, says: str, class_: str, *, group: bool = False) -> Markup:
-    """A whole picture; `says` is read to those who do not see it. `group`: there are links in it."""
-    drawn = element(
-        "svg",
-        content,
-        viewBox=f"0 0 {number(width)} {number(height)}",
-        width=number(width),
-        height=number(height),
-        class_=class_,
-        role="group" if group else "img",
-        aria_label=for_terminal(says),
-    )
+def picture(width: float, height: float, content: str, says: str, class_: str, role: str = "img") -> Markup:
+    """A whole picture; `says` is read to those who do not see it. With links in it its role is that of a group."""
+    box, says = f"0 0 {number(width)} {number(height)}", for_terminal(says)
+    size = {"viewBox": box, "width": number(width), "height": number(height)}
+    drawn = element("svg", content, **size, class_=class_, role=role, aria_label=says)
     return Markup(drawn)  # noqa: S704  # our own SVG, its text escaped
 
 
@@ -86,8 +80,7 @@ class LogScale:
 
     def ticks(self, most: int) -> list[float]:
         """Powers of ten, at most so many."""
-        first, last = math.ceil(math.log10(self.low) - 1e-9), math.floor(math.log10(self.high) + 1e-9)
-        powers = list(range(first, last + 1))
+        powers = range(math.ceil(math.log10(self.low) - 1e-9), math.floor(math.log10(self.high) + 1e-9) + 1)
         step = max(1, -(-len(powers) // most))
         return [10.0**power for power in powers if power % step == 0] or [10.0**power for power in powers[:1]]
 
