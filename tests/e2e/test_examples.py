@@ -92,7 +92,7 @@ def test_help(here: Path, capsys: pytest.CaptureFixture[str], command: str) -> N
 def test_readme(here: Path, only: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if only:
         # Of the draws of that data.
-        monkeypatch.setattr("aspca.paper.tables.numbers._SEEDS", 2)
+        monkeypatch.setattr("aspca.paper.tables._SEEDS", 2)
     text = README.read_text(encoding="utf-8")
     lines = [
         line for block in re.findall(r"^```sh\n(.*?)^```", text, re.DOTALL | re.MULTILINE) for line in block.split("\n")

@@ -13,7 +13,7 @@ import sklearn.datasets
 
 from aspca.cli.main import main
 from aspca.paper.run import EXPERIMENTS, run_experiments
-from aspca.paper.tables.numbers import compare_parameters
+from aspca.paper.tables import compare_parameters
 from aspca.pipeline.errors import RequestError
 from running.environment import blas
 

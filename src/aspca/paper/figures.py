@@ -9,11 +9,11 @@ from sklearn.metrics import roc_curve
 
 from aspca.linalg.arrays import Floats
 from aspca.paper import drawing
+from aspca.paper.claims import fit_jspca, split_malignant_records
 from aspca.paper.published import get_rows
 from aspca.paper.results import Figure
 from aspca.paper.study import METHODS, MOST_LEAVES, NONZERO, PLAIN, Study
-from aspca.paper.tables.claims import fit_jspca, split_malignant_records
-from aspca.paper.tables.numbers import ROTATED
+from aspca.paper.tables import ROTATED
 
 # F and FG have one subspace, so one curve; so have B and BG.
 _SUBSPACES = {PLAIN: PLAIN, "ASPCA-F(G)": "ASPCA-F", "ASPCA-B(G)": "ASPCA-B"}

@@ -66,22 +66,12 @@ def get_half_unit(number: Number) -> float:
 
 @dataclass(frozen=True)
 class Tolerance:
-    """How far ours may be from the paper's.
+    """How far ours may be from the paper's."""
 
-    Attributes
-    ----------
-    absolute, relative : float
-        Apart by at most so much, or by such a share of the paper's.
-    or_lower : bool
-        Whether anything below the paper's agrees, too: sparser is better.
-    at_most : float or None
-        A bound of its own instead.
-    """
-
-    absolute: float = 0.0
-    relative: float = 0.0
-    or_lower: bool = False
-    at_most: float | None = None
+    absolute: float = 0.0  # apart by at most so much,
+    relative: float = 0.0  # or by such a share of the paper's
+    or_lower: bool = False  # whether anything below the paper's agrees, too: sparser is better
+    at_most: float | None = None  # a bound of its own instead
 
     def allows(self, paper: Number, ours: float) -> bool:
         """Whether ours agrees; what is printed as 0.25 may be any number that rounds to it."""
@@ -107,30 +97,14 @@ EQUAL = Tolerance()
 
 @dataclass(frozen=True)
 class Comparison:
-    """What the paper says and what came out here.
+    """What the paper says and what came out here."""
 
-    Attributes
-    ----------
-    key : str
-        Its name: ``sparsity/breast-cancer/ASPCA-B/L1``.
-    source : str
-        Where the paper prints it.
-    row, column : str
-        Its place in a table.
-    paper : number or str
-    ours : number or str
-        Words where the paper has words.
-    tolerance : str
-        How far apart they may be.
-    agrees : bool
-    """
-
-    key: str
-    source: str
+    key: str  # its name: ``sparsity/breast-cancer/ASPCA-B/L1``
+    source: str  # where the paper prints it
     row: str
     column: str
     paper: Number | str
-    ours: float | str
+    ours: float | str  # words where the paper has words
     tolerance: str
     agrees: bool
 
@@ -215,17 +189,10 @@ def compare_words(
 
 @dataclass(frozen=True, eq=False)
 class MatchedComponents:
-    """Our components under the paper's numbers.
+    """Our components under the paper's numbers."""
 
-    Attributes
-    ----------
-    loadings : ndarray of shape (p, d)
-        Ours in the paper's order, those it does not print in the places between; signs as printed.
-    positions : mapping of the paper's numbers to columns
-    """
-
-    loadings: Floats
-    positions: Mapping[str, int]
+    loadings: Floats  # (p, d) in the paper's order, those it does not print in the places between; signs as printed
+    positions: Mapping[str, int]  # columns by the paper's numbers
 
     @property
     def labels(self) -> tuple[str, ...]:

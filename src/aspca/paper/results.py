@@ -53,23 +53,12 @@ class Listing:
 
 @dataclass(frozen=True)
 class Figure:
-    """A picture that is drawn when somebody asks.
+    """A picture that is drawn when somebody asks."""
 
-    Attributes
-    ----------
-    key : str
-        The name of its files.
-    source, title : str
-    says : str
-        What the paper's text says of it, and what ours shows.
-    draw : callable
-        Gives a matplotlib figure.
-    """
-
-    key: str
+    key: str  # the name of its files
     source: str
     title: str
-    says: str
+    says: str  # what the paper's text says of it, and what ours shows
     draw: Callable[[], Canvas]
 
 
@@ -107,14 +96,7 @@ class Section:
 
 @dataclass(frozen=True)
 class Reproduction:
-    """Everything that was asked for, and what could not be had.
-
-    Attributes
-    ----------
-    sections : tuple of Section
-    missing : tuple of str
-        A sentence for each data set that is not there.
-    """
+    """Everything that was asked for, and a sentence for each data set that is not there."""
 
     sections: tuple[Section, ...]
     missing: tuple[str, ...] = ()

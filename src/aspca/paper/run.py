@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from aspca.paper import figures
+from aspca.paper import claims, figures, tables
 from aspca.paper.datasets import Dataset, load_breast_cancer, load_synthetic
 from aspca.paper.kdd99 import load_kdd99
 from aspca.paper.results import Part, Reproduction, Section
 from aspca.paper.study import Study
-from aspca.paper.tables import claims, components, numbers, product
 from aspca.pipeline.errors import JobError, RequestError
 from aspca.pipeline.passes import Silent, Watcher
 
@@ -18,27 +17,27 @@ Step = Callable[[Study], Part | tuple[Part, ...]]
 
 # In the paper's order, and for which of the three: S, B and K.
 _STEPS: tuple[tuple[Step, str], ...] = (
-    (numbers.compare_records, "K"),
-    (numbers.compare_parameters, "SBK"),
+    (tables.compare_records, "K"),
+    (tables.compare_parameters, "SBK"),
     (figures.show_synthetic_rows, "S"),
     (figures.show_number_of_components, "BK"),
-    (numbers.compare_sparsity, "SBK"),
-    (numbers.list_sparsity_over_seeds, "S"),
+    (tables.compare_sparsity, "SBK"),
+    (tables.list_sparsity_over_seeds, "S"),
     (figures.show_loading_matrices, "SBK"),
-    (numbers.compare_penalties, "BK"),
+    (tables.compare_penalties, "BK"),
     (figures.show_penalties, "BK"),
-    (numbers.compare_thresholds, "SBK"),
+    (tables.compare_thresholds, "SBK"),
     (figures.show_roc_curves, "SBK"),
-    (components.compare_components, "SBK"),
-    (components.compare_components_of_normal_rows, "S"),
+    (tables.compare_components, "SBK"),
+    (tables.compare_components_of_normal_rows, "S"),
     (figures.show_synthetic_projections, "S"),
     (figures.show_malignant_projections, "B"),
-    (components.compare_signatures, "K"),
+    (tables.compare_signatures, "K"),
     (claims.compare_jspca, "SBK"),
     (figures.show_jspca_matrix, "SB"),
     (figures.show_tree, "SBK"),
     (claims.compare_claims, "SBK"),
-    (product.list_beyond_paper, "SBK"),
+    (claims.list_beyond_paper, "SBK"),
 )
 
 

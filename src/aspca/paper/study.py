@@ -18,7 +18,7 @@ from aspca.model.judgement import Judgement
 from aspca.model.model import Model
 from aspca.moments import Moments
 from aspca.paper.baselines.subspace import PCADetector
-from aspca.paper.baselines.trees import find_thresholds, rank_values
+from aspca.paper.baselines.surrogate import find_thresholds, rank_values
 from aspca.paper.datasets import Dataset
 from aspca.paper.published import MatchedComponents, get_printed, get_rows, match_components
 from aspca.pipeline.fit import Learning
@@ -37,27 +37,14 @@ MOST_LEAVES = 8
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """An abnormal subspace of the scaled rows.
-
-    Attributes
-    ----------
-    method : str
-    loadings : ndarray of shape (p, d)
-    variance : float
-        Sum of the squared projections of all rows: the paper's.
-    scores : ndarray of shape (n,)
-        Squared prediction errors.
-    auc : float
-    sequence : ndarray of shape (p, k)
-        What it was taken from, the most abnormal direction first.
-    """
+    """An abnormal subspace of the scaled rows."""
 
     method: str
-    loadings: Floats
-    variance: float
-    scores: Floats
+    loadings: Floats  # (p, d)
+    variance: float  # sum of the squared projections of all rows: the paper's
+    scores: Floats  # (n,) squared prediction errors
     auc: float
-    sequence: Floats
+    sequence: Floats  # (p, k) what it was taken from, the most abnormal direction first
 
     @property
     def l1(self) -> float:
@@ -73,29 +60,15 @@ class Fit:
 
 @dataclass(frozen=True)
 class Node:
-    """One node of a decision tree that imitates ASPCA-BG, the rival of the paper's explanations.
+    """One node of a decision tree that imitates ASPCA-BG, the rival of the paper's explanations."""
 
-    Attributes
-    ----------
-    found, false_alarms, passed : int
-        Rows in it: flagged anomalies, flagged normal rows, and rows that are not flagged.
-    kinds : tuple of (str, int)
-        Which anomalies the flagged ones are, the three most frequent.
-    feature : str
-        What it splits on; empty for a leaf.
-    threshold : float
-        Rows up to it go to the first child.
-    children : tuple of Node
-        Two, or none.
-    """
-
-    found: int
-    false_alarms: int
-    passed: int
-    kinds: tuple[tuple[str, int], ...]
-    feature: str = ""
-    threshold: float = 0.0
-    children: tuple[Node, ...] = ()
+    found: int  # rows in it: flagged anomalies,
+    false_alarms: int  # flagged normal rows,
+    passed: int  # and rows that are not flagged
+    kinds: tuple[tuple[str, int], ...]  # which anomalies the flagged ones are, the three most frequent
+    feature: str = ""  # what it splits on; empty for a leaf
+    threshold: float = 0.0  # rows up to it go to the first child
+    children: tuple[Node, ...] = ()  # two, or none
 
     @property
     def features(self) -> tuple[str, ...]:
@@ -108,13 +81,7 @@ class Node:
 
 
 class Study:
-    """A data set and the paper's settings for it.
-
-    Parameters
-    ----------
-    name : {"synthetic", "breast-cancer", "kdd99"}
-    data : Dataset
-    """
+    """A data set, "synthetic", "breast-cancer" or "kdd99", and the paper's settings for it."""
 
     def __init__(self, name: str, data: Dataset) -> None:
         settings = get_printed("parameters", name)

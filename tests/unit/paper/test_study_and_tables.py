@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from aspca.paper.baselines import PCADetector
+from aspca.paper.claims import count_held, count_named
 from aspca.paper.datasets import load_synthetic
 from aspca.paper.published import match_components
 from aspca.paper.study import METHODS, MOST_LEAVES, Node, Study
-from aspca.paper.tables.components import SignatureGroup, find_nearest, group_signatures
-from aspca.paper.tables.product import count_held, count_named
+from aspca.paper.tables import SignatureGroup, find_nearest, group_signatures
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
-from aspca.paper.baselines.trees import (
+from aspca.paper.baselines.surrogate import (
     choose_penalty,
     count_held_out_errors,
     find_collapse_penalties,

@@ -2,7 +2,6 @@
 
 from aspca.paper.baselines.jspca import JSPCA
 from aspca.paper.baselines.subspace import PCADetector
-from aspca.paper.baselines.surrogate import SurrogateTree
-from aspca.paper.baselines.trees import Condition, TreeRule
+from aspca.paper.baselines.surrogate import Condition, SurrogateTree, TreeRule
 
 __all__ = ["JSPCA", "Condition", "PCADetector", "SurrogateTree", "TreeRule"]

@@ -33,26 +33,13 @@ from aspca.linalg.arrays import Floats, Ints
 
 @dataclass(frozen=True, eq=False)
 class JointSparse:
-    """Joint sparse loadings and what is known of them.
-
-    Attributes
-    ----------
-    mu : float
-    loadings : ndarray of shape (p, d)
-        B.
-    objective : float
-        1/2 ||X (V - B)||^2 / n + mu sum_j ||b_j||.
-    gap : float
-        No B has an objective lower than this one's by more.
-    history : tuple of float
-        The objective at the start and after every pass: it never rises, but for rounding.
-    """
+    """Joint sparse loadings and what is known of them."""
 
     mu: float
-    loadings: Floats
-    objective: float
-    gap: float
-    history: tuple[float, ...]
+    loadings: Floats  # (p, d) B
+    objective: float  # 1/2 ||X (V - B)||^2 / n + mu sum_j ||b_j||
+    gap: float  # no B has an objective lower than this one's by more
+    history: tuple[float, ...]  # the objective at the start and after every pass: it never rises, but for rounding
 
     @property
     def weights(self) -> Floats:
@@ -85,20 +72,9 @@ def solve_joint_sparse(
     at once (which takes collinear features in its stride), the Procrustes rotation, and a sweep of exact minimisations
     row by row (which sets and lifts exact zeros).
 
-    Parameters
-    ----------
-    covariance : (p, p)
-        S, symmetric positive semidefinite.
-    directions : (p, d)
-        V, orthonormal eigenvectors of S.
-    mu : float >= 0
-        At 0 the loadings are the directions.
-    start : (p, d), optional
-        The directions by default.
-    tol : float
-        Passes end when the gap is at most this share of the objective at B = 0.
-    max_iter : int
-        Limit of the passes; the gap then says how far the objective may be from the lowest.
+    `covariance` S (p, p) is symmetric positive semidefinite, `directions` V (p, d) are orthonormal eigenvectors of it,
+    and the default `start`; at mu = 0 the loadings are the directions. Passes end when the gap is at most the share
+    `tol` of the objective at B = 0, or at `max_iter`: the gap then says how far the objective may be from the lowest.
     """
     unit = _find_unit(covariance)
     S, penalty = covariance / unit, mu / unit

@@ -25,21 +25,12 @@ _SHARE_OF_LARGEST = 1.0 / 3.0
 
 @dataclass(frozen=True, eq=False)
 class JSPCAPath:
-    """What is selected as the penalty grows.
+    """What is selected as the penalty grows."""
 
-    Attributes
-    ----------
-    mus : ndarray of shape (m,)
-    weights : ndarray of shape (m, p)
-        Row norms of the loadings at each penalty.
-    objectives, gaps : ndarray of shape (m,)
-        Of each solution; no loadings have an objective lower by more than the gap.
-    """
-
-    mus: Floats
-    weights: Floats
-    objectives: Floats
-    gaps: Floats
+    mus: Floats  # (m,)
+    weights: Floats  # (m, p) row norms of the loadings at each penalty
+    objectives: Floats  # (m,) of each solution;
+    gaps: Floats  # (m,) no loadings have an objective lower by more
 
     def selected(self, k: int) -> Ints:
         """Features with a weight at penalty k, the heaviest first."""
@@ -63,21 +54,11 @@ class JSPCA(SubspaceDetector):
 
     Parameters
     ----------
-    n_components : int or "auto", default="auto"
-        Number of directions of the *abnormal* subspace; "auto" as in `ASPCA`.
     mu : float >= 0 or "auto", default="auto"
         Weight of the penalty, on the scale of the scaled covariance: repeating every row changes nothing. "auto" is a
         third of the value from which on no feature is selected, and 0 where the abnormal subspace does not vary at all.
-    scaling : {"maxabs", "standard", "none"}, default="maxabs"
-        What centred columns are divided by.
-    contamination : float in (0, 0.5] or "auto", default="auto"
-        A number takes as threshold the quantile of the training scores that so large a share of the rows exceeds;
-        "auto" leaves the threshold to `limit` and `level`.
-    limit : {"auto", "quantile"} or float >= 0, default="auto"
-        Where the threshold comes from: the moments alone (the first three), the scores of the training rows, or a
-        number.
-    level : float in (0, 1), default=0.975
-        Share of normal rows that the limit is meant to let pass.
+    n_components, scaling, contamination, limit, level
+        As in `PCADetector`.
     tol : float, default=1e-8
         Duality gap at which the problem counts as solved, as a share of the objective at B = 0.
     max_iter : int, default=2000
@@ -99,16 +80,8 @@ class JSPCA(SubspaceDetector):
         With its objective, history and gap.
     n_iter_ : int
         Passes of the solver, at least 1.
-    explained_variance_ : ndarray of shape (n_components,)
-        Variance of the training rows along each of `components_`.
-    n_components_ : int
-    mean_, scale_ : ndarray of shape (n_features,)
-    covariance_ : ndarray of shape (n_features, n_features)
-        Of the scaled columns.
-    threshold_, offset_ : float
-        Score above which a row is an anomaly, and minus it.
-    threshold_limit_ : Limit
-        The threshold's name, level and what it assumes.
+    explained_variance_, n_components_, mean_, scale_, covariance_, threshold_, offset_, threshold_limit_
+        As in `PCADetector`.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
