@@ -1,19 +1,21 @@
 """Cells that have types, one by one, as the text of a CSV file: kinds are then decided over whole columns, as there.
 
-Every number is written so that it reads back to the same float64.
+Every number is written so that it reads back to the same float64. JSON lines come this way, too: they are checked
+object by object, with numbers to the last digit as they stand.
 """
 
 from __future__ import annotations
 
 import csv
 import datetime
+import json
 import math
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from aspca.escaping import quoted
 from aspca.tables.cell_tests import BLANKS, stands_for_nothing
@@ -28,7 +30,6 @@ from aspca.tables.text_table import TextTable
 if TYPE_CHECKING:
     import duckdb
 
-_ROWS_AT_ONCE = 10_000
 # Whole numbers of up to 19 digits are written as such, as a person would.
 _WRITTEN_OUT = 1e19
 # The shape of a whole number, which proves nothing about signs.
@@ -81,11 +82,11 @@ def table_of_cells(
         for name, keys in zip(table.names, totals, strict=False)
         if is_evidence(keys)
     }
-    table = replace(
-        table,
-        evidence=evidence,
-        write_decimals=lambda decimal: deque(_write_rows(rows(), target, decimal), maxlen=0),
-    )
+
+    def write_decimals(decimal: str) -> None:
+        deque(_write_rows(rows(), target, decimal), maxlen=0)
+
+    table = replace(table, evidence=evidence, write_decimals=write_decimals)
     if not rounded:
         return table
     columns_named = enumerated([quoted(table.names[place]) for place in sorted(rounded)])
@@ -103,7 +104,7 @@ def _write_rows(rows: Iterable[Sequence[object]], target: Path, decimal: str) ->
         writer = csv.writer(out, quoting=csv.QUOTE_ALL, lineterminator="\n")
         while some := list(islice(rows, n_rows)):
             writer.writerows([cell_as_text(cell, decimal) for cell in row] for row in some)
-            n_rows = _ROWS_AT_ONCE
+            n_rows = 10_000
             yield some
 
 
@@ -124,22 +125,22 @@ def _count_shapes(column: Sequence[object], named: Sequence[str]) -> Counter[str
 
 def cell_as_text(cell: object, decimal: str = ".") -> str:
     """What stands in the CSV file for a cell; empty where there is no value."""
-    if isinstance(cell, str):
-        text = cell.replace("\0", "\N{REPLACEMENT CHARACTER}")
-        return text.replace("\r\n", "\n").replace("\r", "\n")
-    if cell is None:
-        return ""
-    if isinstance(cell, bool):
-        return "true" if cell else "false"
-    if isinstance(cell, float):
-        return _number(cell).replace(".", decimal)
-    if isinstance(cell, datetime.datetime):
-        return cell.isoformat(sep=" ")
-    if isinstance(cell, datetime.date):
-        return cell.isoformat()
-    if isinstance(cell, bytes):
-        # Nothing that a number could be taken for.
-        return f"(binary, {len(cell)} bytes)"
+    match cell:
+        case None:
+            return ""
+        case str():
+            return cell.replace("\0", "\N{REPLACEMENT CHARACTER}").replace("\r\n", "\n").replace("\r", "\n")
+        case bool():
+            return "true" if cell else "false"
+        case float() if cell.is_integer() and abs(cell) < _WRITTEN_OUT:
+            return str(int(cell)) if cell or math.copysign(1.0, cell) > 0.0 else f"-0{decimal}0"
+        case float():
+            return repr(cell).replace(".", decimal)
+        case datetime.datetime():
+            return cell.isoformat(sep=" ")
+        case bytes():
+            # Nothing that a number could be taken for.
+            return f"(binary, {len(cell)} bytes)"
     return str(cell)
 
 
@@ -148,7 +149,77 @@ def _may_be_rounded(cell: object) -> bool:
     return isinstance(cell, float) and 2.0**53 < abs(cell) < _WRITTEN_OUT and cell.is_integer()
 
 
-def _number(value: float) -> str:
-    if value.is_integer() and abs(value) < _WRITTEN_OUT:
-        return str(int(value)) if value or math.copysign(1.0, value) > 0.0 else "-0.0"
-    return repr(value)
+# ---- JSON lines
+
+
+def json_lines_table(
+    path: Path, label: str, asked: ReadOptions, connection: duckdb.DuckDBPyConnection, folder: Path
+) -> TextTable:
+    """The table of a UTF-8 file with one JSON object per line; its columns are the keys in order of first use.
+
+    A key that an object lacks, a null and an empty text are missing values. As in CSV, kinds are those of all cells of
+    a column: numbers in quotes are numbers. SourceError for a line that is not an object, a key that occurs twice in
+    it, or a value that is a list or an object.
+    """
+    names: dict[str, None] = {}
+    for _, record in _read_records(path, label):
+        names.update(dict.fromkeys(record))
+    if not names:
+        raise SourceError(f"{label}: the objects have no keys; every key is a column, and one is needed.")
+    if any(not name.strip() for name in names):
+        raise SourceError(f"{label}: a key is blank; every column needs a name.")
+
+    def rows() -> Iterator[list[object]]:
+        return ([record.get(name) for name in names] for _, record in _read_records(path, label, checked=True))
+
+    def line_of(row: int) -> int | None:
+        return next(line for line, _ in islice(_read_records(path, label), row, None))
+
+    # Numbers in JSON have points and nothing between thousands, so that texts with commas stay text.
+    options = replace(
+        asked,
+        decimal=asked.decimal or (None if asked.thousands in (".", ",") else "."),
+        thousands=asked.thousands or (None if asked.decimal else "none"),
+    )
+    return table_of_cells(rows, label, options, connection, folder, tuple(names), line_of)
+
+
+class _Pairs(list[tuple[str, Any]]):
+    """An object with all its keys, also those that occur twice."""
+
+
+def _read_records(path: Path, label: str, checked: bool = False) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The objects, each with its line, from 1; numbers are texts. `checked`: so are their values."""
+    row = 0
+    with path.open(encoding="utf-8-sig") as file:
+        for number, line in enumerate(file, start=1):
+            if not line.strip():
+                continue
+            where = f"{label}: row {row} (line {number})"
+            if line.lstrip().startswith("["):
+                raise SourceError(
+                    f"{where} begins a list; every line must hold one object, so write those of the list as lines."
+                )
+            try:
+                record = json.loads(line, parse_int=str, parse_float=str, parse_constant=str, object_pairs_hook=_Pairs)
+            except (json.JSONDecodeError, RecursionError):
+                raise SourceError(f"{where} is not a JSON object; every line must hold one object.") from None
+            if not isinstance(record, _Pairs):
+                raise SourceError(
+                    f"{where} is JSON but not an object; every line must hold one object of names and values."
+                )
+            found = dict(record)
+            if len(found) < len(record):
+                keys = [key for key, _ in record]
+                twice = next(key for key in keys if keys.count(key) > 1)
+                raise SourceError(f"{where} has the key {quoted(twice)} twice; every key may occur once.")
+            for name, value in found.items() if checked else ():
+                if value is not None and not isinstance(value, bool | str):
+                    raise SourceError(
+                        f"{where} has a list or an object in column {quoted(name)}; every cell must be one value, "
+                        "so leave the key out or split it."
+                    )
+                if isinstance(value, str) and "\0" in value:
+                    raise SourceError(f"{where} has a NUL character in column {quoted(name)}; remove it.")
+            yield number, found
+            row += 1

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from aspca.duckdb_session import cursor_errors, plain_path
 from aspca.escaping import for_terminal
 from aspca.tables.arrow_table import ARROW_MAGIC, OLD_FEATHER_MAGIC, read_arrow_file
+from aspca.tables.cells_as_text import json_lines_table
 from aspca.tables.column_kinds import read_text_tables
 from aspca.tables.csv_table import csv_table
 from aspca.tables.databases import DUCKDB_MAGIC, MAGIC_AT, SQLITE_MAGIC, read_duckdb_file, read_sqlite_file
@@ -176,8 +177,6 @@ def _read(
     text = plain_text(path, label, options.encoding, folder, options.learned.encoding)
     begins_as_object = text.head.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b'{"')
     if kind == "jsonl" or (kind is None and begins_as_object):
-        from aspca.tables.json_lines import json_lines_table
-
         return json_lines_table(text.path, label, options, connection, folder)
     return csv_table(text, label, options, connection, folder)
 

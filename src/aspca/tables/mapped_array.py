@@ -18,20 +18,16 @@ from aspca.tables.column_notes import describe_rounded
 from aspca.tables.errors import SourceError
 from aspca.tables.table import BATCH_ROWS, MOST_CELLS, Batch, Column
 
-# Up to here every whole number is a float64.
-_EXACT = 2**53
-
 
 class MappedArray:
-    """Numbers (n, p) of a memory map, columns called x0, x1, ...; see `aspca.pipeline.tables.Table`.
+    """Numbers (n, p) of a memory map, columns called x0, x1, ...; see `aspca.tables.table.Table`.
 
-    Raises
-    ------
-    SourceError
-        It has not two dimensions, no rows or columns, or holds what is no number.
+    SourceError if it has not two dimensions, no rows or columns, or holds what is no number.
     """
 
     library = "pandas"
+    cell_format = NO_FORMAT
+    bad_cells: tuple[BadCell, ...] = ()
 
     def __init__(self, array: np.memmap[Any, Any], description: str) -> None:
         if array.ndim != 2:
@@ -57,12 +53,13 @@ class MappedArray:
             if kind == "f":
                 missing += np.isnan(rows).sum(axis=0)
             elif kind in "iu" and rows.itemsize == 8:
-                rounded |= _rounded(rows)
+                # Up to 2^53 every whole number is a float64.
+                for row, column in zip(
+                    *np.nonzero((rows > 2**53) | (rows < -(2**53 if kind == "i" else 0))), strict=True
+                ):
+                    rounded[column] |= int(float(rows[row, column])) != int(rows[row, column])
         kinds = ["text" if lost else "boolean" if kind == "b" else "number" for lost in rounded]
         return tuple(map(Column, self._names, kinds, missing.tolist()))
-
-    cell_format = NO_FORMAT
-    bad_cells: tuple[BadCell, ...] = ()
 
     @property
     def remarks(self) -> tuple[str, ...]:
@@ -91,39 +88,25 @@ class MappedArray:
             start += len(values)
 
     def cells(self, names: Sequence[str], size: int = BATCH_ROWS) -> Iterator[list[tuple[object, ...]]]:
-        chosen = [self._names.index(name) for name in names]
-        for rows in self._slices(size * len(self._names)):
-            yield self._cells(rows[:, chosen], chosen)
+        return (self._cells(rows, names) for rows in self._slices(size * len(self._names)))
 
     def picked(self, names: Sequence[str], rows: Sequence[int]) -> list[tuple[object, ...]]:
-        chosen = [self._names.index(name) for name in names]
-        return self._cells(self._array[list(rows)][:, chosen], chosen)
+        return self._cells(self._array[list(rows)], names)
 
-    def _cells(self, rows: npt.NDArray[Any], chosen: Sequence[int]) -> list[tuple[object, ...]]:
+    def _cells(self, rows: npt.NDArray[Any], names: Sequence[str]) -> list[tuple[object, ...]]:
+        chosen = [self._names.index(name) for name in names]
         texts = [self.columns[place].kind == "text" for place in chosen]
         return [
             tuple(str(cell) if text else None if cell != cell else cell for cell, text in zip(row, texts, strict=True))
-            for row in rows.tolist()
+            for row in rows[:, chosen].tolist()
         ]
 
     def _slices(self, n_cells: int) -> Iterator[npt.NDArray[Any]]:
         """All rows, about so many cells at a time."""
         size = max(1, min(n_cells, MOST_CELLS) // self._array.shape[1])
+        mapped = getattr(self._array, "_mmap", None)
         for start in range(0, self.count(), size):
             yield np.asarray(self._array[start : start + size])
-            self._hand_back()
-
-    def _hand_back(self) -> None:
-        mapped = getattr(self._array, "_mmap", None)
-        # Of a private copy ("c") this would undo what was written into it.
-        if mapped is not None and hasattr(mmap, "MADV_DONTNEED") and self._array.mode in ("r", "r+", "w+"):
-            mapped.madvise(mmap.MADV_DONTNEED)
-
-
-def _rounded(rows: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
-    """Which columns hold integers that are no float64."""
-    large = (rows > _EXACT) | (rows < -_EXACT) if rows.dtype.kind == "i" else rows > _EXACT
-    found = np.zeros(rows.shape[1], dtype=bool)
-    for row, column in zip(*np.nonzero(large), strict=True):
-        found[column] = found[column] or int(float(rows[row, column])) != int(rows[row, column])
-    return found
+            # Of a private copy ("c") this would undo what was written into it.
+            if mapped is not None and hasattr(mmap, "MADV_DONTNEED") and self._array.mode in ("r", "r+", "w+"):
+                mapped.madvise(mmap.MADV_DONTNEED)
