@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from aspca.estimators.selection import select as select
     from aspca.estimators.stored import load as load
     from aspca.estimators.stored import save as save
-    from aspca.findings.explained_row import ExplainedRow as ExplainedRow
     from aspca.findings.explanation import Explanation as Explanation
+    from aspca.findings.finding import Finding as Finding
     from aspca.findings.groups import Group as Group
     from aspca.findings.groups import Groups as Groups
     from aspca.findings.incidents import Incident as Incident
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from aspca.pipeline.detect import detect as detect
     from aspca.pipeline.errors import JobError as JobError
     from aspca.pipeline.fit import fit_source as fit_source
-    from aspca.pipeline.outcome import Finding as Finding
     from aspca.pipeline.result import Detection as Detection
     from aspca.pipeline.score import Scored as Scored
     from aspca.pipeline.score import score_source as score_source
@@ -50,8 +49,8 @@ _NAMES = {
     "aspca.estimators.preprocessor": ("Preprocessor",),
     "aspca.estimators.selection": ("Selection", "select"),
     "aspca.estimators.stored": ("load", "save"),
-    "aspca.findings.explained_row": ("ExplainedRow",),
     "aspca.findings.explanation": ("Explanation",),
+    "aspca.findings.finding": ("Finding",),
     "aspca.findings.groups": ("Group", "Groups"),
     "aspca.findings.incidents": ("Incident",),
     "aspca.model.thresholds": ("Limit", "benjamini_hochberg"),
@@ -60,7 +59,6 @@ _NAMES = {
     "aspca.pipeline.detect": ("detect",),
     "aspca.pipeline.errors": ("JobError",),
     "aspca.pipeline.fit": ("fit_source",),
-    "aspca.pipeline.outcome": ("Finding",),
     "aspca.pipeline.result": ("Detection",),
     "aspca.pipeline.score": ("Scored", "score_source"),
     "aspca.rules.rule": ("Rule",),

@@ -5,7 +5,6 @@ What they need is loaded when they run.
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Annotated, Any
 
 import typer
@@ -108,6 +107,7 @@ def explain(
 
     Example:  aspca explain today.csv --model model.json --row 512
     """
+    from aspca.cli.documents import explained_document
     from aspca.pipeline.columns import keys_in
     from aspca.pipeline.explain_rows import explain_rows, find_rows
     from aspca.pipeline.models import model_from, refuse_both
@@ -120,17 +120,17 @@ def explain(
     stored, terminal = model_from(model), Terminal(quiet)
     with terminal.progress() as watcher, open_for(stored, [file], options, watcher, terminal.say, gaps=True) as table:
         keys = keys_in(table, id or ())
-        reasons = explain_rows(stored, table, find_rows(table, row, keys, watcher), keys, watcher)
+        findings = explain_rows(stored, table, find_rows(table, row, keys, watcher), keys, watcher)
     if json:
-        write_json([asdict(reason) for reason in reasons])
+        write_json([explained_document(finding) for finding in findings])
         return
     from aspca.cli.pages import show_reason
 
     out = console()
-    for number, reason in enumerate(reasons):
+    for number, finding in enumerate(findings):
         if number:
             out.print()
-        show_reason(out, reason)
+        show_reason(out, finding)
 
 
 @o.takes(o.JSON, o.CSV, o.MARKDOWN)

@@ -6,10 +6,11 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
+    from aspca.findings.finding import Finding
     from aspca.identities import Identity
     from aspca.model.model import Model
     from aspca.pipeline.models import Comparison
-    from aspca.pipeline.outcome import Finding, Outcome
+    from aspca.pipeline.outcome import Outcome
     from aspca.pipeline.result import Detection
     from aspca.rules.rule import AnyRule, Rule
 
@@ -58,13 +59,21 @@ def rules_document(model: Model) -> dict[str, Any]:
     }
 
 
-def finding_document(finding: Finding) -> dict[str, Any]:
-    """An anomaly, the rules it breaks, and the columns that stand out."""
-    breaks = [
-        {**asdict(rule), "needed": {name: {"is": now, "needed": then} for name, (now, then) in rule.needed.items()}}
-        for rule in finding.breaks
-    ]
-    return {**asdict(finding), "breaks": breaks}
+def explained_document(finding: Finding) -> dict[str, Any]:
+    """A row as `aspca explain` tells it: its score by rule and by column."""
+    of_rules = ("rule", "text", "contribution", "share", "deviation", "broken")
+    values, repaired = finding.values, finding.repaired
+    return {
+        **_take(finding, "row", "name", "keys", "text", "score"),
+        "limit": finding.explanation.threshold,
+        "outside": finding.residual,
+        "share_of_rules": float(finding.explanation.share_of_rules[finding.position]),
+        "rules": [_take(rule, *of_rules) for rule in finding.rules],
+        "features": [
+            {"feature": name, "contribution": part, "value": values[name], "repaired": repaired[name]}
+            for name, part in finding.contributions.items()
+        ],
+    }
 
 
 def detection_document(detection: Detection) -> dict[str, Any]:
@@ -109,7 +118,7 @@ def _outcome_document(outcome: Outcome, detection: Detection) -> dict[str, Any]:
         "n_learned": rules["n_rows"],
         **_take(outcome, "n_anomalies", "n_errors", "n_partly", "n_beyond", "n_unread"),
         "changes": changes,
-        "anomalies": [finding_document(finding) for finding in outcome.findings],
+        "anomalies": [finding.to_dict() for finding in outcome.findings],
         "evaluation": None if evaluation is None else asdict(evaluation) | _take(evaluation, "precision", "recall"),
         "incidents": None if outcome.incidents is None else incidents,
         "output": detection.output,

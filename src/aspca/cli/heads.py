@@ -10,7 +10,7 @@ from rich.cells import cell_len
 from aspca.escaping import for_terminal
 
 if TYPE_CHECKING:
-    from aspca.pipeline.outcome import Finding
+    from aspca.findings.finding import Finding
 
 # Titles of columns, each with its justification, and rows of cells.
 Titles = Sequence[tuple[str, str]]

@@ -93,7 +93,7 @@ def fit(files: o.Files, model: o.StoredModel, json: bool, quiet: bool, **given: 
 
     Example:  aspca fit january.csv --id host --model model.json
     """
-    from aspca.findings.given_text import remarks_on_given
+    from aspca.findings.words import describe_given
     from aspca.model_file.model_file import write_model
     from aspca.pipeline.fit import Learning
     from aspca.pipeline.models import model_text
@@ -111,7 +111,7 @@ def fit(files: o.Files, model: o.StoredModel, json: bool, quiet: bool, **given: 
         learning = Learning.of(request, stack, watcher)
         fitted = learning.model()
     excluded = describe_excluded(fitted, learning.source.description)
-    terminal.say(*learning.notes, *describe_gaps(fitted), *excluded, *remarks_on_given(fitted))
+    terminal.say(*learning.notes, *describe_gaps(fitted), *excluded, *describe_given(fitted))
     private = request.output.private
     if not to_file:
         data_output().write(model_text(fitted, private=private))

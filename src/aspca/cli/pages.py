@@ -12,8 +12,7 @@ from rich.text import Text
 from aspca.cli.heads import Heads, Rows, Titles, make_heads
 from aspca.escaping import for_terminal, name_text
 from aspca.findings.change_text import moment_text
-from aspca.findings.original_values import value_text
-from aspca.findings.proposals import Value
+from aspca.findings.values import Value, value_text
 from aspca.pipeline.result_folder import category_folder, main_cause
 from aspca.rules.headings import told_apart
 
@@ -21,12 +20,12 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from aspca.findings.change_text import Change
+    from aspca.findings.finding import Finding
     from aspca.findings.incidents import Incident
     from aspca.model.model import Model
-    from aspca.pipeline.explain_rows import Reason
     from aspca.pipeline.keys import Evaluation
     from aspca.pipeline.models import Comparison
-    from aspca.pipeline.outcome import Finding, Outcome
+    from aspca.pipeline.outcome import Outcome
     from aspca.pipeline.result import Detection
     from aspca.rules.rule import AnyRule
 
@@ -308,14 +307,14 @@ def count(number: int, one: str) -> str:
     return f"{number:,} {one if number == 1 else one + 's'}"
 
 
-def show_reason(console: Console, reason: Reason) -> None:
+def show_reason(console: Console, finding: Finding) -> None:
     """Why one row scores what it scores: in words, by rule and by feature; parts below a hundredth are left out."""
-    console.print(text(reason.text))
-    if len(reason.keys) > 1:
+    console.print(text(finding.text))
+    if len(finding.keys) > 1:
         # What the first sentence does not tell.
-        keys = ", ".join(f"{name_text(name)} {value_text(cell)}" for name, cell in reason.keys.items())
-        console.print(text(f"  row {reason.row}: {keys}"))
-    least = 0.01 * reason.score
+        keys = ", ".join(f"{name_text(name)} {value_text(cell)}" for name, cell in finding.keys.items())
+        console.print(text(f"  row {finding.row}: {keys}"))
+    least = 0.01 * finding.score
     rows = [
         [
             rule.rule,
@@ -324,17 +323,19 @@ def show_reason(console: Console, reason: Reason) -> None:
             f"{100 * rule.share:.0f} %",
             "broken" if rule.broken else "",
         ]
-        for rule in reason.rules
+        for rule in finding.rules
         if rule.contribution >= least
     ]
-    if reason.outside >= least > 0.0:
-        share = f"{100 * reason.outside / reason.score:.0f} %"
-        rows.append(["", "what lies outside the rules", f"{reason.outside:.3g}", share, ""])
+    if finding.residual >= least > 0.0:
+        rows.append(
+            ["", "what lies outside the rules", f"{finding.residual:.3g}", f"{100 * finding.outside:.0f} %", ""]
+        )
     show_table(console, [("rule", "right"), ("", "left"), ("part", "right"), ("share", "right"), ("", "none")], rows)
+    values, repaired = finding.values, finding.repaired
     cells = [
-        [column.feature, f"{column.contribution:.3g}", _cell_text(column.value), _cell_text(column.repaired)]
-        for column in reason.features
-        if column.contribution >= least
+        [column, f"{part:.3g}", _cell_text(values[column]), _cell_text(repaired[column])]
+        for column, part in finding.contributions.items()
+        if part >= least
     ]
     show_table(console, [("feature", "left"), ("part", "right"), ("is", "right"), ("nearest normal", "right")], cells)
 

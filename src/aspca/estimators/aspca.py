@@ -20,7 +20,7 @@ from aspca.estimators.parameters import ParameterOnly
 from aspca.estimators.preprocessor import Preprocessor
 from aspca.estimators.tables import library_of, refuse_nameless, row_labels
 from aspca.findings.explanation import Explanation
-from aspca.findings.given_text import warn_of_given
+from aspca.findings.words import warn_of_given
 from aspca.linalg.arrays import Floats
 from aspca.linalg.threads import blas_threads_for
 from aspca.model.fit import fit_from_moments

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from aspca.findings.notebook import rules_html
+from aspca.findings.rendering import rules_html
 
 if TYPE_CHECKING:
     from aspca.model.model import Model

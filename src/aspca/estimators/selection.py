@@ -14,7 +14,7 @@ from sklearn.metrics import roc_auc_score
 from aspca.estimators.aspca import ASPCA
 from aspca.estimators.study import Bases, Clock, Found, Setting, bases_of_all, found_again, halves_of
 from aspca.estimators.tables import library_of
-from aspca.findings.frames import frame
+from aspca.findings.rendering import make_frame
 from aspca.linalg.arrays import Floats
 from aspca.model.fit import scoring_model
 from aspca.model.model import Model
@@ -87,7 +87,7 @@ class Selection:
         columns: dict[str, list[Any]] = {"curve": [curve for curve, _ in lines]}
         for name in Choice.__dataclass_fields__:
             columns[name] = [getattr(one, name) for _, one in lines]
-        return frame(columns, self.library)
+        return make_frame(columns, self.library)
 
     @property
     def text(self) -> str:

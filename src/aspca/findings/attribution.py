@@ -136,7 +136,7 @@ class FeatureSplit:
         return sizes
 
 
-def blamed(model: Model, values: Floats, judgement: Judgement) -> Floats:
+def split_over_features(model: Model, values: Floats, judgement: Judgement) -> Floats:
     """The scores of rows (n, p) split over the features (n, p); zero for what is missing."""
     if model.evidence is not None:
         # What held exactly says nothing about the other columns: those that it names share its part.

@@ -1,10 +1,8 @@
-"""Why a row scores what it scores: the exact split over rules and features, and what would be normal.
-
-An explanation reads a `Judgement`, and computes no verdict of its own.
-"""
+"""Why rows score what they score: the exact split over rules and features, and what would be normal."""
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -13,45 +11,27 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from aspca.escaping import for_terminal
-from aspca.findings.attribution import blamed
+from aspca.escaping import for_terminal, quoted
 from aspca.findings.change_text import Change, changes_of
 from aspca.findings.changes import Course, Crossings
-from aspca.findings.explained_row import ExplainedRow, position_in, position_of, positions_in
-from aspca.findings.explanation_lines import lines_of
-from aspca.findings.frames import frame
-from aspca.findings.groups import Groups, groups_of
+from aspca.findings.explained import ExplainedRows
+from aspca.findings.finding import Finding
+from aspca.findings.groups import Groups, groups_of, signatures_of
 from aspca.findings.incidents import Incident, course_of, incidents_of
 from aspca.findings.levels import told_apart
-from aspca.findings.likely_cells import likely_wrong_cells
-from aspca.findings.notebook import explanation_html
-from aspca.findings.original_values import Original
-from aspca.findings.proposals import Proposals, Value
-from aspca.findings.row_text import row_text
-from aspca.findings.short_reasons import proposals_of, shown_features, solved_value
-from aspca.findings.signatures import signatures_of
-from aspca.identities import Repair
-from aspca.identities.localize import localize
-from aspca.identities.localize import repaired as with_repairs
-from aspca.linalg.arrays import Bools, Floats, Ints
+from aspca.findings.rendering import explanation_html, lines_of, make_frame
+from aspca.findings.values import Value
+from aspca.findings.words import describe_row
+from aspca.linalg.arrays import Bools, Ints
 from aspca.linalg.ranking import round_for_ranking
-from aspca.linalg.row_blocks import across, cached_parts, row_products
-from aspca.model.judgement import Judgement, multiples_of, squared
-from aspca.preparation.cell_format import BadCell
-from aspca.rules.rule import AnyRule
 from aspca.rules.sentence import counted
 
 if TYPE_CHECKING:
     from aspca.model.model import Model
 
-# So many rows and rules are named where an explanation is printed, each with at most so many signs.
-_SHOWN = 5
-_LONGEST = 60
-_NO_THRESHOLD = "This model has no threshold yet, so no row is an anomaly: call calibrate(X) first."
 
-
-@dataclass(frozen=True, eq=False)
-class Explanation:
+@dataclass(frozen=True, eq=False, repr=False)
+class Explanation(ExplainedRows):
     """Rows (n, p) explained by m rules; every array is linear in the rows.
 
     Attributes
@@ -85,13 +65,6 @@ class Explanation:
         Score above which a row is an anomaly.
     """
 
-    model: Model
-    values: Floats
-    judgement: Judgement
-    index: Sequence[object]
-    library: str = "pandas"
-    filled: Bools | None = None
-
     @classmethod
     def of(
         cls, model: Model, X: npt.NDArray[np.generic], index: Sequence[object], library: str = "pandas"
@@ -100,11 +73,8 @@ class Explanation:
         values = np.asarray(X, dtype=np.float64)
         return cls(model, values, model.judge(values), index, library)
 
-    def __len__(self) -> int:
-        return len(self.values)
-
     def __getitem__(self, key: Any) -> Any:
-        """A row by its position, from 0, as an `ExplainedRow`; for a slice, a mask (n,) or positions an Explanation."""
+        """A row by its position, from 0, as a `Finding`; for a slice, a mask (n,) or positions an Explanation."""
         if isinstance(key, slice | list | tuple) or np.ndim(key):
             rows = positions_in(len(self), key)
             index = [self.index[row] for row in rows.tolist()]
@@ -113,161 +83,24 @@ class Explanation:
                 self, values=self.values[rows], judgement=self.judgement.take(rows), index=index, filled=filled
             )
         try:
-            return ExplainedRow(self, position_in(len(self), key))
+            position = position_in(len(self), key)
         except ValueError as error:
             raise IndexError(str(error)) from None
+        return Finding(self, position, row=position)
 
-    def __iter__(self) -> Iterator[ExplainedRow]:
-        return (ExplainedRow(self, position) for position in range(len(self)))
+    def __iter__(self) -> Iterator[Finding]:
+        return (self[position] for position in range(len(self)))
 
     def __repr__(self) -> str:
         flagged = "" if self.judgement.anomalies is None else f", {counted(int(self.anomalies.sum()), 'anomaly')}"
         lines = [f"Explanation of {counted(len(self), 'row')} by {counted(len(self.rules), 'rule')}{flagged}"]
-        worst = ", ".join(f"{_short(self.index[row])} ({self.scores[row]:.3g})" for row in self._worst(_SHOWN).tolist())
-        rules = [_short(rule) for rule in self.rules[:_SHOWN]]
-        more = [f"{len(self.rules) - _SHOWN} more"] if len(self.rules) > _SHOWN else []
+        order = np.argsort(-round_for_ranking(self.scores), kind="stable")[:5].tolist()
+        worst = ", ".join(f"{_shorten(self.index[row])} ({self.scores[row]:.3g})" for row in order)
+        rules = [_shorten(rule) for rule in self.rules[:5]]
+        more = [f"{len(self.rules) - 5} more"] if len(self.rules) > 5 else []
         lines += [f"  highest scores: {worst}"] if worst else []
         lines += [f"  rules: {'; '.join([*rules, *more])}"] if rules else []
         return "\n".join(lines)
-
-    def _worst(self, most: int) -> Ints:
-        """Positions of the rows of highest score, at most so many."""
-        return np.asarray(np.argsort(-round_for_ranking(self.scores), kind="stable")[:most])
-
-    # ---- the verdict
-
-    @property
-    def rules(self) -> tuple[AnyRule, ...]:
-        return self.model.rules
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        return self.model.names
-
-    @property
-    def scores(self) -> Floats:
-        return self.judgement.scores
-
-    @property
-    def rule_contributions(self) -> Floats:
-        return self.judgement.contributions
-
-    @property
-    def outside(self) -> Floats:
-        return self.judgement.outside
-
-    def bad_cells(self, row: int) -> tuple[BadCell, ...]:
-        """The cells of a row, by its position, that were not what their columns hold when it was read."""
-        cells = self.judgement.bad_cells
-        return () if cells is None else cells[row]
-
-    @property
-    def threshold(self) -> float | None:
-        return None if self.model.thresholds.total is None else self.model.thresholds.total.value
-
-    @property
-    def anomalies(self) -> Bools:
-        if self.judgement.anomalies is None:
-            raise ValueError(_NO_THRESHOLD)
-        return self.judgement.anomalies
-
-    @property
-    def errors(self) -> Bools:
-        """Which of the anomalies are errors (n,); the others are unusual."""
-        if self.judgement.errors is None:
-            return self.anomalies & np.isin(np.arange(len(self)), list(self.repairs))
-        return self.judgement.errors
-
-    @property
-    def verdicts(self) -> list[str | None]:
-        """Of each row (n): error, unusual or normal; None while the threshold waits for rows."""
-        return self.judgement.verdicts
-
-    @property
-    def p_values(self) -> Floats | None:
-        """Of the rows (n,); None where they are not judged by tail models."""
-        return self.judgement.p_values
-
-    @property
-    def broken(self) -> Bools:
-        return self.judgement.broken
-
-    @property
-    def share_of_rules(self) -> Floats:
-        """The share of the rules that each row was judged by (n,): below one where values were missing."""
-        return self.judgement.share_of_rules
-
-    # ---- the split
-
-    @cached_property
-    def feature_contributions(self) -> Floats:
-        return blamed(self.model, self.values, self.judgement)
-
-    @cached_property
-    def shares(self) -> Floats:
-        """Each rule's part of the score (n, m), 0 to 1; zero where the score is zero."""
-        scores = self.scores[:, None]
-        return np.divide(self.rule_contributions, scores, out=np.zeros_like(self.rule_contributions), where=scores > 0)
-
-    @cached_property
-    def multiples(self) -> Floats:
-        """Each rule's squared deviation in multiples of its limit (n, m)."""
-        return multiples_of(squared(self.judgement.deviations), self.model.rule_limits)
-
-    @cached_property
-    def deviations(self) -> Floats:
-        units = np.linalg.norm(self.model.table.loadings / self.model.space.scale[:, None], axis=0)
-        residuals = [identity.residual(self.values)[:, None] for identity in self.model.identities]
-        return np.hstack([*residuals, self.judgement.deviations[:, self.model.n_identities :] / units])
-
-    @cached_property
-    def repairs(self) -> dict[int, Repair]:
-        return {repair.row: repair for repair in localize(self.model.identities, self.values)}
-
-    @cached_property
-    def likely_wrong(self) -> dict[int, tuple[int, float]]:
-        """For every error that violates no identity, by its position, the feature that is most likely wrong and the
-        value that its column, and the other columns of the row, let expect."""
-        return likely_wrong_cells(self)
-
-    @cached_property
-    def original(self) -> Original:
-        """The rows in the terms of the table's columns."""
-        return Original(self.model.space.features, self.values, self.filled)
-
-    # ---- what would be normal
-
-    @cached_property
-    def repaired(self) -> Floats:
-        """Rows that obey every rule (n, p), in the units of `values`: wrong cells are what identities ask for, the free
-        columns the nearest in the scaled space that obey the relations, and the others what follows from these."""
-        back = np.asarray(np.linalg.pinv(self.model.table.loadings), dtype=np.float64)
-        repaired = np.empty(self.values.shape)
-        for part in cached_parts(*self.values.shape):
-            deviations = self.judgement.deviations[part, self.model.n_identities :]
-            # Where nothing is missing, to look costs less than to copy.
-            known = deviations if np.isfinite(deviations).all() else np.nan_to_num(deviations, nan=0.0)
-            moved = row_products(known, back)
-            across(np.multiply, moved, self.model.space.scale, moved)
-            np.subtract(self.values[part], moved, out=repaired[part])
-        if self.model.n_identities:
-            repaired = self._following(with_repairs(repaired, list(self.repairs.values())))
-        return repaired
-
-    def _following(self, rows: Floats) -> Floats:
-        """Rows (n, p) with the columns that identities determine as these ask for, where they are not kept."""
-        for identity, column in zip(self.model.identities, self.model.identities.determined, strict=False):
-            with np.errstate(invalid="ignore"):
-                off = np.abs(identity.multiples(rows)) > 1.0
-            if identity.accuses and off.any():
-                wanted = identity.solve(rows[off], column)
-                rows[off, column] = np.where(np.isfinite(wanted), wanted, rows[off, column])
-        return rows
-
-    @cached_property
-    def proposals(self) -> Proposals:
-        """What columns would have to be for rules to hold."""
-        return proposals_of(self.model)
 
     def needed(self, row: Any, rule: int) -> dict[str, Value]:
         """For one rule, what each of its columns would need to be, the others as they are, for it to hold.
@@ -277,40 +110,13 @@ class Explanation:
         """
         return self.needed_at(position_of(self.index, row), rule)
 
-    def needed_at(self, row: int, rule: int) -> dict[str, Value]:
-        """The same for a row by its position."""
-        if rule not in range(len(self.rules)):
-            raise ValueError(f"There is no rule {rule}: the model has {len(self.rules)}, numbered from 0.")
-        rule = int(rule)
-        chosen = self.original.distinct(self.model.rule_columns(rule))
-        return {self.original.features[j].column: self.needed_value(row, rule, j) for j in chosen.tolist()}
-
-    def needed_value(self, row: int, rule: int, feature: int) -> Value:
-        """The same for one feature of the rule."""
-        deviation = float(self.judgement.deviations[row, rule])
-        if np.isnan(deviation):
-            return None
-        relation = rule - self.model.n_identities
-        if relation < 0:
-            return solved_value(self.model, rule, feature, self.values[row])
-        value = self.proposals.wanted(relation, feature, float(self.values[row, feature]), deviation)
-        return self.proposals.original(feature, value, relation)
-
-    # ---- in words
-
     def text(self, row: Any) -> str:
         """A few sentences about a row.
 
         Rows are named as by ``loc`` in pandas: a table with an index by its labels, also where these are numbers in
         another order; arrays and other tables by position, from 0. By position it is ``explanation[position].text``.
         """
-        return row_text(self, position_of(self.index, row))
-
-    def shown_features(self, rule: int) -> Ints:
-        """Positions of the features in a rule's text, one per column: what is too small for it needs no repair."""
-        return shown_features(self.model, rule)
-
-    # ---- as tables
+        return describe_row(self, position_of(self.index, row))
 
     def to_frame(self) -> Any:
         """One line per row, rule and feature of the rule, in the caller's own data-frame library, worst rule first.
@@ -321,7 +127,7 @@ class Explanation:
         its text shows. Where columns were prepared, `feature` is the column, `value` and `needed` are as in the table;
         where values may be missing, `share_of_rules` says how many of the rules could be used.
         """
-        return frame(self.lines(), self.library)
+        return make_frame(self.lines(), self.library)
 
     def lines(self) -> dict[str, Any]:
         """The columns of `to_frame`, without a data-frame library."""
@@ -330,8 +136,6 @@ class Explanation:
     def _repr_html_(self) -> str:
         """The worst rows, in notebooks."""
         return explanation_html(self)
-
-    # ---- signatures
 
     @cached_property
     def signatures(self) -> tuple[str, ...]:
@@ -343,7 +147,7 @@ class Explanation:
         return signatures_of(self.model, self.judgement)
 
     def groups(self, labels: Sequence[object] | None = None, smallest: int | None = None) -> Groups:
-        """The anomalies by signature, near-duplicates of a signature merged; see `judging.groups` for the rule.
+        """The anomalies by signature, near-duplicates of a signature merged; see `findings.groups` for the rule.
 
         Parameters
         ----------
@@ -366,7 +170,7 @@ class Explanation:
         return incidents_of(self, course, patience, changes, self._beyond(changes, course))
 
     def changes(self, time: npt.ArrayLike | None = None) -> tuple[Change, ...]:
-        """Rules, and columns that rules leave free, that are off by like amounts for long: see `judging.changes`.
+        """Rules, and columns that rules leave free, that are off by like amounts for long, see `findings.changes`.
 
         In the order of `time` (n,), or of the rows where no time is given.
         """
@@ -381,13 +185,91 @@ class Explanation:
         return told_apart(self.model, changes, course, self.values, self.judgement) if changes else self.anomalies
 
     def _changes(self, course: Course) -> tuple[Change, ...]:
-        if self.judgement.anomalies is None:
-            raise ValueError(_NO_THRESHOLD)
         crossings = Crossings(self.model)
-        crossings.add(self.judgement, self.values)
+        # Without a threshold none is an anomaly, which is refused.
+        crossings.add(replace(self.judgement, anomalies=self.anomalies), self.values)
         return changes_of(self.model, crossings, course)
 
 
-def _short(text: object) -> str:
+def _shorten(text: object) -> str:
     shown = for_terminal(text)
-    return shown if len(shown) <= _LONGEST else shown[: _LONGEST - 3] + "..."
+    return shown if len(shown) <= 60 else shown[:57] + "..."
+
+
+# ---- rows by what they are called, or by where they stand
+
+
+def position_of(index: Sequence[object], label: Any) -> int:
+    """Where the row stands that is called `label`; where rows have no labels, `label` is its position.
+
+    Raises
+    ------
+    ValueError
+        No row, or several, are called so.
+    """
+    if isinstance(index, range) and index == range(len(index)):
+        return position_in(len(index), label)
+    found = [position for position, name in enumerate(index) if _same(name, label)]
+    if not found and isinstance(label, str):
+        # Dates may be given as they are written.
+        found = [i for i, name in enumerate(index) if hasattr(name, "strftime") and str(name).startswith(label)]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        shown = ", ".join(map(str, found[:5])) + (", ..." if len(found) > 5 else "")
+        raise ValueError(
+            f"{_called(label)} names {len(found)} rows, at the positions {shown}: take one of them by its position, as "
+            f"in explanation[{found[0]}]."
+        )
+    raise ValueError(
+        f"No row is called {_called(label)}: rows are called by their labels, the first being {_called(index[0])}; "
+        "by position, from 0, it is explanation[position]."
+        if len(index)
+        else f"There is no row {_called(label)}: no rows were explained."
+    )
+
+
+def position_in(n: int, row: Any) -> int:
+    """A position among n rows, counted from 0, or from the end if negative."""
+    try:
+        position = operator.index(row)
+    except TypeError:
+        position = None
+    if position is None or isinstance(row, bool | np.bool_):
+        raise ValueError(f"A row is taken by its position, a whole number from 0 to {n - 1}, got {_called(row)}.")
+    if not -n <= position < n:
+        raise ValueError(f"There is no row {position}: {n} rows were explained, numbered from 0.")
+    return position % n
+
+
+def positions_in(n: int, key: Any) -> Ints:
+    """The positions among n rows that a slice, a mask (n,) or a list of positions chooses."""
+    if isinstance(key, slice):
+        return np.arange(n, dtype=np.intp)[key]
+    chosen = np.asarray(key)
+    if chosen.ndim == 1 and not chosen.size:
+        return np.empty(0, dtype=np.intp)
+    if chosen.ndim != 1 or chosen.dtype.kind not in "biu":
+        raise ValueError(
+            "Rows are taken by a position, a slice, a mask of truth values or a list of positions; by label it is "
+            f"text(label), got {_called(key)}."
+        )
+    if chosen.dtype.kind != "b":
+        return np.array([position_in(n, one) for one in chosen.tolist()], dtype=np.intp)
+    if chosen.size != n:
+        raise ValueError(f"The mask has {chosen.size} entries, but {n} rows were explained.")
+    return np.flatnonzero(chosen)
+
+
+def _same(name: object, label: object) -> bool:
+    # True is 1 for Python, but no label 1.
+    if isinstance(name, bool | np.bool_) != isinstance(label, bool | np.bool_):
+        return False
+    try:
+        return bool(name == label)
+    except (TypeError, ValueError):
+        return False
+
+
+def _called(label: object) -> str:
+    return quoted(label) if isinstance(label, str) else quoted(label)[1:-1]

@@ -1,9 +1,10 @@
 """Anomalies of a kind: rows grouped by their signature, near-duplicates of a signature merged.
 
-Merging rule: signatures are taken by falling number of rows. One that is held by fewer than `smallest` rows joins the
-largest group whose signature differs from it in one entry (one rule more, one less, or one at the other side). What
-finds no such group joins the one with the longest signature that it contains, or else stays by itself. Rows in which no
-single rule stands out are a group of their own, which takes in no others and is merged into none.
+A signature names the rules at which a row is low or high, as in ``2L 5H``. Merging rule: signatures are taken by
+falling number of rows. One that is held by fewer than `smallest` rows joins the largest group whose signature differs
+from it in one entry (one rule more, one less, or one at the other side). What finds no such group joins the one with
+the longest signature that it contains, or else stays by itself. Rows in which no single rule stands out are a group of
+their own, which takes in no others and is merged into none.
 """
 
 from __future__ import annotations
@@ -15,16 +16,15 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from aspca.findings.frames import frame
+from aspca.findings.explained import ExplainedRows
+from aspca.findings.rendering import make_frame
 from aspca.linalg.arrays import Floats, Ints
 from aspca.linalg.ranking import round_for_ranking
+from aspca.model.judgement import Judgement
 from aspca.rules.sentence import counted
 
 if TYPE_CHECKING:
-    from aspca.findings.explanation import Explanation
-
-# So many groups are told where they are printed.
-_SHOWN = 10
+    from aspca.model.model import Model
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,9 +81,8 @@ class Groups(Sequence[Group]):
 
     def __repr__(self) -> str:
         found = sum(group.count for group in self.groups)
-        return f"{counted(len(self), 'group')} of {counted(found, 'anomaly')}" + "".join(
-            f"\n  {group.text}" for group in self.groups[:_SHOWN]
-        )
+        title = f"{counted(len(self), 'group')} of {counted(found, 'anomaly')}"
+        return "\n  ".join([title, *(group.text for group in self.groups[:10])])
 
     @overload
     def __getitem__(self, position: int) -> Group: ...
@@ -99,113 +98,131 @@ class Groups(Sequence[Group]):
 
     def to_frame(self) -> Any:
         """One line per group: signature, count, typical row, text; with labels, the cross-table: a column for each."""
-        columns: dict[str, list[Any]] = {
-            "signature": [group.signature for group in self.groups],
-            "count": [group.count for group in self.groups],
-            "typical": [group.typical for group in self.groups],
-            "text": [group.text for group in self.groups],
-        }
+        names = ("signature", "count", "typical", "text")
+        columns = {name: [getattr(group, name) for group in self.groups] for name in names}
         for kind in self.kinds:
             # A label may be called "count": it must not replace that column.
             name = str(kind) if str(kind) not in columns else f"label {kind}"
             columns[name] = [group.labels.get(kind, 0) for group in self.groups]
-        return frame(columns, self.library)
+        return make_frame(columns, self.library)
 
 
-def groups_of(explanation: Explanation, labels: Sequence[object] | None = None, smallest: int | None = None) -> Groups:
-    """The anomalies of an explanation in groups, largest first.
-
-    Parameters
-    ----------
-    labels : sequence of n or None
-        Counted per group; never used to group.
-    smallest : int or None
-        Signatures of fewer rows are merged into a near one; None is one in fifty anomalies. 1 merges nothing.
-    """
-    if labels is not None and len(labels) != len(explanation.values):
-        raise ValueError(f"labels has {len(labels)} entries, but {len(explanation.values)} rows were explained.")
-    found = np.flatnonzero(explanation.anomalies)
-    if smallest is None:
-        smallest = max(1, found.size // 50)
+def groups_of(why: ExplainedRows, labels: Sequence[object] | None = None, smallest: int | None = None) -> Groups:
+    """The anomalies of an explanation in groups, largest first; see `Explanation.groups`."""
+    if labels is not None and len(labels) != len(why):
+        raise ValueError(f"labels has {len(labels)} entries, but {len(why)} rows were explained.")
+    found = np.flatnonzero(why.anomalies)
     members: dict[str, list[int]] = {}
-    for row in found:
-        members.setdefault(explanation.signatures[row], []).append(int(row))
-    merged = _merged(members, smallest)
-    groups = [
-        _group(explanation, signature, np.array(rows, dtype=np.intp), labels) for signature, rows in merged.items()
-    ]
+    for row, signature in zip(found.tolist(), signatures_of(why.model, why.judgement.take(found)), strict=True):
+        members.setdefault(signature, []).append(row)
+    homes = merge_signatures(
+        {signature: len(rows) for signature, rows in members.items()},
+        max(1, found.size // 50) if smallest is None else smallest,
+    )
+    merged: dict[str, list[int]] = {}
+    for signature, home in homes.items():
+        merged.setdefault(home, []).extend(members[signature])
+    groups = [_make_group(why, signature, np.array(sorted(rows)), labels) for signature, rows in merged.items()]
     groups.sort(key=lambda group: (-group.count, group.signature))
     kinds: Counter[object] = Counter()
     for group in groups:
         kinds.update(group.labels)
-    return Groups(tuple(groups), tuple(kind for kind, _ in kinds.most_common()), explanation.library)
+    return Groups(tuple(groups), tuple(kind for kind, _ in kinds.most_common()), why.library)
 
 
-def homes_of(counts: Mapping[str, int], smallest: int) -> dict[str, str]:
+def _make_group(why: ExplainedRows, signature: str, rows: Ints, labels: Sequence[object] | None) -> Group:
+    shares = rule_shares(why, rows)
+    typical = int(rows[int(np.argmin(np.round(((why.shares[rows] - shares) ** 2).sum(axis=1), 12)))])
+    counts = {} if labels is None else dict(Counter(labels[row] for row in rows).most_common())
+    text = f"{rows.size} row{'s' if rows.size > 1 else ''} {_describe(why, signature, shares)}"
+    return Group(signature, rows, typical, shares, counts, text)
+
+
+def rule_shares(why: ExplainedRows, rows: Ints) -> Floats:
+    """The rules' parts of the score of these rows together (m,)."""
+    score = float(why.scores[rows].sum())
+    total = why.rule_contributions[rows].sum(axis=0)
+    return np.asarray(total / score if score > 0.0 else total, dtype=np.float64)
+
+
+def main_rule(shares: Floats) -> tuple[int | None, float]:
+    """What most of a score is due to, by the rules' parts of it: a rule's number and its share; or what lies outside of
+    them."""
+    inside = float(shares.sum())
+    if inside < 0.5:
+        return None, 1.0 - inside
+    top = int(np.argmax(round_for_ranking(shares)))
+    return top, float(shares[top])
+
+
+def _describe(why: ExplainedRows, signature: str, shares: Floats) -> str:
+    if not signature:
+        rule, share = main_rule(shares)
+        if rule is None:
+            return f"that keep their rules, but stand out; {100 * share:.0f} % of the score lies outside."
+        largest = f"{why.rules[rule]}, {100 * share:.0f} % of the score"
+        return f"in which no single rule stands out; the largest part is {largest}."
+    sides = [
+        f"{'low' if side == 'L' else 'high'} in {why.rules[rule]}, {100 * shares[rule]:.0f} % of the score"
+        for rule, side in parse_signature(signature).items()
+    ]
+    return f"{'; '.join(sides)}."
+
+
+# ---- signatures
+
+
+def signatures_of(model: Model, judgement: Judgement) -> tuple[str, ...]:
+    """One for each judged row; empty where no single rule stands out. See `Explanation.signatures`."""
+    if model.thresholds.total is None:
+        raise ValueError("Signatures need a threshold, which this model does not have yet: call calibrate(X) first.")
+    if not len(judgement):
+        return ()
+    if model.evidence is not None:
+        above = np.nan_to_num(judgement.deviations, nan=0.0) > 0.0
+        low, high = judgement.broken & ~above, judgement.broken & above
+    else:
+        weighted = np.nan_to_num(judgement.deviations) * model.component_weights
+        edge = float(np.sqrt(0.5 * model.thresholds.total.value))
+        low, high = weighted <= -edge, weighted >= edge
+    # Few patterns occur, in many rows: each is put into words once.
+    _, first, kind = np.unique(
+        np.packbits(np.hstack([low, high]), axis=1), axis=0, return_index=True, return_inverse=True
+    )
+    words = [
+        " ".join(f"{rule}{'L' if low[row, rule] else 'H'}" for rule in np.flatnonzero(low[row] | high[row]))
+        for row in first
+    ]
+    return tuple(words[k] for k in kind.ravel())
+
+
+def parse_signature(signature: str) -> dict[int, str]:
+    """The side, L or H, by rule."""
+    return {int(entry[:-1]): entry[-1] for entry in signature.split()}
+
+
+def merge_signatures(counts: Mapping[str, int], smallest: int) -> dict[str, str]:
     """Of signatures that so many rows have, the one that each is merged into: itself, or a near one."""
     order = sorted(counts, key=lambda signature: (-counts[signature], signature))
+    entries = {signature: parse_signature(signature) for signature in order}
     homes = {one: one for one in order if one == "" or counts[one] >= smallest}
     sizes = {one: counts[one] for one in homes}
     for signature in order:
         if signature in homes:
             continue
-        mine = entries_of(signature)
-        near = [other for other in sizes if other and _differences(mine, entries_of(other)) == 1]
-        inside = [other for other in sizes if other and entries_of(other).items() <= mine.items()]
+        mine = entries[signature]
+        near, inside = [], []
+        for other in filter(None, sizes):
+            others = entries[other]
+            if sum(mine.get(rule) != others.get(rule) for rule in mine.keys() | others.keys()) == 1:
+                near.append(other)
+            if others.items() <= mine.items():
+                inside.append(other)
         home = signature
         if near:
             home = max(near, key=lambda other: (sizes[other], other))
         elif inside:
-            home = max(inside, key=lambda other: (len(entries_of(other)), sizes[other], other))
+            home = max(inside, key=lambda other: (len(entries[other]), sizes[other], other))
         homes[signature] = home
         sizes[home] = sizes.get(home, 0) + counts[signature]
     return homes
-
-
-def _merged(members: dict[str, list[int]], smallest: int) -> dict[str, list[int]]:
-    merged: dict[str, list[int]] = {}
-    for signature, home in homes_of({one: len(rows) for one, rows in members.items()}, smallest).items():
-        merged.setdefault(home, []).extend(members[signature])
-    return {signature: sorted(rows) for signature, rows in merged.items()}
-
-
-def entries_of(signature: str) -> dict[int, str]:
-    """The side, L or H, by rule."""
-    return {int(entry[:-1]): entry[-1] for entry in signature.split()}
-
-
-def _differences(one: dict[int, str], other: dict[int, str]) -> int:
-    return sum(one.get(rule) != other.get(rule) for rule in one.keys() | other.keys())
-
-
-def _group(explanation: Explanation, signature: str, rows: Ints, labels: Sequence[object] | None) -> Group:
-    shares = shares_of(explanation, rows)
-    typical = int(rows[int(np.argmin(np.round(((explanation.shares[rows] - shares) ** 2).sum(axis=1), 12)))])
-    counted = {} if labels is None else dict(Counter(labels[row] for row in rows).most_common())
-    text = f"{rows.size} row{'s' if rows.size > 1 else ''} {_in_words(explanation, signature, shares)}"
-    return Group(signature, rows, typical, shares, counted, text)
-
-
-def shares_of(explanation: Explanation, rows: Ints) -> Floats:
-    """The rules' parts of the score of these rows together (m,)."""
-    score = float(explanation.scores[rows].sum())
-    total = explanation.rule_contributions[rows].sum(axis=0)
-    return np.asarray(total / score if score > 0.0 else total, dtype=np.float64)
-
-
-def _in_words(explanation: Explanation, signature: str, shares: Floats) -> str:
-    def share(rule: int) -> str:
-        return f"{100 * shares[rule]:.0f} % of the score"
-
-    if not signature:
-        if shares.sum() < 0.5:
-            return (
-                f"that keep their rules, but stand out; {100 * (1.0 - shares.sum()):.0f} % of the score lies outside."
-            )
-        top = int(np.argmax(round_for_ranking(shares)))
-        return f"in which no single rule stands out; the largest part is {explanation.rules[top]}, {share(top)}."
-    words = {"L": "low", "H": "high"}
-    sides = [
-        f"{words[side]} in {explanation.rules[rule]}, {share(rule)}" for rule, side in entries_of(signature).items()
-    ]
-    return f"{'; '.join(sides)}."

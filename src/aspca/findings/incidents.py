@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from aspca.findings.change_text import Change, event_text, events_of, moment_text
 from aspca.findings.changes import Course
-from aspca.findings.groups import shares_of
+from aspca.findings.explained import ExplainedRows
+from aspca.findings.groups import main_rule, rule_shares
+from aspca.findings.words import describe_row
 from aspca.linalg.arrays import Bools, Floats, Ints
 from aspca.linalg.ranking import round_for_ranking
-
-if TYPE_CHECKING:
-    from aspca.findings.explanation import Explanation
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,9 +49,9 @@ class Incident:
     changes: tuple[Change, ...] = ()
 
 
-def course_of(explanation: Explanation, time: npt.ArrayLike | None) -> Course:
+def course_of(why: ExplainedRows, time: npt.ArrayLike | None) -> Course:
     """The order of explained rows by `time` (n,), or as they are."""
-    n = len(explanation.values)
+    n = len(why)
     if time is None:
         return Course(n)
     when = np.asarray(time)
@@ -67,7 +65,7 @@ def course_of(explanation: Explanation, time: npt.ArrayLike | None) -> Course:
 
 
 def incidents_of(
-    explanation: Explanation,
+    why: ExplainedRows,
     course: Course,
     patience: float,
     changes: Sequence[Change] = (),
@@ -92,58 +90,42 @@ def incidents_of(
     order = everyone if course.order is None else course.order
     when: npt.NDArray[np.generic] = everyone if course.when is None else course.when
     standing = course.ranks(everyone) if ranks is None else ranks
-    flagged = order[explanation.anomalies[order]]
+    flagged = order[why.anomalies[order]]
     apart, rest = flagged, flagged[:0]
     if beyond is not None:
         apart, rest = flagged[beyond[flagged]], flagged[~beyond[flagged]]
     found = []
     for event in events_of(changes):
-        covered = _covered(standing[rest], event)
+        places = standing[rest]
+        covered = np.any([(places >= change.start) & (places < change.stop) for change in event], axis=0)
         if covered.any():
-            found.append((event[0].start, _change_incident(explanation, rest[covered], when, event)))
+            found.append((event[0].start, _make_incident(why, rest[covered], when, event)))
         rest = rest[~covered]
     if apart.size:
         step = np.diff(when[apart])
         gap = step.astype("timedelta64[ns]").astype(np.float64) * 1e-9 if step.dtype.kind == "m" else step
         runs = np.split(apart, np.flatnonzero(gap > patience) + 1)
-        found += [(int(standing[run[0]]), _incident(explanation, run, when)) for run in runs]
+        found += [(int(standing[run[0]]), _make_incident(why, run, when)) for run in runs]
     found.sort(key=lambda pair: pair[0])
     return tuple(incident for _, incident in found)
 
 
-def _covered(ranks: Ints, event: Sequence[Change]) -> Bools:
-    """Which rows lie within any of the changes."""
-    return np.asarray(np.any([(ranks >= change.start) & (ranks < change.stop) for change in event], axis=0))
-
-
-def _change_incident(
-    explanation: Explanation, rows: Ints, when: npt.NDArray[np.generic], event: Sequence[Change]
+def _make_incident(
+    why: ExplainedRows, rows: Ints, when: npt.NDArray[np.generic], event: Sequence[Change] = ()
 ) -> Incident:
-    text = f"{_flagged_rows(rows)} of a change. {event_text(event)}"
-    return Incident(*_extent(explanation, rows, when), text, "change", tuple(event))
-
-
-def _incident(explanation: Explanation, rows: Ints, when: npt.NDArray[np.generic]) -> Incident:
-    rows, first, last, peak, shares = _extent(explanation, rows, when)
-    span = f"{moment_text(first)} to {moment_text(last)}" if rows.size > 1 else moment_text(first)
-    most = f"mostly outside the rules, {100 * (1.0 - shares.sum()):.0f} % of the score"
-    if shares.sum() >= 0.5:
-        top = int(np.argmax(round_for_ranking(shares)))
-        most = f"mostly the rule {explanation.rules[top]}, {100 * shares[top]:.0f} % of the score"
-    text = f"{_flagged_rows(rows)}, {span}: {most}. At its peak: {explanation[peak].text}"
-    return Incident(rows, first, last, peak, shares, text)
-
-
-def _flagged_rows(rows: Ints) -> str:
-    return f"{rows.size:,} flagged row{'s' if rows.size > 1 else ''}"
-
-
-def _extent(
-    explanation: Explanation, rows: Ints, when: npt.NDArray[np.generic]
-) -> tuple[Ints, object, object, int, Floats]:
-    """Rows, when they begin and end, the worst of them, and the rules' shares."""
-    peak = int(rows[int(np.argmax(round_for_ranking(explanation.scores[rows])))])
-    first, last = (when[rows[0]], when[rows[-1]])
+    """Rows of a change, or a run of others."""
+    peak = int(rows[int(np.argmax(round_for_ranking(why.scores[rows])))])
+    first, last = when[rows[0]], when[rows[-1]]
     if when.dtype.kind in "iu":
         first, last = int(first), int(last)
-    return rows, first, last, peak, shares_of(explanation, rows)
+    shares = rule_shares(why, rows)
+    flagged = f"{rows.size:,} flagged row{'s' if rows.size > 1 else ''}"
+    if event:
+        text = f"{flagged} of a change. {event_text(event)}"
+        return Incident(rows, first, last, peak, shares, text, "change", tuple(event))
+    span = f"{moment_text(first)} to {moment_text(last)}" if rows.size > 1 else moment_text(first)
+    rule, share = main_rule(shares)
+    most = f"mostly {'outside the rules' if rule is None else f'the rule {why.rules[rule]}'}"
+    peak_text = describe_row(why, peak)
+    text = f"{flagged}, {span}: {most}, {100 * share:.0f} % of the score. At its peak: {peak_text}"
+    return Incident(rows, first, last, peak, shares, text)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from aspca.findings.given_text import warn_of_given
+from aspca.findings.words import warn_of_given
 from aspca.model.model import Model
 from aspca.pipeline.columns import explain_undefined, has_gaps, refuse_gaps
 from aspca.pipeline.errors import JobError, RequestError, UndefinedError, in_one_sentence

@@ -8,7 +8,7 @@ from math import sqrt
 import numpy as np
 
 from aspca.escaping import name_text
-from aspca.findings.given_text import remarks_on_given
+from aspca.findings.words import describe_given
 from aspca.model.model import Model
 from aspca.pipeline.column_types import examine_texts, word_of
 from aspca.pipeline.outcome import Outcome
@@ -22,7 +22,7 @@ _COLUMNS_TOLD, _ROWS_TOLD = 6, 10
 def describe_outcomes(outcomes: Mapping[str | None, Outcome], learned_from: str = "") -> tuple[str, ...]:
     """All there is to say about what was found, for each category or for all; see `describe_excluded`."""
     topics: tuple[Callable[[Outcome], Iterable[str]], ...] = (
-        lambda outcome: remarks_on_given(outcome.model),
+        lambda outcome: describe_given(outcome.model),
         _describe_partly_judged,
         lambda outcome: describe_excluded(outcome.model, learned_from),
         lambda outcome: outcome.remarks,

@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 
 from aspca.findings.change_text import Change
-from aspca.findings.frames import frame
+from aspca.findings.finding import Finding
 from aspca.findings.incidents import Incident
-from aspca.findings.notebook import paragraph_html, rules_html, table_html
-from aspca.findings.row_text import amount
+from aspca.findings.rendering import make_frame, paragraph_html, rules_html, table_html
+from aspca.findings.words import amount
 from aspca.linalg.ranking import round_for_ranking
 from aspca.model.model import Model
 from aspca.pipeline.errors import JobError
 from aspca.pipeline.keys import Evaluation
-from aspca.pipeline.outcome import Finding, Outcome
+from aspca.pipeline.outcome import Outcome
 from aspca.pipeline.report import text_of
 from aspca.report.evidence import Provenance
 from aspca.report.summarize import summarize
@@ -129,7 +129,9 @@ class Detection:
             {**({} if self.by is None else {"category": [category] * len(lines["row"])}), **lines}
             for category, lines in ((category, outcome.lines()) for category, outcome in self.outcomes.items())
         ]
-        return frame({name: [cell for table in tables for cell in table[name]] for name in tables[0]}, self.library)
+        return make_frame(
+            {name: [cell for table in tables for cell in table[name]] for name in tables[0]}, self.library
+        )
 
     def report(
         self,

@@ -168,13 +168,13 @@ def scored_frame(model: Model, table: Table, keys: Keys) -> Any:
         scorer = PartScorer(model, keys)
         return table.mapped(scorer.schema, scorer, scorer.names)
     # Not needed for files.
-    from aspca.findings.frames import frame
+    from aspca.findings.rendering import make_frame
 
     names = [field.name for field in score_fields(model, keys)]
     parts = list(scored_parts(model, table, keys, Tally(), Silent()))
     columns = zip(*parts, strict=True) if parts else ((),) * len(names)
     whole = {name: _concatenate(several) for name, several in zip(names, columns, strict=True)}
-    return frame(whole, getattr(table, "library", "pandas"))
+    return make_frame(whole, getattr(table, "library", "pandas"))
 
 
 def _concatenate(parts: Sequence[Any]) -> Any:

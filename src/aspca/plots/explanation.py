@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from aspca.escaping import for_picture
-from aspca.findings.explained_row import position_in
-from aspca.findings.explanation import Explanation
+from aspca.findings.explanation import Explanation, position_in
 from aspca.linalg.arrays import Floats, Ints
 from aspca.plots.canvas import (
     ANOMALY,

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from aspca.findings.signatures import signatures_of
+from aspca.findings.groups import signatures_of
 from aspca.linalg.arrays import Floats, Ints
 from aspca.model.judgement import Judgement
 from aspca.model.model import Model

@@ -9,13 +9,12 @@ from functools import cached_property
 
 import numpy as np
 
-from aspca.findings.breaks import told_rules
 from aspca.findings.change_text import Change, moment_text
 from aspca.findings.changes import Course
 from aspca.findings.explanation import Explanation
 from aspca.findings.incidents import Incident
-from aspca.findings.original_values import Original, value_text
-from aspca.findings.standing_out import standing_out
+from aspca.findings.reasons import columns_standing_out, select_rules
+from aspca.findings.values import Original, value_text
 from aspca.linalg.arrays import Bools, Floats, Ints
 from aspca.linalg.ranking import round_for_ranking
 from aspca.model.judgement import Judgement
@@ -51,7 +50,7 @@ class Neighbourhood:
     def __init__(self, why: Explanation, course: Course, positions: Ints) -> None:
         self._course = course
         self._model = why.model
-        self.rules = [next(iter(told_rules(why, i)[0]), None) for i in range(len(why))]
+        self.rules = [next(iter(select_rules(why, i)[0]), None) for i in range(len(why))]
         self.features = [self._choose_features(why, i, rule) for i, rule in enumerate(self.rules)]
         # With a category all others of its column are needed, to know which it is.
         features = self._model.space.features
@@ -69,8 +68,8 @@ class Neighbourhood:
     @staticmethod
     def _choose_features(why: Explanation, i: int, rule: int | None) -> list[int]:
         blame = round_for_ranking(why.feature_contributions[i])
-        chosen = standing_out(why, i) if rule is None else why.shown_features(rule)
-        return sorted(sorted(chosen.tolist(), key=lambda j: -blame[j])[:_COLUMNS])
+        chosen = columns_standing_out(why, i) if rule is None else why.shown_features(rule).tolist()
+        return sorted(sorted(chosen, key=lambda j: -blame[j])[:_COLUMNS])
 
     def wanted(self, start: int, count: int) -> Ints:
         """Which of so many rows from `start` on are to be added: places among them."""

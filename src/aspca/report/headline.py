@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from aspca.findings.row_text import amount
+from aspca.findings.words import amount
 from aspca.report.evidence import Evidence
 from aspca.report.names import SENTENCE, cut
 from aspca.report.summary import FAR, Report

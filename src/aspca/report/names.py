@@ -7,8 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from aspca.findings.original_values import value_text
-from aspca.findings.proposals import Value
+from aspca.findings.values import Value, value_text
 from aspca.identities import Identity
 from aspca.model.model import Model
 from aspca.preparation.feature import Feature

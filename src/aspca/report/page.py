@@ -13,7 +13,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from aspca.escaping import for_terminal
-from aspca.findings.row_text import amount
+from aspca.findings.words import amount
 from aspca.report.documents import NO_VALUE
 from aspca.report.headline import COUNTLESS, span_text
 from aspca.report.pictures.rows import draw_cell_map, draw_neighbours, draw_scores

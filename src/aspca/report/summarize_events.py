@@ -11,8 +11,7 @@ import numpy.typing as npt
 
 from aspca.findings.change_text import events_of
 from aspca.findings.explanation import Explanation
-from aspca.findings.groups import entries_of, homes_of
-from aspca.linalg.ranking import round_for_ranking
+from aspca.findings.groups import main_rule, merge_signatures, parse_signature
 from aspca.report.evidence import Evidence
 from aspca.report.names import SENTENCE, Naming, cut, round_to, shorten_rule
 from aspca.report.summary import Change, Course, Group, Incident, Tick
@@ -40,7 +39,7 @@ def summarize_groups(evidence: Evidence, why: Explanation) -> tuple[tuple[Group,
     kinds = evidence.gathering.kinds
     often = sorted(kinds, key=lambda signature: (-kinds[signature].count, signature))[:_SIGNATURES]
     counts = {signature: kinds[signature].count for signature in often}
-    homes = homes_of(counts, max(1, sum(counts.values()) // 50))
+    homes = merge_signatures(counts, max(1, sum(counts.values()) // 50))
     sizes: Counter[str] = Counter()
     for signature, home in homes.items():
         sizes[home] += counts[signature]
@@ -70,7 +69,7 @@ def _describe_group(evidence: Evidence, rules: Sequence[AnyRule], signature: str
         if totals.score > 0.0 and 1.0 - float(np.sum(totals.parts)) / totals.score >= 0.5:
             return "They keep every rule, but stand out."
         return "No single rule is broken, but small deviations add up."
-    entries = list(entries_of(signature).items())
+    entries = list(parse_signature(signature).items())
     clauses = [f"{shorten_rule(rules[rule])}, {_name_side(rules[rule], side)}" for rule, side in entries[:_RULES]]
     more = f"; and {len(entries) - _RULES} more rules" if len(entries) > _RULES else ""
     return f"{'; '.join(clauses)}{more}"
@@ -167,9 +166,7 @@ def summarize_incidents(evidence: Evidence, *, private: bool) -> tuple[Incident,
     largest = sorted(range(len(pairs)), key=lambda k: -pairs[k][0].rows.size)[:_INCIDENTS]
     summarized = []
     for incident, span in (pairs[k] for k in sorted(largest)):
-        # The rule that most of its score is due to, or none where most of it lies outside of them.
-        inside = float(incident.shares.sum())
-        rule = int(np.argmax(round_for_ranking(incident.shares))) if inside >= 0.5 else None
+        rule, share = main_rule(incident.shares)
         summarized.append(
             Incident(
                 kind=incident.kind,
@@ -180,7 +177,7 @@ def summarize_incidents(evidence: Evidence, *, private: bool) -> tuple[Incident,
                 stop=span.stop,
                 peak=span.peak,
                 rule=rule,
-                share=round_to(1.0 - inside if rule is None else float(incident.shares[rule]), 3),
+                share=round_to(share, 3),
                 text="" if private else cut(incident.text, SENTENCE),
             )
         )

@@ -8,14 +8,15 @@ from collections.abc import Sequence
 import numpy as np
 
 from aspca.findings.explanation import Explanation
-from aspca.findings.given_text import remarks_on_given
+from aspca.findings.reasons import show_range
+from aspca.findings.words import describe_given
 from aspca.identities.identity import Identity, share_text
 from aspca.identities.wording import number_text
 from aspca.linalg.ranking import round_for_ranking
 from aspca.model.model import Model
 from aspca.report.evidence import Evidence
 from aspca.report.names import Naming, cut, make_anchors, round_to, shorten_rule
-from aspca.report.summarize_rows import blame_columns, show_usual
+from aspca.report.summarize_rows import blame_columns
 from aspca.report.summary import (
     Certificates,
     Choice,
@@ -57,7 +58,7 @@ _SETTINGS = (
 def summarize_rules(evidence: Evidence, why: Explanation, naming: Naming) -> tuple[Rule, ...]:
     """The rules, by number; those of `why` have short names."""
     given = [k for k, rule in enumerate(why.rules) if rule.given]
-    standings = dict(zip(given, remarks_on_given(why.model), strict=False))
+    standings = dict(zip(given, describe_given(why.model), strict=False))
     return tuple(_summarize_rule(evidence, why, naming, k, standings.get(k, "")) for k in range(len(why.rules)))
 
 
@@ -140,7 +141,7 @@ def summarize_columns(
     usual: dict[str, str] = {}
     for feature, mean, deviation in zip(space.features, space.mean, space.deviations, strict=True):
         if feature.kind == "number":
-            usual.setdefault(feature.column, show_usual(float(mean), float(deviation)))
+            usual.setdefault(feature.column, show_range(float(mean), float(deviation)))
     return tuple(
         Column(
             number=number,

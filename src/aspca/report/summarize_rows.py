@@ -13,19 +13,19 @@ from dataclasses import replace
 import numpy as np
 
 from aspca.escaping import name_text
-from aspca.findings import breaks as judged
-from aspca.findings.breaks import break_of, outside_share, told_rules
+from aspca.findings import reasons
 from aspca.findings.explanation import Explanation
-from aspca.findings.proposals import Value
-from aspca.findings.row_text import amount, confidence_of, likely_wrong_text, wrong_cells_text
-from aspca.findings.standing_out import StandsOut, unusual_columns
+from aspca.findings.finding import Finding
+from aspca.findings.reasons import Violation
+from aspca.findings.values import Value
+from aspca.findings.words import amount
 from aspca.linalg.arrays import Floats
 from aspca.report.collect import deviation_units
 from aspca.report.evidence import Evidence
 from aspca.report.names import Naming, cut, shorten_rule
 from aspca.report.summary import Anomaly, Break, Cell, Near, Needed, Neighbour, Unusual
 from aspca.rules.rule import AnyRule
-from aspca.rules.sentence import breach_of, left_side_up, short_number
+from aspca.rules.sentence import breach_of, left_side_up
 
 # Of the rules that a row breaks, so many are told, and of the columns of a rule so many.
 _RULES, _COLUMNS = 6, 12
@@ -64,21 +64,18 @@ def summarize_anomalies(
 def _summarize(
     evidence: Evidence, why: Explanation, naming: Naming, homes: Mapping[str, int], i: int, blame: Floats, room: int
 ) -> Anomaly:
-    shown = evidence.shown
-    rules, mostly_outside = told_rules(why, i)
-    broken = [break_of(why, i, rule) for rule in rules[:_RULES]]
-    broken = [replace(one, needed=dict(list(one.needed.items())[:_COLUMNS])) for one in broken]
-    stands_out = unusual_columns(why, i) if mostly_outside else ()
+    shown, finding = evidence.shown, why[i]
+    rules = finding.violations
+    broken = [replace(one, needed=dict(list(one.needed.items())[:_COLUMNS])) for one in rules[:_RULES]]
     breaks = tuple(_summarize_break(why, i, one, naming) for one in broken)
-    unusual = tuple(_summarize_unusual(one, naming) for one in stands_out)
-    cells = _mark_cells(shown.cells[i], blame, broken, stands_out, naming)
+    unusual = tuple(_summarize_unusual(one, naming) for one in finding.unusual)
+    cells = _mark_cells(shown.cells[i], blame, broken, finding.unusual, naming)
     kept = _choose_cells(cells, broken, naming, room)
-    times = float(why.scores[i]) / evidence.limit if evidence.limit else None
+    times = finding.score / evidence.limit if evidence.limit else None
     times = times if times is not None and np.isfinite(times) else None
-    reason = _give_reason(why, i, breaks, unusual, naming)
-    bad_cells = why.bad_cells(i)
-    if bad_cells:
-        reason = "; ".join(cell.without_text if naming.private else str(cell) for cell in bad_cells)
+    reason = _give_reason(finding, breaks, unusual, naming)
+    if finding.bad_cells:
+        reason = "; ".join(cell.without_text if naming.private else str(cell) for cell in finding.bad_cells)
         times = times if times is not None and times > 1.0 else None
     name = shown.names[i]
     return Anomaly(
@@ -88,19 +85,19 @@ def _summarize(
         keys=tuple(
             Cell(naming.number[column], naming.cell(text), 0.0, False, "") for column, text in shown.keys[i].items()
         ),
-        score=naming.rough(float(why.scores[i])),
+        score=naming.rough(finding.score),
         times=None if times is None else naming.rough(times),
-        verdict="error" if why.errors[i] else "unusual",
-        confidence=confidence_of(why, i) if why.errors[i] else None,
-        p_value=None if why.p_values is None else naming.rough(float(why.p_values[i])),
+        verdict="error" if finding.verdict == "error" else "unusual",
+        confidence=finding.confidence,
+        p_value=None if finding.p_value is None else naming.rough(finding.p_value),
         beyond=bool(shown.beyond[i]),
         sampled=i >= shown.n_worst,
         group=homes.get(why.signatures[i]),
         reason=reason,
-        text=_explain_privately(why, i, breaks, times) if naming.private else cut(why[i].text, _LONGEST),
+        text=_explain_privately(finding, breaks, times) if naming.private else cut(finding.text, _LONGEST),
         breaks=breaks,
         more_breaks=max(0, len(rules) - _RULES),
-        outside=naming.rough(outside_share(why, i)),
+        outside=naming.rough(finding.outside),
         unusual=unusual,
         cells=kept,
         more_cells=len(cells) - len(kept),
@@ -111,7 +108,7 @@ def _summarize(
 # ---- rules and reasons
 
 
-def _summarize_break(why: Explanation, i: int, found: judged.Break, naming: Naming) -> Break:
+def _summarize_break(why: Explanation, i: int, found: Violation, naming: Naming) -> Break:
     number, spreads = found.rule, found.spreads
     rule, deviation = why.rules[number], float(why.deviations[i, number])
     multiple = float(why.judgement.deviations[i, number] / deviation_units(why.model)[number]) * _turn(rule)
@@ -140,28 +137,19 @@ def _turn(rule: AnyRule) -> float:
     return 1.0 if left_side_up(rule) else -1.0
 
 
-def _summarize_unusual(column: StandsOut, naming: Naming) -> Unusual:
+def _summarize_unusual(column: reasons.Cell, naming: Naming) -> Unusual:
     # What other cells of the row let expect would tell them.
     usual = column.usual_range if column.expected is None or naming.private else column.usual
     return Unusual(naming.number[column.column], naming.value(column.value), usual)
 
 
-def show_usual(mean: float, deviation: float) -> str:
-    """Where the values of a column usually lie."""
-    return f"{short_number(mean, deviation)} ± {short_number(deviation, deviation)}"
-
-
-def _give_reason(
-    why: Explanation, i: int, breaks: tuple[Break, ...], unusual: tuple[Unusual, ...], naming: Naming
-) -> str:
-    first = breaks[0] if breaks and breaks[0].broken else None
+def _give_reason(finding: Finding, breaks: tuple[Break, ...], unusual: tuple[Unusual, ...], naming: Naming) -> str:
+    first, rules_told = breaks[0] if breaks and breaks[0].broken else None, finding.explanation.rules
     names = list(naming.called.values())
-    if i in why.repairs and not naming.private:
-        return wrong_cells_text(why, i)
-    if i in why.likely_wrong and not naming.private and first is None:
-        return likely_wrong_text(why, i)
+    if (wrong := finding.wrong_cells_text) and not naming.private and (first is None or not finding.approximate):
+        return wrong
     if first is not None:
-        rule, more = shorten_rule(why.rules[first.rule]), f"and {len(breaks) - 1} more" if len(breaks) > 1 else ""
+        rule, more = shorten_rule(rules_told[first.rule]), f"and {len(breaks) - 1} more" if len(breaks) > 1 else ""
         # The cell that is likeliest wrong, and what would fit in its place.
         cell = first.needed[0] if first.needed and not naming.private else None
         if cell is not None and cell.needed is not None:
@@ -173,20 +161,21 @@ def _give_reason(
             names[one.column] if naming.private else f"{name_text(names[one.column])} is {one.now}" for one in unusual
         ]
         return f"unusual: {', '.join(columns)}"
-    rules = " and ".join(shorten_rule(why.rules[one.rule]) for one in breaks)
+    rules = " and ".join(shorten_rule(rules_told[one.rule]) for one in breaks)
     return f"small deviations add up: {rules}" if rules else "unusual as a whole"
 
 
-def _explain_privately(why: Explanation, i: int, breaks: tuple[Break, ...], times: float | None) -> str:
+def _explain_privately(finding: Finding, breaks: tuple[Break, ...], times: float | None) -> str:
     """Why a row is an anomaly, in sentences without a value."""
+    rules_told = finding.explanation.rules
     beyond = "" if times is None else f": its score is {amount(times, 2)} times the limit"
     called = "an anomaly"
-    if why.p_values is not None:
-        called = f"an error ({confidence_of(why, i)})" if why.errors[i] else "unusual"
-        beyond = f": p = {amount(float(why.p_values[i]), 2)}"
-    broken = [f"It breaks {shorten_rule(why.rules[one.rule])}: {one.off}." for one in breaks if one.broken]
-    unread = [f"{cell.without_text[0].upper()}{cell.without_text[1:]}." for cell in why.bad_cells(i)]
-    return " ".join([*unread, f"Row {why.index[i]} is {called}{beyond}.", *broken])
+    if finding.p_value is not None:
+        called = f"an error ({finding.confidence})" if finding.verdict == "error" else "unusual"
+        beyond = f": p = {amount(finding.p_value, 2)}"
+    broken = [f"It breaks {shorten_rule(rules_told[one.rule])}: {one.off}." for one in breaks if one.broken]
+    unread = [f"{cell.without_text[0].upper()}{cell.without_text[1:]}." for cell in finding.bad_cells]
+    return " ".join([*unread, f"Row {finding.label} is {called}{beyond}.", *broken])
 
 
 # ---- cells
@@ -204,8 +193,8 @@ def blame_columns(why: Explanation, naming: Naming) -> Floats:
 def _mark_cells(
     texts: Mapping[str, str | None],
     blame: Floats,
-    broken: Sequence[judged.Break],
-    unusual: Sequence[StandsOut],
+    broken: Sequence[Violation],
+    unusual: Sequence[reasons.Cell],
     naming: Naming,
 ) -> list[Cell]:
     """The whole row as it stands in the table.
@@ -228,7 +217,7 @@ def _mark_cells(
     ]
 
 
-def _find_sides(broken: Sequence[judged.Break], unusual: Sequence[StandsOut], naming: Naming) -> dict[int, str]:
+def _find_sides(broken: Sequence[Violation], unusual: Sequence[reasons.Cell], naming: Naming) -> dict[int, str]:
     """By column, where it is beside every value that is shown for it; none where two of these lie on either side."""
     pairs: list[tuple[str, Value, Value]] = [
         (column, now, needed)
@@ -247,7 +236,7 @@ def _find_sides(broken: Sequence[judged.Break], unusual: Sequence[StandsOut], na
     return {column: next(iter(sides)) for column, sides in found.items() if len(sides) == 1}
 
 
-def _choose_cells(cells: Sequence[Cell], broken: Sequence[judged.Break], naming: Naming, room: int) -> tuple[Cell, ...]:
+def _choose_cells(cells: Sequence[Cell], broken: Sequence[Violation], naming: Naming, room: int) -> tuple[Cell, ...]:
     """The cells that are shown of a wide row, in the order of the table."""
     named = {naming.number[column] for each in broken for column in each.needed}
     roles = list(naming.roles.values())

@@ -184,8 +184,8 @@ def test_the_parts_of_a_row_add_up(outcome: Outcome, odd: pd.DataFrame) -> None:
     reasons = explain_rows(outcome.model, frame_table(odd, "odd"), [2, 0], NO_KEYS, Silent())
     for reason in reasons:
         inside = sum(rule.contribution for rule in reason.rules)
-        assert inside + reason.outside == pytest.approx(reason.score, rel=1e-9)
-        assert sum(column.contribution for column in reason.features) == pytest.approx(reason.score, rel=1e-9)
+        assert inside + reason.residual == pytest.approx(reason.score, rel=1e-9)
+        assert sum(reason.contributions.values()) == pytest.approx(reason.score, rel=1e-9)
     console = console_of(80)
     show_reason(console, reasons[0])
     page = console.file.getvalue()

@@ -8,7 +8,7 @@ import pytest
 
 from aspca import ASPCA
 from aspca.findings.explanation import Explanation
-from aspca.findings.groups import _merged
+from aspca.findings.groups import merge_signatures
 from aspca.paper.datasets import load_synthetic
 
 DATA = load_synthetic()
@@ -50,20 +50,17 @@ def test_the_text_has_a_line_for_each_group_or_says_that_there_are_none() -> Non
 
 
 def test_near_duplicates_of_a_signature_merge() -> None:
-    members = {
-        "1H": list(range(40)),
-        "1H 2L": list(range(40, 70)),
-        "1H 3H": [70],  # one entry more than 1H
-        "1L": [71],  # the other side of 1H
-        "1H 2L 5H 7L": [72],  # holds 1H 2L and more
-        "8H 9H": [73],  # near nothing
-        "": [74],  # no single rule stands out: a group of its own, though one entry less than 1H
+    homes = {
+        ("1H", 40): "1H",
+        ("1H 2L", 30): "1H 2L",
+        ("1H 3H", 1): "1H",  # one entry more than 1H
+        ("1L", 1): "1H",  # the other side of 1H
+        ("1H 2L 5H 7L", 1): "1H 2L",  # holds 1H 2L and more
+        ("8H 9H", 1): "8H 9H",  # near nothing
+        ("", 1): "",  # no single rule stands out: a group of its own, though one entry less than 1H
     }
-    merged = _merged(members, 3)
-    assert set(merged) == {"1H", "1H 2L", "8H 9H", ""}
-    assert merged["1H"] == [*range(40), 70, 71]
-    assert merged["1H 2L"] == [*range(40, 70), 72]
-    assert _merged(members, 1) == {signature: sorted(rows) for signature, rows in members.items()}
+    assert merge_signatures(dict(homes.keys()), 3) == {signature: home for (signature, _), home in homes.items()}
+    assert merge_signatures(dict(homes.keys()), 1) == {signature: signature for signature, _ in homes}
 
 
 def test_labels_of_another_length_are_refused(explanation: Explanation) -> None:

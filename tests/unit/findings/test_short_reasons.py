@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 from aspca import ASPCA, Preprocessor
-from aspca.findings.breaks import told_rules
 from aspca.findings.explanation import Explanation
+from aspca.findings.reasons import select_rules
 from aspca.findings.short_reasons import ShortReasons
 
 N = 400
@@ -109,7 +109,7 @@ def expected(why: Explanation, row: int) -> tuple[str | None, Any]:
             if all(origins[j].kind != "level" for j in cells)
         ]
         return broken, (mended if len(mended) > 1 else mended[0]) if mended else None
-    told, _ = told_rules(why, row)
+    told, _ = select_rules(why, row)
     if not told:
         return broken, None
     needed = why.needed_at(row, told[0])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from aspca.findings.row_text import amount
+from aspca.findings.words import amount
 from aspca.report.pictures.svg import (
     MINUS,
     TIMES,

@@ -1,4 +1,4 @@
-"""What a column would have to be: in its own steps, never what it cannot be, and such that the rule then holds."""
+"""Cells as the table has them, and what they would have to be: in their own steps, such that the rule then holds."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import zoo
-from aspca import ASPCA, Moments, Preprocessor
-from aspca.findings.proposals import Proposals
+from aspca import ASPCA, Preprocessor
+from aspca.findings.values import UNKNOWN, Original, Proposals
 from aspca.preparation import Feature
+from aspca.preparation.columns import ColumnPlan
 from aspca.rules.table import component_table
 
 NAMES = ["small", "medium", "large", "total", "seven", "price", "twice"]
@@ -148,8 +149,7 @@ def test_numbers_have_the_digits_that_the_rule_knows(seed: int, size: float) -> 
     table = component_table(space, np.array([[np.sqrt(0.5)], [-np.sqrt(0.5)]]))
     proposals = Proposals(space, table, np.full(1, np.inf))
     value, deviation = float(rng.normal() * scale[0] * 10.0**size), float(rng.normal() * 10.0**size)
-    wanted = proposals.wanted(0, 0, value, deviation)
-    assert wanted is not None
+    wanted = float(proposals.wanted(0, 0, np.array([value]), np.array([deviation]))[0])
     exact = value - deviation * scale[0] / np.sqrt(0.5)
     open_ = float(np.sqrt(table.variances[0])) * scale[0] / np.sqrt(0.5)
     assert abs(wanted - exact) <= 0.1 * open_ + 1e-15 * abs(exact)
@@ -192,32 +192,16 @@ def test_a_gap_asks_for_nothing() -> None:
         assert set(why[0].needed(int(rule)).values()) == {None}
 
 
-@pytest.mark.parametrize("decimals", [0, 2, 16])
-def test_proposals_for_many_cells_are_those_for_each(decimals: int) -> None:
-    """Gross cells, cells beyond all that was seen, columns in steps or without, rules with and without a limit."""
-    rng = np.random.default_rng(decimals)
-    rows = np.abs(rng.normal(size=(400, 6))) * [3.0, 5.0, 20.0, 8.0, 1.0, 1.0]
-    rows[:, 5] = rows[:, 0] + rows[:, 1] + 0.01 * rng.normal(size=400)
-    # As whole numbers no identity.
-    rows[:, 4] = -rows[:, 3] + 0.5 * rng.normal(size=400)
-    model = ASPCA().fit_moments(Moments.from_array(np.round(rows, decimals)))
-    spoiled = np.round(rows, decimals)[:60] + 0.0
-    spoiled[np.arange(60), rng.integers(6, size=60)] *= 10.0 ** rng.integers(-3, 4, 60)
-    why = model.explain(spoiled)
-    assert len(why.model.relations) > 1
-    first = why.model.n_identities
-    relations = range(len(why.model.relations))
-    cells = [(row, rule, j) for row in range(60) for rule in relations for j in why.shown_features(first + rule)]
-    rng.shuffle(cells)
-    places, rules, features = (np.array(part) for part in zip(*cells, strict=True))
-    deviations = why.judgement.deviations[places, first + rules].copy()
-    deviations[::17] = np.nan
-    for limits in (why.proposals.limits, np.full(len(relations), np.inf)):
-        proposals = Proposals(why.proposals.space, why.proposals.table, limits)
-        found = proposals.wanted_by_all(rules, features, why.values[places, features], deviations)
-        each = [
-            None if np.isnan(off) else proposals.wanted(rule, j, float(why.values[row, j]), float(off))
-            for (row, rule, j), off in zip(cells, deviations, strict=True)
-        ]
-        assert [None if np.isnan(value) else value for value in found.tolist()] == each
-    assert proposals.wanted_by_all(rules[:0], features[:0], deviations[:0], deviations[:0]).size == 0
+def test_a_category_is_read_from_its_features() -> None:
+    """Three features of one column, of which each row has one, or none, or nothing is known."""
+    features = (*ColumnPlan("colour", "one-hot", ("blue", "green", "red")).features, *ColumnPlan("size").features)
+    nan = np.nan
+    values = np.array([[1.0, 0, 0, 7], [0, 1, 0, 7], [0, 0, 1, 7], [0, 0, 0, 7], [nan, nan, nan, nan]])
+    original = Original(features, values)
+    for feature in range(3):
+        found = [original.value(row, feature) for row in range(5)]
+        assert found == ["blue", "green", "red", UNKNOWN, None]
+    assert original.value(0, 3) == 7.0
+    assert original.distinct([2, 3, 0]).tolist() == [2, 3]
+    filled = Original(features, values, np.arange(20).reshape(5, 4) == 3)
+    assert (filled.value(0, 3), filled.value(1, 3)) == (None, 7.0)
