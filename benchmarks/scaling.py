@@ -25,11 +25,11 @@ import pyarrow.parquet as pq
 
 import aspca
 from aspca.moments.moments import Moments
-from aspca.tables.dask_table import open_dask, read_dask
+from aspca.tables.dask_table import DaskTable, read_dask
 from aspca.tables.parted import PartedTable
 from aspca.tables.request import ReadOptions
 from aspca.tables.serialization import serialize
-from aspca.tables.spark_table import open_spark, read_spark
+from aspca.tables.spark_table import SparkTable, read_spark
 
 SEED = 0
 # Rows of the table whose parts cost next to nothing but what every part costs.
@@ -115,7 +115,7 @@ def _dask(workers: int) -> Iterator[Engine]:
 
     cluster = LocalCluster(n_workers=workers, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0")
     with cluster, Client(cluster):
-        yield (lambda folder: read_dask([folder], ReadOptions())), open_dask
+        yield (lambda folder: read_dask([folder], ReadOptions())), DaskTable
 
 
 @contextmanager
@@ -129,7 +129,7 @@ def _spark(workers: int) -> Iterator[Engine]:
     builder = builder.config("spark.sql.files.openCostInBytes", str(1 << 30))
     session = builder.config("spark.sql.files.maxPartitionBytes", str(1 << 30)).getOrCreate()
     try:
-        yield (lambda folder: read_spark([folder], ReadOptions())), open_spark
+        yield (lambda folder: read_spark([folder], ReadOptions())), SparkTable
     finally:
         session.stop()
 

@@ -19,6 +19,7 @@ from aspca.tables.addresses import is_postgres
 from aspca.tables.errors import SourceError
 from aspca.tables.formats import open_source
 from aspca.tables.memory import MemoryTable
+from aspca.tables.parted import PartedTable
 from aspca.tables.paths import Given, expand, is_parquet
 from aspca.tables.request import STANDARD_INPUT, ReadOptions, read_alike
 from aspca.tables.table import Table
@@ -117,13 +118,13 @@ def _by_engine(paths: list[str], reading: ReadOptions, engine: str) -> AbstractC
     # Folders as they are: the engine finds what their names say by itself.
     frame = getattr(module, f"read_{engine}")(_folders_and_files(given), reading)
     label = for_terminal(paths[0]) if len(paths) == 1 else f"{len(given)} files"
-    table = getattr(module, f"open_{engine}")(frame, label, reading.missing)
+    table: PartedTable = getattr(module, f"{engine.title()}Table")(frame, label, reading.missing)
     if len(given) > 1:
         table.remarks += (
             f"{label}: rows are numbered in the order in which {table.engine} reads the {len(given)} files, which may "
             "not be that of their names; name rows by a column with --id to find them in the files.",
         )
-    return _closable(table)
+    return table
 
 
 def _folders_and_files(given: list[Given]) -> list[str]:
@@ -141,72 +142,20 @@ def _table(source: Any, reading: ReadOptions, description: str) -> AbstractConte
     if "narwhals" in roots and hasattr(source, "to_native"):
         return _table(source.to_native(), reading, description)
     if "dask" in roots and hasattr(source, "map_partitions") and name == "DataFrame":
-        return _closable(import_module("aspca.tables.dask_table").open_dask(source, description, reading.missing))
+        from aspca.tables.dask_table import DaskTable
+
+        return DaskTable(source, description, reading.missing)
     if "pyspark" in roots and name == "DataFrame" and hasattr(source, "mapInArrow"):
-        return _closable(import_module("aspca.tables.spark_table").open_spark(source, description, reading.missing))
+        from aspca.tables.spark_table import SparkTable
+
+        return SparkTable(source, description, reading.missing)
     if name == "DuckDBPyConnection":
         raise SourceError(f"{description}: {_CONNECTION}.")
     if isinstance(source, np.memmap):
         from aspca.tables.mapped_array import MappedArray
 
         return nullcontext(MappedArray(source, description))
-    of_arrow = _arrow(source, roots, name, reading, description)
-    return nullcontext(frame_table(source, description)) if of_arrow is None else of_arrow
+    from aspca.tables.arrow_table import arrow_reading, open_arrow
 
-
-def _arrow(
-    source: Any, roots: set[str], name: str, reading: ReadOptions, description: str
-) -> AbstractContextManager[Table] | None:
-    """What is read as Arrow record batches; None for data frames and arrays in memory, and whatever is no table."""
-    from aspca.tables import arrow_table as arrow
-
-    missing = reading.missing
-    if name == "LazyFrame" and "polars" in roots:
-        return arrow.open_lazy_polars(source, description, missing)
-    if name == "DuckDBPyRelation":
-        return arrow.open_relation(source, description, missing)
-    if "pyarrow" in roots:
-        if hasattr(source, "to_reader") and name == "Table":
-            return arrow.open_arrow_table(source, description, missing)
-        if name == "RecordBatch":
-            table = import_module("pyarrow").Table.from_batches([source])
-            return arrow.open_arrow_table(table, description, missing)
-        if hasattr(source, "scanner"):
-            return arrow.open_arrow_dataset(source, description, missing)
-        if name == "Scanner":
-            # It may be one of a stream, which gives its rows once.
-            return arrow.open_stream(source.to_reader(), description, missing)
-    if not _is_frame(source):
-        if hasattr(source, "__arrow_c_stream__"):
-            return arrow.open_stream(source, description, missing)
-        # An array of pyarrow has it as well, and is no table.
-        if hasattr(source, "__arrow_c_array__") and "pyarrow" not in roots:
-            return arrow.open_arrow_array(source, description, missing)
-        lazy = _lazy(source)
-        if lazy is not None:
-            return arrow.open_arrow_table(lazy.collect("pyarrow").to_native(), description, missing)
-    return None
-
-
-def _is_frame(source: Any) -> bool:
-    """Whether narwhals knows it as a data frame whose rows are there, or as a column of one."""
-    import narwhals.stable.v2 as nw
-
-    try:
-        known = nw.from_native(source, pass_through=True, allow_series=True)
-        return isinstance(known, nw.DataFrame | nw.Series)
-    except Exception:
-        # A data frame all the same, such as one with a name twice: its own sentence comes later.
-        return True
-
-
-def _lazy(source: Any) -> Any:
-    import narwhals.stable.v2 as nw
-
-    frame = nw.from_native(source, pass_through=True)
-    return frame if isinstance(frame, nw.LazyFrame) else None
-
-
-def _closable(table: Any) -> AbstractContextManager[Table]:
-    entered: AbstractContextManager[Table] = table if hasattr(table, "__exit__") else nullcontext(table)
-    return entered
+    of_arrow = arrow_reading(source, description)
+    return nullcontext(frame_table(source, description)) if of_arrow is None else open_arrow(of_arrow, reading.missing)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from aspca.address_space import LEAST_WITH_ARROW, refuse_small_address_space
 from aspca.duckdb_session import first_line
 from aspca.escaping import quoted
-from aspca.tables.arrow_types import convert_array, find_wide_decimals, note_rounded_decimals, to_readable_schema
+from aspca.tables.arrow_types import convert_array, note_rounded_decimals, to_readable_type
 from aspca.tables.errors import SourceError, enumerated
 from aspca.tables.file_table import FileTable, unreadable
 from aspca.tables.same_rows import SameRows
@@ -33,49 +33,26 @@ if TYPE_CHECKING:
 
 ARROW_MAGIC = b"ARROW1"
 OLD_FEATHER_MAGIC = b"FEA1"
-_ONLY_ONCE = "if it can be read only once, hand it over before anybody reads it; otherwise write it to a file first"
 
 
 @dataclass(frozen=True)
 class ArrowReading:
-    """Something that can be read as Arrow record batches as often as need be.
+    """Something that can be read as Arrow record batches as often as need be."""
 
-    Attributes
-    ----------
-    label : str
-        What sentences call it; no secret stands in it.
-    schema : pyarrow.Schema
-        Of all columns.
-    read : callable
-        Given names of columns, an iterator over record batches that have at least these columns, in any order, or just
-        those of the schema: all rows of the table, in the same order each time.
-    explain : callable
-        Turns whatever reading raised into a SourceError.
-    close : callable
-        Called when the source is closed.
-    watched : bool
-        Whether passes are compared with each other (`aspca.tables.same_rows`); False where the rows cannot change.
-    beyond : tuple of str
-        Columns that are given as text because their integers are beyond what float64 holds, which is said.
-    """
-
-    label: str
-    schema: Any
+    label: str  # what sentences call it; no secret stands in it
+    schema: Any  # pyarrow.Schema of all columns
+    # Given names of columns, record batches that have at least these columns, in any order, or just those of the
+    # schema: all rows of the table, in the same order each time.
     read: Callable[[Sequence[str]], Iterator[Any]]
-    explain: Callable[[Exception], SourceError]
-    close: Callable[[], None] = lambda: None
-    watched: bool = True
-    beyond: tuple[str, ...] = ()
+    explain: Callable[[Exception], SourceError]  # the sentence for whatever reading raised
+    close: Callable[[], None] = lambda: None  # called when the source is closed
+    watched: bool = True  # whether passes are compared with each other; False where the rows cannot change
+    beyond: tuple[str, ...] = ()  # columns given as text because their integers are beyond what float64 holds
+    library: str = "pandas"  # that results are to be of
 
 
-def open_arrow(reading: ArrowReading, missing: tuple[str, ...] = (), library: str = "pandas") -> Source:
-    """The table that a reading gives; results are to be of the data-frame `library`.
-
-    Raises
-    ------
-    SourceError
-        In one sentence: what is wrong with which column or row, and what to do.
-    """
+def open_arrow(reading: ArrowReading, missing: tuple[str, ...] = ()) -> Source:
+    """The table that a reading gives."""
     with ExitStack() as resources:
         resources.callback(reading.close)
         connection = open_connection(resources.enter_context(Scratch()))
@@ -86,7 +63,7 @@ def open_arrow(reading: ArrowReading, missing: tuple[str, ...] = (), library: st
         ours = dict(zip(reading.schema.names, names, strict=True))
         table = mark_beyond_float(table, [ours[name] for name in reading.beyond])
         source = Source([table], connection, resources.pop_all())
-    source.library = library
+    source.library = reading.library
     return source
 
 
@@ -104,7 +81,7 @@ def refuse_repeated(names: Sequence[str], label: str) -> None:
 def make_untyped(reading: ArrowReading, names: Sequence[str]) -> FileTable:
     """A reading as a relation of DuckDB, whose columns are called `names`; nothing is known of them yet."""
     pa = pyarrow(reading.label)
-    readable = to_readable_schema(reading.schema)
+    readable = pa.schema([pa.field(field.name, to_readable_type(field.type)) for field in reading.schema])
     same = SameRows(reading.label)
     # DuckDB keeps the words of what was raised inside of it, and no more.
     raised: list[Exception] = []
@@ -120,16 +97,16 @@ def make_untyped(reading: ArrowReading, names: Sequence[str]) -> FileTable:
             raised.append(error)
             raise
 
-    def attach(cursor: duckdb.DuckDBPyConnection, columns: Sequence[int] | None = None) -> None:
+    def attach(cursor: duckdb.DuckDBPyConnection, columns: Sequence[int]) -> None:
         # A reader is spent after one query, so that every query gets its own.
-        wanted = reading.schema.names if columns is None else [reading.schema.names[index] for index in columns]
+        wanted = [reading.schema.names[index] for index in columns]
         cursor.register("arrow_cells", pa.RecordBatchReader.from_batches(readable, read(wanted)))
 
     def explain(error: Exception) -> SourceError:
         cause = raised.pop() if raised else error
         return cause if isinstance(cause, SourceError) else reading.explain(cause)
 
-    notes = note_rounded_decimals(reading.label, find_wide_decimals(reading.schema, names))
+    notes = note_rounded_decimals(reading.label, reading.schema, names)
     table = FileTable(reading.label, "arrow_cells", (), (), 0, explain, attach, remarks=notes)
     return replace(table, refuse_changed=same.refuse_changed)
 
@@ -160,19 +137,10 @@ def pyarrow(label: str, what: str = "it") -> Any:
         ) from None
 
 
-# ---- files
-
-
 def read_arrow_file(
     path: Path, label: str, connection: duckdb.DuckDBPyConnection, folder: Path, missing: tuple[str, ...] = ()
 ) -> FileTable:
-    """The table in an Arrow file (Feather is one) or stream, copied into `folder` unless it is there.
-
-    Raises
-    ------
-    SourceError
-        pyarrow is not installed, the file is damaged or of an old version, or see `typed_table`.
-    """
+    """The table in an Arrow file (Feather is one) or stream, copied into `folder` unless it is there."""
     pa = pyarrow(label, "Arrow files")
     with path.open("rb") as file:
         head = file.read(8)
@@ -205,134 +173,130 @@ def read_arrow_file(
 # ---- objects of other libraries
 
 
-def open_arrow_table(table: Any, label: str, missing: tuple[str, ...] = ()) -> Source:
+def arrow_reading(source: Any, label: str) -> ArrowReading | None:
+    """How an object of another library, told by the names of its types, is read as record batches; None for data frames
+    and arrays in memory, and whatever is no table."""
+    roots = {kind.__module__.partition(".")[0] for kind in type(source).__mro__}
+    name = type(source).__name__
+    try:
+        if name == "LazyFrame" and "polars" in roots:
+            return _read_lazy_polars(source, label)
+        if name == "DuckDBPyRelation":
+            # Computed once, since a connection has one open result at a time, and numbers and names of rows are read
+            # side by side.
+            return _spool(source.to_arrow_reader(BATCH_ROWS), label, "pandas")
+        if "pyarrow" in roots:
+            if name == "Table":
+                return _read_table(source, label)
+            if name == "RecordBatch":
+                return _read_table(pyarrow(label).Table.from_batches([source]), label)
+            if hasattr(source, "scanner"):
+                return _read_dataset(source, label)
+            if name in ("Scanner", "RecordBatchReader"):
+                # A scanner may be one of a stream, which gives its rows once.
+                return _spool(source if name == "RecordBatchReader" else source.to_reader(), label)
+        if _is_frame(source):
+            return None
+        if hasattr(source, "__arrow_c_stream__"):
+            return _spool(pyarrow(label).RecordBatchReader.from_stream(source), label)
+        # An array of pyarrow has it as well, and is no table.
+        if hasattr(source, "__arrow_c_array__") and "pyarrow" not in roots:
+            pa = pyarrow(label)
+            return _read_table(pa.Table.from_batches([pa.record_batch(source)]), label)
+        lazy = _lazy(source)
+        return None if lazy is None else _read_table(lazy.collect("pyarrow").to_native(), label)
+    except MemoryError:
+        raise
+    except Exception as error:
+        raise _explain_as(label)(error) from None
+
+
+def _is_frame(source: Any) -> bool:
+    """Whether narwhals knows it as a data frame whose rows are there, or as a column of one."""
+    import narwhals.stable.v2 as nw
+
+    try:
+        return isinstance(nw.from_native(source, pass_through=True, allow_series=True), nw.DataFrame | nw.Series)
+    except Exception:
+        # A data frame all the same, such as one with a name twice: its own sentence comes later.
+        return True
+
+
+def _lazy(source: Any) -> Any:
+    import narwhals.stable.v2 as nw
+
+    frame = nw.from_native(source, pass_through=True)
+    return frame if isinstance(frame, nw.LazyFrame) else None
+
+
+def _read_table(table: Any, label: str) -> ArrowReading:
     """A table of pyarrow, which may be mapped from a file larger than memory."""
 
     def read(names: Sequence[str]) -> Iterator[Any]:
         yield from table.select(list(names)).to_batches(max_chunksize=rows_at_once(BATCH_ROWS, len(table.schema.names)))
 
-    return open_arrow(ArrowReading(label, table.schema, read, _explain_as(label), watched=False), missing, "pyarrow")
+    return ArrowReading(label, table.schema, read, _explain_as(label), watched=False, library="pyarrow")
 
 
-def open_arrow_array(array: Any, label: str, missing: tuple[str, ...] = ()) -> Source:
-    """Whatever gives an Arrow array of records."""
-    pa = pyarrow(label)
-    try:
-        table = pa.Table.from_batches([pa.record_batch(array)])
-    except Exception as error:
-        raise _explain_as(label)(error) from None
-    return open_arrow_table(table, label, missing)
-
-
-def open_arrow_dataset(dataset: Any, label: str, missing: tuple[str, ...] = ()) -> Source:
+def _read_dataset(dataset: Any, label: str) -> ArrowReading:
     """A dataset of pyarrow, scanned in each pass."""
 
     def read(names: Sequence[str]) -> Iterator[Any]:
+        options = {"columns": list(names), "batch_size": rows_at_once(BATCH_ROWS, len(dataset.schema.names))}
         # One thread, and no more ahead than must be: what is ahead is in memory.
-        options = {
-            "columns": list(names),
-            "batch_size": rows_at_once(BATCH_ROWS, len(dataset.schema.names)),
-            "batch_readahead": 2,
-        }
-        options |= {"use_threads": False, "fragment_scan_options": _scan_options(dataset)}
-        parts = _fragments(dataset)
-        if parts is None:
+        options |= {"batch_readahead": 2, "use_threads": False}
+        if type(getattr(dataset, "format", None)).__name__ == "ParquetFileFormat":
+            # Not all that was read is kept until the file ends.
+            parquet = import_module("pyarrow.dataset").ParquetFragmentScanOptions(pre_buffer=False)
+            options["fragment_scan_options"] = parquet
+        try:
+            fragments = dataset.get_fragments()
+        except ValueError:
+            # It has a filter.
             yield from dataset.scanner(fragment_readahead=1, **options).to_batches()
             return
-        for part in parts:
-            yield from part.to_batches(schema=dataset.schema, **options)
+        # One after the other: a scan of the whole reads ahead without an end if whoever takes the rows is slower.
+        for fragment in fragments:
+            parts = fragment.split_by_row_group() if hasattr(fragment, "split_by_row_group") else (fragment,)
+            for part in parts:
+                yield from part.to_batches(schema=dataset.schema, **options)
 
-    return open_arrow(ArrowReading(label, dataset.schema, read, _explain_as(label)), missing, "pyarrow")
-
-
-def _fragments(dataset: Any) -> Iterator[Any] | None:
-    """Parts of a dataset to be read one after the other, of Parquet files groups of rows; None where it has a filter.
-
-    A scan of the whole reads ahead without an end if whoever takes the rows is slower.
-    """
-    try:
-        fragments = dataset.get_fragments()
-    except ValueError:
-        return None
-    return (
-        part
-        for fragment in fragments
-        for part in (fragment.split_by_row_group() if hasattr(fragment, "split_by_row_group") else (fragment,))
-    )
+    return ArrowReading(label, dataset.schema, read, _explain_as(label), library="pyarrow")
 
 
-def _scan_options(dataset: Any) -> Any:
-    """For Parquet files, those that do not keep all that was read until the file ends; None for others."""
-    if type(getattr(dataset, "format", None)).__name__ != "ParquetFileFormat":
-        return None
-    return import_module("pyarrow.dataset").ParquetFragmentScanOptions(pre_buffer=False)
-
-
-def open_lazy_polars(frame: Any, label: str, missing: tuple[str, ...] = ()) -> Source:
+def _read_lazy_polars(frame: Any, label: str) -> ArrowReading:
     """A lazy frame of Polars, collected in each pass by its streaming engine, batch by batch and in order."""
     if not hasattr(frame, "collect_batches"):
         raise SourceError(
             f"{label}: lazy frames are read with polars 1.34 or later, which is not installed; run: pip install "
             "'polars>=1.34', or collect the frame first."
         )
-    explain = _explain_as(label)
-    try:
-        schema = frame.collect_schema().to_frame().to_arrow().schema
-    except Exception as error:
-        raise explain(error) from None
+    schema = frame.collect_schema().to_frame().to_arrow().schema
 
     def read(names: Sequence[str]) -> Iterator[Any]:
+        size = rows_at_once(BATCH_ROWS, len(schema.names))
         wanted = frame.select(list(names))
-        for part in wanted.collect_batches(
-            chunk_size=rows_at_once(BATCH_ROWS, len(schema.names)), maintain_order=True, engine="streaming"
-        ):
+        for part in wanted.collect_batches(chunk_size=size, maintain_order=True, engine="streaming"):
             yield from part.to_arrow().to_batches()
 
-    return open_arrow(ArrowReading(label, schema, read, explain), missing, "polars")
+    return ArrowReading(label, schema, read, _explain_as(label), library="polars")
 
 
-def open_relation(relation: Any, label: str, missing: tuple[str, ...] = ()) -> Source:
-    """A relation of DuckDB, computed once on its own connection.
-
-    Once, since a connection has one open result at a time, and numbers and names of rows are read side by side.
-    """
-    try:
-        reader = relation.to_arrow_reader(BATCH_ROWS)
-    except Exception as error:
-        raise _explain_as(label)(error) from None
-    return open_stream(reader, label, missing, "pandas")
-
-
-def open_stream(stream: Any, label: str, missing: tuple[str, ...] = (), library: str = "pyarrow") -> Source:
-    """Whatever gives an Arrow stream, once: it is kept in a private file, and removed with the source."""
+def _spool(reader: Any, label: str, library: str = "pyarrow") -> ArrowReading:
+    """Record batches that come once: they are kept in a private file, and removed with the source."""
     pa = pyarrow(label)
-    explain = _explain_as(label)
-    try:
-        reader = stream if isinstance(stream, pa.RecordBatchReader) else pa.RecordBatchReader.from_stream(stream)
-    except Exception as error:
-        raise explain(error) from None
+    schema = reader.schema
+    size = rows_at_once(BATCH_ROWS, len(schema.names))
+    places = {name: place for place, name in enumerate(schema.names)}
     with ExitStack() as resources:
         path = str(resources.enter_context(Scratch()) / "stream.arrow")
-        try:
-            _write_stream(pa, path, reader)
-        except Exception as error:
-            raise explain(error) from None
-        read, close = _reader_of(pa, path, reader.schema), resources.pop_all().close
-    return open_arrow(ArrowReading(label, reader.schema, read, explain, close, watched=False), missing, library)
-
-
-def _write_stream(pa: Any, path: str, batches: Any) -> None:
-    size = rows_at_once(BATCH_ROWS, len(batches.schema.names))
-    # Dictionaries may grow from batch to batch, which a file cannot hold but a stream can.
-    with pa.OSFile(path, "wb") as file, pa.ipc.new_stream(file, batches.schema) as writer:
-        for batch in batches:
-            batch.validate(full=True)
-            for start in range(0, batch.num_rows, size):
-                writer.write_batch(batch.slice(start, size))
-
-
-def _reader_of(pa: Any, path: str, schema: Any) -> Callable[[Sequence[str]], Iterator[Any]]:
-    places = {name: place for place, name in enumerate(schema.names)}
+        # Dictionaries may grow from batch to batch, which a file cannot hold but a stream can.
+        with pa.OSFile(path, "wb") as file, pa.ipc.new_stream(file, schema) as writer:
+            for batch in reader:
+                batch.validate(full=True)
+                for start in range(0, batch.num_rows, size):
+                    writer.write_batch(batch.slice(start, size))
+        close = resources.pop_all().close
 
     def read(names: Sequence[str]) -> Iterator[Any]:
         options = pa.ipc.IpcReadOptions(included_fields=sorted(places[name] for name in names))
@@ -340,7 +304,7 @@ def _reader_of(pa: Any, path: str, schema: Any) -> Callable[[Sequence[str]], Ite
         with pa.OSFile(path, "rb") as file, pa.ipc.open_stream(file, options=options) as batches:
             yield from batches
 
-    return read
+    return ArrowReading(label, schema, read, _explain_as(label), close, watched=False, library=library)
 
 
 def _explain_as(label: str) -> Callable[[Exception], SourceError]:
@@ -350,6 +314,9 @@ def _explain_as(label: str) -> Callable[[Exception], SourceError]:
         if isinstance(error, OSError) and error.errno is not None:
             what = error.strerror or type(error).__name__
             return SourceError(f"{label}: reading failed ({what}); check the disk and the temporary folder.")
-        return SourceError(f"{label}: reading it failed ({first_line(error)}); {_ONLY_ONCE}.")
+        return SourceError(
+            f"{label}: reading it failed ({first_line(error)}); if it can be read only once, hand it over before "
+            "anybody reads it; otherwise write it to a file first."
+        )
 
     return explain

@@ -22,10 +22,10 @@ def to_readable_type(kind: Any) -> Any:
     """
     pa = import_module("pyarrow")
     types = pa.types
-    if isinstance(kind, pa.BaseExtensionType):
-        return _unless_same(kind, kind.storage_type)
-    if types.is_dictionary(kind):
-        return _unless_same(kind, kind.value_type)
+    if isinstance(kind, pa.BaseExtensionType) or types.is_dictionary(kind):
+        inner = kind.value_type if types.is_dictionary(kind) else kind.storage_type
+        readable = to_readable_type(inner)
+        return kind if readable == inner else readable
     if getattr(types, "is_run_end_encoded", lambda one: False)(kind):
         return to_readable_type(kind.value_type)
     if types.is_nested(kind):
@@ -39,18 +39,6 @@ def to_readable_type(kind: Any) -> Any:
         digits = kind.precision - kind.scale + scale
         return pa.decimal128(digits, scale) if digits <= MOST_DIGITS else pa.float64()
     return kind
-
-
-def _unless_same(kind: Any, inner: Any) -> Any:
-    """`kind` where what it holds is read as it is."""
-    readable = to_readable_type(inner)
-    return kind if readable == inner else readable
-
-
-def to_readable_schema(schema: Any) -> Any:
-    """The schema of the same columns in types that DuckDB reads."""
-    pa = import_module("pyarrow")
-    return pa.schema([pa.field(field.name, to_readable_type(field.type)) for field in schema])
 
 
 def convert_array(column: Any, kind: Any) -> Any:
@@ -75,20 +63,16 @@ def convert_array(column: Any, kind: Any) -> Any:
     return column.cast(kind)
 
 
-def note_rounded_decimals(label: str, columns: Sequence[str]) -> tuple[str, ...]:
-    """The sentence on columns of decimals that are read as float64."""
-    if not columns:
-        return ()
-    which = f"column{'s' * (len(columns) > 1)} {enumerated([quoted(name) for name in columns])}"
-    return (f"{label}: decimals of more than {MOST_DIGITS} digits in {which} are read as float64.",)
-
-
-def find_wide_decimals(schema: Any, names: Sequence[str]) -> list[str]:
-    """Which columns of a schema, called `names`, hold decimals that are read as float64."""
+def note_rounded_decimals(label: str, schema: Any, names: Sequence[str]) -> tuple[str, ...]:
+    """The sentence on columns of a schema, called `names`, that hold decimals which are read as float64."""
     pa = import_module("pyarrow")
     kinds = (field.type.value_type if pa.types.is_dictionary(field.type) else field.type for field in schema)
-    return [
-        name
+    wide = [
+        quoted(name)
         for name, kind in zip(names, kinds, strict=True)
         if pa.types.is_decimal(kind) and pa.types.is_float64(to_readable_type(kind))
     ]
+    if not wide:
+        return ()
+    which = f"column{'s' * (len(wide) > 1)} {enumerated(wide)}"
+    return (f"{label}: decimals of more than {MOST_DIGITS} digits in {which} are read as float64.",)

@@ -5,7 +5,7 @@ Partitions are pandas frames; they become Arrow record batches whose columns are
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module
@@ -23,13 +23,7 @@ FAN_IN = 8
 
 
 def read_dask(paths: Sequence[str], options: ReadOptions) -> Any:
-    """A Dask data frame of Parquet files or folders.
-
-    Raises
-    ------
-    SourceError
-        Dask is not installed, or they are no Parquet files.
-    """
+    """A Dask data frame of Parquet files or folders."""
     files = parquet_paths(paths, options, "dask")
     frames = _dask("--engine dask", "dask.dataframe")
     try:
@@ -41,10 +35,7 @@ def read_dask(paths: Sequence[str], options: ReadOptions) -> Any:
 
 
 class DaskTable(PartedTable):
-    """The table of a Dask data frame; see `PartedTable`.
-
-    Its columns are those of the frame, and its index if that has a name, as text.
-    """
+    """The table of a Dask data frame: its columns, and its index if that has a name, as text."""
 
     engine = "Dask"
 
@@ -79,13 +70,16 @@ class DaskTable(PartedTable):
         # A frame without columns would not have its index either.
         return self._frame[labels or [self._pandas[0].label]].to_delayed(), chosen
 
+    def _share(self, work: Any, chosen: list[tuple[int, PandasColumn]]) -> Any:
+        """Work, once in the graph and not once for each part: it may carry as much as what comes back."""
+        return self._dask.delayed(_Sent(work, chosen, self.description), pure=False, traverse=False)
+
     def _pass(self, work: Pass | Write, columns: Sequence[int], small: bool) -> bytes:
         delayed = self._dask.delayed
         parts, chosen = self._delayed(columns)
-        # Once in the graph, not once for each part: what it carries may be as large as what comes back.
-        shared = delayed(_Sent(work, chosen, self.description), pure=False, traverse=False)
+        shared = self._share(work, chosen)
         wanted = work.only if isinstance(work, Pass) else None
-        run, merge = delayed(_run, pure=False), delayed(_merged, pure=False)
+        run, merge = delayed(_run, pure=False), delayed(_merge, pure=False)
         level = [run(shared, part, number) for number, part in enumerate(parts) if wanted is None or number in wanted]
         while len(level) > 1:
             level = [merge(shared, level[start : start + FAN_IN]) for start in range(0, len(level), FAN_IN)]
@@ -100,14 +94,11 @@ class DaskTable(PartedTable):
     def _lazy(self, work: Mapped, columns: Sequence[int]) -> Any:
         pandas = import_module("pandas")
         parts, chosen = self._delayed(columns)
-        shared = self._dask.delayed(_Sent(work, chosen, self.description), pure=False, traverse=False)
-        make = self._dask.delayed(_frame_of, pure=False)
+        shared = self._share(work, chosen)
+        make = self._dask.delayed(_make_frame, pure=False)
         meta = work.schema.empty_table().to_pandas(types_mapper=pandas.ArrowDtype)
         made = [make(shared, part, number) for number, part in enumerate(parts)]
         return _dask(self.description, "dask.dataframe").from_delayed(made, meta=meta, verify_meta=False)
-
-
-open_dask = DaskTable
 
 
 class _Sent:
@@ -116,22 +107,22 @@ class _Sent:
     def __init__(self, work: Any, chosen: list[tuple[int, PandasColumn]], label: str) -> None:
         self.work, self._chosen, self._label = work, chosen, label
 
-    def batches(self, frame: Any) -> Iterator[Any]:
-        return _record_batches(frame, self._chosen, self._label)
+    def run(self, frame: Any, number: int) -> Any:
+        return self.work(number, _record_batches(frame, self._chosen, self._label))
 
 
 def _run(sent: _Sent, frame: Any, number: int) -> Any:
-    return sent.work(number, sent.batches(frame))
+    return sent.run(frame, number)
 
 
-def _merged(sent: _Sent, outcomes: list[bytes]) -> Any:
+def _merge(sent: _Sent, outcomes: list[bytes]) -> Any:
     return merge_outcomes(sent.work.merge, outcomes)
 
 
-def _frame_of(sent: _Sent, frame: Any, number: int) -> Any:
+def _make_frame(sent: _Sent, frame: Any, number: int) -> Any:
     pa, pandas = import_module("pyarrow"), import_module("pandas")
-    made: Iterable[Any] = sent.work(number, sent.batches(frame))
-    return pa.Table.from_batches(made, schema=sent.work.schema).to_pandas(types_mapper=pandas.ArrowDtype)
+    made = pa.Table.from_batches(sent.run(frame, number), schema=sent.work.schema)
+    return made.to_pandas(types_mapper=pandas.ArrowDtype)
 
 
 def _dask(label: str, module: str) -> Any:
@@ -148,21 +139,12 @@ def _dask(label: str, module: str) -> Any:
 
 @dataclass(frozen=True)
 class PandasColumn:
-    """A column of a pandas frame.
+    """A column of a pandas frame, or its index."""
 
-    Attributes
-    ----------
-    label : what the frame calls it; None for its index.
-    name : what users call it.
-    type : pyarrow.DataType or None
-        What its cells become; None where the frame does not say, so that cells must be looked at.
-    as_text : whether its cells are of several types, or names of rows, and become text.
-    """
-
-    label: Any
-    name: str
-    type: Any
-    as_text: bool = False
+    label: Any  # what the frame calls it; None for its index
+    name: str  # what users call it
+    type: Any  # of pyarrow, which its cells become; None where the frame does not say, so that cells must be looked at
+    as_text: bool = False  # whether its cells are of several types, or names of rows, and become text
     is_index: bool = False
 
     def cells(self, frame: Any) -> Any:
@@ -207,13 +189,14 @@ def _columns_of(meta: Any) -> list[PandasColumn]:
 def _types_of(frame: Any, columns: Sequence[PandasColumn]) -> list[Any]:
     """What the cells of columns are in one partition: a type of pyarrow, or None for several types."""
     pa = import_module("pyarrow")
-    found: list[Any] = []
-    for column in columns:
+
+    def type_of(column: PandasColumn) -> Any:
         try:
-            found.append(pa.array(_plain(column.cells(frame)), from_pandas=True).type)
+            return pa.array(_plain(column.cells(frame)), from_pandas=True).type
         except (pa.ArrowException, ValueError, TypeError, OverflowError):
-            found.append(None)
-    return found
+            return None
+
+    return [type_of(column) for column in columns]
 
 
 def _unify_types(column: PandasColumn, types: Sequence[Any]) -> PandasColumn:

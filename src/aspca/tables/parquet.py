@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from aspca.duckdb_session import plain_path
 from aspca.tables.arrow_table import pyarrow
-from aspca.tables.arrow_types import SECONDS, find_wide_decimals, note_rounded_decimals
+from aspca.tables.arrow_types import SECONDS, note_rounded_decimals
 from aspca.tables.errors import SourceError
 from aspca.tables.file_table import FileTable, unreadable
 from aspca.tables.paths import PARQUET_MAGIC, Partition
@@ -47,7 +47,7 @@ def read_parquet_file(
     table = FileTable(label, "", (plain_path(path),), (), 0, unreadable(label, "a Parquet file"))
     schema = _read_schema(path, table)
     names = [str(name) for name in schema.names]
-    notes = note_rounded_decimals(label, find_wide_decimals(schema, names))
+    notes = note_rounded_decimals(label, schema, names)
     # A column that the file has as well is the folder's, as everywhere else.
     given = {one.name for one in partitions}
     kept = [_in_seconds(index, field.type) for index, field in enumerate(schema) if field.name not in given]

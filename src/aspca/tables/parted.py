@@ -56,23 +56,8 @@ _HIDDEN = ".part-"
 class PartedTable(Source, ABC):
     """A `Source` whose rows are read, and whose passes run, part by part.
 
-    Rows are numbered from 0 in the order of the parts, and in each part as the engine gives them.
-
-    Parameters
-    ----------
-    label : str
-        What sentences call it.
-    names : list of str
-        Of its columns.
-    schema : pyarrow.Schema
-        Of its columns, which are called c0, c1, ... there.
-    missing : tuple of str
-        Cells that stand for no value.
-
-    Raises
-    ------
-    SourceError
-        In one sentence: what is wrong with which column or row, and what to do.
+    Rows are numbered from 0 in the order of the parts, and in each part as the engine gives them. Columns are called
+    c0, c1, ... in `schema`, and `names` by users; cells in `missing` stand for no value.
     """
 
     engine: str
@@ -130,15 +115,8 @@ class PartedTable(Source, ABC):
     def each(self, task: Task, merge: Merge, names: Sequence[str] | None = None) -> Any:
         """Run a task over the chunks of each part, on the workers, and merge what comes back, in the order of the rows.
 
-        Parameters
-        ----------
-        task : callable
-            Given a table of some rows and the number of the first of them; sent to the workers as the engine sends
-            functions. It returns what `aspca.tables.serialization` can write.
-        merge : callable
-            Given the results of rows and of those that follow; it may change the first.
-        names : sequence of str, optional
-            The only columns that are read, so that others need not be; all unless given.
+        The task is sent as the engine sends functions, and returns what `aspca.tables.serialization` can write; `merge`
+        may change its first argument; `names` are the only columns that are read, all unless given.
 
         Raises
         ------
@@ -152,17 +130,12 @@ class PartedTable(Source, ABC):
         return found
 
     def mapped(self, schema: Any, function: Mapping, names: Sequence[str] | None = None) -> Any:
-        """A data frame of the engine's own, not computed yet, of the record batches made of each chunk of rows.
+        """A data frame of the engine's own, not computed yet, of the record batches made of each chunk of rows."""
+        return self._lazy(*self._mapping(schema, function, names))
 
-        Parameters
-        ----------
-        schema : pyarrow.Schema
-        function : callable
-            Given a table of some rows and the number of the first of them, record batches of that schema.
-        names : as for `each`
-        """
+    def _mapping(self, schema: Any, function: Mapping, names: Sequence[str] | None) -> tuple[Mapped, list[int]]:
         columns = self._chosen(names)
-        return self._lazy(Mapped(self._layout.only(columns), self._places, schema, function), columns)
+        return Mapped(self._layout.only(columns), self._places, schema, function), columns
 
     def write_parquet(
         self, folder: str | os.PathLike[str], schema: Any, function: Mapping, names: Sequence[str] | None = None
@@ -175,11 +148,8 @@ class PartedTable(Source, ABC):
         ------
         OutputError
             Something else stands there, or the workers do not write where this process looks.
-        OSError
-            It cannot be written.
         """
-        columns = self._chosen(names)
-        mapped = Mapped(self._layout.only(columns), self._places, schema, function)
+        mapped, columns = self._mapping(schema, function, names)
         with replaced_folder(folder) as staged:
             try:
                 found, _ = self._reduce(Write(mapped, str(staged)), columns)

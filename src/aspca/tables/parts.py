@@ -36,7 +36,7 @@ _WRAPPED = 1 << 64
 # Odd, and no two alike: a value that moves to another column changes the sum.
 _ODD = 0x9E3779B97F4A7C15
 
-# Given some rows as a table, and the number of the first of them.
+# What is made of some rows as a table, and of the number of the first of them; and of two results, in their order.
 Task = Callable[["Part", int], Any]
 Merge = Callable[[Any, Any], Any]
 # Record batches made of the rows of a part.
@@ -45,48 +45,27 @@ Mapping = Callable[["Part", int], Iterable[Any]]
 
 @dataclass(frozen=True)
 class TableLayout:
-    """What the rows of a table mean.
-
-    Attributes
-    ----------
-    label : str
-        What sentences call the table.
-    schema : pyarrow.Schema
-        Of all columns, which are called c0, c1, ... in it.
-    relation, parameters, columns
-        As of a `FileTable`; `columns` are those that can be asked for.
-    kinds : tuple of Column
-        The same columns as users see them.
-    types : list of str
-        DuckDB's types of all columns.
-    """
+    """What the rows of a table mean."""
 
     label: str
-    schema: Any
-    relation: str
+    schema: Any  # pyarrow.Schema of all columns, which are called c0, c1, ... in it
+    relation: str  # this and what follows are as of a `FileTable`
     parameters: tuple[Any, ...]
-    columns: tuple[FileColumn, ...]
-    types: list[str]
+    columns: tuple[FileColumn, ...]  # those that can be asked for
+    types: list[str]  # DuckDB's, of all columns
     n_rows: int = 0
-    kinds: tuple[Column, ...] = ()
+    kinds: tuple[Column, ...] = ()  # `columns` as users see them
 
     def only(self, columns: Sequence[int]) -> TableLayout:
         """The same where no other columns can be asked for."""
-        chosen = tuple(self.columns[index] for index in columns)
         kinds = tuple(self.kinds[index] for index in columns) if self.kinds else ()
-        return replace(self, columns=chosen, kinds=kinds)
+        return replace(self, columns=tuple(self.columns[index] for index in columns), kinds=kinds)
 
 
 class Part(Source):
-    """Some rows of a table, to be read as often as need be.
+    """Some rows of a table, to be read as often as need be; `start` is the number of the first of them.
 
-    Attributes
-    ----------
-    start : int
-        The number of its first row in the whole table.
-    sums : dict
-        By names of columns: a sum over the bits of all their numbers, in whatever order rows come; once these columns
-        were read to the end.
+    `sums` holds, by names of columns that were read to the end, a sum over the bits of all their numbers.
     """
 
     def __init__(
@@ -105,8 +84,7 @@ class Part(Source):
         )
         table = FileTable(layout.label, layout.relation, layout.parameters, columns, n_rows, explain, attach)
         resources = ExitStack()
-        cursor = resources.enter_context(connection.cursor())
-        super().__init__([table], cursor, resources)
+        super().__init__([table], resources.enter_context(connection.cursor()), resources)
         self.start = start
         # How many values are missing is known of the whole only: all, none, or some.
         self.columns = tuple(
@@ -196,24 +174,13 @@ def rows_of(size: int, each: float) -> int:
 
 @dataclass
 class Outcome:
-    """What came of some parts, one after the other.
+    """What came of some parts, one after the other."""
 
-    Attributes
-    ----------
-    rows : dict
-        By the number of a part: how many rows it had.
-    sums : dict
-        By names of columns that were read, and the number of a part: see `Part.sums`.
-    found : list
-        The result, or nothing where there were no rows.
-    error : Exception or None
-        What was raised first.
-    """
-
-    rows: dict[int, int] = field(default_factory=dict)
+    rows: dict[int, int] = field(default_factory=dict)  # by the number of a part
+    # By names of columns that were read, and the number of a part: see `Part`.
     sums: dict[tuple[str, ...], dict[int, int]] = field(default_factory=dict)
-    found: list[Any] = field(default_factory=list)
-    error: Exception | None = None
+    found: list[Any] = field(default_factory=list)  # the result, or nothing where there were no rows
+    error: Exception | None = None  # what was raised first
 
     def add(self, found: Any, merge: Merge) -> None:
         """Take in the result of the rows that follow."""
@@ -239,12 +206,13 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Places:
-    """The number of the first row of each part, and how many it has; of parts that nobody counted yet, 0."""
+    """How many rows each part has; None before they are counted."""
 
     rows: tuple[int, ...] | None = None
 
     def start(self, number: int) -> int:
-        return 0 if self.rows is None else sum(self.rows[:number])
+        """The number of the first row of a part; 0 before they are counted."""
+        return sum((self.rows or ())[:number])
 
     def between(self, first: int, end: int) -> Iterator[tuple[int, int, int | None]]:
         """The parts that hold rows from `first` to before `end`: the number of each, and where these begin and end in
@@ -258,8 +226,8 @@ class Places:
 
     def refuse_other(self, label: str, number: int, rows: int) -> None:
         """Raise SourceError if a part has not as many rows as it had."""
-        known = None if self.rows is None else self.rows[number] if number < len(self.rows) else 0
-        if known is not None and rows != known:
+        known = rows if self.rows is None else sum(self.rows[number : number + 1])
+        if rows != known:
             raise rows_changed_error(label, f"part {number} had {known:,} rows and now has {rows:,}")
 
 
@@ -311,13 +279,7 @@ def merge_outcomes(merge: Merge, outcomes: Sequence[bytes]) -> bytes:
 
 
 def parts_of(layout: TableLayout, places: Places, number: int, batches: Iterable[Any]) -> Iterator[Part]:
-    """The chunks of a part as tables.
-
-    Raises
-    ------
-    SourceError
-        In the end: they are not as many rows as they were.
-    """
+    """The chunks of a part as tables; SourceError in the end if they are not as many rows as they were."""
     rows, start = 0, places.start(number)
     with own_connection() as connection:
         for chunk in chunks(iter(batches)):

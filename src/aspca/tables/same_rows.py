@@ -22,20 +22,13 @@ Bits = npt.NDArray[np.uint64]
 _MODULUS = 1 << 64
 # Stands for a missing value, cut to the width of its column; not zero, which is a value of many.
 _MISSING = 0x5BD1E9955BD1E995
-_UNSIGNED = {8: "uint8", 16: "uint16", 32: "uint32", 64: "uint64"}
 
 
 class SameRows:
-    """What passes over one table saw; compared whenever one was read to its end.
+    """What passes over one table saw; compared whenever one was read to its end."""
 
-    Parameters
-    ----------
-    label : what sentences call the table
-    ordered : whether rows must come in the same order each time, as their numbers and what is read beside them need
-    """
-
-    def __init__(self, label: str, *, ordered: bool = True) -> None:
-        self.label, self.ordered = label, ordered
+    def __init__(self, label: str) -> None:
+        self.label = label
         self._lock = threading.Lock()
         self._n_rows: int | None = None
         self._sums: dict[str, tuple[int, int]] = {}
@@ -43,8 +36,7 @@ class SameRows:
 
     def watched(self, batches: Iterator[Any], names: Sequence[str]) -> Iterator[Any]:
         """The same record batches; what they hold in the columns `names` is remembered at their end."""
-        n_rows = 0
-        sums = {name: _Sums() for name in names}
+        n_rows, sums = 0, {name: _Sums() for name in names}
         for batch in batches:
             places = {name: index for index, name in enumerate(batch.schema.names)}
             counts = _counts(n_rows, batch.num_rows)
@@ -52,31 +44,32 @@ class SameRows:
                 one.add(batch.column(places[name]), counts)
             n_rows += batch.num_rows
             yield batch
-        self._seen(n_rows, {name: (one.plain, one.placed) for name, one in sums.items()})
+        with self._lock:
+            self._compare(n_rows, {name: (one.plain, one.placed) for name, one in sums.items()})
 
     def refuse_changed(self) -> None:
         """Raise SourceError if two passes saw different rows."""
         if self._trouble is not None:
             raise SourceError(f"{self.label}: {self._trouble}")
 
-    def _seen(self, n_rows: int, sums: dict[str, tuple[int, int]]) -> None:
-        with self._lock:
-            if self._n_rows is not None and n_rows != self._n_rows:
-                self._say(f"its rows changed between two passes ({self._n_rows:,}, then {n_rows:,} rows)", "")
-            for name, (plain, placed) in sums.items():
-                before = self._sums.get(name)
-                if before is not None and plain != before[0]:
-                    self._say(f"its rows changed between two passes (column {quoted(name)} holds other values)", "")
-                elif before is not None and placed != before[1] and self.ordered:
-                    self._say("its rows come in another order in each pass", "sort it by a column that names rows, or ")
-            self._n_rows = n_rows if self._n_rows is None else self._n_rows
-            self._sums = {**sums, **self._sums}
-
-    def _say(self, what: str, cure: str) -> None:
+    def _compare(self, n_rows: int, sums: dict[str, tuple[int, int]]) -> None:
+        changed, cure = "", ""
+        if self._n_rows not in (None, n_rows):
+            changed = f"its rows changed between two passes ({self._n_rows:,}, then {n_rows:,} rows)"
+        for name, (plain, placed) in () if changed else sums.items():
+            before = self._sums.get(name, (plain, placed))
+            if plain != before[0]:
+                changed = f"its rows changed between two passes (column {quoted(name)} holds other values)"
+            elif placed != before[1]:
+                changed = "its rows come in another order in each pass"
+                cure = "sort it by a column that names rows, or "
+            if changed:
+                break
         # What was seen first is the reason for all else.
-        self._trouble = self._trouble or (
-            f"{what}, but several passes are needed; {cure}write it to a file first and read that."
-        )
+        if changed and self._trouble is None:
+            self._trouble = f"{changed}, but several passes are needed; {cure}write it to a file first and read that."
+        self._n_rows = n_rows if self._n_rows is None else self._n_rows
+        self._sums = {**sums, **self._sums}
 
 
 class _Sums:
@@ -88,29 +81,25 @@ class _Sums:
     def add(self, column: Any, counts: Bits) -> None:
         """Add the values of some rows, each of which counts so often by its place."""
         pa = import_module("pyarrow")
-
-        kind = column.type
-        if pa.types.is_dictionary(kind):
+        if pa.types.is_dictionary(column.type):
             # Numbers of categories may be others in each batch.
             column = column.dictionary_decode()
-            kind = column.type
-        if pa.types.is_null(kind) or pa.types.is_nested(kind):
+        if pa.types.is_null(column.type) or pa.types.is_nested(column.type):
             return
-        if pa.types.is_decimal(kind):
+        if pa.types.is_decimal(column.type):
             column = column.cast(pa.float64(), safe=False)
-        elif pa.types.is_boolean(kind):
+        elif pa.types.is_boolean(column.type):
             column = column.cast(pa.uint8())
-        elif not pa.types.is_primitive(kind):
-            column = self._texts(column)
-        elif kind.bit_width not in _UNSIGNED:
-            return
-        self._add(_bits(column), counts)
+        elif not pa.types.is_primitive(column.type):
+            column = self._add_texts(column)
+        width = column.type.bit_width
+        if width in (8, 16, 32, 64):
+            plain = column.view(getattr(pa, f"uint{width}")()).fill_null(_MISSING % (1 << width))
+            self._add(plain.to_numpy(zero_copy_only=False).astype(np.uint64, copy=False), counts)
 
-    def _texts(self, column: Any) -> Any:
+    def _add_texts(self, column: Any) -> Any:
         """Adds the letters of all texts, one after the other; what is left are their lengths."""
-        pa, pc = import_module("pyarrow"), import_module("pyarrow.compute")
-
-        whole = column.cast(pa.large_binary())
+        whole = column.cast(import_module("pyarrow").large_binary())
         given = whole.drop_null()
         if len(given):
             _, offsets, letters = given.buffers()
@@ -119,7 +108,7 @@ class _Sums:
                 found = np.frombuffer(letters, dtype=np.uint8)[ends[0] : ends[-1]]
                 self._add(found.astype(np.uint64), _counts(self._n_bytes, len(found)))
                 self._n_bytes += len(found)
-        return pc.binary_length(whole)
+        return import_module("pyarrow.compute").binary_length(whole)
 
     def _add(self, bits: Bits, counts: Bits) -> None:
         self.plain = (self.plain + int(np.add.reduce(bits))) % _MODULUS
@@ -129,15 +118,3 @@ class _Sums:
 def _counts(start: int, n: int) -> Bits:
     """How often values at the places from `start` on count."""
     return np.arange(start + 1, start + 1 + n, dtype=np.uint64)
-
-
-def _bits(column: Any) -> Bits:
-    """The values as they are stored, one number for each."""
-    pa = import_module("pyarrow")
-
-    width = column.type.bit_width
-    plain = column.view(getattr(pa, _UNSIGNED[width])())
-    if plain.null_count:
-        plain = plain.fill_null(_MISSING % (1 << width))
-    values: Bits = plain.to_numpy(zero_copy_only=False)
-    return values if width == 64 else values.astype(np.uint64)

@@ -27,13 +27,7 @@ _RESULT = "part long, piece long, data binary"
 
 
 def read_spark(paths: Sequence[str], options: ReadOptions) -> Any:
-    """A Spark data frame of Parquet files or folders, in the session of `spark_session`.
-
-    Raises
-    ------
-    SourceError
-        Spark is not installed or does not start, or they are no Parquet files.
-    """
+    """A Spark data frame of Parquet files or folders, in the session of `spark_session`."""
     files = parquet_paths(paths, options, "spark")
     session = spark_session(options.spark_master)
     try:
@@ -121,9 +115,6 @@ class SparkTable(PartedTable):
             "SPARK_DRIVER_MEMORY=4g in the environment, on a cluster by spark.executor.memory and spark.driver.memory, "
             "or cut the table into more partitions."
         )
-
-
-open_spark = SparkTable
 
 
 # ---- on the workers

@@ -34,13 +34,8 @@ def typed_table(
 ) -> FileTable:
     """`table`, whose columns have types, with columns called c0, c1, ... and their kinds and missing cells.
 
-    Its parameters are $1, $2, ... in its relation. `missing` are cells that stand for no value: texts, and numbers.
-    Integers that float64 cannot hold are kept as text, which is said. Columns of lists or records have no values.
-
-    Raises
-    ------
-    SourceError
-        No columns or no rows, or names that occur twice.
+    `missing` are cells that stand for no value: texts, and numbers. Integers that float64 cannot hold are kept as text,
+    which is said. Columns of lists or records have no values.
     """
     table, types = shape_columns(table, names, connection, missing)
     return finish_table(table, count_cells(table, types, connection))
@@ -84,12 +79,11 @@ def shape_columns(
 
 def count_cells(table: FileTable, types: list[str], connection: duckdb.DuckDBPyConnection) -> Counts:
     """The counts of a table that has its shape from `shape_columns`, or of a part of its rows."""
-    found = list[object]()
-    n_rows = 0
+    found, n_rows = list[object](), 0
     for start in range(0, len(types), COLUMNS_AT_ONCE):
         part = range(start, min(start + COLUMNS_AT_ONCE, len(types)))
         asked = [sql for index in part for sql in _counting_sql(index, table.columns[index], types[index])]
-        n_rows, *counts = next(table.rows(connection, ["count(*)", *asked], 1))[0]
+        (n_rows, *counts), *_ = table.all_rows(connection, ["count(*)", *asked])
         found += counts
     # float64 makes NaN of None.
     return Counts(n_rows, np.array(found, dtype=np.float64).reshape(-1, 4))
@@ -111,29 +105,27 @@ def finish_table(table: FileTable, counts: Counts) -> FileTable:
     if n_rows == 0:
         raise _no_rows_error(table)
     columns, beyond = list[FileColumn](), list[str]()
-    for index, (column, (given, rounded, low, high)) in enumerate(
-        zip(table.columns, counts.of_columns.tolist(), strict=True)
-    ):
+    for index, (column, numbers) in enumerate(zip(table.columns, counts.of_columns.tolist(), strict=True)):
+        given, rounded, low, high = numbers
         if not given:
             columns.append(replace(column, n_missing=n_rows, number=NO_VALUE))
             continue
         if rounded:
-            column = replace(column, kind="text", number="", cell=f"CAST(c{index} AS VARCHAR)", remark=BEYOND)
+            column = replace(column, kind="text", number="", cell=f"CAST(c{index} AS VARCHAR)")
             beyond.append(column.name)
         extremes = None if math.isnan(low) else (low, high)
         columns.append(replace(column, n_missing=n_rows - int(given), extremes=extremes))
-    notes = describe_rounded(table.label, beyond)
-    return replace(table, columns=tuple(columns), n_rows=n_rows, remarks=(*table.remarks, *notes))
-
-
-def _no_rows_error(table: FileTable) -> SourceError:
-    return SourceError(f"{table.label}: the file has columns but no rows; it must hold at least one row.")
+    return mark_beyond_float(replace(table, columns=tuple(columns), n_rows=n_rows), beyond)
 
 
 def mark_beyond_float(table: FileTable, names: list[str]) -> FileTable:
     """`table`, which says of these columns of text that their integers are beyond what float64 holds."""
     columns = tuple(replace(one, remark=BEYOND) if one.name in names else one for one in table.columns)
     return replace(table, columns=columns, remarks=(*table.remarks, *describe_rounded(table.label, names)))
+
+
+def _no_rows_error(table: FileTable) -> SourceError:
+    return SourceError(f"{table.label}: the file has columns but no rows; it must hold at least one row.")
 
 
 def _without_missing(table: FileTable, columns: list[FileColumn], missing: tuple[str, ...]) -> FileTable:

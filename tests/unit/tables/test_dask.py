@@ -18,7 +18,7 @@ import pytest
 
 from aspca.moments.moments import Moments
 from aspca.pipeline.errors import UndefinedError
-from aspca.tables.dask_table import open_dask, read_dask
+from aspca.tables.dask_table import DaskTable, read_dask
 from aspca.tables.errors import SourceError
 from aspca.tables.request import ReadOptions
 from running.dask_cluster import dask_client
@@ -69,7 +69,7 @@ def with_arrow(table: pa.Table) -> Any:
 def test_cells_mean_what_they_mean_here(client: Any) -> None:
     table = table_of_everything()
     frame = in_parts(with_arrow(table), cuts(np.random.default_rng(1), table.num_rows, 7))
-    with open_dask(frame, "frame") as parted, read_here(table) as here:
+    with DaskTable(frame, "frame") as parted, read_here(table) as here:
         refuse_unlike(parted, here)
         # Dask's threads are as good.
         with dask.config.set(scheduler="threads"):
@@ -95,14 +95,14 @@ def test_columns_of_objects_and_categories_are_of_one_kind_in_all_parts() -> Non
     parts = [slice(0, 20), slice(20, 20), slice(20, 31), slice(31, 40), slice(40, 60)]
     # Or else Dask makes text of them itself.
     own = {"dataframe.convert-string": False}
-    with dask.config.set(own), open_dask(in_parts(frame, parts), "frame") as parted, read_here(wanted) as here:
+    with dask.config.set(own), DaskTable(in_parts(frame, parts), "frame") as parted, read_here(wanted) as here:
         refuse_unlike(parted, here)
 
 
 @pytest.mark.usefixtures("here")
 def test_an_index_with_a_name_is_a_column_of_text() -> None:
     frame = pd.DataFrame({"x": np.arange(10.0), 5: np.arange(10.0) ** 2}, index=pd.Index(range(100, 110), name="id"))
-    with open_dask(dd.from_pandas(frame, npartitions=3), "frame") as table:
+    with DaskTable(dd.from_pandas(frame, npartitions=3), "frame") as table:
         assert [(column.name, column.kind) for column in table.columns] == [
             ("x", "number"),
             ("5", "number"),
@@ -110,7 +110,7 @@ def test_an_index_with_a_name_is_a_column_of_text() -> None:
         ]
         assert table.picked(["id", "5"], [3, 9]) == [("103", 9.0), ("109", 81.0)]
         assert table.picked(["id"], [4]) == [("104",)]
-    with open_dask(dd.from_pandas(frame.reset_index(drop=True), npartitions=3), "frame") as table:
+    with DaskTable(dd.from_pandas(frame.reset_index(drop=True), npartitions=3), "frame") as table:
         assert [column.name for column in table.columns] == ["x", "5"]
 
 
@@ -119,7 +119,7 @@ def test_moments_are_those_of_numpy_however_rows_are_parted(client: Any) -> None
     rows = rng.normal(size=(3000, 4)) @ rng.normal(size=(4, 4)) + [1e8, 0, -3, 1e10]
     frame = pd.DataFrame(rows, columns=list("abcd"))
     for parts in (1, 3, 40):
-        with open_dask(in_parts(frame, cuts(rng, len(rows), parts)), "frame") as table:
+        with DaskTable(in_parts(frame, cuts(rng, len(rows), parts)), "frame") as table:
             refuse_other_moments(table.each(moments_of(list("abcd")), Moments.merge, list("abcd")), rows)
 
 
@@ -141,7 +141,7 @@ def test_a_worker_that_is_killed_in_a_pass_changes_nothing(client: Any, tmp_path
             os.kill(os.getpid(), signal.SIGKILL)
         return inner(part, start)
 
-    with open_dask(frame, "frame") as table:
+    with DaskTable(frame, "frame") as table:
         refuse_other_moments(table.each(task, Moments.merge), rows)
     assert mark.exists()
 
@@ -159,7 +159,7 @@ def test_sentences_come_from_the_workers_as_they_were_raised(client: Any) -> Non
     def broken(part: Any, start: int) -> Any:
         return {}[start]
 
-    with open_dask(frame, "frame") as table:
+    with DaskTable(frame, "frame") as table:
         with pytest.raises(UndefinedError, match=r"^frame: row 30 is at fault.$") as caught:
             table.each(task, max)
         assert caught.value.column == "a"
@@ -172,7 +172,7 @@ def test_sentences_come_from_the_workers_as_they_were_raised(client: Any) -> Non
 @pytest.mark.usefixtures("here")
 def test_what_is_named_as_missing_is_missing_in_every_part() -> None:
     frame = in_parts(pd.DataFrame({"a": [1.0, -999.0, 3.0, -999.0], "t": list("x-y-")}), [slice(0, 3), slice(3, 4)])
-    with open_dask(frame, "frame", ("-999", "-")) as table:
+    with DaskTable(frame, "frame", ("-999", "-")) as table:
         assert [column.n_missing for column in table.columns] == [2, 2]
         assert [row for rows in table.cells(["a", "t"]) for row in rows] == [
             (1.0, "x"),
@@ -200,7 +200,7 @@ def test_an_infinite_value_is_named_by_its_row_in_the_whole() -> None:
     values = np.arange(100.0)
     values[73] = np.inf
     frame = in_parts(pd.DataFrame({"a": values}), [slice(0, 50), slice(50, 60), slice(60, 100)])
-    with open_dask(frame, "frame") as table:
+    with DaskTable(frame, "frame") as table:
         for read in (lambda: list(table.batches(["a"])), lambda: table.each(moments_of(["a"]), Moments.merge)):
             with pytest.raises(SourceError, match=r"^frame: row 73 has the value inf in column 'a'"):
                 read()
@@ -213,7 +213,7 @@ def test_rows_that_change_between_passes_are_refused(change: str) -> None:
     now = {"rows": 10, "numbers": 0.0, "trial": change}
     meta = pd.DataFrame({"a": [0.0]}).iloc[:0]
     frame = dd.from_map(lambda k: pd.DataFrame({"a": np.arange(now["rows"]) + now["numbers"]}), [0, 1], meta=meta)
-    with open_dask(frame, "frame") as table:
+    with DaskTable(frame, "frame") as table:
         table.each(moments_of(["a"]), Moments.merge)
         table.each(moments_of(["a"]), Moments.merge)
         now[change] += 1
@@ -233,7 +233,7 @@ def test_the_first_rows_are_there_before_all_are_read() -> None:
         return pd.DataFrame({"a": np.arange(10.0) + 10 * number})
 
     frame = dd.from_map(part, list(range(20)), meta=pd.DataFrame({"a": [0.0]}).iloc[:0])
-    with open_dask(frame, "frame") as table:
+    with DaskTable(frame, "frame") as table:
         read.clear()
         first = next(table.batches(["a"], 25))
         np.testing.assert_array_equal(first.values[:, 0], np.arange(25.0))
@@ -251,7 +251,7 @@ def test_judged_rows_are_a_lazy_frame_or_files_of_each_part(tmp_path: Path) -> N
     rng = np.random.default_rng(2)
     values = rng.normal(size=500)
     frame = in_parts(pd.DataFrame({"a": values, "b": values}), cuts(rng, 500, 6))
-    with open_dask(frame, "frame") as table:
+    with DaskTable(frame, "frame") as table:
         lazy = table.mapped(DOUBLED, doubled, ["a"])
         assert isinstance(lazy, dd.DataFrame)
         found = lazy.compute()
@@ -278,7 +278,7 @@ def test_files_that_cannot_be_written_leave_nothing(tmp_path: Path) -> None:
             raise SourceError("frame: row 100 is at fault.")
         yield from doubled(part, start)
 
-    with open_dask(frame, "frame") as table:
+    with DaskTable(frame, "frame") as table:
         with pytest.raises(SourceError, match=r"^frame: row 100 is at fault.$"):
             table.write_parquet(tmp_path / "scores", DOUBLED, failing)
         limits = resource.getrlimit(resource.RLIMIT_FSIZE)
@@ -308,7 +308,7 @@ def test_a_worker_that_is_killed_while_writing_leaves_no_rows_twice(client: Any,
             mark.touch()
             os.kill(os.getpid(), signal.SIGKILL)
 
-    with open_dask(frame, "frame") as table:
+    with DaskTable(frame, "frame") as table:
         assert table.write_parquet(tmp_path / "scores", DOUBLED, twice) == 600
     assert mark.exists()
     np.testing.assert_array_equal(pq.read_table(tmp_path / "scores")["row"], np.arange(600))
@@ -321,7 +321,7 @@ def test_parquet_files_are_read_by_dask_and_others_are_not(tmp_path: Path) -> No
     for k in range(3):
         pq.write_table(table.slice(30 * k, 30), tmp_path / f"{k}.parquet")
     with (
-        open_dask(read_dask([str(tmp_path / "*.parquet")], ReadOptions()), "frame") as parted,
+        DaskTable(read_dask([str(tmp_path / "*.parquet")], ReadOptions()), "frame") as parted,
         read_here(table) as here,
     ):
         refuse_unlike(parted, here)
@@ -342,21 +342,21 @@ def test_a_damaged_file_is_said_in_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "1.parquet").write_bytes(whole)
     frame = read_dask([str(tmp_path)], ReadOptions())
     with pytest.raises(SourceError, match="frame: Dask cannot read or pass over the rows"):
-        open_dask(frame, "frame")
+        DaskTable(frame, "frame")
 
 
 @pytest.mark.usefixtures("here")
 def test_what_cannot_be_a_table_is_refused() -> None:
     frame = pd.DataFrame({"a": [1.0, 2.0], "b": [[1], [2]]})
     own = {"dataframe.convert-string": False}
-    with dask.config.set(own), open_dask(dd.from_pandas(frame, npartitions=1), "frame") as table:
+    with dask.config.set(own), DaskTable(dd.from_pandas(frame, npartitions=1), "frame") as table:
         assert [column.remark for column in table.columns] == ["", "it holds lists or records"]
     with pytest.raises(SourceError, match="no rows"):
-        open_dask(in_parts(frame[["a"]], [slice(0, 0)]), "frame")
+        DaskTable(in_parts(frame[["a"]], [slice(0, 0)]), "frame")
     twice = pd.DataFrame(np.ones((4, 2)), columns=["a", " a"])
     with pytest.raises(SourceError, match="the name 'a' is given to columns 1 and 2"):
-        open_dask(dd.from_pandas(twice, npartitions=1), "frame")
-    with open_dask(in_parts(table_of_everything(20).to_pandas()[["text", "offset"]], [slice(0, 20)]), "frame") as table:
+        DaskTable(dd.from_pandas(twice, npartitions=1), "frame")
+    with DaskTable(in_parts(table_of_everything(20).to_pandas()[["text", "offset"]], [slice(0, 20)]), "frame") as table:
         with pytest.raises(SourceError, match="frame: column 'text' holds text, in row 1 for example 't1 ü'"):
             table.batches(["text"])
         with pytest.raises(SourceError, match="frame: there is no column 'x'; the columns are 'offset'"):
@@ -374,7 +374,7 @@ def test_types_that_only_arrow_has_are_read_or_left_out(tmp_path: Path) -> None:
         "lists": pa.array([[1], None]),
     }
     pq.write_table(pa.table(columns), tmp_path / "t.parquet")
-    with open_dask(read_dask([str(tmp_path / "t.parquet")], ReadOptions()), "frame") as table:
+    with DaskTable(read_dask([str(tmp_path / "t.parquet")], ReadOptions()), "frame") as table:
         names = ["zoned", "half", "wide", "span"]
         values = np.concatenate([batch.values for batch in table.batches(names)])
         np.testing.assert_array_equal(values, [[noon.timestamp(), 1.5, 2.25, 86400.0], [np.nan] * 4])

@@ -21,7 +21,7 @@ from aspca.pipeline.errors import UndefinedError
 from aspca.tables import spark_table
 from aspca.tables.errors import SourceError
 from aspca.tables.request import ReadOptions
-from aspca.tables.spark_table import open_spark, read_spark
+from aspca.tables.spark_table import SparkTable, read_spark
 from running.parted_tables import (
     DOUBLED,
     cuts,
@@ -68,7 +68,7 @@ def test_cells_mean_what_they_mean_here(spark: Any) -> None:
     # Names that Spark's grammar would read otherwise.
     named = table.rename_columns(["a.b", "g`s", *table.column_names[2:]])
     frame = in_parts(spark, table, cuts(np.random.default_rng(1), table.num_rows, 4)).toDF(*named.column_names)
-    with open_spark(frame, "frame") as parted, read_here(named) as here:
+    with SparkTable(frame, "frame") as parted, read_here(named) as here:
         refuse_unlike(parted, here)
 
 
@@ -80,7 +80,7 @@ def test_moments_are_those_of_numpy_however_rows_are_parted(spark: Any) -> None:
     # Twenty: more than are merged at once, on the workers.
     for parts in (1, 20):
         frame = in_parts(spark, numbers(rows), cuts(rng, len(rows), parts))
-        with open_spark(frame, "frame") as table:
+        with SparkTable(frame, "frame") as table:
             refuse_other_moments(table.each(moments_of(list("abcd")), Moments.merge, list("abcd")), rows)
 
 
@@ -95,7 +95,7 @@ def test_a_robust_fit_is_that_of_the_same_rows_here(spark: Any, tmp_path: Path) 
 def test_rows_stay_where_they_are_if_columns_are_left_out(spark: Any) -> None:
     rows = np.random.default_rng(8).normal(size=(500, 3))
     frame = in_parts(spark, numbers(rows), [slice(0, 500)]).repartition(3)
-    with open_spark(frame, "frame") as table:
+    with SparkTable(frame, "frame") as table:
         whole = np.concatenate([batch.values for batch in table.batches(list("abc"))])
         alone = np.concatenate([batch.values for batch in table.batches(["b"])])
     np.testing.assert_array_equal(alone[:, 0], whole[:, 1])
@@ -126,7 +126,7 @@ def test_rows_are_streamed_in_their_order(spark: Any, monkeypatch: pytest.Monkey
     monkeypatch.setattr(spark_table, "PIECE", 8 * 3 * 100)
     rows = np.random.default_rng(3).normal(size=(1000, 3))
     parts = [slice(0, 130), slice(130, 130), slice(130, 131), slice(131, 1000)]
-    with open_spark(in_parts(spark, numbers(rows), parts), "frame") as table:
+    with SparkTable(in_parts(spark, numbers(rows), parts), "frame") as table:
         found = np.concatenate([batch.values for batch in table.batches(list("abc"), 150)])
         cells_found = [cell for some in table.cells(["b"], 999) for (cell,) in some]
     np.testing.assert_array_equal(found, rows)
@@ -173,19 +173,19 @@ def test_lack_of_memory_is_said_as_such(spark: Any, monkeypatch: pytest.MonkeyPa
     wanted = r"^frame: Spark ran out of memory \({}\); give it more, .*, or cut the table into more partitions\.$"
     # In Java, where the plan is made: eight gigabytes at once.
     with pytest.raises(SourceError, match=wanted.format("Java heap space")):
-        open_spark(spark.sql("SELECT size(sequence(1L, 1000000000L)) AS a"), "frame")
+        SparkTable(spark.sql("SELECT size(sequence(1L, 1000000000L)) AS a"), "frame")
 
     def before(part: int) -> None:
         raise MemoryError
 
     with pytest.raises(SourceError, match=wanted.format("no memory could be had")):
-        open_spark(in_parts(spark, numbers(np.eye(3)), [slice(0, 3)], before), "frame")
+        SparkTable(in_parts(spark, numbers(np.eye(3)), [slice(0, 3)], before), "frame")
 
     # After Java's process ended: nobody can be asked any more.
     def gone(*given: Any) -> Any:
         raise ConnectionRefusedError(111, "Connection refused")
 
-    with open_spark(in_parts(spark, numbers(np.eye(3)), [slice(0, 3)]), "frame") as table:
+    with SparkTable(in_parts(spark, numbers(np.eye(3)), [slice(0, 3)]), "frame") as table:
         monkeypatch.setattr(type(table), "_narrow", gone)
         with pytest.raises(SourceError, match=r"^frame: Spark cannot read or pass over the rows"):
             next(table.batches(["a"]))
@@ -209,7 +209,7 @@ def test_a_task_that_fails_twice_changes_nothing(spark: Any, tmp_path: Path) -> 
             raise RuntimeError("this worker is lost")
 
     frame = in_parts(spark, numbers(rows), cuts(np.random.default_rng(0), 2000, 4), before)
-    with open_spark(frame, "frame") as table:
+    with SparkTable(frame, "frame") as table:
         (tmp_path / "begin").touch()
         refuse_other_moments(table.each(moments_of(list("abc")), Moments.merge), rows)
         assert len(os.listdir(tmp_path)) == 3
@@ -236,7 +236,7 @@ def test_a_task_that_fails_for_good_is_one_sentence(spark: Any) -> None:
 
         raise UndefinedError(f"frame: row {start} is at fault.", "a", "log")
 
-    with open_spark(frame, "frame") as table:
+    with SparkTable(frame, "frame") as table:
         with pytest.raises(SourceError, match=r"^frame: Spark cannot read or pass over the rows") as caught:
             table.each(broken, max)
         assert "\n" not in str(caught.value)
@@ -258,7 +258,7 @@ def test_rows_that_change_between_passes_are_refused(spark: Any, tmp_path: Path)
         yield pyarrow.RecordBatch.from_pydict({"a": [float(len(os.listdir(place))), 1.0]})
 
     frame = spark.range(0, 2, 1, 2).mapInArrow(rows, "a double")
-    with open_spark(frame, "frame") as table:
+    with SparkTable(frame, "frame") as table:
         table.each(moments_of(["a"]), Moments.merge)
         (tmp_path / "changed").touch()
         with pytest.raises(SourceError, match="frame: its rows changed between passes"):
@@ -275,7 +275,7 @@ def test_judged_rows_are_a_lazy_frame_or_files_or_nothing(spark: Any, tmp_path: 
             raise ValueError("Row 100 is at fault.")
         yield from twice(part, start)
 
-    with open_spark(
+    with SparkTable(
         in_parts(spark, numbers(rows), [slice(0, 100), slice(100, 100), slice(100, 500)]), "frame"
     ) as table:
         lazy = table.mapped(DOUBLED, doubling(), ["a"])
@@ -293,10 +293,10 @@ def test_parquet_is_read_in_the_active_session(spark: Any, tmp_path: Path) -> No
     pq.write_to_dataset(table, tmp_path / "folder", partition_cols=["site"])
     frame = read_spark([str(tmp_path / "folder")], ReadOptions())
     assert frame.sparkSession is spark
-    with open_spark(frame, "folder") as parted:
+    with SparkTable(frame, "folder") as parted:
         assert [(column.name, column.kind) for column in parted.columns] == [("a", "number"), ("site", "text")]
         assert sorted(row for rows in parted.cells(["a", "site"]) for row in rows) == list(
             zip(np.arange(300.0), ["x", "y"] * 150, strict=True)
         )
-    with open_spark(spark.createDataFrame([([1], 2.0)], "l array<int>, a double"), "folder") as parted:
+    with SparkTable(spark.createDataFrame([([1], 2.0)], "l array<int>, a double"), "folder") as parted:
         assert [column.remark for column in parted.columns] == ["it holds lists or records", ""]
