@@ -15,8 +15,8 @@ from aspca import ASPCA, Moments, sparse_subspace
 from aspca.sparse_pca.component import Effort
 from aspca.sparse_pca.groups import split_features
 from aspca.sparse_pca.matrix import scale_matrix
-from aspca.sparse_pca.proof import make_proof
 from aspca.sparse_pca.sequence import Sequence, extract
+from aspca.sparse_pca.solve import make_proof
 from aspca.sparse_pca.verify.claims import Multiplier
 
 # Tiles, slices and Python's own objects, whatever p is.

@@ -17,7 +17,7 @@ from aspca.linalg.arrays import Floats
 from aspca.model.model import complete_moments
 from aspca.moments import IncompleteMoments, Moments
 from aspca.settings import Settings
-from aspca.sparse_pca.rotation.levels import rotate_levels, rotate_levels_roughly
+from aspca.sparse_pca.rotation.search import rotate_levels, rotate_levels_roughly
 from aspca.sparse_pca.subspace import SparseSubspace, sparse_subspace
 
 # Rows are dealt into so many parts, whose moments merge into any half of them.

@@ -34,9 +34,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from aspca.linalg.arrays import Bools, Floats, Ints
+from aspca.linalg.arrays import Floats, Ints
 from aspca.linalg.small import inverses, triangular_whiteners
-from aspca.moments.patterns import Patterns, seen_together, some_patterns
+from aspca.moments.patterns import Patterns, most_random, seen_together, some_patterns
 
 EPS = float(np.finfo(np.float64).eps)
 # A bound on the logarithm of a direction's change of variance: beyond it is nothing to be seen, only overflow.
@@ -55,8 +55,7 @@ _FEW, _MANY_MORE = 250, 4
 _ROUGHLY, _FURTHER = 0.01, 0.1
 # A change that all rows show is at most this share of the one before, or the few are no help.
 _PROGRESS = 0.5
-# Steps of the few at a time.
-_MOST_STEPS = 100
+_MOST_STEPS = 100  # of the few at a time
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -127,7 +126,7 @@ def likeliest_gaussian(patterns: Sequence[Patterns], n_features: int, tol: float
     left = max_iter - reached.iterations
     if together.all() or not reached.converged or left == 0:
         return reached
-    values, vectors = np.linalg.eigh(_most_random(reached.covariance, together))
+    values, vectors = np.linalg.eigh(most_random(reached.covariance, together))
     start = with_least_spread(reached.mean, vectors * np.sqrt(np.maximum(values, 0.0)))
     again = iterate(patterns, start, tol, left)
     return replace(again, iterations=reached.iterations + again.iterations)
@@ -405,28 +404,3 @@ def _relative_log(to_unit: Floats, factor: Floats) -> Floats:
     """The logarithm (p, p) of J L L' J', by singular values of J L: its smallest ones are accurate too."""
     vectors, values, _ = np.linalg.svd(to_unit @ factor)
     return np.asarray((vectors * (2.0 * np.log(values))) @ vectors.T)
-
-
-# ---- features that no row has together
-
-
-def _most_random(covariance: Floats, together: Bools) -> Floats:
-    """The covariance (p, p) of largest determinant that has the same entries where `together`.
-
-    Features never seen together are then independent given the others, so that no rule is read into them. One feature
-    at a time: its open covariances follow from its regression on the features it was seen with.
-    """
-    deviations = np.sqrt(np.diagonal(covariance))
-    scale = np.where(deviations > 0.0, deviations, 1.0)
-    correlations = covariance / np.outer(scale, scale)
-    for _ in range(100):
-        before = correlations.copy()
-        for i in np.flatnonzero(~together.all(axis=1)):
-            never, others = ~together[i], together[i].copy()
-            others[i] = False
-            inverse = np.linalg.pinv(correlations[np.ix_(others, others)], rcond=len(scale) * EPS, hermitian=True)
-            open_ones = correlations[i, others] @ inverse @ correlations[np.ix_(others, never)]
-            correlations[i, never] = correlations[never, i] = open_ones
-        if np.abs(correlations - before).max() <= 1e-10:
-            break
-    return np.asarray(correlations * np.outer(scale, scale))

@@ -70,6 +70,29 @@ def seen_together(patterns: Sequence[Patterns], n_features: int) -> Bools:
     return np.asarray(weights > 0.0)
 
 
+def most_random(covariance: Floats, together: Bools) -> Floats:
+    """The covariance (p, p) of largest determinant that has the same entries where `together`.
+
+    Features never seen together are then independent given the others, so that no rule is read into them. One feature
+    at a time: its open covariances follow from its regression on the features it was seen with.
+    """
+    deviations = np.sqrt(np.diagonal(covariance))
+    scale = np.where(deviations > 0.0, deviations, 1.0)
+    correlations = covariance / np.outer(scale, scale)
+    cutoff = len(scale) * float(np.finfo(np.float64).eps)
+    for _ in range(100):
+        before = correlations.copy()
+        for i in np.flatnonzero(~together.all(axis=1)):
+            never, others = ~together[i], together[i].copy()
+            others[i] = False
+            inverse = np.linalg.pinv(correlations[np.ix_(others, others)], rcond=cutoff, hermitian=True)
+            open_ones = correlations[i, others] @ inverse @ correlations[np.ix_(others, never)]
+            correlations[i, never] = correlations[never, i] = open_ones
+        if np.abs(correlations - before).max() <= 1e-10:
+            break
+    return np.asarray(correlations * np.outer(scale, scale))
+
+
 def some_patterns(patterns: Sequence[Patterns], n_features: int, few: int, most: int) -> list[Patterns] | None:
     """About `few` of the rows, scattered over their patterns and weighted to stand for all of them.
 

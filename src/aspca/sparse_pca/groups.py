@@ -45,16 +45,8 @@ def split_levels(variances: Floats, floor: float) -> list[Ints]:
 
     A level ends below a tenfold jump: it may span more than that where variances rise evenly.
 
-    Parameters
-    ----------
-    variances : (d,)
-    floor : float >= 0
-        No variance counts as smaller, so exact directions are one level, whatever rounding made of them.
-
-    Returns
-    -------
-    list of ndarray
-        The positions of each level's directions, in ascending order; together 0 .. d - 1.
+    No variance (d,) counts as smaller than `floor`, so exact directions are one level, whatever rounding made of them.
+    Each level holds the positions of its directions, ascending; together 0 .. d - 1.
     """
     counted = np.maximum(variances, floor)
     order = np.argsort(counted, kind="stable")

@@ -10,17 +10,19 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from aspca.linalg.arrays import Floats, frozen
+from aspca.linalg.arrays import Floats, Ints, frozen
 from aspca.linalg.threads import blas_threads_for
 from aspca.settings import PROOFS, ROTATIONS, ROUNDINGS, VARIANTS
 from aspca.sparse_pca.certificate import Certificate, Step
-from aspca.sparse_pca.component import Effort
+from aspca.sparse_pca.component import Effort, WarmStart
 from aspca.sparse_pca.matrix import ScaledMatrix, scale_matrix
-from aspca.sparse_pca.proof import make_proof, start_from
-from aspca.sparse_pca.rotation.levels import rotate_levels
+from aspca.sparse_pca.rotation.search import rotate_levels
 from aspca.sparse_pca.sequence import Sequence, WarmStartAt, extract, start_cold
-from aspca.sparse_pca.verify.claims import Witness
+from aspca.sparse_pca.verify.claims import Multiplier, Witness, probe_vector
 from aspca.sparse_pca.verify.form import LARGEST_TOL
+
+# A warm vector with less than this of its length in a block belongs to another one.
+_AT_HOME = 0.5
 
 # Called with the number of the step from 1, how many there will be, and its gap.
 Callback = Callable[[int, int, float], None]
@@ -151,3 +153,57 @@ def _warn_of_ties(A: Floats, d: int) -> None:
             # Where sparse_subspace was called.
             stacklevel=4,
         )
+
+
+# ---- what a result keeps of its solve: the proof of its bounds, which is also where the next solve may start
+
+
+def make_proof(sequence: Sequence, values: Floats, unit: float) -> Witness:
+    """The proof, in the user's units, of a sequence found on `values`, the user's matrix times `unit`.
+
+    The sequence gives its multipliers away: they are rescaled in place.
+    """
+    for multiplier in sequence.multipliers:
+        np.divide(multiplier.packed, unit, out=multiplier.packed)
+        multiplier.packed.flags.writeable = False
+    return Witness(
+        blocks=tuple(sequence.blocks),
+        multipliers=tuple(sequence.multipliers),
+        factors=tuple(None if step.factor is None else frozen(step.factor) for step in sequence.steps),
+        fingerprint=frozen(values @ probe_vector(values.shape[0]) / unit),
+    )
+
+
+def start_from(vectors: Floats, proof: Witness | None, p: int, unit: float) -> WarmStartAt:
+    """What an earlier result offers to a step on some features: its vectors (p, k) there, and its multipliers then."""
+    if vectors.shape[0] != p:
+        raise ValueError(f"warm_start has {vectors.shape[0]} features, A has {p}.")
+    if proof is None:
+        # Read from a model file, without the multipliers that a step would start from.
+        return start_cold
+    blocks = proof.blocks
+    home = np.empty(p, dtype=np.intp)
+    history: list[list[Multiplier]] = [[] for _ in blocks]
+    for index, block in enumerate(blocks):
+        home[block] = index
+    for multiplier in proof.multipliers:
+        history[multiplier.block].append(multiplier)
+
+    def warmth(step: int, features: Ints) -> WarmStart:
+        U = np.zeros((features.size, features.size))
+        for index in np.unique(home[features]):
+            latest = [m for m in history[index] if m.since <= step][-1]
+            here = np.flatnonzero(home[features] == index)
+            there = np.searchsorted(blocks[index], features[here])
+            U[np.ix_(here, here)] = _unpacked(latest.packed, blocks[index].size)[np.ix_(there, there)] * unit
+        inside = vectors[features]
+        return WarmStart(inside[:, np.linalg.norm(inside, axis=0) > _AT_HOME], (U,))
+
+    return warmth
+
+
+def _unpacked(packed: Floats, m: int) -> Floats:
+    U = np.zeros((m, m))
+    U[~np.tri(m, dtype=np.bool_)] = packed
+    U += U.T
+    return U

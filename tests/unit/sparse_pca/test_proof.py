@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from aspca import sparse_subspace
-from aspca.sparse_pca.proof import start_from
+from aspca.sparse_pca.solve import start_from
 from aspca.sparse_pca.subspace import SparseSubspace
 
 

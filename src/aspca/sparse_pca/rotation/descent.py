@@ -39,23 +39,10 @@ def anneal(
 ) -> npt.NDArray[np.floating]:
     """Follow the smoothed minimum of ||L||_{1,1} over the rotations as the smoothing shrinks, from each start.
 
-    Parameters
-    ----------
-    starts : ndarray of shape (m, p, d)
-        Loadings, each with orthonormal columns; their precision is that of the steps and of the result.
-    mu_first : ndarray of shape (m,)
-        First smoothing of each start; about the size of an entry forgets the start, less remembers it.
-    n_steps : int
-        Steps, the same number for each start.
-    mu_final : float
-        Last smoothing.
-    momentum : float
-        Share of a step that the next one repeats; more of it takes more steps to settle.
-
-    Returns
-    -------
-    ndarray of shape (m, p, d)
-        Rotated loadings near local minima. Heuristic: no value is promised.
+    `starts` (m, p, d) each have orthonormal columns; their precision is that of the steps and of the result (m, p, d),
+    loadings near local minima: heuristic, no value is promised. `mu_first` (m,) is the first smoothing of each start:
+    about the size of an entry forgets the start, less remembers it. `momentum` is the share of a step that the next one
+    repeats; more of it takes more steps to settle.
     """
     m, _, d = starts.shape
     columns = np.ascontiguousarray(np.swapaxes(starts, 1, 2))
@@ -134,22 +121,8 @@ def paper_rotation(V: Floats, n_steps: int = 1000, mu_final: float = 1e-4, mu_fi
     at exactly mu, the step for X a Procrustes problem (SVD of V'C). mu starts at the paper's
     ``||V||_F / ||V||_{1,1}`` and falls geometrically to `mu_final`.
 
-    Parameters
-    ----------
-    V : ndarray of shape (p, d)
-        Orthonormal columns.
-    n_steps : int
-        Alternations, one for each value of mu.
-    mu_final : float
-        The last mu, > 0.
-    mu_first : float or None
-        The first mu; None is the paper's.
-
-    Returns
-    -------
-    ndarray of shape (d, d)
-        X; the rotated loadings are V @ X. No guarantee: the result is not a local minimum of ||V X||_{1,1},
-        carries no exact zeros, and can even lie above the start.
+    V (p, d) has orthonormal columns; the rotated loadings are V @ X. No guarantee: the result is not a local minimum of
+    ||V X||_{1,1}, carries no exact zeros, and can even lie above the start.
     """
     X = np.eye(V.shape[1])
     if mu_first is None:

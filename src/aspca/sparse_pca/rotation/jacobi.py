@@ -39,17 +39,8 @@ def round_robin(d: int) -> tuple[tuple[Ints, Ints], ...]:
 def rotate_pairs(columns: Floats, first: Ints, second: Ints) -> float:
     """Rotate disjoint pairs of columns, in place, to the exact minimum of each plane.
 
-    Parameters
-    ----------
-    columns : ndarray of shape (d, p)
-        One column of the loadings per row; changed in place. Entries that vanish become exactly 0.0.
-    first, second : ndarray of shape (m,)
-        The pairs; no column occurs twice.
-
-    Returns
-    -------
-    float
-        By how much the L1 norm fell, >= 0.
+    `columns` (d, p) are the loadings, a column in each row; entries that vanish become exactly 0.0. `first`, `second`
+    (m,) are the pairs; no column occurs twice. Returns by how much the L1 norm fell, >= 0.
     """
     a, b = columns[first], columns[second]
     x, y = np.abs(a), np.abs(b)
@@ -91,19 +82,8 @@ def rotate_pairs(columns: Floats, first: Ints, second: Ints) -> float:
 def jacobi(L: Floats, max_sweeps: int = 100, tol: float = 1e-10) -> Floats:
     """Sweep over all planes until one sweep lowers ||L||_{1,1} by less than tol, relatively.
 
-    Parameters
-    ----------
-    L : ndarray of shape (p, d)
-        Orthonormal columns; not changed.
-    max_sweeps : int
-        At most this many sweeps over all pairs.
-    tol : float
-        Relative gain of a sweep that ends the iteration.
-
-    Returns
-    -------
-    ndarray of shape (p, d)
-        L times a rotation. ||.||_{1,1} never rises; at the end no plane offers more than about tol.
+    L (p, d) has orthonormal columns; the result is L times a rotation. ||.||_{1,1} never rises; at the end no plane
+    offers more than about tol.
     """
     columns = np.array(L.T, order="C")
     # A pair without a common row is at its optimum already; only columns that meet are worth the sort.

@@ -1,6 +1,14 @@
 """The sparse rotation: split, try several starts, refine the best, keep the given basis if nothing is lower.
 
 Notation: V (p, d) given basis, Q (d, d) rotation, L = V Q loadings; the objective is ||V Q||_{1,1}.
+
+Splits (columns that share no rows, and blocks that only the projector shows) keep the columns of different blocks
+apart. That is optimal in each single plane (two columns with disjoint supports cannot be improved by rotating one
+against the other), and the paper's scheme keeps it too, but over all rotations at once it is a restriction, not a
+theorem. Counterexample, d = 8: the rows (e_i - e_j) / sqrt(d), i < j, and one row 1 / sqrt(d). The span contains the
+unit vector of the last row, yet the matrix has L1 norm d sqrt(d) = 22.63, and the best basis found with that unit
+vector as a column 22.85. Hence a block that the given columns do not show is a start among others, while columns that
+arrive with disjoint supports stay apart: rules about different features are not mixed for a gain of that size.
 """
 
 from __future__ import annotations
@@ -10,9 +18,13 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
-from aspca.linalg.arrays import Floats, frozen
-from aspca.sparse_pca.rotation.blocks import column_groups, hidden_blocks, unit_rows
+from aspca.linalg.arrays import Bools, Floats, Ints, frozen
+from aspca.linalg.ranking import ascending, sign_of
+from aspca.sparse_pca.defaults import finest_variance
+from aspca.sparse_pca.groups import split_levels
 from aspca.sparse_pca.rotation.descent import (
     anneal,
     localised_rotation,
@@ -22,8 +34,7 @@ from aspca.sparse_pca.rotation.descent import (
     spiky_rotation,
 )
 from aspca.sparse_pca.rotation.jacobi import jacobi
-from aspca.sparse_pca.rotation.vertex import descend
-from aspca.sparse_pca.rotation.zeros import clear_small_entries
+from aspca.sparse_pca.rotation.vertex import clear_small_entries, descend
 
 # Up to here several starts are refined, and the paper's thousand steps are one more start: a ceiling on the result.
 # Beyond, they would cost more than all the rest, and they ended above it wherever both were tried.
@@ -43,20 +54,18 @@ _SAME_MINIMUM = 1e-6
 _ROUGH_STEPS, _SPIKY_STEPS, _WARMTH, _LAST = 60, 10, (0.3, 1.0, 1.0, 0.3), 3e-3
 
 
+# The projector of an orthonormal V carries rounding of about 1e-16; rows linked more weakly than this are not linked.
+_LINK = 1e-13
+# The projector is p x p: beyond this many rows it costs more than the block start is worth.
+_MOST_ROWS = 4000
+
+
 @dataclass(frozen=True)
 class RotationResult:
-    """A sparse basis of the span of V.
+    """A sparse basis of the span of V."""
 
-    Attributes
-    ----------
-    rotation : ndarray of shape (d, d)
-        Q, orthogonal to 1e-13; its columns are ordered and signed to stay close to the given ones.
-    loadings : ndarray of shape (p, d)
-        V Q, with exact zeros.
-    """
-
-    rotation: Floats
-    loadings: Floats
+    rotation: Floats  # (d, d) Q, orthogonal to 1e-13; columns ordered and signed to stay close to the given ones
+    loadings: Floats  # (p, d) V Q, with exact zeros
 
     @property
     def l1(self) -> float:
@@ -67,22 +76,13 @@ class RotationResult:
 def sparse_rotation(V: Floats, *, deadline: float = np.inf, quick: bool = False) -> RotationResult:
     """Minimise ||V Q||_{1,1} over the orthogonal Q.
 
-    Parameters
-    ----------
-    V : ndarray of shape (p, d)
-        Orthonormal columns, p >= d >= 1.
-    deadline : float
-        When on the clock of time.perf_counter no further start or refinement is begun. Infinity (default) makes the
-        result reproducible; with a limit it depends on the speed of the machine.
-    quick : bool
-        Whether the most promising start alone is refined, and the paper's path is none of them.
+    V (p, d) has orthonormal columns. At the `deadline`, on the clock of time.perf_counter, no start or refinement is
+    begun: with one the result depends on the speed of the machine. `quick`: the most promising start alone is
+    refined, and the paper's path is none of them.
 
-    Returns
-    -------
-    RotationResult
-        The span of V is unchanged and l1 is never above the start's: Q is exactly the identity where nothing is
-        lower. The problem is not convex: the result is the best of several local minima. It is the global
-        minimum for d <= 2 and for coordinate subspaces. Columns with disjoint supports are not mixed.
+    The span of V is unchanged and l1 is never above the start's: Q is exactly the identity where nothing is lower. The
+    problem is not convex: the result is the best of several local minima. It is the global minimum for d <= 2 and for
+    coordinate subspaces. Columns with disjoint supports are not mixed.
     """
     V = np.ascontiguousarray(V, dtype=np.float64)
     d = V.shape[1]
@@ -214,15 +214,8 @@ def rough_rotation(V: Floats, near: Floats) -> Floats:
     subspace that all of them have, and its sparsest basis is nearly theirs, or another that is as sparse. So the search
     starts from both: the known basis, and those that any search begins with.
 
-    Parameters
-    ----------
-    near : ndarray of shape (p, k), k >= d
-        A sparse basis of nearly this subspace, or of more.
-
-    Returns
-    -------
-    The lowest of what four starts lead to; V itself where nothing is lower. Columns with disjoint supports are not
-    mixed.
+    `near` (p, k), k >= d, is a sparse basis of nearly this subspace, or of more. The result is the lowest of what four
+    starts lead to; V itself where nothing is lower. Columns with disjoint supports are not mixed.
     """
     loadings = np.array(V)
     entry_size = float(np.linalg.norm(V) / np.abs(V).sum())
@@ -247,3 +240,92 @@ def _towards(V: Floats, near: Floats) -> Floats:
     inside = V.T @ near
     best = np.argsort(-np.round(np.linalg.norm(inside, axis=0), 9), kind="stable")[: V.shape[1]]
     return polar(inside[:, np.sort(best)])
+
+
+# ---- levels of tightness
+
+
+def rotate_levels(A: Floats, kept: Floats, parts: str, deadline: float, quick: bool) -> tuple[Floats, Floats]:
+    """The rotation Q (d, d) and kept Q (p, d), ordered and signed; `parts` is "all" or "levels"."""
+    d = kept.shape[1]
+    rotation, loadings = np.zeros((d, d)), np.zeros(kept.shape)
+    for part in _split_columns(A, kept, parts):
+        found = sparse_rotation(kept[:, part], deadline=deadline, quick=quick)
+        rotation[np.ix_(part, part)] = found.rotation
+        loadings[:, part] = found.loadings
+    order = ascending(_variances(A, loadings), loadings, unit=float(np.trace(A)) / A.shape[0])
+    rotation, loadings = rotation[:, order], loadings[:, order]
+    signs = np.array([sign_of(column) for column in loadings.T])
+    return rotation * signs, loadings * signs
+
+
+def rotate_levels_roughly(A: Floats, kept: Floats, parts: str, near: Floats) -> Floats:
+    """The same loadings (p, d) to within degrees, in another order; `near` is such a basis of nearly the same."""
+    loadings = np.zeros(kept.shape)
+    for part in _split_columns(A, kept, parts):
+        loadings[:, part] = rough_rotation(kept[:, part], near)
+    return loadings
+
+
+def _split_columns(A: Floats, kept: Floats, parts: str) -> list[Ints]:
+    return [np.arange(kept.shape[1])] if parts == "all" else split_levels(_variances(A, kept), finest_variance(A))
+
+
+def _variances(A: Floats, vectors: Floats) -> Floats:
+    return np.asarray(np.einsum("ij,ij->j", vectors, A @ vectors), dtype=np.float64)
+
+
+# ---- where the search may be split
+
+
+def column_groups(V: Floats) -> list[tuple[Ints, Ints]]:
+    """Groups of columns connected through common rows: (rows, columns) of each, in order of the first column."""
+    p, d = V.shape
+    if np.any(np.all(V != 0.0, axis=1)):
+        # One row holds all columns together.
+        return [(np.flatnonzero(np.any(V != 0.0, axis=1)), np.arange(d))]
+    rows, columns = np.nonzero(V)
+    links = coo_array((np.ones(len(rows)), (rows, p + columns)), shape=(p + d, p + d))
+    _, label = connected_components(links, directed=False)
+    names = dict.fromkeys(label[p:].tolist())
+    return [(np.flatnonzero(label[:p] == name), np.flatnonzero(label[p:] == name)) for name in names]
+
+
+def unit_rows(V: Floats) -> Ints:
+    """Rows k whose unit vector e_k lies in the span of V, to rounding."""
+    rows = np.flatnonzero(np.linalg.norm(V, axis=1) > 1.0 - 1e-12)
+    # A norm of 1 - 1e-12 still allows entries of 1e-6 elsewhere; P e_k = e_k is the test that means it.
+    image = V @ V[rows].T
+    image[rows, np.arange(len(rows))] -= 1.0
+    exact: Bools = np.abs(image).max(axis=0, initial=0.0) <= _LINK
+    return rows[exact]
+
+
+def hidden_blocks(V: Floats) -> list[tuple[Ints, Floats]]:
+    """Blocks of rows on which the span of V decomposes, each with a basis of its part.
+
+    The basis is an orthonormal (d, r) matrix B such that V B spans the part of the span that lives on these rows; the
+    ranks r add up to d. Empty when there is one block only, or when rounding blurs the ranks.
+    """
+    p, d = V.shape
+    if p > _MOST_ROWS:
+        return []
+    linked = np.abs(V @ V.T) > _LINK
+    if np.any(np.all(linked, axis=1)):
+        return []
+    rows, columns = np.nonzero(linked)
+    links = coo_array((np.ones(len(rows)), (rows, columns)), shape=(p, p))
+    count, label = connected_components(links, directed=False)
+    if count < 2:
+        return []
+    blocks = []
+    for name in range(count):
+        rows = np.flatnonzero(label == name)
+        values, vectors = np.linalg.eigh(V[rows].T @ V[rows])
+        inside = values > 0.5
+        if np.abs(values - inside).max() > 1e-11:
+            return []
+        if inside.any():
+            blocks.append((rows, np.ascontiguousarray(vectors[:, inside])))
+    whole = sum(basis.shape[1] for _, basis in blocks) == d
+    return blocks if whole and len(blocks) > 1 else []

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from aspca.sparse_pca.rotation import sparse_rotation
-from aspca.sparse_pca.rotation.blocks import column_groups, hidden_blocks, unit_rows
+from aspca.sparse_pca.rotation.search import column_groups, hidden_blocks, unit_rows
 from matrices import orthonormal
 
 

@@ -16,8 +16,7 @@ from aspca.sparse_pca.rotation.descent import (
     spiky_rotation,
     spread_rows,
 )
-from aspca.sparse_pca.rotation.vertex import best_step, cayley, descend, nearest_corner, skew_space
-from aspca.sparse_pca.rotation.zeros import clear_small_entries
+from aspca.sparse_pca.rotation.vertex import best_step, cayley, clear_small_entries, descend, nearest_corner, skew_space
 from matrices import integer_null_space, orthonormal
 
 SHAPES = [(5, 3), (9, 8), (20, 6), (30, 10)]

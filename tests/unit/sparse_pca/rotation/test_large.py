@@ -7,8 +7,7 @@ import pytest
 
 from aspca.sparse_pca.rotation.descent import anneal
 from aspca.sparse_pca.rotation.search import sparse_rotation
-from aspca.sparse_pca.rotation.vertex import cayley
-from aspca.sparse_pca.rotation.zeros import clear_small_entries
+from aspca.sparse_pca.rotation.vertex import cayley, clear_small_entries
 from matrices import orthonormal
 
 
