@@ -39,8 +39,6 @@ from aspca.linalg.small import inverses, triangular_whiteners
 from aspca.moments.patterns import Patterns, most_random, seen_together, some_patterns
 
 EPS = float(np.finfo(np.float64).eps)
-# A bound on the logarithm of a direction's change of variance: beyond it is nothing to be seen, only overflow.
-_LARGEST_LOG = 80.0
 # Rounding of T in a quick step, over eps |C| / least variance: ten times what was seen.
 _NOISE = 32.0 * EPS
 # Extrapolation: the longest step at first, how it grows when it proves good and shrinks when not, and to what.
@@ -68,13 +66,11 @@ class Gaussian:
 
     @property
     def factor(self) -> Floats:
-        """L (p, p)."""
-        return self.axes * self.spreads
+        return self.axes * self.spreads  # L (p, p)
 
     @property
     def whitener(self) -> Floats:
-        """J (p, p)."""
-        return (self.axes / self.spreads).T
+        return (self.axes / self.spreads).T  # J (p, p)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -296,8 +292,7 @@ def iterate_by_few(
     while iterations < max_iter:
         before = change
         # What is wanted of rounding is not to hide the change to come.
-        noise = max(tol, _ROUNDING_SHARE * _FURTHER * min(before, 1.0))
-        step = whole.step(here, noise)
+        step = whole.step(here, max(tol, _ROUNDING_SHARE * _FURTHER * min(before, 1.0)))
         iterations += 1
         change = _largest_change(here, step, tol)
         if change <= tol or iterations == max_iter:
@@ -319,9 +314,8 @@ def _corrected(part: _Rows, here: Gaussian, step: Step, noise: float) -> Steppin
 
     def corrected(there: Gaussian, noise: float) -> Step:
         plain = part.step(there, noise)
-        moved = _away_from(
-            here, _relative_log(to_unit, plain.gaussian.factor) + logs, to_unit @ (plain.mean - here.mean) + means
-        )
+        changes = _relative_log(to_unit, plain.gaussian.factor) + logs
+        moved = _away_from(here, changes, to_unit @ (plain.mean - here.mean) + means)
         # No likelihood is known whose steps these are.
         return Step(moved.mean, moved.factor, moved, 0.0)
 
@@ -396,7 +390,8 @@ def _extrapolated(
 def _away_from(start: Gaussian, logs: Floats, means: Floats) -> Gaussian:
     """The Gaussian so far from `start` in logarithms of its covariance (p, p) and in its mean (p,), both whitened."""
     values, vectors = np.linalg.eigh(logs)
-    growth = np.exp(0.5 * np.clip(values, -_LARGEST_LOG, _LARGEST_LOG))
+    # Beyond 80 is nothing to be seen, only overflow.
+    growth = np.exp(0.5 * np.clip(values, -80.0, 80.0))
     return with_least_spread(start.mean + start.factor @ means, start.factor @ (vectors * growth))
 
 

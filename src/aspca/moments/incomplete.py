@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from aspca.linalg.arrays import LARGEST_VALUE, Bools, Floats, Ints
+from aspca.linalg.arrays import Bools, Floats, Ints
 from aspca.linalg.small import symmetrise
 from aspca.moments.blocks import decimals_of, two_sum
 from aspca.moments.em import EPS, likeliest_gaussian
@@ -22,6 +22,7 @@ from aspca.moments.validation import (
     float_columns,
     merged_weight,
     overflow_error,
+    refuse_large,
     table_of,
     weights_of,
 )
@@ -37,25 +38,14 @@ _MOST_PRODUCTS, _FEWEST_STEPS = 5 * 10**9, 50
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Completion:
-    """Moments as if there were no gaps.
+    """Moments as if there were no gaps."""
 
-    Parameters
-    ----------
-    moments : Moments
-        Weight and number of the rows used; mean and scatter of the likeliest Gaussian (scatter: its covariance times
-        the weight); minimum and maximum of the values present.
-    iterations : int
-        Passes over the patterns; 0 without gaps.
-    converged : bool
-        Whether no variance of any direction changed by more than the tolerance at the end.
-    n_rows_left_out : int
-        Rows without any value, and rows for which there was no memory.
-    """
-
+    # Weight and number of the rows used; mean and scatter of the likeliest Gaussian (scatter: its covariance times the
+    # weight); minimum and maximum of the values present.
     moments: Moments
-    iterations: int
-    converged: bool
-    n_rows_left_out: int
+    iterations: int  # passes over the patterns; 0 without gaps
+    converged: bool  # whether no variance of any direction changed by more than the tolerance at the end
+    n_rows_left_out: int  # rows without any value, and rows for which there was no memory
 
 
 class _Rows(NamedTuple):
@@ -75,35 +65,18 @@ class IncompleteMoments:
 
     A value: `update` and `merge` return a new object. Build it by `empty` or `from_array`.
 
-    Parameters
-    ----------
-    n_features : int
-    n_rows : int
-        Number of rows of positive weight, all of them.
-    weight : float
-        Their total weight.
-    n_missing : (p,) int
-        Values missing in each column.
-    n_left_out : int
-        Rows without any value, and rows of rare patterns for which there was no memory.
-    common : mapping
-        Moments of the columns present, by pattern (its bits as bytes): of patterns with more rows than columns present.
-    rare : tuple of _Rows
-        Rows of the other patterns, which take less memory as they are.
-
-    Notes
-    -----
     Besides the moments of complete rows at most about 64 MiB are kept. Where that is too little, rows of the rarest
     patterns are left out, and counted; otherwise the parts, and their order, matter to rounding only.
     """
 
     n_features: int
-    n_rows: int
-    weight: float
-    n_missing: Ints
-    n_left_out: int
+    n_rows: int  # number of rows of positive weight, all of them
+    weight: float  # their total weight
+    n_missing: Ints  # (p,) values missing in each column
+    n_left_out: int  # rows without any value, and rows of rare patterns for which there was no memory
+    # Moments of the columns present, by pattern (its bits as bytes): of patterns with more rows than columns present.
     common: Mapping[bytes, Moments]
-    rare: tuple[_Rows, ...]
+    rare: tuple[_Rows, ...]  # rows of the other patterns, which take less memory as they are
 
     def __post_init__(self) -> None:
         self.n_missing.flags.writeable = False
@@ -138,7 +111,7 @@ class IncompleteMoments:
             return cls._without_gaps(Moments.from_array(table, row_weights, names=names))
         total = cls.empty(table.shape[1])
         for values, part in _slices(table, row_weights, names):
-            _refuse_large(values, names)
+            refuse_large(values, names)
             total = total.merge(cls._with_gaps(values, np.ones(len(values)) if part is None else part))
         return total
 
@@ -263,18 +236,6 @@ def _slices(
         if part is not None and not part.all():
             rows, part = rows[part > 0.0], part[part > 0.0]
         yield (rows if rows.dtype == np.float64 else float_columns(rows, names).T), part
-
-
-def _refuse_large(values: Floats, names: Sequence[str] | None) -> None:
-    # NaN is not larger than anything.
-    count = (np.abs(values) > LARGEST_VALUE).sum(axis=0)
-    if count.any():
-        bad = int(np.flatnonzero(count)[0])
-        found = "1 value that is" if count[bad] == 1 else f"{count[bad]} values that are"
-        raise ValueError(
-            f"{column_name(bad, names)} has {found} infinite or too large in size; values must lie within "
-            f"+-{LARGEST_VALUE:g} or be missing (NaN), so rescale the column or make them NaN."
-        )
 
 
 # ---- patterns

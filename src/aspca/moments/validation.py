@@ -10,10 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from aspca.linalg.arrays import LARGEST_VALUE, Floats, Ints
-
-# A sentence names so many columns.
-_MOST_COLUMNS = 6
+from aspca.linalg.arrays import LARGEST_VALUE, Floats
 
 Table = np.ndarray[tuple[int, int], np.dtype[Any]]
 
@@ -110,11 +107,6 @@ def value_error(blocks: Iterable[Floats], names: Sequence[str] | None) -> ValueE
         found_missing = found_missing or bool(np.isnan(block).any())
         not_finite = not_finite + (~finite).sum(axis=1)
         too_large = too_large + (finite & (np.abs(block) > LARGEST_VALUE)).sum(axis=1)
-    return counted_error(not_finite, too_large, found_missing, names)
-
-
-def counted_error(not_finite: Ints, too_large: Ints, found_missing: bool, names: Sequence[str] | None) -> ValueError:
-    """The error for a table whose columns have so many values that are not finite, and so many too large (p,)."""
     if not_finite.any():
         found, what = not_finite, "NaN or infinite"
         cure = "all values must be finite, so fill them or leave out their rows"
@@ -126,9 +118,22 @@ def counted_error(not_finite: Ints, too_large: Ints, found_missing: bool, names:
     bad = np.flatnonzero(found)
     count = int(found[bad[0]])
     values = "1 value that is" if count == 1 else f"{count} values that are"
-    shown = [f"{column_name(int(j), names, start='column')} has {int(found[j])}" for j in bad[1:_MOST_COLUMNS]]
-    others = f" ({', '.join(shown)}{', and so on' if bad.size > _MOST_COLUMNS else ''})" if shown else ""
+    shown = [f"{column_name(int(j), names, start='column')} has {int(found[j])}" for j in bad[1:6]]
+    others = f" ({', '.join(shown)}{', and so on' if bad.size > 6 else ''})" if shown else ""
     return ValueError(f"{column_name(int(bad[0]), names)} has {values} {what}{others}; {cure}.")
+
+
+def refuse_large(values: Floats, names: Sequence[str] | None) -> None:
+    """Raise for a table (n, p) with gaps, NaN, some value of which is not allowed."""
+    # NaN is not larger than anything.
+    count = (np.abs(values) > LARGEST_VALUE).sum(axis=0)
+    if count.any():
+        bad = int(np.flatnonzero(count)[0])
+        found = "1 value that is" if count[bad] == 1 else f"{count[bad]} values that are"
+        raise ValueError(
+            f"{column_name(bad, names)} has {found} infinite or too large in size; values must lie within "
+            f"+-{LARGEST_VALUE:g} or be missing (NaN), so rescale the column or make them NaN."
+        )
 
 
 def merged_weight(n_features: tuple[int, int], weights: tuple[float, float]) -> float:
