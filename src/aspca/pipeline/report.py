@@ -34,19 +34,19 @@ from aspca.settings import DEFAULTS
 from aspca.tables.addresses import is_address, is_postgres
 from aspca.tables.request import STANDARD_INPUT, ReadOptions
 
-_IN_MEMORY = "table.csv"
+NAME = "report.html"
+MISSING = "Reports need jinja2, which is not installed: pip install 'aspca[report]'"
+
+
+# ---- where results come from
 
 
 def provenance_of(request: Request, title: str) -> Provenance:
     """Of what `aspca detect` does."""
-    inputs = [(request.source, "judged"), (request.train, "learned from"), (request.calibrate, "calibrated with")]
-    return Provenance(
-        title=base_name(title),
-        version=version(),
-        command=command_of(request),
-        inputs=tuple(one for source, purpose in inputs if source is not None for one in inputs_of(source, purpose)),
-        learned_elsewhere=request.train is not None,
-    )
+    sources = {"judged": request.source, "learned from": request.train, "calibrated with": request.calibrate}
+    inputs = [one for use, source in sources.items() if source is not None for one in inputs_of(source, use)]
+    elsewhere = request.train is not None
+    return Provenance(_base_name(title), version(), _command_of(request), tuple(inputs), learned_elsewhere=elsewhere)
 
 
 def version() -> str:
@@ -54,27 +54,25 @@ def version() -> str:
     return str(sys.modules["aspca"].__version__)
 
 
-def base_name(path: str) -> str:
-    """A name of a file without its folder, an address without what is secret in it; whatever else as it is."""
-    if is_address(path):
-        return masked(path)
-    return os.path.basename(path.rstrip(os.sep)) or path
-
-
 def inputs_of(source: Any, purpose: str) -> list[tuple[str, str, str | None]]:
-    """The files that were read; of a table in memory that it was one."""
+    """The files that were read, with their purpose and checksums; of a table in memory that it was one."""
     if not isinstance(source, list):
         return [("a table in memory", purpose, None)]
     databases = [(masked(path), purpose, None) for path in source if is_postgres(path)]
-    return [*databases, *((_name(path, source), purpose, _checksum(path)) for path in files_named(source))]
+    return [*databases, *((_name_input(path, source), purpose, _checksum(path)) for path in files_named(source))]
 
 
-def _name(path: str, source: Sequence[str]) -> str:
+def _base_name(path: str) -> str:
+    """A name of a file without its folder, an address without what is secret in it; whatever else as it is."""
+    return masked(path) if is_address(path) else os.path.basename(path.rstrip(os.sep)) or path
+
+
+def _name_input(path: str, source: Sequence[str]) -> str:
     if path == STANDARD_INPUT:
         return "standard input"
     folder = next((one for one in source if os.path.isdir(one) and path.startswith(os.path.join(one, ""))), None)
     # What folders inside the one that was named are called is part of the table.
-    return base_name(path) if folder is None else os.path.join(base_name(folder), os.path.relpath(path, folder))
+    return _base_name(path) if folder is None else os.path.join(_base_name(folder), os.path.relpath(path, folder))
 
 
 def _checksum(path: str) -> str | None:
@@ -84,16 +82,12 @@ def _checksum(path: str) -> str | None:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-# ---- the command
-
-
-def command_of(request: Request) -> str:
+def _command_of(request: Request) -> str:
     """`aspca detect` with all options that are not the defaults."""
-    words = ["aspca", "detect", *_files(request.source)]
+    words = ["aspca", "detect", *_name_files(request.source)]
     for option, source in (("--train", request.train), ("--calibrate", request.calibrate)):
-        words += [word for name in _files(source) for word in (option, name)] if source is not None else []
-    words += _options(request.columns, Columns())
-    words += _options(request.reading, ReadOptions())
+        words += [word for name in _name_files(source) for word in (option, name)] if source is not None else []
+    words += _write_options(request.columns, Columns()) + _write_options(request.reading, ReadOptions())
     for name, default in DEFAULTS.items():
         value = getattr(request.settings, name, default)
         if name == "rules":
@@ -106,20 +100,20 @@ def command_of(request: Request) -> str:
     return " ".join(shlex.quote(masked(word)) for word in words)
 
 
-def _files(source: Any) -> list[str]:
-    return (
-        [path if path == STANDARD_INPUT else base_name(path) for path in source] if is_named(source) else [_IN_MEMORY]
-    )
+def _name_files(source: Any) -> list[str]:
+    if not is_named(source):
+        return ["table.csv"]
+    return [path if path == STANDARD_INPUT else _base_name(path) for path in source]
 
 
-def _options(given: Columns | ReadOptions, defaults: Columns | ReadOptions) -> list[str]:
+def _write_options(given: Columns | ReadOptions, defaults: Columns | ReadOptions) -> list[str]:
     words: list[str] = []
-    for option in fields(given):
-        name, value = option.name, getattr(given, option.name)
+    for name in (option.name for option in fields(given)):
+        value = getattr(given, name)
         if value == getattr(defaults, name):
             continue
         if isinstance(value, bool):
-            words.append(_flag(name) if value else _flag(f"no_{name}"))
+            words.append(_flag(name if value else f"no_{name}"))
         else:
             several: Sequence[Any] = value if isinstance(value, tuple) else (value,)
             # What categories are without a word.
@@ -132,10 +126,6 @@ def _flag(name: str) -> str:
 
 
 # ---- reports
-
-
-NAME = "report.html"
-MISSING = "Reports need jinja2, which is not installed: pip install 'aspca[report]'"
 
 
 def can_write() -> bool:
@@ -152,28 +142,25 @@ def refuse_missing(kind: str) -> None:
 def text_of(report: Report, kind: str, row: int | None = None) -> str:
     """A report as text: ``html``, ``json`` or ``markdown``, of one row where it is given.
 
-    Raises
-    ------
-    JobError
-        The extra is not installed, or there is no such format.
+    JobError: the extra is not installed, there is no such format, or no such row among the anomalies shown.
     """
+    if kind == "html":
+        refuse_missing(kind)
+        from aspca.report.page import render_page
+
+        return render_page(report)
+    from aspca.report.documents import write_json, write_markdown
+
     if kind == "json":
-        from aspca.report.documents import write_json
-
         return write_json(report)
-    if kind == "markdown":
-        from aspca.report.documents import write_markdown
-
-        try:
-            return write_markdown(report, row)
-        except ValueError as error:
-            raise RequestError(str(error)) from None
-    if kind != "html":
+    if kind != "markdown":
         raise JobError(f"A report is written as html, json or markdown, not as {kind!r}.")
-    refuse_missing(kind)
-    from aspca.report.page import render_page
-
-    return render_page(report)
+    if row is not None and all(one.row != row for one in report.anomalies):
+        raise RequestError(
+            f"--row: row {row} is not among the {len(report.anomalies):,} anomalies of the report; aspca explain "
+            "tells of any row."
+        )
+    return write_markdown(report, row)
 
 
 def write_reports(
@@ -183,12 +170,10 @@ def write_reports(
     if not can_write():
         return [f"No {NAME} was written. {MISSING}."]
     for number, (category, outcome) in enumerate(outcomes.items()):
-        if outcome.evidence is None:
-            continue
-        place = folder if category is None else folder / category_folder(number)
-        of_this = replace(whence, category=category)
-        text = text_of(summarize(outcome.evidence, of_this, remarks, private=private), "html")
-        (place / NAME).write_text(text, encoding="utf-8", newline="\n")
+        if outcome.evidence is not None:
+            place = folder if category is None else folder / category_folder(number)
+            report = summarize(outcome.evidence, replace(whence, category=category), remarks, private=private)
+            (place / NAME).write_text(text_of(report, "html"), encoding="utf-8", newline="\n")
     return []
 
 
@@ -233,10 +218,10 @@ def report_by_model(
             stored.components.subspace()
         remarks = (*table.remarks, *describe_outcomes({None: outcome}, "the table learned from"))
         flags = [word for word, asked in (("--certificates", certificates), ("--private", private)) if asked]
-        words = [*map(base_name, (model, *files)), *_options(columns, Columns()), *flags]
+        words = [*map(_base_name, (model, *files)), *_write_options(columns, Columns()), *flags]
         inputs = [*inputs_of(files, "judged"), *([] if model == "-" else inputs_of([model], "the model"))]
         command = f"aspca report {shlex.join(words)}"
-        whence = Provenance(base_name(table.description), version(), command, tuple(inputs), learned_elsewhere=True)
+        whence = Provenance(_base_name(table.description), version(), command, tuple(inputs), learned_elsewhere=True)
     if outcome.evidence is None:
         raise ValueError("A report needs what was gathered for it.")
     return summarize(outcome.evidence, whence, remarks, private=private)

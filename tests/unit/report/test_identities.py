@@ -13,10 +13,12 @@ import pytest
 
 import aspca
 from aspca.pipeline.result import Detection
-from aspca.report.documents import make_schema, write_json
+from aspca.report.documents import write_json
 from aspca.report.summarize import summarize
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "files"))
+from .schema import make_schema
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "model_file"))
 from identity_tables import EQUATIONS, NAMES, exact, spoiled
 
 RELATED = [name for name in NAMES if name not in ("free", "noisy")]

@@ -7,9 +7,8 @@ import pandas as pd
 import pytest
 
 import aspca
-from aspca.report.headline import span_text
 from aspca.report.page import list_entries
-from aspca.report.summarize import summarize
+from aspca.report.summarize import span_text, summarize
 from aspca.report.summary import Report
 
 EVENT = range(600, 620)

@@ -18,10 +18,12 @@ from aspca.findings.explanation import Explanation
 from aspca.paper.datasets import load_synthetic
 from aspca.pipeline.result import Detection
 from aspca.report.collect import BUCKETS, SAMPLED, WORST, RowStatistics
-from aspca.report.documents import make_schema, write_json
+from aspca.report.documents import write_json
 from aspca.report.summarize import summarize
 from aspca.report.summarize_events import find_round_times
 from aspca.report.summary import Report
+
+from .schema import make_schema
 
 GOLDEN = Path(__file__).parent / "demo.summary.json"
 PUBLISHED = json.loads(files("aspca.report").joinpath("report.schema.json").read_text(encoding="utf-8"))
