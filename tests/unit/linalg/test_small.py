@@ -7,33 +7,15 @@ import pytest
 
 from aspca.linalg.arrays import Floats
 from aspca.linalg.small import (
-    above_diagonal,
     form_of,
     inverses,
     is_thin,
-    length,
     project_simplex,
     symmetrise,
     thinned,
     triangular_whiteners,
-    upper_triangle,
 )
 from aspca.moments.space import unresolved_variances
-
-
-@pytest.mark.parametrize("shape", [(0,), (1,), (7,), (3, 5)])
-def test_length(shape: tuple[int, ...]) -> None:
-    x = np.random.default_rng(0).normal(size=shape)
-    assert length(x) == pytest.approx(float(np.linalg.norm(x)), rel=1e-14)
-
-
-@pytest.mark.parametrize("p", [1, 2, 6])
-def test_triangles(p: int) -> None:
-    for ours, theirs in ((above_diagonal(p), np.triu_indices(p, 1)), (upper_triangle(p), np.triu_indices(p))):
-        for mine, other in zip(ours, theirs, strict=True):
-            np.testing.assert_array_equal(mine, other)
-            # They are shared.
-            assert not mine.flags.writeable
 
 
 def twin(w: np.ndarray) -> np.ndarray:
@@ -59,16 +41,6 @@ def test_it_is_what_bisection_finds(size: int, spread: float) -> None:
         assert ((w - x) @ (np.eye(size) - x).T <= 1e-12 * max(1.0, spread) ** 2 * size).all()
 
 
-def test_points_of_the_simplex_stay() -> None:
-    for x in ([1.0], [0.0, 1.0], [0.25, 0.25, 0.5], [0.0, 0.0, 0.4, 0.6]):
-        assert np.abs(project_simplex(np.array(x)) - x).max() <= 1e-15
-
-
-def test_ties_share_equally() -> None:
-    assert project_simplex(np.full(4, 7.0)).tolist() == [0.25] * 4
-    assert project_simplex(np.array([-9.0, 3.0, 3.0])).tolist() == [0.0, 0.5, 0.5]
-
-
 @pytest.mark.parametrize("size", [1e6, 1e15, 1e30, 1e300, -1e30])
 def test_huge_values_lose_no_sum(size: float) -> None:
     for w in (np.array([size]), np.array([size, size, size]), size + np.array([-3.0, -0.5, 0.0])):
@@ -90,14 +62,6 @@ def test_it_is_the_mean_with_the_transpose(p: int) -> None:
     assert np.array_equal(B, 0.5 * (A + A.T))
 
 
-def test_a_single_entry_is_found() -> None:
-    for i, j in ((299, 0), (0, 299), (130, 129), (5, 4)):
-        A = np.eye(300)
-        A[i, j] = 0.5
-        assert symmetrise(A) == 0.5
-        assert A[i, j] == A[j, i] == 0.25
-
-
 def _problem(share: float) -> tuple[Floats, Floats]:
     rng = np.random.default_rng(0)
     A = rng.normal(size=(300, 300))
@@ -115,11 +79,6 @@ def test_forms_are_those_of_dense_products(share: float, thin: bool) -> None:
     size = np.abs(V)
     dense = 4.0 * 300 * np.finfo(np.float64).eps * np.diag(size.T @ np.abs(C) @ size)
     np.testing.assert_allclose(unresolved_variances(V, C), dense, rtol=1e-12)
-
-
-def test_small_matrices_stay_as_they_are() -> None:
-    assert not is_thin(np.eye(100))
-    assert not is_thin(np.eye(400)[:, :3])
 
 
 @pytest.mark.parametrize("size", range(1, 12))

@@ -56,14 +56,6 @@ def test_large_problems_are_left_alone() -> None:
     assert threads() == {OURS}
 
 
-def test_a_new_setting_is_the_next_one_restored() -> None:
-    for number in (2, 1, OURS):
-        set_threads(number)
-        with blas_threads_for(10):
-            assert threads() == {1}
-        assert threads() == {number}
-
-
 def test_an_error_restores_it_too() -> None:
     seen: list[set[int]] = []
 

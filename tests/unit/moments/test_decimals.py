@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import twins
-from aspca import ASPCA, Moments, Preprocessor
+from aspca import Moments
 from aspca.moments import IncompleteMoments
 from aspca.moments.blocks import CONTINUOUS, MOST_DECIMALS, decimals_of
 
@@ -87,19 +86,6 @@ def test_gaps_are_no_values(seed: int, share: float) -> None:
     parts = [IncompleteMoments.from_array(part) for part in np.array_split(gapped, 3)]
     merged = parts[0].merge(parts[1]).merge(parts[2])
     assert merged.completed().moments.decimals.tolist() == expected
-
-
-def test_a_model_of_rows_with_gaps_knows_its_steps() -> None:
-    rng = np.random.default_rng(1)
-    whole = np.column_stack([rng.integers(0, 9, size=200), rng.integers(0, 900, size=200) / 100.0]).astype(float)
-    gapped = np.where(rng.random(whole.shape) < 0.2, np.nan, whole)
-    model = ASPCA(n_components=1, preprocessor=Preprocessor(missing="allow")).fit(gapped)
-    assert model.moments_.decimals.tolist() == [0, 2]
-
-
-@pytest.mark.parametrize("values", [np.random.default_rng(0).normal(size=300), np.array([1 / 3]), np.array([1e-7])])
-def test_more_than_six_decimals_are_no_step(values: np.ndarray) -> None:
-    assert decimals_of(values[None]).tolist() == [CONTINUOUS]
 
 
 def test_limits_of_what_is_a_step() -> None:

@@ -49,14 +49,6 @@ def test_counts_extremes_and_rows_without_any_value() -> None:
     assert np.array_equal(done.moments.scatter, done.moments.scatter.T)
 
 
-def test_a_column_without_gaps_keeps_its_own_mean_and_variance() -> None:
-    rows = with_gaps(correlated(500, 4), 0.3)
-    rows[:, 2] = correlated(500, 4)[:, 2]
-    done, own = IncompleteMoments.from_array(rows).completed().moments, Moments.from_array(rows[:, 2:3])
-    assert done.mean[2] == pytest.approx(own.mean[0], rel=1e-14)
-    assert done.scatter[2, 2] == pytest.approx(own.scatter[0, 0], rel=1e-12)
-
-
 def test_weights_are_repeated_rows() -> None:
     rows = with_gaps(correlated(90, 4), 0.2)
     counts = np.random.default_rng(1).integers(0, 4, size=90)
@@ -64,21 +56,11 @@ def test_weights_are_repeated_rows() -> None:
     repeated = IncompleteMoments.from_array(np.repeat(rows, counts, axis=0))
     assert weighted.weight == repeated.weight
     one, other = weighted.completed().moments, repeated.completed().moments
-    # A scatter is iterate in units of its columns' deviations: a small entry has fewer digits than its columns.
+    # A scatter converges in units of its columns' deviations: a small entry has fewer digits than its columns.
     sizes = np.sqrt(np.diagonal(other.scatter))
     assert (np.abs(one.scatter - other.scatter) <= 1e-10 * np.outer(sizes, sizes)).all()
     np.testing.assert_allclose(one.mean, other.mean, rtol=1e-12)
     assert one.n_rows == (counts[~np.isnan(rows).all(axis=1)] > 0).sum()
-
-
-def test_rows_of_weight_zero_are_as_if_absent() -> None:
-    rows = with_gaps(correlated(60, 3), 0.2)
-    padded = np.vstack([rows, [[np.inf, np.nan, 1e200]]])
-    found = IncompleteMoments.from_array(padded, np.r_[np.ones(60), 0.0])
-    assert np.array_equal(found.n_missing, np.isnan(rows).sum(axis=0))
-    assert found.n_rows == 60
-    same = IncompleteMoments.from_array(rows).completed().moments
-    assert np.array_equal(found.completed().moments.scatter, same.scatter)
 
 
 def test_columns_that_do_not_vary_where_present() -> None:
@@ -92,13 +74,6 @@ def test_columns_that_do_not_vary_where_present() -> None:
     constant = IncompleteMoments.from_array([[1.0, np.nan], [np.nan, 2.0]]).completed()
     assert not constant.moments.scatter.any()
     assert (constant.converged, constant.moments.mean.tolist()) == (True, [1.0, 2.0])
-
-
-def test_more_features_than_rows() -> None:
-    rows = with_gaps(correlated(12, 20), 0.1)
-    done = IncompleteMoments.from_array(rows).completed(max_iter=50).moments
-    deviations = np.sqrt(np.diagonal(done.covariance))
-    assert np.linalg.eigvalsh(done.covariance / np.outer(deviations, deviations))[0] > -1e-13
 
 
 def test_steps_are_limited_and_said_to_be() -> None:

@@ -52,12 +52,6 @@ def test_the_covariance_is_that_of_the_scaled_rows(scaling: str) -> None:
         assert np.abs(np.abs(Y).max(axis=0) - 1).max() <= 1e-12
 
 
-def test_the_further_end_decides_maxabs() -> None:
-    # Mean 1: the smallest value is 1 away, the largest 2.
-    assert column_scale(Moments.from_array([[0.0], [0.0], [3.0]]), "maxabs").tolist() == [2.0]
-    assert column_scale(Moments.from_array([[0.0], [0.0], [-3.0]]), "maxabs").tolist() == [2.0]
-
-
 @pytest.mark.parametrize("scaling", SCALINGS)
 @pytest.mark.parametrize("value", [0.0, 0.1, 1e10 + 0.1, 1e150])
 def test_a_constant_column_keeps_its_units(scaling: str, value: float) -> None:

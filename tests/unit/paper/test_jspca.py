@@ -58,14 +58,6 @@ def test_without_a_penalty_it_is_pca() -> None:
     np.testing.assert_allclose(joint.decision_function(X), plain.decision_function(X), rtol=1e-9, atol=1e-12)
 
 
-def test_nothing_selected_flags_nothing() -> None:
-    X = load_synthetic().data
-    model = JSPCA(mu=1e6, **SYNTHETIC).fit(X)
-    assert model.selected_features_.size == 0
-    assert (model.predict(X) == 1).all()
-    assert not model.feature_contributions(X).any()
-
-
 def test_repeating_every_row_changes_nothing() -> None:
     X = load_synthetic().data
     once, thrice = JSPCA(**SYNTHETIC).fit(X), JSPCA(**SYNTHETIC).fit(np.repeat(X, 3, axis=0))

@@ -53,21 +53,6 @@ def test_one_walk_counts_the_errors_of_every_subtree(seed: int) -> None:
     assert wrong[-1] == (wanted != (flagged.mean() > 0.5)).sum()
 
 
-def test_labels_that_follow_one_threshold_keep_one_split() -> None:
-    X, _ = labelled(0)
-    flagged = X[:, 2] > 400
-    penalty = choose_penalty(X, rank_values(X), flagged, folds=10, seed=0, standard_errors=1.0)
-    tree = DecisionTreeClassifier(random_state=0, ccp_alpha=penalty).fit(X, flagged).tree_
-    assert (tree.node_count, tree.feature[0]) == (3, 2)
-
-
-def test_labels_by_chance_keep_none() -> None:
-    X, _ = labelled(0)
-    flagged = np.random.default_rng(5).uniform(size=200) < 0.2
-    penalty = choose_penalty(X, rank_values(X), flagged, folds=10, seed=0, standard_errors=1.0)
-    assert DecisionTreeClassifier(random_state=0, ccp_alpha=penalty).fit(X, flagged).tree_.node_count == 1
-
-
 @pytest.mark.parametrize("count", [0, 1])
 def test_too_few_labels_to_compare_cut_nothing(count: int) -> None:
     X, _ = labelled(0)

@@ -65,17 +65,6 @@ def test_every_step_takes_the_best_vector_there_is(variant: str, p: int, share: 
                 assert min(np.abs(v - best).max(), np.abs(v + best).max()) <= 1e-4
 
 
-def test_six_features() -> None:
-    A = matrix(6, 1)
-    alpha = 0.05 * float(np.abs(A).max())
-    result = sparse_subspace(A, 2, alpha, "B")
-    for step in range(2):
-        value, best = brute_force(A, alpha, result.sequence[:, :step])
-        assert abs(result.certificates[step].upper - value) <= 1e-9 * max(abs(value), alpha)
-        v = result.sequence[:, step]
-        assert (np.flatnonzero(v) == np.flatnonzero(np.abs(best) > 1e-9)).all()
-
-
 @pytest.mark.parametrize("seed", range(12))
 def test_a_descent_is_feasible_and_never_climbs(seed: int) -> None:
     rng = np.random.default_rng(seed)

@@ -41,24 +41,3 @@ def test_only_what_exceeds_the_penalty_connects() -> None:
     assert [block.tolist() for block in split_features(A, np.nextafter(0.5, 0))] == [[0, 1, 2]]
     # The diagonal connects nothing, nor does a zero at no penalty.
     assert [block.tolist() for block in split_features(np.diag([9.0, 9.0]), 0.0)] == [[0], [1]]
-
-
-def test_splitting_loses_nothing() -> None:
-    """Across blocks U = -A is in the box, so the convex problem of the whole has the blocks' lowest value."""
-    rng = np.random.default_rng(11)
-    A = rng.normal(size=(6, 6)) * 0.2
-    A = A @ A.T + np.eye(6)
-    alpha = float(np.sort(np.abs(A[np.triu_indices(6, 1)]))[9])
-    blocks = split_features(A, alpha)
-    home = np.empty(6, dtype=int)
-    for k, block in enumerate(blocks):
-        home[block] = k
-    across = home[:, None] != home
-    assert (np.abs(A[across]) <= alpha).all()
-    # For random X, pinching to the blocks never raises the objective.
-    for _ in range(50):
-        F = rng.normal(size=(6, 2))
-        X = F @ F.T / np.trace(F @ F.T)
-        pinched = np.where(across, 0.0, X)
-        objective = [np.vdot(A, Z) + alpha * np.abs(Z).sum() for Z in (X, pinched)]
-        assert objective[1] <= objective[0] + 1e-14

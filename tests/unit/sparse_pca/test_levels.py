@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from aspca import ASPCA, Moments, sparse_subspace, sparse_subspace_path
+from aspca import ASPCA, Moments, sparse_subspace
 from aspca.linalg.arrays import Floats
 from aspca.settings import check_parameters
 from aspca.sparse_pca.groups import split_levels
@@ -123,17 +123,6 @@ def test_the_sequence_and_the_span_do_not_depend_on_it(variant: str) -> None:
     assert np.abs(levels.loadings).sum() <= np.abs(levels.kept).sum() + 1e-12
 
 
-@pytest.mark.parametrize("variant", GROUPED)
-def test_of_one_level_all_are_rotated(variant: str) -> None:
-    rng = np.random.default_rng(8)
-    X = rng.normal(size=(60, 7)) @ rng.uniform(0.5, 1.0, size=(7, 7))
-    A = X.T @ X + 20.0 * np.eye(7)
-    levels, everything = (sparse_subspace(A, 4, 2.0, variant, rotation=word) for word in ("levels", "all"))
-    assert len(blocks_of(levels, A)) == 1
-    assert np.array_equal(levels.loadings, everything.loadings)
-    assert np.array_equal(levels.rotation, everything.rotation)
-
-
 @pytest.mark.parametrize("seed", range(3))
 def test_the_order_of_the_features_does_not_matter(seed: int) -> None:
     A = of_two_levels(seed)
@@ -143,31 +132,12 @@ def test_the_order_of_the_features_does_not_matter(seed: int) -> None:
     assert np.abs(np.abs(plain[order]) - np.abs(moved)).max() <= 1e-6
 
 
-def test_every_scale_gives_the_same_bits() -> None:
-    A = of_two_levels(1)
-    plain = sparse_subspace(A, 6, 1e-4, "BG", rotation="levels")
-    scaled = sparse_subspace(A * 2.0**40, 6, 1e-4 * 2.0**40, "BG", rotation="levels")
-    assert np.array_equal(plain.loadings, scaled.loadings)
-
-
-def test_no_time_left_leaves_a_basis_that_is_proved() -> None:
-    A = of_two_levels(2)
-    result = sparse_subspace(A, 6, 1e-4, "BG", rotation="levels", time_budget=0.0)
-    assert result.verify(A)
-
-
 def test_the_paper_rotates_all() -> None:
     A = of_two_levels(3)
     asked = sparse_subspace(A, 6, 1e-4, "BG", rotation="all")
     assert np.array_equal(sparse_subspace(A, 6, 1e-4, "BG").loadings, asked.loadings)
     assert np.abs(asked.loadings).sum() == pytest.approx(sparse_rotation(asked.kept).l1, rel=1e-13)
     assert ASPCA.paper().get_params()["rotation"] == "all"
-
-
-def test_the_path_takes_it() -> None:
-    A = of_two_levels(0)
-    for result in sparse_subspace_path(A, 6, [1e-4, 1e-3], "BG", rotation="levels"):
-        assert (np.count_nonzero(result.rotation, axis=0) <= max(map(len, blocks_of(result, A)))).all()
 
 
 def test_a_word_that_is_not_known() -> None:
@@ -210,15 +180,3 @@ def test_a_tight_component_is_not_hidden_in_loose_ones() -> None:
     assert why.scores == pytest.approx(mixed.scores, rel=1e-9)
     assert why.broken.tolist() == [[True, False]]
     assert not mixed.broken.any()
-
-
-@pytest.mark.parametrize("rotation", ["levels", "all"])
-def test_readable_rules_do_not_depend_on_how_components_are_turned(rotation: str) -> None:
-    model = fitted(rotation=rotation)
-    assert model.rules_[0].features == ("price", "amount", "cost")
-    row = orders(seed=4)[:1]
-    row[0, 2] += np.log(1.4)
-    why = model.explain(row)
-    assert why.anomalies.all()
-    assert why.broken.tolist() == [[True, False]]
-    assert why.shares[0, 0] >= 0.99

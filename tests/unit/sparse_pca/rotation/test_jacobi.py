@@ -38,19 +38,6 @@ def test_plane_minimum_is_exact(seed):
         assert np.any((columns == 0.0) & (before != 0.0))
 
 
-def test_tied_rows_vanish_together():
-    columns = np.array([[3.0, 3.0, 3.0, 0.1], [1.0, 1.0, 1.0, 0.2]])
-    rotate_pairs(columns, np.array([0]), np.array([1]))
-    assert np.sum(columns == 0.0) == 3
-
-
-def test_an_optimal_plane_is_left_alone():
-    columns = np.array([[1.0, 0.0, 0.0], [0.0, 0.6, 0.8]])
-    before = columns.copy()
-    assert rotate_pairs(columns, np.array([0]), np.array([1])) == 0.0
-    np.testing.assert_array_equal(columns, before)
-
-
 @pytest.mark.parametrize(("p", "d"), [(5, 3), (8, 8), (30, 7), (41, 12)])
 def test_sweeps_descend_to_a_point_no_plane_improves(p, d):
     V = orthonormal(p + d, p, d)
