@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from aspca.findings.incidents import Incident as Incident
     from aspca.model.thresholds import Limit as Limit
     from aspca.model.thresholds import benjamini_hochberg as benjamini_hochberg
-    from aspca.model_file.errors import ModelFileError as ModelFileError
+    from aspca.model_file.json_text import ModelFileError as ModelFileError
     from aspca.moments import Moments as Moments
     from aspca.pipeline.detect import detect as detect
     from aspca.pipeline.errors import JobError as JobError
@@ -54,7 +54,7 @@ _NAMES = {
     "aspca.findings.groups": ("Group", "Groups"),
     "aspca.findings.incidents": ("Incident",),
     "aspca.model.thresholds": ("Limit", "benjamini_hochberg"),
-    "aspca.model_file.errors": ("ModelFileError",),
+    "aspca.model_file.json_text": ("ModelFileError",),
     "aspca.moments": ("Moments",),
     "aspca.pipeline.detect": ("detect",),
     "aspca.pipeline.errors": ("JobError",),

@@ -74,7 +74,7 @@ def load(path: PathLike) -> ASPCA:
         The file cannot be opened.
     """
     contents = read_contents(path)
-    return estimator_of(contents.model, contents.naming)
+    return estimator_of(contents.model(), contents.naming)
 
 
 def estimator_of(model: Model, naming: str) -> ASPCA:

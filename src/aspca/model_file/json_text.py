@@ -9,59 +9,32 @@ import stat
 from collections import Counter
 from typing import Any
 
-from aspca.model_file.errors import ModelFileError
-
 # Read as a whole before anything is known about it. The worst a text of this size can hold, millions of empty lists,
 # takes about 20 times as much memory while it is read.
 LARGEST_FILE = 2**27
-_CHECKSUM = "checksum"
 _CURE = "take an unaltered copy of the file or save the model again"
 
 
+class ModelFileError(ValueError):
+    """A model file that cannot be used, in one sentence: the file, the field, what is allowed and what to do."""
+
+
 def canonical(value: object) -> str:
-    """The one text of a JSON value: keys sorted, no white space, ASCII only, floats in the fewest digits that are
-    exact."""
+    """The one text of a JSON value: keys sorted, ASCII only, floats in the fewest digits that are exact."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
 
 
 def checksum(content: dict[str, Any]) -> str:
     """SHA-256 of the canonical text of everything but the checksum itself, in hexadecimal."""
-    rest = {key: value for key, value in content.items() if key != _CHECKSUM}
+    rest = {key: value for key, value in content.items() if key != "checksum"}
     return hashlib.sha256(canonical(rest).encode("ascii")).hexdigest()
 
 
 def sealed(content: dict[str, Any]) -> bytes:
     """The file of a content: its checksum added, one line per field."""
-    fields = {**content, _CHECKSUM: checksum(content)}
-    lines = ",\n".join(f"{canonical(key)}:{canonical(value)}" for key, value in sorted(fields.items()))
+    whole = {**content, "checksum": checksum(content)}
+    lines = ",\n".join(f"{canonical(key)}:{canonical(value)}" for key, value in sorted(whole.items()))
     return f"{{\n{lines}\n}}\n".encode("ascii")
-
-
-def read_text(path: str | os.PathLike[str]) -> str:
-    """The text of a regular file of at most `LARGEST_FILE` bytes.
-
-    Raises
-    ------
-    ModelFileError
-        Not a regular file, too large, or not UTF-8.
-    OSError
-        It cannot be opened or read.
-    """
-    name = os.fspath(path)
-    # Before it is opened: opening a pipe waits for someone to write to it.
-    if not stat.S_ISREG(os.stat(path).st_mode):
-        raise ModelFileError(f"{name}: it is no regular file, but a model file must be one; copy it to one first.")
-    with open(path, "rb") as stream:
-        size = os.fstat(stream.fileno()).st_size
-        refuse_size(size, name)
-        # No more than it had just now, should it grow.
-        data = stream.read(size)
-    try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise ModelFileError(
-            f"{name}: byte {error.start} is not UTF-8 text, but a model file is JSON in UTF-8; {_CURE}."
-        ) from None
 
 
 def refuse_size(size: int, name: str) -> None:
@@ -73,14 +46,17 @@ def refuse_size(size: int, name: str) -> None:
         )
 
 
-def parse(text: str, name: str) -> object:
-    """The value of a JSON text, which must follow the standard to the letter.
+def read_json(path: str | os.PathLike[str]) -> object:
+    """The value of a regular file of JSON in UTF-8, which must follow the standard to the letter.
 
     Raises
     ------
     ModelFileError
-        No JSON, a key that occurs twice, NaN or Infinity, nesting or integers beyond reason.
+        Not a regular file, too large, no JSON, a key that occurs twice, NaN, nesting or integers beyond reason.
+    OSError
+        It cannot be opened or read.
     """
+    name = os.fspath(path)
 
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(pairs)
@@ -95,33 +71,40 @@ def parse(text: str, name: str) -> object:
             f'text "Infinity"); {_CURE}.'
         )
 
+    # Before it is opened: opening a pipe waits for someone to write to it.
+    if not stat.S_ISREG(os.stat(path).st_mode):
+        raise ModelFileError(f"{name}: it is no regular file, but a model file must be one; copy it to one first.")
+    with open(path, "rb") as stream:
+        size = os.fstat(stream.fileno()).st_size
+        refuse_size(size, name)
+        # No more than it had just now, should it grow.
+        data = stream.read(size)
     try:
-        return json.loads(text, object_pairs_hook=unique, parse_constant=constant)
+        return json.loads(data.decode("utf-8"), object_pairs_hook=unique, parse_constant=constant)
     except ModelFileError:
         raise
+    except UnicodeDecodeError as error:
+        problem = f"byte {error.start} is not UTF-8 text, but a model file is JSON in UTF-8"
     except json.JSONDecodeError as error:
-        raise ModelFileError(
-            f"{name}: it is no JSON from line {error.lineno}, column {error.colno} on, but a model file is one JSON "
-            f"object; {_CURE}."
-        ) from None
+        problem = (
+            f"it is no JSON from line {error.lineno}, column {error.colno} on, but a model file is one JSON object"
+        )
     except (ValueError, RecursionError, MemoryError):
         # An integer of thousands of digits, lists within lists within lists.
-        raise ModelFileError(
-            f"{name}: it holds a number or a nesting beyond reason, but a model file has four levels and numbers of "
-            f"float64; {_CURE}."
-        ) from None
+        problem = "it holds a number or a nesting beyond reason, but a model file has few levels and numbers of float64"
+    raise ModelFileError(f"{name}: {problem}; {_CURE}.")
 
 
 def check_sum(content: dict[str, Any], name: str) -> None:
     """Raise unless the checksum is that of the content."""
     try:
-        right = content.get(_CHECKSUM) == checksum(content)
+        right = content.get("checksum") == checksum(content)
     except (ValueError, RecursionError):
         # 1e999 is read as infinity, which has no canonical text.
         right = False
     if not right:
         raise ModelFileError(
-            f"{name}: the field {_CHECKSUM} must be the SHA-256 of the content, but is not, so the file was altered or "
+            f"{name}: the field checksum must be the SHA-256 of the content, but is not, so the file was altered or "
             f"damaged after it was saved; {_CURE}."
         )
 

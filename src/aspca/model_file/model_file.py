@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
+from typing import Any
 
 from aspca.masking import looks_like_address, masked
 from aspca.model.model import Model
-from aspca.model_file.decode import Contents, check_header, contents_of
-from aspca.model_file.encode import content_of
-from aspca.model_file.errors import ModelFileError
-from aspca.model_file.fields import Field
-from aspca.model_file.json_text import parse, read_text, refuse_size, sealed
+from aspca.model_file.checks import BOUNDS, CHECKS, SIZES
+from aspca.model_file.codec import Reader, plain
+from aspca.model_file.contents import OMITTED, Contents
+from aspca.model_file.json_text import ModelFileError, check_sum, read_json, refuse_size, sealed
 from aspca.writers.replaced_file import replace_file
 
+FORMAT, VERSION = "aspca-model", 7
 PathLike = str | os.PathLike[str]
 
 
@@ -46,23 +48,23 @@ def write_model(
         The file cannot be written; an old one of that name is as it was.
     """
     name = os.fspath(path)
-    content = content_of(model, naming=naming, private=private, moments=moments, package=_package())
-    data = sealed(content)
+    # Importing the root by name would count as importing all that it names, scikit-learn included; it is loaded anyhow.
+    package = str(sys.modules["aspca"].__version__)
+    content = plain(Contents.of(model, naming=naming, package=package, private=private, moments=moments), OMITTED)
+    data = sealed({"format": FORMAT, "version": VERSION, **content})
     refuse_size(len(data), name)
     # What is written can be read: the same checks, before the old file is touched.
-    contents_of(
-        Field(name, "", {**content, "checksum": ""}, cure="this model cannot be saved as it is, so fit it again")
-    )
+    _read_contents(content, name, "this model cannot be saved as it is, so fit it again")
     replace_file(path, data)
 
 
 def read_model(path: PathLike) -> Model:
     """The model in a file; see `read_contents`."""
-    return read_contents(path).model
+    return read_contents(path).model()
 
 
 def read_contents(path: PathLike) -> Contents:
-    """The model in a file, and where its names come from; scikit-learn is not needed.
+    """What a file holds, checked; scikit-learn is not needed.
 
     Raises
     ------
@@ -74,10 +76,39 @@ def read_contents(path: PathLike) -> Contents:
     name = os.fspath(path)
     if looks_like_address(name) and not os.path.lexists(name):
         raise ModelFileError(f"{masked(name)}: this is an address of a database, but models are files; name one.")
-    content = check_header(parse(read_text(path), name), name)
-    return contents_of(Field(name, "", content))
+    content = read_json(path)
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise ModelFileError(
+            f'{name}: the field format must be "{FORMAT}", but is not, so this is no model file; give the path of a '
+            "file written by aspca.save."
+        )
+    _check_version(content, name)
+    check_sum(content, name)
+    rest = {key: value for key, value in content.items() if key not in ("format", "version", "checksum")}
+    cure = "the file was altered or made by something else, so take an unaltered copy or save the model again"
+    return _read_contents(rest, name, cure)
 
 
-def _package() -> str:
-    # Importing the root by name would count as importing all that it names, scikit-learn included; it is loaded anyhow.
-    return str(sys.modules["aspca"].__version__)
+def _check_version(content: dict[str, Any], name: str) -> None:
+    version, package = content.get("version"), content.get("package")
+    if type(version) is not int or version < 1:
+        raise ModelFileError(
+            f"{name}: the field version must be a whole number from 1, but is not, so this is no model file; give the "
+            "path of a file written by aspca.save."
+        )
+    if version < VERSION:
+        raise ModelFileError(
+            f"{name}: the file was written in format {version} by an earlier development version, but must be of "
+            f"format {VERSION}; fit the model again with this version."
+        )
+    if version > VERSION:
+        known = isinstance(package, str) and re.fullmatch(r"[0-9][0-9A-Za-z.+]{0,39}", package)
+        raise ModelFileError(
+            f"{name}: the field version is {version}, but must be {VERSION} for this aspca; "
+            f"install {f'aspca {package}, which wrote it, or a later one' if known else 'a newer aspca'}."
+        )
+
+
+def _read_contents(content: object, name: str, cure: str) -> Contents:
+    found: Contents = Reader(name, cure, BOUNDS, CHECKS, OMITTED, SIZES).read_object(Contents, content, "")
+    return found

@@ -14,7 +14,7 @@ from aspca.identities import Identity
 from aspca.identities.wording import number_text
 from aspca.linalg.arrays import Floats
 from aspca.model.model import Model
-from aspca.model_file.errors import ModelFileError
+from aspca.model_file.json_text import ModelFileError
 from aspca.model_file.model_file import read_model, write_model
 from aspca.pipeline.errors import JobError, RequestError
 from aspca.rules.rule import AnyRule, Rule

@@ -14,7 +14,7 @@ from sklearn.preprocessing import MaxAbsScaler
 
 import aspca
 from aspca import ASPCA, JobError, Moments, PerCategory, Preprocessor
-from aspca.model_file.errors import ModelFileError
+from aspca.model_file.json_text import ModelFileError
 from aspca.model_file.json_text import sealed
 from zoo import with_gaps
 

@@ -13,7 +13,7 @@ import pytest
 
 from aspca import ASPCA, Preprocessor
 from aspca.estimators.stored import load, save
-from aspca.model_file.errors import ModelFileError
+from aspca.model_file.json_text import ModelFileError
 
 Write = Callable[..., Path]
 
@@ -43,8 +43,8 @@ def test_no_row_is_an_error(content: dict[str, Any], write: Write, tmp_path: Pat
 def test_excluded_cells_of_either_sign(content: dict[str, Any], write: Write, tmp_path: Path) -> None:
     content["excluded"] = {
         "cells": [1, 3, 0, 0, 0, 0],
-        "shown": [[7, 0, -1e6, -0.5], [7, 1, 1e6, 0.5]],
-        "repeated": [[1, -999.0, 2]],
+        "shown": {"rows": [7, 7], "columns": [0, 1], "values": [-1e6, 1e6], "expected": [-0.5, 0.5]},
+        "repeated": [{"column": 1, "value": -999.0, "times": 2}],
     }
     kept(content, write, tmp_path)
 
@@ -61,17 +61,17 @@ def test_evidence_at_its_edges(content: dict[str, Any], write: Write, tmp_path: 
     point = {"middle": -4e150, "unit": 5e-324, "knots": [0.0], "log_p": [0.0], "slopes": [0.0, 1e9]}
     evidence["whole"] = point
     evidence["distance"]["mean"] = [1e9, -1e9, *evidence["distance"]["mean"][2:]]
-    evidence["distance"]["root"] = [0.0] * len(evidence["distance"]["root"])
-    evidence["caps"] = [0.0 if cap == "-Infinity" else "-Infinity" for cap in evidence["caps"]]
-    evidence["law"] |= {"knots": [0.0], "log_p": [0.0], "unusual": 1.0, "error": 1.0, "rows": 1}
+    evidence["distance"]["root"] = [{"index": [], "value": []}] * len(evidence["distance"]["root"])
+    evidence["caps"] = [{"index": [0], "value": ["-Infinity"]}] * len(evidence["caps"][0])
+    evidence["law"] |= {"knots": [0.0], "log_p": [0.0], "unusual": 1.0, "error": 1.0, "n_rows": 1}
     kept(content, write, tmp_path)
 
 
 def test_columns_without_names_are_numbered(table: pd.DataFrame, write: Write, tmp_path: Path) -> None:
     content = content_of(ASPCA(n_components=2).fit(table.to_numpy()), tmp_path)
-    assert content["features"]["naming"] == "none"
+    assert content["naming"] == "none"
     kept(content, write, tmp_path)
-    content["features"]["names"][1] = "y1"
+    content["preparation"]["columns"][1]["name"] = "y1"
     with pytest.raises(ModelFileError, match='x0, x1 and so on where naming is "none"'):
         load(write(content))
 
@@ -80,8 +80,8 @@ def test_gaps_that_needed_no_step(table: pd.DataFrame, write: Write, tmp_path: P
     """Nothing was missing, so that nothing had to be estimated."""
     model = ASPCA(n_components=2, preprocessor=Preprocessor(missing="allow")).fit(table)
     content = content_of(model, tmp_path)
-    assert content["preprocessing"]["gaps"] is not None
-    content["preprocessing"]["gaps"]["iterations"] = 0
+    assert content["gaps"] is not None
+    content["gaps"]["iterations"] = 0
     kept(content, write, tmp_path)
 
 
@@ -91,15 +91,15 @@ def test_one_given_rule_holds_and_another_does_not(write: Write, tmp_path: Path)
     with pytest.warns(UserWarning, match="The rule you gave, c = 1, does not hold"):
         model = ASPCA(rules=["total = a + b", "c = 1"]).fit(rows)
     content = content_of(model, tmp_path)
-    assert content["rules"]["holds"] == [True, False]
-    assert content["rules"]["shift"] is not None
+    assert content["holds"] == [True, False]
+    assert content["space"]["shift"] is not None
     assert np.array_equal(kept(content, write, tmp_path).score_samples(rows), model.score_samples(rows))
 
 
 def test_two_rows_are_the_fewest(content: dict[str, Any], write: Write, tmp_path: Path) -> None:
     """One row has no variance."""
-    content["training"]["rows"] = 2
+    content["space"]["n_rows"] = 2
     kept(content, write, tmp_path)
-    content["training"]["rows"] = 1
-    with pytest.raises(ModelFileError, match=r"training\.rows is 1, but must be"):
+    content["space"]["n_rows"] = 1
+    with pytest.raises(ModelFileError, match=r"space\.n_rows is 1, but must be"):
         load(write(content))

@@ -13,7 +13,7 @@ import pytest
 
 from aspca import ASPCA
 from aspca.estimators.stored import load, save
-from aspca.model_file.errors import ModelFileError
+from aspca.model_file.json_text import ModelFileError
 
 RULES = ["total = a + b", "[c %] = 1"]
 
@@ -58,35 +58,31 @@ def test_it_is_the_same_when_read(model: ASPCA, rows: pd.DataFrame, tmp_path: Pa
 @pytest.mark.parametrize(
     ("path", "value", "said"),
     [
-        (("settings", "rules"), ["total = a + b"], "rules.holds is a list of 2, but must be a list of 1"),
-        (("settings", "rules"), ["total = a + b", "zzz = 1"], "settings is with one that cannot"),
+        (("settings", "rules"), ["total = a + b"], "holds is a list of 2, but must be a list of 1"),
+        (("settings", "rules"), ["total = a + b", "zzz = 1"], "settings.rules is one that cannot"),
         (("settings", "rules"), ["total = a + b", "total = a + b"], "says the same as"),
         (("settings", "rules"), ["total = a + 2 b", "[c %] = 1"], "must be those of the rules given first"),
         (("settings", "rules"), ["total = a + b", "[c %] = 9"], "a point within the spread of the rules that hold"),
-        (("settings", "rules"), ["total = a + b", 3], "settings.rules is"),
-        (("settings", "rules"), ["a = 1"] * 9, "with rules that can be read"),
+        (("settings", "rules"), ["total = a + b", 3], "settings.rules[1] is 3, but must be a text"),
+        (("settings", "rules"), ["a = 1"] * 9, "rules that can be read"),
         (("settings", "rules"), ["total = a + b" + 30_000 * " "], "settings.rules"),
-        (("settings", "score"), "spe", "settings.rules is a list of 2, but must be null, as the score has no"),
-        (("rules", "holds"), [True, 1], "rules.holds[1] is 1, but must be true or false"),
-        (
-            ("rules", "holds"),
-            [False, False],
-            "rules.shift is a list, but must be null where no rule that was given holds",
-        ),
-        (("rules", "kept"), [0.5, 1.5], "rules.kept[1] is 1.5"),
-        (("rules", "kept"), [0.5], "rules.kept is a list of 1"),
-        (("rules", "shift"), [1e9, 0.0, 0.0, 0.0], "rules.shift[0] is 1000000000.0"),
-        (("rules", "shift"), [5.0, 0.0, 0.0, 0.0], "a point within the spread of the rules that hold"),
-        (("rules", "shift"), [0.0], "rules.shift is a list of 1"),
+        (("settings", "score"), "spe", "settings.rules is a list of 2, but must be empty, as the score has no"),
+        (("holds",), [True, 1], "holds[1] is 1, but must be true or false"),
+        (("holds",), [False, False], "space.shift is a list, but must be null where no rule that was given holds"),
+        (("kept",), [0.5, 1.5], "kept[1] is 1.5"),
+        (("kept",), [0.5], "kept is a list of 1"),
+        (("space", "shift"), [1e9, 0.0, 0.0, 0.0], "space.shift[0] is 1000000000.0"),
+        (("space", "shift"), [5.0, 0.0, 0.0, 0.0], "a point within the spread of the rules that hold"),
+        (("space", "shift"), [0.0], "space.shift is a list of 1"),
     ],
 )
 def test_what_is_forged_is_refused(
-    model: ASPCA, tmp_path: Path, write: Callable[..., Path], path: tuple[str, str], value: Any, said: str
+    model: ASPCA, tmp_path: Path, write: Callable[..., Path], path: tuple[str, ...], value: Any, said: str
 ) -> None:
     save(model, tmp_path / "whole.json")
     content = json.loads((tmp_path / "whole.json").read_text())
-    assert content["rules"]["shift"] is not None
-    content[path[0]][path[1]] = value
+    assert content["space"]["shift"] is not None
+    (content[path[0]] if path[1:] else content)[path[-1]] = value
     with pytest.raises(ModelFileError) as caught:
         load(write(content))
     message = str(caught.value)

@@ -19,7 +19,7 @@ import pytest
 
 from aspca import ASPCA, Preprocessor
 from aspca.estimators.stored import load, save
-from aspca.model_file.errors import ModelFileError
+from aspca.model_file.json_text import ModelFileError
 from zoo import with_gaps
 
 Parent = tuple[Any, Any]
@@ -106,38 +106,45 @@ def nested(content: Any, rng: np.random.Generator) -> None:
         holder[key] = pick(rng, ([0], {"value": 0})) if rng.random() < 0.1 else [holder[key]]
 
 
+def scaled(content: Any, rng: np.random.Generator, *path: str) -> None:
+    """Some entry of a matrix, in whichever form it has, is another."""
+    for key in path:
+        content = content[key]
+    row = content[pick(rng, (0, -1))]
+    values = row["value"] if isinstance(row, dict) else row
+    values[int(rng.integers(len(values)))] *= pick(rng, (0.5, -1.0, 1.0 + 1e-8, 1e-3, 2.0))
+
+
 def not_orthonormal(content: Any, rng: np.random.Generator) -> None:
-    if "loadings" not in content["subspace"]:
-        content["subspace"]["n_components"] = pick(rng, (0, 7, -1, 2.5, None, "4"))
+    if isinstance(content["components"], int):
+        content["components"] = pick(rng, (0, 7, -1, 2.5, None, "4"))
         return
-    column = pick(rng, (0, -1))
     for name in pick(rng, (("loadings",), ("sequence",), ("rotation",), ("loadings", "sequence"))):
-        values = content["subspace"][name][column]["value"]
-        values[int(rng.integers(len(values)))] *= pick(rng, (0.5, -1.0, 1.0 + 1e-8, 1e-3))
+        scaled(content, rng, "components", name)
 
 
 def negative_variance(content: Any, rng: np.random.Generator) -> None:
-    p, scatter = len(content["features"]["names"]), content["training"]["scatter"]
+    scatter = content["scatter"]
     if scatter is None:
-        content["training"]["variances"][int(rng.integers(p))] = -1.0
+        variances = content["space"]["variances"]
+        variances[int(rng.integers(len(variances)))] = -1.0
     elif rng.random() < 0.5:
-        row = int(rng.integers(p))
-        scatter[row * p - row * (row - 1) // 2] *= -1.0
+        scatter[int(rng.integers(len(scatter)))][0] *= -1.0
     else:
         # Larger correlations than there are, with every variance as it was.
-        scatter[1] = -scatter[1] + pick(rng, (1.0, 50.0, -50.0))
+        scatter[0][1] = -scatter[0][1] + pick(rng, (1.0, 50.0, -50.0))
 
 
 def rules_of_another_length(content: Any, rng: np.random.Generator) -> None:
-    values = pick(rng, (0, -1))
-    column = content["rules"]["loadings"][values]["value"]
-    column[int(rng.integers(len(column)))] *= pick(rng, (0.5, 1.0 + 1e-8, 1e-3, 2.0))
+    scaled(content, rng, "rules", "loadings")
 
 
 def huge(content: Any, rng: np.random.Generator) -> None:
-    content["features"]["names"] = [f"x{j}" for j in range(pick(rng, (7, 5000)))]
+    columns = content["preparation"]["columns"]
+    many = pick(rng, (7, 5000))
+    content["preparation"]["columns"] = [{**columns[0], "name": f"x{j}"} for j in range(many)]
     if rng.random() < 0.5:
-        content["subspace"]["loadings"] = [{"index": [0], "value": [1.0]}] * len(content["features"]["names"])
+        content["rules"]["loadings"] = [{"index": [0], "value": [1.0]}] * many
 
 
 def wrong_words(content: Any, rng: np.random.Generator) -> None:

@@ -10,7 +10,7 @@ import sys
 import tempfile
 import warnings
 from collections.abc import Iterator
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,20 +22,12 @@ from hypothesis import strategies as st
 
 from aspca import ASPCA, Moments, TiedSubspaceWarning
 from aspca.estimators.stored import load, save
-from aspca.identities import Identities, Identity
-from aspca.identities.formula import Condition, Factor, Formula, Term
-from aspca.identities.resolution import Resolution
-from aspca.model.columns import Conditional, Distance, Scales, View
-from aspca.model.evidence import Evidence, RowLaw, Steady
+from aspca.identities import Identity
 from aspca.model.model import Model
-from aspca.model.outliers import Excluded, ExcludedCells, Repeated
-from aspca.model.tails import Tail
-from aspca.model.thresholds import Thresholds
+from aspca.model_file.checks import BOUNDS
+from aspca.model_file.contents import OMITTED, Contents
 from aspca.model_file.model_file import read_model, write_model
-from aspca.moments.space import ScaledSpace
-from aspca.rules.table import RuleTable
 from aspca.settings import BY_NAME, SCORES
-from aspca.sparse_pca.subspace import SparseSubspace
 
 VARIANTS = ("F", "B", "FG", "BG", "G")
 LIMITS = ("auto", "quantile", "conformal", 0.25)
@@ -298,9 +290,9 @@ def test_the_file_is_plain_json(fitted: ASPCA, tmp_path: Path) -> None:
     save(fitted, tmp_path / "model.json")
     text = (tmp_path / "model.json").read_bytes().decode("ascii")
     content = json.loads(text)
-    assert content["training"]["centre"] == fitted.moments_.centre.tolist()
-    assert content["features"]["names"] == list(fitted.feature_names_in_)
-    for column, stored in zip(fitted.components_, content["subspace"]["loadings"], strict=True):
+    assert content["space"]["centre"] == fitted.moments_.centre.tolist()
+    assert [column["name"] for column in content["preparation"]["columns"]] == list(fitted.feature_names_in_)
+    for column, stored in zip(fitted.components_, content["components"]["loadings"], strict=True):
         assert stored["index"] == np.flatnonzero(column).tolist()
         assert stored["value"] == column[np.flatnonzero(column)].tolist()
 
@@ -319,68 +311,14 @@ def test_a_model_is_read_and_scored_without_scikit_learn(fitted: ASPCA, table: p
 
 
 def test_no_field_is_forgotten() -> None:
-    """A new field of these must find its place in the file, and then here."""
-    assert {field.name for field in fields(Model)} == {
-        *(
-            "settings",
-            "preparation",
-            "space",
-            "components",
-            "table",
-            "thresholds",
-            "moments",
-            "widenings",
-            "gaps",
-        ),
-        *("excluded", "kept", "reading", "cell_format", "identities", "evidence"),
-    }
-    assert {field.name for field in fields(Excluded)} == {"cells", "shown", "repeated"}
-    assert {field.name for field in fields(ExcludedCells)} == {"rows", "columns", "values", "expected"}
-    assert Repeated._fields == ("column", "value", "times")
-    assert {field.name for field in fields(Evidence)} == {
-        *("views", "chosen", "ranges", "conditionals", "distance", "whole", "steady", "caps"),
-        *("rounding", "relations", "relation_caps", "relation_rounding", "law"),
-    }
-    assert {field.name for field in fields(Steady)} == {"columns", "values", "log_p"}
-    assert {field.name for field in fields(View)} == {"scales", "conditional"}
-    assert {field.name for field in fields(Scales)} == {
-        *("columns", "sides", "origins", "reaches", "floors", "middles", "units"),
-    }
-    assert {field.name for field in fields(Conditional)} == {"mean", "coefficients", "low", "high"}
-    assert {field.name for field in fields(Distance)} == {"mean", "root"}
-    assert {field.name for field in fields(Tail)} == {"middle", "unit", "knots", "log_p", "slopes"}
-    assert {field.name for field in fields(RowLaw)} == {"knots", "log_p", "unusual", "error", "n_rows"}
-    assert {field.name for field in fields(Identities)} == {
-        *("identities", "quantiles", "n_sample", "unsearched", "determined"),
-    }
-    assert {field.name for field in fields(Identity)} == {
-        *("formula", "tier", "n_kept", "n_broken", "exceptions", "written", "strict"),
-        # Of all features, once in a file.
-        *("table", "resolutions"),
-    }
-    assert {field.name for field in fields(Formula)} == {"left", "terms", "constant", "condition"}
-    assert (*Term._fields, *Factor._fields) == ("coefficient", "factors", "column", "function", "exponent", "sign")
-    assert Condition._fields == ("column", "value", "negated")
-    assert {field.name for field in fields(Resolution)} == {"decimals", "significant", "single", "coarse"}
-    assert {field.name for field in fields(ScaledSpace)} == {
-        *("features", "centre", "residual", "scale", "variances", "known_covariance", "n_rows", "weight"),
-        *("largest", "nonnegative", "decimals", "extremes"),
-        # Only the fit asks for these: what they say of the rules is in RuleTable.chances.
-        *("peaks", "autocorrelation"),
-        # Where rules were given: the space is read as it is seen from the mean, and moved.
-        *("shift", "seen_from_mean"),
-    }
-    assert {field.name for field in fields(RuleTable)} == {
-        *("loadings", "covariance", "unresolved", "sparsest", "chances", "given"),
-    }
-    assert {field.name for field in fields(Thresholds)} == {"total", "rules", "error", "calibration"}
-    assert {field.name for field in fields(SparseSubspace)} == {
-        *("n_components", "alpha", "variant", "rounding", "tol"),
-        *("sequence", "rotation", "loadings", "certificates", "witness"),
-        # Of a table that `sparse_subspace` lifted; a model has features and covariance of its own.
-        *("lifted_names", "lifted_covariance"),
-    }
-    assert {*BY_NAME, "preprocessor"} == set(ASPCA().get_params())
+    """A new field of a model must find its place in the file, and what no file holds must be fields."""
+    elsewhere = {"moments": "scatter", "table": "rules"}
+    held = {field.name for field in fields(Contents)}
+    assert {elsewhere.get(field.name, field.name) for field in fields(Model)} <= held
+    for named in (OMITTED, BOUNDS):
+        for kind, names in named.items():
+            known = {field.name for field in fields(kind)} if is_dataclass(kind) else set(kind._fields)
+            assert set(names) <= known, kind
 
 
 def test_only_a_fitted_model_as_it_was_fitted_is_saved(table: pd.DataFrame, tmp_path: Path) -> None:
