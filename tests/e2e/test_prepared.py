@@ -214,12 +214,7 @@ def test_private_models_hold_no_value_of_a_row(here: Path, capsys: pytest.Captur
     for path in ("orders.csv.aspca/model.json", "model.json"):
         content = json.loads(Path(path).read_text())
         assert content["private"]
-        assert (
-            content["training"]["minimum"]
-            is content["training"]["maximum"]
-            is content["thresholds"]["calibration"]
-            is None
-        )
+        assert content["space"]["extremes"] is content["thresholds"]["calibration"] is None
     held = {value for value in walked(content) if isinstance(value, float)}
     features = Preprocessor(transforms=LOGS).fit_transform(table)
     unusual = {value for value in features.ravel().tolist() if not value.is_integer()}

@@ -29,7 +29,7 @@ from aspca.sparse_pca.subspace import SparseSubspace
 
 # Fields that no file holds, and what they are until a model is made.
 OMITTED: dict[type, dict[str, Any]] = {
-    ScaledSpace: {"features": (), "succession": None, "seen_from_mean": None},
+    ScaledSpace: {"features": (), "autocorrelation": None, "seen_from_mean": None},
     SparseSubspace: {"witness": None, "lifted_names": None, "lifted_covariance": None},
     RuleTable: {"given": ()},
     Identity: {"table": (), "resolutions": ()},

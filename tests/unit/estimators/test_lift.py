@@ -14,8 +14,7 @@ from sklearn.preprocessing import MaxAbsScaler
 
 import aspca
 from aspca import ASPCA, JobError, Moments, PerCategory, Preprocessor
-from aspca.model_file.json_text import ModelFileError
-from aspca.model_file.json_text import sealed
+from aspca.model_file.json_text import ModelFileError, sealed
 from zoo import with_gaps
 
 NAMES = ("wage", "log(wage)", "wage^2", "tenure", "tenure^2", "tenursq", "tenursq^2", "lwage", "lwage^2")
@@ -138,11 +137,11 @@ def test_a_file_with_lifts_that_nobody_asked_for_is_refused(fitted: ASPCA, tmp_p
     path = tmp_path / "model.json"
     aspca.save(fitted, path)
     for change, sentence in (
-        (lambda c: c["settings"].update(lift=None), "preprocessing"),
+        (lambda c: c["settings"].update(lift=None), "preparation"),
         (lambda c: c["settings"].update(lift="all"), "settings.lift"),
-        (lambda c: c["preprocessing"]["columns"][0].update(lifts=["log", "log"]), "lifts"),
-        (lambda c: c["preprocessing"]["columns"][0].update(lifts=["cube"]), "lifts"),
-        (lambda c: c["preprocessing"]["columns"][0].update(kind="boolean"), "lifts"),
+        (lambda c: c["preparation"]["columns"][0].update(lifts=["log", "log"]), "lifts"),
+        (lambda c: c["preparation"]["columns"][0].update(lifts=["cube"]), "lifts"),
+        (lambda c: c["preparation"]["columns"][0].update(kind="boolean"), "lifts"),
     ):
         content = json.loads(path.read_text())
         content.pop("checksum")
