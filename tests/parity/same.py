@@ -13,8 +13,8 @@ from aspca.identities import Identity
 from aspca.identities.localize import localize, repaired
 from aspca.moments import Moments
 from aspca.pipeline.columns import columns_needed
+from aspca.pipeline.passes import read_features
 from aspca.pipeline.sources import opened
-from aspca.pipeline.tables import read_features
 from aspca.tables.request import ReadOptions
 from parity.table import parity_rows
 

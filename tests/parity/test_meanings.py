@@ -27,6 +27,7 @@ from aspca.pipeline.errors import JobError
 from aspca.pipeline.fit_table import moments_of
 from aspca.pipeline.passes import Silent
 from aspca.pipeline.sources import opened
+from aspca.preparation import Preparation
 from aspca.tables import SourceError
 from aspca.tables.request import ReadOptions
 from aspca.tables.table import Table
@@ -159,7 +160,7 @@ def test_cells_mean_the_same(kind: str, tmp_path: Path) -> None:
             assert [(cell.row, cell.column) for cell in table.bad_cells] == [(1, "inf")]
         elif kind != "json lines":
             with pytest.raises((SourceError, JobError), match=r"row 1 .*has the value inf in column 'inf'"):
-                moments_of(table, ["inf"], Silent())
+                moments_of(table, Preparation.identity(["inf"]), Silent())
 
 
 def test_a_memory_map_holds_numbers(tmp_path: Path) -> None:

@@ -19,12 +19,13 @@ from aspca.pipeline.column_types import (
 )
 from aspca.pipeline.errors import Instead, JobError, Obstacle, RequestError, TableError, UndefinedError
 from aspca.pipeline.keys import Keys, ids_of, read_labels
-from aspca.pipeline.tables import MOST_CATEGORIES
 from aspca.preparation import CATEGORIES, Preparation
 from aspca.preparation.columns import MOST_LEVELS, describe_missing
 from aspca.tables.errors import SourceError
 from aspca.tables.table import Column, Table, column_of
 
+# A model for each of more categories is nothing that a person would read.
+MOST_CATEGORIES = 100
 # What a column can hold to be a feature as it is.
 NUMBERS = ("number", "boolean")
 # Options that take one value after the other: no two columns contradict each other there.

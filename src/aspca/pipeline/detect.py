@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from aspca.model.model import Model
 from aspca.paper.datasets import load_synthetic
+from aspca.pipeline.columns import MOST_CATEGORIES
 from aspca.pipeline.drift import calibrate_on, differs_as_a_whole
-from aspca.pipeline.errors import JobError, in_one_sentence
+from aspca.pipeline.errors import JobError, RequestError, in_one_sentence
 from aspca.pipeline.fit import Learning
-from aspca.pipeline.judge import Judging, judge_table
+from aspca.pipeline.judge import judge_table
 from aspca.pipeline.notes import describe_many, describe_outcomes
 from aspca.pipeline.options import OPTIONS, Request, in_python, request_of, with_options
 from aspca.pipeline.outcome import Outcome
@@ -21,10 +23,11 @@ from aspca.pipeline.passes import Silent, Watcher
 from aspca.pipeline.report import inputs_of, provenance_of, version, write_reports
 from aspca.pipeline.result import Detection
 from aspca.pipeline.result_folder import category_folder, write_categories
-from aspca.pipeline.tables import tables_by_category
+from aspca.preparation.columns import cell_text
 from aspca.report.evidence import Provenance
 from aspca.tables.memory import array_table
-from aspca.tables.table import Table
+from aspca.tables.table import Table, read_cells
+from aspca.tables.views import RowsView
 from aspca.writers.csv_text import CsvWriter
 from aspca.writers.folder import refuse_foreign, replaced_folder
 
@@ -85,7 +88,7 @@ def detect(source: Any, train: Any = None, **options: Any) -> Detection:
 
 def detect_request(request: Request, watcher: Watcher) -> Detection:
     """What is found, and written where a folder is named: all of it, or nothing."""
-    place, by = request.output.output, request.columns.by
+    place, by, private = request.output.output, request.columns.by, request.output.private
     if place is not None:
         refuse_foreign(place, request.inputs)
     with ExitStack() as stack:
@@ -95,43 +98,40 @@ def detect_request(request: Request, watcher: Watcher) -> Detection:
         if by is None:
             outcomes[None] = _judge(learning, learning.model(), learning.table, folder)
         else:
-            outcomes.update(_by_category(learning, by, folder))
-        elsewhere = learning.source is not learning.table
+            outcomes.update(_judge_categories(learning, by, folder))
         # It may look into columns that were left out, so the table is still open.
-        too_many = describe_many(outcomes, learning.table, learning.roles.left_out, elsewhere=elsewhere)
-        learned_from = learning.source.description if elsewhere else ""
+        too_many = describe_many(outcomes, learning.table, learning.roles.left_out, elsewhere=learning.elsewhere)
+        learned_from = learning.source.description if learning.elsewhere else ""
         remarks = (*learning.notes, *describe_outcomes(outcomes, learned_from), *too_many)
         whence = provenance_of(request, learning.table.description) if request.output.report else None
-        unwritten: Sequence[str] = ()
         if folder is not None and whence is not None:
-            unwritten = write_reports(folder, outcomes, whence, remarks, private=request.output.private)
+            remarks = (*remarks, *write_reports(folder, outcomes, whence, remarks, private=private))
     library = getattr(learning.table, "library", "pandas")
-    return Detection(learning.table.description, by, outcomes, (*remarks, *unwritten), place, library, whence)
+    return Detection(learning.table.description, by, outcomes, remarks, place, library, whence)
 
 
 def _judge(learning: Learning, model: Model, table: Table, folder: Path | None, category: str | None = None) -> Outcome:
     """What is found in a table; where it differs as a whole from the rows learned from, by comparing its rows."""
-    how = Judging(learning.keys, learning.request.output, learning.watcher)
-    outcome = judge_table(model, table, how, folder, category)
-    if learning.source is learning.table or not differs_as_a_whole(outcome):
+    keys, watcher, output = learning.keys, learning.watcher, learning.request.output
+    outcome = judge_table(model, table, keys, watcher, output, folder, category)
+    if not learning.elsewhere or not differs_as_a_whole(outcome):
         return outcome
     share = outcome.n_anomalies / outcome.n_rows
     for path in () if folder is None else sorted(folder.iterdir()):
         # Written anew, by other verdicts.
         path.unlink()
-    anew = judge_table(calibrate_on(model, table, learning.watcher), table, how, folder, category)
+    anew = judge_table(calibrate_on(model, table, watcher), table, keys, watcher, output, folder, category)
     return replace(anew, unlike=share)
 
 
-def _by_category(learning: Learning, column: str, folder: Path | None) -> dict[str, Outcome]:
+def _judge_categories(learning: Learning, column: str, folder: Path | None) -> dict[str, Outcome]:
     """What is found in the rows of each category.
 
     The outputs of each go into a folder category-000, category-001, ... in the order of categories.csv, which says
     which is which.
     """
-    judged = tables_by_category(learning.table, column)
-    elsewhere = learning.source is not learning.table
-    sources = tables_by_category(learning.source, column) if elsewhere else judged
+    judged = _split_categories(learning.table, column)
+    sources = _split_categories(learning.source, column) if learning.elsewhere else judged
     unknown = next((category for category in judged if category not in sources), None)
     if unknown is not None:
         raise JobError(
@@ -149,32 +149,38 @@ def _by_category(learning: Learning, column: str, folder: Path | None) -> dict[s
     return outcomes
 
 
+def _split_categories(table: Table, column: str) -> dict[str, RowsView]:
+    """The rows of each category of a column, in sorted order; RequestError for too many, and for a row without one."""
+    rows_of: dict[str, list[int]] = {}
+    for row, cell in enumerate(read_cells(table, column)):
+        category = cell_text(cell)
+        if category is None:
+            raise RequestError(f"--by: {table.where(row)} has no category in column {column!r}; every row needs one.")
+        rows_of.setdefault(category, []).append(row)
+        if len(rows_of) > MOST_CATEGORIES:
+            raise RequestError(
+                f"--by: column {column!r} of {table.description} has more than {MOST_CATEGORIES} categories, and each "
+                "would get a model of its own; name a column with fewer."
+            )
+    return {
+        category: RowsView(table, np.array(rows), f"{table.description}, {column} {category!r}")
+        for category, rows in sorted(rows_of.items())
+    }
+
+
 # ---- the demonstration
 
 
 @dataclass(frozen=True)
 class Demonstration:
-    """What was found, and how it compares with what was planted.
-
-    Attributes
-    ----------
-    outcome : Outcome
-    planted, explained : int
-        Anomalies in the data, and those of them that are errors by the rule that was broken, or by the column.
-    gap : float
-        The largest certified distance of a step of the solver from its optimum.
-    checked : str
-        What the verifier says of the certificate.
-    unwritten : tuple of str
-        What is to be said of a report that could not be written.
-    """
+    """What was found, and how it compares with what was planted."""
 
     outcome: Outcome
-    planted: int
-    explained: int
-    gap: float
-    checked: str
-    unwritten: tuple[str, ...]
+    planted: int  # anomalies in the data
+    explained: int  # those of them that are errors by the rule that was broken, or by the column
+    gap: float  # the largest certified distance of a step of the solver from its optimum
+    checked: str  # what the verifier says of the certificate
+    unwritten: list[str]  # what is to be said of a report that could not be written
 
 
 def demonstrate(folder: Path, watcher: Watcher) -> Demonstration:
@@ -196,11 +202,6 @@ def demonstrate(folder: Path, watcher: Watcher) -> Demonstration:
         broken = {sign for sign in data.kinds[finding.row] if sign.isalpha()}
         told = set(model.rules[finding.breaks[0].rule].features) if finding.breaks_a_rule else set(finding.repair)
         explained += finding.verdict == "error" and told == broken
-    return Demonstration(
-        outcome=outcome,
-        planted=int(data.labels.sum()),
-        explained=explained,
-        gap=max(step.gap for step in subspace.certificates),
-        checked="verified" if subspace.verify(model.space.covariance) else "NOT VERIFIED",
-        unwritten=tuple(unwritten),
-    )
+    gap = max(step.gap for step in subspace.certificates)
+    checked = "verified" if subspace.verify(model.space.covariance) else "NOT VERIFIED"
+    return Demonstration(outcome, int(data.labels.sum()), explained, gap, checked, unwritten)

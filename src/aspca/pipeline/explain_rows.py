@@ -15,8 +15,7 @@ from aspca.pipeline.errors import RequestError
 from aspca.pipeline.judged_rows import JudgedRows, bad_cells_by_row, without_bad_rows
 from aspca.pipeline.keys import Cells, Keys
 from aspca.pipeline.outcome import findings_of
-from aspca.pipeline.passes import Watcher, refuse_values
-from aspca.pipeline.tables import read_features
+from aspca.pipeline.passes import Watcher, read_features, refuse_values
 from aspca.tables.errors import enumerated
 from aspca.tables.table import Batch, Table
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
@@ -13,16 +12,18 @@ from aspca.findings.words import warn_of_given
 from aspca.model.model import Model
 from aspca.pipeline.columns import explain_undefined, has_gaps, refuse_gaps
 from aspca.pipeline.errors import JobError, RequestError, UndefinedError, in_one_sentence
-from aspca.pipeline.fit_table import describe_passes, fit_table
+from aspca.pipeline.fit_table import fit_table
 from aspca.pipeline.keys import Keys, ids_of, read_labels
-from aspca.pipeline.options import OPTIONS, Output, Request, in_python, request_of, with_options
+from aspca.pipeline.options import OPTIONS, Output, Request, in_python, is_named, request_of, with_options
 from aspca.pipeline.passes import Silent, Watcher, read_checked
 from aspca.pipeline.roles import Roles, roles_of
 from aspca.pipeline.sources import opened
 from aspca.preparation import CATEGORIES, ColumnPlan, Preparation
 from aspca.preparation.columns import MOST_LEVELS, cell_text, plan_categories
+from aspca.tables.parted import PartedTable
 from aspca.tables.request import read_alike
-from aspca.tables.table import Table, column_of
+from aspca.tables.source import Source
+from aspca.tables.table import Table
 
 if TYPE_CHECKING:
     from aspca.estimators.aspca import ASPCA
@@ -88,48 +89,25 @@ def fit_source(source: Any, **options: Any) -> ASPCA:
     from aspca.estimators.stored import estimator_of
 
     warn_of_given(model)
-    return estimator_of(model, "none" if _is_nameless(request.source, columns, model) else "table")
-
-
-def _is_nameless(source: Any, columns: Sequence[str], model: Model) -> bool:
-    """Whether rows will come without names: an array, of which no column was left out."""
-    array = isinstance(source, np.ndarray) or (isinstance(source, list | tuple) and not isinstance(source[0], str))
-    return array and [column.name for column in model.preparation.columns] == list(columns)
+    # Rows will come without names where this is an array, of which no column was left out.
+    array = isinstance(request.source, np.ndarray | list | tuple) and not is_named(request.source)
+    nameless = array and [column.name for column in model.preparation.columns] == columns
+    return estimator_of(model, "none" if nameless else "table")
 
 
 # ---- open tables
 
 
-# Said where a model is to hold no value of a row.
-GIVEN_AWAY = (
-    "--private: with --scaling maxabs the model holds each column's largest distance from its mean, which it needs to "
-    "score; --scaling standard holds none."
-)
-
-
 @dataclass(frozen=True, eq=False)
 class Learning:
-    """Open tables, and what their columns are: all that models are made of.
-
-    Attributes
-    ----------
-    table : Table
-        To be judged.
-    source : Table
-        To learn from.
-    calibration : Table or None
-        For limits that rest on rows kept out of the fit.
-    roles : Roles
-    keys : Keys
-        The columns that stand beside rows.
-    """
+    """Open tables, and what their columns are: all that models are made of."""
 
     request: Request
-    table: Table
-    source: Table
-    calibration: Table | None
+    table: Table  # to be judged
+    source: Table  # to learn from
+    calibration: Table | None  # for limits that rest on rows kept out of the fit
     roles: Roles
-    keys: Keys
+    keys: Keys  # the columns that stand beside rows
     watcher: Watcher
 
     @classmethod
@@ -147,8 +125,8 @@ class Learning:
             train = stack.enter_context(opened(request.train, reading, "the table to learn from"))
             reading = read_alike(reading, train.cell_format)
         table = stack.enter_context(opened(request.source, reading, "the table"))
-        reading = reading if train is not None else read_alike(reading, table.cell_format)
         if request.calibrate is not None:
+            reading = reading if train is not None else read_alike(reading, table.cell_format)
             calibrate = stack.enter_context(opened(request.calibrate, reading, "the table to calibrate with"))
         roles = roles_of(table, columns, learned=train, calibrate=calibrate, judged=judges_itself)
         ids = ids_of(table, columns.id) or (() if roles.name is None else (roles.name,))
@@ -158,81 +136,75 @@ class Learning:
         return cls(request, table, table if train is None else train, calibrate, roles, keys, watcher)
 
     @property
-    def tables(self) -> list[Table]:
-        """All that are read."""
+    def elsewhere(self) -> bool:
+        """Whether other rows are judged than those that are learned from."""
+        return self.source is not self.table
+
+    @property
+    def _tables(self) -> list[Table]:
         return [table for table in (self.table, self.source, self.calibration) if table is not None]
 
     def plan(self, table: Table) -> Preparation:
-        """What becomes of the columns of a table to learn from; values may be missing as asked for, or if some are."""
+        """What becomes of the columns of a table to learn from; values may be missing as asked for, or if some are.
+
+        Raises
+        ------
+        JobError
+            Values are missing where they may not be, or a column has no categories, or too many.
+        """
         features, gaps = self.roles.features, self.request.columns.allow_missing
         if gaps is None:
-            gaps = any(has_gaps(each, features) for each in self.tables)
-        return plan_of(table, features, self.roles.kinds, gaps=gaps)
+            gaps = any(has_gaps(each, features) for each in self._tables)
+        if not gaps:
+            refuse_gaps(table, features)
+        truths = {column.name for column in table.columns if column.kind == "boolean"}
+        kinds = {name: self.roles.kinds.get(name, "number") for name in features}
+        kinds |= {name: "boolean" for name, kind in kinds.items() if kind == "number" and name in truths}
+        levels = _read_levels(table, {name: kind for name, kind in kinds.items() if kind in CATEGORIES})
+        try:
+            plans = [
+                plan_categories(name, kind, levels[name]) if name in levels else ColumnPlan(name, kind)
+                for name, kind in kinds.items()
+            ]
+            return Preparation(tuple(plans), "allow" if gaps else "error")
+        except ValueError as error:
+            raise JobError(f"{table.description}: {error}") from None
 
     def model(self, some: Table | None = None) -> Model:
         """The model of the rows to learn from, or of some of them."""
-        table = self.source if some is None else some
+        table, request = self.source if some is None else some, self.request
         try:
-            plan, request = self.plan(table), self.request
-            model = fit_table(table, plan, request.settings, self.watcher, self.calibration)
+            model = fit_table(table, self.plan(table), request.settings, self.watcher, self.calibration)
         except UndefinedError as error:
             raise explain_undefined(error) from None
-        cell_format = replace(self.source.cell_format, missing=self.request.reading.missing)
+        cell_format = replace(self.source.cell_format, missing=request.reading.missing)
         return replace(model, reading=self.source.remarks, cell_format=cell_format)
 
     @property
     def notes(self) -> list[str]:
         """What was guessed about numbers, what was decided without being asked, and what a private model gives away."""
-        given_away = self.request.output.private and self.request.settings.scaling == "maxabs"
-        reading = dict.fromkeys(remark for table in self.tables for remark in table.remarks)
-        way = describe_passes(self.source)
-        return [*reading, *self.roles.remarks, *way, *([GIVEN_AWAY] if given_away else [])]
+        notes = [*dict.fromkeys(remark for table in self._tables for remark in table.remarks), *self.roles.remarks]
+        if isinstance(self.source, PartedTable):
+            where = f"every pass ran where its parts are, on the workers of {self.source.engine}"
+            notes.append(f"{self.source.description}: {where}.")
+        elif isinstance(self.source, Source) and self.source.engine == "PostgreSQL":
+            notes.append(f"{self.source.description}: rows were streamed from one snapshot.")
+        if self.request.output.private and self.request.settings.scaling == "maxabs":
+            notes.append(
+                "--private: with --scaling maxabs the model holds each column's largest distance from its mean, which "
+                "it needs to score; --scaling standard holds none."
+            )
+        return notes
 
 
-def plan_of(
-    table: Table, features: Sequence[str], kinds: Mapping[str, str] | None = None, *, gaps: bool = False
-) -> Preparation:
-    """What becomes of a table's features: what `kinds` says, otherwise numbers as they are; with `gaps`, values may be
-    missing.
-
-    Raises
-    ------
-    JobError
-        Values are missing where they may not be, or a column has no categories, or too many.
-    """
-    if not gaps:
-        refuse_gaps(table, features)
-    asked = {name: (kinds or {}).get(name, "number") for name in features}
-    asked |= {name: _own_kind(table, name) for name, kind in asked.items() if kind == "number"}
-    levels = _levels(table, {name: kind for name, kind in asked.items() if kind in CATEGORIES})
-    try:
-        plans = [
-            plan_categories(name, kind, levels[name]) if name in levels else ColumnPlan(name, kind)
-            for name, kind in asked.items()
-        ]
-        return Preparation(tuple(plans), "allow" if gaps else "error")
-    except ValueError as error:
-        raise JobError(f"{table.description}: {error}") from None
-
-
-def _own_kind(table: Table, name: str) -> str:
-    column = column_of(table, name)
-    return "boolean" if column is not None and column.kind == "boolean" else "number"
-
-
-def _levels(table: Table, kinds: dict[str, str]) -> dict[str, set[str]]:
+def _read_levels(table: Table, kinds: dict[str, str]) -> dict[str, set[str]]:
     """The categories of each column, in one pass; of a column with far too many, not all."""
     levels: dict[str, set[str]] = {name: set() for name in kinds}
-    if not kinds:
-        return levels
-    for rows in table.cells(list(kinds)):
+    for rows in table.cells(list(kinds)) if kinds else ():
         for name, cells in zip(kinds, zip(*rows, strict=True), strict=True):
             if kinds[name] == "codes" or len(levels[name]) <= 100 * MOST_LEVELS:
                 levels[name].update(text for cell in set(cells) if (text := cell_text(cell)) is not None)
     return levels
-
-
-# ---- selection
 
 
 def select_for(learning: Learning, n_resamples: int, time_budget: float | None = None) -> Selection:
@@ -250,23 +222,23 @@ def select_for(learning: Learning, n_resamples: int, time_budget: float | None =
         raise JobError(f"{table.description} has fewer than 2 rows, so nothing can be learned from it; add rows.")
     labels = None if label is None else read_labels(table, label)[0]
     watcher.stage("Fitting", unit="")
-    told = 0
+    known = 0
 
-    def progress(done: int, most: int) -> None:
-        nonlocal told
-        if not told:
+    def report(done: int, most: int) -> None:
+        nonlocal known
+        if not known:
             watcher.stage("Trying numbers of rules and alphas", most, "fits")
-        watcher.advance(done - told)
-        told = done
+        watcher.advance(done - known)
+        known = done
 
     # By now all columns are numbers; only gaps are left to be prepared for.
-    parameters = asdict(learning.request.settings)
-    estimator = ASPCA(**parameters, preprocessor=Preprocessor(missing="allow") if plan.missing == "allow" else None)
+    preprocessor = Preprocessor(missing="allow") if plan.missing == "allow" else None
+    estimator = ASPCA(**asdict(learning.request.settings), preprocessor=preprocessor)
     return select(
         np.concatenate(parts),
         labels,
         estimator=estimator,
         n_resamples=n_resamples,
         time_budget=time_budget,
-        callback=progress,
+        callback=report,
     )

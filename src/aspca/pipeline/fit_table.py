@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import cast
 
 import numpy as np
 
 from aspca.identities.formula import Formula
 from aspca.linalg.threads import blas_threads_for
 from aspca.model.fit_rows import learn_model, with_kept_shares
-from aspca.model.judgement import Judgement
 from aspca.model.model import Model
 from aspca.moments import IncompleteMoments, Moments
 from aspca.moments.accumulator import MomentsAccumulator
@@ -25,8 +22,6 @@ from aspca.rules.equation_text import NO_COLUMN, RuleError
 from aspca.rules.given import formulas_of
 from aspca.settings import Settings
 from aspca.tables.errors import SourceError
-from aspca.tables.parted import PartedTable
-from aspca.tables.source import Source
 from aspca.tables.table import Table, column_of
 from aspca.tables.views import row_numbers
 
@@ -34,20 +29,15 @@ from aspca.tables.views import row_numbers
 _VERY_WIDE = 2000
 
 
-def moments_of(table: Table, names: Sequence[str], watcher: Watcher) -> Moments:
-    """The moments of the columns `names` of a table, in this order; it is read once, and no value may be missing.
+def moments_of(table: Table, plan: Preparation, watcher: Watcher) -> Moments | IncompleteMoments:
+    """The moments of all rows, as a plan makes features of them; the table is read once.
 
     Raises
     ------
     JobError
-        A value that is missing, infinite or beyond +-1e150: the file, the row and the column are named. Or the scatter
-        of a column exceeds float64.
+        A value that is infinite, beyond +-1e150, or missing where it may not be: the file, the row and the column are
+        named. Or the scatter of a column exceeds float64.
     """
-    return cast(Moments, _known(table, Preparation.identity(names), watcher))
-
-
-def _known(table: Table, plan: Preparation, watcher: Watcher) -> Moments | IncompleteMoments:
-    """The moments of all rows, as a plan makes features of them."""
     watcher.stage("Reading", table.count())
     rows, p = rows_of(table, plan, watcher), len(plan.names)
     try:
@@ -81,26 +71,31 @@ def fit_table(
     JobError
         Fewer than two rows, far more features than rows, a value that is missing, or what `fit_from_moments` refuses.
     """
-    given = _given(table, plan, settings)
-    _refuse_too_wide(table, len(plan.names), settings)
+    given = _formulas_of(table, plan, settings)
+    p = len(plan.names)
+    if table.count() >= 2 and p > _VERY_WIDE and settings.n_components == "auto":
+        raise JobError(
+            f"{table.description} has {p:,} features, of which all rules with little variance would take very long: "
+            "say how many you want, as in --n-components 20, or leave out columns with --ignore.",
+            ("--n-components", "20"),
+        )
     # The solver loads it later, when its threads could not be held back any more.
     import scipy.linalg  # noqa: F401
 
-    known: Moments | IncompleteMoments
-    with blas_threads_for(len(plan.names)):
-        known = _known(table, plan, watcher)
-        _refuse_few(table, known)
+    def solved(step: int, n_steps: int, gap: float) -> None:
+        # A path of penalties solves the sequence several times over.
+        if step == 1:
+            watcher.stage("Finding rules", n_steps, "components")
+        watcher.advance(1)
+
+    with blas_threads_for(p):
+        known = moments_of(table, plan, watcher)
+        if known.n_rows < 2:
+            few = "no rows" if known.n_rows == 0 else "1 row"
+            few += " with values" if isinstance(known, IncompleteMoments) else ""
+            raise JobError(f"{table.description} has {few}, but at least 2 are needed to learn rules from; add rows.")
         passes = rows_of(table, plan, watcher, by_pass=True)
-
-        def solved(step: int, n_steps: int, gap: float) -> None:
-            # A path of penalties solves the sequence several times over.
-            if step == 1:
-                watcher.stage("Finding rules", n_steps, "components")
-            watcher.advance(1)
-
-        def stage(words: str) -> None:
-            watcher.stage(words, unit="passes")
-
+        stage = partial(watcher.stage, unit="passes")
         try:
             model = learn_model(passes, known, settings, plan, given, None, solved, stage)
         except ValueError as error:
@@ -109,21 +104,17 @@ def fit_table(
             few = f"{table.description}: " if isinstance(known, IncompleteMoments) else ""
             raise JobError(f"{few}{error}") from error
         if settings.needs_rows:
-            model = _calibrate(model, table if calibration is None else calibration, watcher)
+            kept = table if calibration is None else calibration
+            watcher.stage("Setting the limit", kept.count())
+            scores = [model.judge(values).scores for values in read_checked(kept, model.preparation, watcher)]
+            model = replace(model, thresholds=model.thresholds.from_scores(model.settings, np.concatenate(scores)))
             model = with_kept_shares(model, passes)
     if model.excluded is not None:
         model = replace(model, excluded=model.excluded.renumbered(partial(row_numbers, table)))
     return model
 
 
-def _refuse_few(table: Table, known: Moments | IncompleteMoments) -> None:
-    if known.n_rows < 2:
-        few = "no rows" if known.n_rows == 0 else "1 row"
-        few += " with values" if isinstance(known, IncompleteMoments) else ""
-        raise JobError(f"{table.description} has {few}, but at least 2 are needed to learn rules from; add rows.")
-
-
-def _given(table: Table, plan: Preparation, settings: Settings) -> tuple[tuple[str, Formula], ...]:
+def _formulas_of(table: Table, plan: Preparation, settings: Settings) -> tuple[tuple[str, Formula], ...]:
     """The rules that were given; RequestError for those that cannot be used, before anything is read."""
     try:
         return formulas_of(settings.rules, plan.features)
@@ -137,33 +128,3 @@ def _given(table: Table, plan: Preparation, settings: Settings) -> tuple[tuple[s
             f"{str(error).partition(NO_COLUMN)[0]}column {column.name!r} of {table.description} is not used as a "
             f"feature, and rules are made of these; {numbers if column.kind in NUMBERS else held}."
         ) from None
-
-
-def _refuse_too_wide(table: Table, p: int, settings: Settings) -> None:
-    if table.count() >= 2 and p > _VERY_WIDE and settings.n_components == "auto":
-        raise JobError(
-            f"{table.description} has {p:,} features, of which all rules with little variance would take very long: "
-            "say how many you want, as in --n-components 20, or leave out columns with --ignore.",
-            ("--n-components", "20"),
-        )
-
-
-def _calibrate(model: Model, table: Table, watcher: Watcher) -> Model:
-    """The same model, its threshold taken from the scores of a table: `Model.calibrated`, part by part."""
-    scores = [judgement.scores for judgement in _judgements(model, table, watcher)]
-    return replace(model, thresholds=model.thresholds.from_scores(model.settings, np.concatenate(scores)))
-
-
-def _judgements(model: Model, table: Table, watcher: Watcher) -> Iterator[Judgement]:
-    watcher.stage("Setting the limit", table.count())
-    for values in read_checked(table, model.preparation, watcher):
-        yield model.judge(values)
-
-
-def describe_passes(table: Table) -> list[str]:
-    """Where passes ran, of a table that lies in an engine."""
-    if isinstance(table, PartedTable):
-        return [f"{table.description}: every pass ran where its parts are, on the workers of {table.engine}."]
-    if isinstance(table, Source) and table.engine == "PostgreSQL":
-        return [f"{table.description}: rows were streamed from one snapshot."]
-    return []

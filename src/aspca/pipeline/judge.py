@@ -5,21 +5,19 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from aspca.findings.changes import Crossings
-from aspca.findings.incidents import Incident
 from aspca.linalg.arrays import Bools, Floats
 from aspca.model.model import Model
 from aspca.model_file.model_file import write_model
 from aspca.pipeline.column_types import is_clock
-from aspca.pipeline.drift import Drift, Shifts, Timeline, drift_of
+from aspca.pipeline.drift import Shifts, Timeline, drift_of
 from aspca.pipeline.errors import JobError
 from aspca.pipeline.judged_rows import JudgedRows, Worst, join_rows, judged_rows
-from aspca.pipeline.keys import Evaluation, Keys, evaluate, read_labels
+from aspca.pipeline.keys import Keys, evaluate, read_labels
 from aspca.pipeline.options import Output
 from aspca.pipeline.outcome import Outcome, findings_of
 from aspca.pipeline.passes import Watcher
@@ -29,21 +27,20 @@ from aspca.tables.table import Table
 from aspca.tables.views import row_numbers
 
 
-@dataclass(frozen=True, eq=False)
-class Judging:
-    """How rows are judged, whatever the model: the columns beside them, what is shown and written, and who watches."""
-
-    keys: Keys
-    output: Output
-    watcher: Watcher
-
-
-def judge_table(model: Model, table: Table, how: Judging, folder: Path | None, category: str | None = None) -> Outcome:
+def judge_table(
+    model: Model,
+    table: Table,
+    keys: Keys,
+    watcher: Watcher,
+    output: Output,
+    folder: Path | None = None,
+    category: str | None = None,
+) -> Outcome:
     """Judge all rows of a table; write scores, explanations, model.json, changes if any, and, with times, incidents."""
-    found = _Found(model, table, how)
-    with folder_files(folder, model, how.keys, how.output.scores) as writers, ThreadPoolExecutor(2) as pool:
+    found = _Found(model, table, keys, watcher, output)
+    with folder_files(folder, model, keys, output.scores) as writers, ThreadPoolExecutor(2) as pool:
         written: list[Future[None]] = []
-        for judged in judged_rows(model, table, how.keys, how.watcher):
+        for judged in judged_rows(model, table, keys, watcher):
             if judged.anomalies is None:
                 raise JobError("The model has no limit yet, so no row is an anomaly; fit it with another --limit.")
             # Rows are written while the next ones are judged; each file has one writer.
@@ -65,18 +62,18 @@ def _wait_for(written: Sequence[Future[None]]) -> None:
 class _Found:
     """What is found in the rows of a table, which are added part by part."""
 
-    def __init__(self, model: Model, table: Table, how: Judging) -> None:
-        self._model, self._table, self._how = model, table, how
+    def __init__(self, model: Model, table: Table, keys: Keys, watcher: Watcher, output: Output) -> None:
+        self._model, self._table, self._keys, self._watcher, self._output = model, table, keys, watcher, output
         self._crossings, self._shifts = Crossings(model), Shifts(model)
         self._runs, self._copies = Runs(model.names), Copies()
-        self._timeline = None if how.keys.time is None else Timeline(table, how.keys.time)
+        self._timeline = None if keys.time is None else Timeline(table, keys.time)
         self._report = None
-        if how.output.report:
+        if output.report:
             # Not needed where no report is asked for.
             from aspca.pipeline.report_data import ReportData
 
-            self._report = ReportData(model, table, how.keys, how.watcher)
-        most = max(how.output.top, 0 if self._report is None else self._report.most)
+            self._report = ReportData(model, table, keys, watcher)
+        most = max(output.top, 0 if self._report is None else self._report.most)
         self._worst, self._unread = Worst(most), Worst(most)
         # Kept only where labels are to be compared with them: else no memory grows with the rows.
         self._kept: list[tuple[Floats, Bools]] = []
@@ -96,7 +93,7 @@ class _Found:
         for each in (self._report, self._timeline):
             if each is not None:
                 each.add(judged)
-        if self._how.keys.label is not None:
+        if self._keys.label is not None:
             self._kept.append((judged.scores, anomalies))
         errors = judgement.errors
         if errors is None:
@@ -109,26 +106,35 @@ class _Found:
 
     def outcome(self, folder: Path | None, category: str | None) -> Outcome:
         """All of it, once every row was added; what is known only now is written into the folder."""
-        model, keys, output = self._model, self._how.keys, self._how.output
+        model, keys, top = self._model, self._keys, self._output.top
         when = None if self._timeline is None else self._timeline.when
-        drift = drift_of(model, self._table, keys, self._crossings, when, self._worst.most, self._how.watcher)
+        drift = drift_of(model, self._table, keys, self._crossings, when, self._worst.most, self._watcher)
         incidents, flagged = None, None
         if self._timeline is not None:
             incidents, flagged = self._timeline.incidents(
-                model, output.patience, drift.course, drift.changes, drift.beyond
+                model, self._output.patience, drift.course, drift.changes, drift.beyond
             )
         if folder is not None:
-            self._write(folder, drift, incidents, flagged)
+            if drift.changes:
+                write_changes(folder / "changes.csv", drift.changes, timed=incidents is not None)
+            if incidents is not None:
+                write_incidents(folder / "incidents.csv", model, incidents, flagged)
+            write_model(model, folder / "model.json", naming="table", private=self._output.private)
+            write_excluded(folder / "excluded.csv", model)
         shown, beyond = drift.rank_first(self._worst.rows(model), self._worst.most)
         first = self._unread.rows(model)
         if len(first):
             shown, beyond = join_rows([first, shown]), np.concatenate([np.ones(len(first), dtype=np.bool_), beyond])
-        evaluation, evidence = self._evaluation(), None
+        evaluation, evidence = None, None
+        if keys.label is not None:
+            truth, meaning = read_labels(self._table, keys.label)
+            scores, anomalies = (np.concatenate(arrays) for arrays in zip(*self._kept, strict=True))
+            evaluation = evaluate(truth, scores, anomalies, meaning)
         if self._report is not None:
             n_partly = self.counts["partly"]
             evidence = self._report.evidence(shown, beyond, drift, incidents or (), flagged, n_partly, evaluation)
-        top = np.r_[: min(output.top, len(first)), len(first) : min(len(first) + output.top, len(shown))]
-        shown, beyond = shown.take(top), beyond[top]
+        told = np.r_[: min(top, len(first)), len(first) : min(len(first) + top, len(shown))]
+        shown, beyond = shown.take(told), beyond[told]
         n_anomalies = self.counts["anomalies"]
         return Outcome(
             model=model,
@@ -144,31 +150,14 @@ class _Found:
             evaluation=evaluation,
             incidents=incidents,
             shifts=self._shifts.in_deviations,
-            remarks=self._notes(),
+            remarks=self._describe_rows(),
             keys=keys,
             evidence=evidence,
         )
 
-    def _write(
-        self, folder: Path, drift: Drift, incidents: tuple[Incident, ...] | None, flagged: JudgedRows | None
-    ) -> None:
-        if drift.changes:
-            write_changes(folder / "changes.csv", drift.changes, timed=incidents is not None)
-        if incidents is not None:
-            write_incidents(folder / "incidents.csv", self._model, incidents, flagged)
-        write_model(self._model, folder / "model.json", naming="table", private=self._how.output.private)
-        write_excluded(folder / "excluded.csv", self._model)
-
-    def _evaluation(self) -> Evaluation | None:
-        if self._how.keys.label is None:
-            return None
-        truth, meaning = read_labels(self._table, self._how.keys.label)
-        scores, anomalies = (np.concatenate(arrays) for arrays in zip(*self._kept, strict=True))
-        return evaluate(truth, scores, anomalies, meaning)
-
-    def _notes(self) -> tuple[str, ...]:
+    def _describe_rows(self) -> tuple[str, ...]:
         """What was noticed about the rows."""
-        keys, numbers = self._how.keys, row_numbers(self._table, np.arange(self.counts["rows"]))
+        keys, numbers = self._keys, row_numbers(self._table, np.arange(self.counts["rows"]))
         times = []
         if keys.time is not None and self._timeline is not None:
             times = describe_times(keys.time, self._timeline.when, numbers)

@@ -18,8 +18,7 @@ from aspca.model.model import Model
 from aspca.pipeline.columns import columns_needed
 from aspca.pipeline.errors import JobError
 from aspca.pipeline.keys import NO_KEYS, Cells, Keys
-from aspca.pipeline.passes import MANY, Silent, Watcher, make_ahead, refuse_values
-from aspca.pipeline.tables import read_features
+from aspca.pipeline.passes import MANY, Silent, Watcher, make_ahead, read_features, refuse_values
 from aspca.preparation.cell_format import BadCell
 from aspca.tables.table import Batch, Table
 from aspca.tables.views import row_numbers

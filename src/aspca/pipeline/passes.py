@@ -6,8 +6,9 @@ Reading, judging and writing go on at once: the next part is made, or the last o
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -16,11 +17,11 @@ from aspca.linalg.arrays import LARGEST_VALUE, Floats
 from aspca.moments.accumulator import Blocks, Rows, numbered
 from aspca.moments.validation import values_allowed
 from aspca.pipeline.columns import ignore_words
-from aspca.pipeline.errors import JobError
-from aspca.pipeline.tables import read_features
-from aspca.preparation import Preparation
+from aspca.pipeline.errors import JobError, UndefinedError
+from aspca.preparation import ColumnPlan, Preparation
+from aspca.preparation.columns import CellError, Cells
 from aspca.tables.parted import PartedTable
-from aspca.tables.table import Batch, Table, column_of
+from aspca.tables.table import BATCH_ROWS, Batch, Table, column_of
 
 
 class Watcher(Protocol):
@@ -80,6 +81,51 @@ def use_behind(items: Iterable[Item], use: Callable[[Item], None]) -> None:
             used = pool.submit(use, item)
         if used is not None:
             used.result()
+
+
+def read_features(table: Table, plan: Preparation) -> Iterator[Batch]:
+    """The features that a preparation makes of the rows of a table, in its order.
+
+    Raises
+    ------
+    UndefinedError
+        A cell of which no feature can be made.
+    """
+    if plan.plain:
+        yield from table.batches(plan.names)
+        return
+    empty = {column.name for column in table.columns if column.n_missing == table.count()}
+    numeric = [column.name for column in plan.columns if not column.categorical and column.name not in empty]
+    categorical = [column.name for column in plan.columns if column.categorical]
+    for batch, rows in _numbers_and_texts(table, numeric, categorical):
+        columns: dict[str, Cells] = dict(zip(numeric, batch.values.T, strict=True))
+        columns |= dict(zip(categorical, zip(*rows, strict=True), strict=True)) if rows else {}
+        # A column without any value is no column of numbers to its reader.
+        nothing = np.full(len(batch.values), np.nan)
+        made = [_encode(table, one, columns.get(one.name, nothing), batch.start) for one in plan.columns]
+        yield Batch(batch.start, np.hstack(made))
+
+
+def _numbers_and_texts(
+    table: Table, numeric: Sequence[str], categorical: Sequence[str]
+) -> Iterator[tuple[Batch, list[tuple[object, ...]]]]:
+    """The rows of a table in parts: their numbers, and the cells of their categories."""
+    if not numeric:
+        start = 0
+        for rows in table.cells(categorical, BATCH_ROWS):
+            yield Batch(start, np.empty((len(rows), 0))), rows
+            start += len(rows)
+        return
+    texts = (row for rows in table.cells(categorical, BATCH_ROWS) for row in rows) if categorical else iter(())
+    for batch in table.batches(numeric, BATCH_ROWS):
+        yield batch, list(islice(texts, len(batch.values)))
+
+
+def _encode(table: Table, plan: ColumnPlan, cells: Cells, start: int) -> Floats:
+    try:
+        return plan.encode(cells)
+    except CellError as error:
+        raise UndefinedError(f"{table.where(start + error.row)} {error.told}", plan.name, plan.kind) from None
 
 
 def rows_of(table: Table, plan: Preparation, watcher: Watcher, *, by_pass: bool = False) -> Rows:

@@ -18,7 +18,7 @@ from typing import Any
 from aspca.masking import masked
 from aspca.pipeline.columns import keys_in
 from aspca.pipeline.errors import JobError, RequestError
-from aspca.pipeline.judge import Judging, judge_table
+from aspca.pipeline.judge import judge_table
 from aspca.pipeline.models import model_from
 from aspca.pipeline.notes import describe_outcomes
 from aspca.pipeline.options import Columns, Output, Request, files_named, is_named
@@ -211,7 +211,7 @@ def report_by_model(
     with open_for(stored, files, reading, watcher) as table:
         categories = [plan.name for plan in stored.preparation.columns if plan.kind in CATEGORIES]
         keys = keys_in(table, columns.id, columns.time, columns.label, categories)
-        outcome = judge_table(stored, table, Judging(keys, Output(top=0), watcher), None)
+        outcome = judge_table(stored, table, keys, watcher, Output(top=0))
         if certificates:
             # Solved once, and then part of the model.
             watcher.stage("Solving", unit="")

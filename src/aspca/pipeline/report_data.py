@@ -12,8 +12,7 @@ from aspca.linalg.ranking import round_for_ranking
 from aspca.model.model import Model
 from aspca.pipeline.judged_rows import JudgedRows, Worst, join_rows
 from aspca.pipeline.keys import Evaluation, Keys, plain_cell
-from aspca.pipeline.passes import Watcher
-from aspca.pipeline.tables import read_features
+from aspca.pipeline.passes import Watcher, read_features
 from aspca.preparation.columns import cell_text
 from aspca.report.collect import SAMPLED, WORST, RowStatistics, scatter
 from aspca.report.evidence import Evidence, Neighbourhood, ShownRows, Span

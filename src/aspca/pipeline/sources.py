@@ -12,25 +12,24 @@ import numpy as np
 from aspca.escaping import for_terminal
 from aspca.model.model import Model
 from aspca.pipeline.columns import refuse_gaps_in, refuse_unfit
+from aspca.pipeline.errors import JobError
 from aspca.pipeline.options import named_files
 from aspca.pipeline.passes import Watcher
-from aspca.pipeline.tables import frame_table
+from aspca.preparation.columns import cell_text
 from aspca.tables.addresses import is_postgres
+from aspca.tables.column_notes import describe_rounded
 from aspca.tables.errors import SourceError
 from aspca.tables.formats import open_source
-from aspca.tables.memory import MemoryTable
+from aspca.tables.memory import MemoryColumn, MemoryTable
 from aspca.tables.parted import PartedTable
-from aspca.tables.paths import Given, expand, is_parquet
+from aspca.tables.paths import expand, is_parquet
 from aspca.tables.request import STANDARD_INPUT, ReadOptions, read_alike
 from aspca.tables.table import Table
 
-_CONNECTION = (
-    "this is a connection of DuckDB and no table of it; give a relation, such as connection.table('readings') or "
-    "connection.sql('SELECT ...')"
-)
+Opened = AbstractContextManager[Table]
 
 
-def opened(source: Any, reading: ReadOptions, description: str) -> AbstractContextManager[Table]:
+def opened(source: Any, reading: ReadOptions, description: str) -> Opened:
     """The table in some files, at an address, or in memory, then called `description`; to be closed after use.
 
     Parameters
@@ -48,14 +47,19 @@ def opened(source: Any, reading: ReadOptions, description: str) -> AbstractConte
     """
     if isinstance(source, MemoryTable):
         return nullcontext(source)
-    named = named_files(source)
-    if isinstance(named, list) and all(isinstance(path, str) for path in named):
-        return _named(named, reading)
-    for option, value in (("--query", reading.query), ("--engine", reading.engine)):
-        if value is not None:
-            what = "databases" if option == "--query" else "Parquet files and folders"
-            raise SourceError(f"{description}: {option} is for {what}, not for a table in memory; leave it out.")
-    return _table(source, reading, description)
+    paths = named_files(source)
+    if not isinstance(paths, list) or not all(isinstance(path, str) for path in paths):
+        for option, value in (("--query", reading.query), ("--engine", reading.engine)):
+            if value is not None:
+                what = "databases" if option == "--query" else "Parquet files and folders"
+                raise SourceError(f"{description}: {option} is for {what}, not for a table in memory; leave it out.")
+        return _open_object(source, reading.missing, description)
+    if reading.engine is not None:
+        return _open_by_engine(paths, reading, reading.engine)
+    if len(paths) == 1 and is_postgres(paths[0]):
+        table: Opened = import_module("aspca.tables.postgres").open_postgres(paths[0], reading)
+        return table
+    return open_source(paths, reading)
 
 
 @contextmanager
@@ -88,19 +92,7 @@ def open_for(
         yield table
 
 
-# ---- what has a name
-
-
-def _named(paths: list[str], reading: ReadOptions) -> AbstractContextManager[Table]:
-    if reading.engine is not None:
-        return _by_engine(paths, reading, reading.engine)
-    if len(paths) == 1 and is_postgres(paths[0]):
-        table: AbstractContextManager[Table] = import_module("aspca.tables.postgres").open_postgres(paths[0], reading)
-        return table
-    return open_source(paths, reading)
-
-
-def _by_engine(paths: list[str], reading: ReadOptions, engine: str) -> AbstractContextManager[Table]:
+def _open_by_engine(paths: list[str], reading: ReadOptions, engine: str) -> Opened:
     """Parquet files and folders, read by Dask or Spark."""
     if any(map(is_postgres, paths)) or STANDARD_INPUT in paths:
         raise SourceError(f"--engine {engine} reads Parquet files and folders; write the table as Parquet first.")
@@ -115,8 +107,9 @@ def _by_engine(paths: list[str], reading: ReadOptions, engine: str) -> AbstractC
                 "Parquet first."
             )
     module = import_module(f"aspca.tables.{engine}_table")
-    # Folders as they are: the engine finds what their names say by itself.
-    frame = getattr(module, f"read_{engine}")(_folders_and_files(given), reading)
+    # Folders as they are, once: the engine finds what their names say by itself.
+    places = list(dict.fromkeys(one.folder if one.folder is not None else str(one.path) for one in given))
+    frame = getattr(module, f"read_{engine}")(places, reading)
     label = for_terminal(paths[0]) if len(paths) == 1 else f"{len(given)} files"
     table: PartedTable = getattr(module, f"{engine.title()}Table")(frame, label, reading.missing)
     if len(given) > 1:
@@ -127,30 +120,25 @@ def _by_engine(paths: list[str], reading: ReadOptions, engine: str) -> AbstractC
     return table
 
 
-def _folders_and_files(given: list[Given]) -> list[str]:
-    """Each folder that was named once, and every other file."""
-    return list(dict.fromkeys(one.folder if one.folder is not None else str(one.path) for one in given))
-
-
-# ---- what has none
-
-
-def _table(source: Any, reading: ReadOptions, description: str) -> AbstractContextManager[Table]:
+def _open_object(source: Any, missing: tuple[str, ...], description: str) -> Opened:
     """A table of another library, told by the names of its types: the library is there if the table is."""
     roots = {kind.__module__.partition(".")[0] for kind in type(source).__mro__}
     name = type(source).__name__
     if "narwhals" in roots and hasattr(source, "to_native"):
-        return _table(source.to_native(), reading, description)
+        return _open_object(source.to_native(), missing, description)
     if "dask" in roots and hasattr(source, "map_partitions") and name == "DataFrame":
         from aspca.tables.dask_table import DaskTable
 
-        return DaskTable(source, description, reading.missing)
+        return DaskTable(source, description, missing)
     if "pyspark" in roots and name == "DataFrame" and hasattr(source, "mapInArrow"):
         from aspca.tables.spark_table import SparkTable
 
-        return SparkTable(source, description, reading.missing)
+        return SparkTable(source, description, missing)
     if name == "DuckDBPyConnection":
-        raise SourceError(f"{description}: {_CONNECTION}.")
+        raise SourceError(
+            f"{description}: this is a connection of DuckDB and no table of it; give a relation, such as "
+            "connection.table('readings') or connection.sql('SELECT ...')."
+        )
     if isinstance(source, np.memmap):
         from aspca.tables.mapped_array import MappedArray
 
@@ -158,4 +146,51 @@ def _table(source: Any, reading: ReadOptions, description: str) -> AbstractConte
     from aspca.tables.arrow_table import arrow_reading, open_arrow
 
     of_arrow = arrow_reading(source, description)
-    return nullcontext(frame_table(source, description)) if of_arrow is None else open_arrow(of_arrow, reading.missing)
+    return nullcontext(frame_table(source, description)) if of_arrow is None else open_arrow(of_arrow, missing)
+
+
+def frame_table(frame: Any, description: str) -> MemoryTable:
+    """A data frame (pandas, polars, pyarrow) or a two-dimensional array as a table.
+
+    Raises
+    ------
+    JobError
+        It is something else, or holds what is no number, text or date.
+    """
+    from aspca.estimators.cells import raw_columns
+    from aspca.estimators.tables import library_of, refuse_odd_shapes, row_labels
+
+    try:
+        refuse_odd_shapes(frame)
+        columns = raw_columns(frame, leave_odd=True)
+    except (ValueError, TypeError) as error:
+        raise JobError(f"{description}: {error}") from None
+    names = [column.name for column in columns]
+    doubled = next((name for name in names if names.count(name) > 1), None)
+    if doubled is not None:
+        raise JobError(f"{description} has several columns {doubled!r}, but each must be unique; rename the others.")
+    content = {one.name: MemoryColumn(one.kind, one.numbers, one.cells, one.remark) for one in columns}
+    beyond = [name for name, column in content.items() if _would_be_rounded(column)]
+    for name in beyond:
+        texts = [None if cell_text(cell) is None else str(cell) for cell in content[name].cells]
+        content[name] = MemoryColumn("text", None, texts)
+    labels = row_labels(frame, len(columns[0].cells))
+    index = None
+    if list(labels) != list(range(len(labels))):
+        index = str(getattr(getattr(frame, "index", None), "name", None) or "index")
+        if index in content:
+            index = None
+        else:
+            content[index] = MemoryColumn("text", None, [str(label) for label in labels])
+    return MemoryTable(description, content, index, library_of(frame), tuple(describe_rounded(description, beyond)))
+
+
+def _would_be_rounded(column: MemoryColumn) -> bool:
+    """Whether it holds integers that are no float64: ids, mostly, and others would be taken for them."""
+    cells = column.cells
+    if column.kind != "number" or column.numbers is None:
+        return False
+    if isinstance(cells, np.ndarray) and cells.dtype.kind not in "iu":
+        return False
+    large = (cells[row] for row in np.flatnonzero(np.abs(column.numbers) >= 2.0**53).tolist())
+    return any(isinstance(cell, int | np.integer) and int(float(cell)) != int(cell) for cell in large)

@@ -17,7 +17,7 @@ from aspca.pipeline.keys import NO_KEYS
 from aspca.pipeline.outcome import Outcome
 from aspca.pipeline.passes import Silent
 from aspca.pipeline.result import Detection
-from aspca.pipeline.tables import frame_table
+from aspca.pipeline.sources import frame_table
 
 NAMES = ["cpu user [%]", "idle", "sent", "received", "load", "heat"]
 

@@ -20,9 +20,8 @@ import aspca
 from aspca import ASPCA
 from aspca.pipeline.columns import refuse_gaps_in, refuse_unfit
 from aspca.pipeline.errors import JobError
-from aspca.pipeline.passes import refuse_values
+from aspca.pipeline.passes import read_features, refuse_values
 from aspca.pipeline.sources import opened
-from aspca.pipeline.tables import read_features
 from aspca.tables.request import ReadOptions
 
 RNG = np.random.default_rng(2)

@@ -22,6 +22,7 @@ import pyarrow.parquet as pq
 from aspca.pipeline.errors import JobError
 from aspca.pipeline.fit_table import moments_of
 from aspca.pipeline.passes import Silent
+from aspca.preparation import Preparation
 from aspca.tables import SourceError, open_source
 
 N_ROWS = 300
@@ -219,7 +220,7 @@ def values_of(path: Path) -> tuple[Any, ...]:
         numbers = [column.name for column in source.columns if column.kind != "text"]
         if numbers:
             try:
-                assert moments_of(source, numbers, Silent()).n_rows == source.count()
+                assert moments_of(source, Preparation.identity(numbers), Silent()).n_rows == source.count()
             except JobError as error:
                 if "has no value" not in str(error):
                     raise

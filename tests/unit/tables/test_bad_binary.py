@@ -15,6 +15,7 @@ import pytest
 from aspca.pipeline.errors import JobError
 from aspca.pipeline.fit_table import moments_of
 from aspca.pipeline.passes import Silent
+from aspca.preparation import Preparation
 from aspca.tables import SourceError, open_source
 
 pa = pytest.importorskip("pyarrow")
@@ -128,7 +129,7 @@ def test_refused_as_moments(tmp_path: Path, name: str, content: bytes, sentence:
     path = tmp_path / name
     path.write_bytes(content)
     with open_source([str(path)]) as source, pytest.raises((SourceError, JobError)) as caught:
-        moments_of(source, ["a"], Silent())
+        moments_of(source, Preparation.identity(["a"]), Silent())
     assert str(caught.value) == f"{path}: {sentence}"
 
 

@@ -18,6 +18,7 @@ from aspca.moments import Moments
 from aspca.pipeline.errors import JobError
 from aspca.pipeline.fit_table import moments_of
 from aspca.pipeline.passes import Silent
+from aspca.preparation import Preparation
 from aspca.tables import Batch, Source, SourceError, open_source
 
 HOSTILE = [
@@ -71,8 +72,8 @@ def test_moments_of_any_batches(table: np.ndarray, path: Path, size: int, monkey
             return batches(names, size)
 
         monkeypatch.setattr(source, "batches", sized)
-        close(moments_of(source, ["a", "b", "c", "d"], Silent()), Moments.from_array(table))
-        close(moments_of(source, ["d", "a"], Silent()), Moments.from_array(table[:, [3, 0]]))
+        close(moments_of(source, Preparation.identity(["a", "b", "c", "d"]), Silent()), Moments.from_array(table))
+        close(moments_of(source, Preparation.identity(["d", "a"]), Silent()), Moments.from_array(table[:, [3, 0]]))
 
 
 @pytest.mark.parametrize("size", [1, 3, 2048, 2049, 70000])
@@ -104,7 +105,7 @@ def test_files_in_any_order_of_columns(tmp_path: Path) -> None:
         with pytest.raises(
             JobError, match=r"3\.jsonl: row 0 \(line 1\) has no value in column 'b' \(1 of 3 rows lack one\)"
         ):
-            moments_of(source, ["b"], Silent())
+            moments_of(source, Preparation.identity(["b"]), Silent())
     np.testing.assert_array_equal(values, [[1, 2], [3, 4], [5, np.nan]])
 
 

@@ -14,6 +14,7 @@ import pytest
 from aspca.pipeline.errors import JobError
 from aspca.pipeline.fit_table import moments_of
 from aspca.pipeline.passes import Silent
+from aspca.preparation import Preparation
 from aspca.tables import ReadOptions, SourceError, open_source
 from aspca.tables.cell_tests import EVERYWHERE
 
@@ -87,7 +88,7 @@ def test_damage(tmp_path: Path, name: str, times: int) -> None:
                 assert source.count() > 0
                 names = [column.name for column in source.columns]
                 assert sum(len(rows) for rows in source.cells(names, 2)) == source.count()
-                assert moments_of(source, names, Silent()).n_rows == source.count()
+                assert moments_of(source, Preparation.identity(names), Silent()).n_rows == source.count()
         except (SourceError, JobError) as error:
             sentence = str(error)
             assert sentence.startswith(f"{path}: ")

@@ -19,6 +19,7 @@ from pathlib import Path
 from aspca.tables import open_source
 from aspca.pipeline.fit_table import moments_of
 from aspca.pipeline.passes import Silent
+from aspca.preparation import Preparation
 
 def peak():
     # Not ru_maxrss: that begins with what the parent of this process had.
@@ -26,7 +27,7 @@ def peak():
 
 with open_source([sys.argv[1]]) as source:
     names = [column.name for column in source.columns]
-    print(moments_of(source, names, Silent()).n_rows, source.count(), peak())
+    print(moments_of(source, Preparation.identity(names), Silent()).n_rows, source.count(), peak())
 """
 
 

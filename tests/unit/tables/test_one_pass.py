@@ -14,6 +14,7 @@ import pytest
 from aspca.moments import Moments
 from aspca.pipeline.fit_table import moments_of
 from aspca.pipeline.passes import Silent
+from aspca.preparation import Preparation
 from aspca.preparation.cell_format import BadCell
 from aspca.tables import ReadOptions, Source, SourceError, csv_table, file_table, open_source
 from aspca.tables.cell_tests import EVERYWHERE
@@ -190,7 +191,7 @@ def test_moments_bit_for_bit(tmp_path: Path) -> None:
         twin = twin.update(rows[start : start + 65536, 1:])
     with open_source([str(path)]) as source:
         assert np.concatenate([batch.values for batch in source.batches(names)]).tobytes() == rows.tobytes()
-        found = moments_of(source, ["a", "b"], Silent())
+        found = moments_of(source, Preparation.identity(["a", "b"]), Silent())
         assert source.columns[0].n_missing == int(np.isnan(rows[:, 0]).sum())
     for part in ("centre", "residual", "scatter", "minimum", "maximum"):
         assert getattr(found, part).tobytes() == getattr(twin, part).tobytes()
