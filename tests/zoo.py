@@ -12,7 +12,7 @@ from aspca.moments.blocks import CONTINUOUS
 from aspca.moments.space import ScaledSpace
 from aspca.preparation import Feature
 from aspca.rules.rule import Rule
-from aspca.rules.table import component_table
+from aspca.rules.table import RuleTable
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -163,5 +163,5 @@ def rules_of(
     """A rule for each column of loadings (p, m); `given` as in `RuleTable.rule`."""
     named = tuple(one if isinstance(one, Feature) else Feature(one) for one in features)
     space = space_of(mean, scale, covariance, named, n_rows)
-    table = component_table(space, loadings)
+    table = RuleTable.of(space, loadings)
     return tuple(table.rule(k, space, **given) for k in range(len(table)))

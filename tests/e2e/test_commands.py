@@ -14,7 +14,7 @@ import pytest
 
 import aspca
 from aspca import ASPCA
-from aspca.rules.sentence import count_verdicts
+from aspca.rules.wording import count_verdicts
 from running.environment import blas
 
 pytestmark = pytest.mark.promise

@@ -14,7 +14,7 @@ from aspca.escaping import for_terminal, name_text
 from aspca.findings.change_text import moment_text
 from aspca.findings.values import Value, value_text
 from aspca.pipeline.result_folder import category_folder, main_cause
-from aspca.rules.headings import told_apart
+from aspca.rules.wording import group_by_kind
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -85,7 +85,7 @@ def show_rules(
 
     `chosen` are the rules to show, if not all; `more` says where the others are.
     """
-    for heading, numbers in told_apart(rules):
+    for heading, numbers in group_by_kind([rule.kind for rule in rules]):
         console.print(heading)
         rows = [
             [number, rules[number], Text("may be chance" if rules[number].looks_like_chance else "", style="yellow")]

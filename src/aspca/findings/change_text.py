@@ -12,7 +12,7 @@ from aspca.escaping import name_text
 from aspca.findings.changes import Course, Crossings, Stretch, changed_stretches, units_of
 from aspca.identities.wording import number_text
 from aspca.rules.rule import Rule
-from aspca.rules.sentence import has_spread, short_number, shown_terms
+from aspca.rules.wording import short_number
 
 if TYPE_CHECKING:
     from aspca.model.model import Model
@@ -121,7 +121,7 @@ def _change(model: Model, course: Course, stretch: Stretch) -> Change:
         rule, what, column = model.relations[place], str(model.rules[number]), None
         # From spreads to `Explanation.deviations`, and to the numbers of the text.
         step = float(units_of(model)[number] / np.linalg.norm(model.table.loadings[:, place] / model.space.scale))
-        unit, counted = step * abs(rule.equation.unit), has_spread(rule)
+        unit, counted = step * abs(rule.equation.unit), rule.has_spread
         how = f"{what} {_off(rule, stretch, step)}"
         how += _in_spreads(stretch, "spread") if counted else ""
         how += _moved(rule, stretch.median * step) if stretch.steady else ""
@@ -164,8 +164,8 @@ def _span(course: Course, first: tuple[int, object], last: tuple[int, object], t
 
 def _off(rule: Rule, stretch: Stretch, step: float) -> str:
     """As in ``is off by 0.5``, or, where it is not the same all along, ``is off by 0.5 at first, 2 at last``."""
-    verb = "is" if shown_terms(rule).size == 1 else "is off by"
-    if all(rule.origins[k].kind == "level" for k in shown_terms(rule)):
+    verb = "is" if rule.shown_terms.size == 1 else "is off by"
+    if all(rule.origins[k].kind == "level" for k in rule.shown_terms):
         return f"has {rule.off_by(stretch.median * step)}"
     if stretch.steady:
         return f"{verb} {rule.off_by(stretch.median * step)}"
@@ -187,7 +187,7 @@ def _in_spreads(stretch: Stretch, what: str) -> str:
 
 def _moved(rule: Rule, deviation: float) -> str:
     """What one column would have to have moved by, as in ``, as if load were 3 higher or users 1.5 lower``."""
-    shown = shown_terms(rule)
+    shown = rule.shown_terms
     if not 2 <= shown.size <= _COLUMNS_TOLD or any(rule.origins[k].kind != "number" for k in shown):
         return ""
     names_of: dict[str, list[str]] = {}

@@ -24,7 +24,7 @@ from aspca.findings.values import Value
 from aspca.findings.words import describe_row
 from aspca.linalg.arrays import Bools, Ints
 from aspca.linalg.ranking import round_for_ranking
-from aspca.rules.sentence import counted
+from aspca.rules.wording import counted
 
 if TYPE_CHECKING:
     from aspca.model.model import Model

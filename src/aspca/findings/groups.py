@@ -21,7 +21,7 @@ from aspca.findings.rendering import make_frame
 from aspca.linalg.arrays import Floats, Ints
 from aspca.linalg.ranking import round_for_ranking
 from aspca.model.judgement import Judgement
-from aspca.rules.sentence import counted
+from aspca.rules.wording import counted
 
 if TYPE_CHECKING:
     from aspca.model.model import Model

@@ -11,7 +11,7 @@ from aspca.findings.explained import ExplainedRows
 from aspca.findings.values import Value, round_estimate, round_in_column, value_in_column, value_text
 from aspca.identities import Identity
 from aspca.linalg.ranking import round_for_ranking
-from aspca.rules.sentence import short_number, shown_terms
+from aspca.rules.wording import short_number
 
 # Where a row breaks no rule and at least this share of its score lies outside of them, no rule is the reason; beside
 # broken rules what lies outside is told from the other share on.
@@ -111,7 +111,7 @@ def violation_of(why: ExplainedRows, i: int, number: int) -> Violation:
     """What a row is off by at a rule, and what would be normal."""
     rule = why.rules[number]
     deviation = float(why.deviations[i, number])
-    shown = shown_terms(rule)
+    shown = rule.shown_terms
     side, size = None, abs(deviation)
     if not isinstance(rule, Identity):
         size *= abs(rule.equation.unit)

@@ -16,8 +16,8 @@ from aspca.findings.values import Value
 from aspca.findings.words import amount, describe_row
 from aspca.linalg.arrays import Bools, Floats, Ints
 from aspca.linalg.ranking import round_for_ranking
-from aspca.rules.headings import told_apart
 from aspca.rules.rule import AnyRule
+from aspca.rules.wording import group_by_kind
 
 
 def lines_of(why: ExplainedRows) -> dict[str, Any]:
@@ -164,7 +164,7 @@ def paragraph_html(words: object) -> str:
 def rules_html(rules: Sequence[AnyRule]) -> str:
     """The rules, relations first; of many the first twelve."""
     parts, left = [], 12
-    for heading, numbers in told_apart(rules):
+    for heading, numbers in group_by_kind([rule.kind for rule in rules]):
         shown, left = numbers[:left], max(0, left - len(numbers))
         parts.append(paragraph_html(heading))
         if shown:

@@ -19,7 +19,6 @@ from aspca.identities.wording import number_text
 from aspca.linalg.arrays import Bools, Floats, Ints
 from aspca.moments.space import ScaledSpace
 from aspca.preparation.feature import FUNCTIONS, Feature
-from aspca.rules.sentence import shown_terms
 from aspca.rules.table import RuleTable
 
 if TYPE_CHECKING:
@@ -98,7 +97,7 @@ def distinct_columns(known: Sequence[Feature], features: Iterable[int]) -> Ints:
 
 def shown_features(model: Model, rule: int) -> Ints:
     """Positions of the features in a rule's text, one per column: what is too small for it needs no repair."""
-    return distinct_columns(model.space.features, model.rule_columns(rule)[shown_terms(model.rules[rule])].tolist())
+    return distinct_columns(model.space.features, model.rule_columns(rule)[model.rules[rule].shown_terms].tolist())
 
 
 def value_text(value: Value) -> str:

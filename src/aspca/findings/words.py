@@ -25,7 +25,6 @@ from aspca.findings.values import Value, value_text, value_texts
 from aspca.identities import Identity
 from aspca.linalg.ranking import round_for_ranking
 from aspca.rules.rule import Rule
-from aspca.rules.sentence import breach_of, has_spread, off_by
 
 if TYPE_CHECKING:
     from aspca.model.model import Model
@@ -134,10 +133,10 @@ def _should_be(column: str, now: Value, wanted: Value) -> str:
 
 def _describe_violation(why: ExplainedRows, row: int, number: int) -> str:
     rule, deviation = why.rules[number], float(why.deviations[row, number])
-    off = breach_of(rule, deviation)
+    off = rule.breach(deviation)
     if isinstance(rule, Identity):
         return f"It violates {rule}: {off}."
-    if has_spread(rule) and abs(deviation) < 1e6 * rule.spread:
+    if rule.has_spread and abs(deviation) < 1e6 * rule.spread:
         off += f", {amount(abs(deviation) / rule.spread, 2)} times its spread"
     verb = "leaves the range" if rule.kind == "range" else "breaks the rule"
     sentence = f"It {verb} {rule}: {off}, {100 * why.shares[row, number]:.0f} % of the score."
@@ -159,7 +158,7 @@ def _describe_sum(why: ExplainedRows, row: int, flagged: bool) -> str:
     shares = np.where(np.isnan(spreads), 0.0, why.shares[row])
     most = np.argsort(-round_for_ranking(shares), kind="stable")[:2].tolist()
     most = [k for k in most if k == most[0] or shares[k] >= 0.5 * ALSO]
-    times = [f" by {spreads[k]:.2g} times its spread" if has_spread(why.rules[k]) else "" for k in most]
+    times = [f" by {spreads[k]:.2g} times its spread" if why.rules[k].has_spread else "" for k in most]
     off = _join([f"off {why.rules[k]}{by}" for k, by in zip(most, times, strict=True)])
     if not flagged:
         return f"It is {off}."
@@ -217,7 +216,7 @@ def _doubt(model: Model, rule: Rule) -> str:
         return ""
     text = for_terminal(standing.text.strip())
     if not standing.holds:
-        off = off_by(rule, standing.offset / rule.equation.unit)
+        off = rule.off_by(standing.offset / rule.equation.unit)
         # Of one column it says at which side.
         off = off if len(rule.features) == 1 else f"off by {off}"
         share = "" if standing.kept is None else f", {_per_cent(1.0 - standing.kept)} of them by more than its limit"

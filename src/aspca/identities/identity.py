@@ -14,7 +14,7 @@ from aspca.identities.accept import ACCUSES
 from aspca.identities.formula import DIGITS, FLOATS, Factor, Formula, as_product, in_units
 from aspca.identities.resolution import Cells, Resolution
 from aspca.identities.wording import formula_text, number_text
-from aspca.linalg.arrays import Bools, Floats
+from aspca.linalg.arrays import Bools, Floats, Ints
 from aspca.linalg.ranking import round_for_ranking
 from aspca.preparation.feature import Feature
 
@@ -68,6 +68,8 @@ class Identity:
     looks_like_chance: ClassVar[bool] = False
     certificate: ClassVar[tuple[()]] = ()
     standing: ClassVar[None] = None
+    has_spread: ClassVar[bool] = False
+    left_side_up: ClassVar[bool] = True
 
     @property
     def given(self) -> bool:
@@ -91,6 +93,16 @@ class Identity:
             return "more than any number"
         text = f"{size:,.0f}" if 1000 <= size < 1e7 else f"{size:.3g}"
         return f"{text} days" if all(feature.kind == "date" for feature in self.origins) else text
+
+    def breach(self, residual: float) -> str:
+        """The same as a clause."""
+        categories = all(feature.kind == "level" for feature in self.origins)
+        return "it has another value" if categories else f"its sides differ by {self.off_by(residual)}"
+
+    @property
+    def shown_terms(self) -> Ints:
+        """Positions of the features that the sentence shows: all of them."""
+        return np.arange(len(self.columns))
 
     @property
     def columns(self) -> tuple[int, ...]:

@@ -22,7 +22,7 @@ from aspca.moments.space import ScaledSpace, refuse_vanishing
 from aspca.preparation import Preparation
 from aspca.rules.forward import finds_short_only
 from aspca.rules.given import GivenRule, given_rules, placed
-from aspca.rules.table import RuleTable, beyond_chance, component_table, readable_table, with_given
+from aspca.rules.table import RuleTable, beyond_chance, readable_table, with_given
 from aspca.settings import Settings
 from aspca.sparse_pca.defaults import n_relations
 from aspca.sparse_pca.subspace import SparseSubspace
@@ -62,7 +62,7 @@ def fit_model(
     # A basis has a direction even where nothing is related.
     components = Components(settings, np.asarray(space.plain.covariance), max(d, 1), warm_start=warm_start)
     if table is None:
-        table = component_table(space, components.subspace(callback).loadings)
+        table = RuleTable.of(space, components.subspace(callback).loadings)
     kept, thresholds = moments.rounded(), Thresholds(None, np.zeros(len(table)))
     model = Model(settings, preparation, space, components, table, thresholds, kept, gaps=gaps, excluded=excluded)
     return model if settings.judges_by_evidence else _judged_by_components(model)
@@ -89,7 +89,7 @@ def scoring_model(model: Model, settings: Settings, loadings: Floats) -> Model:
     if settings.judges_by_evidence:
         table = _readable_rules(space, settings, model.table.given, loadings.shape[1])
     else:
-        table = component_table(space, loadings)
+        table = RuleTable.of(space, loadings)
     return _judged_by_moments(replace(model, settings=settings, table=table, evidence=None))
 
 

@@ -20,10 +20,10 @@ from aspca.moments import Moments
 from aspca.moments.space import ScaledSpace
 from aspca.preparation import Preparation
 from aspca.preparation.cell_format import NO_FORMAT, CellFormat
+from aspca.rules.chance import held_out_widening
 from aspca.rules.forward import MOST_TERMS, WIDE, finds_short_only
 from aspca.rules.rule import AnyRule, Rule
 from aspca.rules.table import RuleTable
-from aspca.rules.widening import held_out_widening
 from aspca.settings import Settings
 from aspca.sparse_pca.certificate import Certificate
 from aspca.sparse_pca.subspace import SparseSubspace

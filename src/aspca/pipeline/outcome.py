@@ -14,9 +14,8 @@ from aspca.linalg.arrays import Bools, Floats
 from aspca.model.model import Model
 from aspca.pipeline.judged_rows import JudgedRows
 from aspca.pipeline.keys import NO_KEYS, Evaluation, Keys
-from aspca.rules.headings import told_apart
 from aspca.rules.rule import AnyRule
-from aspca.rules.sentence import count_verdicts
+from aspca.rules.wording import count_verdicts, group_by_kind
 
 if TYPE_CHECKING:
     from aspca.report.evidence import Evidence
@@ -162,7 +161,7 @@ class Outcome:
     def text(self) -> str:
         """Rules, anomalies, changes, incidents and evaluation, a sentence each."""
         lines = [f"{self.model.space.n_rows:,} rows learned from, {len(self.model.names):,} features"]
-        for heading, numbers in told_apart(self.rules):
+        for heading, numbers in group_by_kind([rule.kind for rule in self.rules]):
             lines += [heading, *(f"  {number}  {self.rules[number]}" for number in numbers)]
         lines += [self.headline, *(f"  {event_text(event)}" for event in self.events)]
         lines += [self.headline_beyond] if self.changes and self.apart else []

@@ -23,7 +23,7 @@ from aspca.pipeline.report import text_of
 from aspca.report.evidence import Provenance
 from aspca.report.summarize import summarize
 from aspca.rules.rule import AnyRule
-from aspca.rules.sentence import count_verdicts
+from aspca.rules.wording import count_verdicts
 from aspca.writers.replaced_file import replaced_file
 
 # Findings, and models, that a notebook shows.

@@ -33,7 +33,7 @@ from aspca.plots.labels import (
     write_pair,
 )
 from aspca.plots.sources import check_count, explanation_of
-from aspca.rules.sentence import counted
+from aspca.rules.wording import counted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -31,7 +31,7 @@ from aspca.plots.heatmap import draw_cells, measure_cells
 from aspca.plots.labels import OUTSIDE_THE_RULES, shorten_names, wrap_rule, write_share
 from aspca.plots.sources import check_count, explanation_of, model_of
 from aspca.rules.rule import AnyRule
-from aspca.rules.sentence import counted
+from aspca.rules.wording import counted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -12,7 +12,7 @@ from aspca.linalg.arrays import Bools, Floats, Ints
 from aspca.plots.canvas import ANOMALY, BLACK, NORMAL, Display, add_legend_below, bare, entitle, log_scale
 from aspca.plots.labels import write_number, write_share
 from aspca.plots.sources import last_step, verdicts
-from aspca.rules.sentence import counted
+from aspca.rules.wording import counted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

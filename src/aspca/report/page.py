@@ -20,7 +20,7 @@ from aspca.report.pictures.rules import draw_break, draw_rule, draw_sensitivity,
 from aspca.report.summarize import COUNTLESS, span_text
 from aspca.report.summarize_rows import SHOWN_SHARE
 from aspca.report.summary import Anomaly, Incident, Report
-from aspca.rules.headings import told_apart
+from aspca.rules.wording import group_by_kind
 
 
 def render_page(report: Report) -> str:
@@ -49,7 +49,10 @@ def render_page(report: Report) -> str:
         variances=draw_variances(report),
         sensitivity=draw_sensitivity(report),
         alone=[column for column in report.columns if column.role == "feature" and column.number not in tied],
-        kinds=[(heading, [report.rules[k] for k in numbers]) for heading, numbers in told_apart(report.rules)],
+        kinds=[
+            (heading, [report.rules[k] for k in numbers])
+            for heading, numbers in group_by_kind([rule.kind for rule in report.rules])
+        ],
         several=_list_incidents(report),
         alone_in_time=sum(one.rows == 1 for one in report.incidents),
         loading_rows=_list_loadings(report),

@@ -19,7 +19,7 @@ from aspca.report.summarize_model import (
 )
 from aspca.report.summarize_rows import summarize_anomalies
 from aspca.report.summary import FAR, FORMAT, Counts, Input, Report, Reproduce
-from aspca.rules.sentence import count_verdicts, counted
+from aspca.rules.wording import count_verdicts, counted
 
 # So many times the limit are no measure of anything.
 COUNTLESS = 1e6

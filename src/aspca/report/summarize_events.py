@@ -16,7 +16,6 @@ from aspca.report.evidence import Evidence
 from aspca.report.names import SENTENCE, Naming, cut, round_to, shorten_rule
 from aspca.report.summary import Change, Course, Group, Incident, Tick
 from aspca.rules.rule import AnyRule
-from aspca.rules.sentence import left_side_up
 
 # Rows that are named for a group, groups that are shown, and rules of a group.
 _ROWS, _GROUPS, _RULES = 50, 40, 4
@@ -76,7 +75,7 @@ def _describe_group(evidence: Evidence, rules: Sequence[AnyRule], signature: str
 
 
 def _name_side(rule: AnyRule, side: str) -> str:
-    up = (side == "H") == left_side_up(rule)
+    up = (side == "H") == rule.left_side_up
     if rule.kind in ("identity", "relation"):
         return "left side too large" if up else "left side too small"
     return "too high" if up else "too low"

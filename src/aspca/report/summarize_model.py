@@ -30,8 +30,8 @@ from aspca.report.summary import (
     Term,
 )
 from aspca.rules.rule import AnyRule
-from aspca.rules.sentence import counted, has_spread, left_side_up, short_number, shown_terms
 from aspca.rules.table import RuleTable
+from aspca.rules.wording import counted, short_number
 from aspca.settings import BY_NAME
 from aspca.sparse_pca.defaults import little_variance
 
@@ -65,13 +65,13 @@ def summarize_rules(evidence: Evidence, why: Explanation, naming: Naming) -> tup
 def _summarize_rule(evidence: Evidence, why: Explanation, naming: Naming, k: int, standing: str) -> Rule:
     rule, table = why.rules[k], why.model.table
     place = k - why.model.n_identities
-    probability = 0.0 if place < 0 else float(np.asarray(table.chances)[place])
-    turned = not left_side_up(rule)
+    probability = 0.0 if place < 0 else float(table.chances[place])
+    turned = not rule.left_side_up
     below, above = evidence.gathering.broken[k].tolist()
     breaking = np.flatnonzero(why.broken[:, k])
     sizes = round_for_ranking(np.abs(why.judgement.deviations[breaking, k]))
     # Which categories a column has is nothing to measure.
-    of_categories = all(rule.origins[int(j)].kind == "level" for j in shown_terms(rule))
+    of_categories = all(rule.origins[int(j)].kind == "level" for j in rule.shown_terms)
     return Rule(
         number=k,
         text=cut(str(rule), _LONGEST),
@@ -79,7 +79,7 @@ def _summarize_rule(evidence: Evidence, why: Explanation, naming: Naming, k: int
         kind=rule.kind,
         origin="given" if rule.given else "found",
         exact=rule.exact,
-        spread="" if not has_spread(rule) else _measure(rule, rule.spread),
+        spread="" if not rule.has_spread else _measure(rule, rule.spread),
         limit="" if rule.limit is None or of_categories else _measure(rule, rule.limit),
         chance=_explain_chance(rule, probability),
         chance_probability=probability,
@@ -101,7 +101,7 @@ def _find_factors(rule: AnyRule, table: RuleTable, place: int) -> list[tuple[flo
     need not be linear, one for the column on the left and minus one for the others."""
     if isinstance(rule, Identity):
         return [(1.0, 1.0) if k == 0 else (-1.0, -1.0) for k in range(len(rule.columns))]
-    side = 1.0 if left_side_up(rule) == (rule.equation.unit > 0.0) else -1.0
+    side = 1.0 if rule.left_side_up == (rule.equation.unit > 0.0) else -1.0
     loadings = table.loadings[np.flatnonzero(table.loadings[:, place]), place]
     return [(side * float(a), side * float(b)) for a, b in zip(rule.equation.coefficients, loadings, strict=True)]
 

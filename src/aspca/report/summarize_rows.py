@@ -25,7 +25,6 @@ from aspca.report.evidence import Evidence
 from aspca.report.names import Naming, cut, shorten_rule
 from aspca.report.summary import Anomaly, Break, Cell, Near, Needed, Neighbour, Unusual
 from aspca.rules.rule import AnyRule
-from aspca.rules.sentence import breach_of, left_side_up
 
 # Of the rules that a row breaks, so many are told, and of the columns of a rule so many.
 _RULES, _COLUMNS = 6, 12
@@ -117,7 +116,7 @@ def _summarize_break(why: Explanation, i: int, found: Violation, naming: Naming)
     elif naming.private:
         off = "it does not hold" if spreads is None else f"off by {amount(spreads, 2)} times its spread"
     else:
-        off = breach_of(rule, deviation)
+        off = rule.breach(deviation)
     return Break(
         rule=number,
         broken=found.broken,
@@ -134,7 +133,7 @@ def _summarize_break(why: Explanation, i: int, found: Violation, naming: Naming)
 
 def _turn(rule: AnyRule) -> float:
     """What deviations are multiplied by, so that the left side of the sentence is the larger one above zero."""
-    return 1.0 if left_side_up(rule) else -1.0
+    return 1.0 if rule.left_side_up else -1.0
 
 
 def _summarize_unusual(column: reasons.Cell, naming: Naming) -> Unusual:

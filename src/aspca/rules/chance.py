@@ -2,7 +2,7 @@
 
 One test for every rule. Of n independent Gaussian rows the residual share of one column regressed on k - 1 unrelated
 ones follows Beta((n - k)/2, (k - 1)/2), whatever those others are; the bound adds up over every choice of columns
-(`chance_probability`). Each term of a rule may be the one that is regressed, so the likeliest to speak does. What real
+(`_log_choices`). Each term of a rule may be the one that is regressed, so the likeliest to speak does. What real
 columns do otherwise makes rows count for fewer, or tightness for less:
 
 - *Tails*: where a few rows carry a column, their coinciding with another's few is no rare event. Rows count for fewer
@@ -31,19 +31,10 @@ EXCLUDED = 0.01
 
 
 def chances(space: ScaledSpace, loadings: Floats, variances: Floats) -> Floats:
-    """A bound on how likely rules as tight as these (m,) are among unrelated columns.
+    """A bound on how likely rules as tight as these (m,) are among unrelated columns, each at most 1.
 
-    Parameters
-    ----------
-    loadings : ndarray of shape (p, m)
-        Directions of the scaled space.
-    variances : ndarray of shape (m,)
-        Of the training rows along them, never below what is resolved.
-
-    Returns
-    -------
-    ndarray of shape (m,)
-        Zero for a rule about one column alone, its categories included: chance has no part in it.
+    `loadings` (p, m) are directions of the scaled space, `variances` (m,) those of the training rows along them, never
+    below what is resolved. Zero for a rule about one column alone, its categories included.
     """
     return np.array([_chance(space, loading, float(v)) for loading, v in zip(loadings.T, variances, strict=True)])
 
@@ -53,8 +44,8 @@ def _chance(space: ScaledSpace, loading: Floats, variance: float) -> float:
     if len({space.features[j].column for j in used}) <= 1:
         return 0.0
     k = used.size
-    beside = loading[used] ** 2 * space.variances[used] * space.without_largest[used]
-    shares = np.where(beside > 0.0, variance / np.where(beside > 0.0, beside, 1.0), 1.0)
+    unrelated = loading[used] ** 2 * space.variances[used] * space.without_largest[used]
+    shares = np.where(unrelated > 0.0, variance / np.where(unrelated > 0.0, unrelated, 1.0), 1.0)
     memory = space.lag1[used]
     rows = space.fitted_to * space.effective_share[used]
     # The slowest of the others is the one that a column may follow by chance.
@@ -88,18 +79,6 @@ def _quick_share(memory: Floats) -> Floats:
     return np.asarray(2.0 / np.pi * np.arctan(slow / (1.0 + memory)))
 
 
-def chance_probability(share: float, n_rows: float, n_terms: int, n_features: int) -> float:
-    """A bound on how likely the best rule of `n_terms` among `n_features` unrelated features is this tight.
-
-    `share` is the rule's variance over that of its widest term; rows are independent and Gaussian. One feature alone
-    relates to nothing, so chance has no part in it: 0.
-    """
-    if n_terms <= 1:
-        return 0.0
-    tight = float(_log_tight(np.array([share]), np.array([n_rows]), n_terms)[0])
-    return float(np.exp(min(0.0, tight + _log_choices(n_terms, n_features))))
-
-
 def _log_tight(shares: Floats, n_rows: Floats, n_terms: int) -> Floats:
     """Of the probabilities (k,) that one column is met this closely by n_terms - 1 unrelated ones."""
     # A quarter of a second to import, which scoring by a stored model need not wait for.
@@ -117,3 +96,43 @@ def _log_choices(n_terms: int, n_features: int) -> float:
     from scipy.special import gammaln
 
     return float(np.log(n_features) + gammaln(n_features) - gammaln(n_terms) - gammaln(n_features - n_terms + 1))
+
+
+# ---- how much wider a rule is on rows that it was not fitted to
+
+
+def held_out_widening(projections: Floats, spreads: Floats) -> Floats:
+    """Spread of each rule on held-out rows over its spread on the training rows (d,).
+
+    `projections` (n, d) are the held-out rows' deviations from the rules, in the units of `spreads` (d,); a shift
+    counts as spread. Where the training spread is zero: 1 if no row deviates, infinite otherwise. NaN is a deviation
+    that is not known.
+    """
+    known = ~np.isnan(projections)
+    projections = np.where(known, projections, 0.0)
+    largest = np.abs(projections).max(axis=0, initial=0.0)
+    shrunk = projections / np.where(largest > 0.0, largest, 1.0)
+    outside = largest * np.sqrt((shrunk**2).sum(axis=0) / np.maximum(known.sum(axis=0), 1))
+    never = np.where(outside > 0.0, np.inf, 1.0)
+    return np.where(spreads > 0.0, outside / np.where(spreads > 0.0, spreads, 1.0), never)
+
+
+def expected_widening(variance: float, parts: Floats, n_rows: int, probability: float) -> float:
+    """The widening to expect of a rule on new rows, from moments alone: for where no rows are held out.
+
+    `variance` is that of the rule over the training rows, `parts` (k,) are those of its terms, each alone:
+    coefficient^2 times the feature's variance; `probability` says how likely chance gives as much, see `chances`.
+
+    Two effects of few rows. *Fitted coefficients*: for Gaussian rows and one feature regressed on the m = k - 1 others,
+    the expected squared error on a new row over that on the training rows is (n + 1)(n - 2) / ((n - m - 1)(n - m - 2)):
+    what leaving rows out gives on average, without the rows. *Chosen features*: if it cannot be excluded that
+    the best choice among unrelated features is as tight, the rule may be nothing but that choice, and new rows
+    would show the variance of unrelated terms, the sum of `parts`. The larger effect counts. Infinite for n <= m + 2.
+    """
+    m = parts.size - 1
+    if n_rows <= m + 2:
+        return float("inf")
+    fitted = (n_rows + 1.0) * (n_rows - 2.0) / ((n_rows - m - 1.0) * (n_rows - m - 2.0))
+    if variance > 0.0 and probability > EXCLUDED:
+        fitted = max(fitted, float(parts.sum()) / variance)
+    return float(np.sqrt(fitted))

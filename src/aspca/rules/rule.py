@@ -1,52 +1,51 @@
-"""Components as sentences in the original names and units."""
+"""Rules with noise, and the sentences that say them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
+from aspca.escaping import for_terminal, name_text
 from aspca.identities.identity import Identity
-from aspca.linalg.arrays import Floats
+from aspca.identities.wording import number_text
+from aspca.linalg.arrays import Floats, Ints
 from aspca.preparation.feature import Feature
-from aspca.rules.coefficients import Equation, simplest_equation
-from aspca.rules.sentence import off_by, sentence_of, shown_terms
+from aspca.rules.numbers import USUAL, Equation, simplest_equation
+from aspca.rules.wording import (
+    SMALL,
+    Sum,
+    are_alike,
+    columns_of_levels,
+    list_levels,
+    shortened,
+    shortest_within,
+    write_power,
+    write_term,
+)
 from aspca.sparse_pca.certificate import Certificate
 
 # The numbers of a rule's text may be off by this share of its spread, wherever its features usually are.
-ROUNDING_SHARE = 0.5
+_ROUNDING_SHARE = 0.5
 # A rule whose spread on new rows is more than this many times the one it promised was fitted to chance.
 _WIDE = 2.0
+# Beyond this a spread in logarithms reads better as a factor than in per cent.
+_SMALL_LOG = 0.2
 
 
 @dataclass(frozen=True, eq=False)
-class Standing:
-    """How a rule that the user gave stands in the rows learned from.
+class UserRuleFit:
+    """How a rule that the user gave stands in the rows learned from."""
 
-    Attributes
-    ----------
-    text : str
-        As it was written.
-    equation : Equation
-        In the numbers it was written in; with the constant that rows are judged by.
-    holds : bool
-        Whether that is the constant that was given. If not, most rows are off at the same side: then they are judged by
-        the level that they have.
-    offset : float
-        How far the average row was off what was given, in its numbers.
-    kept : float or None
-        The share of the rows that keep what was given, within the rule's limit; None where no rows were at hand.
-    share : float
-        Its variance beside what that of unrelated columns would be.
-    """
-
-    text: str
-    equation: Equation
+    text: str  # As it was written.
+    equation: Equation  # In the numbers it was written in; with the constant that rows are judged by.
+    # Whether that is the constant that was given. If not, most rows are off at the same side: then they are judged by
+    # the level that they have.
     holds: bool
-    offset: float
-    kept: float | None
-    share: float
+    offset: float  # How far the average row was off what was given, in its numbers.
+    kept: float | None  # The share of the rows that keep it within the rule's limit; None where no rows were at hand.
+    share: float  # Its variance as a share of what that of unrelated columns would be.
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,11 +69,11 @@ class Rule:
     certificate : tuple of Certificate
         What is proved about the steps that span the subspace the rule belongs to; empty if nobody asked.
     widening : float or None
-        Spread on rows that were not fitted, over `spread`: measured by `held_out_widening` where rows were held out,
-        otherwise estimated by `expected_widening`; None if nobody asked.
+        Spread on rows that were not fitted, over `spread`: measured where rows were held out, otherwise as expected
+        (`rules.chance`); None if nobody asked.
     sparsest : bool
         False where no sparser rule was found for its part of the subspace: then it is one of the components.
-    standing : Standing or None
+    standing : UserRuleFit or None
         For a rule that the user gave, how it stands in the table; None for one that was found.
     """
 
@@ -88,7 +87,7 @@ class Rule:
     certificate: tuple[Certificate, ...] = ()
     widening: float | None = None
     sparsest: bool = True
-    standing: Standing | None = None
+    standing: UserRuleFit | None = None
 
     @property
     def given(self) -> bool:
@@ -115,7 +114,7 @@ class Rule:
         """What it says: "relation" between columns, "range" of the one column it shows, or "constant"."""
         if self.constant:
             return "constant"
-        columns = {self.origins[int(k)].column for k in shown_terms(self)}
+        columns = {self.origins[int(k)].column for k in self.shown_terms}
         return "relation" if len(columns) > 1 else "range"
 
     @property
@@ -138,22 +137,192 @@ class Rule:
     @property
     def rounding(self) -> float:
         """What the numbers of its sentence may be off by, wherever its features usually are."""
-        return ROUNDING_SHARE * self.spread
+        return _ROUNDING_SHARE * self.spread
+
+    # ---- the sentence
 
     @property
     def text(self) -> str:
-        """As in ``D = A + C (± 0.1)``, ``total = a + b (exactly)`` or ``F = 3 (constant)``; see `sentence_of`."""
-        return sentence_of(self)
+        """As in ``D = A + C (± 0.1)``, ``cost = 1.2 * price * amount (± 3 %)`` or ``colour is red or blue``.
 
-    def off_by(self, deviation: float) -> str:
-        """How far off a deviation from its centre is, in the numbers of the text, as in ``0.5 too high``."""
-        return off_by(self, deviation)
+        Terms too small to matter are left out, what the features add up to at their means comes last, and names that
+        are not plain words stand in brackets.
+        """
+        said = self._said
+        if said.kinds == {"log"}:
+            return f"{self._product} ({self._remark(logarithms=True)})"
+        if "level" in said.kinds:
+            return self._categories
+        if said.are_dates:
+            return f"{said.dates} ({self._remark(unit=' days')})"
+        return f"{said.equality} ({self._remark()})"
 
     def __str__(self) -> str:
         return self.text
 
     def __repr__(self) -> str:
         return f"Rule({self.text})"
+
+    @cached_property
+    def shown_terms(self) -> Ints:
+        """Positions of the features that the sentence shows.
+
+        Where all categories of a column stand together and the other terms are small beside them, these alone: the rule
+        says that the column has one of them, and the rest is what other rules left in it.
+        """
+        a = self.equation.coefficients
+        named = np.flatnonzero(a)
+        for column in columns_of_levels(self.origins):
+            terms = [int(k) for k in named if self.origins[k].kind == "level" and self.origins[k].column == column]
+            if terms and len(terms) == len(self.origins[terms[0]].levels) and are_alike(a[terms]):
+                rest = [int(k) for k in named if k not in terms]
+                small = SMALL * float(np.abs(a[terms]).min())
+                if float(np.abs(a[rest]) @ (USUAL * self.deviations[rest])) <= small:
+                    return np.array(terms, dtype=np.intp)
+        return named
+
+    @cached_property
+    def _said(self) -> Sum:
+        """The terms that the sentence shows."""
+        named = self.shown_terms
+        features = tuple(self.origins[int(k)] for k in named)
+        return Sum(self.equation.coefficients[named], features, float(self.equation.intercept))
+
+    @property
+    def of_categories(self) -> bool:
+        """Whether its sentence is about categories alone."""
+        return self._said.kinds == {"level"}
+
+    @property
+    def has_spread(self) -> bool:
+        """Whether it makes sense to count a row's deviation in spreads: not of exact rules, or of categories alone."""
+        return not self.exact and not self.of_categories
+
+    @property
+    def left_side_up(self) -> bool:
+        """Whether the left side of its sentence is the larger one where a row's deviation is positive."""
+        return self._said.reads_forward == (self.equation.unit > 0.0)
+
+    def off_by(self, deviation: float) -> str:
+        """How far off a deviation is, in the numbers of the text: ``0.5``, ``0.5 too high``, ``a factor of 1.3``."""
+        said = self._said
+        if self.of_categories:
+            return "another value"
+        size = abs(deviation) * abs(self.equation.unit)
+        if said.kinds == {"log"}:
+            factor = shortened(np.exp(min(size, 700.0)), 3)
+            text = f"{100 * size:.2g} %" if size < _SMALL_LOG else f"a factor of {factor}"
+        else:
+            text = f"{size:,.0f}" if 1000 <= size < 1e7 else f"{size:.3g}"
+            text += " days" if said.are_dates else ""
+        if len(said.features) == 1:
+            text += f" too {'high' if deviation * self.coefficients[self.shown_terms[0]] > 0 else 'low'}"
+        return text
+
+    def breach(self, deviation: float) -> str:
+        """The same as a clause: ``it is 0.5 too high``, ``its sides differ by 0.5``."""
+        verb = "it has" if self.of_categories else "it is" if len(self._said.features) == 1 else "its sides differ by"
+        return f"{verb} {self.off_by(deviation)}"
+
+    def _remark(self, *, logarithms: bool = False, unit: str = "") -> str:
+        given = ""
+        if self.standing is not None:
+            given = "; given" if self.standing.holds else f"; given as {for_terminal(self.standing.text.strip())}"
+        if self.constant:
+            return f"constant{given}"
+        rest = given if self.sparsest else f"; no shorter rule found{given}"
+        if self.exact:
+            return f"exactly{rest}"
+        spread = self.spread * self.equation.unit
+        if not logarithms:
+            return f"± {shortened(spread, 2)}{unit}{rest}"
+        small = spread < _SMALL_LOG
+        return f"{f'± {shortened(100 * spread, 2)} %' if small else f'within a factor of {np.exp(spread):.2g}'}{rest}"
+
+    @property
+    def _product(self) -> str:
+        """A sum of logarithms, without them."""
+        left, right = self._said.sides(write_power, " * ")
+        factor = self._factor(1.0 if self._said.reads_forward else -1.0)
+        return f"{left} = {right if right and factor == '1' else ' * '.join(filter(None, [factor, right]))}"
+
+    def _factor(self, sign: float) -> str:
+        """The constant of a product, as short as the rule's rounding allows."""
+        a, equation = self.equation.coefficients, self.equation
+        exact = sign * (equation.intercept if self.given else float(a @ self.means))
+        # What the sum may be off by in all, less what its coefficients use up; what was given is written as it was.
+        used = float(np.abs(a - equation.unit * self.coefficients) @ (USUAL * self.deviations))
+        room = 0.0 if self.given else self.rounding * equation.unit - used
+        room = max(room, 8.0 * np.finfo(np.float64).eps * float(np.abs(a) @ np.abs(self.means)))
+        value = float(np.exp(np.clip(exact, -700.0, 700.0)))
+        for digits in range(1, 17):
+            short = float(f"{value:.{digits}g}")
+            if short > 0.0 and abs(np.log(short) - exact) <= room:
+                return number_text(short)
+        return number_text(value)
+
+    @property
+    def _categories(self) -> str:
+        """A sum in which some terms are categories of a column."""
+        said = self._said
+        # All categories of a column together say nothing but that it has one of them.
+        for column in columns_of_levels(said.features):
+            terms = [k for k, f in enumerate(said.features) if f.kind == "level" and f.column == column]
+            if len(terms) == len(said.features[terms[0]].levels) and are_alike(said.coefficients[terms]):
+                rest = [k for k in range(len(said.features)) if k not in terms]
+                said = replace(said.only(rest), intercept=said.intercept - float(said.coefficients[terms[0]]))
+        if not said.features:
+            levels = {feature.column: feature.levels for feature in self._said.features}
+            return " and ".join(f"{name_text(column)} is {list_levels(known)}" for column, known in levels.items())
+        levels_at = [k for k, feature in enumerate(said.features) if feature.kind == "level"]
+        others = [k for k, feature in enumerate(said.features) if feature.kind != "level"]
+        if len({said.features[k].column for k in levels_at}) == 1:
+            if others:
+                return f"{self._by_case(said.only(others), said.only(levels_at))} ({self._remark()})"
+            if len(set(said.coefficients)) == 1:
+                return self._is_or_is_not(said)
+        return f"{said.equality} ({self._remark()})"
+
+    def _is_or_is_not(self, said: Sum) -> str:
+        """That a column has one of some categories, or none of them: whichever most rows do."""
+        names = {feature.name for feature in said.features}
+        share = float(sum(mean for name, mean in zip(self.features, self.means, strict=True) if name in names))
+        column, levels = name_text(said.features[0].column), tuple(feature.level for feature in said.features)
+        # With as many digits as it takes to tell the share from all.
+        rest = float(f"{100 * min(share, 1 - share):.2g}")
+        rows = "all" if rest <= 0.0 else f"{number_text(float(f'{100 - rest:.12g}'))} % of"
+        return f"{column} {'is' if share >= 0.5 else 'is not'} {list_levels(levels)} (in {rows} rows)"
+
+    def _by_case(self, numbers: Sum, levels: Sum) -> str:
+        """A sum whose constant depends on the category."""
+        left, right = numbers.sides(write_term, " + ")
+        sign = 1.0 if numbers.reads_forward else -1.0
+        column, known = name_text(levels.features[0].column), levels.features[0].levels
+        values = self._cases(numbers, levels.features[0].column)
+        named = {feature.level for feature in levels.features}
+        rest = [level for level in known if level not in named]
+        cases: dict[float, list[str]] = {}
+        for level in known:
+            # One that is left over is named like the others.
+            if level in named or len(rest) == 1:
+                cases.setdefault(sign * values.get(level, numbers.intercept), []).append(level)
+        said = [f"{number_text(value)} if {column} is {list_levels(tuple(names))}" for value, names in cases.items()]
+        if len(rest) > 1:
+            said.append(f"{number_text(sign * numbers.intercept)} otherwise")
+        return f"{left} = {right} + ({', '.join(said)})" if right else f"{left} = {', '.join(said)}"
+
+    def _cases(self, numbers: Sum, column: str) -> dict[str, float]:
+        """What the numbers add up to in each category, as short as a quarter of the rule's spread allows."""
+        unit, mean = self.equation.unit, dict(zip(self.features, self.means.tolist(), strict=True))
+        terms = {
+            feature.level: (unit * float(value), mean[feature.name])
+            for feature, value in zip(self.origins, self.coefficients, strict=True)
+            if feature.kind == "level" and feature.column == column
+        }
+        usual = sum(a * mean[feature.name] for a, feature in zip(numbers.coefficients, numbers.features, strict=True))
+        usual += sum(value * share for value, share in terms.values())
+        room = 0.5 * self.rounding * unit
+        return {level: shortest_within(float(usual) - value, room) for level, (value, _) in terms.items()}
 
 
 # Exact, or with noise.

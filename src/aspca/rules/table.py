@@ -10,13 +10,12 @@ import numpy as np
 from aspca.linalg.arrays import Bools, Floats, Ints, frozen
 from aspca.linalg.small import form_of
 from aspca.moments.space import ScaledSpace, unresolved_variance, unresolved_variances
-from aspca.rules.chance import EXCLUDED, chances
-from aspca.rules.coefficients import Equation, simplest_equation
+from aspca.rules.chance import EXCLUDED, chances, expected_widening
 from aspca.rules.forward import finds_short_only
 from aspca.rules.given import GivenRule, given_loadings
-from aspca.rules.rule import Rule, Standing
-from aspca.rules.sentence import short_float
-from aspca.rules.widening import expected_widening
+from aspca.rules.numbers import Equation, simplest_equation
+from aspca.rules.rule import Rule, UserRuleFit
+from aspca.rules.wording import short_float
 from aspca.sparse_pca.certificate import Certificate
 from aspca.sparse_pca.defaults import little_variance
 
@@ -24,60 +23,34 @@ from aspca.sparse_pca.defaults import little_variance
 _SHORT = 4
 # How far a term may be moved, as a share of the widest one's spread, where rounder numbers are tried.
 _ROUNDER = (1e-2, 1e-4, 1e-6)
-# A found rule says something new if this much of it (a sine) is not made up of those before it, as in `rules.choice`.
+# A found rule says something new if this much of it (a sine) is not made up of those before it, as in `rules.search`.
 _NEW = 0.25
 
 
 @dataclass(frozen=True, eq=False)
 class RuleTable:
-    """Rules as directions of the scaled space.
+    """Rules as directions of the scaled space; the first of them those that the user gave."""
 
-    Attributes
-    ----------
-    loadings : ndarray of shape (p, m)
-        Of unit length; a row's deviations are its scaled values times these.
-    covariance : ndarray of shape (m, m)
-        Of the deviations of the training rows.
-    unresolved : ndarray of shape (m,)
-        The variance of each that rounding of the covariance alone may show.
-    sparsest : ndarray of shape (m,)
-        False where no sparser basis was found, so that an orthonormal component stands as a rule.
-    chances : ndarray of shape (m,) or None
-        How likely unrelated columns hold a rule as tight as each; None where nobody asks, see `of`.
-    given : tuple of g GivenRule
-        What the user said; these are the first g of the rules.
-    """
-
-    loadings: Floats
-    covariance: Floats
-    unresolved: Floats
-    sparsest: Bools
-    chances: Floats | None = None
+    loadings: Floats  # (p, m) Of unit length; a row's deviations are its scaled values times these.
+    covariance: Floats  # (m, m) Of the deviations of the training rows.
+    unresolved: Floats  # (m,) The variance of each that rounding of the covariance alone may show.
+    sparsest: Bools  # (m,) False where no sparser basis was found, so that an orthonormal component stands as a rule.
+    chances: Floats  # (m,) How likely unrelated columns hold a rule as tight as each.
     given: tuple[GivenRule, ...] = ()
 
     @classmethod
     def of(
-        cls,
-        space: ScaledSpace,
-        loadings: Floats,
-        sparsest: Bools,
-        given: tuple[GivenRule, ...] = (),
-        *,
-        chance: bool = True,
+        cls, space: ScaledSpace, loadings: Floats, sparsest: Bools | None = None, given: tuple[GivenRule, ...] = ()
     ) -> RuleTable:
-        """The table of these directions (p, m), the first of them those of the rules given.
-
-        `chance=False` where nobody asks how likely they are.
-        """
+        """The table of these directions (p, m), the first of them those of the rules given."""
+        if sparsest is None:
+            sparsest = np.ones(loadings.shape[1], dtype=np.bool_)
         inside = form_of(space.covariance, loadings)
         unresolved = unresolved_variances(loadings, space.covariance)
-        likely = None
-        if chance:
-            likely = chances(space, loadings, np.maximum(np.diag(inside), unresolved))
-            # What somebody knows was not found by chance.
-            likely[: len(given)] = 0.0
-            likely = frozen(likely)
-        return cls(frozen(loadings), frozen(inside), frozen(unresolved), sparsest, likely, given)
+        likely = chances(space, loadings, np.maximum(np.diag(inside), unresolved))
+        # What somebody knows was not found by chance.
+        likely[: len(given)] = 0.0
+        return cls(frozen(loadings), frozen(inside), frozen(unresolved), sparsest, frozen(likely), given)
 
     def only(self, rules: Ints) -> RuleTable:
         """The table of some of the rules."""
@@ -86,7 +59,7 @@ class RuleTable:
             self.covariance[np.ix_(rules, rules)],
             self.unresolved[rules],
             self.sparsest[rules],
-            None if self.chances is None else self.chances[rules],
+            self.chances[rules],
             tuple(self.given[k] for k in rules if k < len(self.given)),
         )
 
@@ -131,11 +104,10 @@ class RuleTable:
         if k < len(self.given):
             # Nothing was fitted to chance.
             widening = 1.0 if widening is None else widening
-            standing = self._standing(k, space, used, 1.0 / length / largest, spread, kept)
+            standing = self._fit_of_given(k, space, used, 1.0 / length / largest, spread, kept)
         if widening is None:
             parts = column**2 * space.variances[used]
-            likely = None if self.chances is None else float(self.chances[k])
-            widening = expected_widening(variance, parts, space.n_rows, space.n_varying, likely)
+            widening = expected_widening(variance, parts, space.n_rows, float(self.chances[k]))
         return Rule(
             origins=tuple(space.features[j] for j in used),
             coefficients=frozen(raw / length),
@@ -150,9 +122,9 @@ class RuleTable:
             standing=standing,
         )
 
-    def _standing(
+    def _fit_of_given(
         self, k: int, space: ScaledSpace, used: Ints, unit: float, spread: float, kept: float | None
-    ) -> Standing:
+    ) -> UserRuleFit:
         """What became of a rule that was given; `unit` is one of the scaled space, in those of the rule."""
         given = self.given[k]
         # From the rule's own length to the numbers that it was written in.
@@ -163,8 +135,8 @@ class RuleTable:
             constant = constant + off if self.exact[k] else short_float(constant + off, constant + off + spread * times)
             constant = float(f"{constant:.12g}")
         equation = Equation(frozen(given.coefficients[used]), constant, times, 0.0)
-        beside = float(np.square(self.loadings[:, k]) @ space.variances)
-        return Standing(given.text, equation, given.holds, off, kept, float(self.variances[k]) / (beside or 1.0))
+        unrelated = float(np.square(self.loadings[:, k]) @ space.variances)
+        return UserRuleFit(given.text, equation, given.holds, off, kept, float(self.variances[k]) / (unrelated or 1.0))
 
 
 def with_given(found: RuleTable, space: ScaledSpace, given: tuple[GivenRule, ...], most: int | None) -> RuleTable:
@@ -210,35 +182,31 @@ def readable_table(space: ScaledSpace, many: int) -> RuleTable:
 
     See `beyond_chance` for rules that unrelated columns may hold as well.
     """
-    # Loads scipy.linalg, which scoring by a stored model need not wait for.
+    # These load scipy, which scoring by a stored model need not wait for.
     from aspca.linalg.eigen import lowest_pairs
+    from aspca.rules.readable import readable_basis, short_loadings
 
+    C, rows = space.covariance, space.fitted_to
     if not many:
-        return RuleTable.of(space, np.zeros((space.n_features, 0)), np.zeros(0, dtype=np.bool_))
-    if finds_short_only(space):
-        return _short(space, many)
-    values, directions = lowest_pairs(space.covariance, many)
-    table, plain = _readable(space, directions)
+        return RuleTable.of(space, np.zeros((space.n_features, 0)))
+    short_only = finds_short_only(space)
+    if short_only:
+        found = RuleTable.of(space, short_loadings(C, little_variance(C), rows)[:, :many])
+    else:
+        values, directions = lowest_pairs(C, many)
+        found = RuleTable.of(space, *readable_basis(directions, C, rows))
+    table, plain = in_short_numbers(found, space)
     empty = table.exact & ~plain & _by_lack_of_rows(space, table.loadings)
     if not empty.any():
         return table
-    exact = table.only(np.flatnonzero(table.exact & ~empty))
-    varying = directions[:, values > unresolved_variances(directions, space.covariance)]
-    others, _ = _readable(space, varying)
-    loadings = np.hstack([exact.loadings, others.loadings])
-    return RuleTable.of(space, loadings, np.concatenate([exact.sparsest, others.sparsest]))
-
-
-def _short(space: ScaledSpace, many: int) -> RuleTable:
-    """At most `many` short rules of a wide table."""
-    # Loads scipy.linalg, which scoring by a stored model need not wait for.
-    from aspca.rules.readable import short_loadings
-
-    loadings = short_loadings(space.covariance, little_variance(space.covariance), space.fitted_to)[:, :many]
-    found = RuleTable.of(space, loadings, np.ones(loadings.shape[1], dtype=np.bool_), chance=False)
-    table, plain = in_short_numbers(found, space)
-    empty = table.exact & ~plain & _by_lack_of_rows(space, table.loadings)
-    return table.only(np.flatnonzero(~empty)) if empty.any() else table
+    if short_only:
+        return table.only(np.flatnonzero(~empty))
+    parts = [table.only(np.flatnonzero(table.exact & ~empty))]
+    varying = directions[:, values > unresolved_variances(directions, C)]
+    if varying.size:
+        parts.append(in_short_numbers(RuleTable.of(space, *readable_basis(varying, C, rows)), space)[0])
+    loadings, sparsest = zip(*((part.loadings, part.sparsest) for part in parts), strict=True)
+    return RuleTable.of(space, np.hstack(loadings), np.concatenate(sparsest))
 
 
 def beyond_chance(table: RuleTable, space: ScaledSpace) -> RuleTable:
@@ -247,23 +215,11 @@ def beyond_chance(table: RuleTable, space: ScaledSpace) -> RuleTable:
     Of few rows all terms of a rule but one may be nothing but chance: a column by itself keeps to a range only if it
     varies as little as a rule does.
     """
-    if table.chances is None or not len(table):
+    if not len(table):
         return table
     alone = (table.loadings != 0.0).sum(axis=0) == 1
     kept = (table.chances <= EXCLUDED) & ~(alone & (table.variances > little_variance(space.covariance)))
     return table if kept.all() else table.only(np.flatnonzero(kept))
-
-
-def _readable(space: ScaledSpace, directions: Floats) -> tuple[RuleTable, Bools]:
-    """The readable rules of the span of orthonormal directions (p, d), and which are written in short numbers."""
-    # Loads scipy's optimisers: a second that scoring by a stored model need not wait for.
-    from aspca.rules.readable import readable_basis
-
-    if not directions.size:
-        nothing = np.zeros(0, dtype=np.bool_)
-        return RuleTable.of(space, directions, nothing), nothing
-    found = readable_basis(directions, space.covariance, space.fitted_to)
-    return in_short_numbers(RuleTable.of(space, np.array(found.loadings), found.sparsest, chance=False), space)
 
 
 def in_short_numbers(table: RuleTable, space: ScaledSpace) -> tuple[RuleTable, Bools]:
@@ -276,11 +232,6 @@ def in_short_numbers(table: RuleTable, space: ScaledSpace) -> tuple[RuleTable, B
         if found_numbers is not None:
             loadings[:, k], plain[k] = found_numbers
     return RuleTable.of(space, loadings, table.sparsest), plain
-
-
-def component_table(space: ScaledSpace, components: Floats) -> RuleTable:
-    """Orthonormal components (p, d) as rules, as in the paper."""
-    return RuleTable.of(space, components, np.ones(components.shape[1], dtype=np.bool_))
 
 
 def _by_lack_of_rows(space: ScaledSpace, loadings: Floats) -> Bools:

@@ -16,7 +16,7 @@ from aspca import ASPCA, Preprocessor
 from aspca.findings.values import UNKNOWN, Original, Proposals
 from aspca.preparation import Feature
 from aspca.preparation.columns import ColumnPlan
-from aspca.rules.table import component_table
+from aspca.rules.table import RuleTable
 
 NAMES = ["small", "medium", "large", "total", "seven", "price", "twice"]
 
@@ -146,7 +146,7 @@ def test_numbers_have_the_digits_that_the_rule_knows(seed: int, size: float) -> 
     space = zoo.space_of(rng.normal(size=2), scale, covariance, (Feature("a"), Feature("b")))
     # However far a proposal is.
     space = replace(space, peaks=np.full(2, 1e24))
-    table = component_table(space, np.array([[np.sqrt(0.5)], [-np.sqrt(0.5)]]))
+    table = RuleTable.of(space, np.array([[np.sqrt(0.5)], [-np.sqrt(0.5)]]))
     proposals = Proposals(space, table, np.full(1, np.inf))
     value, deviation = float(rng.normal() * scale[0] * 10.0**size), float(rng.normal() * 10.0**size)
     wanted = float(proposals.wanted(0, 0, np.array([value]), np.array([deviation]))[0])

@@ -17,7 +17,7 @@ from aspca.pipeline.detect import detect_request
 from aspca.pipeline.options import request_of
 from aspca.pipeline.passes import Silent
 from aspca.pipeline.result import Detection
-from aspca.rules.sentence import count_verdicts
+from aspca.rules.wording import count_verdicts
 from aspca.tables.memory import MemoryTable
 from aspca.tables.table import Batch
 from like_table import like

@@ -13,8 +13,8 @@ from aspca.moments.autocorrelation import LagSums, lag_one_correlation
 from aspca.moments.space import ScaledSpace
 from aspca.preparation import Feature, Preparation
 from aspca.rules.chance import EXCLUDED, chances
-from aspca.rules.headings import NO_RELATION, told_apart
 from aspca.rules.table import RuleTable, beyond_chance, readable_table
+from aspca.rules.wording import NO_RELATION, group_by_kind
 from aspca.sparse_pca.defaults import n_relations
 from zoo import rules_of
 
@@ -146,7 +146,7 @@ def test_the_categories_of_one_column_are_no_chance() -> None:
 def test_a_table_of_noise_has_no_rules_and_says_so() -> None:
     model = ASPCA().fit(np.random.default_rng(0).normal(size=(200, 4)))
     assert model.rules_ == ()
-    assert told_apart(model.rules_) == [(NO_RELATION, [])]
+    assert group_by_kind([rule.kind for rule in model.rules_]) == [(NO_RELATION, [])]
     # A number that was asked for is kept.
     assert len(ASPCA(n_components=2).fit(np.random.default_rng(0).normal(size=(200, 4))).rules_) == 2
 
@@ -156,12 +156,15 @@ def test_kinds_are_told_apart() -> None:
     loadings = np.array([[0.8, 0, 0], [-0.6, 0, 0], [0, 1.0, 0], [0, 0, 1.0]])
     rules = rules_of(loadings, np.array([0.0, 0, 2, 7]), np.ones(4), covariance, ("A", "B", "F", "seven"))
     assert [rule.kind for rule in rules] == ["relation", "range", "constant"]
-    assert told_apart(rules[::-1]) == [
+    assert group_by_kind([rule.kind for rule in rules[::-1]]) == [
         ("1 rule that normal rows obey", [2]),
         ("1 column that keeps to a range", [1]),
         ("1 column that never changes", [0]),
     ]
-    assert told_apart(rules[1:2] * 2) == [(NO_RELATION, []), ("2 columns that keep to a range", [0, 1])]
+    assert group_by_kind([rule.kind for rule in rules[1:2] * 2]) == [
+        (NO_RELATION, []),
+        ("2 columns that keep to a range", [0, 1]),
+    ]
 
 
 def test_a_small_term_beside_one_column_is_still_its_range() -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aspca.rules.coefficients import _length, simplest_equation
+from aspca.rules.numbers import _length, simplest_equation
 
 
 def furthest(c, means, deviations, equation) -> float:

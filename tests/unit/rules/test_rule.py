@@ -11,9 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aspca.preparation import Feature
-from aspca.rules.chance import chance_probability
+from aspca.rules.chance import _log_choices, _log_tight, expected_widening, held_out_widening
 from aspca.rules.rule import Rule
-from aspca.rules.widening import expected_widening, held_out_widening
 from aspca.sparse_pca.certificate import Certificate
 from zoo import rules_of
 
@@ -232,7 +231,7 @@ def test_what_others_fill_in_is_kept_and_limits_change_units() -> None:
     # Where it was not measured, it is what to expect.
     (plain,) = rules_of(*given, n_rows=30)
     assert (plain.limit, plain.certificate, plain.sparsest) == (None, (), True)
-    assert plain.widening == expected_widening(1.0, np.array([0.36, 0.64]), 30, 2)
+    assert plain.widening == expected_widening(1.0, np.array([0.36, 0.64]), 30, 1.0)
     assert not plain.looks_like_chance
 
 
@@ -244,10 +243,34 @@ def test_a_component_that_no_sparser_rule_replaced_says_so() -> None:
 
 
 def test_held_out_rows_tell_how_much_wider_a_rule_is() -> None:
-    projections = np.array([[3.0, 0.0, 1e-200, 2.0], [-3.0, 0.0, 1e-200, 2.0]])
-    widening = held_out_widening(projections, np.array([1.5, 0.0, 0.0, 2.0]))
-    # A shift is a deviation too: the last rule's held-out rows have no variance, but deviate by one spread.
-    assert widening.tolist() == [2.0, 1.0, np.inf, 1.0]
+    projections = np.array([[3.0, 0.0, 1e300, 2.0, np.nan], [-4.0, 0.0, 0.0, 2.0, 2.0]])
+    widening = held_out_widening(projections, np.array([0.5, 0.0, 0.0, 2.0, 1.0]))
+    # A shift is a deviation too: of the last but one, held-out rows have no variance, but deviate by one spread.
+    assert widening.tolist() == pytest.approx([np.sqrt(12.5) / 0.5, 1.0, np.inf, 1.0, 2.0])
+
+
+@pytest.mark.parametrize(("widening", "chance"), [(None, False), (2.0, False), (2.001, True)])
+def test_a_rule_looks_like_chance_from_twice_its_width_on(widening: float | None, chance: bool) -> None:
+    assert replace(rule("AB", [0.6, -0.8], 0.0, 0.1), widening=widening).looks_like_chance == chance
+
+
+def test_the_terms_of_a_rule_are_its_coefficients_squared_times_variances() -> None:
+    """Few rows and many columns: if chance may have made the rule, new rows show its terms, each with its variance."""
+    covariance = np.diag([4.0, 9.0, 1.0, 1.0, 1.0, 1.0])
+    covariance[0, 1] = covariance[1, 0] = 4.5
+    loading = np.array([[0.8], [-0.6], [0.0], [0.0], [0.0], [0.0]])
+    (one,) = rules_of(loading, np.zeros(6), np.full(6, 2.0), covariance, tuple("abcdef"), n_rows=8)
+    parts = np.array([0.64 * 4.0, 0.36 * 9.0])
+    variance = parts.sum() - 2 * 0.48 * 4.5
+    assert one.widening == pytest.approx(np.sqrt(parts.sum() / variance), rel=1e-12)
+
+
+@pytest.mark.parametrize("n_rows", [3, 4, 5, 10, 100])
+def test_fitted_coefficients_widen_a_rule_by_the_formula(n_rows: int) -> None:
+    """Three terms of one certain rule: m = 2 fitted coefficients."""
+    n, m = n_rows, 2
+    formula = np.inf if n <= 4 else np.sqrt((n + 1) * (n - 2) / ((n - m - 1) * (n - m - 2)))
+    assert expected_widening(1e-9, np.ones(3), n, 0.0) == pytest.approx(formula, rel=1e-14)
 
 
 @pytest.mark.parametrize(("n", "k"), [(20, 2), (30, 6), (60, 20)])
@@ -265,7 +288,7 @@ def test_the_expected_widening_is_what_new_rows_show_on_average(n: int, k: int) 
         new[:, 0] = new[:, 1:].sum(axis=1) + 0.01 * rng.normal(size=200)
         outside += (((new - X.mean(axis=0)) @ c) ** 2).mean() / 400
     parts = c**2 * X.var(axis=0)
-    assert expected_widening(inside, parts, n, k) == pytest.approx(np.sqrt(outside / inside), rel=0.08)
+    assert expected_widening(inside, parts, n, 0.0) == pytest.approx(np.sqrt(outside / inside), rel=0.08)
 
 
 def test_rules_of_few_rows_are_told_from_rules_that_hold() -> None:
@@ -292,10 +315,10 @@ def test_rules_of_few_rows_are_told_from_rules_that_hold() -> None:
 
 
 def test_too_few_rows_for_its_terms_is_chance_however_tight() -> None:
-    assert expected_widening(1e-30, np.ones(5), n_rows=6, n_features=9) == np.inf
-    assert np.isfinite(expected_widening(1e-30, np.ones(5), n_rows=7, n_features=9))
+    assert expected_widening(1e-30, np.ones(5), 6, 0.0) == np.inf
+    assert np.isfinite(expected_widening(1e-30, np.ones(5), 7, 0.0))
     # One narrow feature is narrow in new rows too.
-    assert expected_widening(0.01, np.array([0.01]), n_rows=1000, n_features=50) <= 1.01
+    assert expected_widening(0.01, np.array([0.01]), 1000, 0.0) <= 1.01
 
 
 @pytest.mark.parametrize(("n", "k", "p"), [(12, 2, 4), (20, 3, 6)])
@@ -312,6 +335,8 @@ def test_the_probability_of_chance_bounds_how_often_the_best_choice_is_as_tight(
         )
     for level in (0.02, 0.1, 0.3):
         reached = float(np.quantile(best, level))
-        assert chance_probability(reached, n, k, p) >= 0.6 * level
+        tight = float(_log_tight(np.array([reached]), np.array([float(n)]), k)[0])
+        bound = float(np.exp(min(0.0, tight + _log_choices(k, p))))
+        assert bound >= 0.6 * level
         # And not idle: within the number of choices of the truth.
-        assert chance_probability(reached, n, k, p) <= min(1.0, 6 * level)
+        assert bound <= min(1.0, 6 * level)

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from aspca.identities.wording import number_text
 from aspca.preparation import ColumnPlan, Feature, Preparation
 from aspca.rules.rule import Rule
-from aspca.rules.sentence import number_text
 from zoo import rules_of
 
 

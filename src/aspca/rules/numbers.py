@@ -14,34 +14,19 @@ USUAL = 2.0
 # Shares of the tolerance: what terms too small to be named may use up together, and all coefficients; the rest is the
 # intercept's, so that an intercept which is almost zero need not be written.
 _UNNAMED, _COEFFICIENTS = 0.4, 0.85
-# Scales are tried at which one of the widest-moving terms has a coefficient of 1, or one of these.
-_PIVOTS = 8
-_WHOLE = np.arange(1.0, 10.0)
 # Seventeen digits tell any two float64 apart.
 _DIGITS = 17
-# Below this a whole number counts as short, whatever its digits; at a thousand, it reads no better than 0.001.
-_SHORT_INTEGER, _LARGE = 100.0, 1000.0
 
 
 @dataclass(frozen=True, eq=False)
 class Equation:
-    """coefficients . x = intercept, in numbers for reading.
+    """coefficients . x = intercept, in numbers for reading."""
 
-    Attributes
-    ----------
-    coefficients : ndarray of shape (k,)
-        Rounded; 0 for a term that is left out.
-    intercept : float
-    unit : float
-        What the exact coefficients were multiplied by before they were rounded.
-    moved : float
-        How far this equation is from the exact one at most, in the units of the exact one, while every feature is
-        within two deviations of its mean.
-    """
-
-    coefficients: Floats
+    coefficients: Floats  # (k,) Rounded; 0 for a term that is left out.
     intercept: float
-    unit: float
+    unit: float  # What the exact coefficients were multiplied by before they were rounded.
+    # How far this equation is from the exact one at most, in the units of the exact one, while every feature is within
+    # two deviations of its mean.
     moved: float
 
 
@@ -95,13 +80,14 @@ def _attempts(c: Floats, moved: Floats) -> Iterator[tuple[Floats, Floats]]:
     size = np.where(np.abs(c) > 1e-30 * np.abs(c).max(), moved, -1.0)
     if not (size >= 0.0).any():
         size = np.where(np.abs(c) == np.abs(c).max(), 0.0, -1.0)
-    widest = np.argsort(-size, kind="stable")[:_PIVOTS]
+    # Scales are tried at which one of the widest-moving terms has a coefficient of 1, or another whole number.
+    widest = np.argsort(-size, kind="stable")[:8]
     ones = 1.0 / np.abs(c[widest[size[widest] >= 0.0]])
     if c.size > 1:
-        units = np.outer(ones, _WHOLE).ravel()
-        yield units, np.sign(c) * np.clip(np.rint(units[:, None] * np.abs(c)), _WHOLE[0], _WHOLE[-1])
+        units = np.outer(ones, np.arange(1.0, 10.0)).ravel()
+        yield units, np.sign(c) * np.clip(np.rint(units[:, None] * np.abs(c)), 1.0, 9.0)
     exact = ones[:, None] * c
-    whole = (np.abs(exact) >= 1.0) & (np.abs(exact) < _SHORT_INTEGER - 0.5)
+    whole = (np.abs(exact) >= 1.0) & (np.abs(exact) < 99.5)
     yield ones, np.where(whole, np.rint(exact), _significant(exact, 1))
     for digits in range(2, _DIGITS + 1):
         yield ones, _significant(exact, digits)
@@ -146,6 +132,7 @@ def _simplest(rounded: Floats, lengths: Ints, error: Floats) -> int:
     size = np.abs(rounded)
     # A coefficient of one is not written at all.
     written = np.where(np.abs(size - 1.0) <= 1e-12, 0, _length(size)).sum(axis=1)
-    odd = ((np.abs(size - np.rint(size)) > 1e-9) | (size >= _LARGE)).sum(axis=1)
+    # A whole number of a thousand reads no better than 0.001.
+    odd = ((np.abs(size - np.rint(size)) > 1e-9) | (size >= 1000.0)).sum(axis=1)
     total = _significant(size.sum(axis=1), 9)
     return int(np.lexsort((error, lengths, total, written, odd))[0])
