@@ -65,7 +65,7 @@ def score(
     Example:  aspca score february.csv --model model.json > scores.csv
     """
     from aspca.pipeline.columns import keys_in
-    from aspca.pipeline.models import model_from, refuse_both
+    from aspca.pipeline.models import model_from
     from aspca.pipeline.options import reading_of
     from aspca.pipeline.score import destination_of, write_scored
     from aspca.pipeline.sources import open_for
@@ -74,8 +74,7 @@ def score(
     options = reading_of(**reading)
     destination = destination_of(output, table=output_table, lines=json, replace=replace)
     destination.refuse_inputs(files, model, options)
-    refuse_both(model, files)
-    stored = model_from(model)
+    stored = model_from(model, files)
     with terminal.progress() as watcher, open_for(stored, files, options, watcher, terminal.say) as table:
         tally = write_scored(stored, table, keys_in(table, id or ()), destination, watcher)
     if tally.anomalies is None:
@@ -110,14 +109,13 @@ def explain(
     from aspca.cli.documents import explained_document
     from aspca.pipeline.columns import keys_in
     from aspca.pipeline.explain_rows import explain_rows, find_rows
-    from aspca.pipeline.models import model_from, refuse_both
+    from aspca.pipeline.models import model_from
     from aspca.pipeline.options import files_named, reading_of
     from aspca.pipeline.sources import open_for
 
     options = reading_of(**reading)
-    refuse_both(model, [file])
     refuse_inputs(STANDARD_STREAM, [*files_named([file]), model])
-    stored, terminal = model_from(model), Terminal(quiet)
+    stored, terminal = model_from(model, [file]), Terminal(quiet)
     with terminal.progress() as watcher, open_for(stored, [file], options, watcher, terminal.say, gaps=True) as table:
         keys = keys_in(table, id or ())
         findings = explain_rows(stored, table, find_rows(table, row, keys, watcher), keys, watcher)
@@ -188,7 +186,6 @@ def report(
     Example:  aspca report model.json today.csv -o report.html
     """
     from aspca.pipeline.errors import RequestError
-    from aspca.pipeline.models import refuse_both
     from aspca.pipeline.options import Columns, files_named, reading_of
     from aspca.pipeline.report import refuse_missing, report_by_model, text_of
     from aspca.writers.replaced_file import refuse_special, replaced_file
@@ -204,7 +201,6 @@ def report(
     place = output or ("report.html" if kind == "html" else "-")
     to_file = place != STANDARD_STREAM
     (refuse_special if to_file else refuse_inputs)(place, [*files_named(files), model])
-    refuse_both(model, files)
     columns, options = Columns(id=tuple(id or ()), time=time, label=label), reading_of(**reading)
     with terminal.progress() as watcher:
         made = report_by_model(model, files, columns, options, watcher, certificates=certificates, private=private)

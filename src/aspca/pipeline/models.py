@@ -10,7 +10,6 @@ from typing import TextIO
 import numpy as np
 
 from aspca.escaping import for_markdown
-from aspca.identities import Identity
 from aspca.identities.wording import number_text
 from aspca.linalg.arrays import Floats
 from aspca.model.model import Model
@@ -21,7 +20,12 @@ from aspca.rules.rule import AnyRule, Rule
 from aspca.writers.csv_text import CsvWriter
 from aspca.writers.scratch import Scratch
 
-_STDIN = "standard input"
+# As in `aspca.select`: a rule is found again if another points the same way to within 18 degrees.
+_SAME_DIRECTION = 0.95
+# And it stays what it was if it also turned by less than 6 degrees, ...
+_UNTURNED = 0.995
+# ... is wider or narrower by less than this factor, and the average row of the one obeys the other.
+_UNWIDENED = 1.5
 
 
 def model_text(model: Model, *, private: bool = False) -> str:
@@ -32,18 +36,17 @@ def model_text(model: Model, *, private: bool = False) -> str:
         return path.read_text(encoding="utf-8")
 
 
-def refuse_both(path: str, files: Sequence[str]) -> None:
-    """Raise RequestError if both the model and the rows are to come from standard input."""
-    if path == "-" and "-" in files:
+def model_from(path: str, files: Sequence[str] = ()) -> Model:
+    """The model in a file, or on standard input where the path is ``-``; see `read_model` for what is raised.
+
+    RequestError if the rows in `files` are to come from there as well.
+    """
+    if path != "-":
+        return read_model(path)
+    if "-" in files:
         raise RequestError(
             "Only one of the model and the rows can come from standard input; name a file for the other."
         )
-
-
-def model_from(path: str) -> Model:
-    """The model in a file, or on standard input where the path is ``-``; see `read_model` for what is raised."""
-    if path != "-":
-        return read_model(path)
     if sys.stdin is None or sys.stdin.closed:
         raise RequestError("Standard input is closed; send a model to it, or name a file.")
     with Scratch() as folder:
@@ -52,19 +55,15 @@ def model_from(path: str) -> Model:
         try:
             return read_model(copy)
         except ModelFileError as error:
-            raise ModelFileError(str(error).replace(str(copy), _STDIN)) from None
+            raise ModelFileError(str(error).replace(str(copy), "standard input")) from None
 
 
 def write_rules(stream: TextIO, model: Model) -> None:
     """The rules of a model as lines of CSV, each with what it is, its spread and its limit."""
-    with CsvWriter(stream, ["rule", "text", "kind", "spread", "limit"]) as writer:
-        writer.columns(
-            list(range(len(model.rules))),
-            [str(rule) for rule in model.rules],
-            [rule.kind for rule in model.rules],
-            [rule.spread for rule in model.rules],
-            [rule.limit for rule in model.rules],
-        )
+    rules, names = model.rules, ("kind", "spread", "limit")
+    with CsvWriter(stream, ["rule", "text", *names]) as writer:
+        numbers = ([getattr(rule, name) for rule in rules] for name in names)
+        writer.columns(list(range(len(rules))), list(map(str, rules)), *numbers)
 
 
 def markdown_of(model: Model) -> str:
@@ -85,105 +84,65 @@ def markdown_of(model: Model) -> str:
 # ---- two models compared
 
 
-# As in `aspca.select`: a rule is found again if another points the same way to within 18 degrees.
-SAME_DIRECTION = 0.95
-# And it stays what it was if it also turned by less than 6 degrees, ...
-_UNTURNED = 0.995
-# ... is wider or narrower by less than this factor, and the average row of the one obeys the other.
-_UNWIDENED = 1.5
-
-
 @dataclass(frozen=True)
 class Pair:
-    """A rule of the first model and the rule of the second that it became.
-
-    Attributes
-    ----------
-    before, after : Rule
-    cosine : float
-        Of their directions: 1 the same.
-    shift : float
-        How far the second model's average row is from the first rule, in its own units.
-    changes : tuple of str
-        What moved, in words; empty if nothing did.
-    """
+    """A rule of the first model and the rule of the second that it became."""
 
     before: AnyRule
     after: AnyRule
-    cosine: float
-    shift: float
-    changes: tuple[str, ...]
+    cosine: float = 1.0  # of their directions: 1 the same
+    shift: float = 0.0  # how far the second model's average row is from the first rule, in its own units
+    changes: tuple[str, ...] = ()  # what moved, in words; empty if nothing did
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """Rules that stayed and moved (pairs), went (of the first model) and came (of the second).
-
-    `features_lost` and `features_gained` are columns that only one of the models knows.
-    """
+    """What became of the rules of one model in another."""
 
     stayed: tuple[Pair, ...]
     moved: tuple[Pair, ...]
-    lost: tuple[AnyRule, ...]
-    gained: tuple[AnyRule, ...]
-    features_lost: tuple[str, ...]
-    features_gained: tuple[str, ...]
+    lost: tuple[AnyRule, ...]  # of the first
+    gained: tuple[AnyRule, ...]  # of the second
+    features_lost: tuple[str, ...]  # columns that only the first knows
+    features_gained: tuple[str, ...]  # columns that only the second knows
 
 
 def compare_models(before: Model, after: Model) -> Comparison:
-    """Match the rules of two models by their directions in the original units.
+    """Match the rules of two models: identities by their equations, others by their directions in the original units.
 
     Units differ from feature to feature, so that a cosine needs a common measure: coefficients are multiplied by what
     the features' columns were divided by, the geometric mean of both models'. The closest pair is matched first.
     """
-    shared = [name for name in before.names if name in set(after.names)]
-    if not shared:
+    features_lost = tuple(name for name in before.names if name not in set(after.names))
+    features_gained = tuple(name for name in after.names if name not in set(before.names))
+    if len(features_lost) == len(before.names):
         raise JobError("The two models have no feature in common, so their rules cannot be compared.")
-    names = [*before.names, *(name for name in after.names if name not in set(before.names))]
-    unit = _units(names, before, after)
-    first, second = _directions(before.relations, names, unit), _directions(after.relations, names, unit)
-    cosines = first @ second.T
-    stayed: list[Pair] = []
-    moved: list[Pair] = []
-    open_first, open_second = set(range(len(first))), set(range(len(second)))
-    # Greedy, closest first; equal ones in the order of their numbers.
-    for flat in np.argsort(-np.abs(cosines), axis=None, kind="stable"):
-        i, j = (int(one) for one in np.unravel_index(int(flat), cosines.shape))
-        if abs(cosines[i, j]) < SAME_DIRECTION:
-            break
-        if i in open_first and j in open_second:
-            open_first.discard(i)
-            open_second.discard(j)
-            pair = _pair(before, after, i, j, float(abs(cosines[i, j])))
-            (moved if pair.changes else stayed).append(pair)
-    exact, lost, gained = _exact(before, after)
-    return Comparison(
-        stayed=(*exact, *stayed),
-        moved=tuple(moved),
-        lost=(*lost, *(before.relations[i] for i in sorted(open_first))),
-        gained=(*gained, *(after.relations[j] for j in sorted(open_second))),
-        features_lost=tuple(name for name in before.names if name not in set(after.names)),
-        features_gained=tuple(name for name in after.names if name not in set(before.names)),
-    )
+    earlier, later = ({one.equation: one for one in model.identities} for model in (before, after))
+    pairs = [Pair(one, later[equation]) for equation, one in earlier.items() if equation in later]
+    lost: list[AnyRule] = [one for equation, one in earlier.items() if equation not in later]
+    gained: list[AnyRule] = [one for equation, one in later.items() if equation not in earlier]
 
-
-def _exact(before: Model, after: Model) -> tuple[list[Pair], list[Identity], list[Identity]]:
-    """Identities of both models, by their equations; those of the first alone, and of the second."""
-    later = {identity.equation: identity for identity in after.identities}
-    both = [(one, later[one.equation]) for one in before.identities if one.equation in later]
-    kept = {one.equation for one, _ in both}
-    return (
-        [Pair(one, other, 1.0, 0.0, ()) for one, other in both],
-        [one for one in before.identities if one.equation not in kept],
-        [one for one in after.identities if one.equation not in kept],
-    )
-
-
-def _units(names: Sequence[str], before: Model, after: Model) -> Floats:
-    """A common measure of each feature (k,): what its column was divided by, both models' in the mean."""
+    names = [*before.names, *features_gained]
     scales = [dict(zip(model.names, model.space.scale.tolist(), strict=True)) for model in (before, after)]
     known = [[scale[name] for scale in scales if name in scale] for name in names]
-    return np.array([np.exp(np.mean(np.log(each))) for each in known])
+    unit = np.array([np.exp(np.mean(np.log(each))) for each in known])
+    cosines = np.abs(_directions(before.relations, names, unit) @ _directions(after.relations, names, unit).T)
+    left, right = dict(enumerate(before.relations)), dict(enumerate(after.relations))
+    # Greedy, closest first; equal ones in the order of their numbers.
+    for flat in np.argsort(-cosines, axis=None, kind="stable"):
+        i, j = (int(one) for one in np.unravel_index(int(flat), cosines.shape))
+        if cosines[i, j] < _SAME_DIRECTION:
+            break
+        if i in left and j in right:
+            pairs.append(_pair_rules(left.pop(i), right.pop(j), after, float(cosines[i, j])))
+    return Comparison(
+        stayed=tuple(pair for pair in pairs if not pair.changes),
+        moved=tuple(pair for pair in pairs if pair.changes),
+        lost=(*lost, *left.values()),
+        gained=(*gained, *right.values()),
+        features_lost=features_lost,
+        features_gained=features_gained,
+    )
 
 
 def _directions(rules: Sequence[Rule], names: Sequence[str], unit: Floats) -> Floats:
@@ -199,26 +158,21 @@ def _directions(rules: Sequence[Rule], names: Sequence[str], unit: Floats) -> Fl
     return lines
 
 
-def _pair(before: Model, after: Model, i: int, j: int, cosine: float) -> Pair:
-    one, other = before.relations[i], after.relations[j]
+def _pair_rules(one: Rule, other: Rule, after: Model, cosine: float) -> Pair:
     means = dict(zip(after.names, after.space.mean.tolist(), strict=True))
     # A feature that is gone is taken to be where it was.
     now = np.array([means.get(name, mean) for name, mean in zip(one.features, one.means.tolist(), strict=True)])
     shift = float(one.coefficients @ (now - one.means))
-    changes = []
-    if cosine < _UNTURNED:
-        changes.append("its coefficients changed")
-    if abs(shift) > max(one.spread, other.spread * _length(one, other)):
-        changes.append(
-            f"its level moved by {abs(shift) / one.spread:.2g} spreads" if not one.exact else "its level moved"
-        )
-    # Constants have no spread at all.
-    ratio = other.spread * _length(one, other) / one.spread if one.spread > 0.0 else 1.0
-    if not one.exact and not other.exact and not 1 / _UNWIDENED <= ratio <= _UNWIDENED:
-        word = "wider" if ratio > 1 else "tighter"
-        changes.append(f"it is {number_text(float(f'{max(ratio, 1 / ratio):.2g}'))} times {word}")
-    elif one.exact != other.exact:
+    changes = [] if cosine >= _UNTURNED else ["its coefficients changed"]
+    spread = other.spread * _length(one, other)
+    if abs(shift) > max(one.spread, spread):
+        changes.append("its level moved" if one.exact else f"its level moved by {abs(shift) / one.spread:.2g} spreads")
+    if one.exact != other.exact:
         changes.append("it no longer holds exactly" if one.exact else "it holds exactly now")
+    elif not one.exact and one.spread > 0.0 and not 1 / _UNWIDENED <= (ratio := spread / one.spread) <= _UNWIDENED:
+        # Constants have no spread at all.
+        times = number_text(float(f"{max(ratio, 1 / ratio):.2g}"))
+        changes.append(f"it is {times} times {'wider' if ratio > 1 else 'tighter'}")
     return Pair(one, other, cosine, shift, tuple(changes))
 
 

@@ -15,8 +15,17 @@ from aspca.pipeline.outcome import Outcome
 from aspca.settings import AUTO, Settings
 from aspca.tables.table import Table
 
-# Columns and rows named in a remark.
-_COLUMNS_TOLD, _ROWS_TOLD = 6, 10
+# Far more rows are flagged than promised: so many times as many, and so many standard deviations more.
+_TIMES, _DEVIATIONS = 2.0, 4.0
+# Errors are rare: from this share of the rows on, and from so many, they are not plausible.
+_MANY_ERRORS, _FEW_ERRORS = 0.05, 5
+# A column has moved from so many deviations on.
+_MOVED = 0.5
+
+
+def _enumerate(items: Sequence[str], what: str = " columns", most: int = 6) -> str:
+    """The first ones, and how many more there are."""
+    return ", ".join(items[:most]) + (f" and {len(items) - most} more{what}" if len(items) > most else "")
 
 
 def describe_outcomes(outcomes: Mapping[str | None, Outcome], learned_from: str = "") -> tuple[str, ...]:
@@ -46,25 +55,20 @@ def describe_excluded(model: Model, learned_from: str = "") -> list[str]:
         return []
     columns = [feature.column for feature in model.space.features]
     cells = {name: int(count) for name, count in zip(columns, excluded.cells, strict=True) if count}
-    where = ", ".join(f"{name} {count:,}" for name, count in list(cells.items())[:_COLUMNS_TOLD])
-    where += f" and {len(cells) - _COLUMNS_TOLD} more columns" if len(cells) > _COLUMNS_TOLD else ""
+    where = _enumerate([f"{name} {count:,}" for name, count in cells.items()])
     many, rows = sum(cells.values()), excluded.rows
-    shown = ", ".join(str(row) for row in rows[:_ROWS_TOLD]) + (" and more" if rows.size > _ROWS_TOLD else "")
+    shown = ", ".join(str(row) for row in rows[:10]) + (" and more" if rows.size > 10 else "")
     whose, judged = (f" of {learned_from}", "") if learned_from else ("", "; they are judged like all others")
-    remarks = [
+    notes = [
         f"Relations were learned without {many:,} outlying value{'s' * (many != 1)} ({where}), in "
         f"row{'s' * (rows.size != 1)} {shown}{whose}{judged} (--robust off learns from everything)."
     ]
-    told = [f"{value:g} stands {times:,} times in {columns[column]}" for column, value, times in excluded.repeated]
-    if told:
-        more = f" and {len(told) - _COLUMNS_TOLD} more columns" if len(told) > _COLUMNS_TOLD else ""
-        values = dict.fromkeys(value for _, value, _ in excluded.repeated)
-        words = " ".join(f"--missing {value:.15g}" for value in values)
-        remarks.append(
-            f"{', '.join(told[:_COLUMNS_TOLD])}{more}: that looks like a word for missing, as which {words} would read "
-            "it."
-        )
-    return remarks
+    repeated = [f"{value:g} stands {times:,} times in {columns[column]}" for column, value, times in excluded.repeated]
+    if repeated:
+        words = " ".join(f"--missing {value:.15g}" for value in dict.fromkeys(one[1] for one in excluded.repeated))
+        looks = f"that looks like a word for missing, as which {words} would read it"
+        notes.append(f"{_enumerate(repeated)}: {looks}.")
+    return notes
 
 
 def describe_gaps(model: Model) -> list[str]:
@@ -72,20 +76,14 @@ def describe_gaps(model: Model) -> list[str]:
     gaps = model.gaps
     if gaps is None or not gaps.missing.any():
         return []
-    cells = {
-        feature.column: lacking for feature, lacking in zip(model.space.features, gaps.missing.tolist(), strict=True)
-    }
-    where = [name for name, lacking in cells.items() if lacking]
-    told = ", ".join(repr(name) for name in where[:_COLUMNS_TOLD])
-    more = f" and {len(where) - _COLUMNS_TOLD} more" if len(where) > _COLUMNS_TOLD else ""
-    one = sum(cells.values()) == 1
-    missing = f"{sum(cells.values()):,} value{'' if one else 's'} {'is' if one else 'are'} missing"
+    columns = [feature.column for feature in model.space.features]
+    cells = {name: count for name, count in zip(columns, gaps.missing.tolist(), strict=True) if count}
+    many = sum(cells.values())
+    missing = "1 value is missing" if many == 1 else f"{many:,} values are missing"
+    where = f"column{'s' * (len(cells) != 1)} {_enumerate([repr(name) for name in cells], '')}"
     steps = f"{gaps.iterations} step{'s' * (gaps.iterations != 1)}" + ("" if gaps.converged else ", not converged")
     left_out = f" {_rows(gaps.left_out)} of no use for that." if gaps.left_out else ""
-    return [
-        f"{missing} (column{'s' * (len(where) != 1)} {told}{more}); mean and covariance are the likeliest given the "
-        f"others ({steps}).{left_out}"
-    ]
+    return [f"{missing} ({where}); mean and covariance are the likeliest given the others ({steps}).{left_out}"]
 
 
 def _describe_partly_judged(outcome: Outcome) -> list[str]:
@@ -102,34 +100,20 @@ def _rows(count: int) -> str:
 # ---- far more rows are flagged than the level promises
 
 
-# Far more: so many times as many, and so many standard deviations more.
-_TIMES, _DEVIATIONS = 2.0, 4.0
-# Errors are rare: from this share of the rows on, and from so many, they are not plausible.
-_MANY_ERRORS, _FEW_ERRORS = 0.05, 5
-# A column has moved from so many deviations on; so many are named.
-_MOVED, _NAMED = 0.5, 3
-
-
 def describe_many(
     outcomes: Mapping[str | None, Outcome], table: Table, left_out: Sequence[str], *, elsewhere: bool
 ) -> tuple[str, ...]:
     """What there is to say; nothing where about as many rows are flagged as the level promises.
 
-    Rows classified as errors are counted apart: they are flagged rightly.
-
-    Parameters
-    ----------
-    table : Table
-        The rows that were judged.
-    left_out : sequence of str
-        Columns that the user left out.
-    elsewhere : bool
-        Whether rules were learned from other rows.
+    Rows classified as errors are counted apart: they are flagged rightly. `table` are the rows that were judged,
+    `left_out` the columns that the user left out, `elsewhere` says whether rules were learned from other rows.
     """
     everyone = list(outcomes.values())
     settings = everyone[0].model.settings
     limit, level = settings.total
-    n, flagged = (sum(counts) for counts in zip(*map(_not_known, everyone), strict=True))
+    # Of rows that labels call anomalies nothing is promised.
+    n = sum(o.n_rows if o.evaluation is None else o.evaluation.false_alarms + o.evaluation.passed for o in everyone)
+    flagged = sum(o.n_anomalies if o.evaluation is None else o.evaluation.false_alarms for o in everyone)
     of_changes = sum(outcome.n_anomalies - outcome.n_beyond for outcome in everyone)
     expected = (1.0 - level) * n
     n_errors = sum(outcome.n_errors for outcome in everyone)
@@ -162,14 +146,6 @@ def describe_many(
     return (f"{flagged:,} of {n:,} {rows} are flagged, {told} times what {asked} lets expect: {reason}",)
 
 
-def _not_known(outcome: Outcome) -> tuple[int, int]:
-    """Rows, and flagged ones, that no label calls an anomaly."""
-    labels = outcome.evaluation
-    if labels is None:
-        return outcome.n_rows, outcome.n_anomalies
-    return labels.false_alarms + labels.passed, labels.false_alarms
-
-
 def _describe_changes(outcomes: Sequence[Outcome], of_changes: int, excess: float, elsewhere: bool) -> str:
     if 2 * of_changes < excess:
         return ""
@@ -193,12 +169,8 @@ def _describe_moved(outcomes: Sequence[Outcome], begins: str = "they are not lik
     names = sorted((name for name, shift in moved.items() if shift >= _MOVED), key=lambda name: -moved[name])
     if not names:
         return ""
-    shown = [f"{name_text(name)} by {moved[name]:.2g} deviations" for name in names[:_NAMED]]
-    more = f" and {len(names) - _NAMED} more columns" if len(names) > _NAMED else ""
-    return (
-        f"{begins}eans have moved ({', '.join(shown)}{more}). Learn from newer rows "
-        "as well: one more --train NEWER_FILE."
-    )
+    shown = _enumerate([f"{name_text(name)} by {moved[name]:.2g} deviations" for name in names], most=3)
+    return f"{begins}eans have moved ({shown}). Learn from newer rows as well: one more --train NEWER_FILE."
 
 
 def _column_of_groups(table: Table, left_out: Sequence[str]) -> str:
@@ -208,17 +180,14 @@ def _column_of_groups(table: Table, left_out: Sequence[str]) -> str:
     if not kinds:
         return ""
     fewest = min(kinds, key=lambda one: one.n_values)
-    return (
-        f"they may be of several kinds. Rules for each of the {fewest.n_values} values of {name_text(fewest.name)}: "
-        f"--by {word_of(fewest.name)}."
-    )
+    values = f"the {fewest.n_values} values of {name_text(fewest.name)}"
+    return f"they may be of several kinds. Rules for each of {values}: --by {word_of(fewest.name)}."
 
 
 def _describe_tails(settings: Settings, elsewhere: bool) -> str:
     if not settings.judges_by_evidence and settings.total[0] == AUTO:
-        return (
-            "their tails are heavier than this limit assumes, or many are errors. A limit from rows: --limit quantile."
-        )
+        heavy = "their tails are heavier than this limit assumes, or many are errors"
+        return f"{heavy}. A limit from rows: --limit quantile."
     if elsewhere:
         return "they are not like the rows learned from. Learn from newer rows as well: one more --train NEWER_FILE."
     return "many may be errors. To see the worst only: --level 0.999."

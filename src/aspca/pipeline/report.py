@@ -207,7 +207,7 @@ def report_by_model(
     JobError, SourceError, ModelFileError
         One sentence: the model cannot be read, the table does not fit it, or a column is not there.
     """
-    stored = model_from(model)
+    stored = model_from(model, files)
     with open_for(stored, files, reading, watcher) as table:
         categories = [plan.name for plan in stored.preparation.columns if plan.kind in CATEGORIES]
         keys = keys_in(table, columns.id, columns.time, columns.label, categories)
