@@ -23,26 +23,13 @@ _BROKEN = {"A = B": "B", "D = C + A": "D", "F = 0": "F"}
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Dataset:
-    """A table with labels that fitting never sees. Arrays are read-only.
+    """A table with labels that fitting never sees. Arrays are read-only."""
 
-    Parameters
-    ----------
-    data : (n, p)
-        Neither centred nor scaled.
-    feature_names : p names
-    labels : (n,)
-        1 for an anomaly, 0 for a normal row.
-    kinds : n words
-        "normal", or what sort of anomaly the row is.
-    description : str
-        Where the data come from and what was chosen of them.
-    """
-
-    data: Floats
+    data: Floats  # (n, p), neither centred nor scaled
     feature_names: tuple[str, ...]
-    labels: Ints
-    kinds: tuple[str, ...]
-    description: str
+    labels: Ints  # (n,) 1 for an anomaly, 0 for a normal row
+    kinds: tuple[str, ...]  # "normal", or what sort of anomaly each row is
+    description: str  # where the data come from and what was chosen of them
 
     def __post_init__(self) -> None:
         n, p = self.data.shape
@@ -63,12 +50,7 @@ def load_synthetic(seed: int = SEED, *, normal_only: bool = False) -> Dataset:
     four patterns, made orthonormal, the paper's threshold of 0.25 on the squared prediction error separates
     normal rows from anomalies, for every seed from 0 to 99.
 
-    Parameters
-    ----------
-    seed : int
-        The same seed gives the same data.
-    normal_only : bool
-        Leave out the anomalies; the normal rows stay the same.
+    The same seed gives the same data; without the anomalies (`normal_only`) the normal rows stay the same.
     """
     rng = np.random.default_rng(seed)
     names = tuple("ABCDEFG")

@@ -60,19 +60,9 @@ def load_kdd99(path: str | os.PathLike[str] | None = None, *, download: bool = F
     Protocols are tcp, udp, icmp = 0, 1, 2; services and flags are numbered, too (`CODES`); durations and bytes are
     log(1 + x).
 
-    Parameters
-    ----------
-    path : path or None
-        The 10 % file, compressed or not; None: where `find_data` finds it.
-    download : bool
-        Whether to fetch the data through scikit-learn, which keeps them, where the file is not found.
-
-    Raises
-    ------
-    FileNotFoundError
-        The file is not there, and `download` is False or failed.
-    ValueError
-        It is another file, or only a part of it.
+    `path` is the 10 % file, compressed or not; None: where `find_data` finds it. With `download` the data are fetched
+    through scikit-learn, which keeps them, where the file is not found. FileNotFoundError: it is not there either;
+    ValueError: it is another file, or only a part of it.
     """
     if path is None:
         try:

@@ -75,20 +75,9 @@ def run_experiments(
 ) -> Reproduction:
     """Run the paper's experiments.
 
-    Parameters
-    ----------
-    only : names of experiments; all where there are none
-    kdd99 : path of the 10 % file of KDD Cup 1999, or None
-        None: the file in `ASPCA_DATA`, or else what scikit-learn fetches.
-    watcher : Watcher or None
-        Who is told of progress.
-
-    Raises
-    ------
-    RequestError
-        There is no experiment of such a name, or KDD99 alone was asked for and is not there.
-    JobError
-        The file given is not the one.
+    All where `only` names none. `kdd99` is the path of the 10 % file of KDD Cup 1999; None: the file in `ASPCA_DATA`, or
+    else what scikit-learn fetches. RequestError: there is no experiment of such a name, or KDD99 alone was asked for and
+    is not there; JobError: the file given is not the one.
     """
     watcher = Silent() if watcher is None else watcher
     unknown = next((name for name in only if name not in EXPERIMENTS), None)

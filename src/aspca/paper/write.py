@@ -27,15 +27,7 @@ _MEDIA_TYPES = {"png": "image/png", "svg": "image/svg+xml"}
 
 
 def check_output(place: str | os.PathLike[str], inputs: Sequence[str] = ()) -> None:
-    """Refuse at once what would stand in the way after minutes.
-
-    Raises
-    ------
-    OutputError
-        The folder cannot be written, or holds what is not ours.
-    ModuleNotFoundError
-        Something that draws is not installed.
-    """
+    """Refuse at once what would stand in the way after minutes: a folder that is not ours, what is not installed."""
     for name in ("matplotlib", "jinja2"):
         if find_spec(name) is None:
             raise ModuleNotFoundError(
@@ -136,15 +128,9 @@ def _describe_part(part: Part) -> dict[str, Any]:
 
 def _describe_comparison(one: Comparison) -> dict[str, Any]:
     return {
-        "key": one.key,
-        "source": one.source,
-        "row": one.row,
-        "column": one.column,
+        **{name: getattr(one, name) for name in ("key", "source", "row", "column")},
         "paper": one.paper if isinstance(one.paper, str | int) else float(one.paper),
         "printed": str(one.paper) if isinstance(one.paper, Decimal) else None,
-        "ours": one.ours,
-        "difference": one.difference,
-        "tolerance": one.tolerance,
-        "agrees": one.agrees,
+        **{name: getattr(one, name) for name in ("ours", "difference", "tolerance", "agrees")},
         "reason": one.reason or None,
     }
