@@ -75,8 +75,8 @@ def run_experiments(
 ) -> Reproduction:
     """Run the paper's experiments.
 
-    All where `only` names none. `kdd99` is the path of the 10 % file of KDD Cup 1999; None: the file in `ASPCA_DATA`, or
-    else what scikit-learn fetches. RequestError: there is no experiment of such a name, or KDD99 alone was asked for and
+    All where `only` names none. `kdd99` is the path of the 10 % file of KDD Cup 1999; None: the file in `ASPCA_DATA`,
+    or else what scikit-learn fetches. RequestError: there is no such experiment, or KDD99 alone was asked for and
     is not there; JobError: the file given is not the one.
     """
     watcher = Silent() if watcher is None else watcher

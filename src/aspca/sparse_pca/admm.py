@@ -37,8 +37,7 @@ class Iterate:
         self.iterations, self.limit = 0, limit
         self.problem = problem
         self.rho = 0.2 * problem.alpha * p
-        self.factor: Floats = np.zeros((p, 0))
-        """X = factor factor', (p, r), largest eigenvalue last."""
+        self.factor: Floats = np.zeros((p, 0))  # X = factor factor', (p, r), largest eigenvalue last
         self.Z: Floats = np.zeros((p, p))
         self._scaled_U: Floats = U / self.rho
         self._scaled_C: Floats = problem.C / self.rho

@@ -58,8 +58,7 @@ class Step:
     lower: float
     upper: float
     primal: float
-    factor: Floats | None
-    """X = factor factor' where it is better than v v', else None."""
+    factor: Floats | None  # X = factor factor' where it is better than v v', else None
     rank_one: bool
     tie: bool
     iterations: int
@@ -74,13 +73,6 @@ class Step:
             return max(value - lower, 0.0) / size if size > 0 else 0.0
 
         return Certificate(
-            lower=lower,
-            upper=upper,
-            gap=gap(upper),
-            primal=primal,
-            sdp_gap=gap(primal),
-            rank_one=self.rank_one,
-            tie=self.tie,
-            iterations=self.iterations,
-            status=self.status.value,
+            *(lower, upper, gap(upper), primal, gap(primal)),
+            *(self.rank_one, self.tie, self.iterations, self.status.value),
         )

@@ -53,10 +53,8 @@ class Effort:
 
     tol: float
     max_iter: int
-    deadline: float
-    """On the clock of time.perf_counter."""
-    quick: bool = False
-    """Whether a vector and a valid bound are enough, however far apart."""
+    deadline: float  # on the clock of time.perf_counter
+    quick: bool = False  # whether a vector and a valid bound are enough, however far apart
 
     def spent(self) -> bool:
         return time.perf_counter() > self.deadline
@@ -93,12 +91,10 @@ class ComponentSolution:
     lower: float
     primal: float
     U: Floats
-    factor: Floats | None = None
-    """X = factor factor' where it is better than v v', else None."""
+    factor: Floats | None = None  # X = factor factor' where it is better than v v', else None
     tie: bool = False
     iterations: int = 0
-    early: Status | None = None
-    """What ended the solve before the convex problem was solved; None where it is."""
+    early: Status | None = None  # what ended the solve before the convex problem was solved; None where it is
 
 
 @dataclass(frozen=True)
@@ -117,7 +113,7 @@ def solve_component(
     Once the problem's value is known to exceed `give_up_above`, nothing more is done.
     """
     state = Incumbent(problem)
-    duals = [_in_box(problem, U) for U in warm.multipliers] + [problem.closed_form_dual()]
+    duals = [problem.in_box(U) for U in warm.multipliers] + [problem.closed_form_dual()]
     for guess in _first_guesses(problem, warm):
         before = state.best
         state.offer_start(guess)
@@ -148,12 +144,6 @@ def solve_component(
         if not state.proved_unique(effort.tol) and not effort.quick and not effort.spent():
             _more_guesses(problem, state, effort)
     return _finish(problem, state, effort, dominant, iterations)
-
-
-def _in_box(problem: ComponentProblem, U: Floats) -> Floats:
-    inside = np.clip(U, -problem.alpha, problem.alpha)
-    np.fill_diagonal(inside, 0.0)
-    return inside
 
 
 def _reach(problem: ComponentProblem) -> int:
@@ -256,11 +246,7 @@ def _second_order(problem: ComponentProblem, state: Incumbent, iterate: Iterate,
 
 
 def _finish(
-    problem: ComponentProblem,
-    state: Incumbent,
-    effort: Effort,
-    dominant: bool,
-    iterations: int,
+    problem: ComponentProblem, state: Incumbent, effort: Effort, dominant: bool, iterations: int
 ) -> ComponentSolution:
     best = state.best
     factor, value = state.factor, state.factor_value
@@ -269,15 +255,13 @@ def _finish(
         factor, value = best.v[:, None], best.value
     rank_one = state.closed(effort.tol)
     if best is None or (dominant and not rank_one and state.factor is not None):
-        best = _dominant(problem, state.factor)
-        state.tie = False
+        # The paper's rounding: X's top eigenvector, rounding remnants cut.
+        v = trimmed(problem, problem.N[:, 0] if state.factor is None else state.factor[:, -1])
+        best, state.tie = Candidate(v, problem.objective(v)), False
     early = None
     if not state.solved(effort.tol):
-        early = Status.PRECISION if problem.p <= ipm.LARGEST else Status.ITERATIONS
-        if effort.quick:
-            early = Status.QUICK
-        if effort.spent():
-            early = Status.BUDGET
+        limit = Status.PRECISION if problem.p <= ipm.LARGEST else Status.ITERATIONS
+        early = Status.BUDGET if effort.spent() else Status.QUICK if effort.quick else limit
     return ComponentSolution(
         v=best.v,
         upper=best.value,
@@ -289,9 +273,3 @@ def _finish(
         iterations=iterations,
         early=early,
     )
-
-
-def _dominant(problem: ComponentProblem, factor: Floats | None) -> Candidate:
-    """The paper's rounding: X's top eigenvector, rounding remnants cut."""
-    v = trimmed(problem, problem.N[:, 0] if factor is None else factor[:, -1])
-    return Candidate(v, problem.objective(v))

@@ -31,8 +31,7 @@ class ScaledMatrix:
 
     values: Floats
     unit: float
-    largest: float
-    """The largest |A_ij|, in the units of A."""
+    largest: float  # the largest |A_ij|, in the units of A
 
 
 def scale_matrix(A: npt.ArrayLike) -> ScaledMatrix:

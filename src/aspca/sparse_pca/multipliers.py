@@ -93,8 +93,8 @@ class Reflections:
         self._inside: Floats = problem.N.T @ best.v if self._constrained else best.v
         self._Z = U.copy()
         self.U = self._fitting(U)
+        # (p, at most 2): where C + U lies lowest on what is orthogonal to v.
         self.lowest: Floats = np.zeros((problem.p, 0))
-        """(p, at most 2): where C + U lies lowest on what is orthogonal to v."""
         self._gaps: list[float] = []
         # No multiplier in the box has v as an eigenvector: v is not optimal.
         most = problem.alpha * float(np.abs(best.v).sum()) * (1.0 + _SLACK)

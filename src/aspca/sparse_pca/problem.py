@@ -41,8 +41,7 @@ class ComponentProblem:
     C: Floats
     alpha: float
     V: Floats
-    scale: float
-    """Smallest meaningful size of a value: the gap's denominator never falls below it."""
+    scale: float  # smallest meaningful size of a value: the gap's denominator never falls below it
     _bases: dict[bytes, Floats | None] = field(default_factory=dict, repr=False, compare=False)
 
     @property
@@ -117,8 +116,12 @@ class ComponentProblem:
         """Values closer than this are the same number."""
         return 1e-9 * max(min(self.alpha, float(np.abs(self.C).max())), self.scale)
 
+    def in_box(self, U: Floats) -> Floats:
+        """The nearest multiplier with |U_ij| <= alpha and a zero diagonal."""
+        inside = np.clip(U, -self.alpha, self.alpha)
+        np.fill_diagonal(inside, 0.0)
+        return inside
+
     def closed_form_dual(self) -> Floats:
         """The box's best answer entry by entry: cancel C where |C_ij| <= alpha, shrink it elsewhere."""
-        U = -np.clip(self.C, -self.alpha, self.alpha)
-        np.fill_diagonal(U, 0.0)
-        return U
+        return self.in_box(-self.C)

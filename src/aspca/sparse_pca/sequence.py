@@ -92,7 +92,8 @@ def _step(taken: Taken, merge: Merge, p: int, effort: Effort) -> Step:
     primal, factor = solution.upper, None
     if relaxed.primal < solution.upper:
         inside = relaxed.v[:, None] if relaxed.factor is None else relaxed.factor
-        primal, factor = relaxed.primal, home.spread(inside, p)
+        primal, factor = relaxed.primal, np.zeros((p, inside.shape[1]))
+        factor[home.features] = inside
     rank_one = problem.closed(solution.upper, lower, effort.tol)
     if rank_one:
         status = Status.CERTIFIED
@@ -101,16 +102,8 @@ def _step(taken: Taken, merge: Merge, p: int, effort: Effort) -> Step:
     else:
         # Where it was solved on its own block, another block's bound lies lower.
         status = solution.early or (Status.QUICK if effort.quick else Status.PRECISION)
-    return Step(
-        lower=lower,
-        upper=solution.upper,
-        primal=primal,
-        factor=factor,
-        rank_one=rank_one,
-        tie=solution.tie or taken.tie,
-        iterations=solution.iterations,
-        status=status,
-    )
+    tie = solution.tie or taken.tie
+    return Step(lower, solution.upper, primal, factor, rank_one, tie, solution.iterations, status)
 
 
 class Block:
@@ -152,12 +145,6 @@ class Block:
             found = solve_component(self.problem(), effort, dominant=dominant, warm=warm, give_up_above=above)
         self.lower, self.U = found.lower, found.U
         return None if isinstance(found, GivenUp) else found
-
-    def spread(self, inside: Floats, p: int) -> Floats:
-        """An array over the block's features as one over all p."""
-        full = np.zeros((p, *inside.shape[1:]))
-        full[self.features] = inside
-        return full
 
 
 @dataclass(frozen=True)

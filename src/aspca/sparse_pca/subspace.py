@@ -19,8 +19,6 @@ _NO_PROOF = (
     "This subspace was read from a model file, which holds its certificates but not their proof: verify it where it "
     "was fitted, or fit again."
 )
-# Each step of the path halves the penalty; the last one is then halved this often, in the logarithm.
-_HALVINGS = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -218,16 +216,12 @@ def sparse_subspace(
     previous = None if warm_start is None else (warm_start.sequence, warm_start.witness)
     found = solve(A if covariance is None else covariance, options, callback, previous)
     result = SparseSubspace(
-        n_components=int(n_components),
-        alpha=float(alpha),
-        variant=variant,
-        rounding=rounding,
-        tol=float(tol),
-        sequence=found.sequence,
-        rotation=found.rotation,
-        loadings=found.loadings,
-        certificates=found.certificates,
-        witness=found.witness,
+        int(n_components),
+        float(alpha),
+        variant,
+        rounding,
+        float(tol),
+        **vars(found),
         lifted_names=names,
         lifted_covariance=covariance,
     )
@@ -274,14 +268,8 @@ def find_capped_subspace(
     good one it is halved four times more (to 5 %). What is returned keeps the cap. That no smaller penalty further down
     does so again cannot be promised: the number of features need not grow evenly.
 
-    Parameters
-    ----------
-    covariance : (p, p)
-    max_features : int >= 1
-    smallest : float >= 0
-        The penalty to stop at if the cap holds there: what would be used without a cap.
-    solve : callable
-        The subspace at a penalty, from a warm start or None.
+    `smallest` is the penalty to stop at if the cap holds there: what would be used without a cap. `solve` gives the
+    subspace at a penalty, from a warm start or None.
     """
     off_diagonal = np.abs(covariance - np.diag(np.diag(covariance)))
     good = max(float(off_diagonal.max(initial=0.0)), smallest)
@@ -291,7 +279,8 @@ def find_capped_subspace(
         tried = solve(bad, kept)
         if _count_features(tried) <= max_features:
             kept, good = tried, bad
-    for _ in range(_HALVINGS if bad < good else 0):
+    # Each step of the path halves the penalty; the last one is then halved four times, in the logarithm.
+    for _ in range(4 if bad < good else 0):
         middle = float(np.sqrt(good * bad))
         tried = solve(middle, kept)
         if _count_features(tried) <= max_features:

@@ -80,11 +80,8 @@ def _same_matrix(A: Floats, fingerprint: Floats) -> list[str]:
 def _orthonormal(claims: Claims) -> list[str]:
     problems = []
     kept = claims.sequence[:, -claims.n_components :]
-    for name, matrix in (
-        ("sequence", claims.sequence),
-        ("rotation", claims.rotation),
-        ("loadings", claims.loadings),
-    ):
+    for name in ("sequence", "rotation", "loadings"):
+        matrix = getattr(claims, name)
         off = float(np.abs(matrix.T @ matrix - np.eye(matrix.shape[1])).max(initial=0.0))
         if not off <= _ORTHONORMAL:
             problems.append(f"The columns of `{name}` are orthonormal only to {off:.1e}.")
@@ -214,12 +211,7 @@ def _relative(difference: float, value: float, alpha: float, floor: float) -> fl
 
 
 def _status(
-    step: int,
-    claims: Claims,
-    values: tuple[float, float, float],
-    sizes: tuple[float, float],
-    unresolved: float,
-    shift: int,
+    step: int, claims: Claims, values: tuple[float, ...], sizes: tuple[float, float], unresolved: float, shift: int
 ) -> list[str]:
     """Whether the step is rank one and ended as it says: both follow from the bounds, but for rounding."""
     lower, upper, primal = values

@@ -38,12 +38,9 @@ class Witness:
 
     blocks: tuple[Ints, ...]
     multipliers: tuple[Multiplier, ...]
-    factors: tuple[Floats | None, ...]
-    """Per step, X = factor factor' where it is better than v v'."""
-    fingerprint: Floats
-    """A times a fixed vector: another matrix has another one."""
-    seal: str = field(default="")
-    """Digest of all claims and of the rest of the witness: nothing was altered since."""
+    factors: tuple[Floats | None, ...]  # per step, X = factor factor' where it is better than v v'
+    fingerprint: Floats  # A times a fixed vector: another matrix has another one
+    seal: str = field(default="")  # digest of all claims and of the rest of the witness: nothing was altered since
 
     @property
     def nbytes(self) -> int:
@@ -73,8 +70,8 @@ class Claims:
     rank_one: tuple[bool, ...]
     statuses: tuple[str, ...]
     witness: Witness
+    # What is said besides and cannot be checked (ties, iterations): under the seal like the rest.
     remarks: tuple[str, ...] = ()
-    """What is said besides and cannot be checked (ties, iterations): under the seal like the rest."""
 
 
 def probe_vector(p: int) -> Floats:
