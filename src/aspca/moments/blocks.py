@@ -71,19 +71,10 @@ def _high_half(a: Number) -> Floats:
 def block_moments(columns: Floats, minimum: Floats, maximum: Floats) -> tuple[Floats, Floats, Floats, Floats]:
     """Centre, residual and scatter of one block, the scatter as a sum of two numbers.
 
-    Parameters
-    ----------
-    columns : (p, m) float64, m >= 1, finite; overwritten.
-    minimum, maximum : (p,), of each column.
+    `columns` (p, m), m >= 1, finite, are overwritten; `minimum` and `maximum` (p,) are theirs. The unevaluated sum of
+    centre and residual (p,) is the mean, `centre` being the mean as one float64; that of both scatters (p, p) is the
+    sum of (x - mean)(x - mean)', the first being it as one float64; infinite where it exceeds float64.
 
-    Returns
-    -------
-    centre, residual : (p,); their unevaluated sum is the mean, `centre` being the mean as one float64.
-    scatter, scatter_low : (p, p); their unevaluated sum is that of (x - mean)(x - mean)', `scatter` being it as one
-        float64; infinite where it exceeds float64.
-
-    Notes
-    -----
     The sum of both is right to about 1e-21 of sqrt(S_ii S_jj): far below what one float64 shows, so that blocks cut
     otherwise, or rows in another order, end in the same float64 but for one time in thousands. Where two columns are
     alike to four digits, the last bit of a scatter is the eighth digit of how they differ.

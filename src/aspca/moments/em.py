@@ -286,9 +286,8 @@ def iterate_by_few(
     patterns: Sequence[Patterns], few: Sequence[Patterns], start: Gaussian, tol: float, max_iter: int
 ) -> Estimate:
     """The same from steps over a few of the rows, and as few as possible over all."""
-    whole, part = _Rows(patterns), _Rows(few)
+    whole, part, change, iterations = _Rows(patterns), _Rows(few), np.inf, 0
     here = _extrapolating(part.step, part.weight, start, _ROUGHLY, _MOST_STEPS)[0].gaussian
-    change, iterations = np.inf, 0
     while iterations < max_iter:
         before = change
         # What is wanted of rounding is not to hide the change to come.

@@ -92,7 +92,7 @@ class Moments:
         decimals = np.full(vector, CONTINUOUS) if self.decimals is None else np.array(self.decimals, dtype=np.intp)
         if decimals.shape != vector:
             raise ValueError(f"The decimals must have shape {vector}, but have shape {decimals.shape}.")
-        decimals.flags.writeable = False
+        _finish(decimals)
         object.__setattr__(self, "decimals", decimals)
 
     def __repr__(self) -> str:
@@ -106,25 +106,18 @@ class Moments:
     def empty(cls, n_features: int) -> Moments:
         """The moments of no rows: neutral in `merge`."""
         zeros, infinite = np.zeros(n_features), np.full(n_features, np.inf)
-        no_decimals = np.zeros(n_features, dtype=np.intp)
         scatter = np.zeros((n_features, n_features))
         _finish(scatter)
-        return cls(0.0, 0, zeros, zeros, scatter, infinite, -infinite, no_decimals)
+        return cls(0.0, 0, zeros, zeros, scatter, infinite, -infinite, np.zeros(n_features, dtype=np.intp))
 
     def only(self, columns: Ints) -> Moments:
         """The moments of some columns."""
         square = np.ix_(columns, columns)
-        return Moments(
-            self.weight,
-            self.n_rows,
-            self.centre[columns],
-            self.residual[columns],
-            self.scatter[square],
-            self.minimum[columns],
-            self.maximum[columns],
-            self.decimals[columns],
-            None if self.scatter_low is None else self.scatter_low[square],
-        )
+        low = None if self.scatter_low is None else self.scatter_low[square]
+        mean = self.centre[columns], self.residual[columns]
+        extremes = self.minimum[columns], self.maximum[columns]
+        decimals = self.decimals[columns]
+        return Moments(self.weight, self.n_rows, *mean, self.scatter[square], *extremes, decimals, low)
 
     @classmethod
     def from_array(
@@ -283,7 +276,7 @@ def _within_range(scatter: Floats, names: Sequence[str] | None = None) -> Floats
     return scatter
 
 
-def _finish(*arrays: Floats) -> None:
+def _finish(*arrays: Floats | Ints) -> None:
     """Arrays that nobody else holds, made read-only in place: a p x p copy per merge is saved."""
     for array in arrays:
         array.flags.writeable = False

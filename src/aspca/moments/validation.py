@@ -16,13 +16,8 @@ Table = np.ndarray[tuple[int, int], np.dtype[Any]]
 
 
 def table_of(rows: npt.ArrayLike, names: Sequence[str] | None = None) -> Table:
-    """`rows` as a two-dimensional array of a real numeric (or object) type, without a copy where it is one.
-
-    Raises
-    ------
-    ValueError
-        Complex, textual, masked, ragged or not two-dimensional input, no columns, or a wrong number of names.
-    """
+    """`rows` as a two-dimensional array of a real numeric (or object) type, without a copy where it is one; else a
+    ValueError, as for a wrong number of names."""
     if np.ma.is_masked(rows):
         raise ValueError("The table has masked values; fill them or leave out their rows.")
     try:
@@ -48,13 +43,7 @@ def table_of(rows: npt.ArrayLike, names: Sequence[str] | None = None) -> Table:
 
 
 def weights_of(weights: npt.ArrayLike, n_rows: int) -> Floats:
-    """`weights` as (n_rows,) finite, non-negative float64 with a finite sum.
-
-    Raises
-    ------
-    ValueError
-        Anything else.
-    """
+    """`weights` as (n_rows,) finite, non-negative float64 with a finite sum; ValueError for anything else."""
     given = np.asarray(weights)
     if given.dtype.kind not in "biuf":
         raise ValueError(f"Weights must be real numbers, but their type is {given.dtype}.")
@@ -76,13 +65,16 @@ def weights_of(weights: npt.ArrayLike, n_rows: int) -> Floats:
 def float_columns(rows: Table, names: Sequence[str] | None = None) -> Floats:
     """A fresh float64 copy of a block, one C-ordered line per *column*, so that sums over rows are pairwise.
 
-    Raises
-    ------
-    ValueError
-        An object array holds something that is neither a real number nor None (which becomes NaN).
+    ValueError: an object array holds something that is neither a real number nor None (which becomes NaN).
     """
-    if rows.dtype.kind == "O":
-        _refuse_other_objects(rows, names)
+    for row in rows if rows.dtype.kind == "O" else ():
+        for index, value in enumerate(row):
+            # Real covers bool, int, float, Fraction and NumPy's scalars; text never passes.
+            if not (value is None or isinstance(value, numbers.Real | Decimal | np.bool_)):
+                raise ValueError(
+                    f"{column_name(index, names)} has a value of type {type(value).__name__}; "
+                    "all values must be real numbers, so encode text and dates as numbers."
+                )
     try:
         with np.errstate(over="ignore"):  # a wider float beyond float64 becomes inf, which is refused by name
             return np.array(rows.T, dtype=np.float64, order="C")
@@ -137,13 +129,7 @@ def refuse_large(values: Floats, names: Sequence[str] | None) -> None:
 
 
 def merged_weight(n_features: tuple[int, int], weights: tuple[float, float]) -> float:
-    """The weight of two parts together.
-
-    Raises
-    ------
-    ValueError
-        The numbers of columns differ, or the total weight exceeds float64.
-    """
+    """The weight of two parts together; ValueError: the numbers of columns differ, or the weight exceeds float64."""
     if n_features[0] != n_features[1]:
         raise ValueError(
             f"Moments of {n_features[0]} and of {n_features[1]} columns cannot be merged; "
@@ -167,14 +153,3 @@ def overflow_error(scatter: Floats, names: Sequence[str] | None = None) -> Value
 def column_name(index: int, names: Sequence[str] | None, start: str = "Column") -> str:
     """`Column 3`, or `Column 'radius_mean'` where names are known."""
     return f"{start} {index}" if names is None else f"{start} {names[index]!r}"
-
-
-def _refuse_other_objects(rows: Table, names: Sequence[str] | None) -> None:
-    for row in rows:
-        for index, value in enumerate(row):
-            # Real covers bool, int, float, Fraction and NumPy's scalars; text never passes.
-            if not (value is None or isinstance(value, numbers.Real | Decimal | np.bool_)):
-                raise ValueError(
-                    f"{column_name(index, names)} has a value of type {type(value).__name__}; "
-                    "all values must be real numbers, so encode text and dates as numbers."
-                )

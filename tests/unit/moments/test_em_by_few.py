@@ -83,19 +83,3 @@ def test_some_patterns_stand_for_all_whatever_the_order_of_rows() -> None:
     for part in found:
         assert np.unique(np.round(part.roots, 12)).size == 1
         assert (np.take_along_axis(part.rows, part.gaps[part.owner], axis=1) == 0.0).all()
-
-
-def test_what_is_known_by_moments_stays_and_too_few_rows_are_not_divided() -> None:
-    rows = table(0.1, 2000)
-    missing = np.isnan(rows)
-    roots = np.ones(len(rows))
-    first = missing[0]
-    same = (missing == first).all(axis=1)
-    # One pattern as moments: its mean, and lines without a weight.
-    roots[np.flatnonzero(same)[1:]] = 0.0
-    parts = patterns_of(np.nan_to_num(rows), roots, np.square(roots), missing)
-    found = some_patterns(parts, 7, 100, 4)
-    assert found is not None
-    kept = [part.rows[(part.present(7)[part.owner] == ~first).all(axis=1)] for part in found]
-    assert sum(map(len, kept)) == same.sum()
-    assert some_patterns(parts, 7, 600, 4) is None

@@ -8,11 +8,10 @@ import numpy as np
 import pytest
 
 from aspca.paper.baselines import PCADetector
-from aspca.paper.claims import count_held, count_named
 from aspca.paper.datasets import load_synthetic
 from aspca.paper.published import match_components
 from aspca.paper.study import METHODS, MOST_LEAVES, Node, Study
-from aspca.paper.tables import SignatureGroup, find_nearest, group_signatures
+from aspca.paper.tables import SignatureGroup, find_nearest
 
 
 @pytest.fixture(scope="module")
@@ -35,14 +34,6 @@ def test_components_are_found_whatever_their_order_and_sign() -> None:
     # The others fill the places between, none twice.
     assert found.labels == ("1", "(2)", "3", "(4)")
     np.testing.assert_allclose(found.loadings.T @ found.loadings, np.eye(4), atol=1e-12)
-
-
-def test_groups_count_their_type_and_everybody() -> None:
-    keys = [("1H",), ("1H",), ("1H",), ("2L",), (), ("1H", "2L")]
-    of_kind = np.array([True, True, False, True, True, False])
-    groups = group_signatures(keys, of_kind)
-    assert groups == [SignatureGroup(("1H",), 2, 3), SignatureGroup(("2L",), 1, 1)]
-    assert str(groups[0]) == "2/3 1H"
 
 
 def test_the_group_most_like_a_printed_one() -> None:
@@ -90,19 +81,6 @@ def test_nested_sequences_give_the_areas_of_single_fits(study: Study, method: st
     assert study.compute_aucs_by_number(method)[study.n_components - 1] == pytest.approx(
         study.fit(method).auc, abs=1e-12
     )
-
-
-def test_features_of_the_fewest_parts_that_hold_most() -> None:
-    supports = [{"a", "b"}, {"c"}, {"a", "d", "e"}]
-    parts = np.array([[0.95, 0.05, 0.0], [0.5, 0.45, 0.05], [0.4, 0.3, 0.3]])
-    assert count_named(parts[:1], supports, set("abcde")) == 2
-    assert count_named(parts[1:2], supports, set("abcde")) == 3
-    assert count_named(parts, supports, set("abcde")) == 3
-
-
-def test_features_that_hold_most_of_a_score() -> None:
-    assert count_held(np.array([[0.05, 0.95, 0.0]])) == 1
-    assert count_held(np.array([[0.5, 0.1, 0.4], [2.0, 0.0, 0.0], [1.0, 1.0, 1.0]])) == 2
 
 
 def test_the_defaults_split_over_features_is_their_score(study: Study) -> None:

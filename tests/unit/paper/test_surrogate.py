@@ -114,15 +114,6 @@ def test_breast_cancer_splits_on_a_feature_the_detector_does_not_look_at() -> No
     assert (tree.predict(frame) == 1).sum() > 300
 
 
-def test_the_detector_is_cloned_and_the_default_is_aspca() -> None:
-    X = np.random.default_rng(0).normal(size=(60, 3))
-    detector = PCADetector(contamination=0.2)
-    tree = SurrogateTree(detector).fit(X)
-    assert not hasattr(detector, "components_")
-    np.testing.assert_array_equal(tree.detector_.predict(X), PCADetector(contamination=0.2).fit(X).predict(X))
-    assert isinstance(SurrogateTree().fit(X).detector_, ASPCA)
-
-
 @pytest.mark.parametrize("limit", [0.0, 1e9])
 def test_labels_of_one_kind_leave_one_rule(limit: float) -> None:
     X = np.random.default_rng(0).normal(size=(40, 3))
