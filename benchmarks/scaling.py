@@ -27,7 +27,6 @@ import aspca
 from aspca.moments.moments import Moments
 from aspca.tables.dask_table import DaskTable, read_dask
 from aspca.tables.parted import PartedTable
-from aspca.tables.request import ReadOptions
 from aspca.tables.serialization import serialize
 from aspca.tables.spark_table import SparkTable, read_spark
 
@@ -115,7 +114,7 @@ def _dask(workers: int) -> Iterator[Engine]:
 
     cluster = LocalCluster(n_workers=workers, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0")
     with cluster, Client(cluster):
-        yield (lambda folder: read_dask([folder], ReadOptions())), DaskTable
+        yield (lambda folder: read_dask([folder])), DaskTable
 
 
 @contextmanager
@@ -129,7 +128,7 @@ def _spark(workers: int) -> Iterator[Engine]:
     builder = builder.config("spark.sql.files.openCostInBytes", str(1 << 30))
     session = builder.config("spark.sql.files.maxPartitionBytes", str(1 << 30)).getOrCreate()
     try:
-        yield (lambda folder: read_spark([folder], ReadOptions())), SparkTable
+        yield (lambda folder: read_spark([folder])), SparkTable
     finally:
         session.stop()
 

@@ -22,8 +22,8 @@ from aspca.tables.errors import SourceError
 from aspca.tables.formats import open_source
 from aspca.tables.memory import MemoryColumn, MemoryTable
 from aspca.tables.parted import PartedTable
-from aspca.tables.paths import expand, is_parquet
-from aspca.tables.request import STANDARD_INPUT, ReadOptions, read_alike
+from aspca.tables.paths import expand_for_engine
+from aspca.tables.request import ReadOptions, read_alike
 from aspca.tables.table import Table
 
 Opened = AbstractContextManager[Table]
@@ -94,24 +94,19 @@ def open_for(
 
 def _open_by_engine(paths: list[str], reading: ReadOptions, engine: str) -> Opened:
     """Parquet files and folders, read by Dask or Spark."""
-    if any(map(is_postgres, paths)) or STANDARD_INPUT in paths:
-        raise SourceError(f"--engine {engine} reads Parquet files and folders; write the table as Parquet first.")
-    if reading.query is not None or reading.table is not None:
-        option = "--query" if reading.table is None else "--table"
-        raise SourceError(f"{option} is for databases, but --engine {engine} reads Parquet files and folders.")
-    given = expand(paths)
-    for one in given:
-        if one.path is None or one.is_stream or not is_parquet(str(one.path)):
-            raise SourceError(
-                f"{one.label}: --engine {engine} reads Parquet files and folders, and this is none; write the table as "
-                "Parquet first."
-            )
-    module = import_module(f"aspca.tables.{engine}_table")
-    # Folders as they are, once: the engine finds what their names say by itself.
-    places = list(dict.fromkeys(one.folder if one.folder is not None else str(one.path) for one in given))
-    frame = getattr(module, f"read_{engine}")(places, reading)
+    given = expand_for_engine(paths, reading, engine)
+    # Folders as they are: the engine finds what their names say by itself.
+    files = list(dict.fromkeys(str(one.path) if one.folder is None else one.folder for one in given))
     label = for_terminal(paths[0]) if len(paths) == 1 else f"{len(given)} files"
-    table: PartedTable = getattr(module, f"{engine.title()}Table")(frame, label, reading.missing)
+    table: PartedTable
+    if engine == "dask":
+        from aspca.tables.dask_table import DaskTable, read_dask
+
+        table = DaskTable(read_dask(files), label, reading.missing)
+    else:
+        from aspca.tables.spark_table import SparkTable, read_spark
+
+        table = SparkTable(read_spark(files, reading.spark_master), label, reading.missing)
     if len(given) > 1:
         table.remarks += (
             f"{label}: rows are numbered in the order in which {table.engine} reads the {len(given)} files, which may "

@@ -36,13 +36,7 @@ def is_postgres(text: object) -> bool:
 
 
 def file_of(address: str) -> tuple[str, str]:
-    """The path and the format of the file at an address of a DuckDB or SQLite file.
-
-    Raises
-    ------
-    SourceError
-        An address that is not read, or that names no file.
-    """
+    """The path and the format of the file at an address of a DuckDB or SQLite file."""
     scheme, shown = scheme_of(address), for_terminal(masked(address))
     if scheme not in FILES:
         raise SourceError(

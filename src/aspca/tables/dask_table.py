@@ -5,6 +5,7 @@ Partitions are pandas frames; they become Arrow record batches whose columns are
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -15,16 +16,14 @@ from aspca.escaping import quoted
 from aspca.tables.errors import SourceError
 from aspca.tables.parted import PartedTable, Write
 from aspca.tables.parts import CHUNK_BYTES, CHUNK_ROWS, Mapped, Pass, merge_outcomes, rows_of
-from aspca.tables.paths import parquet_paths
-from aspca.tables.request import ReadOptions
 
 # How many results are merged at once, on the worker of one of them.
 FAN_IN = 8
 
 
-def read_dask(paths: Sequence[str], options: ReadOptions) -> Any:
+def read_dask(paths: Sequence[str]) -> Any:
     """A Dask data frame of Parquet files or folders."""
-    files = parquet_paths(paths, options, "dask")
+    files = list(map(os.path.abspath, paths))
     frames = _dask("--engine dask", "dask.dataframe")
     try:
         return frames.read_parquet(files if len(files) > 1 else files[0], dtype_backend="pyarrow")

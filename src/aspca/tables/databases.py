@@ -46,14 +46,7 @@ def read_duckdb_file(
     path: Path, label: str, options: ReadOptions, connection: duckdb.DuckDBPyConnection, folder: Path
 ) -> FileTable:
     """The table or view named by `options.table` (outside of the schema main: schema.name), or the only table; or the
-    rows of `options.query`.
-
-    Raises
-    ------
-    SourceError
-        Not a whole DuckDB file of a version that can be read, one that is being written, no such table, or a query that
-        fails; see `typed_table`.
-    """
+    rows of `options.query`."""
     # One name for each file of a source; no user's.
     database = f"file {folder.name}"
     place = for_sql_text(duckdb_path(path.resolve()))
@@ -142,13 +135,7 @@ def _explain_duckdb(label: str, error: Exception) -> SourceError:
 def read_sqlite_file(
     path: Path, label: str, options: ReadOptions, connection: duckdb.DuckDBPyConnection, folder: Path
 ) -> TextTable:
-    """The table or view named by `options.table`, or the only table; or the rows of `options.query`.
-
-    Raises
-    ------
-    SourceError
-        Not a whole SQLite file, one that is being written, no such table, or no rows.
-    """
+    """The table or view named by `options.table`, or the only table; or the rows of `options.query`."""
     _refuse_unfinished(path, label)
 
     def rows() -> Iterator[tuple[object, ...]]:

@@ -10,9 +10,10 @@ import datetime
 import glob
 import math
 import os
+import re
 import stat
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -25,9 +26,8 @@ from aspca.tables.request import STANDARD_INPUT, ReadOptions
 PARQUET_MAGIC = b"PAR1"
 # What Hive, and all that came after it, call a folder of rows without a value.
 NO_PARTITION = "__HIVE_DEFAULT_PARTITION__"
-_LONGEST = 18
-# What does not depend on how text is written, or is no matter of files.
-_ANY_FORMAT = ("missing", "format", "query", "engine", "spark_master", "learned")
+# What depends on how text is written.
+_OF_TEXT = ("delimiter", "encoding", "decimal", "header", "thousands", "date_order", "skip")
 
 
 @dataclass(frozen=True)
@@ -41,29 +41,18 @@ class Partition:
 
 @dataclass(frozen=True)
 class Given:
-    """One input: `label` is how sentences call it, `path` where it is; a stream can be read only once.
+    """One input."""
 
-    `folder` is the one that was named, if that was one, and `partitions` the columns that names of folders in it give;
-    `format` is the one that the file must have, if any.
-    """
-
-    label: str
+    label: str  # how sentences call it
     path: Path | None
-    is_stream: bool
-    folder: str | None = None
-    partitions: tuple[Partition, ...] = ()
-    format: str | None = None
+    is_stream: bool  # which can be read only once
+    folder: str | None = None  # that was named, if it is in one
+    partitions: tuple[Partition, ...] = ()  # columns that names of folders in it give
+    format: str | None = None  # that the file must have
 
 
 def expand(paths: Sequence[str]) -> list[Given]:
-    """The inputs in the order given, the matches of each glob sorted by name; of a folder its Parquet files.
-
-    Raises
-    ------
-    SourceError
-        No path, nothing there, a directory without Parquet files, a device, no permission, an address that names no
-        file, or standard input twice.
-    """
+    """The inputs in the order given, the matches of each glob sorted by name; of a folder its Parquet files."""
     if isinstance(paths, str) or not paths:
         raise SourceError("No file is given; name at least one file, a glob, or - for standard input.")
     if list(paths).count(STANDARD_INPUT) > 1:
@@ -73,27 +62,24 @@ def expand(paths: Sequence[str]) -> list[Given]:
         if text == STANDARD_INPUT:
             found.append(Given("standard input", None, True))
         elif is_address(text) or (looks_like_address(text) and not os.path.lexists(text)):
-            found.append(_at_address(text))
+            if is_postgres(text):
+                raise SourceError(
+                    f"{for_terminal(masked(text))}: a database is read alone, not beside other files or databases; "
+                    "name one."
+                )
+            path, kind = file_of(text)
+            if not os.path.exists(path):
+                raise SourceError(
+                    f"{for_terminal(text)}: there is no file {for_terminal(path)}; check the path, which begins at the "
+                    f"root only after four slashes, as in {kind}:////var/lib/plant.db."
+                )
+            found.append(replace(_checked(path), format=kind))
         elif os.path.isdir(text):
             files = parquet_files(text)
             found.extend(replace(_checked(name), folder=text, partitions=parts) for name, parts in files)
         else:
             found.extend(_checked(name) for name in _matches(text))
     return found
-
-
-def _at_address(address: str) -> Given:
-    if is_postgres(address):
-        raise SourceError(
-            f"{for_terminal(masked(address))}: a database is read alone, not beside other files or databases; name one."
-        )
-    path, kind = file_of(address)
-    if not os.path.exists(path):
-        raise SourceError(
-            f"{for_terminal(address)}: there is no file {for_terminal(path)}; check the path, which begins at the root "
-            f"only after four slashes, as in {kind}:////var/lib/plant.db."
-        )
-    return replace(_checked(path), format=kind)
 
 
 def _matches(text: str) -> list[str]:
@@ -140,13 +126,7 @@ def _checked(name: str) -> Given:
 
 
 def parquet_files(folder: str) -> list[tuple[str, tuple[Partition, ...]]]:
-    """The Parquet files in a folder and in those inside it, in the order of their paths, with what their folders say.
-
-    Raises
-    ------
-    SourceError
-        There is none, there are other files beside, or the folders of some files say less than those of others.
-    """
+    """The Parquet files in a folder and in those inside it, in the order of paths, with what their folders say."""
     label = for_terminal(folder)
     found = list(_files(folder, ()))
     odd = [path for path, _ in found if not is_parquet(path)]
@@ -208,18 +188,14 @@ def is_parquet(path: str) -> bool:
 def _kind(values: Sequence[str | None]) -> str:
     """The type that all values are of."""
     given = [value for value in values if value is not None]
-    if given and all(_is_whole(value) for value in given):
-        return "BIGINT"
-    if given and all(_is_number(value) for value in given):
-        return "DOUBLE"
-    if given and all(_is_date(value) for value in given):
-        return "DATE"
+    for kind, test in (("BIGINT", _is_whole), ("DOUBLE", _is_number), ("DATE", _is_date)):
+        if given and all(map(test, given)):
+            return kind
     return "VARCHAR"
 
 
 def _is_whole(value: str) -> bool:
-    digits = value.removeprefix("-")
-    return digits.isascii() and digits.isdecimal() and len(digits) <= _LONGEST
+    return re.fullmatch(r"-?[0-9]{1,18}", value) is not None
 
 
 def _is_number(value: str) -> bool:
@@ -239,36 +215,24 @@ def _is_date(value: str) -> bool:
         return False
 
 
-# ---- for engines that read files themselves
-
-
-def parquet_paths(paths: Sequence[str], options: ReadOptions, engine: str) -> list[str]:
-    """The Parquet files and folders that paths and globs name; addresses (``s3://...``) are left to the engine.
-
-    Raises
-    ------
-    SourceError
-        One of them is no Parquet file, or is to be read in a way that only text is.
-    """
-    asked = [
-        field.name
-        for field in fields(options)
-        if field.name not in _ANY_FORMAT and getattr(options, field.name) is not None
-    ]
+def expand_for_engine(paths: Sequence[str], options: ReadOptions, engine: str) -> list[Given]:
+    """The Parquet files that paths, globs and folders name, for an engine that reads them itself."""
+    if any(map(is_postgres, paths)) or STANDARD_INPUT in paths:
+        raise SourceError(f"--engine {engine} reads Parquet files and folders; write the table as Parquet first.")
+    if options.query is not None or options.table is not None:
+        option = "--query" if options.table is None else "--table"
+        raise SourceError(f"{option} is for databases, but --engine {engine} reads Parquet files and folders.")
+    given = expand(paths)
+    for one in given:
+        if one.path is None or one.is_stream or not is_parquet(str(one.path)):
+            raise SourceError(
+                f"{one.label}: --engine {engine} reads Parquet files and folders, and this is none; write the table as "
+                "Parquet first."
+            )
+    asked = [name for name in _OF_TEXT if getattr(options, name) is not None]
     if asked or options.format not in (None, "parquet"):
         what = f"--{asked[0].replace('_', '-')}" if asked else f"--format {options.format}"
         raise SourceError(
             f"{what} has no meaning for --engine {engine}, which reads Parquet only; leave one of them out."
         )
-    found = []
-    for path in paths:
-        if "://" in path or os.path.isdir(path):
-            found.append(path)
-            continue
-        for given in expand([path]):
-            if given.path is None or given.is_stream or not is_parquet(str(given.path)):
-                raise SourceError(
-                    f"{given.label}: --engine {engine} reads Parquet only; write it as Parquet, or leave --engine out."
-                )
-            found.append(str(given.path))
-    return [path if "://" in path else os.path.abspath(path) for path in found]
+    return given

@@ -19,71 +19,45 @@ MOST_NAMED = 20
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """How to read a table; None means: found out from the file.
+    """How to read a table; None means: found out from the file. SourceError for a value that is not allowed."""
 
-    Parameters
-    ----------
-    delimiter : one character between the cells of a CSV file; found among comma, semicolon, tab and bar.
-    encoding : any text encoding Python knows; found by the byte order mark, otherwise UTF-8.
-    decimal : "." or ","; found by the evidence of all columns.
-    thousands : what separates thousands: ".", ",", " ", "'" or "none"; found in the same way.
-    missing : cells that stand for no value, besides the usual ones; a number such as "-999" in whatever way it is
-        written.
-    date_order : "dmy", "mdy" or "ymd"; found for each column by its days beyond 12.
-    header : whether the first line holds names. Found: it does if none of its cells is a number, a date or a truth
-        value, or if one is text above a column of values, or if they count 0, 1, 2, ... as those of pandas do.
-        Columns without a name are called column_1, column_2, ...
-    format : one of `FORMATS`; found by the first bytes, then by the suffix.
-    table : which table of a database, or which sheet of a workbook (``Sheet1``, or from a cell on, ``Sheet1!B4``); the
-        only one where it is not given.
-    query : one SELECT whose rows are the table, for databases; instead of `table`.
-    engine : one of `ENGINES`, which then reads Parquet files and folders on all of its workers.
-    skip : how many lines of a text file stand above its header, or above its first row; found by what they hold.
-    learned : how the rows that a model was learned from are written, which others must not contradict.
-    spark_master : where Spark runs, as in ``local[4]``, ``spark://host:7077``, ``yarn`` or ``sc://host``; where it is
-        not given, in the session there is, as spark-submit, SPARK_REMOTE or spark-defaults.conf say, or on this
-        machine.
-
-    Raises
-    ------
-    SourceError
-        A value that is not allowed.
-    """
-
-    delimiter: str | None = None
-    encoding: str | None = None
-    decimal: str | None = None
+    delimiter: str | None = None  # one character between the cells; found among comma, semicolon, tab and bar
+    encoding: str | None = None  # any that Python knows; found by the byte order mark, otherwise UTF-8
+    decimal: str | None = None  # "." or ","; found by the evidence of all columns
+    # Whether the first line holds names. Found: it does if none of its cells is a number, a date or a truth value, or
+    # if one is text above a column of values, or if they count 0, 1, 2, ... as those of pandas do. Columns without a
+    # name are called column_1, column_2, ...
     header: bool | None = None
-    format: str | None = None
-    thousands: str | None = None
+    format: str | None = None  # one of `FORMATS`; found by the first bytes, then by the suffix
+    thousands: str | None = None  # what separates thousands, or "none"; found in the same way as `decimal`
+    # Cells that stand for no value, besides the usual ones; a number such as "-999" in whatever way it is written.
     missing: tuple[str, ...] = ()
-    date_order: str | None = None
+    date_order: str | None = None  # found for each column by its days beyond 12
+    # Which table of a database, or sheet of a workbook (`Sheet1`, or from a cell on, `Sheet1!B4`); None: the only one.
     table: str | None = None
-    query: str | None = None
-    engine: str | None = None
-    skip: int | None = None
-    learned: CellFormat = NO_FORMAT
+    query: str | None = None  # one SELECT whose rows are the table, for databases; instead of `table`
+    engine: str | None = None  # one of `ENGINES`, which reads Parquet files and folders on all of its workers
+    skip: int | None = None  # lines of a text file above its header, or its first row; found by what they hold
+    learned: CellFormat = NO_FORMAT  # of the rows that a model was learned from, which others must not contradict
+    # Where Spark runs, as in `local[4]`, `spark://host:7077`, `yarn` or `sc://host`; None: in the session there is, as
+    # spark-submit, SPARK_REMOTE or spark-defaults.conf say, or on this machine.
     spark_master: str | None = None
 
     def __post_init__(self) -> None:
+        def refuse_others(what: str, value: object, allowed: Sequence[str], listed: str = "") -> None:
+            if value is not None and value not in tuple(allowed):
+                listed = listed or f"one of {', '.join(allowed)}"
+                raise SourceError(f"{what} must be {listed}, not {quoted(value)}.")
+
         if self.delimiter is not None and (len(self.delimiter) != 1 or self.delimiter in '"\n\r\0'):
             raise SourceError(f"The delimiter must be one character such as ',' or ';', not {quoted(self.delimiter)}.")
-        if self.decimal not in (None, ".", ","):
-            raise SourceError(f"The decimal sign must be '.' or ',', not {quoted(self.decimal)}.")
-        if self.thousands not in (None, *THOUSANDS):
-            raise SourceError(
-                f"What separates thousands must be one of , . ' none or a blank, not {quoted(self.thousands)}."
-            )
+        refuse_others("The decimal sign", self.decimal, ".,", "'.' or ','")
+        refuse_others("What separates thousands", self.thousands, THOUSANDS, "one of , . ' none or a blank")
         if self.decimal is not None and self.decimal == self.thousands:
             raise SourceError(f"The decimal sign and what separates thousands cannot both be {quoted(self.decimal)}.")
-        if self.date_order not in (None, *DATE_ORDERS):
-            raise SourceError(
-                f"The order of dates must be one of {', '.join(DATE_ORDERS)}, not {quoted(self.date_order)}."
-            )
-        if self.format is not None and self.format not in FORMATS:
-            raise SourceError(f"The format must be one of {', '.join(FORMATS)}, not {quoted(self.format)}.")
-        if self.engine is not None and self.engine not in ENGINES:
-            raise SourceError(f"The engine must be one of {', '.join(ENGINES)}, not {quoted(self.engine)}.")
+        refuse_others("The order of dates", self.date_order, DATE_ORDERS)
+        refuse_others("The format", self.format, FORMATS)
+        refuse_others("The engine", self.engine, ENGINES)
         if self.skip is not None and not 0 <= self.skip <= MOST_SKIPPED:
             raise SourceError(f"The lines to skip must be a number from 0 to {MOST_SKIPPED}, not {self.skip}.")
         if self.spark_master is not None and self.engine != "spark":
@@ -120,11 +94,6 @@ def which_table(
     """The name that is meant; `what` they are is "table" or "sheet", `whole` what holds them, and `views` as well.
 
     A view is read only where it is named: it runs a SELECT of whoever made the file.
-
-    Raises
-    ------
-    SourceError
-        There is none, none of that name, or several and no name is given.
     """
     if wanted is None and not names and views:
         raise SourceError(

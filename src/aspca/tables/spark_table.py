@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial, reduce
@@ -13,8 +14,6 @@ from typing import Any
 from aspca.tables.errors import SourceError
 from aspca.tables.parted import PartedTable, Write
 from aspca.tables.parts import Mapped, Pass, merge_outcomes, rows_of
-from aspca.tables.paths import parquet_paths
-from aspca.tables.request import ReadOptions
 from aspca.tables.spark_session import memory_lack, quiet, spark_session
 from aspca.tables.table import MOST_CELLS
 
@@ -26,12 +25,11 @@ PIECE = 8 << 20
 _RESULT = "part long, piece long, data binary"
 
 
-def read_spark(paths: Sequence[str], options: ReadOptions) -> Any:
+def read_spark(paths: Sequence[str], master: str | None = None) -> Any:
     """A Spark data frame of Parquet files or folders, in the session of `spark_session`."""
-    files = parquet_paths(paths, options, "spark")
-    session = spark_session(options.spark_master)
+    session = spark_session(master)
     try:
-        return session.read.parquet(*files)
+        return session.read.parquet(*map(os.path.abspath, paths))
     except Exception as error:
         raise SourceError(
             f"{', '.join(paths)}: Spark cannot read it as Parquet ({type(error).__name__}); check the files."

@@ -97,7 +97,9 @@ def test_a_connection_is_no_table() -> None:
 def test_options_that_do_not_fit_are_refused(tmp_path: Path) -> None:
     csv = tmp_path / "t.csv"
     FRAME.to_csv(csv, index=False)
+    FRAME.to_parquet(parquet := tmp_path / "t.parquet")
     for source, options, sentence in (
+        (parquet, {"engine": "dask", "decimal": ","}, "decimal has no meaning for engine dask"),
         (FRAME, {"query": "SELECT 1"}, "query is for databases, not for a table in memory"),
         (FRAME, {"engine": "dask"}, "engine is for Parquet files and folders, not for a table in memory"),
         (csv, {"engine": "dask"}, "engine dask reads Parquet files and folders, and this is none; write the table as"),

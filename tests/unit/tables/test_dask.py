@@ -20,7 +20,6 @@ from aspca.moments.moments import Moments
 from aspca.pipeline.errors import UndefinedError
 from aspca.tables.dask_table import DaskTable, read_dask
 from aspca.tables.errors import SourceError
-from aspca.tables.request import ReadOptions
 from running.dask_cluster import dask_client
 from running.parted_tables import (
     DOUBLED,
@@ -321,15 +320,10 @@ def test_parquet_files_are_read_by_dask_and_others_are_not(tmp_path: Path) -> No
     for k in range(3):
         pq.write_table(table.slice(30 * k, 30), tmp_path / f"{k}.parquet")
     with (
-        DaskTable(read_dask([str(tmp_path / "*.parquet")], ReadOptions()), "frame") as parted,
+        DaskTable(read_dask([str(tmp_path / f"{k}.parquet") for k in range(3)]), "frame") as parted,
         read_here(table) as here,
     ):
         refuse_unlike(parted, here)
-    (tmp_path / "t.csv").write_text("a,b\n1,2\n")
-    with pytest.raises(SourceError, match=r"t\.csv: --engine dask reads Parquet only"):
-        read_dask([str(tmp_path / "t.csv")], ReadOptions())
-    with pytest.raises(SourceError, match="--decimal has no meaning for --engine dask"):
-        read_dask([str(tmp_path / "0.parquet")], ReadOptions(decimal=","))
 
 
 @pytest.mark.usefixtures("here")
@@ -340,7 +334,7 @@ def test_a_damaged_file_is_said_in_one_sentence(tmp_path: Path) -> None:
     whole = bytearray((tmp_path / "1.parquet").read_bytes())
     whole[4:40] = bytes(36)
     (tmp_path / "1.parquet").write_bytes(whole)
-    frame = read_dask([str(tmp_path)], ReadOptions())
+    frame = read_dask([str(tmp_path)])
     with pytest.raises(SourceError, match="frame: Dask cannot read or pass over the rows"):
         DaskTable(frame, "frame")
 
@@ -374,7 +368,7 @@ def test_types_that_only_arrow_has_are_read_or_left_out(tmp_path: Path) -> None:
         "lists": pa.array([[1], None]),
     }
     pq.write_table(pa.table(columns), tmp_path / "t.parquet")
-    with DaskTable(read_dask([str(tmp_path / "t.parquet")], ReadOptions()), "frame") as table:
+    with DaskTable(read_dask([str(tmp_path / "t.parquet")]), "frame") as table:
         names = ["zoned", "half", "wide", "span"]
         values = np.concatenate([batch.values for batch in table.batches(names)])
         np.testing.assert_array_equal(values, [[noon.timestamp(), 1.5, 2.25, 86400.0], [np.nan] * 4])

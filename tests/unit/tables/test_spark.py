@@ -20,7 +20,6 @@ from aspca.moments.moments import Moments
 from aspca.pipeline.errors import UndefinedError
 from aspca.tables import spark_table
 from aspca.tables.errors import SourceError
-from aspca.tables.request import ReadOptions
 from aspca.tables.spark_table import SparkTable, read_spark
 from running.parted_tables import (
     DOUBLED,
@@ -153,18 +152,16 @@ def test_files_are_read_in_the_session_there_is_or_refused_where_another_is_aske
     spark.conf.set("spark.sql.session.timeZone", "Europe/Berlin")
     try:
         # In a thread of its own no session is active.
-        thread = Thread(target=lambda: found.append(read_spark(paths, ReadOptions())))
+        thread = Thread(target=lambda: found.append(read_spark(paths)))
         thread.start()
         thread.join()
         assert spark.conf.get("spark.sql.session.timeZone") == "Europe/Berlin"
     finally:
         spark.conf.set("spark.sql.session.timeZone", "UTC")
     assert found[0].sparkSession.sparkContext is spark.sparkContext
-    here = ReadOptions(engine="spark", spark_master="local[2,4]")
-    assert read_spark(paths, here).sparkSession is spark
-    other = ReadOptions(engine="spark", spark_master="spark://host:7077")
+    assert read_spark(paths, "local[2,4]").sparkSession is spark
     with pytest.raises(SourceError, match=r"^--spark-master 'spark://host:7077': a session .* at 'local\[2,4\]'; stop"):
-        read_spark(paths, other)
+        read_spark(paths, "spark://host:7077")
 
 
 def test_lack_of_memory_is_said_as_such(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -291,7 +288,7 @@ def test_judged_rows_are_a_lazy_frame_or_files_or_nothing(spark: Any, tmp_path: 
 def test_parquet_is_read_in_the_active_session(spark: Any, tmp_path: Path) -> None:
     table = pa.table({"a": np.arange(300.0), "site": ["x", "y"] * 150})
     pq.write_to_dataset(table, tmp_path / "folder", partition_cols=["site"])
-    frame = read_spark([str(tmp_path / "folder")], ReadOptions())
+    frame = read_spark([str(tmp_path / "folder")])
     assert frame.sparkSession is spark
     with SparkTable(frame, "folder") as parted:
         assert [(column.name, column.kind) for column in parted.columns] == [("a", "number"), ("site", "text")]

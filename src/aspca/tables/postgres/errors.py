@@ -106,13 +106,7 @@ def adbc_module(label: str) -> ModuleType:
 
 
 def connect(address: str, label: str) -> Any:
-    """A connection of the driver.
-
-    Raises
-    ------
-    SourceError
-        There is no driver, or no connection can be made.
-    """
+    """A connection of the driver; SourceError where there is no driver, or none can be made."""
     adbc = adbc_module(label)
     return run_explained(lambda: adbc.connect(address), lambda error: connecting_error(label, error))
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, suppress
-from typing import Any
+from typing import Any, TypeVar
 
 from aspca.escaping import for_sql_text
 from aspca.tables.errors import SourceError
@@ -34,28 +34,20 @@ SETTINGS = (
     "application_name = 'aspca'",
 )
 
+Result = TypeVar("Result")
+
 
 class Snapshot:
     """A database as it was when this was made; close it.
 
-    Parameters
-    ----------
-    address : str
-        A URI, or libpq's key=value pairs; what it lacks comes from PG* variables and ~/.pgpass.
-    label : str
-        What sentences call it, without secrets.
-
-    Raises
-    ------
-    SourceError
-        In one sentence, without secrets.
+    `address` is a URI, or libpq's key=value pairs; sentences call it `label`. SourceError holds no secrets.
     """
 
     def __init__(self, address: str, label: str) -> None:
         self._address, self._label = address, label
         self._lock, self._closed = threading.Lock(), False
         self._idle: list[Any] = []
-        self._main = self._begun()
+        self._main = self._begin()
         try:
             self._name = str(self.rows("SELECT pg_export_snapshot()")[0][0])
         except BaseException:
@@ -64,43 +56,55 @@ class Snapshot:
 
     def rows(self, sql: str, label: str | None = None) -> list[tuple[Any, ...]]:
         """All rows of a statement that gives few."""
-        return run_explained(
-            lambda: self._rows(sql), lambda error: self.explained(error, label), self._main.adbc_cancel
-        )
+
+        def fetch() -> list[tuple[Any, ...]]:
+            with self._main.cursor() as cursor:
+                # Not by COPY: the statement is done when it returns, and Ctrl-C ends it.
+                cursor.adbc_statement.set_options(**{"adbc.postgresql.use_copy": "false"})
+                cursor.execute(sql)
+                return [tuple(row) for row in cursor.fetchall()]
+
+        return self._run(fetch, self._main, label)
 
     def schema(self, sql: str, label: str | None = None) -> Any:
         """The names and types of a statement's columns, without running it."""
 
-        def asked() -> Any:
+        def ask() -> Any:
             with self._main.cursor() as cursor:
                 return cursor.adbc_execute_schema(sql)
 
-        return run_explained(asked, lambda error: self.explained(error, label), self._main.adbc_cancel)
+        return self._run(ask, self._main, label)
 
     def batches(self, sql: str, label: str | None = None) -> Iterator[Any]:
         """The rows of a statement as record batches, on a connection that no other reader uses meanwhile."""
-        connection, whole = self._taken(), False
+        with self._lock:
+            connection = self._idle.pop() if self._idle else None
+        connection = connection or self._begin(self._name)
+        whole = False
         open_things = ExitStack()
         try:
 
-            def begun() -> Any:
+            def begin() -> Any:
                 cursor = open_things.enter_context(closing(connection.cursor()))
                 cursor.adbc_statement.set_options(**{"adbc.postgresql.batch_size_hint_bytes": str(BATCH_BYTES)})
                 cursor.execute(sql)
                 return open_things.enter_context(closing(cursor.fetch_record_batch()))
 
-            def explain(error: Exception) -> SourceError:
-                return self.explained(error, label)
-
-            reader = run_explained(begun, explain, connection.adbc_cancel)
-            while (batch := run_explained(lambda: next(reader, None), explain, connection.adbc_cancel)) is not None:
+            reader = self._run(begin, connection, label)
+            while (batch := self._run(lambda: next(reader, None), connection, label)) is not None:
                 yield batch
             whole = True
         finally:
             # In this order: a connection does not close as long as a statement of it is open.
             with suppress(Exception):
                 open_things.close()
-            self._given_back(connection, whole)
+            with self._lock:
+                # In the middle of a COPY there is no way out but to close it.
+                keep = whole and not self._closed
+                if keep:
+                    self._idle.append(connection)
+            if not keep:
+                _end(connection)
 
     def explained(self, error: Exception, label: str | None = None) -> SourceError:
         """The sentence for what went wrong."""
@@ -112,31 +116,13 @@ class Snapshot:
             self._closed = True
             idle, self._idle = self._idle, []
         for connection in (*idle, self._main):
-            _ended(connection)
+            _end(connection)
 
-    def _rows(self, sql: str) -> list[tuple[Any, ...]]:
-        with self._main.cursor() as cursor:
-            # Not by COPY: the statement is done when it returns, and Ctrl-C ends it.
-            cursor.adbc_statement.set_options(**{"adbc.postgresql.use_copy": "false"})
-            cursor.execute(sql)
-            return [tuple(row) for row in cursor.fetchall()]
+    def _run(self, work: Callable[[], Result], connection: Any, label: str | None = None) -> Result:
+        return run_explained(work, lambda error: self.explained(error, label), connection.adbc_cancel)
 
-    def _taken(self) -> Any:
-        with self._lock:
-            if self._idle:
-                return self._idle.pop()
-        return self._begun(self._name)
-
-    def _given_back(self, connection: Any, whole: bool) -> None:
-        with self._lock:
-            keep = whole and not self._closed
-            if keep:
-                self._idle.append(connection)
-        if not keep:
-            # In the middle of a COPY there is no other way out.
-            _ended(connection)
-
-    def _begun(self, name: str | None = None) -> Any:
+    def _begin(self, name: str | None = None) -> Any:
+        """A connection that sees the snapshot of this name, or a new one."""
         connection = connect(self._address, self._label)
 
         def apply_settings() -> None:
@@ -149,13 +135,13 @@ class Snapshot:
                 cursor.execute(lock_timeout(LONGEST_WAIT))
 
         try:
-            run_explained(apply_settings, self.explained, connection.adbc_cancel)
+            self._run(apply_settings, connection)
         except BaseException:
-            _ended(connection)
+            _end(connection)
             raise
         return connection
 
 
-def _ended(connection: Any) -> None:
+def _end(connection: Any) -> None:
     with suppress(Exception):
         connection.close()

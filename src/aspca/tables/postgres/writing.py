@@ -24,16 +24,8 @@ LONGEST_NAME = 63
 def write_postgres(address: str, table: str, schema: Any, batches: Iterable[Any], *, replace: bool = False) -> int:
     """Make a table of record batches; the number of rows.
 
-    Parameters
-    ----------
-    address : str
-        See `open_postgres`.
-    table : str
-        "name", in the first schema of the search path, or "schema.name".
-    schema : pyarrow.Schema
-    batches : iterable of pyarrow.RecordBatch
-    replace : bool
-        Whether a table of this name that aspca did not write gives way; others see the old one until all is written.
+    `table` is "name", in the first schema of the search path, or "schema.name". With `replace`, one of this name that
+    aspca did not write gives way, too; others see the old one until all is written.
 
     Raises
     ------
@@ -44,20 +36,31 @@ def write_postgres(address: str, table: str, schema: Any, batches: Iterable[Any]
         iterator itself raises comes as it is.
     """
     label = f"{shown(address)}, table {quoted(table)}"
-    for name in (*_parts(table, label), *schema.names):
+    for name in (*table.split(".", 1), *schema.names):
         if not name or "\0" in name or len(name.encode()) > LONGEST_NAME:
             raise SourceError(
                 f"{label}: {quoted(name)} cannot be a name in PostgreSQL; names have 1 to {LONGEST_NAME} bytes, so "
                 "rename it."
             )
     connection = connect(address, label)
-    counted = _Counted(batches)
-    # Batches have Python's own errors, which would arrive as the driver's text.
-    reader = pyarrow(label).RecordBatchReader.from_batches(schema, iter(counted))
+    n_rows, failed = 0, list[BaseException]()
+
+    def counted() -> Iterator[Any]:
+        nonlocal n_rows
+        try:
+            for batch in batches:
+                n_rows += batch.num_rows
+                yield batch
+        except BaseException as error:
+            # What the iterator raises would arrive as the driver's text.
+            failed.append(error)
+            raise
+
+    reader = pyarrow(label).RecordBatchReader.from_batches(schema, counted())
     try:
         run_explained(
-            lambda: _written(connection, table, reader, replace, label),
-            lambda error: counted.failed or server_error(label, error, address, LOST),
+            lambda: _write(connection, table, reader, replace, label),
+            lambda error: failed[0] if failed else server_error(label, error, address, LOST),
             connection.adbc_cancel,
         )
     except BaseException:
@@ -67,32 +70,26 @@ def write_postgres(address: str, table: str, schema: Any, batches: Iterable[Any]
     finally:
         with suppress(Exception):
             connection.close()
-    return counted.n_rows
+    return n_rows
 
 
-class _Counted:
-    """Batches that go by: how many rows they had, and what stopped them."""
-
-    def __init__(self, batches: Iterable[Any]) -> None:
-        self._batches, self.n_rows = batches, 0
-        self.failed: BaseException | None = None
-
-    def __iter__(self) -> Iterator[Any]:
-        try:
-            for batch in self._batches:
-                self.n_rows += batch.num_rows
-                yield batch
-        except BaseException as error:
-            self.failed = error
-            raise
-
-
-def _written(connection: Any, table: str, reader: Any, replace: bool, label: str) -> None:
+def _write(connection: Any, table: str, reader: Any, replace: bool, label: str) -> None:
     with connection.cursor() as cursor:
         cursor.execute(lock_timeout(LONGEST_WAIT))
-        schema, name, there = _found(cursor, table, label)
+        schema, name, there = _find(cursor, table)
         if there is not None:
-            _refuse_table(cursor, there, label, replace=replace)
+            asked = "SELECT relkind = 'r' AND NOT relispartition, obj_description(oid, 'pg_class') FROM pg_class "
+            cursor.execute(f"{asked} WHERE oid = {there}")
+            alone, mark = cursor.fetchone()
+            if not alone:
+                raise OutputError(
+                    f"{label}: this is a view or a part of a table, whose place no table should take; name another."
+                )
+            if mark != TABLE_MARK and not replace:
+                raise OutputError(
+                    f"{label}: there is a table of this name that aspca did not write; name another with "
+                    "--output-table, or replace it with --replace."
+                )
         hidden = f"aspca {token_hex(8)}"
         old, new = (f"{for_sql_name(schema)}.{for_sql_name(one)}" for one in (name, hidden))
         if there is not None:
@@ -107,34 +104,16 @@ def _written(connection: Any, table: str, reader: Any, replace: bool, label: str
     connection.commit()
 
 
-def _found(cursor: Any, table: str, label: str) -> tuple[str, str, int | None]:
+def _find(cursor: Any, table: str) -> tuple[str, str, int | None]:
     """The schema and the name of a table, and the number that the server has for it, if it is there."""
-    parts = _parts(table, label)
-    if len(parts) == 2:
-        schema = parts[0]
-    else:
+    schema, dot, name = table.partition(".")
+    if not dot:
         cursor.execute("SELECT current_schema()")
-        schema = str(cursor.fetchone()[0] or "public")
-    whole = ".".join(map(for_sql_name, (schema, parts[-1])))
+        schema, name = str(cursor.fetchone()[0] or "public"), table
+    whole = ".".join(map(for_sql_name, (schema, name)))
     cursor.execute(f"SELECT to_regclass({for_sql_text(whole)})::oid::int8")
     found = cursor.fetchone()[0]
-    return schema, parts[-1], None if found is None else int(found)
-
-
-def _refuse_table(cursor: Any, number: int, label: str, *, replace: bool) -> None:
-    """Raise OutputError for what is no table of its own, and for one that is not ours unless it is to be replaced."""
-    asked = "SELECT relkind = 'r' AND NOT relispartition, obj_description(oid, 'pg_class') FROM pg_class WHERE oid = "
-    cursor.execute(f"{asked}{number}")
-    alone, mark = cursor.fetchone()
-    if not alone:
-        raise OutputError(
-            f"{label}: this is a view or a part of a table, whose place no table should take; name another."
-        )
-    if mark != TABLE_MARK and not replace:
-        raise OutputError(
-            f"{label}: there is a table of this name that aspca did not write; name another with --output-table, or "
-            "replace it with --replace."
-        )
+    return schema, name, None if found is None else int(found)
 
 
 def refuse_locked_by(address: str, table: str, backend: int, read: str) -> None:
@@ -145,7 +124,7 @@ def refuse_locked_by(address: str, table: str, backend: int, read: str) -> None:
 
     def asked() -> bool:
         with connection.cursor() as cursor:
-            number = _found(cursor, table, label)[2]
+            number = _find(cursor, table)[2]
             cursor.execute(
                 f"SELECT count(*) FROM pg_locks WHERE pid = {backend} AND relation = {number or 0} AND database = "  # noqa: S608
                 "(SELECT oid FROM pg_database WHERE datname = current_database())"
@@ -162,9 +141,3 @@ def refuse_locked_by(address: str, table: str, backend: int, read: str) -> None:
             f"{label}: this table is read from ({read}), so it cannot be replaced as well; name another with "
             "--output-table."
         )
-
-
-def _parts(table: str, label: str) -> tuple[str, ...]:
-    """The name, or schema and name."""
-    schema, dot, name = table.partition(".")
-    return (schema, name) if dot else (table,)
