@@ -24,7 +24,7 @@ from aspca.pipeline.report import inputs_of, provenance_of, version, write_repor
 from aspca.pipeline.result import Detection
 from aspca.pipeline.result_folder import category_folder, write_categories
 from aspca.preparation.columns import cell_text
-from aspca.report.evidence import Provenance
+from aspca.report.collect import Provenance
 from aspca.tables.memory import array_table
 from aspca.tables.table import Table, read_cells
 from aspca.tables.views import RowsView

@@ -18,7 +18,7 @@ from aspca.rules.rule import AnyRule
 from aspca.rules.wording import count_verdicts, group_by_kind
 
 if TYPE_CHECKING:
-    from aspca.report.evidence import Evidence
+    from aspca.report.collect import Evidence
 
 
 def findings_of(

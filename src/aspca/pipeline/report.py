@@ -27,7 +27,7 @@ from aspca.pipeline.passes import Watcher
 from aspca.pipeline.result_folder import category_folder
 from aspca.pipeline.sources import open_for
 from aspca.preparation import CATEGORIES
-from aspca.report.evidence import Provenance
+from aspca.report.collect import Provenance
 from aspca.report.summarize import summarize
 from aspca.report.summary import Report
 from aspca.settings import DEFAULTS

@@ -14,8 +14,16 @@ from aspca.pipeline.judged_rows import JudgedRows, Worst, join_rows
 from aspca.pipeline.keys import Evaluation, Keys, plain_cell
 from aspca.pipeline.passes import Watcher, read_features
 from aspca.preparation.columns import cell_text
-from aspca.report.collect import SAMPLED, WORST, RowStatistics, scatter
-from aspca.report.evidence import Evidence, Neighbourhood, ShownRows, Span
+from aspca.report.collect import (
+    SAMPLED,
+    WORST,
+    Evidence,
+    Neighbourhood,
+    RowStatistics,
+    ShownRows,
+    Span,
+    scatter,
+)
 from aspca.tables.table import Table
 from aspca.tables.views import RowsView
 
@@ -74,7 +82,7 @@ class ReportData:
         others = np.flatnonzero(~np.isin(sample.rows, worst.rows))[:SAMPLED]
         sample = sample.take(others[np.argsort(-round_for_ranking(sample.scores[others]), kind="stable")])
         rows = join_rows([worst, sample]) if len(worst) else worst
-        everyone = self._n_anomalies()
+        everyone = self._gathering.signatures.total()
         of_sample = np.ones(len(sample), dtype=np.bool_)
         if drift.beyond is not None:
             of_sample = np.isin(self._positions(sample.rows), drift.beyond)
@@ -96,9 +104,6 @@ class ReportData:
             n_partly=n_partly,
             evaluation="" if evaluation is None else f"{evaluation.text} ({evaluation.meaning}).",
         )
-
-    def _n_anomalies(self) -> int:
-        return sum(kind.count for kind in self._gathering.kinds.values())
 
     def _positions(self, rows: Ints) -> Ints:
         """Where rows of these numbers stand in the table."""

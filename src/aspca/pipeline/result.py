@@ -20,7 +20,7 @@ from aspca.pipeline.errors import JobError
 from aspca.pipeline.keys import Evaluation
 from aspca.pipeline.outcome import Outcome
 from aspca.pipeline.report import text_of
-from aspca.report.evidence import Provenance
+from aspca.report.collect import Provenance
 from aspca.report.summarize import summarize
 from aspca.rules.rule import AnyRule
 from aspca.rules.wording import count_verdicts

@@ -1,4 +1,5 @@
-"""What a report needs of all rows, collected part by part while they are judged: memory does not grow with the rows.
+"""What a report is made of, collected part by part while rows are judged: statistics of all of them, the rows that it
+shows, and those around these. Memory does not grow with the rows.
 
 Where rows have times, their scores are kept as well, beside their times: in which bucket a row belongs is known at the
 end.
@@ -6,13 +7,23 @@ end.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
+from aspca.findings.change_text import Change, moment_text
+from aspca.findings.changes import Course
+from aspca.findings.explanation import Explanation
 from aspca.findings.groups import signatures_of
-from aspca.linalg.arrays import Floats, Ints
+from aspca.findings.incidents import Incident
+from aspca.findings.reasons import columns_standing_out, select_rules
+from aspca.findings.values import Original, value_text
+from aspca.linalg.arrays import Bools, Floats, Ints
+from aspca.linalg.ranking import round_for_ranking
 from aspca.model.judgement import Judgement
 from aspca.model.model import Model
 from aspca.report.names import round_to
@@ -26,60 +37,69 @@ BUCKETS = 720
 _PER_DECADE, _BELOW, _ABOVE = 40, 4, 8
 # The worst anomalies that are shown, and of the others so many: a page of a few MB.
 WORST, SAMPLED = 500, 100
-# The odd part of the golden ratio times 2^64: multiples of it are spread evenly (Fibonacci hashing).
-_SPREAD = np.uint64(0x9E3779B97F4A7C15)
+# So many rows to either side of an anomaly are drawn, and so many of them with values, of so many columns.
+_DRAWN, _WITH_VALUES, _COLUMNS = 10, 2, 4
 
 
-@dataclass
-class SignatureTotals:
-    """Anomalies of one signature: how many, and the sums of their scores and of the rules' parts (m,)."""
-
-    count: int
-    score: float
-    parts: Floats
+# ---- all rows
 
 
-@dataclass(eq=False)
 class RowStatistics:
-    """All rows so far."""
+    """All rows so far.
 
-    model: Model
-    n_rows: int  # how many there will be
-    timed: bool  # whether they are in another order than that of their positions
-    seen: int = 0  # how many there were so far
-    keeping: int = 0  # anomalies that break no rule by itself
-    far: int = 0  # anomalies that are errors or, where these are not told from others, at least FAR times the limit
-    kinds: dict[str, SignatureTotals] = field(default_factory=dict)  # by signature
-    _scores: list[npt.NDArray[np.float32]] = field(default_factory=list)
-    _flagged: list[Ints] = field(default_factory=list)
+    Parameters
+    ----------
+    n_rows : int
+        How many there will be.
+    timed : bool
+        Whether they are in another order than that of their positions.
+    """
 
-    def __post_init__(self) -> None:
-        m = len(self.model.rules)
-        limit = self.model.threshold
-        self._units = deviation_units(self.model)
+    def __init__(self, model: Model, n_rows: int, *, timed: bool) -> None:
+        m, limit = len(model.rules), model.threshold
+        self.model, self._n, self._timed = model, max(n_rows, 1), timed
+        self.seen = 0  # rows so far
+        self.keeping = 0  # anomalies that break no rule by itself
+        self.far = 0  # anomalies that are errors or, where these are not told from others, at least FAR times the limit
+        self.signatures: Counter[str] = Counter()  # how many anomalies have each
+        # Of the anomalies in which no rule stands out: the sums of their scores, and of the rules' parts of these.
+        self.apart = np.zeros(2)
+        self.broken = np.zeros((m, 2), dtype=np.int64)  # rows that break each rule, below and above
+        self._units = deviation_units(model)
         self._bins = np.zeros((m, BINS + 2), dtype=np.int64)
         self._unknown = np.zeros(m, dtype=np.int64)
-        # Rows that break each rule, below and above.
-        self.broken = np.zeros((m, 2), dtype=np.int64)
-        self._least = np.full(BUCKETS, np.inf)
-        self._largest = np.full(BUCKETS, -np.inf)
+        self._least, self._largest = np.full(BUCKETS, np.inf), np.full(BUCKETS, -np.inf)
         self._anomalies = np.zeros(BUCKETS, dtype=np.int64)
         self._tail = np.zeros((_BELOW + _ABOVE) * _PER_DECADE + 2, dtype=np.int64)
         self._lowest = max(limit if np.isfinite(limit) else 1.0, 1e-290) * 10.0**-_BELOW
+        self._scores: list[npt.NDArray[np.float32]] = []
+        self._flagged: list[Ints] = []
 
     def add(self, judgement: Judgement) -> None:
         """The next rows."""
-        start = self.seen
-        self.seen += len(judgement)
+        start, scores = self.seen, judgement.scores
         flagged = np.flatnonzero(judgement.anomalies) if judgement.anomalies is not None else np.empty(0, dtype=np.intp)
+        self.seen += len(judgement)
         self._add_deviations(judgement)
-        self._add_scores(judgement.scores, flagged, start)
-        if flagged.size:
-            self._add_signatures(judgement.take(flagged))
-        self.keeping += flagged.size
-        far = judgement.scores >= FAR * self.model.threshold if judgement.errors is None else judgement.errors
+        with np.errstate(divide="ignore"):
+            places = np.floor(np.log10(np.maximum(scores, 1e-300) / self._lowest) * _PER_DECADE)
+        self._tail += np.bincount(
+            np.clip(places, -1, self._tail.size - 2).astype(np.intp) + 1, minlength=len(self._tail)
+        )
+        if self._timed:
+            self._scores.append(scores.astype(np.float32))
+            self._flagged.append(start + flagged)
+        else:
+            self._fill(np.arange(start, start + scores.size), scores, start + flagged)
+        if not flagged.size:
+            return
+        signatures = np.array(signatures_of(self.model, judgement.take(flagged)), dtype=object)
+        self.signatures.update(signatures.tolist())
+        apart = flagged[signatures == ""]
+        self.apart += (scores[apart].sum(), judgement.contributions[apart].sum())
+        far = scores >= FAR * self.model.threshold if judgement.errors is None else judgement.errors
         self.far += int(far[flagged].sum())
-        self.keeping -= int(judgement.broken[flagged].any(axis=1).sum())
+        self.keeping += int((~judgement.broken[flagged].any(axis=1)).sum())
 
     def _add_deviations(self, judgement: Judgement) -> None:
         for k, unit in enumerate(self._units):
@@ -91,33 +111,11 @@ class RowStatistics:
             off = deviations[judgement.broken[:, k]]
             self.broken[k] += (int((off < 0.0).sum()), int((off > 0.0).sum()))
 
-    def _add_scores(self, scores: Floats, flagged: Ints, start: int) -> None:
-        n = self._tail.size
-        with np.errstate(divide="ignore"):
-            places = np.floor(np.log10(np.maximum(scores, 1e-300) / self._lowest) * _PER_DECADE)
-        self._tail += np.bincount(np.clip(places, -1, n - 2).astype(np.intp) + 1, minlength=n)
-        if self.timed:
-            self._scores.append(scores.astype(np.float32))
-            self._flagged.append(start + flagged)
-        else:
-            self._fill(np.arange(start, start + scores.size), scores, start + flagged)
-
     def _fill(self, places: Ints, scores: Floats | npt.NDArray[np.float32], flagged: Ints) -> None:
-        buckets = places * BUCKETS // max(self.n_rows, 1)
+        buckets = places * BUCKETS // self._n
         np.minimum.at(self._least, buckets, scores)
         np.maximum.at(self._largest, buckets, scores)
-        np.add.at(self._anomalies, flagged * BUCKETS // max(self.n_rows, 1), 1)
-
-    def _add_signatures(self, flagged: Judgement) -> None:
-        signatures = np.array(signatures_of(self.model, flagged), dtype=object)
-        for signature in dict.fromkeys(signatures.tolist()):
-            rows = signatures == signature
-            totals = self.kinds.setdefault(signature, SignatureTotals(0, 0.0, np.zeros(self._units.size)))
-            totals.count += int(rows.sum())
-            totals.score += float(flagged.scores[rows].sum())
-            totals.parts = totals.parts + flagged.contributions[rows].sum(axis=0)
-
-    # ---- what it came to
+        np.add.at(self._anomalies, flagged * BUCKETS // self._n, 1)
 
     def histogram(self, rule: int, *, turned: bool = False) -> Histogram:
         """How all rows lie around a rule; `turned`: with the sides exchanged."""
@@ -145,12 +143,172 @@ class RowStatistics:
 
 def deviation_units(model: Model) -> Floats:
     """What deviations (m,) of the scaled space are counted in: their limit, else their spread."""
-    spreads = model.rule_spreads
     limits = np.sqrt(model.rule_limits)
-    units = np.where((limits > 0.0) & np.isfinite(limits), limits, spreads)
+    units = np.where((limits > 0.0) & np.isfinite(limits), limits, model.rule_spreads)
     return np.asarray(np.where(units > 0.0, units, 1.0))
 
 
 def scatter(positions: Ints) -> Floats:
-    """Numbers in no order, always the same for a position: those of the largest are as good as drawn at random."""
-    return ((positions.astype(np.uint64) + np.uint64(1)) * _SPREAD).astype(np.float64)
+    """Numbers in no order, always the same for a position: those of the largest are as good as drawn at random.
+
+    They are multiples of the odd part of the golden ratio times 2^64, which are spread evenly (Fibonacci hashing).
+    """
+    return ((positions.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)).astype(np.float64)
+
+
+# ---- rows around those shown
+
+
+class Neighbourhood:
+    """The rows before and after each anomaly that is shown: what they are, and how far off.
+
+    The rows are to be added, as `wanted` says.
+
+    Parameters
+    ----------
+    why : Explanation
+        Of the anomalies, in the order in which they are shown.
+    course : Course
+        The order of all rows.
+    positions : ndarray of shape (k,)
+        Where the anomalies stand among all rows.
+    """
+
+    def __init__(self, why: Explanation, course: Course, positions: Ints) -> None:
+        self._course, self._model = course, why.model
+        # For each anomaly the rule whose deviations are compared, None where scores are, and the features shown.
+        self.rules = [next(iter(select_rules(why, i)[0]), None) for i in range(len(why))]
+        self.features = [self._choose_features(why, i, rule) for i, rule in enumerate(self.rules)]
+        # With a category all others of its column are needed, to know which it is.
+        features = self._model.space.features
+        columns = {features[j].column for chosen in self.features for j in chosen}
+        self._used = np.flatnonzero([feature.column in columns for feature in features])
+        self._ranks = course.ranks(positions)
+        near = np.unique((self._ranks[:, None] + np.arange(-_DRAWN, _DRAWN + 1)).ravel())
+        near = near[(near >= 0) & (near < course.n)]
+        self._wanted = np.sort(near if course.order is None else course.order[near])
+        self._scores = np.full(self._wanted.size, np.nan)
+        self._multiples = np.full((self._wanted.size, len(self._model.rules)), np.nan)
+        self._values = np.full((self._wanted.size, self._used.size), np.nan)
+        self._units = deviation_units(self._model)
+
+    @staticmethod
+    def _choose_features(why: Explanation, i: int, rule: int | None) -> list[int]:
+        blame = round_for_ranking(why.feature_contributions[i])
+        chosen = columns_standing_out(why, i) if rule is None else why.shown_features(rule).tolist()
+        return sorted(sorted(chosen, key=lambda j: -blame[j])[:_COLUMNS])
+
+    def wanted(self, start: int, count: int) -> Ints:
+        """Which of so many rows from `start` on are to be added: places among them."""
+        first, last = np.searchsorted(self._wanted, [start, start + count])
+        return np.asarray(self._wanted[first:last] - start)
+
+    def add(self, positions: Ints, values: Floats, judgement: Judgement) -> None:
+        """Some of the rows wanted."""
+        places = np.searchsorted(self._wanted, positions)
+        self._scores[places] = judgement.scores
+        self._multiples[places] = judgement.deviations / self._units
+        self._values[places] = values[:, self._used]
+
+    def near(self, i: int) -> Iterator[tuple[int, float | None, bool]]:
+        """Positions of the rows around anomaly i in order, how far off each is, in multiples of a limit, and
+        whether it is so near that its values are shown."""
+        rank, rule = int(self._ranks[i]), self.rules[i]
+        for place in range(max(0, rank - _DRAWN), min(self._course.n, rank + _DRAWN + 1)):
+            position = place if self._course.order is None else int(self._course.order[place])
+            at = np.searchsorted(self._wanted, position)
+            multiple = self._scores[at] / self._model.threshold if rule is None else self._multiples[at, rule]
+            yield position, float(multiple) if np.isfinite(multiple) else None, abs(place - rank) <= _WITH_VALUES
+
+    def values(self, i: int, position: int) -> list[str]:
+        """What the features shown of anomaly i are in another row."""
+        at = int(np.searchsorted(self._wanted, position))
+        features = np.searchsorted(self._used, self.features[i]).tolist()
+        return [value_text(self._original.value(at, feature)) for feature in features]
+
+    @cached_property
+    def _original(self) -> Original:
+        """The rows in the terms of the table, once all were added."""
+        return Original(tuple(self._model.space.features[j] for j in self._used), self._values)
+
+
+# ---- all of it
+
+
+@dataclass(frozen=True, eq=False)
+class ShownRows:
+    """The anomalies that are shown (k of them), the worst first, then the sample."""
+
+    rows: Ints  # their numbers in the file
+    positions: Ints  # where they stand among the rows judged
+    values: Floats  # (k, p)
+    judgement: Judgement
+    names: Sequence[str | None]
+    keys: Sequence[Mapping[str, str | None]]  # by column, the texts of the key columns; None where one is missing
+    cells: Sequence[Mapping[str, str | None]]  # the same of the whole row, as it stands in the table
+    beyond: Bools  # which are more than rows of a change
+    n_worst: int  # how many are the worst; the others are the sample
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+
+@dataclass(frozen=True)
+class Span:
+    """Where an incident lies."""
+
+    start: int  # the place of its first row in time order
+    stop: int  # and of its last
+    peak: int  # the number of its worst row
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """All that a report of one model and one table is made of."""
+
+    model: Model
+    columns: Mapping[str, str]  # what each is used for: feature, name, time, category, label or not used
+    gathering: RowStatistics  # of all rows
+    shown: ShownRows
+    around: Neighbourhood  # the rows near those shown
+    course: Course  # the order of rows
+    changes: tuple[Change, ...]
+    incidents: tuple[Incident, ...]
+    spans: tuple[Span, ...]  # one for each incident
+    n_anomalies: int
+    n_beyond: int
+    n_partly: int
+    evaluation: str  # how anomalies and labels agree; empty without labels
+
+    @cached_property
+    def _whole_days(self) -> bool:
+        """Whether times are dates without a time of day."""
+        when = self.course.when
+        return when is not None and when.dtype.kind == "M" and bool((when.astype("datetime64[D]") == when).all())
+
+    def moment(self, time: object) -> str:
+        """A time as it is written."""
+        text = moment_text(time)
+        return text.removesuffix(" 00:00:00") if self._whole_days else text
+
+    @property
+    def graded(self) -> bool:
+        """Whether errors are distinguished from unusual rows."""
+        return self.model.thresholds.error is not None
+
+    @property
+    def limit(self) -> float | None:
+        """Of the score; None where nothing can be promised below infinity."""
+        return self.model.threshold if np.isfinite(self.model.threshold) else None
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """Where a report comes from."""
+
+    title: str  # what was judged
+    version: str
+    command: str
+    inputs: tuple[tuple[str, str, str | None], ...] = ()  # name, purpose, SHA-256
+    category: str | None = None
+    learned_elsewhere: bool = False  # from another table than the one judged: excluded cells are of that one

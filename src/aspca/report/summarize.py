@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from aspca.findings.explanation import Explanation
 from aspca.findings.words import amount
-from aspca.report.evidence import Evidence, Provenance
+from aspca.report.collect import Evidence, Provenance
 from aspca.report.names import SENTENCE, Naming, cut, rename_columns
 from aspca.report.summarize_events import summarize_changes, summarize_course, summarize_groups, summarize_incidents
 from aspca.report.summarize_model import (

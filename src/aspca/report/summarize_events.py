@@ -9,21 +9,17 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
+from aspca.findings.change_text import Change as FoundChange
 from aspca.findings.change_text import events_of
 from aspca.findings.explanation import Explanation
 from aspca.findings.groups import main_rule, merge_signatures, parse_signature
-from aspca.report.evidence import Evidence
+from aspca.report.collect import Evidence
 from aspca.report.names import SENTENCE, Naming, cut, round_to, shorten_rule
 from aspca.report.summary import Change, Course, Group, Incident, Tick
 from aspca.rules.rule import AnyRule
 
-# Rows that are named for a group, groups that are shown, and rules of a group.
-_ROWS, _GROUPS, _RULES = 50, 40, 4
-# Merging compares each signature with each: of very many those of a few rows are left out.
-_SIGNATURES = 1000
+# Labels of an axis of rows, at most.
 _TICKS = 6
-# Of many incidents, those of most rows.
-_INCIDENTS = 200
 _HOUR, _DAY = 3600, 86400
 # Steps that people count times in, in seconds.
 _STEPS = (
@@ -35,16 +31,14 @@ _STEPS = (
 
 def summarize_groups(evidence: Evidence, why: Explanation) -> tuple[tuple[Group, ...], dict[str, int]]:
     """The groups, largest first, the one that breaks no rule last, and to which each signature shown belongs."""
-    kinds = evidence.gathering.kinds
-    often = sorted(kinds, key=lambda signature: (-kinds[signature].count, signature))[:_SIGNATURES]
-    counts = {signature: kinds[signature].count for signature in often}
+    found = evidence.gathering.signatures
+    # Merging compares each signature with each: of very many those of a few rows are left out.
+    counts = {name: found[name] for name in sorted(found, key=lambda name: (-found[name], name))[:1000]}
     homes = merge_signatures(counts, max(1, sum(counts.values()) // 50))
     sizes: Counter[str] = Counter()
     for signature, home in homes.items():
         sizes[home] += counts[signature]
-    order = sorted(sizes, key=lambda home: (-sizes[home], home))[:_GROUPS]
-    order.sort(key=lambda home: not home)
-    numbers = {home: number for number, home in enumerate(order)}
+    order = sorted(sorted(sizes, key=lambda home: (-sizes[home], home))[:40], key=lambda home: not home)
     members: dict[str | None, list[int]] = {}
     for row, signature in zip(evidence.shown.rows.tolist(), why.signatures, strict=True):
         members.setdefault(homes.get(signature), []).append(row)
@@ -54,23 +48,24 @@ def summarize_groups(evidence: Evidence, why: Explanation) -> tuple[tuple[Group,
             signature=home,
             text=cut(_describe_group(evidence, why.rules, home), 600),
             count=sizes[home],
-            rows=tuple(members.get(home, [])[:_ROWS]),
+            rows=tuple(members.get(home, [])[:50]),
         )
-        for home, number in numbers.items()
+        for number, home in enumerate(order)
     )
+    numbers = {group.signature: group.number for group in groups}
     return groups, {signature: numbers[home] for signature, home in homes.items() if home in numbers}
 
 
 def _describe_group(evidence: Evidence, rules: Sequence[AnyRule], signature: str) -> str:
     """What its rows have in common."""
     if not signature:
-        totals = evidence.gathering.kinds[signature]
-        if totals.score > 0.0 and 1.0 - float(np.sum(totals.parts)) / totals.score >= 0.5:
+        score, by_rules = evidence.gathering.apart.tolist()
+        if score > 0.0 and 1.0 - by_rules / score >= 0.5:
             return "They keep every rule, but stand out."
         return "No single rule is broken, but small deviations add up."
-    entries = list(parse_signature(signature).items())
-    clauses = [f"{shorten_rule(rules[rule])}, {_name_side(rules[rule], side)}" for rule, side in entries[:_RULES]]
-    more = f"; and {len(entries) - _RULES} more rules" if len(entries) > _RULES else ""
+    entries, most = list(parse_signature(signature).items()), 4
+    clauses = [f"{shorten_rule(rules[rule])}, {_name_side(rules[rule], side)}" for rule, side in entries[:most]]
+    more = f"; and {len(entries) - most} more rules" if len(entries) > most else ""
     return f"{'; '.join(clauses)}{more}"
 
 
@@ -135,49 +130,46 @@ def find_round_times(when: npt.NDArray[np.generic], most: int) -> list[tuple[int
 
 def summarize_changes(evidence: Evidence, naming: Naming) -> tuple[Change, ...]:
     """What changed for long, by event; without times where these are private."""
-    summarized = []
-    for number, event in enumerate(events_of(evidence.changes)):
-        for change in event:
-            text = change.text
-            if naming.private:
-                span = f"Since row {change.first}" if change.to_end else f"From row {change.first} to {change.last}"
-                text = f"{span}: {change.what} is off."
-            summarized.append(
-                Change(
-                    event=number,
-                    rule=change.rule,
-                    column=None if change.column is None else naming.number[change.column],
-                    start=change.start,
-                    stop=change.stop,
-                    first=change.first,
-                    last=change.last,
-                    off=change.n_off,
-                    to_end=change.to_end,
-                    text=cut(text, SENTENCE),
-                )
-            )
-    return tuple(summarized)
+    changes = [(number, change) for number, event in enumerate(events_of(evidence.changes)) for change in event]
+    return tuple(
+        Change(
+            event=number,
+            rule=change.rule,
+            column=None if change.column is None else naming.number[change.column],
+            start=change.start,
+            stop=change.stop,
+            first=change.first,
+            last=change.last,
+            off=change.n_off,
+            to_end=change.to_end,
+            text=cut(_describe_privately(change) if naming.private else change.text, SENTENCE),
+        )
+        for number, change in changes
+    )
+
+
+def _describe_privately(change: FoundChange) -> str:
+    span = f"Since row {change.first}" if change.to_end else f"From row {change.first} to {change.last}"
+    return f"{span}: {change.what} is off."
 
 
 def summarize_incidents(evidence: Evidence, *, private: bool) -> tuple[Incident, ...]:
     """Anomalies that follow each other, in time order; of very many those of most rows."""
     pairs = list(zip(evidence.incidents, evidence.spans, strict=True))
-    largest = sorted(range(len(pairs)), key=lambda k: -pairs[k][0].rows.size)[:_INCIDENTS]
-    summarized = []
-    for incident, span in (pairs[k] for k in sorted(largest)):
-        rule, share = main_rule(incident.shares)
-        summarized.append(
-            Incident(
-                kind=incident.kind,
-                first="" if private else evidence.moment(incident.first),
-                last="" if private else evidence.moment(incident.last),
-                rows=int(incident.rows.size),
-                start=span.start,
-                stop=span.stop,
-                peak=span.peak,
-                rule=rule,
-                share=round_to(share, 3),
-                text="" if private else cut(incident.text, SENTENCE),
-            )
+    largest = sorted(range(len(pairs)), key=lambda k: -pairs[k][0].rows.size)[:200]
+    return tuple(
+        Incident(
+            kind=incident.kind,
+            first="" if private else evidence.moment(incident.first),
+            last="" if private else evidence.moment(incident.last),
+            rows=int(incident.rows.size),
+            start=span.start,
+            stop=span.stop,
+            peak=span.peak,
+            rule=rule,
+            share=round_to(share, 3),
+            text="" if private else cut(incident.text, SENTENCE),
         )
-    return tuple(summarized)
+        for incident, span in (pairs[k] for k in sorted(largest))
+        for rule, share in (main_rule(incident.shares),)
+    )

@@ -14,7 +14,7 @@ from aspca.identities.identity import Identity, share_text
 from aspca.identities.wording import number_text
 from aspca.linalg.ranking import round_for_ranking
 from aspca.model.model import Model
-from aspca.report.evidence import Evidence
+from aspca.report.collect import Evidence
 from aspca.report.names import Naming, cut, make_anchors, round_to, shorten_rule
 from aspca.report.summarize_rows import blame_columns
 from aspca.report.summary import (

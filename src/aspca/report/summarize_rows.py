@@ -20,8 +20,7 @@ from aspca.findings.reasons import Violation
 from aspca.findings.values import Value
 from aspca.findings.words import amount
 from aspca.linalg.arrays import Floats
-from aspca.report.collect import deviation_units
-from aspca.report.evidence import Evidence
+from aspca.report.collect import Evidence, deviation_units
 from aspca.report.names import Naming, cut, shorten_rule
 from aspca.report.summary import Anomaly, Break, Cell, Near, Needed, Neighbour, Unusual
 from aspca.rules.rule import AnyRule
