@@ -153,7 +153,7 @@ def select(
     """
     from aspca.pipeline.fit import Learning, select_for
     from aspca.pipeline.options import request_of
-    from aspca.writers.csv_text import CsvWriter
+    from aspca.writers.text_rows import CsvWriter
 
     terminal = Terminal(quiet)
     refuse_conflict({"--json": json, "--csv": csv})

@@ -108,7 +108,7 @@ def _sentence(error: Exception) -> tuple[str, int]:
         # Nothing more is loaded for it.
         return _no_memory(error), FAILURE
     from aspca.pipeline.errors import RequestError
-    from aspca.writers.errors import OutputError
+    from aspca.writers.inputs import OutputError
 
     match error:
         case RequestError() | OutputError():

@@ -28,8 +28,8 @@ from aspca.report.collect import Provenance
 from aspca.tables.memory import array_table
 from aspca.tables.table import Table, read_cells
 from aspca.tables.views import RowsView
-from aspca.writers.csv_text import CsvWriter
 from aspca.writers.folder import refuse_foreign, replaced_folder
+from aspca.writers.text_rows import CsvWriter
 
 
 @with_options(OPTIONS, Detection)

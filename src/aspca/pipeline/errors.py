@@ -10,7 +10,7 @@ from typing import Any, TypeVar, cast
 
 from aspca.escaping import without_secrets
 from aspca.tables.errors import SourceError
-from aspca.writers.errors import OutputError
+from aspca.writers.inputs import OutputError
 
 
 class JobError(ValueError):

@@ -22,7 +22,7 @@ from aspca.pipeline.passes import MANY, Silent, Watcher, make_ahead, read_featur
 from aspca.preparation.cell_format import BadCell
 from aspca.tables.table import Batch, Table
 from aspca.tables.views import row_numbers
-from aspca.writers.columns import Field, Kind, Part
+from aspca.writers.fields import Field, Kind, Part
 
 if TYPE_CHECKING:
     from aspca.findings.explanation import Explanation

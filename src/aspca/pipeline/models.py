@@ -17,8 +17,8 @@ from aspca.model_file.json_text import ModelFileError
 from aspca.model_file.model_file import read_model, write_model
 from aspca.pipeline.errors import JobError, RequestError
 from aspca.rules.rule import AnyRule, Rule
-from aspca.writers.csv_text import CsvWriter
 from aspca.writers.scratch import Scratch
+from aspca.writers.text_rows import CsvWriter
 
 # As in `aspca.select`: a rule is found again if another points the same way to within 18 degrees.
 _SAME_DIRECTION = 0.95

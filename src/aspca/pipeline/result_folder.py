@@ -16,9 +16,7 @@ from aspca.linalg.ranking import round_for_ranking
 from aspca.model.model import Model
 from aspca.pipeline.judged_rows import JudgedRows, score_columns, score_fields
 from aspca.pipeline.keys import Keys
-from aspca.writers.csv_text import CsvWriter
-from aspca.writers.row_file import parquet_file
-from aspca.writers.text_rows import csv_rows
+from aspca.writers.text_rows import CsvWriter, csv_rows
 
 if TYPE_CHECKING:
     from aspca.findings.change_text import Change
@@ -46,8 +44,10 @@ def folder_files(folder: Path | None, model: Model, keys: Keys, scores: str) -> 
     fields = score_fields(model, keys, reasons=False)
     with contextlib.ExitStack() as stack:
         if scores == "parquet":
+            from aspca.writers.arrow_rows import parquet_rows
+
             stream = stack.enter_context(open(folder / "scores.parquet", "xb"))
-            write = stack.enter_context(parquet_file(stream, fields))
+            write = stack.enter_context(parquet_rows(stream, fields))
         else:
             text = stack.enter_context(_new_text(folder / "scores.csv"))
             write = stack.enter_context(csv_rows(text, fields))

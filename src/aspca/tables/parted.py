@@ -46,8 +46,8 @@ from aspca.tables.serialization import deserialize, serialize
 from aspca.tables.source import Source, open_connection
 from aspca.tables.table import Batch, rows_at_once
 from aspca.tables.typed_table import Counts, finish_table, shape_columns
-from aspca.writers.errors import OutputError
 from aspca.writers.folder import replaced_folder
+from aspca.writers.inputs import OutputError
 from aspca.writers.scratch import Scratch
 
 _HIDDEN = ".part-"

@@ -8,15 +8,12 @@ from importlib import import_module
 from typing import Any, BinaryIO
 
 import numpy as np
-import numpy.typing as npt
 
-from aspca.writers.columns import Field, Part, WritePart, as_texts
+from aspca.writers.fields import Field, Part, WritePart, as_texts
 
 # A row group, the unit that is read at once, has at least so many rows, unless they take more than so many bytes.
 GROUP_ROWS = 131_072
 GROUP_BYTES = 32 * 2**20
-# As many as offsets of a column of text can tell.
-_MOST_BYTES = 2**31 - 1
 
 
 def arrow_schema(fields: Sequence[Field]) -> Any:
@@ -33,17 +30,15 @@ def arrow_schema(fields: Sequence[Field]) -> Any:
 def record_batch(fields: Sequence[Field], schema: Any, part: Part) -> Any:
     """A part as a pyarrow.RecordBatch of that schema."""
     pa = _pyarrow()
-    arrays = [
-        _numbers(pa, column, kind) if isinstance(column, np.ndarray) else _texts_or_nothing(pa, field, column, kind)
-        for field, column, kind in zip(fields, part, schema.types, strict=True)
-    ]
+    arrays = []
+    for field, column, kind in zip(fields, part, schema.types, strict=True):
+        if not isinstance(column, np.ndarray):
+            arrays.append(_texts_or_nothing(pa, field, column, kind))
+            continue
+        # Of its memory as it is: to be asked for an array of it, pyarrow would load pandas.
+        plain = np.packbits(column, bitorder="little") if column.dtype.kind == "b" else np.ascontiguousarray(column)
+        arrays.append(pa.Array.from_buffers(kind, len(column), [None, pa.py_buffer(plain)]))
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
-
-
-def _numbers(pa: Any, column: npt.NDArray[Any], kind: Any) -> Any:
-    # Of its memory as it is: to be asked for an array of it, pyarrow would load pandas.
-    plain = np.packbits(column, bitorder="little") if column.dtype.kind == "b" else np.ascontiguousarray(column)
-    return pa.Array.from_buffers(kind, len(column), [None, pa.py_buffer(plain)])
 
 
 def _texts_or_nothing(pa: Any, field: Field, column: Sequence[Any], kind: Any) -> Any:
@@ -53,7 +48,8 @@ def _texts_or_nothing(pa: Any, field: Field, column: Sequence[Any], kind: Any) -
     encoded = [b"" if text is None else text.encode(errors="backslashreplace") for text in texts]
     ends = np.zeros(len(texts) + 1, dtype=np.int64)
     np.cumsum([len(text) for text in encoded], out=ends[1:])
-    if ends[-1] > _MOST_BYTES:
+    # No more than offsets of a column of text can tell.
+    if ends[-1] >= 2**31:
         raise ValueError(f"The cells of column {field.name!r} are too long to be written; leave it out.")
     known = np.packbits([text is not None for text in texts], bitorder="little")
     buffers = [pa.py_buffer(known), pa.py_buffer(ends.astype(np.int32)), pa.py_buffer(b"".join(encoded))]

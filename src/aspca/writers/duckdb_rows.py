@@ -1,6 +1,7 @@
-"""A table of a DuckDB file, written in one transaction; the other tables of that file are never touched.
+"""What DuckDB writes: a table of a DuckDB file, in one transaction, and lines of CSV, several times as fast as Python.
 
-A new file is made in a hidden folder beside its place, where DuckDB keeps its log too, and moved once it is whole.
+The other tables of a file are never touched. A new file is made in a hidden folder beside its place, where DuckDB keeps
+its log too, and moved once it is whole.
 """
 
 from __future__ import annotations
@@ -11,13 +12,14 @@ import os
 import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy.typing as npt
 
 from aspca.duckdb_session import confine, connect, cursor_errors, duckdb_path, first_line, interruptible
 from aspca.escaping import for_sql_name, for_sql_text, quoted
-from aspca.writers.columns import Field, Part, WritePart, typed_arrays
-from aspca.writers.errors import OutputError
-from aspca.writers.mark import TABLE_MARK
+from aspca.writers.fields import TABLE_MARK, Field, Part, WritePart, typed_arrays
+from aspca.writers.inputs import OutputError
 from aspca.writers.scratch import Scratch
 from aspca.writers.staging import errors_named, force_to_disk, staged_beside
 
@@ -26,7 +28,6 @@ if TYPE_CHECKING:
 
 MEMORY_LIMIT = "256MB"
 _NEW = "database.duckdb"
-_MAGIC, _MAGIC_AT = b"DUCK", 8
 _TYPES = {"integer": "BIGINT", "number": "DOUBLE", "truth": "BOOLEAN"}
 # What DuckDB says of a full disk, and of a file that may not grow.
 _FULL = {"No space left": errno.ENOSPC, "File too large": errno.EFBIG, "Disk quota": errno.EDQUOT}
@@ -56,7 +57,11 @@ def duckdb_rows(path: str, table: str, fields: Sequence[Field], *, replace: bool
     with Scratch() as scratch, contextlib.ExitStack() as stack:
         connection = stack.enter_context(contextlib.closing(_connected(scratch)))
         if os.path.exists(target):
-            _refuse_other_files(path, target)
+            with open(target, "rb") as file:
+                if file.read(12)[8:] != b"DUCK":
+                    raise OutputError(
+                        f"{path!r} is there and is no DuckDB file, so no table can be written to it; name another."
+                    )
             with _in_words(path), _attached(connection, target, scratch, log_stays=True):
                 _refuse_table(connection, path, table, replace=replace)
                 yield from _written(connection, table, fields)
@@ -126,15 +131,6 @@ def _in_words(path: str) -> Iterator[None]:
         raise OSError(f"{path}: DuckDB cannot write it ({first_line(error)}).") from error
 
 
-def _refuse_other_files(path: str, target: str) -> None:
-    with open(target, "rb") as file:
-        file.seek(_MAGIC_AT)
-        if file.read(len(_MAGIC)) != _MAGIC:
-            raise OutputError(
-                f"{path!r} is there and is no DuckDB file, so no table can be written to it; name another."
-            )
-
-
 def _refuse_table(connection: duckdb.DuckDBPyConnection, path: str, table: str, *, replace: bool) -> None:
     inside = "WHERE database_name = 'target' AND schema_name = 'main' AND lower(name) = lower(?)"
     views = f"SELECT name FROM (SELECT *, view_name AS name FROM duckdb_views()) {inside}"  # noqa: S608  # our own
@@ -167,3 +163,43 @@ def _connected(scratch: Path) -> duckdb.DuckDBPyConnection:
         raise ModuleNotFoundError(
             "Writing a DuckDB table needs DuckDB, which is not installed: pip install 'aspca[cli]'."
         ) from None
+
+
+class DuckDBCsv:
+    """A database that writes arrays as CSV by way of a scratch folder, digit for digit as Python does; close it."""
+
+    def __init__(self) -> None:
+        self._scratch = Scratch()
+        self._connection = connect(self._scratch.path, MEMORY_LIMIT)
+        confine(self._connection, self._scratch.path)
+
+    def close(self) -> None:
+        """Remove the scratch folder; nothing can be written any more."""
+        try:
+            self._connection.close()
+        finally:
+            self._scratch.close()
+
+    def lines(self, columns: Sequence[npt.NDArray[Any]]) -> str:
+        """The lines of some columns: arrays of float64 without NaN, of integers, or of texts as they are to stand.
+
+        Raises
+        ------
+        OSError
+            The temporary folder is full.
+        """
+        file = self._scratch.path / "written"
+        query = f"COPY part TO {for_sql_text(str(file))} (FORMAT csv, HEADER false, QUOTE '', NULLSTR '')"
+        cursor = self._connection.cursor()
+        try:
+            cursor.register("part", {f"c{index}": column for index, column in enumerate(columns)})
+            interruptible(cursor, cursor.execute, query)
+        except cursor_errors() as error:
+            why = "there may be no room in it" if type(error).__name__ == "IOException" else first_line(error)
+            raise OSError(
+                f"Writing by way of the temporary folder {str(self._scratch.path.parent)!r} failed, {why}; TMPDIR can "
+                "name another."
+            ) from error
+        finally:
+            cursor.close()
+        return file.read_bytes().decode()

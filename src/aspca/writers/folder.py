@@ -13,15 +13,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from aspca.writers.errors import OutputError
-from aspca.writers.inputs import refuse_inputs, refuse_links_to_inputs
-from aspca.writers.mark import foreign_in, is_marked, write_mark
+from aspca.writers.inputs import OutputError, refuse_inputs, refuse_links_to_inputs
+from aspca.writers.manifest import find_foreign, read_manifest, write_manifest
 from aspca.writers.staging import Taken, errors_named, force_to_disk, locked, staged_beside, take_after
-
-SUFFIX = ".aspca"
-
-_SWAP = 2  # RENAME_EXCHANGE of Linux, RENAME_SWAP of macOS
-_HERE = -100  # AT_FDCWD
 
 
 @contextlib.contextmanager
@@ -50,7 +44,7 @@ def replaced_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
             usual = stat.S_IMODE(os.stat(place).st_mode)
             # The bit that hands on the group stays, or files would get another one.
             os.chmod(place, stat.S_IRWXU | (usual & stat.S_ISGID))
-            write_mark(Path(place))
+            write_manifest(Path(place))
             return None if sys.platform == "win32" else os.open(place, os.O_RDONLY)
         except FileNotFoundError:
             raise Taken from None
@@ -62,7 +56,7 @@ def replaced_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
         staged = Path(place)
         try:
             yield staged
-            write_mark(staged)
+            write_manifest(staged)
             for file in staged.rglob("*"):
                 take_after(file, target / file.relative_to(staged))
                 force_to_disk(file)
@@ -79,12 +73,8 @@ def replaced_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
 def place_of(files: Sequence[str]) -> str:
     """Where the outputs for these files go, unless somebody says: beside the file or folder, or here if there are
     several, or none of this machine."""
-    alone = (
-        len(files) == 1
-        and os.path.exists(files[0])
-        and os.path.basename(files[0].rstrip(os.sep)) not in ("", ".", "..")
-    )
-    return f"{files[0].rstrip(os.sep)}{SUFFIX}" if alone else f"output{SUFFIX}"
+    place = files[0].rstrip(os.sep) if len(files) == 1 and os.path.exists(files[0]) else ""
+    return f"{place}.aspca" if os.path.basename(place) not in ("", ".", "..") else "output.aspca"
 
 
 def refuse_foreign(path: str | os.PathLike[str], inputs: Sequence[str] = ()) -> None:
@@ -101,7 +91,7 @@ def refuse_foreign(path: str | os.PathLike[str], inputs: Sequence[str] = ()) -> 
                 f"{str(folder)!r} is read-only, so it cannot be replaced; name another, or change its mode."
             )
         # Ours may be replaced by another process while we look.
-        with locked(folder) if is_marked(folder) else contextlib.nullcontext():
+        with locked(folder) if read_manifest(folder) is not None else contextlib.nullcontext():
             _refuse_loss(folder, folder)
             refuse_links_to_inputs(folder, inputs)
     elif os.path.lexists(folder):
@@ -109,7 +99,7 @@ def refuse_foreign(path: str | os.PathLike[str], inputs: Sequence[str] = ()) -> 
 
 
 def _refuse_loss(folder: Path, called: Path) -> None:
-    foreign = foreign_in(folder)
+    foreign = find_foreign(folder)
     if foreign is not None:
         raise OutputError(
             f"{str(called)!r} would be replaced as a whole, but {foreign}: name another folder with --output."
@@ -117,12 +107,17 @@ def _refuse_loss(folder: Path, called: Path) -> None:
 
 
 def _remove(path: str) -> None:
-    if is_marked(Path(path)) or not os.listdir(path):
+    if read_manifest(Path(path)) is not None or not os.listdir(path):
         shutil.rmtree(path, ignore_errors=True)
 
 
 def _put_in_place(staged: Path, target: Path) -> None:
-    if not _renamed(staged, target):
+    try:
+        # The place may be free, or have nothing but an empty folder in it.
+        os.rename(staged, target)
+    except OSError:
+        if not target.is_dir():
+            raise
         # Locked, or others would take the old folder for one that was left as soon as it has the hidden name.
         with locked(target):
             _exchange(staged, target)
@@ -136,29 +131,18 @@ def _put_in_place(staged: Path, target: Path) -> None:
         force_to_disk(target.parent)
 
 
-def _renamed(staged: Path, target: Path) -> bool:
-    """Whether the place was free, or had nothing but an empty folder in it."""
-    try:
-        os.rename(staged, target)
-    except OSError:
-        if not target.is_dir():
-            raise
-        return False
-    return True
-
-
 def _exchange(staged: Path, target: Path) -> None:
     if _swapped(staged, target):
         return
     # Two steps, where the system cannot swap: between them the old folder has only its hidden name.
-    aside = staged.with_suffix(".old")
-    os.rename(target, aside)
+    old = staged.with_suffix(".old")
+    os.rename(target, old)
     try:
         os.rename(staged, target)
     except BaseException:
-        os.rename(aside, target)
+        os.rename(old, target)
         raise
-    os.rename(aside, staged)
+    os.rename(old, staged)
 
 
 def _swapped(one: Path, other: Path) -> bool:
@@ -167,10 +151,12 @@ def _swapped(one: Path, other: Path) -> bool:
     if sys.platform == "win32":
         return False
     library: Any = ctypes.CDLL(None, use_errno=True)
+    # AT_FDCWD; RENAME_EXCHANGE of Linux, RENAME_SWAP of macOS
+    here, swap = -100, 2
     if hasattr(library, "renameat2"):
-        failed = library.renameat2(_HERE, first, _HERE, second, _SWAP)
+        failed = library.renameat2(here, first, here, second, swap)
     elif hasattr(library, "renamex_np"):
-        failed = library.renamex_np(first, second, _SWAP)
+        failed = library.renamex_np(first, second, swap)
     else:
         return False
     if failed and ctypes.get_errno() not in (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP):

@@ -10,13 +10,16 @@ from pathlib import Path
 from typing import TextIO
 
 from aspca.masking import looks_like_address, masked
-from aspca.writers.errors import OutputError
 from aspca.writers.staging import may_be_left_of
 
 # Standard input where something is read, standard output where it is written.
 STANDARD_STREAM = "-"
 # A device and a number on it: the same for every name of a file, links and other spellings included.
 Identity = tuple[int, int]
+
+
+class OutputError(ValueError):
+    """One sentence: which file or folder cannot be written, why, what to do. What was asked for is at fault."""
 
 
 def refuse_inputs(output: str | os.PathLike[str], inputs: Sequence[str]) -> None:
@@ -32,7 +35,15 @@ def refuse_inputs(output: str | os.PathLike[str], inputs: Sequence[str]) -> None
             "written here; name a file or a folder."
         )
     if output == STANDARD_STREAM:
-        _refuse_standard_output(inputs)
+        # What a shell sends to a file (``>> in.csv``) has no name, but the file is the same.
+        there = _identity_of(sys.__stdout__)
+        for name in inputs:
+            if there is not None and there == _identity(name):
+                called = "standard input" if name == STANDARD_STREAM else repr(name)
+                raise OutputError(
+                    f"Standard output goes to the file that is {called} as well, which it would damage; send it to "
+                    "another."
+                )
         return
     target = os.path.realpath(output)
     there = _identity(target)
@@ -48,17 +59,6 @@ def refuse_inputs(output: str | os.PathLike[str], inputs: Sequence[str]) -> None
             )
         if may_be_left_of(target, os.path.realpath(name)):
             raise OutputError(f"{name!r} is named like a leftover of {str(output)!r}, which would go; rename it first.")
-
-
-def _refuse_standard_output(inputs: Sequence[str]) -> None:
-    """What a shell sends to a file (``>> in.csv``) has no name, but the file is the same."""
-    there = _identity_of(sys.__stdout__)
-    for name in inputs:
-        if there is not None and there == _identity(name):
-            called = "standard input" if name == STANDARD_STREAM else repr(name)
-            raise OutputError(
-                f"Standard output goes to the file that is {called} as well, which it would damage; send it to another."
-            )
 
 
 def refuse_links_to_inputs(folder: Path, inputs: Sequence[str]) -> None:
@@ -82,8 +82,10 @@ def _around(name: str) -> Iterator[str]:
 
 def _identity(path: str | os.PathLike[str]) -> Identity | None:
     """None for what is not there, and for what is neither a file nor a folder."""
+    if path == STANDARD_STREAM:
+        return _identity_of(sys.__stdin__)
     try:
-        return _identity_of(sys.__stdin__) if path == STANDARD_STREAM else _plain(os.stat(path))
+        return _plain(os.stat(path))
     except (OSError, ValueError):
         return None
 

@@ -10,8 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO, TextIO
 
-from aspca.writers.errors import OutputError
-from aspca.writers.inputs import refuse_inputs
+from aspca.writers.inputs import OutputError, refuse_inputs
 from aspca.writers.staging import errors_named, force_to_disk, staged_beside, take_after
 
 # Files of many tables, which nothing here writes as a whole: where their first bytes stand, which, and what they are.
@@ -24,7 +23,6 @@ _NOT_OURS = (
     (0, b"PK\x03\x04", "a workbook or another ZIP archive"),
     (0, b"\xd0\xcf\x11\xe0", "a workbook or document of an older format"),
 )
-_LONGEST_MAGIC = max(start + len(magic) for start, magic, _ in _NOT_OURS)
 
 
 def replace_file(path: str | os.PathLike[str], data: bytes) -> None:
@@ -116,13 +114,11 @@ def refuse_special(path: str | os.PathLike[str], inputs: Sequence[str] = (), *, 
     if target.exists() and not os.access(target, os.W_OK):
         raise OutputError(f"{str(path)!r} is read-only, so it cannot be replaced; name another, or change its mode.")
     if replaced and target.is_file():
-        _refuse_databases(target, str(path))
-
-
-def _refuse_databases(target: Path, called: str) -> None:
-    """Whatever the file is called: its first bytes say what it is."""
-    with target.open("rb") as file:
-        head = file.read(_LONGEST_MAGIC)
-    for start, magic, what in _NOT_OURS:
-        if head.startswith(magic, start):
-            raise OutputError(f"{called!r} is {what}, which aspca did not write and does not replace; name another.")
+        # Whatever the file is called: its first bytes say what it is.
+        with target.open("rb") as file:
+            head = file.read(64)
+        for start, magic, what in _NOT_OURS:
+            if head.startswith(magic, start):
+                raise OutputError(
+                    f"{str(path)!r} is {what}, which aspca did not write and does not replace; name another."
+                )

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Sequence
-from importlib.util import find_spec
 from pathlib import Path
-from typing import BinaryIO
 
-from aspca.writers.columns import Field, WritePart
-from aspca.writers.errors import OutputError
-from aspca.writers.inputs import STANDARD_STREAM
+from aspca.writers.fields import Field, WritePart
+from aspca.writers.inputs import STANDARD_STREAM, OutputError
 from aspca.writers.replaced_file import replaced_bytes, replaced_file
 from aspca.writers.standard import data_output
 from aspca.writers.text_rows import csv_rows, json_rows
@@ -61,23 +58,11 @@ def row_file(
             from aspca.writers.duckdb_rows import duckdb_rows
 
             yield stack.enter_context(duckdb_rows(path, table, fields, replace=replace))
-        elif kind == "arrow":
-            from aspca.writers.arrow_rows import arrow_rows
+        elif kind in ("arrow", "parquet"):
+            from aspca.writers.arrow_rows import arrow_rows, parquet_rows
 
-            yield stack.enter_context(arrow_rows(stack.enter_context(replaced_bytes(path)), fields))
-        elif kind == "parquet":
-            yield stack.enter_context(parquet_file(stack.enter_context(replaced_bytes(path)), fields))
+            binary = stack.enter_context(replaced_bytes(path))
+            yield stack.enter_context((arrow_rows if kind == "arrow" else parquet_rows)(binary, fields))
         else:
             stream = data_output() if path == STANDARD_STREAM else stack.enter_context(replaced_file(path))
             yield stack.enter_context((json_rows if kind == "jsonl" else csv_rows)(stream, fields))
-
-
-def parquet_file(stream: BinaryIO, fields: Sequence[Field]) -> contextlib.AbstractContextManager[WritePart]:
-    """A function that writes parts to a Parquet file: by pyarrow as they come, without it by DuckDB at the end."""
-    if find_spec("pyarrow") is None:
-        from aspca.writers.desk import desk_parquet
-
-        return desk_parquet(stream, fields)
-    from aspca.writers.arrow_rows import parquet_rows
-
-    return parquet_rows(stream, fields)

@@ -14,12 +14,8 @@ import sys
 import tempfile
 import weakref
 from pathlib import Path
-from types import TracebackType
 
-from aspca.writers.staging import held
-
-if sys.platform != "win32":
-    import fcntl
+from aspca.writers.staging import held, remove_if_left
 
 PREFIX = "aspca-scratch-"
 MARK = ".aspca-scratch"
@@ -29,12 +25,7 @@ _swept: set[str] = set()
 
 
 class Scratch:
-    """A folder that nobody else can look into; close it, or use it in a `with` statement.
-
-    Attributes
-    ----------
-    path : Path
-    """
+    """A folder `path` that nobody else can look into; close it, or use it in a `with` statement."""
 
     def __init__(self) -> None:
         _sweep(tempfile.gettempdir())
@@ -44,9 +35,7 @@ class Scratch:
     def __enter__(self) -> Path:
         return self.path
 
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -57,8 +46,7 @@ class Scratch:
 def _made() -> tuple[Path, int | None]:
     while True:
         # Mode 0700, whatever the umask.
-        path = tempfile.mkdtemp(prefix=PREFIX)
-        descriptor = None
+        path, descriptor = tempfile.mkdtemp(prefix=PREFIX), None
         if sys.platform != "win32":
             try:
                 descriptor = os.open(path, os.O_RDONLY)
@@ -96,31 +84,21 @@ def _sweep(directory: str) -> None:
     with contextlib.suppress(OSError):
         for entry in os.scandir(directory):
             if entry.name.startswith(PREFIX) and entry.is_dir(follow_symlinks=False):
-                _remove_if_left(entry.path)
+                remove_if_left(entry.path, _remove_left)
 
 
-def _remove_if_left(path: str) -> None:
-    if sys.platform == "win32":
+def _remove_left(path: str, descriptor: int) -> None:
+    if os.fstat(descriptor).st_uid != os.geteuid():
         return
-    with contextlib.suppress(OSError):
-        descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-        try:
-            if os.fstat(descriptor).st_uid != os.geteuid():
-                return
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if not os.listdir(descriptor):
-                # Killed before it left its mark; a living owner makes another.
-                os.rmdir(path)
-            elif _marked(descriptor):
-                shutil.rmtree(path)
-        finally:
-            os.close(descriptor)
-
-
-def _marked(descriptor: int) -> bool:
-    """Whether the folder has our mark, which is a file of its own and no link to one."""
+    if not os.listdir(descriptor):
+        # Killed before it left its mark; a living owner makes another.
+        os.rmdir(path)
+        return
+    # A file of its own and no link to one.
     mark = os.open(MARK, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=descriptor)
     try:
-        return stat.S_ISREG(os.fstat(mark).st_mode) and os.read(mark, len(CONTENT) + 1) == CONTENT
+        ours = stat.S_ISREG(os.fstat(mark).st_mode) and os.read(mark, len(CONTENT) + 1) == CONTENT
     finally:
         os.close(mark)
+    if ours:
+        shutil.rmtree(path)

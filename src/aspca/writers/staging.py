@@ -18,10 +18,6 @@ from collections.abc import Callable, Iterator
 if sys.platform != "win32":
     import fcntl
 
-_ENDING = ".tmp"
-# Of the target's name, so that the longer hidden one is no longer than file systems allow.
-_MOST_BYTES = 100
-
 
 class Taken(Exception):
     """What was just made is gone: before it was locked, another process took it for one that was left."""
@@ -41,10 +37,13 @@ def staged_beside(target: str, make: Callable[[str], int | None], remove: Callab
     remove : callable
         Removes one that was left.
     """
-    _remove_left(target, remove)
+    directory, name = os.path.split(target)
+    # What cannot be removed does no harm.
+    with contextlib.suppress(OSError):
+        for entry in filter(_hidden(name).fullmatch, os.listdir(directory)):
+            remove_if_left(os.path.join(directory, entry), lambda path, descriptor: remove(path))
     while True:
-        directory, name = os.path.split(target)
-        path = os.path.join(directory, f"{_beginning(name)}{secrets.token_hex(8)}{_ENDING}")
+        path = os.path.join(directory, f"{_beginning(name)}{secrets.token_hex(8)}.tmp")
         try:
             descriptor = make(path)
         except Taken:
@@ -125,12 +124,12 @@ def may_be_left_of(target: str, path: str) -> bool:
 
 
 def _hidden(name: str) -> re.Pattern[str]:
-    return re.compile(re.escape(_beginning(name)) + "[0-9a-f]{16}" + re.escape(_ENDING))
+    return re.compile(re.escape(_beginning(name)) + r"[0-9a-f]{16}\.tmp")
 
 
 def _beginning(name: str) -> str:
-    # Whole letters, spelled as this locale spells names.
-    letters = os.fsencode(name)[:_MOST_BYTES].decode("utf-8", "ignore")
+    # Whole letters, spelled as this locale spells names, and so few that the hidden name is not too long.
+    letters = os.fsencode(name)[:100].decode("utf-8", "ignore")
     return f".{os.fsdecode(letters.encode())}."
 
 
@@ -148,17 +147,8 @@ def held(descriptor: int, path: str) -> bool:
     return os.path.lexists(path)
 
 
-def _remove_left(target: str, remove: Callable[[str], None]) -> None:
-    directory, name = os.path.split(target)
-    hidden = _hidden(name)
-    # What cannot be removed does no harm.
-    with contextlib.suppress(OSError):
-        for entry in os.listdir(directory):
-            if hidden.fullmatch(entry):
-                _remove_if_left(os.path.join(directory, entry), remove)
-
-
-def _remove_if_left(path: str, remove: Callable[[str], None]) -> None:
+def remove_if_left(path: str, remove: Callable[[str, int], None]) -> None:
+    """Remove what stands at `path`, given with a descriptor, unless somebody holds its lock."""
     if sys.platform == "win32":
         return
     with contextlib.suppress(OSError):
@@ -166,6 +156,6 @@ def _remove_if_left(path: str, remove: Callable[[str], None]) -> None:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            remove(path)
+            remove(path, descriptor)
         finally:
             os.close(descriptor)

@@ -24,8 +24,8 @@ from aspca.pipeline.score import Destination, destination_of, write_scored
 from aspca.preparation import Preparation
 from aspca.tables.memory import MemoryColumn, MemoryTable
 from aspca.tables.table import Batch
-from aspca.writers import csv_text, row_file
-from aspca.writers.errors import OutputError
+from aspca.writers import text_rows
+from aspca.writers.inputs import OutputError
 from like_table import like
 
 duckdb = pytest.importorskip("duckdb")
@@ -103,22 +103,10 @@ def test_by_duckdb_as_by_python(
 ) -> None:
     contents = []
     for many in (0, 10**9):
-        monkeypatch.setattr(csv_text, "_MANY", many)
+        monkeypatch.setattr(text_rows, "_MANY", many)
         written(model, table, tmp_path / "scores.csv", "csv", "host")
         contents.append((tmp_path / "scores.csv").read_bytes())
     assert contents[0] == contents[1]
-
-
-def test_parquet_without_pyarrow_is_the_same(
-    model: Model, table: MemoryTable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    written(model, table, tmp_path / "one.parquet", "parquet", "host")
-    monkeypatch.setattr(row_file, "find_spec", lambda name: None)
-    written(model, table, tmp_path / "other.parquet", "parquet", "host")
-    one, other = (pq.ParquetFile(tmp_path / f"{name}.parquet") for name in ("one", "other"))
-    assert "duckdb" in other.metadata.created_by.lower()
-    assert one.read().to_pylist() == other.read().to_pylist()
-    assert one.schema_arrow.types == other.schema_arrow.types
 
 
 @pytest.mark.parametrize(
@@ -205,7 +193,7 @@ def test_the_old_file_or_the_new_one(
     scratch, path = tmp_path / "scratch", tmp_path / "scores"
     scratch.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(scratch))
-    monkeypatch.setattr(csv_text, "_MANY", 0)
+    monkeypatch.setattr(text_rows, "_MANY", 0)
     path.write_text("the old one")
     with pytest.raises(OSError, match="the disk is gone"):
         written(model, like(Breaking, table), path, kind, None)
@@ -258,19 +246,19 @@ def test_floats_of_all_sizes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     ]
     contents = []
     for many in (0, 10**9):
-        monkeypatch.setattr(csv_text, "_MANY", many)
+        monkeypatch.setattr(text_rows, "_MANY", many)
         with (
             (tmp_path / "t.csv").open("w", encoding="utf-8", newline="") as stream,
-            csv_text.CsvWriter(stream, ["=r", "v", "b", "t,", "n"]) as writer,
+            text_rows.CsvWriter(stream, ["=r", "v", "b", "t,", "n"]) as writer,
         ):
             writer.columns(*columns)
         contents.append((tmp_path / "t.csv").read_bytes())
     assert contents[0] == contents[1]
     # The slow, obvious twin.
     plain = [column.tolist() if isinstance(column, np.ndarray) else column for column in columns]
-    lines = [",".join(csv_text._quoted(for_csv(cell)) for cell in row) + "\n" for row in zip(*plain, strict=True)]
+    lines = [",".join(text_rows._quoted(for_csv(cell)) for cell in row) + "\n" for row in zip(*plain, strict=True)]
     assert contents[0].decode() == '\'=r,v,b,"t,",n\n' + "".join(lines)
-    writer = csv_text.CsvWriter(io.StringIO(), ["a", "b"])
+    writer = text_rows.CsvWriter(io.StringIO(), ["a", "b"])
     with pytest.raises(ValueError, match="the same number of cells"):
         writer.columns([1], [1, 2])
 

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aspca.escaping import for_csv
-from aspca.writers import csv_text
-from aspca.writers.csv_text import CsvWriter
+from aspca.writers import text_rows
+from aspca.writers.text_rows import CsvWriter
 
 
 @pytest.mark.parametrize("cell", ["=1+1", "+cmd", "-x", "@SUM(A1)", "\tx", "\r=1", "-1+1", "=", "-"])
@@ -44,8 +44,8 @@ def test_round_trip(rows: list[tuple[str, float]]) -> None:
 
 
 def test_the_same_lines_without_duckdb(monkeypatch: pytest.MonkeyPatch) -> None:
-    values = np.random.default_rng(0).normal(size=csv_text._MANY) * 10.0 ** np.arange(-20, 20).repeat(
-        csv_text._MANY // 40
+    values = np.random.default_rng(0).normal(size=text_rows._MANY) * 10.0 ** np.arange(-20, 20).repeat(
+        text_rows._MANY // 40
     )
     written = []
     for missing in (False, True):

@@ -12,10 +12,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from aspca.writers.columns import Field
 from aspca.writers.duckdb_rows import duckdb_rows
-from aspca.writers.errors import OutputError
-from aspca.writers.mark import TABLE_MARK
+from aspca.writers.fields import TABLE_MARK, Field
+from aspca.writers.inputs import OutputError
 
 duckdb = pytest.importorskip("duckdb")
 

@@ -7,15 +7,15 @@ from pathlib import Path
 import pytest
 
 from aspca.writers import folder as module
-from aspca.writers import mark
-from aspca.writers.errors import OutputError
+from aspca.writers import manifest
 from aspca.writers.folder import place_of, replaced_folder
+from aspca.writers.inputs import OutputError
 from aspca.writers.replaced_file import replaced_file
 
 
 def contents(path: Path) -> dict[str, str]:
     """What stands in the files of a folder, the mark left out."""
-    return {file.name: file.read_text() for file in path.iterdir() if file.name != mark.NAME}
+    return {file.name: file.read_text() for file in path.iterdir() if file.name != manifest.NAME}
 
 
 def written(path: Path, **files: str) -> Path:

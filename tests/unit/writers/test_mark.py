@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from aspca.writers import folder as module
-from aspca.writers import mark
-from aspca.writers.errors import OutputError
+from aspca.writers import manifest
 from aspca.writers.folder import replaced_folder
+from aspca.writers.inputs import OutputError
 
 
 def written(path: Path, text: str = "1") -> Path:
@@ -29,8 +29,8 @@ def all_of(path: Path) -> dict[str, bytes]:
 
 def test_what_the_mark_says(tmp_path: Path) -> None:
     out = written(tmp_path / "out")
-    first, *lines = (out / mark.NAME).read_text().splitlines()
-    assert first == mark.FIRST_LINE
+    first, *lines = (out / manifest.NAME).read_text().splitlines()
+    assert first == manifest.FIRST_LINE
     digest = hashlib.sha256(b"1").hexdigest()
     assert lines == [f"{digest}  category-000/model.json", f"{digest}  scores.csv"]
 
@@ -83,11 +83,11 @@ def test_links_and_pipes_are_not_ours(tmp_path: Path) -> None:
 def test_no_mark_of_ours(tmp_path: Path, content: bytes | None) -> None:
     out = written(tmp_path / "out")
     if content is None:
-        (tmp_path / "far").write_bytes((out / mark.NAME).read_bytes())
-        (out / mark.NAME).unlink()
-        (out / mark.NAME).symlink_to(tmp_path / "far")
+        (tmp_path / "far").write_bytes((out / manifest.NAME).read_bytes())
+        (out / manifest.NAME).unlink()
+        (out / manifest.NAME).symlink_to(tmp_path / "far")
     else:
-        (out / mark.NAME).write_bytes(content)
+        (out / manifest.NAME).write_bytes(content)
     with pytest.raises(OutputError, match="not the mark"):
         written(out, "2")
     assert (out / "scores.csv").read_text() == "1"

@@ -13,7 +13,7 @@ import pytest
 
 from aspca.writers import staging
 from aspca.writers.folder import replaced_folder
-from aspca.writers.mark import write_mark
+from aspca.writers.manifest import write_manifest
 from aspca.writers.replaced_file import replace_file, replaced_bytes
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows locks no folders")
@@ -155,7 +155,7 @@ def test_the_longest_names(tmp_path: Path, name: str) -> None:
 def test_a_folder_that_was_left_goes_and_one_in_work_stays(tmp_path: Path) -> None:
     left = tmp_path / ".out.0123456789abcdef.tmp"
     left.mkdir()
-    write_mark(left)
+    write_manifest(left)
     (left / "scores.csv").write_text("half")
     # Killed while it wrote a file into its folder.
     (left / ".model.json.0123456789abcdef.tmp").write_text("half")
@@ -191,7 +191,7 @@ CROWD = """
 import sys
 from aspca.writers.replaced_file import replace_file
 from aspca.writers.folder import replaced_folder
-from aspca.writers.mark import write_mark
+from aspca.writers.manifest import write_manifest
 for number in range(25):
     mark = sys.argv[1] + str(number)
     replace_file("file", mark.encode())

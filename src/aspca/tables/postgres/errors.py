@@ -15,7 +15,7 @@ from aspca.duckdb_session import awaited, cancelled_by
 from aspca.escaping import for_terminal
 from aspca.masking import hidden_in, masked
 from aspca.tables.errors import SourceError
-from aspca.writers.errors import OutputError
+from aspca.writers.inputs import OutputError
 
 _CONNECTING = (
     (r"password authentication failed|no password supplied|authentication failed", "the server refuses the user or the "

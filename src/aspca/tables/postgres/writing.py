@@ -11,8 +11,8 @@ from aspca.escaping import for_sql_name, for_sql_text, quoted
 from aspca.tables.arrow_table import pyarrow
 from aspca.tables.errors import SourceError
 from aspca.tables.postgres.errors import connect, lock_timeout, run_explained, server_error, shown
-from aspca.writers.errors import OutputError
-from aspca.writers.mark import TABLE_MARK
+from aspca.writers.fields import TABLE_MARK
+from aspca.writers.inputs import OutputError
 
 LOST = "the connection to the server was lost, so that nothing was written; start again when the server is back"
 # Whoever waits to replace a table makes all others wait who come to read it.

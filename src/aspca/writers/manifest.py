@@ -1,4 +1,4 @@
-"""The mark by which a folder of outputs is known: a file inside that lists what was written, with checksums.
+"""The manifest by which a folder of outputs is known: a file inside that lists what was written, with checksums.
 
 Its first line says what it is; each other one is a SHA-256 and the path of a file, as `sha256sum` writes them.
 """
@@ -12,46 +12,44 @@ from pathlib import Path
 
 NAME = ".aspca-output"
 FIRST_LINE = "Written by aspca, which replaces this folder as a whole as long as it holds just what is listed here:"
-# Stands with a table of a database that may be replaced.
-TABLE_MARK = "Written by aspca, which replaces this table as a whole."
-_LARGEST = 1 << 20
 
 
-def write_mark(folder: Path) -> None:
-    """Mark a folder as ours, with all files that are in it now."""
-    mark = folder / NAME
-    mark.unlink(missing_ok=True)
+def write_manifest(folder: Path) -> None:
+    """Call a folder ours, with all files that are in it now."""
+    manifest = folder / NAME
+    manifest.unlink(missing_ok=True)
     files = sorted(path for path in folder.rglob("*") if path.is_file())
     lines = [f"{_digest(path)}  {path.relative_to(folder).as_posix()}" for path in files]
-    with open(mark, "x", encoding="utf-8", newline="\n") as stream:
+    with open(manifest, "x", encoding="utf-8", newline="\n") as stream:
         stream.write("\n".join([FIRST_LINE, *lines]) + "\n")
 
 
-def is_marked(folder: Path) -> bool:
-    """Whether the folder is one of ours."""
-    return _listed(folder) is not None
-
-
-def foreign_in(folder: Path) -> str | None:
+def find_foreign(folder: Path) -> str | None:
     """The first thing in a folder that would be lost with it, as a phrase; None where all is as we left it.
 
     Other folders of outputs may stand inside: outputs of an output.
     """
-    listed = _listed(folder)
+    listed = read_manifest(folder)
     if listed is None:
         first = next(iter(sorted(os.listdir(folder))), None)
         return None if first is None else f"holds {first!r} and not the mark {NAME} that aspca leaves in its folders"
-    return _foreign(folder, folder, listed)
+    return _find_foreign(folder, folder, listed)
 
 
-def _foreign(folder: Path, inside: Path, listed: dict[str, str]) -> str | None:
+def _find_foreign(folder: Path, inside: Path, listed: dict[str, str]) -> str | None:
     for path in sorted(inside.iterdir()):
         name = path.relative_to(folder).as_posix()
         if path.is_symlink() or not (path.is_dir() or path.is_file()):
             return f"holds {name!r}, which is no output of aspca"
         if path.is_dir():
             ours = any(file.startswith(f"{name}/") for file in listed)
-            found = _foreign(folder, path, listed) if ours else foreign_in(path) if is_marked(path) else ""
+            found = (
+                _find_foreign(folder, path, listed)
+                if ours
+                else find_foreign(path)
+                if read_manifest(path) is not None
+                else ""
+            )
             if found is not None:
                 return found or f"holds {name!r}, which is no output of aspca"
         elif name != NAME and name not in listed:
@@ -61,14 +59,14 @@ def _foreign(folder: Path, inside: Path, listed: dict[str, str]) -> str | None:
     return None
 
 
-def _listed(folder: Path) -> dict[str, str] | None:
-    """The checksums of the files that the mark lists, by their paths; None where there is no mark."""
+def read_manifest(folder: Path) -> dict[str, str] | None:
+    """The checksums of the files that were written, by their paths; None where there is no manifest."""
     try:
         descriptor = os.open(folder / NAME, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
         with open(descriptor, "rb") as stream:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
                 return None
-            first, *lines = stream.read(_LARGEST).decode("utf-8", "replace").splitlines() or [""]
+            first, *lines = stream.read(1 << 20).decode("utf-8", "replace").splitlines() or [""]
     except OSError:
         return None
     if first != FIRST_LINE:

@@ -14,7 +14,8 @@ from aspca.preparation.columns import cell_text
 # A cell is whatever the table that was read has there, and a text where columns have types.
 Kind = Literal["integer", "number", "truth", "cell", "text"]
 Part = Sequence[Sequence[Any] | npt.NDArray[Any]]
-_NUMBERS = (int, float)
+# Stands with a table of a database that may be replaced.
+TABLE_MARK = "Written by aspca, which replaces this table as a whole."
 # Takes part after part; None stands for a missing cell.
 WritePart = Callable[[Part], None]
 
@@ -29,17 +30,19 @@ class Field:
 
 def as_texts(cells: Sequence[object] | npt.NDArray[Any]) -> list[str | None]:
     """Cells as texts, numbers as CSV has them; None where missing."""
-    return [cell if type(cell) is str else str(cell) if type(cell) in _NUMBERS else cell_text(cell) for cell in cells]
+    return [
+        cell if type(cell) is str else str(cell) if type(cell) in (int, float) else cell_text(cell) for cell in cells
+    ]
 
 
 def typed_arrays(fields: Sequence[Field], part: Part) -> list[npt.NDArray[Any]]:
     """The columns of a part as arrays: numbers and truth values as they are, anything else as texts or None."""
-    return [_typed(field, column) for field, column in zip(fields, part, strict=True)]
-
-
-def _typed(field: Field, column: Sequence[Any] | npt.NDArray[Any]) -> npt.NDArray[Any]:
-    if isinstance(column, np.ndarray) and field.kind not in ("cell", "text"):
-        return column
-    texts = np.empty(len(column), dtype=object)
-    texts[:] = as_texts(column) if field.kind == "cell" else column
-    return texts
+    made = []
+    for field, column in zip(fields, part, strict=True):
+        if isinstance(column, np.ndarray) and field.kind not in ("cell", "text"):
+            made.append(column)
+        else:
+            texts = np.empty(len(column), dtype=object)
+            texts[:] = as_texts(column) if field.kind == "cell" else column
+            made.append(texts)
+    return made
