@@ -25,8 +25,7 @@ from library.report import Goal, Report, Row, add_json
 from sklearn.metrics import average_precision_score, roc_auc_score
 
 from aspca import ASPCA
-from aspca.paper.datasets import find_data, load_breast_cancer
-from aspca.paper.kdd99 import load_kdd99
+from aspca.paper.datasets import find_data, load_breast_cancer, load_kdd99
 
 KNOWN = "outliers/45_wine.npz"
 MOST_COLUMNS = 300

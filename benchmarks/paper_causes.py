@@ -26,8 +26,7 @@ from sklearn.metrics import roc_auc_score
 
 from aspca import sparse_subspace
 from aspca.linalg.arrays import Floats
-from aspca.paper.datasets import load_breast_cancer
-from aspca.paper.kdd99 import FEATURE_NAMES, LOGARITHMIC
+from aspca.paper.datasets import KDD99_FEATURE_NAMES, KDD99_LOGARITHMIC, load_breast_cancer
 
 KEPT = 10
 PRINTED = {
@@ -180,8 +179,8 @@ def codings(report: Report) -> None:
         "land in, first normal out": place != first,
         "land in, last normal out": place != last,
     }
-    bytes_only = [j for j in LOGARITHMIC if FEATURE_NAMES[j] != "duration"]
-    logarithms = {"log(1 + x)": LOGARITHMIC, "of bytes only": bytes_only, "no logarithm": []}
+    bytes_only = [j for j in KDD99_LOGARITHMIC if KDD99_FEATURE_NAMES[j] != "duration"]
+    logarithms = {"log(1 + x)": KDD99_LOGARITHMIC, "of bytes only": bytes_only, "no logarithm": []}
     found: dict[tuple[object, ...], Tried] = {}
     count = 0
     for (which, taken), (log, columns) in itertools.product(selections.items(), logarithms.items()):

@@ -31,8 +31,7 @@ from aspca import ASPCA, Moments, sparse_subspace, sparse_subspace_path
 from aspca.linalg.arrays import Floats
 from aspca.model.projector import Projector
 from aspca.moments.space import column_scale, scaled_covariance
-from aspca.paper.datasets import load_breast_cancer
-from aspca.paper.kdd99 import load_kdd99
+from aspca.paper.datasets import load_breast_cancer, load_kdd99
 from aspca.sparse_pca.component import Effort
 from aspca.sparse_pca.groups import split_features
 from aspca.sparse_pca.rotation import sparse_rotation

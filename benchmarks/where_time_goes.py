@@ -17,8 +17,7 @@ from library.report import Report, add_json
 from solver import GAP, first, paper_matrix
 
 from aspca import sparse_subspace
-from aspca.paper.datasets import load_breast_cancer
-from aspca.paper.kdd99 import load_kdd99
+from aspca.paper.datasets import load_breast_cancer, load_kdd99
 
 # Stages that do not call each other, by file and function.
 STAGES = {

@@ -15,17 +15,24 @@ from dataclasses import dataclass
 import numpy as np
 
 from aspca.linalg.arrays import Floats
-from aspca.paper.datasets import find_data
-from aspca.paper.kdd99 import CODES, FEATURE_NAMES, FILE, FIRST_500, LIMIT, LOGARITHMIC
+from aspca.paper.datasets import (
+    FIRST_500,
+    KDD99_CODES,
+    KDD99_FEATURE_NAMES,
+    KDD99_FILE,
+    KDD99_LIMIT,
+    KDD99_LOGARITHMIC,
+    find_data,
+)
 
 SYMBOLIC = (1, 2, 3)
-NUMERIC = [j for j in range(len(FEATURE_NAMES)) if j not in SYMBOLIC]
+NUMERIC = [j for j in range(len(KDD99_FEATURE_NAMES)) if j not in SYMBOLIC]
 LAND = "land"
 Strings = np.ndarray[tuple[int, ...], np.dtype[np.str_]]
 
 # All values in the order in which public preprocessing code lists them, by all signs that of their first appearance in
 # the whole file of 4.9 million records: the 10 % file has no http_2784, harvest, aol and http_8001.
-WHOLE_FILE = tuple(list(codes) for codes in CODES)
+WHOLE_FILE = tuple(list(codes) for codes in KDD99_CODES)
 _BY_STATE = "S0 S1 S2 S3 SF REJ RSTO RSTR RSTOS0 SH OTH"
 _BRO = "S0 S1 SF REJ S2 S3 RSTO RSTR RSTOS0 SH OTH"
 # As the paper's table lists them; it writes warezserver for warezmaster, and leaves out land.
@@ -47,14 +54,14 @@ class Records:
 
     @classmethod
     def load(cls) -> Records:
-        with gzip.open(find_data(FILE)) as file:
+        with gzip.open(find_data(KDD99_FILE)) as file:
             lines = file.read().decode("ascii").split()
         heads = [line.split(",", 4) for line in lines]
         kinds = [line[line.rindex(",") + 1 : -1] for line in lines]
         seen, chosen = Counter[str](), []
         for i, kind in enumerate(kinds):
             seen[kind] += 1
-            if kind not in FIRST_500 or seen[kind] <= LIMIT:
+            if kind not in FIRST_500 or seen[kind] <= KDD99_LIMIT:
                 chosen.append(i)
         rows = (f"{heads[i][0]},{heads[i][4][: heads[i][4].rindex(',')]}" for i in chosen)
         return cls(
@@ -65,13 +72,13 @@ class Records:
         )
 
     def where(self, name: str) -> Floats:
-        return np.asarray(self.numbers[:, [FEATURE_NAMES[j] for j in NUMERIC].index(name)])
+        return np.asarray(self.numbers[:, [KDD99_FEATURE_NAMES[j] for j in NUMERIC].index(name)])
 
 
 class Coded:
     """Some of the records, ready for any coding."""
 
-    def __init__(self, records: Records, taken: np.ndarray, logarithms: Sequence[int] = LOGARITHMIC) -> None:
+    def __init__(self, records: Records, taken: np.ndarray, logarithms: Sequence[int] = KDD99_LOGARITHMIC) -> None:
         self.symbols, self.kinds = records.symbols[taken], records.kinds[taken]
         self.labels = (self.kinds != "normal").astype(np.intp)
         numbers = records.numbers[taken]
@@ -89,7 +96,7 @@ class Coded:
 
     def weights(self, orders: Sequence[Sequence[str]]) -> Floats:
         """W: the 41 scaled columns as combinations of numbers and indicators."""
-        W = np.zeros((self._scatter.shape[0], len(FEATURE_NAMES)))
+        W = np.zeros((self._scatter.shape[0], len(KDD99_FEATURE_NAMES)))
         W[np.arange(len(NUMERIC)), NUMERIC] = 1.0
         for k, order in enumerate(orders):
             place = {word: float(i) for i, word in enumerate(order)}

@@ -36,8 +36,7 @@ from typing import NamedTuple
 import numpy as np
 
 from aspca import SparseSubspace, sparse_subspace
-from aspca.paper.datasets import load_breast_cancer
-from aspca.paper.kdd99 import load_kdd99
+from aspca.paper.datasets import load_breast_cancer, load_kdd99
 
 STORE = Path(__file__).with_name("rank_one.json")
 RANK_ONE_SHARE = 1 - 1e-6

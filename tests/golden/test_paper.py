@@ -13,11 +13,9 @@ import pytest
 
 from aspca import ASPCA
 from aspca.paper.claims import list_beyond_paper
-from aspca.paper.datasets import load_breast_cancer, load_synthetic
+from aspca.paper.datasets import load_breast_cancer, load_kdd99, load_synthetic
 from aspca.paper.figures import show_number_of_components, show_roc_curves
-from aspca.paper.kdd99 import load_kdd99
-from aspca.paper.published import Comparison, get_printed, load_reasons
-from aspca.paper.results import Section, Table
+from aspca.paper.published import Comparison, Section, Table, get_printed, load_reasons
 from aspca.paper.run import EXPERIMENTS
 from aspca.paper.study import Study
 from aspca.paper.tables import list_sparsity_over_seeds

@@ -9,8 +9,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from aspca.escaping import for_terminal
-from aspca.paper.published import Comparison
-from aspca.paper.results import Listing, Reproduction, Table, format_cell
+from aspca.paper.published import Comparison, Listing, Reproduction, Table, format_cell
 
 
 def show_reproduction(out: Console, reproduction: Reproduction) -> None:

@@ -10,8 +10,7 @@ from sklearn.metrics import roc_curve
 
 from aspca.linalg.arrays import Bools, Floats
 from aspca.paper.baselines import JSPCA
-from aspca.paper.published import compare_words, get_half_unit, get_printed, get_rows, get_source
-from aspca.paper.results import Listing, Table
+from aspca.paper.published import Listing, Table, compare_words, get_half_unit, get_printed, get_rows, get_source
 from aspca.paper.study import BEST, METHODS, NONZERO, PLAIN, Study
 from aspca.paper.tables import list_categories
 

@@ -1,4 +1,4 @@
-"""What the paper prints, ours next to it, whether they agree, and why not.
+"""What the paper prints, ours next to it, whether they agree, and why not; and sections of such tables and figures.
 
 `published.json` is the only place where the paper's numbers are typed in, with where it prints them. `deviations.json`
 gives reasons for numbers that differ; what was tried stands in `benchmarks/paper_causes.py` and the tests of the paper.
@@ -7,18 +7,21 @@ gives reasons for numbers that differ; what was tried stands in `benchmarks/pape
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from fnmatch import fnmatchcase
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from aspca.linalg.arrays import Floats
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Canvas
 
 Number = Decimal | int
 
@@ -222,3 +225,120 @@ def match_components(
         positions[number] = place
     order[order < 0] = sorted(set(range(d)) - set(ours.tolist()))
     return MatchedComponents(loadings[:, order] * signs, positions)
+
+
+# ---- what a reproduction gives, decided before anything is printed or drawn
+
+Cell = str | int | float | None
+
+
+@dataclass(frozen=True)
+class Table:
+    """Published numbers next to ours, with sentences below."""
+
+    title: str
+    comparisons: tuple[Comparison, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def rows(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(one.row for one in self.comparisons))
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(one.column for one in self.comparisons))
+
+    @property
+    def is_grid(self) -> bool:
+        """Whether every row has every column, and these are few enough to stand side by side."""
+        whole = len(self.comparisons) == len(self.rows) * len(self.columns)
+        return whole and len(self.columns) <= 4 and not any(isinstance(one.paper, str) for one in self.comparisons)
+
+    def digits(self, column: str) -> int:
+        """Decimals for a column: as many as the paper prints at most."""
+        return max(one.digits for one in self.comparisons if one.column == column)
+
+
+@dataclass(frozen=True)
+class Listing:
+    """What the paper has no number for."""
+
+    title: str
+    header: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A picture that is drawn when somebody asks."""
+
+    key: str  # the name of its files
+    source: str
+    title: str
+    says: str  # what the paper's text says of it, and what ours shows
+    draw: Callable[[], Canvas]
+
+
+Part = Table | Listing | Figure
+
+
+@dataclass(frozen=True)
+class Section:
+    """All that the paper shows of one data set."""
+
+    name: str
+    title: str
+    description: str
+    parts: tuple[Part, ...]
+
+    @property
+    def comparisons(self) -> tuple[Comparison, ...]:
+        return tuple(one for part in self.parts if isinstance(part, Table) for one in part.comparisons)
+
+    @property
+    def figures(self) -> tuple[Figure, ...]:
+        return tuple(part for part in self.parts if isinstance(part, Figure))
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many numbers and statements of the paper there are, agree, and differ; how many numbers are exact."""
+        agree = sum(one.agrees for one in self.comparisons)
+        return {
+            "published": len(self.comparisons),
+            "agree": agree,
+            "to_the_last_digit": sum(one.as_printed for one in self.comparisons if one.difference is not None),
+            "differ": len(self.comparisons) - agree,
+        }
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """Everything that was asked for, and a sentence for each data set that is not there."""
+
+    sections: tuple[Section, ...]
+    missing: tuple[str, ...] = ()
+
+    @property
+    def deviations(self) -> dict[str, list[Comparison]]:
+        """All that do not agree, by their reasons."""
+        every = (one for section in self.sections for one in section.comparisons)
+        return group_by_reason(one for one in every if not one.agrees)
+
+
+def group_by_reason(comparisons: Iterable[Comparison]) -> dict[str, list[Comparison]]:
+    """Numbers by why they differ: all outside their tolerances, others where a reason is known; "" where none is."""
+    found: dict[str, list[Comparison]] = {}
+    for one in comparisons:
+        if one.reason or not one.agrees:
+            found.setdefault(one.reason, []).append(one)
+    return found
+
+
+def format_cell(cell: Cell) -> str:
+    """Whole numbers as they are, others with three digits behind the point, nothing as a dash."""
+    if cell is None:
+        return "\N{EN DASH}"
+    if isinstance(cell, str):
+        return cell
+    return f"{cell:g}" if float(cell).is_integer() else use_minus(f"{cell:.3f}")

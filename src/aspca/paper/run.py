@@ -6,9 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from aspca.paper import claims, figures, tables
-from aspca.paper.datasets import Dataset, load_breast_cancer, load_synthetic
-from aspca.paper.kdd99 import load_kdd99
-from aspca.paper.results import Part, Reproduction, Section
+from aspca.paper.datasets import Dataset, load_breast_cancer, load_kdd99, load_synthetic
+from aspca.paper.published import Part, Reproduction, Section
 from aspca.paper.study import Study
 from aspca.pipeline.errors import JobError, RequestError
 from aspca.pipeline.passes import Silent, Watcher

@@ -14,6 +14,8 @@ from aspca.paper.datasets import SEED, load_synthetic
 from aspca.paper.published import (
     EQUAL,
     Comparison,
+    Listing,
+    Table,
     Tolerance,
     compare_numbers,
     compare_words,
@@ -22,7 +24,6 @@ from aspca.paper.published import (
     get_source,
     match_components,
 )
-from aspca.paper.results import Listing, Table
 from aspca.paper.study import PLAIN, Fit, Study
 
 # Draws of the synthetic data, whose generator the paper does not publish.

@@ -16,8 +16,17 @@ from importlib.util import find_spec
 from typing import Any
 
 from aspca.escaping import for_json
-from aspca.paper.published import Comparison, read_resource
-from aspca.paper.results import Figure, Listing, Part, Reproduction, Table, format_cell, group_by_reason
+from aspca.paper.published import (
+    Comparison,
+    Figure,
+    Listing,
+    Part,
+    Reproduction,
+    Table,
+    format_cell,
+    group_by_reason,
+    read_resource,
+)
 from aspca.pipeline.passes import Watcher
 from aspca.writers.folder import refuse_foreign, replaced_folder
 

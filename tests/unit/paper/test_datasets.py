@@ -14,9 +14,8 @@ import pytest
 import sklearn.datasets
 from sklearn.metrics import roc_auc_score
 
-from aspca.paper import kdd99
-from aspca.paper.datasets import Dataset, find_data, load_breast_cancer, load_synthetic
-from aspca.paper.kdd99 import load_kdd99
+from aspca.paper import datasets
+from aspca.paper.datasets import Dataset, find_data, load_breast_cancer, load_kdd99, load_synthetic
 
 # The four patterns made orthonormal: A - B, (A + B)/2 + C - D, F and G.
 PATTERNS = np.zeros((7, 4))
@@ -76,7 +75,7 @@ def test_kdd99_is_the_papers_selection(kdd: Dataset) -> None:
     assert kdd.data.shape == (102_472, 41)
     counts = Counter(kdd.kinds)
     assert counts["normal"] == 97_278
-    assert {counts[kind] for kind in kdd99.FIRST_500} == {500}
+    assert {counts[kind] for kind in datasets.FIRST_500} == {500}
     assert (counts["pod"], counts["nmap"], counts["warezclient"], counts["warezmaster"]) == (
         264,
         231,
@@ -94,7 +93,7 @@ def test_kdd99_is_encoded_as_described(kdd: Dataset) -> None:
     assert first["src_bytes"] == np.log1p(181)
     assert first["dst_bytes"] == np.log1p(5450)
     assert (first["dst_host_count"], first["dst_host_same_src_port_rate"]) == (9, 0.11)
-    for name, known in zip(("protocol_type", "service", "flag"), kdd99.CODES, strict=True):
+    for name, known in zip(("protocol_type", "service", "flag"), datasets.KDD99_CODES, strict=True):
         codes = set(kdd.data[:, kdd.feature_names.index(name)].tolist())
         assert codes <= set(range(len(known)))
         assert 0 in codes
@@ -126,11 +125,11 @@ MADE_UP = [
 @pytest.fixture
 def made_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A file of the same form, taken for the published one."""
-    path = tmp_path / kdd99.FILE
+    path = tmp_path / datasets.KDD99_FILE
     path.parent.mkdir()
     path.write_bytes(gzip.compress(("\n".join(MADE_UP) + "\n").encode("ascii")))
     monkeypatch.setenv("ASPCA_DATA", str(tmp_path))
-    monkeypatch.setattr(kdd99, "CHECKSUM", hashlib.sha256("\n".join(MADE_UP).encode("ascii")).hexdigest())
+    monkeypatch.setattr(datasets, "KDD99_CHECKSUM", hashlib.sha256("\n".join(MADE_UP).encode("ascii")).hexdigest())
     return path
 
 
@@ -138,9 +137,9 @@ def test_kdd99_from_a_made_up_file(made_up: Path) -> None:
     dataset = load_kdd99()
     assert dataset.data.shape == (503, 41)
     assert Counter(dataset.kinds) == {"land": 1, "normal": 1, "smurf": 500, "phf": 1}
-    http, smtp, ftp = (kdd99.CODES[1][word] for word in ("http", "smtp", "ftp"))
-    s0, rej = (kdd99.CODES[2][word] for word in ("S0", "REJ"))
-    assert (http, smtp, kdd99.CODES[2]["SF"]) == (0, 1, 0)
+    http, smtp, ftp = (datasets.KDD99_CODES[1][word] for word in ("http", "smtp", "ftp"))
+    s0, rej = (datasets.KDD99_CODES[2][word] for word in ("S0", "REJ"))
+    assert (http, smtp, datasets.KDD99_CODES[2]["SF"]) == (0, 1, 0)
     assert dataset.data[0, :5].tolist() == [0.0, 0.0, http, 0.0, 0.0]
     assert dataset.data[1, :6].tolist() == [0.0, 2.0, ftp, s0, np.log1p(99), 0.0]
     assert dataset.data[2, :5].tolist() == [0.0, 1.0, smtp, 0.0, 0.0]
@@ -199,7 +198,7 @@ def test_kdd99_from_scikit_learn_is_the_same(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr(sklearn.datasets, "fetch_kddcup99", lambda **_: SimpleNamespace(data=table, target=target))
     monkeypatch.setenv("ASPCA_DATA", str(tmp_path))
     fetched = load_kdd99(download=True)
-    read = kdd99._parse_lines(MADE_UP)
+    read = datasets._parse_lines(MADE_UP)
     assert np.array_equal(fetched.data, read.data)
     assert fetched.kinds == read.kinds
     assert np.array_equal(fetched.labels, read.labels)

@@ -14,10 +14,10 @@ from aspca.paper.published import (
     compare_numbers,
     compare_words,
     count_digits,
+    format_cell,
     get_printed,
     load_reasons,
 )
-from aspca.paper.results import format_cell
 
 PLACE = ("sparsity", "synthetic", "row", "column")
 

@@ -14,9 +14,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from aspca.paper.drawing import make_sheet
-from aspca.paper.published import Tolerance, compare_numbers, compare_words
-from aspca.paper.results import Figure, Listing, Reproduction, Section, Table
+from aspca.paper.figures import make_sheet
+from aspca.paper.published import (
+    Figure,
+    Listing,
+    Reproduction,
+    Section,
+    Table,
+    Tolerance,
+    compare_numbers,
+    compare_words,
+)
 from aspca.paper.write import draw_picture, make_document, render_page
 
 if TYPE_CHECKING:
