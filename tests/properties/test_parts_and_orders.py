@@ -15,7 +15,7 @@ from aspca.model.model import Model
 from aspca.moments import IncompleteMoments, Moments
 from aspca.moments.accumulator import Blocks, MomentsAccumulator, Rows, numbered
 from aspca.preparation import ColumnPlan, Preparation
-from aspca.rules.given import formulas_of
+from aspca.rules.user_rules import formulas_of
 from aspca.settings import DEFAULTS, Settings
 from aspca.tables.serialization import deserialize, serialize
 

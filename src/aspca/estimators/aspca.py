@@ -30,8 +30,8 @@ from aspca.moments import IncompleteMoments, Moments
 from aspca.moments.validation import weights_of
 from aspca.preparation import Preparation
 from aspca.preparation.lifting import refuse_contradictions
-from aspca.rules.given import formulas_of
 from aspca.rules.rule import AnyRule
+from aspca.rules.user_rules import formulas_of
 from aspca.settings import AUTO, DEFAULTS, PAPER, Settings, check_parameters, parameters_text
 from aspca.sparse_pca.subspace import SparseSubspace
 

@@ -21,8 +21,8 @@ from aspca.moments import Moments
 from aspca.moments.space import ScaledSpace, refuse_vanishing
 from aspca.preparation import Preparation
 from aspca.rules.forward import finds_short_only
-from aspca.rules.given import GivenRule, given_rules, placed
 from aspca.rules.table import RuleTable, beyond_chance, readable_table, with_given
+from aspca.rules.user_rules import GivenRule, given_rules, placed
 from aspca.settings import Settings
 from aspca.sparse_pca.defaults import n_relations
 from aspca.sparse_pca.subspace import SparseSubspace

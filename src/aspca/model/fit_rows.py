@@ -31,8 +31,8 @@ from aspca.moments.accumulator import CompositeAccumulator, MomentsAccumulator, 
 from aspca.moments.autocorrelation import LagSums, lag_one_correlation
 from aspca.moments.space import ScaledSpace
 from aspca.preparation import Preparation
-from aspca.rules.given import given_rules
 from aspca.rules.table import RuleTable
+from aspca.rules.user_rules import given_rules
 from aspca.settings import Settings
 
 # Called with a few words about what comes next.

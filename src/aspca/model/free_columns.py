@@ -22,7 +22,7 @@ from aspca.moments import IncompleteMoments, Moments
 from aspca.moments.accumulator import MomentsAccumulator, Rows
 from aspca.moments.space import ScaledSpace
 from aspca.preparation import Preparation
-from aspca.rules.given import is_linear
+from aspca.rules.user_rules import is_linear
 from aspca.settings import Settings
 from aspca.sparse_pca.defaults import n_relations
 

@@ -11,7 +11,7 @@ import numpy as np
 from aspca.linalg.arrays import Bools, Floats, Ints
 from aspca.model.constants import CENSORED, FAR_OUT, OUTLYING
 from aspca.model.evidence import Evidence
-from aspca.rules.given import GivenRule
+from aspca.rules.user_rules import GivenRule
 
 # No measurement is as large, but some words for none are: 1e20, the largest of float32.
 _ENORMOUS = 1e20

@@ -34,9 +34,9 @@ from aspca.preparation.cell_format import (
     is_encoding,
 )
 from aspca.preparation.feature import LIFTS
-from aspca.rules.equation_text import RuleError
-from aspca.rules.given import given_loadings
+from aspca.rules.equations import RuleError
 from aspca.rules.table import RuleTable
+from aspca.rules.user_rules import given_loadings
 from aspca.settings import AUTO, COMPONENT_SCORES, SETTINGS, Settings
 from aspca.sparse_pca.certificate import Certificate
 from aspca.sparse_pca.subspace import SparseSubspace

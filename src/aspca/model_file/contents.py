@@ -22,8 +22,8 @@ from aspca.moments import Moments
 from aspca.moments.space import ScaledSpace, raise_to_powers_of_two
 from aspca.preparation import Preparation
 from aspca.preparation.cell_format import CellFormat
-from aspca.rules.given import GivenRule, given_rules, is_linear
 from aspca.rules.table import RuleTable
+from aspca.rules.user_rules import GivenRule, given_rules, is_linear
 from aspca.settings import SETTINGS, Settings
 from aspca.sparse_pca.subspace import SparseSubspace
 

@@ -18,8 +18,9 @@ from aspca.pipeline.columns import NUMBERS
 from aspca.pipeline.errors import JobError, RequestError
 from aspca.pipeline.passes import Watcher, read_checked, rows_of
 from aspca.preparation import Preparation
-from aspca.rules.equation_text import NO_COLUMN, RuleError
-from aspca.rules.given import formulas_of
+from aspca.rules.equation_words import NO_COLUMN
+from aspca.rules.equations import RuleError
+from aspca.rules.user_rules import formulas_of
 from aspca.settings import Settings
 from aspca.tables.errors import SourceError
 from aspca.tables.table import Table, column_of

@@ -1,7 +1,7 @@
 """Equations as people write them, and as rules are printed, read into numbers.
 
 ``total = a + b``, ``2 a - b = 5``, ``prate = 100 totpart / totelg``, ``lwage = log(wage)``, ``area = 3.14 r^2``,
-``price = 2 weight if kind is bolt``. Both sides are multiplied out into sums of products, see `polynomial`; where a
+``price = 2 weight if kind is bolt``. Both sides are multiplied out into sums of products, see `equations`; where a
 side is divided by a sum, ``pct = 100 a / (a + b)``, both are multiplied by it: ``pct * a + pct * b = 100 a``. Where
 columns are taken as logarithms, products alone: ``cost = 1.2 * price * amount``. Nothing is evaluated but this grammar:
 
@@ -19,11 +19,8 @@ from math import log
 
 from aspca.escaping import quoted
 from aspca.preparation.feature import Feature
-from aspca.rules.equation import Equation
-from aspca.rules.equation_words import ALLOWED, LONGEST, NO_COLUMN, RuleError, Token, Words
-from aspca.rules.polynomial import LARGEST, SIZES, SMALLEST, NotAllowed, Polynomial, Ratio, moderate
-
-__all__ = ["LONGEST", "NO_COLUMN", "RuleError", "equation_of"]
+from aspca.rules.equation_words import ALLOWED, Token, Words
+from aspca.rules.equations import LARGEST, SIZES, SMALLEST, Equation, NotAllowed, Polynomial, Ratio, RuleError, moderate
 
 _DEEPEST, _LARGEST_EXPONENT = 40, 100
 _MULTIPLIED = 'columns that are prepared as "log" are multiplied, not added.'
@@ -47,158 +44,149 @@ def equation_of(text: str, features: Sequence[Feature]) -> Equation:
     return _Reader(text, features).equation()
 
 
-class _Reader:
+class _Reader(Words):
     def __init__(self, text: str, features: Sequence[Feature]) -> None:
-        self.words = Words(text, features)
-        self.text, self.tokens, self.products = text, self.words.tokens, self.words.products
+        super().__init__(text, features)
         self.position = self.depth = 0
 
     @property
-    def _now(self) -> Token:
+    def now(self) -> Token:
         return self.tokens[self.position]
 
-    def _takes(self, *signs: str) -> str | None:
-        if self._now.kind == "sign" and self._now.text in signs:
+    def takes(self, *signs: str) -> str | None:
+        if self.now.kind == "sign" and self.now.text in signs:
             self.position += 1
             return self.tokens[self.position - 1].text
         return None
 
-    def _expects(self, sign: str) -> None:
-        if self._takes(sign) is None:
-            raise self.words.error(self._now, f"a{'n' if sign == '=' else ''} {sign} was expected")
+    def expects(self, sign: str) -> None:
+        if self.takes(sign) is None:
+            raise self.error(self.now, f"a{'n' if sign == '=' else ''} {sign} was expected")
 
-    def _allowed(self, token: Token, compute: Callable[[], Ratio]) -> Ratio:
+    def allowed(self, token: Token, compute: Callable[[], Ratio]) -> Ratio:
         """What is computed; a sentence with its place where that cannot be said."""
         try:
             return compute()
         except NotAllowed as why:
-            raise self.words.refused(token, f"{why}.") from None
+            raise self.refused(token, f"{why}.") from None
 
-    # ---- the whole
+    # ---- grammar
 
     def equation(self) -> Equation:
-        left = self._sum()
-        self._expects("=")
+        left = self.sum()
+        self.expects("=")
         token = self.tokens[self.position - 1]
-        right = self._sum()
-        if self._now.kind != "end":
-            raise self.words.error(self._now, "the rule should be over here")
-        polynomial = self._allowed(token, lambda: self._difference(left, right)).above
-        self._refuse_unusable(polynomial)
+        right = self.sum()
+        if self.now.kind != "end":
+            raise self.error(self.now, "the rule should be over here")
+        polynomial = self.allowed(token, lambda: self.difference(left, right)).above
+        self.refuse_unusable(polynomial)
         sides = tuple(side.product[0] for side in (left, right) if side.product is not None)
-        return Equation.of(self.text, polynomial, sides, self.words.condition)
+        return Equation.of(self.text, polynomial, sides, self.condition)
 
-    def _difference(self, left: Ratio, right: Ratio) -> Ratio:
+    def difference(self, left: Ratio, right: Ratio) -> Ratio:
         if self.products:
             left, right = _of_logarithms(left), _of_logarithms(right)
         return Ratio.total([(1, left), (-1, right)])
 
-    def _refuse_unusable(self, polynomial: Polynomial) -> None:
+    def refuse_unusable(self, polynomial: Polynomial) -> None:
         why = ""
-        exponents = [abs(exponent) for product in polynomial for _, exponent in product]
         if not any(polynomial):
             named = any(token.kind == "name" for token in self.tokens)
             why = "says nothing of rows, since its columns cancel" if named else "names no column"
         elif not all(moderate(a * a if product else a) for product, a in polynomial.items()):
             why = f"has coefficients beyond {LARGEST**0.5:g} or below {SMALLEST**0.5:g}"
-        elif max(exponents) > _LARGEST_EXPONENT:
+        elif max(abs(exponent) for product in polynomial for _, exponent in product) > _LARGEST_EXPONENT:
             why = f"has exponents beyond {_LARGEST_EXPONENT}"
         if why:
             raise RuleError(f"The rule {quoted(self.text, 80)} {why}; {ALLOWED}.")
 
-    # ---- grammar
-
-    def _sum(self) -> Ratio:
-        self._deeper("brackets")
-        first = self._now
-        parts = [(1, self._product())]
-        while (sign := self._takes("+", "-")) is not None:
-            if self.products:
-                raise self.words.refused(self.tokens[self.position - 1], _MULTIPLIED)
-            parts.append((1 if sign == "+" else -1, self._product()))
-        self.depth -= 1
-        return parts[0][1] if len(parts) == 1 else self._allowed(first, lambda: Ratio.total(parts))
-
-    def _deeper(self, what: str) -> None:
+    def deeper(self, what: str) -> None:
         self.depth += 1
         if self.depth > _DEEPEST:
-            raise self.words.error(self._now, f"{what} may be at most {_DEEPEST} deep")
+            raise self.error(self.now, f"{what} may be at most {_DEEPEST} deep")
 
-    def _product(self) -> Ratio:
-        value = self._factor()
+    def sum(self) -> Ratio:
+        self.deeper("brackets")
+        first = self.now
+        parts = [(1, self.product())]
+        while (sign := self.takes("+", "-")) is not None:
+            if self.products:
+                raise self.refused(self.tokens[self.position - 1], _MULTIPLIED)
+            parts.append((1 if sign == "+" else -1, self.product()))
+        self.depth -= 1
+        return parts[0][1] if len(parts) == 1 else self.allowed(first, lambda: Ratio.total(parts))
+
+    def product(self) -> Ratio:
+        value = self.factor()
         while True:
-            token = self._now
-            sign = self._takes("*", "/")
-            follows = token.kind in ("number", "name", "function") or (token.kind == "sign" and token.text == "(")
-            if sign is None and not follows:
+            token = self.now
+            sign = self.takes("*", "/")
+            if sign is None and token.kind not in ("number", "name", "function") and token.text != "(":
                 return value
-            value = self._multiplied(value, self._factor(), sign == "/", token)
+            value = self.multiplied(value, self.factor(), sign == "/", token)
 
-    def _multiplied(self, one: Ratio, other: Ratio, divided: bool, token: Token) -> Ratio:
-        return self._allowed(token, lambda: one.over(other) if divided else one.times(other))
+    def multiplied(self, one: Ratio, other: Ratio, divided: bool, token: Token) -> Ratio:
+        return self.allowed(token, lambda: one.over(other) if divided else one.times(other))
 
-    def _factor(self) -> Ratio:
-        token = self._now
-        sign = self._takes("-", "+")
+    def factor(self) -> Ratio:
+        token = self.now
+        sign = self.takes("-", "+")
         if sign is None:
-            return self._power(self._atom())
+            return self.power(self.atom())
         if self.products:
-            raise self.words.refused(token, _MULTIPLIED)
-        self._deeper("signs")
-        value = self._factor()
+            raise self.refused(token, _MULTIPLIED)
+        self.deeper("signs")
+        value = self.factor()
         self.depth -= 1
         return value if sign == "+" else Ratio.total([(-1, value)])
 
-    def _atom(self) -> Ratio:
-        token = self._now
+    def atom(self) -> Ratio:
+        token = self.now
         if token.kind not in ("function", "number", "date", "name") and token.text != "(":
-            raise self.words.error(token, "a column or a number was expected")
+            raise self.error(token, "a column or a number was expected")
         self.position += 1
         if token.kind == "name":
             return Ratio.column(token.feature)
         if token.kind in ("number", "date"):
-            value = self.words.number(token)
+            value = self.number(token)
             if self.products and value == 0:
-                raise self.words.refused(token, 'a product of columns that are prepared as "log" is never 0.')
+                raise self.refused(token, 'a product of columns that are prepared as "log" is never 0.')
             return Ratio.number(value)
         if token.kind == "function":
-            self._expects("(")
-        inner = self._sum()
-        self._expects(")")
+            self.expects("(")
+        inner = self.sum()
+        self.expects(")")
         if token.kind != "function":
             return inner
         if self.products and token.text != "sqrt":
-            raise self.words.refused(token, _MULTIPLIED)
-        return self._allowed(token, lambda: _FUNCTIONS[token.text](inner))
+            raise self.refused(token, _MULTIPLIED)
+        return self.allowed(token, lambda: _FUNCTIONS[token.text](inner))
 
-    def _power(self, value: Ratio) -> Ratio:
-        token = self._now
-        if self._takes("^") is None:
+    def power(self, value: Ratio) -> Ratio:
+        token = self.now
+        if self.takes("^") is None:
             return value
-        exponent = self._exponent()
-        if self._now.kind == "sign" and self._now.text == "^":
-            raise self.words.error(self._now, "a power of a power needs brackets")
-        return self._allowed(token, lambda: value.power(exponent))
+        if self.takes("(") is None:
+            exponent = self.exponent()
+        else:
+            exponent, divided = self.exponent(), self.now
+            if self.takes("/") is not None:
+                divisor = self.exponent()
+                if divisor == 0:
+                    raise self.error(divided, "nothing can be divided by zero")
+                exponent /= divisor
+            self.expects(")")
+        if self.now.kind == "sign" and self.now.text == "^":
+            raise self.error(self.now, "a power of a power needs brackets")
+        return self.allowed(token, lambda: value.power(exponent))
 
-    def _exponent(self) -> Fraction:
-        if self._takes("(") is None:
-            return self._exponent_number()
-        value = self._exponent_number()
-        token = self._now
-        if self._takes("/") is not None:
-            divisor = self._exponent_number()
-            if divisor == 0:
-                raise self.words.error(token, "nothing can be divided by zero")
-            value /= divisor
-        self._expects(")")
-        return value
-
-    def _exponent_number(self) -> Fraction:
-        times = -1 if self._takes("-") is not None else 1
-        if self._now.kind != "number":
-            raise self.words.error(self._now, "a number was expected")
+    def exponent(self) -> Fraction:
+        times = -1 if self.takes("-") is not None else 1
+        if self.now.kind != "number":
+            raise self.error(self.now, "a number was expected")
         self.position += 1
-        return times * self.words.number(self.tokens[self.position - 1])
+        return times * self.number(self.tokens[self.position - 1])
 
 
 def _of_logarithms(side: Ratio) -> Ratio:

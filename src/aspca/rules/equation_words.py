@@ -18,7 +18,7 @@ import numpy as np
 from aspca.escaping import for_terminal, level_text, name_text, quoted
 from aspca.identities.formula import Condition
 from aspca.preparation.feature import TRANSFORMS, Feature
-from aspca.rules.polynomial import SIZES, moderate
+from aspca.rules.equations import SIZES, RuleError, moderate
 
 LONGEST = 20_000
 _DIGITS = 400
@@ -31,7 +31,6 @@ _TOKEN = re.compile(
     r"|(?P<sign>[-+*/^()=\u2212\u00b7\u00d7])|(?P<end>$))"
 )
 _NUMBER = re.compile(r"\s*(?P<number>[0-9]+)")
-_SIGNED = re.compile(rf"[+-]?{_DECIMAL}")
 _SIGNS = {"\u2212": "-", "\u00b7": "*", "\u00d7": "*"}
 # What a printed rule says of itself, from its bracket to the end.
 _REMARK = re.compile(
@@ -54,17 +53,7 @@ _CONDITIONS = (
     "word stands in brackets."
 )
 # Of columns, by their features or in an equation; the others are names of features only.
-FUNCTIONS = ("log", "sqrt", "exp", "log1p")
-_FEATURES = (*TRANSFORMS, "days", "code")
-_TRUTH = {"true": 1.0, "false": 0.0}
-
-
-class RuleError(ValueError):
-    """A rule that cannot be used, in one sentence; `column` is the name that it calls for in vain, if that is why."""
-
-    def __init__(self, message: str, column: str | None = None) -> None:
-        super().__init__(message)
-        self.column = column
+_FUNCTIONS = ("log", "sqrt", "exp", "log1p")
 
 
 @dataclass(frozen=True)
@@ -78,33 +67,25 @@ class Token:
 
 
 class Words:
-    """The words of a rule over these features.
-
-    Attributes
-    ----------
-    tokens : list of Token
-        The last is the end.
-    condition : Condition or None
-    products : bool
-        Whether the columns are taken as logarithms and called by their own names: then they are multiplied.
-    """
+    """The words of a rule over some features: `tokens`, the last of which is the end, and the `condition`."""
 
     def __init__(self, text: str, features: Sequence[Feature]) -> None:
         self.text, self.features = text, features
         if len(text) > LONGEST:
             raise RuleError(f"The rule {quoted(text, 60)} is longer than {LONGEST:,} characters; {ALLOWED}.")
-        self._by_column: dict[str, list[int]] = {}
+        self.by_column: dict[str, list[int]] = {}
         for j, feature in enumerate(features):
             called = {feature.column, name_text(feature.column)}
             for name in called | ({feature.text} if feature.kind == "level" else set()):
-                self._by_column.setdefault(name, []).append(j)
+                self.by_column.setdefault(name, []).append(j)
         # Inside of brackets there may be brackets: they are found as they are.
-        self._levels = sorted((f.text for f in features if f.kind == "level"), key=len, reverse=True)
-        self._dates = any(feature.kind == "date" for feature in features)
+        self.levels = sorted((f.text for f in features if f.kind == "level"), key=len, reverse=True)
+        self.dates = any(feature.kind == "date" for feature in features)
         self.condition: Condition | None = None
-        self.tokens = self._resolved(self._split())
-        self.products = any(map(self._multiplies, self.tokens))
-        other = next((one for one in self.tokens if one.kind == "name" and not self._multiplies(one)), None)
+        self.tokens = self.resolve(self.split())
+        # Columns that are taken as logarithms and called by their own names are multiplied.
+        self.products = any(map(self.is_factor, self.tokens))
+        other = next((one for one in self.tokens if one.kind == "name" and not self.is_factor(one)), None)
         if self.products and other is not None:
             raise self.refused(other, 'it stands beside columns that are prepared as "log", which are multiplied.')
         if self.products and self.condition is not None:
@@ -113,8 +94,7 @@ class Words:
                 '"log" may not have: leave out the log.'
             )
 
-    def _multiplies(self, token: Token) -> bool:
-        """Whether it is a column that is taken as a logarithm, called by its own name."""
+    def is_factor(self, token: Token) -> bool:
         return token.kind == "name" and self.features[token.feature].kind == "log" and not token.text.endswith(")")
 
     # ---- errors
@@ -129,28 +109,26 @@ class Words:
 
     # ---- words
 
-    def _split(self) -> list[Token]:
+    def split(self) -> list[Token]:
         tokens: list[Token] = []
         at, text = 0, self.text
-        while at < len(text):
-            if tokens and (_REMARK.match(text, at) or self._takes_condition(at)):
-                break
-            token = self._next(at)
+        while at < len(text) and not (tokens and (_REMARK.match(text, at) or self.takes_condition(at))):
+            token = self.next_token(at)
             if token.kind == "end":
                 break
             at = token.at + len(token.text)
             tokens.append(replace(token, text=_SIGNS.get(token.text, token.text)))
         return [*tokens, Token("end", "", len(text))]
 
-    def _next(self, at: int) -> Token:
+    def next_token(self, at: int) -> Token:
         text = self.text
         begin = next((k for k in range(at, len(text)) if not text[k].isspace()), len(text))
         if text.startswith("[", begin):
-            level = next((one for one in self._levels if text.startswith(one, begin)), None)
+            level = next((one for one in self.levels if text.startswith(one, begin)), None)
             if level is not None:
                 return Token("name", level, begin)
         found = _TOKEN.match(text, at)
-        if found is None or (found["date"] is not None and not self._dates):
+        if found is None or (found["date"] is not None and not self.dates):
             # Where nothing is a date, its signs are minus.
             found = _NUMBER.match(text, at)
         if found is None:
@@ -158,69 +136,70 @@ class Words:
         kind = str(found.lastgroup)
         return Token(kind, found[kind], found.start(kind))
 
-    def _resolved(self, tokens: list[Token]) -> list[Token]:
+    def resolve(self, tokens: list[Token]) -> list[Token]:
         """The same, names of columns and functions of them with the features they are."""
         made: list[Token] = []
         k = 0
         while k < len(tokens):
             token = tokens[k]
             if token.kind == "name":
-                feature = self._prepared(tokens[k : k + 4])
+                feature = self.prepared(tokens[k : k + 4])
                 if feature is not None:
                     # As features are called: log(price).
                     made.append(Token("name", f"{token.text}({tokens[k + 2].text})", token.at, feature))
                     k += 4
                     continue
-                if token.text in FUNCTIONS and tokens[k + 1].text == "(":
+                days = self.dates and token.text in ("day", "days") and token.text not in self.by_column
+                if token.text in _FUNCTIONS and tokens[k + 1].text == "(":
                     token = replace(token, kind="function")
-                elif self._is_unit(token) and made and made[-1].kind == "number":
+                elif days and made and made[-1].kind == "number":
+                    # A unit.
                     k += 1
                     continue
                 else:
-                    token = replace(token, feature=self._column(token))
+                    token = replace(token, feature=self.column(token))
             made.append(token)
             k += 1
         return made
 
-    def _is_unit(self, token: Token) -> bool:
-        return self._dates and token.text in ("day", "days") and token.text not in self._by_column
-
-    def _prepared(self, tokens: Sequence[Token]) -> int | None:
+    def prepared(self, tokens: Sequence[Token]) -> int | None:
         """The feature that words such as ``log(price)`` are; None: they are none, but may be a function."""
         kinds = [one.text if one.kind == "sign" else one.kind for one in tokens]
-        if kinds != ["name", "(", "name", ")"] or tokens[0].text not in _FEATURES:
+        name = tokens[0].text
+        if kinds != ["name", "(", "name", ")"] or name not in (*TRANSFORMS, "days", "code"):
             return None
-        kind = "date" if tokens[0].text == "days" else tokens[0].text
-        own = self._called(tokens[2].text)
-        found = next((j for j in own if self.features[j].kind == kind), None)
-        if found is None and tokens[0].text not in FUNCTIONS:
-            whole = Token("name", f"{tokens[0].text}({tokens[2].text})", tokens[0].at)
-            taken = self.features[self._column(tokens[2], any_kind=True)]
+        kind = "date" if name == "days" else name
+        found = next((j for j in self.called(tokens[2].text) if self.features[j].kind == kind), None)
+        if found is None and name not in _FUNCTIONS:
+            whole = Token("name", f"{name}({tokens[2].text})", tokens[0].at)
+            taken = self.features[self.column(tokens[2], any_kind=True)]
             raise self.refused(whole, f"column {quoted(taken.column)} is taken as {taken.text}, so write that.")
         return found
 
-    def _column(self, token: Token, *, any_kind: bool = False) -> int:
+    def column(self, token: Token, *, any_kind: bool = False) -> int:
         """The feature of a column that is called by its name."""
-        own = self._called(token.text)
+        own = self.called(token.text)
         if not own:
             if token.text == "if":
                 raise self.refused(token, _CONDITIONS)
             columns = list(dict.fromkeys(feature.column for feature in self.features))
             name = _unquoted(token.text)
             raise self.refused(token, f"{NO_COLUMN}; {_hint(name, columns)}", name)
-        if len({self.features[j].column for j in own}) > 1:
-            raise self.refused(token, "two columns are called so; rename one of them.")
-        feature = self.features[own[0]]
-        if not any_kind and feature.kind not in ("number", "boolean", "date", "log") and token.text not in self._levels:
+        feature = self.only_column(own, token)
+        if not any_kind and feature.kind not in ("number", "boolean", "date", "log") and token.text not in self.levels:
+            why = f"the column is taken as {feature.text}, so write that."
             if feature.kind == "level":
-                raise self.refused(
-                    token, f"the column is taken as categories: write one of them as in {feature.text}, or a condition."
-                )
-            raise self.refused(token, f"the column is taken as {feature.text}, so write that.")
+                why = f"the column is taken as categories: write one of them as in {feature.text}, or a condition."
+            raise self.refused(token, why)
         return own[0]
 
-    def _called(self, name: str) -> list[int]:
-        return self._by_column.get(name) or self._by_column.get(_unquoted(name), [])
+    def called(self, name: str) -> list[int]:
+        return self.by_column.get(name) or self.by_column.get(_unquoted(name), [])
+
+    def only_column(self, own: Sequence[int], token: Token) -> Feature:
+        if len({self.features[j].column for j in own}) > 1:
+            raise self.refused(token, "two columns are called so; rename one of them.")
+        return self.features[own[0]]
 
     def number(self, token: Token) -> Fraction:
         """The value of a number or a date."""
@@ -239,38 +218,32 @@ class Words:
 
     # ---- conditions
 
-    def _takes_condition(self, at: int) -> bool:
+    def takes_condition(self, at: int) -> bool:
         """Whether a condition stands here, and nothing but a remark after it."""
         found = _CONDITION.match(self.text, at)
         if found is None or (self.text[found.end() :].strip() and not _REMARK.match(self.text, found.end())):
             return False
-        column = Token("name", found["column"], found.start("column"))
-        level = Token("name", found["level"], found.start("level"))
-        j, value = self._condition(column, level)
-        self.condition = Condition(j, value, found["negated"] is not None)
-        return True
-
-    def _condition(self, column: Token, level: Token) -> tuple[int, float]:
-        """The feature and its value where a column has a level."""
-        own = self._called(column.text)
-        name = _unquoted(column.text)
+        column, level = (Token("name", found[name], found.start(name)) for name in ("column", "level"))
+        own, name = self.called(column.text), _unquoted(column.text)
         if not own:
             word = name if re.fullmatch(r"[\w.%+,]+", name) else shlex.quote(for_terminal(name))
             raise self.refused(
                 column, f"no feature is made of such a column; if it holds categories, give --categorical {word}."
             )
-        if len({self.features[j].column for j in own}) > 1:
-            raise self.refused(column, "two columns are called so; rename one of them.")
-        feature = self.features[own[0]]
+        feature = self.only_column(own, column)
         if feature.levels:
-            return self._category(own, level)
-        if feature.kind in TRANSFORMS:
+            j, value = self.category(own, level)
+        elif feature.kind in TRANSFORMS:
             raise self.refused(
                 column, f"the column is taken as {feature.text}, and conditions are about columns as they are."
             )
-        return own[0], self._cell(level, feature.kind)
+        else:
+            j, value = own[0], self.cell(level, feature.kind)
+        self.condition = Condition(j, value, found["negated"] is not None)
+        return True
 
-    def _category(self, own: Sequence[int], level: Token) -> tuple[int, float]:
+    def category(self, own: Sequence[int], level: Token) -> tuple[int, float]:
+        """The feature and its value where a column has a level."""
         first = self.features[own[0]]
         found = [k for k, one in enumerate(first.levels) if level.text in (one, level_text(one))]
         found = found or [k for k, one in enumerate(first.levels) if _unquoted(level.text) == one]
@@ -285,13 +258,13 @@ class Words:
             raise self.refused(level, "no feature is made of this category; use another.")
         return j, 1.0
 
-    def _cell(self, level: Token, kind: str) -> float:
+    def cell(self, level: Token, kind: str) -> float:
         written = _unquoted(level.text)
-        if kind == "boolean" and written in _TRUTH:
-            return _TRUTH[written]
+        if kind == "boolean" and written in ("true", "false"):
+            return float(written == "true")
         if kind == "date" and re.fullmatch(_DATE, written):
             return float(self.number(replace(level, kind="date", text=written)))
-        if not _SIGNED.fullmatch(written):
+        if not re.fullmatch(rf"[+-]?{_DECIMAL}", written):
             what = {"boolean": "true or false", "date": "dates"}.get(kind, "numbers")
             raise self.refused(level, f"the column holds {what}, so compare it with one of these.")
         return float(self.number(replace(level, text=written)))
@@ -303,10 +276,9 @@ def _unquoted(name: str) -> str:
 
 def _hint(name: str, columns: Sequence[str]) -> str:
     """The column that may be meant, as a rule calls it."""
-    close = get_close_matches(name, columns, n=1)
     folded = [column for column in columns if column.casefold() == name.casefold()]
     begins = [column for column in columns if column.startswith(f"{name} ")]
-    found = next(iter([*folded, *close, *begins]), None)
+    found = next(iter([*folded, *get_close_matches(name, columns, n=1), *begins]), None)
     if found is not None:
         return f"did you mean {name_text(found)}?"
     shown = ", ".join(name_text(column) for column in columns[:8])

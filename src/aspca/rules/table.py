@@ -12,9 +12,9 @@ from aspca.linalg.small import form_of
 from aspca.moments.space import ScaledSpace, unresolved_variance, unresolved_variances
 from aspca.rules.chance import EXCLUDED, chances, expected_widening
 from aspca.rules.forward import finds_short_only
-from aspca.rules.given import GivenRule, given_loadings
 from aspca.rules.numbers import Equation, simplest_equation
 from aspca.rules.rule import Rule, UserRuleFit
+from aspca.rules.user_rules import GivenRule, given_loadings
 from aspca.rules.wording import short_float
 from aspca.sparse_pca.certificate import Certificate
 from aspca.sparse_pca.defaults import little_variance

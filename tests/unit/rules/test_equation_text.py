@@ -8,8 +8,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from aspca.preparation import Feature
-from aspca.rules.equation_text import RuleError, equation_of
-from aspca.rules.given import given_rules
+from aspca.rules.equation_text import equation_of
+from aspca.rules.equations import RuleError
+from aspca.rules.user_rules import given_rules
 from zoo import rules_of
 
 NUMBERS = tuple(map(Feature, ("total", "a", "b", "disk % used", "x]y", "new\nline", "x.1", "e", "days")))
@@ -27,7 +28,8 @@ FEATURES = (*NUMBERS, *PREPARED)
 def read(text: str, features: tuple[Feature, ...] = FEATURES) -> tuple[dict[str, float], float]:
     found = equation_of(text, features).linear
     assert found is not None
-    return {features[j].text: float(a) for j, a in found.terms.items()}, float(found.constant)
+    terms, constant = found
+    return {features[j].text: float(a) for j, a in terms.items()}, float(constant)
 
 
 @pytest.mark.parametrize(

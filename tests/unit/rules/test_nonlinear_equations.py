@@ -14,8 +14,9 @@ from aspca.identities.identity import Identity
 from aspca.identities.resolution import Resolution
 from aspca.identities.wording import formula_text
 from aspca.preparation import Feature
-from aspca.rules.equation_text import RuleError, equation_of
-from aspca.rules.given import formulas_of, given_rules, is_linear
+from aspca.rules.equation_text import equation_of
+from aspca.rules.equations import RuleError
+from aspca.rules.user_rules import formulas_of, given_rules, is_linear
 
 LEVELS = ("bolt", "nut m", "not")
 FEATURES = (

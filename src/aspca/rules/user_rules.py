@@ -25,34 +25,21 @@ from aspca.identities.formula import Formula
 from aspca.linalg.arrays import Floats, frozen
 from aspca.moments.space import ScaledSpace, unresolved_variances
 from aspca.preparation.feature import Feature
-from aspca.rules.equation import Equation, Linear
 from aspca.rules.equation_text import equation_of
-from aspca.rules.equation_words import RuleError
+from aspca.rules.equations import Equation, RuleError
 
-# Constants of products are logarithms, which are rounded.
-_ROUNDING = Fraction(1, 10**12)
 # Correlations of rules below this are rounding.
 _RANK = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
 class GivenRule:
-    """coefficients . x = constant, as somebody wrote it.
-
-    Attributes
-    ----------
-    text : str
-    coefficients : ndarray of shape (p,)
-        Of all features, in the numbers of the text.
-    constant : float
-    holds : bool
-        Whether rows are judged by this constant; if not, by the average of the rows learned from.
-    """
+    """coefficients . x = constant, as somebody wrote it."""
 
     text: str
-    coefficients: Floats
+    coefficients: Floats  # (p,) Of all features, in the numbers of the text.
     constant: float
-    holds: bool = True
+    holds: bool = True  # Whether rows are judged by this constant; if not, by the average of the rows learned from.
 
     def loading(self, space: ScaledSpace) -> tuple[Floats, float]:
         """Its direction (p,) in the scaled space, of unit length, and how much of its own units that length is."""
@@ -94,17 +81,17 @@ def given_rules(texts: Sequence[str], features: Sequence[Feature]) -> tuple[Give
     """
     rules = []
     for equation in _equations(texts, features):
-        linear = equation.linear
-        if linear is None:
+        if equation.linear is None:
             raise RuleError(
                 f"The rule {quoted(equation.text, 80)} is no sum of columns that holds in all rows, so it can only be "
                 "checked row by row, which needs the rows: use fit, not fit_moments or partial_fit, with rows more "
                 "than half of which satisfy it, or leave it out."
             )
+        terms, constant = equation.linear
         coefficients = np.zeros(len(features))
-        for j, value in linear.terms.items():
+        for j, value in terms.items():
             coefficients[j] = float(value)
-        rules.append(GivenRule(equation.text, frozen(coefficients), float(linear.constant)))
+        rules.append(GivenRule(equation.text, frozen(coefficients), float(constant)))
     return tuple(rules)
 
 
@@ -121,8 +108,7 @@ def formulas_of(texts: Sequence[str], features: Sequence[Feature]) -> tuple[tupl
 
 def _equations(texts: Sequence[str], features: Sequence[Feature]) -> list[Equation]:
     equations = [equation_of(text, features) for text in texts]
-    sums = [(equation.text, equation.linear) for equation in equations if equation.linear is not None]
-    _refuse_dependent([text for text, _ in sums], [linear for _, linear in sums])
+    _refuse_dependent(equations)
     first: dict[object, int] = {}
     for number, equation in enumerate(equations):
         other = first.setdefault(equation.key, number)
@@ -131,21 +117,25 @@ def _equations(texts: Sequence[str], features: Sequence[Feature]) -> list[Equati
     return equations
 
 
-def _refuse_dependent(texts: Sequence[str], equations: Sequence[Linear]) -> None:
-    """Raise RuleError for a rule that the ones before it already say, or deny; fractions are exact."""
+def _refuse_dependent(equations: Sequence[Equation]) -> None:
+    """Raise RuleError for a sum that the ones before it already say, or deny; fractions are exact."""
+    texts = [equation.text for equation in equations]
     known: list[tuple[int, dict[int, Fraction], Fraction, frozenset[int]]] = []
     for number, equation in enumerate(equations):
-        terms, constant, used = dict(equation.terms), equation.constant, frozenset[int]()
+        if equation.linear is None:
+            continue
+        (terms, constant), used = equation.linear, frozenset[int]()
+        scale = 1 + abs(constant)
         for pivot, others, level, made_of in known:
             times = terms.get(pivot, Fraction(0))
             if times:
-                terms = {j: a for j in {*terms, *others} if (a := terms.get(j, 0) - times * others.get(j, 0))}
+                terms = {j: a for j in {*terms, *others} if (a := terms.get(j, Fraction(0)) - times * others.get(j, 0))}
                 constant, used = constant - times * level, used | made_of
         if not terms:
-            _refuse(texts, number, sorted(used), agrees=abs(constant) <= _ROUNDING * (1 + abs(equation.constant)))
+            # Constants of products are logarithms, which are rounded.
+            _refuse(texts, number, sorted(used), agrees=abs(constant) <= Fraction(1, 10**12) * scale)
         pivot = min(terms)
-        scale = terms[pivot]
-        known.append((pivot, {j: a / scale for j, a in terms.items()}, constant / scale, used | {number}))
+        known.append((pivot, {j: a / terms[pivot] for j, a in terms.items()}, constant / terms[pivot], used | {number}))
 
 
 def _refuse(texts: Sequence[str], number: int, others: Sequence[int], *, agrees: bool) -> None:
