@@ -43,8 +43,8 @@ from library.report import Goal, Report, Row, add_json
 import aspca
 from aspca.cli.main import main as command
 from aspca.escaping import quoted
-from aspca.pipeline.errors import JobError
 from aspca.tables import Column, ReadOptions, Source, open_source
+from aspca.tables.errors import JobError
 
 FLAGS = ("header",)
 VERDICTS = ["exact", "noted", "command works", "no command", "unsaid", "wrong row", "misread", "traceback"]

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from aspca.model_file.json_text import ModelFileError as ModelFileError
     from aspca.moments import Moments as Moments
     from aspca.pipeline.detect import detect as detect
-    from aspca.pipeline.errors import JobError as JobError
     from aspca.pipeline.fit import fit_source as fit_source
     from aspca.pipeline.result import Detection as Detection
     from aspca.pipeline.score import Scored as Scored
@@ -40,6 +39,7 @@ if TYPE_CHECKING:
     from aspca.sparse_pca.subspace import SparseSubspace as SparseSubspace
     from aspca.sparse_pca.subspace import sparse_subspace as sparse_subspace
     from aspca.sparse_pca.subspace import sparse_subspace_path as sparse_subspace_path
+    from aspca.tables.errors import JobError as JobError
 
 # The modules of the public names.
 _NAMES = {
@@ -57,7 +57,7 @@ _NAMES = {
     "aspca.model_file.json_text": ("ModelFileError",),
     "aspca.moments": ("Moments",),
     "aspca.pipeline.detect": ("detect",),
-    "aspca.pipeline.errors": ("JobError",),
+    "aspca.tables.errors": ("JobError",),
     "aspca.pipeline.fit": ("fit_source",),
     "aspca.pipeline.result": ("Detection",),
     "aspca.pipeline.score": ("Scored", "score_source"),

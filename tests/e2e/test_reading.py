@@ -14,7 +14,7 @@ import pytest
 
 import aspca
 from aspca.cli.main import main
-from aspca.pipeline.errors import JobError
+from aspca.tables.errors import JobError
 
 N = 60
 Rows = list[list[str]]

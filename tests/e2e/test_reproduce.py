@@ -14,7 +14,7 @@ import sklearn.datasets
 from aspca.cli.main import main
 from aspca.paper.run import EXPERIMENTS, run_experiments
 from aspca.paper.tables import compare_parameters
-from aspca.pipeline.errors import RequestError
+from aspca.tables.errors import RequestError
 from running.environment import blas
 
 

@@ -21,7 +21,7 @@ from row_sources import KEY, WAYS, Table, Way
 
 import aspca
 from aspca.cli.main import main
-from aspca.pipeline.errors import JobError
+from aspca.tables.errors import JobError
 
 SMALL = 100
 # Read in the way of another, or nearly: `make test-long` tries them.

@@ -15,11 +15,11 @@ import pytest
 import aspca
 from aspca import ASPCA
 from aspca.cli.main import main
-from aspca.pipeline.errors import JobError
-from aspca.pipeline.keys import Keys
 from aspca.pipeline.passes import Silent
 from aspca.pipeline.score import destination_of, write_scored
 from aspca.tables import Batch, ReadOptions, open_source
+from aspca.tables.errors import JobError
+from aspca.tables.keys import Keys
 
 pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs limits on the sizes of files")

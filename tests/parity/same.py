@@ -12,7 +12,6 @@ from aspca import ASPCA, Preprocessor
 from aspca.identities import Identity
 from aspca.identities.localize import localize, repaired
 from aspca.moments import Moments
-from aspca.pipeline.columns import columns_needed
 from aspca.pipeline.passes import read_features
 from aspca.pipeline.sources import opened
 from aspca.tables.request import ReadOptions
@@ -101,7 +100,7 @@ def judged_at(model: ASPCA, source: Any, **reading: Any) -> tuple[np.ndarray, np
     """Scores and verdicts of the rows of a source, in the batches that it gives."""
     plan = model.model_.preparation
     with opened(source, ReadOptions(**reading), "the table") as table:
-        assert set(columns_needed(plan)) <= {column.name for column in table.columns}
+        assert set(plan.kinds) <= {column.name for column in table.columns}
         found = [model.model_.judge(batch.values) for batch in read_features(table, plan)]
     return np.concatenate([one.scores for one in found]), np.concatenate([one.anomalies for one in found])
 

@@ -23,12 +23,12 @@ import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
 
-from aspca.pipeline.errors import JobError
 from aspca.pipeline.fit_table import moments_of
 from aspca.pipeline.passes import Silent
 from aspca.pipeline.sources import opened
 from aspca.preparation import Preparation
 from aspca.tables import SourceError
+from aspca.tables.errors import JobError
 from aspca.tables.request import ReadOptions
 from aspca.tables.table import Table
 

@@ -64,11 +64,11 @@ def score(
 
     Example:  aspca score february.csv --model model.json > scores.csv
     """
-    from aspca.pipeline.columns import keys_in
     from aspca.pipeline.models import model_from
     from aspca.pipeline.options import reading_of
     from aspca.pipeline.score import destination_of, write_scored
     from aspca.pipeline.sources import open_for
+    from aspca.tables.column_checks import find_keys
 
     terminal = Terminal(quiet)
     options = reading_of(**reading)
@@ -76,7 +76,7 @@ def score(
     destination.refuse_inputs(files, model, options)
     stored = model_from(model, files)
     with terminal.progress() as watcher, open_for(stored, files, options, watcher, terminal.say) as table:
-        tally = write_scored(stored, table, keys_in(table, id or ()), destination, watcher)
+        tally = write_scored(stored, table, find_keys(table, id or ()), destination, watcher)
     if tally.anomalies is None:
         terminal.say(f"{tally.n_rows:,} rows scored; the model has no limit, so none is called an anomaly.")
     else:
@@ -107,17 +107,17 @@ def explain(
     Example:  aspca explain today.csv --model model.json --row 512
     """
     from aspca.cli.documents import explained_document
-    from aspca.pipeline.columns import keys_in
     from aspca.pipeline.explain_rows import explain_rows, find_rows
     from aspca.pipeline.models import model_from
     from aspca.pipeline.options import files_named, reading_of
     from aspca.pipeline.sources import open_for
+    from aspca.tables.column_checks import find_keys
 
     options = reading_of(**reading)
     refuse_inputs(STANDARD_STREAM, [*files_named([file]), model])
     stored, terminal = model_from(model, [file]), Terminal(quiet)
     with terminal.progress() as watcher, open_for(stored, [file], options, watcher, terminal.say, gaps=True) as table:
-        keys = keys_in(table, id or ())
+        keys = find_keys(table, id or ())
         findings = explain_rows(stored, table, find_rows(table, row, keys, watcher), keys, watcher)
     if json:
         write_json([explained_document(finding) for finding in findings])
@@ -185,9 +185,9 @@ def report(
 
     Example:  aspca report model.json today.csv -o report.html
     """
-    from aspca.pipeline.errors import RequestError
     from aspca.pipeline.options import Columns, files_named, reading_of
     from aspca.pipeline.report import refuse_missing, report_by_model, text_of
+    from aspca.tables.errors import RequestError
     from aspca.writers.replaced_file import refuse_special, replaced_file
 
     terminal = Terminal(quiet)

@@ -107,7 +107,7 @@ def _sentence(error: Exception) -> tuple[str, int]:
     if isinstance(error, MemoryError):
         # Nothing more is loaded for it.
         return _no_memory(error), FAILURE
-    from aspca.pipeline.errors import RequestError
+    from aspca.tables.errors import RequestError
     from aspca.writers.inputs import OutputError
 
     match error:
@@ -145,8 +145,7 @@ def _no_memory(error: Exception) -> str:
 def _refused(error: Exception, arguments: Sequence[str]) -> int | None:
     """Says all that a table or a request needs, and the command that gives it; None where no command would help."""
     from aspca.cli.pasting import correct_command
-    from aspca.pipeline.errors import JobError, TableError
-    from aspca.tables.errors import SourceError
+    from aspca.tables.errors import JobError, SourceError, TableError
 
     if not isinstance(error, JobError | SourceError):
         return None

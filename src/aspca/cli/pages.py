@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from aspca.findings.finding import Finding
     from aspca.findings.incidents import Incident
     from aspca.model.model import Model
-    from aspca.pipeline.keys import Evaluation
     from aspca.pipeline.models import Comparison
     from aspca.pipeline.outcome import Outcome
     from aspca.pipeline.result import Detection
     from aspca.rules.rule import AnyRule
+    from aspca.tables.keys import Evaluation
 
 # From this width on there is room for what the features would have to be, of either of the two most to blame.
 _WIDE = 110

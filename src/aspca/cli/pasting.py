@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from aspca.masking import masked
 
 if TYPE_CHECKING:
-    from aspca.pipeline.errors import Instead
+    from aspca.tables.errors import Instead
 
 # All other words of a remedy that begin with dashes take a value.
 _FLAGS = {"--header", "--no-header", "--ignore-text", "--allow-missing", "--no-allow-missing"}

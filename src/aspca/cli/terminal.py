@@ -66,7 +66,7 @@ def write_json(document: Any) -> None:
 
 def refuse_conflict(options: Mapping[str, object]) -> None:
     """Raise RequestError if more than one of these options is given."""
-    from aspca.pipeline.errors import RequestError
+    from aspca.tables.errors import RequestError
 
     if sum(value not in (None, False) for value in options.values()) > 1:
         raise RequestError(f"{' and '.join(options)} exclude each other; give one of them.")

@@ -9,8 +9,8 @@ from aspca.paper import claims, figures, tables
 from aspca.paper.datasets import Dataset, load_breast_cancer, load_kdd99, load_synthetic
 from aspca.paper.published import Part, Reproduction, Section
 from aspca.paper.study import Study
-from aspca.pipeline.errors import JobError, RequestError
 from aspca.pipeline.passes import Silent, Watcher
+from aspca.tables.errors import JobError, RequestError
 
 Step = Callable[[Study], Part | tuple[Part, ...]]
 

@@ -11,9 +11,8 @@ import numpy as np
 
 from aspca.model.model import Model
 from aspca.paper.datasets import load_synthetic
-from aspca.pipeline.columns import MOST_CATEGORIES
 from aspca.pipeline.drift import calibrate_on, differs_as_a_whole
-from aspca.pipeline.errors import JobError, RequestError, in_one_sentence
+from aspca.pipeline.errors import in_one_sentence
 from aspca.pipeline.fit import Learning
 from aspca.pipeline.judge import judge_table
 from aspca.pipeline.notes import describe_many, describe_outcomes
@@ -25,6 +24,8 @@ from aspca.pipeline.result import Detection
 from aspca.pipeline.result_folder import category_folder, write_categories
 from aspca.preparation.columns import cell_text
 from aspca.report.collect import Provenance
+from aspca.tables.column_checks import MOST_CATEGORIES
+from aspca.tables.errors import JobError, RequestError
 from aspca.tables.memory import array_table
 from aspca.tables.table import Table, read_cells
 from aspca.tables.views import RowsView

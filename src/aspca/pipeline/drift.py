@@ -23,10 +23,10 @@ from aspca.linalg.row_blocks import cached_parts
 from aspca.model.constants import SAMPLE_ROWS, SAMPLE_VALUES
 from aspca.model.fit_rows import calibrate_by
 from aspca.model.model import Model
-from aspca.pipeline.errors import JobError, RequestError
 from aspca.pipeline.judged_rows import JudgedRows, Worst, join_rows, judged_rows
-from aspca.pipeline.keys import NO_KEYS, Keys
 from aspca.pipeline.passes import Watcher
+from aspca.tables.errors import JobError, RequestError
+from aspca.tables.keys import NO_KEYS, Keys
 from aspca.tables.table import Table, column_of
 from aspca.tables.views import row_numbers
 

@@ -11,12 +11,11 @@ import numpy as np
 from aspca.findings.finding import Finding
 from aspca.linalg.arrays import Floats
 from aspca.model.model import Model
-from aspca.pipeline.errors import RequestError
 from aspca.pipeline.judged_rows import JudgedRows, bad_cells_by_row, without_bad_rows
-from aspca.pipeline.keys import Cells, Keys
 from aspca.pipeline.outcome import findings_of
 from aspca.pipeline.passes import Watcher, read_features, refuse_values
-from aspca.tables.errors import enumerated
+from aspca.tables.errors import RequestError, enumerated
+from aspca.tables.keys import Cells, Keys
 from aspca.tables.table import Batch, Table
 
 _WHOLE = re.compile(r"[0-9]{1,18}")

@@ -10,18 +10,19 @@ import numpy as np
 
 from aspca.findings.words import warn_of_given
 from aspca.model.model import Model
-from aspca.pipeline.columns import explain_undefined, has_gaps, refuse_gaps
-from aspca.pipeline.errors import JobError, RequestError, UndefinedError, in_one_sentence
+from aspca.pipeline.errors import in_one_sentence
 from aspca.pipeline.fit_table import fit_table
-from aspca.pipeline.keys import Keys, ids_of, read_labels
 from aspca.pipeline.options import OPTIONS, Output, Request, in_python, is_named, request_of, with_options
 from aspca.pipeline.passes import Silent, Watcher, read_checked
-from aspca.pipeline.roles import Roles, roles_of
 from aspca.pipeline.sources import opened
 from aspca.preparation import CATEGORIES, ColumnPlan, Preparation
 from aspca.preparation.columns import MOST_LEVELS, cell_text, plan_categories
+from aspca.tables.column_checks import explain_undefined, has_gaps, refuse_gaps
+from aspca.tables.errors import JobError, RequestError, UndefinedError
+from aspca.tables.keys import Keys, ids_of, read_labels
 from aspca.tables.parted import PartedTable
 from aspca.tables.request import read_alike
+from aspca.tables.roles import Roles, assign_roles
 from aspca.tables.source import Source
 from aspca.tables.table import Table
 
@@ -128,7 +129,7 @@ class Learning:
         if request.calibrate is not None:
             reading = reading if train is not None else read_alike(reading, table.cell_format)
             calibrate = stack.enter_context(opened(request.calibrate, reading, "the table to calibrate with"))
-        roles = roles_of(table, columns, learned=train, calibrate=calibrate, judged=judges_itself)
+        roles = assign_roles(table, columns, learned=train, calibrate=calibrate, judged=judges_itself)
         ids = ids_of(table, columns.id) or (() if roles.name is None else (roles.name,))
         categories = [name for name, kind in roles.kinds.items() if kind in CATEGORIES]
         by = [] if columns.by is None else [columns.by]

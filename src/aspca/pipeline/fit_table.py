@@ -13,16 +13,15 @@ from aspca.model.fit_rows import learn_model, with_kept_shares
 from aspca.model.model import Model
 from aspca.moments import IncompleteMoments, Moments
 from aspca.moments.accumulator import MomentsAccumulator
-from aspca.pipeline.column_types import PLURALS, word_of
-from aspca.pipeline.columns import NUMBERS
-from aspca.pipeline.errors import JobError, RequestError
 from aspca.pipeline.passes import Watcher, read_checked, rows_of
 from aspca.preparation import Preparation
 from aspca.rules.equation_words import NO_COLUMN
 from aspca.rules.equations import RuleError
 from aspca.rules.user_rules import formulas_of
 from aspca.settings import Settings
-from aspca.tables.errors import SourceError
+from aspca.tables.column_advice import PLURALS, word_of
+from aspca.tables.column_checks import NUMBERS
+from aspca.tables.errors import JobError, RequestError, SourceError
 from aspca.tables.table import Table, column_of
 from aspca.tables.views import row_numbers
 

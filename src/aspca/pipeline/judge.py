@@ -13,16 +13,16 @@ from aspca.findings.changes import Crossings
 from aspca.linalg.arrays import Bools, Floats
 from aspca.model.model import Model
 from aspca.model_file.model_file import write_model
-from aspca.pipeline.column_types import is_clock
 from aspca.pipeline.drift import Shifts, Timeline, drift_of
-from aspca.pipeline.errors import JobError
 from aspca.pipeline.judged_rows import JudgedRows, Worst, join_rows, judged_rows
-from aspca.pipeline.keys import Keys, evaluate, read_labels
 from aspca.pipeline.options import Output
 from aspca.pipeline.outcome import Outcome, findings_of
 from aspca.pipeline.passes import Watcher
 from aspca.pipeline.result_folder import folder_files, write_changes, write_excluded, write_incidents
 from aspca.pipeline.row_notes import Copies, Runs, describe_runs, describe_times
+from aspca.tables.column_advice import is_clock
+from aspca.tables.errors import JobError
+from aspca.tables.keys import Keys, evaluate, read_labels
 from aspca.tables.table import Table
 from aspca.tables.views import row_numbers
 

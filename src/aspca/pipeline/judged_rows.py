@@ -15,11 +15,10 @@ from aspca.linalg.arrays import Bools, Floats, Ints
 from aspca.linalg.ranking import round_for_ranking
 from aspca.model.judgement import Judgement
 from aspca.model.model import Model
-from aspca.pipeline.columns import columns_needed
-from aspca.pipeline.errors import JobError
-from aspca.pipeline.keys import NO_KEYS, Cells, Keys
 from aspca.pipeline.passes import MANY, Silent, Watcher, make_ahead, read_features, refuse_values
 from aspca.preparation.cell_format import BadCell
+from aspca.tables.errors import JobError
+from aspca.tables.keys import NO_KEYS, Cells, Keys
 from aspca.tables.table import Batch, Table
 from aspca.tables.views import row_numbers
 from aspca.writers.fields import Field, Kind, Part
@@ -152,7 +151,7 @@ def _positions(anomalies: Bools | None) -> Ints:
 
 def bad_cells_by_row(model: Model, table: Table) -> dict[int, tuple[BadCell, ...]]:
     """The cells of a table that are not what their columns hold, where a model needs these columns."""
-    needed = {None, *columns_needed(model.preparation)}
+    needed = {None, *model.preparation.kinds}
     found: dict[int, tuple[BadCell, ...]] = {}
     for cell in table.bad_cells:
         if cell.column in needed:
@@ -314,7 +313,7 @@ class PartScorer:
 
     @property
     def names(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys([*columns_needed(self.model.preparation), *self.keys.columns]))
+        return tuple(dict.fromkeys([*self.model.preparation.kinds, *self.keys.columns]))
 
     @property
     def schema(self) -> Any:

@@ -15,8 +15,8 @@ from aspca.linalg.arrays import Floats
 from aspca.model.model import Model
 from aspca.model_file.json_text import ModelFileError
 from aspca.model_file.model_file import read_model, write_model
-from aspca.pipeline.errors import JobError, RequestError
 from aspca.rules.rule import AnyRule, Rule
+from aspca.tables.errors import JobError, RequestError
 from aspca.writers.scratch import Scratch
 from aspca.writers.text_rows import CsvWriter
 

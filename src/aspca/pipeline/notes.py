@@ -10,9 +10,9 @@ import numpy as np
 from aspca.escaping import name_text
 from aspca.findings.words import describe_given
 from aspca.model.model import Model
-from aspca.pipeline.column_types import examine_texts, word_of
 from aspca.pipeline.outcome import Outcome
 from aspca.settings import AUTO, Settings
+from aspca.tables.column_advice import examine_texts, word_of
 from aspca.tables.table import Table
 
 # Far more rows are flagged than promised: so many times as many, and so many standard deviations more.

@@ -10,14 +10,12 @@ from dataclasses import dataclass, fields
 from difflib import get_close_matches
 from typing import Any, TypeVar
 
-from aspca.pipeline.errors import RequestError
-from aspca.preparation import CATEGORIES
-from aspca.preparation.feature import TRANSFORMS
 from aspca.settings import DEFAULTS, IN_MEMORY, PAPER, Settings, check_parameters
 from aspca.tables.addresses import is_postgres
-from aspca.tables.errors import SourceError
+from aspca.tables.errors import RequestError, SourceError
 from aspca.tables.paths import expand
 from aspca.tables.request import STANDARD_INPUT, ReadOptions
+from aspca.tables.roles import Columns as Columns
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 PRESETS: dict[str, dict[str, Any]] = {"paper": PAPER}
@@ -27,50 +25,6 @@ _READING = (
     "engine", "spark_master",
 )
 # fmt: on
-
-
-@dataclass(frozen=True)
-class Columns:
-    """What is said of columns, each named by the user."""
-
-    id: tuple[str, ...] = ()  # columns that name rows; here and in `ignore` a word may name several, with commas
-    time: str | None = None  # the column that times rows
-    label: str | None = None  # the column that says which rows are anomalies
-    ignore: tuple[str, ...] = ()  # columns that are left out
-    ignore_text: bool = False  # all text without a role is left out, also what seems to be numbers
-    categorical: tuple[str, ...] = ()  # become categories: `kind`, `kind=codes`
-    log: tuple[str, ...] = ()  # become logarithms
-    transform: tuple[str, ...] = ()  # become other functions: `amount=sqrt`
-    date: tuple[str, ...] = ()  # become days since 1970
-    number: tuple[str, ...] = ()  # are numbers though they seem to count rows
-    allow_missing: bool | None = None  # values may be missing; None: if some are
-    by: str | None = None  # the column for each category of which there is a model of its own
-
-    @property
-    def conversions(self) -> dict[str, str]:
-        """What is to become of columns, by name: see `preparation.KINDS`.
-
-        Raises
-        ------
-        RequestError
-            Two things of one column, or a function that is not known.
-        """
-        given = [(name, kind) for kind in ("log", "date", "number") for name in getattr(self, kind)]
-        for text in self.categorical:
-            name, _, kind = text.rpartition("=")
-            given.append((name, kind) if kind in CATEGORIES and name else (text, "one-hot"))
-        for text in self.transform:
-            name, _, kind = text.rpartition("=")
-            if kind not in TRANSFORMS or not name:
-                raise RequestError(
-                    f"--transform takes a column and one of {', '.join(TRANSFORMS)}, as in amount=log, got {text!r}."
-                )
-            given.append((name, kind))
-        kinds: dict[str, str] = {}
-        for name, kind in given:
-            if kinds.setdefault(name, kind) != kind:
-                raise RequestError(f"Column {name!r} cannot be both {kinds[name]} and {kind}; give one of them.")
-        return kinds
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,9 @@ from aspca.findings.incidents import Incident
 from aspca.linalg.arrays import Bools, Floats
 from aspca.model.model import Model
 from aspca.pipeline.judged_rows import JudgedRows
-from aspca.pipeline.keys import NO_KEYS, Evaluation, Keys
 from aspca.rules.rule import AnyRule
 from aspca.rules.wording import count_verdicts, group_by_kind
+from aspca.tables.keys import NO_KEYS, Evaluation, Keys
 
 if TYPE_CHECKING:
     from aspca.report.collect import Evidence

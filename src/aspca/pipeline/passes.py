@@ -16,10 +16,10 @@ import numpy as np
 from aspca.linalg.arrays import LARGEST_VALUE, Floats
 from aspca.moments.accumulator import Blocks, Rows, numbered
 from aspca.moments.validation import values_allowed
-from aspca.pipeline.columns import ignore_words
-from aspca.pipeline.errors import JobError, UndefinedError
 from aspca.preparation import ColumnPlan, Preparation
 from aspca.preparation.columns import CellError, Cells
+from aspca.tables.column_checks import ignore_words
+from aspca.tables.errors import JobError, UndefinedError
 from aspca.tables.parted import PartedTable
 from aspca.tables.table import BATCH_ROWS, Batch, Table, column_of
 

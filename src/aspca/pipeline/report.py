@@ -16,8 +16,6 @@ from pathlib import Path
 from typing import Any
 
 from aspca.masking import masked
-from aspca.pipeline.columns import keys_in
-from aspca.pipeline.errors import JobError, RequestError
 from aspca.pipeline.judge import judge_table
 from aspca.pipeline.models import model_from
 from aspca.pipeline.notes import describe_outcomes
@@ -32,6 +30,8 @@ from aspca.report.summarize import summarize
 from aspca.report.summary import Report
 from aspca.settings import DEFAULTS
 from aspca.tables.addresses import is_address, is_postgres
+from aspca.tables.column_checks import find_keys
+from aspca.tables.errors import JobError, RequestError
 from aspca.tables.request import STANDARD_INPUT, ReadOptions
 
 NAME = "report.html"
@@ -210,7 +210,7 @@ def report_by_model(
     stored = model_from(model, files)
     with open_for(stored, files, reading, watcher) as table:
         categories = [plan.name for plan in stored.preparation.columns if plan.kind in CATEGORIES]
-        keys = keys_in(table, columns.id, columns.time, columns.label, categories)
+        keys = find_keys(table, columns.id, columns.time, columns.label, categories)
         outcome = judge_table(stored, table, keys, watcher, Output(top=0))
         if certificates:
             # Solved once, and then part of the model.

@@ -11,7 +11,6 @@ from aspca.linalg.arrays import Bools, Ints
 from aspca.linalg.ranking import round_for_ranking
 from aspca.model.model import Model
 from aspca.pipeline.judged_rows import JudgedRows, Worst, join_rows
-from aspca.pipeline.keys import Evaluation, Keys, plain_cell
 from aspca.pipeline.passes import Watcher, read_features
 from aspca.preparation.columns import cell_text
 from aspca.report.collect import (
@@ -24,6 +23,7 @@ from aspca.report.collect import (
     Span,
     scatter,
 )
+from aspca.tables.keys import Evaluation, Keys, plain_cell
 from aspca.tables.table import Table
 from aspca.tables.views import RowsView
 

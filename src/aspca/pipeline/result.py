@@ -16,14 +16,14 @@ from aspca.findings.rendering import make_frame, paragraph_html, rules_html, tab
 from aspca.findings.words import amount
 from aspca.linalg.ranking import round_for_ranking
 from aspca.model.model import Model
-from aspca.pipeline.errors import JobError
-from aspca.pipeline.keys import Evaluation
 from aspca.pipeline.outcome import Outcome
 from aspca.pipeline.report import text_of
 from aspca.report.collect import Provenance
 from aspca.report.summarize import summarize
 from aspca.rules.rule import AnyRule
 from aspca.rules.wording import count_verdicts
+from aspca.tables.errors import JobError
+from aspca.tables.keys import Evaluation
 from aspca.writers.replaced_file import replaced_file
 
 # Findings, and models, that a notebook shows.

@@ -13,14 +13,15 @@ import numpy as np
 
 from aspca.masking import looks_like_address, masked
 from aspca.model.model import Model
-from aspca.pipeline.columns import keys_in
-from aspca.pipeline.errors import RequestError, in_one_sentence
+from aspca.pipeline.errors import in_one_sentence
 from aspca.pipeline.judged_rows import PartScorer, Tally, score_fields, scored_parts
-from aspca.pipeline.keys import Keys
 from aspca.pipeline.options import files_named, in_python, is_named, named_files, reading_of
 from aspca.pipeline.passes import MANY, Silent, Watcher, use_behind
 from aspca.pipeline.sources import open_for
 from aspca.tables.addresses import is_postgres
+from aspca.tables.column_checks import find_keys
+from aspca.tables.errors import RequestError
+from aspca.tables.keys import Keys
 from aspca.tables.parted import PartedTable
 from aspca.tables.request import ReadOptions
 from aspca.tables.table import Table
@@ -132,7 +133,7 @@ def score_source(
     if destination is not None:
         destination.refuse_inputs(files, model, how)
     with open_for(stored, files, how, Silent(), description="the table") as rows:
-        keys = keys_in(rows, [id] if isinstance(id, str) else list(id or ()), time)
+        keys = find_keys(rows, [id] if isinstance(id, str) else list(id or ()), time)
         if destination is None:
             return scored_frame(stored, rows, keys)
         tally = write_scored(stored, rows, keys, destination, Silent())

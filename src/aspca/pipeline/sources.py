@@ -11,14 +11,13 @@ import numpy as np
 
 from aspca.escaping import for_terminal
 from aspca.model.model import Model
-from aspca.pipeline.columns import refuse_gaps_in, refuse_unfit
-from aspca.pipeline.errors import JobError
 from aspca.pipeline.options import named_files
 from aspca.pipeline.passes import Watcher
 from aspca.preparation.columns import cell_text
 from aspca.tables.addresses import is_postgres
+from aspca.tables.column_checks import refuse_unfit
 from aspca.tables.column_notes import describe_rounded
-from aspca.tables.errors import SourceError
+from aspca.tables.errors import JobError, SourceError
 from aspca.tables.formats import open_source
 from aspca.tables.memory import MemoryColumn, MemoryTable
 from aspca.tables.parted import PartedTable
@@ -86,9 +85,7 @@ def open_for(
     watcher.stage("Opening", unit="")
     with opened(source, read_alike(reading, model.cell_format), description) as table:
         note(*table.remarks)
-        refuse_unfit(table, model)
-        if not gaps:
-            refuse_gaps_in(table, model)
+        refuse_unfit(table, model, gaps)
         yield table
 
 

@@ -170,6 +170,11 @@ class Preparation:
         return tuple(feature.name for feature in self.features)
 
     @property
+    def kinds(self) -> dict[str, str]:
+        """The columns that are needed, and what becomes of each."""
+        return {column.name: column.kind for column in self.columns}
+
+    @property
     def plain(self) -> bool:
         """Whether every column is taken as it is, and none may have gaps."""
         return self.missing == "error" and all(column.kind == "number" and not column.lifts for column in self.columns)

@@ -13,10 +13,10 @@ from aspca.cli.bars import Bars
 from aspca.cli.terminal import Terminal
 from aspca.pipeline.fit_table import fit_table
 from aspca.pipeline.judged_rows import judged_rows
-from aspca.pipeline.keys import NO_KEYS
 from aspca.pipeline.options import settings_of
 from aspca.pipeline.passes import Silent
 from aspca.preparation import Preparation
+from aspca.tables.keys import NO_KEYS
 from aspca.tables.memory import MemoryTable, array_table
 
 

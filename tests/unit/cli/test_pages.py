@@ -13,11 +13,11 @@ import aspca
 from aspca.cli.pages import show_detection, show_findings, show_incidents, show_reason, show_rules
 from aspca.findings.explanation import Explanation
 from aspca.pipeline.explain_rows import explain_rows
-from aspca.pipeline.keys import NO_KEYS
 from aspca.pipeline.outcome import Outcome
 from aspca.pipeline.passes import Silent
 from aspca.pipeline.result import Detection
 from aspca.pipeline.sources import frame_table
+from aspca.tables.keys import NO_KEYS
 
 NAMES = ["cpu user [%]", "idle", "sent", "received", "load", "heat"]
 

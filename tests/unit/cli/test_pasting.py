@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 from aspca.cli.pasting import correct_command
-from aspca.pipeline.errors import Instead
+from aspca.tables.errors import Instead
 
 
 @pytest.mark.parametrize(

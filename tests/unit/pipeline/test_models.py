@@ -7,8 +7,8 @@ import pytest
 
 from aspca import ASPCA
 from aspca.model.model import Model
-from aspca.pipeline.errors import JobError
 from aspca.pipeline.models import compare_models
+from aspca.tables.errors import JobError
 
 
 def model_of(columns: dict[str, np.ndarray], n_components: int = 2) -> Model:

@@ -6,10 +6,10 @@ import pytest
 
 from aspca import ASPCA
 from aspca.cli.options import with_numbers
-from aspca.pipeline.errors import RequestError
 from aspca.pipeline.options import in_python, request_of, settings_of
 from aspca.pipeline.report import provenance_of
 from aspca.settings import DEFAULTS, Settings
+from aspca.tables.errors import RequestError
 
 
 def test_defaults_are_those_of_the_estimator() -> None:

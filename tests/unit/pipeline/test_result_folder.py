@@ -15,13 +15,13 @@ from aspca.cli.main import main
 from aspca.escaping import for_csv
 from aspca.model.model import Model
 from aspca.pipeline.detect import detect_request
-from aspca.pipeline.errors import RequestError
 from aspca.pipeline.fit_table import fit_table
-from aspca.pipeline.keys import Keys
 from aspca.pipeline.options import request_of, settings_of
 from aspca.pipeline.passes import Silent
 from aspca.pipeline.score import Destination, destination_of, write_scored
 from aspca.preparation import Preparation
+from aspca.tables.errors import RequestError
+from aspca.tables.keys import Keys
 from aspca.tables.memory import MemoryColumn, MemoryTable
 from aspca.tables.table import Batch
 from aspca.writers import text_rows

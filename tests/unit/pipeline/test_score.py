@@ -16,9 +16,9 @@ import aspca
 from aspca import ASPCA, JobError, Preprocessor
 from aspca.pipeline import judged_rows, score
 from aspca.pipeline.judged_rows import PartScorer
-from aspca.pipeline.keys import Keys
 from aspca.pipeline.passes import make_ahead, use_behind
 from aspca.pipeline.sources import frame_table
+from aspca.tables.keys import Keys
 from aspca.tables.memory import array_table
 
 pa, pl, pq = (pytest.importorskip(name) for name in ("pyarrow", "polars", "pyarrow.parquet"))

@@ -19,11 +19,11 @@ import pyarrow as pa
 import pyarrow.ipc
 import pyarrow.parquet as pq
 
-from aspca.pipeline.errors import JobError
 from aspca.pipeline.fit_table import moments_of
 from aspca.pipeline.passes import Silent
 from aspca.preparation import Preparation
 from aspca.tables import SourceError, open_source
+from aspca.tables.errors import JobError
 
 N_ROWS = 300
 

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from aspca.pipeline.errors import JobError
 from aspca.pipeline.fit_table import moments_of
 from aspca.pipeline.passes import Silent
 from aspca.preparation import Preparation
 from aspca.tables import SourceError, open_source
+from aspca.tables.errors import JobError
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")

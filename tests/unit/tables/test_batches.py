@@ -15,11 +15,11 @@ import numpy as np
 import pytest
 
 from aspca.moments import Moments
-from aspca.pipeline.errors import JobError
 from aspca.pipeline.fit_table import moments_of
 from aspca.pipeline.passes import Silent
 from aspca.preparation import Preparation
 from aspca.tables import Batch, Source, SourceError, open_source
+from aspca.tables.errors import JobError
 
 HOSTILE = [
     'a"b',

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from aspca.pipeline.errors import JobError
 from aspca.pipeline.fit_table import moments_of
 from aspca.pipeline.passes import Silent
 from aspca.preparation import Preparation
 from aspca.tables import ReadOptions, SourceError, open_source
 from aspca.tables.cell_tests import EVERYWHERE
+from aspca.tables.errors import JobError
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")

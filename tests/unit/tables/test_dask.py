@@ -17,9 +17,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from aspca.moments.moments import Moments
-from aspca.pipeline.errors import UndefinedError
 from aspca.tables.dask_table import DaskTable, read_dask
-from aspca.tables.errors import SourceError
+from aspca.tables.errors import SourceError, UndefinedError
 from running.dask_cluster import dask_client
 from running.parted_tables import (
     DOUBLED,
@@ -149,7 +148,7 @@ def test_sentences_come_from_the_workers_as_they_were_raised(client: Any) -> Non
     frame = in_parts(pd.DataFrame({"a": np.arange(100.0)}), [slice(10 * k, 10 * k + 10) for k in range(10)])
 
     def task(part: Any, start: int) -> Any:
-        from aspca.pipeline.errors import UndefinedError
+        from aspca.tables.errors import UndefinedError
 
         if start in (30, 70):
             raise UndefinedError(f"frame: row {start} is at fault.", "a", "log")

@@ -15,8 +15,7 @@ from hypothesis.extra import numpy as arrays
 
 from aspca.moments.accumulator import CompositeAccumulator
 from aspca.moments.moments import Moments
-from aspca.pipeline.errors import JobError, RequestError, UndefinedError
-from aspca.tables.errors import SourceError
+from aspca.tables.errors import JobError, RequestError, SourceError, UndefinedError
 from aspca.tables.parts import Outcome
 from aspca.tables.serialization import SerializationError, deserialize, serialize
 

@@ -17,9 +17,8 @@ import pytest
 import aspca
 from aspca.cli.main import main
 from aspca.moments.moments import Moments
-from aspca.pipeline.errors import UndefinedError
 from aspca.tables import spark_table
-from aspca.tables.errors import SourceError
+from aspca.tables.errors import SourceError, UndefinedError
 from aspca.tables.spark_table import SparkTable, read_spark
 from running.parted_tables import (
     DOUBLED,
@@ -229,7 +228,7 @@ def test_a_task_that_fails_for_good_is_one_sentence(spark: Any) -> None:
         return {}[start]
 
     def task(part: Any, start: int) -> Any:
-        from aspca.pipeline.errors import UndefinedError
+        from aspca.tables.errors import UndefinedError
 
         raise UndefinedError(f"frame: row {start} is at fault.", "a", "log")
 

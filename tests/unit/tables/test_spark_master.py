@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import aspca
-from aspca.pipeline.errors import JobError
+from aspca.tables.errors import JobError
 
 pyspark_sql = pytest.importorskip("pyspark.sql", reason="the extra spark is not installed")
 

@@ -18,11 +18,11 @@ from sklearn.metrics import confusion_matrix, roc_auc_score
 
 import aspca
 from aspca.cli.main import main
-from aspca.pipeline.columns import keys_in
-from aspca.pipeline.errors import JobError, RequestError
 from aspca.pipeline.explain_rows import find_rows
-from aspca.pipeline.keys import Keys, area_under_curve, evaluate, ids_of, read_labels
 from aspca.pipeline.passes import Silent
+from aspca.tables.column_checks import find_keys
+from aspca.tables.errors import JobError, RequestError
+from aspca.tables.keys import Keys, area_under_curve, evaluate, ids_of, read_labels
 from aspca.tables.memory import MemoryColumn, MemoryTable
 
 pytest.importorskip("duckdb")
@@ -190,9 +190,9 @@ def test_a_column_with_a_comma_in_its_name_wins() -> None:
     assert ids_of(table, ["a,b"]) == ("a,b",)
     assert ids_of(table, ["b, a"]) == ("b", "a")
     assert ids_of(table, ["b", "a", "b"]) == ("b", "a")
-    assert keys_in(table, ["a,b"]).ids == ("a,b",)
+    assert find_keys(table, ["a,b"]).ids == ("a,b",)
     with pytest.raises(JobError, match="no column 'c'"):
-        keys_in(table, ["a,c"])
+        find_keys(table, ["a,c"])
 
 
 def test_rules_in_every_format(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

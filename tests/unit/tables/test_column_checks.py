@@ -18,10 +18,10 @@ import pytest
 
 import aspca
 from aspca import ASPCA
-from aspca.pipeline.columns import refuse_gaps_in, refuse_unfit
-from aspca.pipeline.errors import JobError
 from aspca.pipeline.passes import read_features, refuse_values
 from aspca.pipeline.sources import opened
+from aspca.tables.column_checks import refuse_unfit
+from aspca.tables.errors import JobError
 from aspca.tables.request import ReadOptions
 
 RNG = np.random.default_rng(2)
@@ -79,7 +79,6 @@ def scores(model: ASPCA, source: Any) -> np.ndarray:
     stored = model.model_
     with opened(source, ReadOptions(), "the table") as table:
         refuse_unfit(table, stored)
-        refuse_gaps_in(table, stored)
         found = []
         for batch in read_features(table, stored.preparation):
             refuse_values(table, batch, stored.preparation)

@@ -14,16 +14,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from aspca.linalg.arrays import Floats
-from aspca.pipeline.keys import LABELLIKE, NORMAL
+from aspca.tables.keys import LABELLIKE, NORMAL
 from aspca.tables.table import Column, Table
 
 PLURALS = {"date": "dates", "text": "text", "number": "numbers", "boolean": "truth values"}
 # Names in one sentence: more are counted.
 MOST_NAMES = 8
-# Rows that tell what a column of text holds, characters of a cell that are shown, and values that are categories.
-_LOOKED_AT, _SHOWN, _CATEGORIES = 2000, 24, 30
-# A model of its own needs rows.
-_ROWS_OF_A_MODEL = 50
 # Other names of labels may as well be those of categories.
 _SURELY_LABELS = {"label", "labels", "anomaly", "is_anomaly", "isanomaly", "outlier", "is_outlier"}
 # How names of labels end, their words joined by blanks.
@@ -38,10 +34,6 @@ _LIKE_NUMBER = re.compile(
     r"[(<>~]?\s*[-+]?\s*[^\w\s(]?\s*(\d+|\d{1,3}([.,' ]\d{3})+)?([.,]\d+)?([eE][-+]?\d+)?\s*[^\w\s]?"
 )
 _CODE = re.compile(r"(?=.*\d)(?=.*[^\W\d]).+")
-# So many cells of letters and digits beside plain integers are no slips.
-_CODES, _FEWEST_CODES = 0.05, 5
-# Longer integers are names, since no float64 holds them.
-_EXACT_DIGITS = 15
 
 
 # ---- what a column of text seems to be
@@ -49,76 +41,55 @@ _EXACT_DIGITS = 15
 
 @dataclass(frozen=True)
 class TextColumn:
-    """A column of text.
-
-    Attributes
-    ----------
-    name : str
-    example : str
-        In brackets, a cell that is no number and its row; empty if there is none.
-    distinct : bool
-        Whether every cell differs, as names of rows do.
-    mostly_numbers : bool
-        Whether more than half of its cells are numbers as people write them, and the others no codes.
-    like_labels : bool
-        Whether its name or its few values are those of labels.
-    n_values : int
-        How many different cells it has.
-    few : bool
-        Whether these are so few that they are categories.
-    """
+    """A column of text, by its first rows."""
 
     name: str
-    example: str
-    distinct: bool
-    mostly_numbers: bool
-    like_labels: bool
-    n_values: int
-    few: bool
+    example: str  # in brackets, a cell that is no number and its row; empty if there is none
+    distinct: bool  # every cell differs, as names of rows do
+    mostly_numbers: bool  # more than half of its cells are numbers as people write them, and the others no codes
+    like_labels: bool  # its name or its few values are those of labels
+    n_values: int  # how many different cells it has
+    few: bool  # so few that they are categories
 
 
 def examine_texts(table: Table, names: Sequence[str]) -> list[TextColumn]:
     """What columns of text seem to be."""
     if not names:
         return []
-    first = next(iter(table.cells(names, _LOOKED_AT)), [])
+    first = next(iter(table.cells(names, 2000)), [])
     return [_examine(name, [row[k] for row in first]) for k, name in enumerate(names)]
 
 
 def _examine(name: str, cells: list[object]) -> TextColumn:
-    filled = [(row, str(cell)) for row, cell in enumerate(cells) if cell is not None]
-    odd = [(row, cell) for row, cell in filled if not _is_number(cell)]
-    example = ""
-    if odd:
-        row, cell = odd[0]
-        example = f" ({(cell if len(cell) <= _SHOWN else cell[:_SHOWN] + '...')!r} in row {row})"
-    values = {cell for _, cell in filled}
-    mostly_numbers = _mostly_numbers([cell for _, cell in filled])
-    all_differ = len(filled) > 2 and len(values) == len(filled) == len(cells)
+    texts = [str(cell) for cell in cells if cell is not None]
+    odd = ((row, str(cell)) for row, cell in enumerate(cells) if cell is not None and not _is_number(str(cell)))
+    row, shown = next(odd, (0, None))
+    values, mostly_numbers = set(texts), _are_mostly_numbers(texts)
     return TextColumn(
         name=name,
-        example=example,
-        distinct=all_differ and not mostly_numbers,
+        example="" if shown is None else f" ({(shown if len(shown) <= 24 else shown[:24] + '...')!r} in row {row})",
+        distinct=len(texts) > 2 and len(values) == len(texts) == len(cells) and not mostly_numbers,
         mostly_numbers=mostly_numbers,
-        like_labels=_like_labels(name, values),
+        like_labels=_are_like_labels(name, values),
         n_values=len(values),
-        few=1 < len(values) <= min(_CATEGORIES, len(filled) // 2),
+        few=1 < len(values) <= min(30, len(texts) // 2),
     )
 
 
-def _mostly_numbers(cells: Sequence[str]) -> bool:
-    numbers = sum(_like_number(cell) for cell in cells)
-    if 2 * numbers <= len(cells):
+def _are_mostly_numbers(cells: Sequence[str]) -> bool:
+    alike = [_is_like_number(cell) for cell in cells]
+    others = [cell for cell, number in zip(cells, alike, strict=True) if not number]
+    # Longer integers are names, since no float64 holds them.
+    long = sum(len(cell) > 15 and cell.isdecimal() for cell in cells)
+    if 2 * sum(alike) <= len(cells) or 2 * long > len(cells):
         return False
-    if 2 * sum(len(cell) > _EXACT_DIGITS and cell.isdecimal() for cell in cells) > len(cells):
-        return False
-    others = [cell for cell in cells if not _like_number(cell)]
     coded = sum(bool(_CODE.fullmatch(cell)) for cell in others)
-    whole = all(cell.strip().isdecimal() for cell in cells if _like_number(cell))
-    return not (whole and 2 * coded > len(others) > max(_FEWEST_CODES, _CODES * len(cells)))
+    whole = all(cell.strip().isdecimal() for cell, number in zip(cells, alike, strict=True) if number)
+    # So many cells of letters and digits beside plain integers are no slips.
+    return not (whole and 2 * coded > len(others) > max(5, 0.05 * len(cells)))
 
 
-def _like_number(cell: str) -> bool:
+def _is_like_number(cell: str) -> bool:
     cell = cell.strip()
     return any(sign.isdigit() for sign in cell) and (_is_number(cell) or _LIKE_NUMBER.fullmatch(cell) is not None)
 
@@ -132,7 +103,7 @@ def _is_number(cell: str) -> bool:
     return "_" not in cell
 
 
-def _like_labels(name: str, values: set[str]) -> bool:
+def _are_like_labels(name: str, values: set[str]) -> bool:
     """By its name, if need be with a value that says all is well; or by its values alone."""
     lowered = name.strip().lower()
     well = any(value.strip().lower() in NORMAL for value in values)
@@ -142,10 +113,10 @@ def _like_labels(name: str, values: set[str]) -> bool:
 
 def is_label_name(name: str) -> bool:
     """Whether a column's name is or ends in that of labels, as in is_fraud or groundTruth."""
-    return _LABEL_NAME.fullmatch(split_words(name)) is not None
+    return _LABEL_NAME.fullmatch(_split_words(name)) is not None
 
 
-def split_words(name: str) -> str:
+def _split_words(name: str) -> str:
     """The words of a column's name in small letters, blanks between: parted by signs or capital letters in it."""
     return " ".join(_WORDS.findall(name)).lower()
 
@@ -161,31 +132,30 @@ def describe_texts(texts: Sequence[TextColumn], n_rows: int) -> list[str]:
     texts = [text for text in texts if not text.like_labels]
     if not texts:
         return []
-    told = [f"{text.name!r}{f' ({text.n_values} values)' if text.few else ''}" for text in texts]
-    more = f" and {len(told) - MOST_NAMES} more" if len(told) > MOST_NAMES else ""
-    few = sorted((text for text in texts if text.few), key=lambda text: text.n_values)
-    offers = [f"--categorical {word_of(few[0].name)} takes values as categories"] if few else []
-    if few and n_rows >= _ROWS_OF_A_MODEL * few[0].n_values:
-        offers.append(f"--by {word_of(few[0].name)} makes rules for each")
+    names = [f"{text.name!r}{f' ({text.n_values} values)' if text.few else ''}" for text in texts]
+    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+    few = min((text for text in texts if text.few), key=lambda text: text.n_values, default=None)
+    offers = [] if few is None else [f"--categorical {word_of(few.name)} takes values as categories"]
+    # A model of its own needs rows.
+    if few is not None and n_rows >= 50 * few.n_values:
+        offers.append(f"--by {word_of(few.name)} makes rules for each")
     one = len(texts) == 1
-    said = f"Column{'' if one else 's'} {', '.join(told[:MOST_NAMES])}{more} hold{'s' if one else ''} text and "
-    said += f"{'is' if one else 'are'} left out" + (f"; {', '.join(offers)}." if offers else ".")
-    return [said]
+    said = f"Column{'' if one else 's'} {', '.join(names[:MOST_NAMES])}{more} hold{'s' if one else ''} text and "
+    return [said + f"{'is' if one else 'are'} left out" + (f"; {', '.join(offers)}." if offers else ".")]
 
 
 def describe_labels(names: Sequence[str], *, compared: str | None, learned: str | None) -> str:
     """Of columns that look like labels and are left out; which could be compared with, and which learned from."""
-    told, one = columns_text(names), len(names) == 1
-    looks, whom = ("looks like a label", "it") if one else ("look like labels", "them")
+    looks, whom = ("looks like a label", "it") if len(names) == 1 else ("look like labels", "them")
     offers = [] if compared is None else [f"--label {word_of(compared)} compares the verdicts with it"]
     offers += [] if learned is None else [f"--number {word_of(learned)} learns from it"]
     offered = f": {', '.join(offers)}" if offers else ""
-    return f"{told[0].upper()}{told[1:]} {looks}, so no rules are learned from {whom}{offered}."
+    return f"{columns_text(names, capital=True)} {looks}, so no rules are learned from {whom}{offered}."
 
 
-def columns_text(names: Sequence[str]) -> str:
+def columns_text(names: Sequence[str], capital: bool = False) -> str:
     """As in ``columns 'a', 'b'``."""
-    return f"column{'s' if len(names) > 1 else ''} {list_names(names)}"
+    return f"{'C' if capital else 'c'}olumn{'s' if len(names) > 1 else ''} {list_names(names)}"
 
 
 def list_names(names: Sequence[str]) -> str:
@@ -226,21 +196,15 @@ _MAYBE = re.compile(
     r"industry|sic|naics|occupation|religion|race|ethnicity|sex|gender|code|codes|codigo|flight|store|branch|station|"
     r"site|category|type|kind|group|individual|patient|subject|customer|firm)"
 )
-# Fewer values are a scale, more are no categories.
-_FEW, _MOST_CATEGORIES = 3, 100
-# Codes of more values than these are left out without asking.
-_MANY_CODES = 10
-# Columns that a regression is made of at most, and rows that are looked at: more take seconds.
-_MOST_OTHERS, _MOST_LOOKED_AT = 100, 5000
 
 
 @dataclass(frozen=True)
 class Code:
-    """A column of numbers that are codes; `sure`: it can be left out without asking."""
+    """A column of numbers that are codes."""
 
     name: str
     n_values: int
-    sure: bool
+    sure: bool  # it can be left out without asking
 
 
 def find_counter(table: Table, columns: Sequence[Column]) -> tuple[str, str] | None:
@@ -272,9 +236,10 @@ def is_clock(name: str | None) -> bool:
 def find_codes(table: Table, columns: Sequence[Column]) -> list[Code]:
     """The columns of whole numbers that are codes by their names, and go along with no other column."""
     numbers = [column.name for column in columns if column.kind == "number"]
-    called = {name: split_words(name) for name in numbers}
+    called = {name: _split_words(name) for name in numbers}
     likely = [name for name in numbers if _SURELY.fullmatch(called[name]) or _MAYBE.fullmatch(called[name])]
-    batch = next(iter(table.batches(numbers, _MOST_LOOKED_AT)), None) if likely else None
+    # More rows take seconds.
+    batch = next(iter(table.batches(numbers, 5000)), None) if likely else None
     if batch is None or len(batch.values) < _ENOUGH_ROWS:
         return []
     others = batch.values[:, [position for position, name in enumerate(numbers) if name not in likely]]
@@ -283,9 +248,9 @@ def find_codes(table: Table, columns: Sequence[Column]) -> list[Code]:
         own = batch.values[:, numbers.index(name)]
         known = own[~np.isnan(own)]
         n_values = np.unique(known).size
-        if n_values < _FEW or (known != np.floor(known)).any() or known.min() < 0 or _is_explained(own, others):
-            continue
-        found.append(Code(name, n_values, bool(_SURELY.fullmatch(called[name])) and n_values > _MANY_CODES))
+        # Two values are a scale. Codes of many values are left out without asking.
+        if n_values > 2 and (known == np.floor(known)).all() and known.min() >= 0 and not _is_explained(own, others):
+            found.append(Code(name, n_values, bool(_SURELY.fullmatch(called[name])) and n_values > 10))
     return found
 
 
@@ -297,8 +262,7 @@ def describe_codes(codes: Sequence[Code], *, left_out: bool) -> str:
         offers = [f"--number {first} makes it one"]
     else:
         use = "may hold codes but is taken for a number" if one else "may hold codes but are taken for numbers"
-        few = codes[0].n_values <= _MOST_CATEGORIES
-        offers = [f"--categorical {first} takes values as categories"] if few else []
+        offers = [f"--categorical {first} takes values as categories"] if codes[0].n_values <= 100 else []
         offers.append(f"--ignore {first} leaves it out")
     names = ", ".join(repr(code.name) for code in codes)
     return f"Column{'' if one else 's'} {names} {use}; {', '.join(offers)}."
@@ -339,7 +303,8 @@ def _is_explained(own: Floats, others: Floats) -> bool:
         return False
     if float(np.abs(target @ scaled).max()) / length > _CLOSE:
         return True
-    if scaled.shape[1] > _MOST_OTHERS or len(scaled) < 3 * scaled.shape[1]:
+    # A regression on more columns takes seconds.
+    if scaled.shape[1] > 100 or len(scaled) < 3 * scaled.shape[1]:
         return False
     rest = target - scaled @ np.linalg.lstsq(scaled, target, rcond=None)[0]
     return bool(1.0 - float(rest @ rest) / length**2 > _CLOSE**2)

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from aspca.pipeline import roles
-from aspca.pipeline.column_types import word_of
 from aspca.pipeline.options import request_of
+from aspca.tables import roles
+from aspca.tables.column_advice import word_of
 from aspca.tables.memory import MemoryTable, array_table
 
 RNG = np.random.default_rng(0)
@@ -22,7 +22,7 @@ def roles_of(
     table: MemoryTable, *, learned: MemoryTable | None = None, judged: bool = True, **options: Any
 ) -> roles.Roles:
     """The roles of columns where these options are given."""
-    return roles.roles_of(table, request_of(table, **options).columns, learned=learned, judged=judged)
+    return roles.assign_roles(table, request_of(table, **options).columns, learned=learned, judged=judged)
 
 
 def table(name: str, values: np.ndarray) -> MemoryTable:

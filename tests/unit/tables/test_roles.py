@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from aspca.cli.pasting import correct_command
-from aspca.pipeline import roles
-from aspca.pipeline.errors import Instead, JobError, RequestError, TableError
 from aspca.pipeline.fit_table import fit_table
 from aspca.pipeline.options import request_of, settings_of
 from aspca.pipeline.passes import Silent
 from aspca.preparation import Preparation
+from aspca.tables import roles
+from aspca.tables.errors import Instead, JobError, RequestError, TableError
 from aspca.tables.memory import MemoryColumn, MemoryTable, array_table
 from aspca.tables.table import Column
 
@@ -27,7 +27,7 @@ def roles_of(
     table: MemoryTable, *, learned: MemoryTable | None = None, judged: bool = True, **options: Any
 ) -> roles.Roles:
     """The roles of columns where these options are given."""
-    return roles.roles_of(table, request_of(table, **options).columns, learned=learned, judged=judged)
+    return roles.assign_roles(table, request_of(table, **options).columns, learned=learned, judged=judged)
 
 
 def learned_from(table: MemoryTable, names: tuple[str, ...]) -> None:

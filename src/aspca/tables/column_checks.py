@@ -8,7 +8,9 @@ from dataclasses import replace
 from difflib import get_close_matches
 
 from aspca.model.model import Model
-from aspca.pipeline.column_types import (
+from aspca.preparation import CATEGORIES
+from aspca.preparation.columns import MOST_LEVELS, describe_missing
+from aspca.tables.column_advice import (
     MOST_NAMES,
     PLURALS,
     TextColumn,
@@ -17,19 +19,14 @@ from aspca.pipeline.column_types import (
     list_names,
     word_of,
 )
-from aspca.pipeline.errors import Instead, JobError, Obstacle, RequestError, TableError, UndefinedError
-from aspca.pipeline.keys import Keys, ids_of, read_labels
-from aspca.preparation import CATEGORIES, Preparation
-from aspca.preparation.columns import MOST_LEVELS, describe_missing
-from aspca.tables.errors import SourceError
+from aspca.tables.errors import Instead, JobError, Obstacle, RequestError, SourceError, TableError, UndefinedError
+from aspca.tables.keys import Keys, ids_of, read_labels
 from aspca.tables.table import Column, Table, column_of
 
-# A model for each of more categories is nothing that a person would read.
-MOST_CATEGORIES = 100
 # What a column can hold to be a feature as it is.
 NUMBERS = ("number", "boolean")
-# Options that take one value after the other: no two columns contradict each other there.
-_REPEATABLE = (("--missing",),)
+# A model for each of more categories is nothing that a person would read.
+MOST_CATEGORIES = 100
 
 
 def check_name(table: Table, name: str, option: str, given: str | None = None) -> Obstacle | None:
@@ -45,29 +42,7 @@ def check_name(table: Table, name: str, option: str, given: str | None = None) -
     return Obstacle(f"{option}: {table.description} has no column {name!r}; {hint}", instead=instead)
 
 
-def split_names(table: Table, given: Sequence[str]) -> list[tuple[str, str]]:
-    """Names of columns out of what was typed, each with its typed word: one name, or several with commas between.
-
-    A column of exactly that name wins, also of one that holds commas.
-    """
-    known = {column.name for column in table.columns}
-    return [(name, typed) for typed in given for name in _split_names(typed, known)]
-
-
-def _split_names(typed: str, known: set[str]) -> list[str]:
-    if typed in known:
-        return [typed]
-    parts, names = typed.split(","), []
-    while parts:
-        lengths = range(len(parts), 1, -1)
-        joined = (",".join(parts[:length]).strip() for length in lengths)
-        length, name = next((pair for pair in zip(lengths, joined, strict=True) if pair[1] in known), (1, ""))
-        name, parts = name or parts[0].strip(), parts[length:]
-        names += [name] if name else []
-    return names
-
-
-def keys_in(
+def find_keys(
     table: Table,
     ids: Sequence[str],
     time: str | None = None,
@@ -83,45 +58,28 @@ def keys_in(
     return Keys(names, time, tuple(categories), label)
 
 
-def check_time(table: Table, time: str | None) -> list[Obstacle]:
-    """A column to time rows by that cannot."""
-    column = None if time is None else column_of(table, time)
-    if time is None or column is None:
+def check_role(table: Table, option: str, name: str) -> list[Obstacle]:
+    """A column that is asked to time rows, to part them (as its first rows tell) or to label them, and cannot."""
+    column = column_of(table, name)
+    where, told = f"{option}: column {name!r} of {table.description}", ""
+    remedy: tuple[str, ...] = ()
+    if column is None:
         return []
-    where = f"--time: column {time!r} of {table.description}"
-    if column.kind not in ("date", "number"):
+    if option == "--time" and column.kind not in ("date", "number"):
         told = f"{where} holds no times; it must hold dates or numbers."
-    elif column.n_missing:
-        told = f"{where} has no time in {column.n_missing:,} rows; every row needs one."
-    else:
-        return []
-    return [Obstacle(told, instead=Instead("--time", time))]
-
-
-def check_categories(table: Table, by: str | None) -> list[Obstacle]:
-    """Of a column to have a model for each category of, what can be told without reading all of it."""
-    column = None if by is None else column_of(table, by)
-    if by is None or column is None:
-        return []
-    where = f"--by: column {by!r} of {table.description}"
-    if column.n_missing:
-        told = f"{where} has no category in {column.n_missing:,} rows; every row needs one."
-    elif examine_texts(table, [by])[0].n_values > MOST_CATEGORIES:
+    elif option in ("--time", "--by") and column.n_missing:
+        what = "time" if option == "--time" else "category"
+        told = f"{where} has no {what} in {column.n_missing:,} rows; every row needs one."
+    elif option == "--by" and examine_texts(table, [name])[0].n_values > MOST_CATEGORIES:
         told = f"{where} has more than {MOST_CATEGORIES} categories, and each would get a model of its own; "
         told += "name a column with fewer."
-    else:
-        return []
-    return [Obstacle(told, instead=Instead("--by", by))]
-
-
-def check_labels(table: Table, label: str) -> list[Obstacle]:
-    """A column of labels that cannot be read as such."""
-    try:
-        read_labels(table, label)
-    except RequestError as error:
-        # It is left out of the rules all the same.
-        return [Obstacle(str(error), ("--ignore", label), Instead("--label", label))]
-    return []
+    elif option == "--label":
+        try:
+            read_labels(table, name)
+        except RequestError as error:
+            # It is left out of the rules all the same.
+            told, remedy = str(error), ("--ignore", name)
+    return [Obstacle(told, remedy, Instead(option, name))] if told else []
 
 
 def explain_undefined(error: UndefinedError) -> TableError:
@@ -168,11 +126,9 @@ def withdraw_unfit(one: Obstacle, table: Table, source: Table, taken: Collection
     change = one.instead
     if change is None or change.value is None or change.option == "--ignore":
         return one
-    checks = {"--time": check_time, "--by": check_categories, "--label": check_labels}
     kinds = {"--date": "date", "--log": "log", "--transform": "log", "--number": "number", "--categorical": "one-hot"}
     option, value = change.option, change.value
-    unfit = checks[option](table, value) if option in checks else []
-    unfit += check_kind(source, value, kinds[option], taken) if option in kinds else []
+    unfit = check_kind(source, value, kinds[option], taken) if option in kinds else check_role(table, option, value)
     if unfit or (option not in kinds and value in taken):
         return replace(one, instead=replace(change, value=None))
     return one
@@ -216,7 +172,7 @@ def check_text(table: Table, column: Column, text: TextColumn, settled: dict[str
     if not column.remedy and (column.remark or not text.mostly_numbers):
         return None
     sentence, remedy = _why_no_numbers(table, column, text)
-    asked = dict(zip(remedy[::2], remedy[1::2], strict=False)) if remedy[:1] not in _REPEATABLE else {}
+    asked = dict(zip(remedy[::2], remedy[1::2], strict=False)) if remedy[:1] != ("--missing",) else {}
     agreed = all(settled.setdefault(option, value) == value for option, value in asked.items())
     if agreed and remedy and remedy[0] != "--ignore":
         return Obstacle(sentence, remedy)
@@ -277,11 +233,6 @@ def check_columns(table: Table, kinds: Mapping[str, str], whose: str, *, can_ign
     return found
 
 
-def columns_needed(plan: Preparation) -> dict[str, str]:
-    """The columns that a model needs, and what becomes of each."""
-    return {column.name: column.kind for column in plan.columns}
-
-
 def has_gaps(table: Table, names: Sequence[str]) -> bool:
     """Whether values of these columns are missing, or may be."""
     columns = [column_of(table, name) for name in names]
@@ -310,14 +261,11 @@ def check_gaps(table: Table, names: Sequence[str], cure: str = "leave out --no-a
     return [Obstacle(f"{table.description}: {sentence[0].lower()}{sentence[1:]}", instead=withdrawn)]
 
 
-def refuse_unfit(table: Table, model: Model) -> None:
-    """Raise RequestError unless a table has what a model needs."""
-    found = check_columns(table, columns_needed(model.preparation), "the rules of the model")
+def refuse_unfit(table: Table, model: Model, gaps: bool = False) -> None:
+    """Raise JobError unless a table has what a model needs: columns, and values, unless `gaps` are fine."""
+    kinds = model.preparation.kinds
+    found = check_columns(table, kinds, "the rules of the model")
     if found:
         raise TableError.of(found)
-
-
-def refuse_gaps_in(table: Table, model: Model) -> None:
-    """Raise JobError if values are known to be missing that the model cannot do without."""
-    if not model.allows_gaps:
-        refuse_gaps(table, list(columns_needed(model.preparation)), cure="learn the model with --allow-missing")
+    if not gaps and not model.allows_gaps:
+        refuse_gaps(table, list(kinds), cure="learn the model with --allow-missing")

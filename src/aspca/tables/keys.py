@@ -5,15 +5,15 @@ Labels are never learned from: they only tell, afterwards, how well a score did.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import repeat
 
 import numpy as np
 
 from aspca.linalg.arrays import Bools, Floats
-from aspca.pipeline.errors import RequestError
 from aspca.preparation.columns import cell_text
+from aspca.tables.errors import RequestError
 from aspca.tables.table import Table, read_cells
 
 Cells = tuple[str | int | float | bool | None, ...]
@@ -21,21 +21,11 @@ Cells = tuple[str | int | float | bool | None, ...]
 
 @dataclass(frozen=True)
 class Keys:
-    """The key columns of a table.
+    """The key columns of a table."""
 
-    Attributes
-    ----------
-    ids : tuple of str
-        Columns that name rows, together.
-    time : str or None
-    categories : tuple of str
-        Columns with a model for each category, or taken as categories.
-    label : str or None
-    """
-
-    ids: tuple[str, ...] = ()
+    ids: tuple[str, ...] = ()  # columns that name rows, together
     time: str | None = None
-    categories: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()  # columns with a model for each category, or taken as categories
     label: str | None = None
 
     @property
@@ -92,56 +82,46 @@ def plain_cell(cell: object) -> str | int | float | bool | None:
     return cell if isinstance(cell, str | int | float | bool) or cell is None else cell_text(cell)
 
 
-def ids_of(table: Table, given: Sequence[str]) -> tuple[str, ...]:
-    """The columns that ``--id`` names: one or several, with commas between; a column of exactly that name wins.
+def split_names(table: Table, given: Iterable[str]) -> list[tuple[str, str]]:
+    """Names of columns out of what was typed, each with its typed word: one name, or several with commas between.
 
-    Whether all of them are there is another question: see `aspca.pipeline.columns.keys_in`.
+    A column of exactly that name wins, also of one that holds commas.
     """
     known = {column.name for column in table.columns}
-    names = [[text] if text in known or "," not in text else map(str.strip, text.split(",")) for text in given]
-    return tuple(dict.fromkeys(name for several in names for name in several))
+    found = []
+    for typed in given:
+        parts = [typed] if typed in known else typed.split(",")
+        while parts:
+            lengths = range(len(parts), 0, -1)
+            length = next((n for n in lengths if ",".join(parts[:n]).strip() in known), 1)
+            name, parts = ",".join(parts[:length]).strip(), parts[length:]
+            found += [(name, typed)] if name else []
+    return found
+
+
+def ids_of(table: Table, given: Iterable[str]) -> tuple[str, ...]:
+    """The columns that ``--id`` names; whether all of them are there is another question: see `find_keys`."""
+    return tuple(dict.fromkeys(name for name, _ in split_names(table, given)))
 
 
 # ---- labels
 
 
-LABELLIKE = {
-    "label",
-    "labels",
-    "class",
-    "target",
-    "y",
-    "anomaly",
-    "is_anomaly",
-    "outlier",
-    "attack",
-    "kind",
-    "diagnosis",
-}
+LABELLIKE = {"label", "labels", "class", "target", "y", "anomaly", "is_anomaly", "outlier", "attack"}
+LABELLIKE |= {"kind", "diagnosis"}
 NORMAL = ("normal", "normal.", "benign", "ok", "good", "inlier", "negative", "no", "false", "0", "0.0", "n", "b")
-_MOST = 6
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """How flagged rows and labels agree.
+    """How flagged rows and labels agree."""
 
-    Attributes
-    ----------
-    auc : float
-        The chance that an anomaly scores higher than a normal row, ties counted half.
-    hits, misses, false_alarms, passed : int
-        Anomalies flagged and not, normal rows flagged and not.
-    meaning : str
-        How the labels were read.
-    """
-
-    auc: float
-    hits: int
-    misses: int
-    false_alarms: int
-    passed: int
-    meaning: str
+    auc: float  # the chance that an anomaly scores higher than a normal row, ties counted half
+    hits: int  # anomalies flagged
+    misses: int  # anomalies not flagged
+    false_alarms: int  # normal rows flagged
+    passed: int  # normal rows not flagged
+    meaning: str  # how the labels were read
 
     @property
     def precision(self) -> float | None:
@@ -164,12 +144,8 @@ class Evaluation:
 def read_labels(table: Table, column: str) -> tuple[Bools, str]:
     """Which rows of a table are anomalies (n,) by a column of labels, and in words how these were read.
 
-    0 and 1, false and true, scikit-learn's 1 (normal) and -1, or words one of which says normal.
-
-    Raises
-    ------
-    RequestError
-        They cannot be read that way, some are missing, or all rows are of one kind.
+    0 and 1, false and true, scikit-learn's 1 (normal) and -1, or words one of which says normal. RequestError if they
+    cannot be read that way, some are missing, or all rows are of one kind.
     """
     cells = [None if cell is None else str(cell).strip() for cell in read_cells(table, column)]
     if None in cells:
@@ -177,25 +153,24 @@ def read_labels(table: Table, column: str) -> tuple[Bools, str]:
         raise RequestError(f"--label: {where} has no label in column {column!r}; every row needs one.")
     values = sorted({str(cell) for cell in cells})
     if {value.removesuffix(".0") for value in values} == {"-1", "1"}:
-        normal = next(value for value in values if not value.startswith("-"))
+        known = [value for value in values if not value.startswith("-")][:1]
     else:
         known = [value for value in values if value.lower() in NORMAL]
-        # "no" beside "yes" is one thing, "0" beside "normal" nobody's labels.
-        if len(known) != 1 or (known[0].lower() in ("b", "n") and len(values) > 2):
-            shown = ", ".join(repr(value) for value in values[:_MOST]) + (", ..." if len(values) > _MOST else "")
-            raise RequestError(
-                f"--label: column {column!r} holds {shown}, of which one must say normal: use 0 and 1, false and "
-                "true, or normal and any other word."
-            )
-        normal = known[0]
-    truth = np.array([cell != normal for cell in cells])
+    # "no" beside "yes" is one thing, "0" beside "normal" nobody's labels.
+    if len(known) != 1 or (known[0].lower() in ("b", "n") and len(values) > 2):
+        shown = ", ".join(repr(value) for value in values[:6]) + (", ..." if len(values) > 6 else "")
+        raise RequestError(
+            f"--label: column {column!r} holds {shown}, of which one must say normal: use 0 and 1, false and "
+            "true, or normal and any other word."
+        )
+    truth = np.array([cell != known[0] for cell in cells])
     if truth.all() or not truth.any():
         raise RequestError(
             f"--label: column {column!r} holds {values[0]!r} only, but both normal rows and anomalies are needed."
         )
-    others = [value for value in values if value != normal]
+    others = [value for value in values if value != known[0]]
     rest = repr(others[0]) if len(others) == 1 else f"the other {len(others)} values"
-    return truth, f"{normal!r} is normal, {rest} an anomaly"
+    return truth, f"{known[0]!r} is normal, {rest} an anomaly"
 
 
 def evaluate(truth: Bools, scores: Floats, flagged: Bools, meaning: str) -> Evaluation:
