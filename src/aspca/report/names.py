@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+
+import numpy as np
 
 from aspca.findings.values import Value, value_text
 from aspca.identities import Identity
 from aspca.model.model import Model
-from aspca.preparation.feature import Feature
 from aspca.rules.rule import AnyRule
 
 # Characters of a name and of a cell: one of ten thousand must not fill the page.
@@ -29,8 +30,18 @@ class Naming:
 
     @cached_property
     def called(self) -> dict[str, str]:
-        """By its own name, what a column is called."""
-        return shorten_names(self.roles)
+        """By its own name, what a column is called: that, or its beginning, told apart by a number."""
+        taken = {name for name in self.roles if len(name) <= _NAME}
+        called = {}
+        for number, name in enumerate(self.roles):
+            short = name
+            if len(name) > _NAME:
+                short = f"{name[:_NAME]}…"
+                if short in taken:
+                    short = f"{name[: _NAME - 8]}… ({number})"
+                taken.add(short)
+            called[name] = short
+        return called
 
     @cached_property
     def number(self) -> dict[str, int]:
@@ -50,6 +61,9 @@ class Naming:
         """A number to so many digits, and to two where more would tell a value."""
         return round_to(number, 2 if self.private else digits)
 
+    def rough_if_finite(self, number: float | None) -> float | None:
+        return None if number is None or not np.isfinite(number) else self.rough(number)
+
 
 def round_to(number: float, digits: int) -> float:
     """A number to so many significant digits."""
@@ -61,30 +75,14 @@ def cut(text: str, longest: int = _CELL) -> str:
     return text if len(text) <= longest else f"{text[:longest]}… ({len(text):,} characters)"
 
 
-def shorten_names(names: Iterable[str]) -> dict[str, str]:
-    """What each name is called: itself, or its beginning, told apart from the others by a number."""
-    names = list(names)
-    taken = {name for name in names if len(name) <= _NAME}
-    called = {}
-    for number, name in enumerate(names):
-        short = name
-        if len(name) > _NAME:
-            short = f"{name[:_NAME]}…"
-            if short in taken:
-                short = f"{name[: _NAME - 8]}… ({number})"
-            taken.add(short)
-        called[name] = short
-    return called
-
-
 def rename_columns(model: Model, called: Mapping[str, str]) -> Model:
     """The same model, whose sentences use these names and short categories; it judges the same."""
     features = tuple(
-        Feature(
-            called.get(feature.column, feature.column),
-            feature.kind,
-            cut(feature.level),
-            tuple(cut(level) for level in feature.levels),
+        replace(
+            feature,
+            column=called.get(feature.column, feature.column),
+            level=cut(feature.level),
+            levels=tuple(map(cut, feature.levels)),
         )
         for feature in model.space.features
     )

@@ -35,24 +35,7 @@ from aspca.rules.wording import counted, short_number
 from aspca.settings import BY_NAME
 from aspca.sparse_pca.defaults import little_variance
 
-# Rows that are named for a rule or a column.
-_ROWS = 50
-# A rule of very many columns is cut.
-_LONGEST = 2000
-# Cells that were excluded, as many as are shown.
-_CELLS = 100
-# Above so many columns their variances are left out: nobody reads so many marks.
-_COLUMNS = 512
-_SETTINGS = (
-    "n_components",
-    "alpha",
-    "scaling",
-    "score",
-    "robust",
-    "contamination",
-    "limit",
-    "level",
-)
+_SETTINGS = ("n_components", "alpha", "scaling", "score", "robust", "contamination", "limit", "level")
 
 
 def summarize_rules(evidence: Evidence, why: Explanation, naming: Naming) -> tuple[Rule, ...]:
@@ -67,31 +50,35 @@ def _summarize_rule(evidence: Evidence, why: Explanation, naming: Naming, k: int
     place = k - why.model.n_identities
     probability = 0.0 if place < 0 else float(table.chances[place])
     turned = not rule.left_side_up
-    below, above = evidence.gathering.broken[k].tolist()
+    low, high = evidence.gathering.broken[k].tolist()[:: -1 if turned else 1]
     breaking = np.flatnonzero(why.broken[:, k])
     sizes = round_for_ranking(np.abs(why.judgement.deviations[breaking, k]))
     # Which categories a column has is nothing to measure.
     of_categories = all(rule.origins[int(j)].kind == "level" for j in rule.shown_terms)
+
+    def measure(deviation: float) -> str:
+        return rule.off_by(deviation).removesuffix(" too high").removesuffix(" too low")
+
     return Rule(
         number=k,
-        text=cut(str(rule), _LONGEST),
-        short=cut(shorten_rule(rule), _LONGEST),
+        text=cut(str(rule), 2000),
+        short=cut(shorten_rule(rule), 2000),
         kind=rule.kind,
         origin="given" if rule.given else "found",
         exact=rule.exact,
-        spread="" if not rule.has_spread else _measure(rule, rule.spread),
-        limit="" if rule.limit is None or of_categories else _measure(rule, rule.limit),
+        spread=measure(rule.spread) if rule.has_spread else "",
+        limit="" if rule.limit is None or of_categories else measure(rule.limit),
         chance=_explain_chance(rule, probability),
         chance_probability=probability,
         widening=None if rule.widening is None or not np.isfinite(rule.widening) else float(rule.widening),
-        low=above if turned else below,
-        high=below if turned else above,
+        low=low,
+        high=high,
         terms=tuple(
             Term(naming.number[origin.column], origin.name, factor, loading)
             for origin, (factor, loading) in zip(rule.origins, _find_factors(rule, table, place), strict=True)
         ),
         histogram=evidence.gathering.histogram(k, turned=turned),
-        rows=tuple(evidence.shown.rows[breaking[np.argsort(-sizes, kind="stable")]][:_ROWS].tolist()),
+        rows=tuple(evidence.shown.rows[breaking[np.argsort(-sizes, kind="stable")]][:50].tolist()),
         standing=standing,
     )
 
@@ -106,11 +93,6 @@ def _find_factors(rule: AnyRule, table: RuleTable, place: int) -> list[tuple[flo
     return [(side * float(a), side * float(b)) for a, b in zip(rule.equation.coefficients, loadings, strict=True)]
 
 
-def _measure(rule: AnyRule, deviation: float) -> str:
-    """A size in the numbers of the text."""
-    return rule.off_by(deviation).removesuffix(" too high").removesuffix(" too low")
-
-
 def _explain_chance(rule: AnyRule, probability: float) -> str:
     if rule.given:
         return "It was given, so chance had no part in it."
@@ -123,9 +105,11 @@ def _explain_chance(rule: AnyRule, probability: float) -> str:
     if rule.widening is not None and np.isfinite(rule.widening):
         wider = f" On other rows it is about {rule.widening:.2f} times as wide."
     # Nobody can imagine smaller probabilities.
-    likely = "less than one in a million million"
-    if probability >= 1e-12:
-        likely = f"at most {short_number(probability, probability)}"
+    likely = (
+        f"at most {short_number(probability, probability)}"
+        if probability >= 1e-12
+        else "less than one in a million million"
+    )
     return f"Chance: {likely}.{wider}"
 
 
@@ -152,7 +136,7 @@ def summarize_columns(
             rules=tuple(rule.number for rule in rules if number in rule.columns),
             blame=round_to(shares[number], 4),
             # A row is put down to a column from a fifth of its score on.
-            rows=tuple(shown[blame[:, number] >= 0.2][:_ROWS].tolist()),
+            rows=tuple(shown[blame[:, number] >= 0.2][:50].tolist()),
         )
         for number, (name, role) in enumerate(naming.roles.items())
     )
@@ -170,7 +154,7 @@ def summarize_excluded(model: Model, naming: Naming, *, elsewhere: bool) -> Excl
         ExcludedCell(
             row, naming.number[features[column].column], naming.value(now), naming.value(round_to(expected, 6))
         )
-        for row, column, now, expected in zip(*(field[:_CELLS].tolist() for field in fields), strict=True)
+        for row, column, now, expected in zip(*(field[:100].tolist() for field in fields), strict=True)
     )
     repeated = [
         f"{number_text(value)} stands {times:,} times in {features[column].column}, and looks like a word for missing."
@@ -185,19 +169,21 @@ def summarize_choices(evidence: Evidence) -> Choices:
     space = model.space.plain
     variances: tuple[float, ...] = ()
     little, directions = 0.0, 0
-    if space.known_covariance is not None and space.n_features <= _COLUMNS and space.typical > 0.0:
+    # Of more columns they are left out: nobody reads so many marks.
+    if space.known_covariance is not None and space.n_features <= 512 and space.typical > 0.0:
         values = np.maximum(np.linalg.eigvalsh(space.known_covariance), 0.0) / space.typical
         variances = tuple(round_to(value, 4) for value in values)
         little = little_variance(space.known_covariance) / space.typical
         directions = int((values <= little).sum())
-    return Choices(
-        settings=_summarize_settings(model, directions),
-        variances=variances,
-        little=round_to(little, 4),
-        directions=directions,
-        rules=len(model.rules),
-        sensitivity=_count_at_other_limits(evidence),
-    )
+    sensitivity: tuple[Flagged, ...] = ()
+    if evidence.limit:
+        # From the tenth to a thousand times the limit in use.
+        edges, counts = evidence.gathering.count_above()
+        inside = (edges >= 0.1 * evidence.limit * 0.999) & (edges <= 1000.0 * evidence.limit * 1.001)
+        pairs = zip(edges[inside], counts[inside], strict=True)
+        sensitivity = tuple(Flagged(round_to(edge, 4), int(count)) for edge, count in pairs)
+    settings = _summarize_settings(model, directions)
+    return Choices(settings, variances, round_to(little, 4), directions, len(model.rules), sensitivity)
 
 
 def _summarize_settings(model: Model, directions: int) -> tuple[Choice, ...]:
@@ -222,17 +208,6 @@ def _summarize_settings(model: Model, directions: int) -> tuple[Choice, ...]:
     if model.evidence is not None:
         came_to["alpha"] += "; it shapes the components only, not the rules that judge"
     return tuple(Choice(name, texts[name], came_to[name], meanings[name]) for name in _SETTINGS)
-
-
-def _count_at_other_limits(evidence: Evidence) -> tuple[Flagged, ...]:
-    """From the tenth to a thousand times the limit in use."""
-    if not evidence.limit:
-        return ()
-    edges, counts = evidence.gathering.count_above()
-    inside = (edges >= 0.1 * evidence.limit * 0.999) & (edges <= 1000.0 * evidence.limit * 1.001)
-    return tuple(
-        Flagged(round_to(edge, 4), int(count)) for edge, count in zip(edges[inside], counts[inside], strict=True)
-    )
 
 
 def summarize_certificates(model: Model) -> Certificates:
