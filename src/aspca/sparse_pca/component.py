@@ -19,18 +19,19 @@ import numpy as np
 
 from aspca.linalg.arrays import Floats
 from aspca.sparse_pca import interior_point as ipm
-from aspca.sparse_pca.active_set import Candidate, trimmed
-from aspca.sparse_pca.admm import Iterate
-from aspca.sparse_pca.incumbent import Incumbent
-from aspca.sparse_pca.problem import ComponentProblem
-from aspca.sparse_pca.starts import (
+from aspca.sparse_pca.active_set import (
+    Candidate,
     cut_at_steepest_fall,
     largest_entries,
     pair_starts,
     reweighted,
+    trimmed,
     unit_starts,
     warm_starts,
 )
+from aspca.sparse_pca.admm import Iterate
+from aspca.sparse_pca.incumbent import Incumbent
+from aspca.sparse_pca.problem import ComponentProblem
 from aspca.sparse_pca.verify.claims import Status
 
 # Steps of the first-order method on a block that is small enough for the second-order one.
@@ -114,7 +115,9 @@ def solve_component(
     """
     state = Incumbent(problem)
     duals = [problem.in_box(U) for U in warm.multipliers] + [problem.closed_form_dual()]
-    for guess in _first_guesses(problem, warm):
+    # What is right most of the time.
+    near = list(warm_starts(problem, warm.vectors, 2))
+    for guess in near or [*pair_starts(problem, 1), *unit_starts(problem, 1)]:
         before = state.best
         state.offer_start(guess)
         if state.best is before:
@@ -149,12 +152,6 @@ def solve_component(
 def _reach(problem: ComponentProblem) -> int:
     """The most entries that a start is given: the supports of interest are sparse, and a descent from more is long."""
     return max(ipm.LARGEST, int(4.0 * np.sqrt(problem.p)) + int(problem.V.shape[1]))
-
-
-def _first_guesses(problem: ComponentProblem, warm: WarmStart) -> Iterator[Floats]:
-    """What is right most of the time."""
-    near = list(warm_starts(problem, warm.vectors, 2))
-    yield from near or [*pair_starts(problem, 1), *unit_starts(problem, 1)]
 
 
 def _more_guesses(problem: ComponentProblem, state: Incumbent, effort: Effort) -> None:

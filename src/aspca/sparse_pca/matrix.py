@@ -5,6 +5,7 @@ Or the covariance matrix of a table that is handed over instead.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,14 +36,9 @@ class ScaledMatrix:
 
 
 def scale_matrix(A: npt.ArrayLike) -> ScaledMatrix:
-    """A fresh scaled copy of a real, finite, symmetric, positive semidefinite A (p, p).
+    """A fresh scaled copy of a real, finite, symmetric, positive semidefinite A (p, p); ValueError for anything else.
 
     Memory: that copy alone, if A is float64.
-
-    Raises
-    ------
-    ValueError
-        A is anything else.
     """
     raw = np.asarray(A)
     if raw.dtype.kind not in "biuf":
@@ -51,7 +47,7 @@ def scale_matrix(A: npt.ArrayLike) -> ScaledMatrix:
         raise ValueError(f"A must be a square matrix with at least one feature, got shape {raw.shape}.")
     raw = raw.astype(np.float64, copy=False)
     largest = _largest(raw)
-    unit = _power_of_two(largest)
+    unit = 1.0 if largest == 0 else float(2.0 ** -np.clip(np.frexp(largest)[1], -1000, 1000))
     values = np.multiply(raw, unit, out=np.empty(raw.shape))
     if symmetrise(values) > _SLACK * largest * unit:
         raise ValueError("A must be symmetric; pass a covariance or scatter matrix, such as D.T @ D.")
@@ -59,8 +55,12 @@ def scale_matrix(A: npt.ArrayLike) -> ScaledMatrix:
         definite = largest == 0 or _factorises(values, _SLACK * raw.shape[0] * largest * unit)
         # The factor was written over the matrix: once more, in the same memory.
         symmetrise(np.multiply(raw, unit, out=values))
-        if not definite:
-            _refuse_negative_eigenvalues(values, unit, largest)
+        lowest = 0.0 if definite else float(np.linalg.eigvalsh(values)[0]) / unit
+        if lowest < -_SLACK * raw.shape[0] * largest:
+            raise ValueError(
+                f"A must be positive semidefinite, but its smallest eigenvalue is {lowest:.3g}; "
+                "pass a covariance or scatter matrix, such as D.T @ D."
+            )
     return ScaledMatrix(values, unit, largest)
 
 
@@ -74,10 +74,6 @@ def _largest(raw: Floats) -> float:
     return largest
 
 
-def _power_of_two(largest: float) -> float:
-    return 1.0 if largest == 0 else float(2.0 ** -np.clip(np.frexp(largest)[1], -1000, 1000))
-
-
 def _factorises(values: Floats, shift: float) -> bool:
     """Whether values + shift I has a Cholesky factor, which is written over `values`.
 
@@ -89,28 +85,16 @@ def _factorises(values: Floats, shift: float) -> bool:
     return bool(dpotrf(values.T, lower=1, overwrite_a=1, clean=0)[1] == 0)
 
 
-def _refuse_negative_eigenvalues(values: Floats, unit: float, largest: float) -> None:
-    lowest = float(np.linalg.eigvalsh(values)[0]) / unit
-    if lowest < -_SLACK * values.shape[0] * largest:
-        raise ValueError(
-            f"A must be positive semidefinite, but its smallest eigenvalue is {lowest:.3g}; "
-            "pass a covariance or scatter matrix, such as D.T @ D."
-        )
-
-
 def compute_table_covariance(table: Any) -> tuple[tuple[str, ...], Floats]:
     """Names (p,) and covariance (p, p) of a table's (n, columns) standardized columns, logarithms and squares; n >= 2.
 
     Columns without a name are called x0, x1 and so on; one that does not vary has the variance zero.
-
-    Raises
-    ------
-    ValueError
-        It is no such table, or holds what is not a finite number.
+    ValueError: it is no such table, or holds what is not a finite number.
     """
     rows = np.asarray(table)
     if rows.dtype == object:
-        rows = _numbers(rows)
+        with suppress(TypeError, ValueError):
+            rows = rows.astype(np.float64)
     if rows.ndim != 2 or rows.shape[0] < 2 or rows.shape[1] == 0 or rows.dtype.kind not in "biuf":
         raise ValueError(
             f"With lift, A must be a table of numbers with at least two rows and a column, got shape {rows.shape} of "
@@ -124,10 +108,3 @@ def compute_table_covariance(table: Any) -> tuple[tuple[str, ...], Floats]:
     moments = Moments.from_array(plan.encode(list(rows.T)), names=plan.names)
     refuse_vanishing(moments, plan.names)
     return plan.names, frozen(scaled_covariance(moments, column_scale(moments, "standard")))
-
-
-def _numbers(cells: Any) -> Any:
-    try:
-        return cells.astype(np.float64)
-    except (TypeError, ValueError):
-        return cells

@@ -70,7 +70,10 @@ def extract(
         merge = Merge(blocks, effort, dominant)
         for number in range(count):
             taken = merge.take_next(partial(warm, number))
-            multipliers += [Multiplier(index, number, _packed(blocks[index].U)) for index in merge.unrecorded()]
+            for index in merge.unrecorded():
+                # The strict upper triangle, row by row: half the memory, from the moment it is kept.
+                packed = np.concatenate([row[i + 1 :] for i, row in enumerate(blocks[index].U)])
+                multipliers.append(Multiplier(index, number, packed))
             steps.append(_step(taken, merge, C.shape[0], effort))
             v = taken.solution.v * sign_of(taken.solution.v)
             vectors[taken.block.features, number] = v
@@ -78,11 +81,6 @@ def extract(
             if progress is not None:
                 progress(number + 1, count, steps[-1])
     return Sequence(vectors, groups, steps, multipliers)
-
-
-def _packed(U: Floats) -> Floats:
-    """The strict upper triangle, row by row: half the memory, from the moment it is kept."""
-    return np.concatenate([row[i + 1 :] for i, row in enumerate(U)])
 
 
 def _step(taken: Taken, merge: Merge, p: int, effort: Effort) -> Step:
@@ -184,7 +182,7 @@ class Merge:
                 ready.append((index, solution))
         bar = self._bar(ready)
         tied = [(index, solution) for index, solution in ready if self._value(solution) <= bar]
-        winner, solution = min(tied, key=lambda one: self._first_feature(*one))
+        winner, solution = min(tied, key=lambda one: int(self.blocks[one[0]].features[np.flatnonzero(one[1].v)[0]]))
         for index, other in ready:
             if index != winner:
                 heapq.heappush(self._heap, (self._value(other), index))
@@ -236,9 +234,6 @@ class Merge:
             return np.inf
         best = min(self._value(solution) for _, solution in ready)
         return best + max(self._tie, 1e-9 * abs(best))
-
-    def _first_feature(self, index: int, solution: ComponentSolution) -> int:
-        return int(self.blocks[index].features[np.flatnonzero(solution.v)[0]])
 
 
 def _alone(problem: ComponentProblem, U: Floats) -> ComponentSolution:

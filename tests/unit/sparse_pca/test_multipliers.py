@@ -7,10 +7,9 @@ import pytest
 from tests.twins import smallest_eigenvalue_beside
 
 from aspca import sparse_subspace
-from aspca.sparse_pca.active_set import Candidate, active_set, stationarity
+from aspca.sparse_pca.active_set import Candidate, active_set, pair_starts, stationarity
 from aspca.sparse_pca.multipliers import Reflections, _rows_with_product, repair
 from aspca.sparse_pca.problem import ComponentProblem
-from aspca.sparse_pca.starts import pair_starts
 
 
 def bisection(row: np.ndarray, v: np.ndarray, target: float, alpha: float) -> np.ndarray:

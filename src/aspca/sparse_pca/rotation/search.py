@@ -27,13 +27,13 @@ from aspca.sparse_pca.defaults import finest_variance
 from aspca.sparse_pca.groups import split_levels
 from aspca.sparse_pca.rotation.descent import (
     anneal,
+    jacobi,
     localised_rotation,
     make_starts,
     paper_rotation,
     polar,
     spiky_rotation,
 )
-from aspca.sparse_pca.rotation.jacobi import jacobi
 from aspca.sparse_pca.rotation.vertex import clear_small_entries, descend
 
 # Up to here several starts are refined, and the paper's thousand steps are one more start: a ceiling on the result.
@@ -139,7 +139,8 @@ def _find_candidates(V: Floats, entry_size: float, deadline: float, quick: bool)
         found.append(polar(np.hstack(parts)))
         ceiling = _value(V, found[0])
     rotations, warmth = make_starts(V)
-    if _is_large(V):
+    # Where even single steps of the descent count beside the eigendecomposition that V comes from.
+    if d > 100 and p < 3 * d:
         # From the first start alone, with as many steps as about ten eigendecompositions of p features cost.
         n_steps = int(np.clip(10.0 * (p / d) ** 2, 12.0, 100.0))
         # In single precision: what it is near to is as near, and what rounding adds is taken away at the end.
@@ -164,12 +165,6 @@ def _find_candidates(V: Floats, entry_size: float, deadline: float, quick: bool)
         if time.perf_counter() < deadline and float(np.abs(near[k]).sum()) < ceiling:
             near[k] = _with_exact_zeros(V, near[k])
     return found + [_rotation_to(V, L) for L in near]
-
-
-def _is_large(V: Floats) -> bool:
-    """Whether even single steps of the descent count beside the eigendecomposition that V comes from."""
-    p, d = V.shape
-    return bool(d > 100 and p < 3 * d)
 
 
 def _with_exact_zeros(V: Floats, L: Floats) -> Floats:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from aspca.sparse_pca.rotation.jacobi import jacobi, rotate_pairs, round_robin
+from aspca.sparse_pca.rotation.descent import jacobi, rotate_pairs, round_robin
 from matrices import orthonormal
 
 
