@@ -46,39 +46,29 @@ def bars(watch: Watch) -> Bars:
     return Bars(Console(file=io.StringIO(), width=80, force_terminal=False), watch)
 
 
-@pytest.mark.parametrize("stage", ["Reading", "Setting the limit", "Scoring"])
-def test_rows(bars: Bars, watch: Watch, stage: str) -> None:
-    bars.stage(stage, 3_000_000)
-    for _ in range(4):
-        watch.now += 0.5
-        bars.advance(300_000)
-    assert stage in line(bars)
-    assert " 40 %" in line(bars)
-    # 1,200,000 rows in 2 s, so 1,800,000 more in 3 s.
-    assert line(bars).endswith("600,000 rows/s 0:03 left")
-
-
-def test_components(bars: Bars, watch: Watch) -> None:
-    bars.stage("Finding rules", 52, "components")
-    for _ in range(12):
-        watch.now += 100
-        bars.advance(1)
-    assert "12 of 52 components" in line(bars)
-    # Forty more of a hundred seconds each.
-    assert line(bars).endswith("1:06:40 left")
-
-
-def test_no_end_is_known(bars: Bars, watch: Watch) -> None:
-    bars.stage("Reading")
-    watch.now = 61.0
-    bars.advance(61_000)
-    assert line(bars).endswith("61,000 rows 1,000 rows/s 1:01")
-
-
-def test_nothing_is_counted(bars: Bars, watch: Watch) -> None:
-    bars.stage("Trying numbers of rules and alphas", unit="")
-    watch.now = 5.0
-    assert line(bars).endswith("0:05")
+@pytest.mark.parametrize(
+    ("stage", "steps", "step", "seconds", "shown"),
+    [
+        # 1,200,000 rows in 2 s, so 1,800,000 more in 3 s.
+        (("Reading", 3_000_000), 4, 300_000, 0.5, " 40 % 600,000 rows/s 0:03 left"),
+        # Forty more of a hundred seconds each.
+        (("Finding rules", 52, "components"), 12, 1, 100.0, "12 of 52 components 1:06:40 left"),
+        # No end is known.
+        (("Reading",), 1, 61_000, 61.0, "61,000 rows 1,000 rows/s 1:01"),
+        # Nothing is counted.
+        (("Trying numbers of rules and alphas", None, ""), 1, 0, 5.0, "0:05"),
+    ],
+    ids=str,
+)
+def test_how_far_how_fast_and_how_long(
+    bars: Bars, watch: Watch, stage: tuple[str, int, str], steps: int, step: int, seconds: float, shown: str
+) -> None:
+    bars.stage(*stage)
+    for _ in range(steps):
+        watch.now += seconds
+        bars.advance(step)
+    assert stage[0] in line(bars)
+    assert " ".join(line(bars).split()).endswith(shown.strip())
 
 
 def test_every_stage_of_a_job_shows_time_left(bars: Bars, watch: Watch) -> None:
@@ -118,11 +108,11 @@ def test_only_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
         def isatty(self) -> bool:
             return True
 
-    monkeypatch.setattr(sys, "stderr", io.StringIO())
-    with Terminal(quiet=False).progress() as progress:
-        assert isinstance(progress, Silent)
-    monkeypatch.setattr(sys, "stderr", Screen())
-    with Terminal(quiet=True).progress() as progress:
-        assert isinstance(progress, Silent)
-    with Terminal(quiet=False).progress() as progress:
-        assert isinstance(progress, Bars)
+    for stream, quiet, kind in (
+        (io.StringIO(), False, Silent),
+        (Screen(), True, Silent),
+        (Screen(), False, Bars),
+    ):
+        monkeypatch.setattr(sys, "stderr", stream)
+        with Terminal(quiet).progress() as progress:
+            assert isinstance(progress, kind)

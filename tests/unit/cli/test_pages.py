@@ -109,42 +109,27 @@ def test_the_headline_says_what_was_found(outcome: Outcome, odd: pd.DataFrame) -
     assert shown(80, total).startswith(f"{headline}\n")
 
 
-def test_errors_come_first_with_how_sure_they_are(outcome: Outcome) -> None:
-    verdicts = [finding.verdict for finding in outcome.findings]
-    assert verdicts == ["error", "error", "unusual"]
-    for finding in outcome.findings[:2]:
-        assert finding.confidence in ("certain", "very likely", "likely")
-        assert f"is an error ({finding.confidence}): " in finding.text
-        assert finding.p_value < outcome.findings[2].p_value
-    page = shown(80, outcome)
+def test_errors_come_first_with_how_sure_they_are_and_what_would_be_right(outcome: Outcome) -> None:
+    assert [finding.verdict for finding in outcome.findings] == ["error", "error", "unusual"]
+    page, wide = shown(80, outcome), shown(140, outcome)
+    assert max(map(len, page.splitlines())) <= 80
+    assert max(map(len, wide.splitlines())) <= 140
     errors, unusual = page.index("Errors, the surest first"), page.index("Unusual rows")
     assert errors < page.index("idle 70") < unusual < page.index("load is 120")
     assert errors < page.index("received 30") < unusual
     for finding in outcome.findings[:2]:
+        assert finding.confidence in ("certain", "very likely", "likely")
+        assert f"is an error ({finding.confidence}): " in finding.text
+        assert finding.p_value < outcome.findings[2].p_value
         assert finding.confidence in page[errors:unusual]
-    # What a noisy relation asks for is not known to the digit.
-    assert all(finding.approximate for finding in outcome.findings[:2])
+        # What a noisy relation asks for is not known to the digit.
+        assert finding.approximate
+        # What the error is off by is told beside it.
+        assert all(broken.text.rpartition(" (")[0] in wide for broken in finding.breaks)
     assert page.count("about ") == 2
-
-
-def test_eighty_columns_say_what_the_one_would_have_to_be(outcome: Outcome) -> None:
-    page = shown(80, outcome)
-    assert max(map(len, page.splitlines())) <= 80
-    assert "idle 70" in page
     assert "(not 90)" in page
-    assert "received 30" in page
     assert " or " not in page
-
-
-def test_a_wide_page_says_more(outcome: Outcome) -> None:
-    page = shown(140, outcome)
-    assert max(map(len, page.splitlines())) <= 140
-    assert all(title in page for title in ("error", "should be", "why", "score", "what stands out"))
-    assert "(not 90)" in page
-    for finding in outcome.findings:
-        for broken in finding.breaks:
-            # What the error is off by is told beside it.
-            assert broken.text.rpartition(" (")[0] in page
+    assert all(title in wide for title in ("error", "should be", "why", "score", "what stands out", "(not 90)"))
 
 
 def test_a_wide_page_of_scores_without_p_values_says_more(odd: pd.DataFrame) -> None:
@@ -153,9 +138,7 @@ def test_a_wide_page_of_scores_without_p_values_says_more(odd: pd.DataFrame) -> 
     assert max(map(len, page.splitlines())) <= 140
     assert all(title in page for title in ("x limit", "off by", "share", "would hold with"))
     assert "cpu user [%] 10 (not 30) or idle 70 (not 90)" in page
-    for finding in found.findings:
-        for broken in finding.breaks:
-            assert broken.text in page
+    assert all(broken.text in page for finding in found.findings for broken in finding.breaks)
 
 
 def test_rows_are_called_by_their_names(detection: Detection) -> None:
