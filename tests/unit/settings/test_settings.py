@@ -119,36 +119,26 @@ def test_the_paper_and_what_needs_rows() -> None:
         assert BY_NAME[name].allows(value)
     # An automatic limit takes rows where there are some, and never waits for them.
     assert [name for name in LIMITS if not Settings.of({**DEFAULTS, "limit": name}).needs_rows] == [AUTO]
-    given = Settings.of(DEFAULTS)
-    assert given.total == (AUTO, 0.975)
-    number = Settings.of({**DEFAULTS, "limit": 0.5})
-    assert number.total == (0.5, 0.975)
-    assert not number.needs_rows
-    share = Settings.of({**DEFAULTS, "contamination": 0.1})
-    assert share.total == ("quantile", 0.9)
-    assert share.needs_rows
-    # Tail models judge by the complete score.
+    for given, total, needs_rows, words in (
+        ({}, (AUTO, 0.975), False, "limit='auto'"),
+        ({"limit": 0.5}, (0.5, 0.975), False, "limit=0.5"),
+        ({"contamination": 0.1}, ("quantile", 0.9), True, "contamination=0.1"),
+    ):
+        found = Settings.of({**DEFAULTS, **given})
+        assert (found.total, found.needs_rows, found.words) == (total, needs_rows, words)
+    # Tail models judge by the complete score; cells that look like errors are excluded unless that is switched off.
     assert [Settings.of({**DEFAULTS, "score": one}).judges_by_evidence for one in SCORES] == [True, False, False]
-    # Cells that look like errors are excluded unless that is switched off.
-    assert [Settings.of({**DEFAULTS, "robust": one}).sets_aside for one in ("auto", "on", True, "off", False)] == [
-        True,
-        True,
-        True,
-        False,
-        False,
-    ]
-    assert [one.words for one in (given, number, share)] == ["limit='auto'", "limit=0.5", "contamination=0.1"]
+    switches = {"auto": True, "on": True, True: True, "off": False, False: False}
+    assert {one: Settings.of({**DEFAULTS, "robust": one}).sets_aside for one in switches} == switches
 
 
 def test_two_settings_that_contradict_each_other() -> None:
-    with pytest.raises(ValueError, match=r"^max_features raises alpha, which variant G does not use; .*\.$"):
-        check_parameters({**DEFAULTS, "variant": "G", "max_features": 3})
-    for score in SCORES:
-        given = {**DEFAULTS, "lift": "auto", "score": score}
-        if score in ("standardized", "spe"):
+    paper = {**DEFAULTS, "score": "spe"}
+    for given, sentence in (
+        ({**DEFAULTS, "variant": "G", "max_features": 3}, "max_features raises alpha, which variant G does not use; "),
+        ({**DEFAULTS, "lift": "auto"}, "lift is for scores of components, standardized or spe, got score="),
+        ({**paper, "rules": ["a = b"]}, "score must be complete where rules are given, got 'spe'"),
+    ):
+        with pytest.raises(ValueError, match=rf"^{sentence}.*\.$"):
             check_parameters(given)
-            continue
-        with pytest.raises(
-            ValueError, match=r"^lift is for scores of components, standardized or spe, got score=.*\.$"
-        ):
-            check_parameters(given)
+    check_parameters({**paper, "lift": "auto"})
