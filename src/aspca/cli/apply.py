@@ -185,9 +185,10 @@ def report(
 
     Example:  aspca report model.json today.csv -o report.html
     """
-    from aspca.pipeline.options import Columns, files_named, reading_of
+    from aspca.pipeline.options import files_named, reading_of
     from aspca.pipeline.report import refuse_missing, report_by_model, text_of
     from aspca.tables.errors import RequestError
+    from aspca.tables.roles import Columns
     from aspca.writers.replaced_file import refuse_special, replaced_file
 
     terminal = Terminal(quiet)

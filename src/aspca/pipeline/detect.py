@@ -12,11 +12,10 @@ import numpy as np
 from aspca.model.model import Model
 from aspca.paper.datasets import load_synthetic
 from aspca.pipeline.drift import calibrate_on, differs_as_a_whole
-from aspca.pipeline.errors import in_one_sentence
 from aspca.pipeline.fit import Learning
 from aspca.pipeline.judge import judge_table
 from aspca.pipeline.notes import describe_many, describe_outcomes
-from aspca.pipeline.options import OPTIONS, Request, in_python, request_of, with_options
+from aspca.pipeline.options import OPTIONS, Request, in_one_sentence, in_python, request_of, with_options
 from aspca.pipeline.outcome import Outcome
 from aspca.pipeline.passes import Silent, Watcher
 from aspca.pipeline.report import inputs_of, provenance_of, version, write_reports

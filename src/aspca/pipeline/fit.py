@@ -10,9 +10,17 @@ import numpy as np
 
 from aspca.findings.words import warn_of_given
 from aspca.model.model import Model
-from aspca.pipeline.errors import in_one_sentence
 from aspca.pipeline.fit_table import fit_table
-from aspca.pipeline.options import OPTIONS, Output, Request, in_python, is_named, request_of, with_options
+from aspca.pipeline.options import (
+    OPTIONS,
+    Output,
+    Request,
+    in_one_sentence,
+    in_python,
+    is_named,
+    request_of,
+    with_options,
+)
 from aspca.pipeline.passes import Silent, Watcher, read_checked
 from aspca.pipeline.sources import opened
 from aspca.preparation import CATEGORIES, ColumnPlan, Preparation

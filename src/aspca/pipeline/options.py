@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from difflib import get_close_matches
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
+from aspca.escaping import without_secrets
 from aspca.settings import DEFAULTS, IN_MEMORY, PAPER, Settings, check_parameters
 from aspca.tables.addresses import is_postgres
-from aspca.tables.errors import RequestError, SourceError
+from aspca.tables.errors import JobError, RequestError, SourceError
 from aspca.tables.paths import expand
 from aspca.tables.request import STANDARD_INPUT, ReadOptions
-from aspca.tables.roles import Columns as Columns
+from aspca.tables.roles import Columns
+from aspca.writers.inputs import OutputError
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 PRESETS: dict[str, dict[str, Any]] = {"paper": PAPER}
@@ -108,20 +111,6 @@ def request_of(source: Any, train: Any = None, **options: Any) -> Request:
     return Request(named_files(source), named_files(train), named_files(calibrate), columns, settings, reading, output)
 
 
-def with_options(options: Mapping[str, Any], returns: Any) -> Callable[[Function], Function]:
-    """A function of which `help` and editors know every option by name, and what it returns."""
-
-    def declare(function: Function) -> Function:
-        kind = inspect.Parameter.KEYWORD_ONLY
-        plain = [one for one in inspect.signature(function).parameters.values() if one.kind is not one.VAR_KEYWORD]
-        named = [inspect.Parameter(name, kind, default=default) for name, default in options.items()]
-        signature = inspect.Signature([*plain, *named], return_annotation=returns)
-        function.__signature__ = signature  # type: ignore[attr-defined]  # a function may have one
-        return function
-
-    return declare
-
-
 def files_named(paths: Sequence[str]) -> list[str]:
     """The files that some paths, patterns and folders name, none of which may be written to; "-" is standard input.
 
@@ -212,6 +201,60 @@ def settings_of(given: Mapping[str, Any], preset: str | None = None, *, calibrat
     return settings
 
 
+# ---- functions for Python's users
+
+
 def in_python(sentence: str) -> str:
     """A sentence about options of the command, in the names that Python knows them by."""
     return re.sub(r"--([a-z][a-z-]*)", lambda match: match[1].replace("-", "_"), sentence)
+
+
+def with_options(options: Mapping[str, Any], returns: Any) -> Callable[[Function], Function]:
+    """A function of which `help` and editors know every option by name, and what it returns."""
+
+    def declare(function: Function) -> Function:
+        kind = inspect.Parameter.KEYWORD_ONLY
+        plain = [one for one in inspect.signature(function).parameters.values() if one.kind is not one.VAR_KEYWORD]
+        named = [inspect.Parameter(name, kind, default=default) for name, default in options.items()]
+        signature = inspect.Signature([*plain, *named], return_annotation=returns)
+        function.__signature__ = signature  # type: ignore[attr-defined]  # a function may have one
+        return function
+
+    return declare
+
+
+def in_one_sentence(spelled: Callable[[str], str]) -> Callable[[Function], Function]:
+    """A function for Python's users, whose errors of tables, requests and outputs are all JobError.
+
+    They are raised here, anew: whoever logs a traceback with the values of variables would log what is given to the
+    function, and passwords of addresses with it. `spelled` puts a sentence about options of the command into the names
+    that Python has for them.
+    """
+
+    def decorate(function: Function) -> Function:
+        @functools.wraps(function)
+        def wrapper(*given: Any, **options: Any) -> Any:
+            try:
+                return function(*given, **options)
+            except (JobError, SourceError, OutputError) as error:
+                kind = type(error) if isinstance(error, JobError) else JobError
+                problem = kind(without_secrets(spelled(str(error)), _texts((given, options))))
+            del given, options
+            # Outside of the handler, so that the error does not hang on to the one before it, nor this frame to it.
+            try:
+                raise problem
+            finally:
+                del problem
+
+        return cast(Function, wrapper)
+
+    return decorate
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """All texts among what is given to a function, paths too."""
+    if isinstance(value, str | os.PathLike):
+        yield str(value)
+    elif isinstance(value, dict | list | tuple):
+        for one in value.values() if isinstance(value, dict) else value:
+            yield from _texts(one)

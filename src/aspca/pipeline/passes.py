@@ -6,7 +6,7 @@ Reading, judging and writing go on at once: the next part is made, or the last o
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Protocol, TypeVar
@@ -16,7 +16,7 @@ import numpy as np
 from aspca.linalg.arrays import LARGEST_VALUE, Floats
 from aspca.moments.accumulator import Blocks, Rows, numbered
 from aspca.moments.validation import values_allowed
-from aspca.preparation import ColumnPlan, Preparation
+from aspca.preparation import Preparation
 from aspca.preparation.columns import CellError, Cells
 from aspca.tables.column_checks import ignore_words
 from aspca.tables.errors import JobError, UndefinedError
@@ -94,38 +94,28 @@ def read_features(table: Table, plan: Preparation) -> Iterator[Batch]:
     if plan.plain:
         yield from table.batches(plan.names)
         return
-    empty = {column.name for column in table.columns if column.n_missing == table.count()}
+    n = table.count()
+    empty = {column.name for column in table.columns if column.n_missing == n}
     numeric = [column.name for column in plan.columns if not column.categorical and column.name not in empty]
     categorical = [column.name for column in plan.columns if column.categorical]
-    for batch, rows in _numbers_and_texts(table, numeric, categorical):
-        columns: dict[str, Cells] = dict(zip(numeric, batch.values.T, strict=True))
-        columns |= dict(zip(categorical, zip(*rows, strict=True), strict=True)) if rows else {}
+    texts = (row for rows in table.cells(categorical, BATCH_ROWS) for row in rows) if categorical else iter(())
+    sizes = {start: min(BATCH_ROWS, n - start) for start in range(0, n, BATCH_ROWS)}
+    without = (Batch(start, np.empty((size, 0))) for start, size in sizes.items())
+    for batch in table.batches(numeric, BATCH_ROWS) if numeric else without:
+        cells: dict[str, Cells] = dict(zip(numeric, batch.values.T, strict=True))
+        if categorical:
+            rows = islice(texts, len(batch.values))
+            cells |= dict(zip(categorical, zip(*rows, strict=True), strict=True))
         # A column without any value is no column of numbers to its reader.
         nothing = np.full(len(batch.values), np.nan)
-        made = [_encode(table, one, columns.get(one.name, nothing), batch.start) for one in plan.columns]
+        made = []
+        for column in plan.columns:
+            try:
+                made.append(column.encode(cells.get(column.name, nothing)))
+            except CellError as error:
+                where = table.where(batch.start + error.row)
+                raise UndefinedError(f"{where} {error.told}", column.name, column.kind) from None
         yield Batch(batch.start, np.hstack(made))
-
-
-def _numbers_and_texts(
-    table: Table, numeric: Sequence[str], categorical: Sequence[str]
-) -> Iterator[tuple[Batch, list[tuple[object, ...]]]]:
-    """The rows of a table in parts: their numbers, and the cells of their categories."""
-    if not numeric:
-        start = 0
-        for rows in table.cells(categorical, BATCH_ROWS):
-            yield Batch(start, np.empty((len(rows), 0))), rows
-            start += len(rows)
-        return
-    texts = (row for rows in table.cells(categorical, BATCH_ROWS) for row in rows) if categorical else iter(())
-    for batch in table.batches(numeric, BATCH_ROWS):
-        yield batch, list(islice(texts, len(batch.values)))
-
-
-def _encode(table: Table, plan: ColumnPlan, cells: Cells, start: int) -> Floats:
-    try:
-        return plan.encode(cells)
-    except CellError as error:
-        raise UndefinedError(f"{table.where(start + error.row)} {error.told}", plan.name, plan.kind) from None
 
 
 def rows_of(table: Table, plan: Preparation, watcher: Watcher, *, by_pass: bool = False) -> Rows:

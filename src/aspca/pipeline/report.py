@@ -19,7 +19,7 @@ from aspca.masking import masked
 from aspca.pipeline.judge import judge_table
 from aspca.pipeline.models import model_from
 from aspca.pipeline.notes import describe_outcomes
-from aspca.pipeline.options import Columns, Output, Request, files_named, is_named
+from aspca.pipeline.options import Output, Request, files_named, is_named
 from aspca.pipeline.outcome import Outcome
 from aspca.pipeline.passes import Watcher
 from aspca.pipeline.result_folder import category_folder
@@ -33,6 +33,7 @@ from aspca.tables.addresses import is_address, is_postgres
 from aspca.tables.column_checks import find_keys
 from aspca.tables.errors import JobError, RequestError
 from aspca.tables.request import STANDARD_INPUT, ReadOptions
+from aspca.tables.roles import Columns
 
 NAME = "report.html"
 MISSING = "Reports need jinja2, which is not installed: pip install 'aspca[report]'"

@@ -13,9 +13,8 @@ import numpy as np
 
 from aspca.masking import looks_like_address, masked
 from aspca.model.model import Model
-from aspca.pipeline.errors import in_one_sentence
 from aspca.pipeline.judged_rows import PartScorer, Tally, score_fields, scored_parts
-from aspca.pipeline.options import files_named, in_python, is_named, named_files, reading_of
+from aspca.pipeline.options import files_named, in_one_sentence, in_python, is_named, named_files, reading_of
 from aspca.pipeline.passes import MANY, Silent, Watcher, use_behind
 from aspca.pipeline.sources import open_for
 from aspca.tables.addresses import is_postgres
