@@ -34,7 +34,7 @@ import numpy as np
 from aspca.identities.localize import localize
 from aspca.linalg.arrays import Bools, Floats
 from aspca.linalg.ranking import round_for_ranking
-from aspca.linalg.row_blocks import cached_parts, row_products, row_sums
+from aspca.linalg.row_blocks import cached_parts, multiply_rows, sum_rows
 from aspca.model.judgement import Judgement
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ class FeatureSplit:
 
     def _best_change(self, weighted: Floats) -> tuple[Floats, Floats, Floats]:
         """The features' shares (n, p) of what one change removes, that (n, 1), and what it leaves of z (n, d)."""
-        along = row_products(weighted, self._units.T)
+        along = multiply_rows(weighted, self._units.T)
         sizes = np.abs(along)
         best = round_for_ranking(sizes).argmax(axis=1)[:, None]
         steps = np.take_along_axis(along, best, axis=1)
@@ -129,10 +129,10 @@ class FeatureSplit:
     def _by_terms(self, sizes: Floats, rest: Floats) -> Floats:
         """The squares of `rest` (n, d), each split over the features (n, p) by the sizes of its rule's terms."""
         # Where no feature is off its mean there is no rest either.
-        total = _positive(row_products(sizes, self._absolute))
+        total = _positive(multiply_rows(sizes, self._absolute))
         np.divide(rest, total, out=total)
         total *= rest
-        sizes *= row_products(total, self._absolute.T)
+        sizes *= multiply_rows(total, self._absolute.T)
         return sizes
 
 
@@ -143,10 +143,10 @@ def split_over_features(model: Model, values: Floats, judgement: Judgement) -> F
         exact = np.flatnonzero(model.table.exact)
         own = judgement.contributions[:, model.n_identities + exact]
         related = np.flatnonzero(~model.table.exact)
-        others = judgement.outside + row_sums(judgement.contributions[:, model.n_identities + related])
+        others = judgement.outside + sum_rows(judgement.contributions[:, model.n_identities + related])
         parts = model.evidence.attribute(values, others)
         used = (model.table.loadings[:, exact] != 0.0).astype(np.float64)
-        parts += row_products(own, (used / used.sum(axis=0)).T)
+        parts += multiply_rows(own, (used / used.sum(axis=0)).T)
         _add_wrong_cells(model, values, judgement, parts)
         return parts
     split = FeatureSplit(model.table.loadings * model.component_weights)
@@ -167,7 +167,7 @@ def _add_wrong_cells(model: Model, values: Floats, judgement: Judgement, parts: 
     """Add what violated identities make of scores to the cells that are wrong; of ties each its share."""
     if not model.n_identities:
         return
-    added = row_sums(judgement.contributions[:, : model.n_identities])
+    added = sum_rows(judgement.contributions[:, : model.n_identities])
     rest = added > 0.0
     for repair in localize(model.identities, values):
         rest[repair.row] = False

@@ -16,7 +16,7 @@ from aspca.identities.localize import localize
 from aspca.identities.localize import repaired as with_repairs
 from aspca.linalg.arrays import Bools, Floats, Ints
 from aspca.linalg.ranking import round_for_ranking
-from aspca.linalg.row_blocks import across, cached_parts, row_products
+from aspca.linalg.row_blocks import broadcast_rows, cached_parts, multiply_rows
 from aspca.model.judgement import Judgement, multiples_of, squared
 from aspca.preparation.cell_format import BadCell
 from aspca.rules.rule import AnyRule
@@ -184,8 +184,8 @@ class ExplainedRows:
         repaired = np.empty(self.values.shape)
         for part in cached_parts(*self.values.shape):
             deviations = self.judgement.deviations[part, self.model.n_identities :]
-            moved = row_products(np.nan_to_num(deviations, nan=0.0), back)
-            across(np.multiply, moved, self.model.space.scale, moved)
+            moved = multiply_rows(np.nan_to_num(deviations, nan=0.0), back)
+            broadcast_rows(np.multiply, moved, self.model.space.scale, moved)
             np.subtract(self.values[part], moved, out=repaired[part])
         if not self.model.n_identities:
             return repaired

@@ -19,7 +19,7 @@ from aspca.findings.change_text import Change
 from aspca.findings.changes import Course, shortest_change
 from aspca.identities.identity import NO_IDENTITIES
 from aspca.linalg.arrays import Bools, Floats, Ints
-from aspca.linalg.row_blocks import row_products
+from aspca.linalg.row_blocks import multiply_rows
 from aspca.model.judgement import Judgement
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ class Levels:
             # Rows are judged as they are but for the change.
             moved = np.where(np.isnan(before), self.centres[pieces], before - measured)
             back = np.asarray(np.linalg.pinv(_directions(model)), dtype=np.float64)
-            rows_off = values[rows] - row_products(moved, back) * model.space.scale
+            rows_off = values[rows] - multiply_rows(moved, back) * model.space.scale
             anew = replace(model, identities=NO_IDENTITIES).judge(rows_off)
             beyond[rows] = np.asarray(anew.anomalies) | wrong
             scores[rows] = np.where(wrong, scores[rows], anew.scores)
@@ -164,7 +164,7 @@ def _directions(model: Model) -> Floats:
 def _measured(model: Model, values: Floats, judgement: Judgement) -> Floats:
     """All that rows (n, p) are measured by (n, m + r), NaN where it is not known."""
     m = len(model.table)
-    besides = row_products(np.nan_to_num(model.space.centred(values), nan=0.0), _directions(model)[:, m:])
+    besides = multiply_rows(np.nan_to_num(model.space.centred(values), nan=0.0), _directions(model)[:, m:])
     return np.hstack([judgement.deviations[:, model.n_identities :], besides])
 
 

@@ -20,7 +20,7 @@ _PART_VALUES = 2**15
 Array = npt.NDArray[Any]
 
 
-def row_products(rows: Floats, matrix: Floats) -> Floats:
+def multiply_rows(rows: Floats, matrix: Floats) -> Floats:
     """rows @ matrix (n, k), in blocks of one size, the last one filled up with zeros.
 
     BLAS sums in another order for one row than for many; of one size of block it always does the same sums.
@@ -37,7 +37,7 @@ def row_products(rows: Floats, matrix: Floats) -> Floats:
     return out
 
 
-def row_sums(rows: Floats) -> Floats:
+def sum_rows(rows: Floats) -> Floats:
     """rows.sum(axis=1) (n,), column after column: NumPy sums one row in another order than many."""
     total = np.zeros(len(rows))
     for column in rows.T:
@@ -51,7 +51,7 @@ def cached_parts(n_rows: int, n_columns: int) -> Iterator[slice]:
     return (slice(start, min(start + step, n_rows)) for start in range(0, n_rows, step))
 
 
-def across(operation: np.ufunc, rows: Array, numbers: Floats, out: Array | None = None) -> Array:
+def broadcast_rows(operation: np.ufunc, rows: Array, numbers: Floats, out: Array | None = None) -> Array:
     """operation(rows, numbers), numbers (p,) meeting each of the rows (n, p): the same, only several times as fast."""
     p = numbers.size
     whole = len(rows) // _ABREAST * _ABREAST

@@ -13,7 +13,7 @@ from itertools import pairwise
 import numpy as np
 
 from aspca.linalg.arrays import Bools, Floats, Ints, frozen
-from aspca.linalg.row_blocks import row_products, row_sums
+from aspca.linalg.row_blocks import multiply_rows, sum_rows
 from aspca.model.constants import CENSORED, SEVERAL, SHRINKAGES
 from aspca.moments.patterns import group_by_gaps
 
@@ -187,12 +187,12 @@ class Conditional:
         Y = Z - self.mean
         missing = np.isnan(Y)
         whole, wider = fill_gaps(Y, missing, self.coefficients)
-        plain = row_products(whole, self.coefficients)
+        plain = multiply_rows(whole, self.coefficients)
         if not careful:
             return np.where(missing, np.nan, plain * wider)
         inside = np.clip(Y, self.low - self.mean, self.high - self.mean)
         filled = fill_gaps(inside, missing, self.coefficients)[0]
-        other = row_products(filled, self.coefficients) + np.where(missing, 0.0, Y - inside)
+        other = multiply_rows(filled, self.coefficients) + np.where(missing, 0.0, Y - inside)
         smaller = np.where(np.abs(other) < np.abs(plain), other, plain) * wider
         return np.where(missing, np.nan, np.where(plain * other <= 0.0, 0.0, smaller))
 
@@ -210,7 +210,7 @@ class Distance:
 
     def distances(self, Z: Floats) -> Floats:
         """How far rows are from the middle (n,)."""
-        return np.asarray(np.sqrt(row_sums(np.square(row_products(self._fill(Z), self.root)))))
+        return np.asarray(np.sqrt(sum_rows(np.square(multiply_rows(self._fill(Z), self.root)))))
 
     def split(self, Z: Floats) -> tuple[Floats, Floats, Floats]:
         """What each column has in the distance if one of them moved (n, q), if several did (n, q), and how likely it is
@@ -222,10 +222,10 @@ class Distance:
         itself, Y_j^2 / C_jj: an operator names what moved, also where what moved with it explains it.
         """
         Y, precision, missing = self._fill(Z), self._precision, np.isnan(Z)
-        pulled = row_products(Y, precision)
+        pulled = multiply_rows(Y, precision)
         gains = np.where(missing, 0.0, np.square(pulled) / np.maximum(np.diag(precision), 1e-300))
         best = gains.max(axis=1, keepdims=True, initial=0.0)
-        left = np.maximum(row_sums(pulled * Y)[:, None] - best, 0.0) / np.maximum(SEVERAL * best, 1e-300)
+        left = np.maximum(sum_rows(pulled * Y)[:, None] - best, 0.0) / np.maximum(SEVERAL * best, 1e-300)
         several = np.where(missing, 0.0, gains + np.square(Y) / self._variances + 1e-300)
         one = np.where(missing, 0.0, np.exp(0.5 * (gains - best)))
         return to_shares(one), to_shares(several), 1.0 / (1.0 + np.square(np.minimum(left, 1e100)))
@@ -283,7 +283,7 @@ def shrink(values: Floats, amounts: Floats) -> Floats:
 
 def to_shares(parts: Floats) -> Floats:
     """Non-negative parts (n, q) that add up to 1 in each row; to 0 where there are none."""
-    return np.asarray(parts / np.maximum(row_sums(parts), 1e-300)[:, None])
+    return np.asarray(parts / np.maximum(sum_rows(parts), 1e-300)[:, None])
 
 
 def fill_gaps(Y: Floats, missing: Bools, coefficients: Floats) -> tuple[Floats, Floats | float]:
@@ -302,7 +302,7 @@ def fill_gaps(Y: Floats, missing: Bools, coefficients: Floats) -> tuple[Floats, 
         gaps = np.flatnonzero(missing[rows[0]])
         if gaps.size:
             told = coefficients[:, gaps] @ np.linalg.pinv(coefficients[np.ix_(gaps, gaps)])
-            filled[np.ix_(rows, gaps)] = -row_products(filled[rows], told)
+            filled[np.ix_(rows, gaps)] = -multiply_rows(filled[rows], told)
             lost = (told * coefficients[gaps].T).sum(axis=1)
             wider[rows] = 1.0 / np.sqrt(np.clip(1.0 - lost, _LEAST_EIGENVALUE, 1.0))
     return filled, wider
@@ -320,7 +320,7 @@ def choose_shrinkages(moments: list[Moments], Z: Floats, folds: Ints) -> tuple[I
             mine = folds == fold
             precision = without.precision(a)
             Y, wider = fill_gaps(Z[mine] - without.mean, np.isnan(Z[mine]), precision / np.diag(precision))
-            projected = row_products(Y, precision)
+            projected = multiply_rows(Y, precision)
             found[mine] = np.abs(projected / np.diag(precision)) * wider
             likely[mine] = np.maximum((projected * Y).sum(axis=1), 0.0) - np.linalg.slogdet(precision)[1]
         residuals.append(

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from aspca.linalg.arrays import Bools, Floats, Ints, frozen
-from aspca.linalg.row_blocks import row_products
+from aspca.linalg.row_blocks import multiply_rows
 from aspca.model.columns import (
     Distance,
     Moments,
@@ -200,7 +200,7 @@ def _concentrate(Z: Floats, masked: Bools, judged: Bools) -> Bools:
         coefficients = precision / np.diag(precision)
         known = np.where(masked, np.nan, Z - moments.mean)
         filled, wider = fill_gaps(known, masked, coefficients)
-        residuals = np.where(masked, 0.0, np.abs(row_products(filled, coefficients)) * wider)
+        residuals = np.where(masked, 0.0, np.abs(multiply_rows(filled, coefficients)) * wider)
         usual = np.array(
             [
                 np.median(column[~gone]) if not gone.all() else np.inf

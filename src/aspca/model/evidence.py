@@ -19,7 +19,7 @@ from functools import cached_property
 import numpy as np
 
 from aspca.linalg.arrays import Bools, Floats, Ints, frozen
-from aspca.linalg.row_blocks import row_sums
+from aspca.linalg.row_blocks import sum_rows
 from aspca.model.columns import Distance, View, shrink, to_shares
 from aspca.model.constants import BY_CHANCE, CENSORED, FAR_OUT, FEWEST_CENSORED, GAUSSIAN_SIZE, GROSS, TIGHT
 from aspca.model.tails import Tail
@@ -66,12 +66,12 @@ class Parts:
     @property
     def outside(self) -> Floats:
         """What neither identities nor relations make (n,)."""
-        return np.asarray(self.rest + row_sums(self.conditionals))
+        return np.asarray(self.rest + sum_rows(self.conditionals))
 
     @property
     def scores(self) -> Floats:
         """Their sum (n,)."""
-        return np.asarray(row_sums(self.identities) + row_sums(self.relations) + self.outside)
+        return np.asarray(sum_rows(self.identities) + sum_rows(self.relations) + self.outside)
 
     def assign_to_relations(self, broken: Bools, used: Bools) -> Parts:
         """The same, where rows break relations (n, m) the parts of the columns of these (q, m) told as theirs.
@@ -81,7 +81,7 @@ class Parts:
         relations, conditionals = self.relations.copy(), self.conditionals.copy()
         for k in np.flatnonzero(broken.any(axis=0)).tolist():
             rows, columns = np.flatnonzero(broken[:, k]), np.flatnonzero(used[:, k])
-            relations[rows, k] += row_sums(conditionals[np.ix_(rows, columns)])
+            relations[rows, k] += sum_rows(conditionals[np.ix_(rows, columns)])
             conditionals[np.ix_(rows, columns)] = 0.0
         return Parts(self.identities, relations, conditionals, self.rest)
 
@@ -179,7 +179,7 @@ class Evidence:
         rest = _odds(cells.rows)
         if n_ranges:
             ranges = np.hstack([cells.ranges[:, self.judged], cells.steady])
-            rest = rest + row_sums(_odds(ranges, n_ranges)) / n_ranges
+            rest = rest + sum_rows(_odds(ranges, n_ranges)) / n_ranges
         conditionals = np.zeros(cells.conditionals.shape)
         if several:
             conditionals[:, self.judged] = _odds(cells.conditionals[:, self.judged], n_judged) / (kinds * n_judged)

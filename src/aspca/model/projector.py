@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from aspca.linalg.arrays import FARTHEST, SMALL_SCALE, Floats, Ints
-from aspca.linalg.row_blocks import across
+from aspca.linalg.row_blocks import broadcast_rows
 
 Rows = npt.NDArray[np.generic]
 
@@ -71,7 +71,7 @@ class Projector:
             rows = X[start : start + step]
             n = rows.shape[0]
             if everything and rows.dtype == np.float64:
-                across(np.subtract, rows, centre, block[:n])
+                broadcast_rows(np.subtract, rows, centre, block[:n])
             else:
                 np.subtract(
                     rows if everything else rows[:, used], centre, out=block[:n], casting="unsafe", dtype=np.float64
@@ -80,7 +80,7 @@ class Projector:
             if small:
                 np.clip(block, -farthest, farthest, out=block)
             np.matmul(block, scaled, out=projections)
-            across(np.subtract, projections[:n], shift, projections[:n])
+            broadcast_rows(np.subtract, projections[:n], shift, projections[:n])
             yield slice(start, start + n), projections[:n]
 
     @cached_property

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from aspca.linalg.arrays import Bools, Floats, Ints, frozen
-from aspca.linalg.row_blocks import across, cached_parts
+from aspca.linalg.row_blocks import broadcast_rows, cached_parts
 from aspca.moments.moments import Moments
 
 # A lag-one correlation counts from so many of its own standard errors on: one in forty columns of independent rows,
@@ -86,7 +86,7 @@ class LagSums:
         # A row that repeats the one before counts for several, and follows nothing.
         again = _repeats(together)
         with np.errstate(over="ignore", invalid="ignore"):
-            seen = across(np.subtract, together, centre)
+            seen = broadcast_rows(np.subtract, together, centre)
             now, before = (seen[1:], seen[:-1]) if not again.any() else (seen[1:][~again], seen[:-1][~again])
             squares = np.einsum("ij,ij->j", now, now)
             products = np.einsum("ij,ij->j", now, before)

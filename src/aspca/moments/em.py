@@ -36,7 +36,7 @@ import numpy as np
 
 from aspca.linalg.arrays import Floats, Ints
 from aspca.linalg.small import inverses, triangular_whiteners
-from aspca.moments.patterns import Patterns, most_random, seen_together, some_patterns
+from aspca.moments.patterns import Patterns, find_seen_pairs, most_random, some_patterns
 
 EPS = float(np.finfo(np.float64).eps)
 # Rounding of T in a quick step, over eps |C| / least variance: ten times what was seen.
@@ -114,9 +114,9 @@ def likeliest_gaussian(patterns: Sequence[Patterns], n_features: int, tol: float
     Covariances of features that no row has together do not enter the likelihood. They are set to what is most random,
     and EM goes on from there: it has little left to do, and leaves them alone.
     """
-    start, together = pairwise_start(patterns, n_features), seen_together(patterns, n_features)
+    start, together = pairwise_start(patterns, n_features), find_seen_pairs(patterns, n_features)
     few = some_patterns(patterns, n_features, _FEW * n_features, _MANY_MORE) if together.all() else None
-    if few is not None and seen_together(few, n_features).all():
+    if few is not None and find_seen_pairs(few, n_features).all():
         return iterate_by_few(patterns, few, start, tol, max_iter)
     reached = iterate(patterns, start, tol, max_iter)
     left = max_iter - reached.iterations

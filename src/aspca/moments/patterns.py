@@ -61,7 +61,7 @@ def patterns_of(rows: Floats, roots: Floats, weights: Floats, missing: Bools) ->
     return found
 
 
-def seen_together(patterns: Sequence[Patterns], n_features: int) -> Bools:
+def find_seen_pairs(patterns: Sequence[Patterns], n_features: int) -> Bools:
     """Which pairs of features (p, p) some row has both of."""
     weights = np.zeros((n_features, n_features))
     for part in patterns:

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from aspca.linalg.arrays import Floats
-from aspca.linalg.row_blocks import across
+from aspca.linalg.row_blocks import broadcast_rows
 
 Keys = npt.NDArray[np.uint64]
 # Odd numbers that mix bits well: those of splitmix64.
@@ -34,5 +34,5 @@ def row_keys(rows: Floats, low: Floats, high: Floats) -> Keys:
         weights = 2.0**32 * (0.5 + shares) / (high - low)
     low, weights = np.where(np.isfinite(low), low, 0.0), np.where(np.isfinite(weights), weights, 0.0)
     # Row by row: what BLAS sums hangs on where in a batch a row stands.
-    sums = np.nan_to_num(np.einsum("ij,j->i", across(np.subtract, rows, low), weights), copy=False)
+    sums = np.nan_to_num(np.einsum("ij,j->i", broadcast_rows(np.subtract, rows, low), weights), copy=False)
     return mix(np.floor(sums).astype(np.int64).view(np.uint64))
