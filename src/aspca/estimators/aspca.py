@@ -12,20 +12,17 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin as NamedOutputs
 from sklearn.base import OutlierMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from aspca.estimators.batches import rows_of
-from aspca.estimators.component_attributes import ComponentAttributes
-from aspca.estimators.inputs import TableInput
-from aspca.estimators.notebook import ShownWithRules
-from aspca.estimators.parameters import ParameterOnly
+from aspca.estimators.attributes import FittedAttributes
+from aspca.estimators.frames import library_of, refuse_nameless, row_labels
+from aspca.estimators.inputs import TableInput, rows_in_parts
 from aspca.estimators.preprocessor import Preprocessor
-from aspca.estimators.tables import library_of, refuse_nameless, row_labels
 from aspca.findings.explanation import Explanation
 from aspca.findings.words import warn_of_given
 from aspca.linalg.arrays import Floats
 from aspca.linalg.threads import blas_threads_for
 from aspca.model.fit import fit_from_moments
 from aspca.model.fit_rows import calibrate_by, in_common_unit, learn_model, with_kept_shares
-from aspca.model.model import Gaps, Model, complete_moments
+from aspca.model.model import Model, complete_moments
 from aspca.moments import IncompleteMoments, Moments
 from aspca.moments.validation import weights_of
 from aspca.preparation import Preparation
@@ -33,10 +30,23 @@ from aspca.preparation.lifting import refuse_contradictions
 from aspca.rules.rule import AnyRule
 from aspca.rules.user_rules import formulas_of
 from aspca.settings import AUTO, DEFAULTS, PAPER, Settings, check_parameters, parameters_text
-from aspca.sparse_pca.subspace import SparseSubspace
 
 
-class ASPCA(ShownWithRules, ComponentAttributes, TableInput, NamedOutputs, TransformerMixin, OutlierMixin, Base):  # type: ignore[misc]  # scikit-learn has no types
+class _ParameterOnly:
+    """A constructor parameter that is no attribute, read through `get_params`: scikit-learn would take an attribute
+    named `score` for a method."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __set__(self, instance: object, value: object) -> None:
+        vars(instance)[self.name] = value
+
+    def __get__(self, instance: object, owner: type | None = None) -> object:
+        raise AttributeError(f"{self.name!r} is a parameter, not a method: read it with get_params().")
+
+
+class ASPCA(FittedAttributes, TableInput, NamedOutputs, TransformerMixin, OutlierMixin, Base):  # type: ignore[misc]  # scikit-learn has no types
     """Anomaly detection by sparse rules that normal rows obey.
 
     The abnormal (low-variance) subspace of the scaled data holds relations such as ``A = B``; the sparsest of them are
@@ -101,7 +111,7 @@ class ASPCA(ShownWithRules, ComponentAttributes, TableInput, NamedOutputs, Trans
     array([ 1, -1])
     """
 
-    score = ParameterOnly()
+    score = _ParameterOnly()
     # What partial_fit goes on from where values may be missing.
     _incomplete: IncompleteMoments | None = None
 
@@ -175,7 +185,7 @@ class ASPCA(ShownWithRules, ComponentAttributes, TableInput, NamedOutputs, Trans
             known = self._known(X, weights, fresh=True)
             if isinstance(known, Moments):
                 known = known.rounded()
-            rows, settings = rows_of(X), Settings.of(self.get_params())
+            rows, settings = rows_in_parts(X), Settings.of(self.get_params())
             self._take(learn_model(rows, known, settings, preparation, given, weights))
             if settings.needs_rows and settings.limit != "conformal":
                 self._take(self.model_.calibrated(X, weights))
@@ -208,7 +218,8 @@ class ASPCA(ShownWithRules, ComponentAttributes, TableInput, NamedOutputs, Trans
             moments, gaps = complete_moments(self._known(X, weights, fresh=first))
             if not first and gaps is None:
                 moments = self.moments_.merge(moments)
-            self._fit(moments, gaps, warm_start=None if first else self.model_.components.solved)
+            solved = None if first else self.model_.components.solved
+            self._take(fit_from_moments(moments, Settings.of(self.get_params()), self._preparation, solved, gaps))
         warn_of_given(self.model_)
         return self
 
@@ -235,7 +246,7 @@ class ASPCA(ShownWithRules, ComponentAttributes, TableInput, NamedOutputs, Trans
         if names is not None and names.shape != (moments.n_features,):
             raise ValueError(f"feature_names has {names.size} entries, but there are {moments.n_features} features.")
         shown = [f"x{j}" for j in range(moments.n_features)] if names is None else [str(name) for name in names]
-        self._fit(moments, names=shown)
+        self._take(fit_from_moments(moments, Settings.of(self.get_params()), Preparation.identity(shown)))
         self.n_features_in_ = moments.n_features
         self._named_by_hand, self._lifted = names is not None, None
         if names is not None:
@@ -273,18 +284,6 @@ class ASPCA(ShownWithRules, ComponentAttributes, TableInput, NamedOutputs, Trans
         check_is_fitted(self, "model_")
         self._take(self.model_.checked(self._rows(X, reset=False, least=1)))
         return self.rules_
-
-    def _fit(
-        self,
-        moments: Moments,
-        gaps: Gaps | None = None,
-        *,
-        warm_start: SparseSubspace | None = None,
-        names: Sequence[str] | None = None,
-    ) -> None:
-        settings = Settings.of(self.get_params())
-        preparation = self._preparation if names is None else Preparation.identity(names)
-        self._take(fit_from_moments(moments, settings, preparation, warm_start, gaps))
 
     def _take(self, model: Model) -> None:
         """The model in use from now on: every fitted attribute is a view of it."""
@@ -344,12 +343,6 @@ class ASPCA(ShownWithRules, ComponentAttributes, TableInput, NamedOutputs, Trans
         """
         check_is_fitted(self, "model_")
         return self.model_.p_values(self._rows(X, reset=False, least=1))
-
-    @property
-    def rules_(self) -> tuple[AnyRule, ...]:
-        return self.model_.rules
-
-    # ---- small print
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

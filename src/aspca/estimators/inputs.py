@@ -8,8 +8,10 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_array, validate_data
 
+from aspca.estimators.frames import explain_other_columns, frame_of, refuse_odd_tables
 from aspca.estimators.preprocessor import Preprocessor
-from aspca.estimators.tables import frame_of, refuse_odd_tables, told_columns_apart
+from aspca.moments.accumulator import Rows
+from aspca.moments.blocks import row_slices
 from aspca.moments.validation import value_error, values_allowed, weights_of
 from aspca.preparation import Preparation
 from aspca.preparation.lifting import lift_columns
@@ -28,24 +30,14 @@ class TableInput:
     def _rows(self, X: Any, *, reset: bool, least: int, sample_weight: Any = None) -> Any:
         if reset:
             self._named_by_hand, self._lifted = False, None
-        with told_columns_apart(X):
-            return self._checked(X, reset, least, sample_weight)
-
-    def _checked(self, X: Any, reset: bool, least: int, sample_weight: Any) -> Any:
-        if self.preprocessor is not None:
-            return self._prepared(X, reset, least, sample_weight)
-        refuse_odd_tables(X)
-        if not reset and self._named_by_hand and frame_of(X) is None:
-            return self._nameless_rows(X)
-        rows = validate_data(
-            self,
-            X,
-            reset=reset,
-            dtype="numeric",
-            ensure_all_finite=False,
-            ensure_min_samples=least,
-            accept_sparse=False,
-        )
+        with explain_other_columns(X):
+            if self.preprocessor is not None:
+                return self._prepared(X, reset, least, sample_weight)
+            refuse_odd_tables(X)
+            if not reset and self._named_by_hand and frame_of(X) is None:
+                return self._nameless_rows(X)
+            finite = {"ensure_all_finite": False, "ensure_min_samples": least, "accept_sparse": False}
+            rows = validate_data(self, X, reset=reset, dtype="numeric", **finite)
         if reset and self.lift is None:
             return rows
         rows = self._allowed(rows, self._names())
@@ -105,6 +97,12 @@ class TableInput:
         """The features' names, if they have any."""
         plain = self.preprocessor is None and self._lifted is None
         return self._names() if plain else self._preparation.names
+
+
+def rows_in_parts(X: Any) -> Rows:
+    """Rows (n, p) in parts, as fits take them."""
+    slices = list(row_slices(*X.shape))
+    return Rows.here(lambda: (np.asarray(X[rows], dtype=np.float64) for rows in slices))
 
 
 def _lifted(preparation: Preparation, rows: Any, sample_weight: Any) -> Preparation:

@@ -12,15 +12,14 @@ from sklearn.base import BaseEstimator, OutlierMixin, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from aspca.estimators.aspca import ASPCA
-from aspca.estimators.cells import raw_columns
-from aspca.estimators.tables import (
+from aspca.estimators.frames import (
     array_of,
-    column_names,
+    explain_other_columns,
     frame_of,
+    raw_columns,
     refuse_odd_shapes,
     refuse_odd_tables,
     row_labels,
-    told_columns_apart,
 )
 from aspca.findings.explanation import Explanation
 from aspca.linalg.arrays import Floats, Ints
@@ -79,7 +78,7 @@ class PerCategory(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-
                     "least 2: add rows, leave it out, or join it with another category."
                 )
             try:
-                with _told_of_whole(rows):
+                with _rows_of_whole(rows):
                     models[category] = clone(template).fit(part)
             except ValueError as error:
                 raise ValueError(f"Category {category!r} of column {self.by!r}: {error}") from error
@@ -107,7 +106,7 @@ class PerCategory(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-
             model = self._model(category, rows)
             limit = model.model_.threshold
             # A limit of zero, where nothing varies at all, has no multiples.
-            with _told_of_whole(rows):
+            with _rows_of_whole(rows):
                 values[rows] = judge(model, part) / (limit if limit > 0.0 else 1.0)
         return values
 
@@ -121,7 +120,7 @@ class PerCategory(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-
         labels = row_labels(X, len(X))
         found = {}
         for category, rows, part in self._parts(X):
-            with _told_of_whole(rows):
+            with _rows_of_whole(rows):
                 why = self._model(category, rows).explain(part)
             found[category] = replace(why, index=[labels[row] for row in rows])
         return found
@@ -141,14 +140,14 @@ class PerCategory(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-
         cells = [cell_text(cell) for cell in _column(X, self.by)]
         if not cells:
             raise ValueError("Found array with 0 sample(s), while a minimum of 1 is required.")
-        with told_columns_apart(X):
+        with explain_other_columns(X):
             validate_data(self, X, reset=reset, skip_check_array=True)
         if None in cells:
             raise ValueError(
                 f"Column {self.by!r} has no category in row {cells.index(None)} ({cells.count(None)} rows lack one); "
                 "fill them, or leave out their rows."
             )
-        # What is wrong with a cell is told with its row in the whole table, so before that is taken apart.
+        # What is wrong with a cell names its row in the whole table, so before that is taken apart.
         whole = _without(X, self.by, np.arange(len(cells)))
         if getattr(self.estimator, "preprocessor", None) is None:
             refuse_odd_tables(whole)
@@ -161,8 +160,8 @@ class PerCategory(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-
 
 
 @contextmanager
-def _told_of_whole(rows: Ints) -> Iterator[None]:
-    """A cell that a column's kind is not defined for is told with its row in the whole table, of which `rows` are."""
+def _rows_of_whole(rows: Ints) -> Iterator[None]:
+    """A cell that a column's kind is not defined for is named by its row in the whole table, of which `rows` are."""
     try:
         yield
     except CellError as error:
@@ -173,7 +172,7 @@ def _column(X: Any, by: str | int) -> list[object]:
     frame = frame_of(X)
     if frame is not None:
         if by not in frame.columns:
-            names = ", ".join(column_names(frame)[:20])
+            names = ", ".join([str(name) for name in frame.columns][:20])
             raise ValueError(f"by: there is no column {by!r}; the columns are {names}.")
         return list(np.asarray(frame.get_column(by).to_native()).tolist())
     table = array_of(X)

@@ -17,9 +17,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from aspca.escaping import quoted
 from aspca.estimators.aspca import ASPCA
-from aspca.estimators.cells import raw_columns
+from aspca.estimators.frames import (
+    explain_other_columns,
+    library_of,
+    raw_columns,
+    refuse_nameless,
+    refuse_odd_shapes,
+    row_labels,
+)
 from aspca.estimators.preprocessor import Preprocessor
-from aspca.estimators.tables import library_of, refuse_nameless, refuse_odd_shapes, row_labels, told_columns_apart
 from aspca.findings.explanation import Explanation
 from aspca.linalg.arrays import Bools, Floats, frozen
 from aspca.moments.space import ScaledSpace
@@ -106,7 +112,7 @@ def explain(estimator: Any, X: Any) -> Explanation:
     rows = X
     for label, step in steps:
         if step is not None and step != "passthrough":
-            with told_columns_apart(X):
+            with explain_other_columns(X):
                 rows = step.transform(rows)
             found = _through(label, step, told)
             told = _made(label, step, told, rows.shape[1]) if found is None else found

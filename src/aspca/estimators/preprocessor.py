@@ -9,15 +9,11 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from aspca.estimators.cells import RawColumn, raw_columns
-from aspca.estimators.tables import refuse_odd_shapes, refuse_rounding, told_columns_apart
+from aspca.estimators.frames import RawColumn, explain_other_columns, raw_columns, refuse_odd_shapes, refuse_rounding
 from aspca.linalg.arrays import Floats
 from aspca.preparation import CATEGORIES, MISSING, ColumnPlan, Preparation
 from aspca.preparation.columns import cell_text, plan_categories
 from aspca.preparation.feature import TRANSFORMS
-
-# Fewer rows than this prove nothing about a column of texts that all differ.
-_FEW_ROWS = 20
 
 
 class Preprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
@@ -88,7 +84,7 @@ class Preprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # sc
         check_is_fitted(self, "plan_")
         refuse_odd_shapes(X)
         columns = raw_columns(X)
-        with told_columns_apart(X):
+        with explain_other_columns(X):
             validate_data(self, X, reset=False, skip_check_array=True)
         return self._encoded(columns)
 
@@ -145,7 +141,8 @@ class Preprocessor(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # sc
             asked = "one-hot"
         if asked in CATEGORIES:
             levels = {text for cell in column.cells if (text := cell_text(cell)) is not None}
-            if len(levels) == len(column.cells) >= _FEW_ROWS:
+            # Fewer rows than 20 prove nothing about a column of texts that all differ.
+            if len(levels) == len(column.cells) >= 20:
                 raise ValueError(
                     f"Every value of column {column.name!r} differs ({_example(column)!r} and so on), so it names rows "
                     "rather than categories; leave it out."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from textwrap import fill
 from typing import Any
 
@@ -12,15 +12,24 @@ from sklearn.base import clone
 from sklearn.metrics import roc_auc_score
 
 from aspca.estimators.aspca import ASPCA
-from aspca.estimators.study import Bases, Clock, Found, Setting, bases_of_all, found_again, halves_of
-from aspca.estimators.tables import library_of
+from aspca.estimators.frames import library_of
+from aspca.estimators.selection_bases import Bases, Clock, Found, Setting, compare_halves, halves_of
 from aspca.findings.rendering import make_frame
 from aspca.linalg.arrays import Floats
 from aspca.model.fit import scoring_model
-from aspca.model.model import Model
 from aspca.moments.space import ScaledSpace
 
-_MOST_COUNTS = 12
+# How `Selection.text` shows what a choice gives: heading, width and format.
+_COLUMNS = {
+    "n_components": ("rules", 5, ""),
+    "alpha": ("alpha", 8, ".3g"),
+    "nonzeros": ("features/rule", 13, ".1f"),
+    "largest": ("largest", 7, ""),
+    "l1": ("L1", 7, ".2f"),
+    "variance": ("variance", 8, ".2%"),
+    "stability": ("stable", 6, ".0%"),
+    "auc": ("AUC", 6, ".3f"),
+}
 
 
 @dataclass(frozen=True)
@@ -92,12 +101,15 @@ class Selection:
     @property
     def text(self) -> str:
         """Both curves as tables of plain text at most 80 columns wide, the chosen line marked."""
-        parts = []
         # What was not measured, for want of labels or resamples, has no column.
-        names = [name for name in _COLUMNS if getattr(self.chosen, name) is not None]
+        shown = {name: column for name, column in _COLUMNS.items() if getattr(self.chosen, name) is not None}
+        header = "   " + "  ".join(f"{heading:>{width}}" for heading, width, _ in shown.values())
+        parts = []
         for title, curve in (("Number of rules", self.over_components), ("Sparsity", self.over_alphas)):
-            parts.append(f"{title}\n{_header(names)}")
-            parts += [_line(one, names, one == self.chosen) for one in curve]
+            parts.append(f"{title}\n{header}")
+            for one in curve:
+                cells = (f"{getattr(one, name):{form}}".rjust(width) for name, (_, width, form) in shown.items())
+                parts.append(("-> " if one == self.chosen else "   ") + "  ".join(cells))
         parts += [] if self.remark is None else [fill(self.remark, 80)]
         return "\n".join(parts)
 
@@ -150,29 +162,47 @@ def select(
     rows = np.asarray(base._rows(X, reset=False, least=2))
     truth = None if labels is None else _checked_labels(labels, len(rows))
     d, alpha = model.components.n_components, model.components.alpha
-    counts = _counts(model.space.n_features, d) if n_components is None else n_components
-    grid = _alphas(alpha) if alphas is None else alphas
-    over_components = [(int(count), alpha) for count in sorted(set(counts))]
-    over_alphas = [(d, float(other)) for other in sorted(set(grid), reverse=True)]
+    if n_components is None:
+        p = model.space.n_features
+        n_components = [*np.unique(np.round(np.linspace(1, p, min(p, 12))).astype(int)).tolist(), d]
+    if alphas is None:
+        alphas = [alpha * 10.0**power for power in np.linspace(-1.5, 1.5, 7)] if alpha > 0 else [0.0]
+    over_components = [(int(count), alpha) for count in sorted(set(n_components))]
+    over_alphas = [(d, float(other)) for other in sorted(set(alphas), reverse=True)]
     # In this order, so that little time is spent on what matters most.
     settings = list(dict.fromkeys([(d, alpha), *over_components, *over_alphas]))
     count = n_resamples if len(rows) > 3 else 0
-    tally = _Tally(len(settings) * (1 + count), callback)
+    done, most = 0, len(settings) * (1 + count)
+
+    def advance(fits: int = 1) -> None:
+        nonlocal done
+        done += fits
+        if callback is not None:
+            callback(done, most)
+
     longest = {other: max(many for many, its in settings if its == other) for _, other in settings}
     bases = Bases(np.asarray(model.space.plain.covariance), model.settings, longest, clock)
-    # The choice itself is measured, whatever the time.
-    whole = bases_of_all(replace(bases, clock=Clock(None)), settings[:1], tally.add)
-    whole |= bases_of_all(bases, settings[1:], tally.add)
+    whole: dict[Setting, Floats] = {}
+    for setting in settings:
+        # The choice itself is measured, whatever the time.
+        V = (bases if whole else replace(bases, clock=Clock(None))).loadings(*setting)
+        if V is not None:
+            whole[setting] = V
+        advance()
     halves = (
         np.asarray(ScaledSpace.of(moments, model.settings.scaling, model.preparation.features).covariance)
         for moments in halves_of(rows, count, random_state, model.allows_gaps)
     )
-    again = found_again(bases, whole, halves, tally.add)
-    areas = _Areas(model, rows, truth)
-    measured = {
-        setting: _choice(setting, V, bases.covariance, again[setting], areas.under(*setting, V))
-        for setting, V in whole.items()
-    }
+    again = compare_halves(bases, whole, halves, advance)
+    areas: dict[Setting, float] = {}
+    measured = {}
+    for setting, V in whole.items():
+        # Readable rules do not depend on alpha, so neither does their area.
+        key = (setting[0], 0.0 if model.settings.judges_by_evidence else setting[1])
+        if truth is not None and key not in areas:
+            asked = replace(model.settings, n_components=setting[0], alpha=setting[1], max_features=None)
+            areas[key] = float(roc_auc_score(truth, scoring_model(model, asked, V).score(rows)))
+        measured[setting] = _choice(setting, V, bases.covariance, again[setting], areas.get(key))
     return Selection(
         tuple(measured[one] for one in over_components if one in measured),
         tuple(measured[one] for one in over_alphas if one in measured),
@@ -199,38 +229,6 @@ def _choice(setting: Setting, V: Floats, covariance: Floats, again: Found, auc: 
     )
 
 
-class _Tally:
-    """Tells how many fits are done."""
-
-    def __init__(self, most: int, callback: Callable[[int, int], None] | None) -> None:
-        self._done, self._most, self._callback = 0, most, callback
-
-    def add(self, count: int = 1) -> None:
-        self._done += count
-        if self._callback is not None:
-            self._callback(self._done, self._most)
-
-
-@dataclass(eq=False)
-class _Areas:
-    """Areas under the ROC curve; readable rules do not depend on alpha, so neither does theirs."""
-
-    model: Model
-    rows: Floats
-    truth: Floats | None
-    _known: dict[Setting, float] = field(default_factory=dict)
-
-    def under(self, d: int, alpha: float, V: Floats) -> float | None:
-        if self.truth is None:
-            return None
-        key = (d, 0.0 if self.model.settings.judges_by_evidence else alpha)
-        if key not in self._known:
-            settings = replace(self.model.settings, n_components=d, alpha=alpha, max_features=None)
-            scores = scoring_model(self.model, settings, V).score(self.rows)
-            self._known[key] = float(roc_auc_score(self.truth, scores))
-        return self._known[key]
-
-
 def _remark(clock: Clock, budget: float | None, wanted: int, measured: dict[Setting, Choice]) -> str | None:
     """What is missing for want of time; None where nothing is."""
     if budget is None or not clock.ended:
@@ -243,17 +241,6 @@ def _remark(clock: Clock, budget: float | None, wanted: int, measured: dict[Sett
     )
 
 
-def _counts(p: int, chosen: int) -> list[int]:
-    """Up to twelve numbers of rules from 1 to p, the chosen one among them."""
-    grid = np.unique(np.round(np.linspace(1, p, min(p, _MOST_COUNTS))).astype(int))
-    return sorted({*grid.tolist(), chosen})
-
-
-def _alphas(chosen: float) -> list[float]:
-    """Seven penalties from a thirtieth to thirty times the chosen one."""
-    return [chosen * 10.0**power for power in np.linspace(-1.5, 1.5, 7)] if chosen > 0 else [0.0]
-
-
 def _checked_labels(labels: Any, n: int) -> Floats:
     truth = np.asarray(labels, dtype=np.float64)
     if truth.shape != (n,):
@@ -261,24 +248,3 @@ def _checked_labels(labels: Any, n: int) -> Floats:
     if not np.isin(truth, (0.0, 1.0)).all() or truth.min() == truth.max():
         raise ValueError("labels must hold both 0 (normal) and 1 (anomaly), and nothing else.")
     return truth
-
-
-_COLUMNS = {
-    "n_components": ("rules", "5", ""),
-    "alpha": ("alpha", "8", ".3g"),
-    "nonzeros": ("features/rule", "13", ".1f"),
-    "largest": ("largest", "7", ""),
-    "l1": ("L1", "7", ".2f"),
-    "variance": ("variance", "8", ".2%"),
-    "stability": ("stable", "6", ".0%"),
-    "auc": ("AUC", "6", ".3f"),
-}
-
-
-def _header(names: Sequence[str]) -> str:
-    return "   " + "  ".join(f"{_COLUMNS[name][0]:>{_COLUMNS[name][1]}}" for name in names)
-
-
-def _line(one: Choice, names: Sequence[str], chosen: bool) -> str:
-    cells = [f"{format(getattr(one, name), _COLUMNS[name][2]):>{_COLUMNS[name][1]}}" for name in names]
-    return ("-> " if chosen else "   ") + "  ".join(cells)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -102,8 +101,7 @@ def estimator_of(model: Model, naming: str) -> ASPCA:
 
 def _parameters(settings: Settings) -> dict[str, Any]:
     """The constructor's parameters that settings were made from."""
-    given = {field.name: getattr(settings, field.name) for field in fields(Settings)}
-    return {**given, "rules": list(settings.rules) or None}
+    return {**vars(settings), "rules": list(settings.rules) or None}
 
 
 def _same(one: Any, other: Any) -> bool:

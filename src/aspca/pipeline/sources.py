@@ -149,8 +149,7 @@ def frame_table(frame: Any, description: str) -> MemoryTable:
     JobError
         It is something else, or holds what is no number, text or date.
     """
-    from aspca.estimators.cells import raw_columns
-    from aspca.estimators.tables import library_of, refuse_odd_shapes, row_labels
+    from aspca.estimators.frames import library_of, raw_columns, refuse_odd_shapes, row_labels
 
     try:
         refuse_odd_shapes(frame)

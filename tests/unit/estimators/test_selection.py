@@ -10,7 +10,7 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from aspca import ASPCA, Moments, select
-from aspca.estimators.study import Bases, Clock, Found
+from aspca.estimators.selection_bases import Bases, Clock, Found
 from aspca.paper.datasets import load_breast_cancer, load_synthetic
 from aspca.settings import Settings
 from aspca.sparse_pca.subspace import sparse_subspace

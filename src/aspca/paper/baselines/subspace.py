@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, OutlierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from aspca.estimators.aspca import ASPCA
-from aspca.estimators.tables import refuse_odd_tables
+from aspca.estimators.frames import refuse_odd_tables
 from aspca.linalg.arrays import Floats
 from aspca.linalg.eigen import lowest_pairs
 from aspca.linalg.ranking import sign_of

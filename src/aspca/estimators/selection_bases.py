@@ -8,7 +8,7 @@ more of them.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -19,13 +19,6 @@ from aspca.moments import IncompleteMoments, Moments
 from aspca.settings import Settings
 from aspca.sparse_pca.rotation.search import rotate_levels, rotate_levels_roughly
 from aspca.sparse_pca.subspace import SparseSubspace, sparse_subspace
-
-# Rows are dealt into so many parts, whose moments merge into any half of them.
-_PARTS = 20
-# A rule is found again if another points the same way to within 18 degrees.
-_SAME = 0.95
-# The standard error of the share of rules found again at which no more halves are tried.
-_SETTLED = 0.05
 
 # A number of rules and an alpha.
 Setting = tuple[int, float]
@@ -42,28 +35,19 @@ class Clock:
     def left(self) -> float:
         return max(self._end - time.monotonic(), 0.0)
 
-    @property
-    def over(self) -> bool:
-        return self.left == 0.0
-
 
 @dataclass(eq=False)
 class Bases:
     """The sparse bases of one covariance (p, p).
 
-    Attributes
-    ----------
-    longest : dict
-        How many components will be asked for at most, by alpha.
-    like : Bases or None
-        Those of all rows, where these are of some, to be compared with them: rotated only so far that directions are
-        known to within degrees, from theirs among other starts. Sequences start anew: from those of all rows they would
-        find them again too often.
+    Where there are those of all rows to be `like`, these are of some rows, to be compared with them: rotated only so
+    far that directions are known to within degrees, from theirs among other starts. Sequences start anew: from those of
+    all rows they would find them again too often.
     """
 
     covariance: Floats
     settings: Settings
-    longest: dict[float, int]
+    longest: dict[float, int]  # how many components will be asked for at most, by alpha
     clock: Clock
     like: Bases | None = None
     _sequences: dict[float, SparseSubspace] = field(default_factory=dict)
@@ -71,9 +55,9 @@ class Bases:
 
     def loadings(self, d: int, alpha: float) -> Floats | None:
         """As `sparse_subspace` gives them (p, d), but for order and signs; None where the time does not suffice."""
-        found = None if self.clock.over else self._solved(d, alpha)
+        found = None if not self.clock.left else self._solved(d, alpha)
         # What a solver has when time ends is not what it would find.
-        if found is None or self.clock.over:
+        if found is None or not self.clock.left:
             self.clock.ended = True
             return None
         self._found[d, alpha] = found
@@ -120,12 +104,13 @@ class Found:
     def add(self, V: Floats, W: Floats) -> None:
         """The bases of all rows and of a half of them (p, d), each in its own scaled space: directions are compared."""
         cosines = np.abs(V.T @ W)
-        self.rules.append(float((cosines.max(axis=1) >= _SAME).mean()))
+        # Found again if another points the same way to within 18 degrees.
+        self.rules.append(float((cosines.max(axis=1) >= 0.95).mean()))
         self.subspace.append(float((cosines**2).sum() / V.shape[1]))
 
     @property
     def settled(self) -> bool:
-        """Whether more halves would hardly change the average.
+        """Whether more halves would hardly change the average: its standard error is at most 0.05.
 
         By the spread of the halves, and by that of as many tosses of a coin as there were rules to find: a few halves
         that agree by chance have no spread at all. One find and one failure more keep the coin from being certain.
@@ -135,29 +120,15 @@ class Found:
             return False
         share = (self.n_rules * sum(self.rules) + 1.0) / (trials + 2.0)
         spread = float(np.std(self.rules, ddof=1)) / np.sqrt(count)
-        return bool(max(spread, np.sqrt(share * (1.0 - share) / trials)) <= _SETTLED)
+        return bool(max(spread, np.sqrt(share * (1.0 - share) / trials)) <= 0.05)
 
 
-def bases_of_all(bases: Bases, settings: Iterable[Setting], done: Callable[[], None]) -> dict[Setting, Floats]:
-    """The bases (p, d) of all settings, or of as many as there is time for."""
-    found = {}
-    for setting in settings:
-        loadings = bases.loadings(*setting)
-        if loadings is not None:
-            found[setting] = loadings
-        done()
-    return found
-
-
-def found_again(
-    bases: Bases,
-    whole: dict[Setting, Floats],
-    halves: Iterator[Floats],
-    progress: Callable[[int], None],
+def compare_halves(
+    bases: Bases, whole: dict[Setting, Floats], halves: Iterator[Floats], advance: Callable[[int], None]
 ) -> dict[Setting, Found]:
     """What covariances of halves, each followed by that of the other half, give again of each basis (p, d) of `bases`.
 
-    `progress` is told how many settings each half was tried for, or need not be.
+    `advance` is told how many settings each half was tried for, or need not be.
     """
     found = {setting: Found(setting[0]) for setting in whole}
     wanted = list(whole)
@@ -168,24 +139,25 @@ def found_again(
             wanted = [setting for setting in wanted if not found[setting].settled]
         longest = {alpha: max(d for d, other in wanted if other == alpha) for _, alpha in wanted}
         half = Bases(covariance, bases.settings, longest, bases.clock, like=bases)
-        progress(len(whole) - len(wanted))
+        advance(len(whole) - len(wanted))
         for setting in wanted:
             loadings = half.loadings(*setting)
             if loadings is not None:
                 found[setting].add(whole[setting], loadings)
-            progress(1)
+            advance(1)
     return found
 
 
 def halves_of(rows: Floats, count: int, seed: int, gaps: bool) -> Iterator[Moments]:
     """Moments of halves of the rows, each followed by that of the other half; `gaps`: values may be missing."""
-    parts = min(_PARTS, len(rows) // 2)
+    # So many parts, whose moments merge into any half of the rows.
+    parts = min(20, len(rows) // 2)
     if count < 1 or parts < 2:
         return
     rng = np.random.default_rng(seed)
-    dealt = np.array_split(rng.permutation(len(rows)), parts)
     kind = IncompleteMoments if gaps else Moments
-    moments = [kind.from_array(rows[np.sort(part)]) for part in dealt]
+    split = np.array_split(rng.permutation(len(rows)), parts)
+    moments = [kind.from_array(rows[np.sort(part)]) for part in split]
     for number in range(count):
         if number % 2 == 0:
             order = rng.permutation(parts)

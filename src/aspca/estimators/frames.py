@@ -1,11 +1,14 @@
-"""Tables as users have them: what cannot be taken, refused in one sentence before scikit-learn prints it whole; names,
-row labels and the library a table comes from."""
+"""Data frames of any library and arrays: their columns as numbers, dates and texts, names, row labels and library; and
+what cannot be taken, refused in one sentence before scikit-learn prints it whole."""
 
 from __future__ import annotations
 
 import datetime
+import numbers
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -13,8 +16,9 @@ import numpy as np
 from narwhals.exceptions import DuplicateError
 from scipy.sparse import issparse
 
-# As `moments` allows, but as an integer: 10**400 cannot be compared with a float.
-LARGEST_INTEGER = 10**150
+from aspca.linalg.arrays import Floats
+from aspca.preparation.columns import cell_text
+
 # How scikit-learn's message begins; its own checks want it word for word.
 _OTHER_COLUMNS = "The feature names should match those that were passed during fit."
 # For tables of pandas, for others, and where columns are missing.
@@ -23,8 +27,6 @@ _CURES = (
     "X.select(list(model.feature_names_in_)) takes those of the fit, in their order.",
     "A model needs all columns that it was fitted to, by the same names: add or rename them, or fit again.",
 )
-# Integers up to here are all numbers of 64 bits too.
-_EXACT_INTEGERS = 2**53
 # How lazy tables are made into data frames.
 _COLLECTED = {
     "polars": "X.collect()",
@@ -36,15 +38,7 @@ _COLLECTED = {
 
 
 def frame_of(X: Any) -> nw.DataFrame[Any] | None:
-    """A data frame of any library, seen through narwhals; None for an array, or whatever else.
-
-    Raises
-    ------
-    TypeError
-        A table whose rows are still to be computed.
-    ValueError
-        A name of a column occurs twice.
-    """
+    """A data frame of any library, seen through narwhals; None for an array, or whatever else."""
     try:
         frame = nw.from_native(X, pass_through=True)
     except DuplicateError:
@@ -58,11 +52,6 @@ def frame_of(X: Any) -> nw.DataFrame[Any] | None:
             f"{'' if how is None else f', here by {how}'}."
         )
     return frame if isinstance(frame, nw.DataFrame) else None
-
-
-def column_names(frame: nw.DataFrame[Any]) -> list[str]:
-    """What rules call the columns of a data frame."""
-    return [str(name) for name in frame.columns]
 
 
 def refuse_odd_tables(X: Any) -> None:
@@ -99,19 +88,13 @@ def refuse_odd_shapes(X: Any) -> None:
         raise TypeError("A batch of records has no names here; make it a table, by pyarrow.Table.from_batches([X]).")
     frame = frame_of(X)
     if frame is not None:
-        names = column_names(frame)
+        names = [str(name) for name in frame.columns]
         if len(set(names)) < len(names):
             raise _doubled(names)
 
 
 def array_of(X: Any) -> np.ndarray[Any, Any]:
-    """What is no data frame as an array of rows and columns.
-
-    Raises
-    ------
-    ValueError
-        It is none.
-    """
+    """What is no data frame as an array of rows and columns."""
     if isinstance(X, list | tuple) and len(lengths := [len(row) for row in X if isinstance(row, list | tuple)]) > 1:
         odd = next((row for row, length in enumerate(lengths) if length != lengths[0]), None)
         if odd is not None:
@@ -145,8 +128,8 @@ def no_columns_error(shape: tuple[int, ...]) -> ValueError:
 
 
 @contextmanager
-def told_columns_apart(X: Any) -> Iterator[None]:
-    """Where scikit-learn refuses columns, in another order or others than those of the fit, what to do is added."""
+def explain_other_columns(X: Any) -> Iterator[None]:
+    """Where scikit-learn refuses columns, in another order or others than those of the fit, add what to do."""
     try:
         yield
     except ValueError as error:
@@ -216,16 +199,21 @@ def _refuse_cells(column: Any, name: str) -> None:
                 f"Column {name} holds text ({cell[:40]!r} in row {row}), but all values must be numbers; convert the "
                 "column, leave it out, or see aspca.Preprocessor."
             )
-        if isinstance(cell, int) and abs(cell) > LARGEST_INTEGER:
-            raise ValueError(
-                f"Column {name} has an integer too large in size in row {row}; values must lie within +-1e150, so "
-                "rescale the column."
-            )
+        _refuse_huge(cell, name, row)
+
+
+def _refuse_huge(cell: object, name: str, row: int) -> None:
+    # As `moments` allows, but as an integer: 10**400 cannot be compared with a float.
+    if isinstance(cell, int) and abs(cell) > 10**150:
+        raise ValueError(
+            f"Column {name} has an integer too large in size in row {row}; values must lie within +-1e150, so rescale "
+            "the column."
+        )
 
 
 def refuse_rounding(values: np.ndarray[Any, Any], name: str) -> None:
     """Raise for integers (n,) that are no numbers of 64 bits: they would be taken for others, and ids be alike."""
-    if not values.size or -_EXACT_INTEGERS <= int(values.min()) <= int(values.max()) <= _EXACT_INTEGERS:
+    if not values.size or -(2**53) <= int(values.min()) <= int(values.max()) <= 2**53:
         return
     # Through Python's integers: that of 2^63 as a number of 64 bits has no place in int64.
     odd = next((row for row, cell in enumerate(values.tolist()) if int(float(cell)) != cell), None)
@@ -242,3 +230,121 @@ def _dates_error(name: str) -> ValueError:
         f"Column {name} holds dates or durations, but all values must be numbers; turn them into numbers, leave the "
         "column out, or see aspca.Preprocessor."
     )
+
+
+# ---- columns as they come
+
+_CELLS = (str, bytes, numbers.Real, Decimal, np.bool_, datetime.date, datetime.time, np.datetime64)
+
+
+@dataclass(frozen=True, eq=False)
+class RawColumn:
+    """A column as it came."""
+
+    name: str
+    kind: str  # "number", "boolean", "date" or "text"
+    # Truth values as 0 and 1, dates as seconds since 1970 (UTC where they name no zone); None for texts.
+    numbers: Floats | None
+    cells: Any  # (n,)
+    remark: str = ""  # why its cells were left out, if they were
+
+
+class _OddColumnError(TypeError, ValueError):
+    """A column whose cells are neither texts, numbers nor dates; `remark` says what they are."""
+
+    def __init__(self, sentence: str, remark: str = "it holds lists or records") -> None:
+        super().__init__(sentence)
+        self.remark = remark
+
+
+def raw_columns(X: Any, *, leave_odd: bool = False) -> list[RawColumn]:
+    """The columns of a data frame of any library, or of a two-dimensional array, then named x0, x1, ...
+
+    Durations are numbers, in seconds. With `leave_odd`, columns of lists, records and other objects are left without
+    values, with a remark, and not refused.
+    """
+    frame = frame_of(X)
+    columns = []
+    for j, column in enumerate(array_of(X).T if frame is None else frame.iter_columns()):
+        name, cells = (f"x{j}", column) if frame is None else (str(column.name), _array(column))
+        try:
+            columns.append(_raw(name, cells))
+        except _OddColumnError as error:
+            if not leave_odd or frame is None:
+                raise
+            columns.append(RawColumn(name, "text", None, [None] * len(column), error.remark))
+    if not columns:
+        raise no_columns_error(np.shape(X))
+    if not len(columns[0].cells):
+        raise ValueError("Found array with 0 sample(s), while a minimum of 1 is required.")
+    return columns
+
+
+def _array(column: Any) -> np.ndarray[Any, Any]:
+    """The cells of a column of narwhals; integers stay such where some are missing."""
+    try:
+        values = np.asarray(column.to_native())
+        if values.dtype.kind != "f" or not column.dtype.is_integer():
+            return values
+    except NotImplementedError:
+        # Types of pyarrow that it cannot make an array of, such as a dictionary of dates.
+        pass
+    cells = np.empty(len(column), dtype=object)
+    cells[:] = column.to_list()
+    return cells
+
+
+def _raw(name: str, values: np.ndarray[Any, Any]) -> RawColumn:
+    if values.dtype.kind == "c":
+        raise ValueError(f"Complex data not supported: column {name!r} must hold real numbers; take real parts first.")
+    if values.dtype.kind == "m":
+        # As for dates.
+        seconds = np.where(np.isnat(values), np.nan, values.astype("timedelta64[us]").astype(np.int64) / 1e6)
+        return RawColumn(name, "number", seconds, seconds)
+    if values.ndim != 1:
+        raise _OddColumnError(
+            f"Column {name!r} has several values in a cell, but each must be one; give them columns of their own, or "
+            "leave the column out."
+        )
+    if values.dtype.kind in "biuf":
+        return RawColumn(name, "boolean" if values.dtype.kind == "b" else "number", values.astype(np.float64), values)
+    if values.dtype.kind == "M":
+        # Through microseconds, which hold every year; whole seconds would lose what is below them.
+        seconds = values.astype("datetime64[us]").astype(np.int64) / 1e6
+        return RawColumn(name, "date", np.where(np.isnat(values), np.nan, seconds), values)
+    cells = values.tolist()
+    given = [cell for cell in cells if cell_text(cell) is not None]
+    if given and all(isinstance(cell, bool | np.bool_) for cell in given):
+        return RawColumn(name, "boolean", _floats(name, cells), cells)
+    if given and all(isinstance(cell, numbers.Real | Decimal | np.bool_) for cell in given):
+        return RawColumn(name, "number", _floats(name, cells), cells)
+    if given and all(isinstance(cell, datetime.date | np.datetime64) for cell in given):
+        return RawColumn(name, "date", np.array([_seconds(cell) for cell in cells]), cells)
+    if not given:
+        return RawColumn(name, "number", np.full(len(cells), np.nan), cells)
+    for row, cell in enumerate(cells):
+        if cell_text(cell) is not None and not isinstance(cell, _CELLS):
+            kind = type(cell).__name__
+            several = isinstance(cell, list | tuple | set | dict | np.ndarray)
+            raise _OddColumnError(
+                f"Column {name!r} has a cell of type {kind} in row {row}: each argument must be a string, a number or "
+                "a date.",
+                "it holds lists or records" if several else f"it holds cells of type {kind}",
+            )
+    return RawColumn(name, "text", None, [str(cell) if isinstance(cell, datetime.time) else cell for cell in cells])
+
+
+def _floats(name: str, cells: Sequence[Any]) -> Floats:
+    for row, cell in enumerate(cells):
+        _refuse_huge(cell, repr(name), row)
+    return np.array([np.nan if cell_text(cell) is None else float(cell) for cell in cells])
+
+
+def _seconds(cell: Any) -> float:
+    if cell_text(cell) is None:
+        return np.nan
+    if isinstance(cell, np.datetime64):
+        return float(cell.astype("datetime64[us]").astype(np.int64)) / 1e6
+    if not isinstance(cell, datetime.datetime):
+        cell = datetime.datetime(cell.year, cell.month, cell.day)
+    return float((cell if cell.tzinfo else cell.replace(tzinfo=datetime.UTC)).timestamp())
