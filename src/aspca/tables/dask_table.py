@@ -87,7 +87,7 @@ class DaskTable(PartedTable):
 
     def _read_rows(self, columns: Sequence[int], first: int, end: int) -> Iterator[Any]:
         parts, chosen = self._delayed(columns)
-        for number, low, high in self._places.between(first, end):
+        for number, low, high in self._layout.between(first, end):
             yield from _record_batches(parts[number].iloc[low:high].compute(), chosen, self.description)
 
     def _lazy(self, work: Mapped, columns: Sequence[int]) -> Any:

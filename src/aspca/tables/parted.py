@@ -16,7 +16,6 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module
-from itertools import pairwise
 from operator import iadd, or_
 from pathlib import Path
 from typing import Any
@@ -35,7 +34,6 @@ from aspca.tables.parts import (
     Outcome,
     Part,
     Pass,
-    Places,
     TableLayout,
     Task,
     chunks,
@@ -74,15 +72,15 @@ class PartedTable(Source, ABC):
             self.description = label
             self._layout = TableLayout(label, schema, table.relation, table.parameters, table.columns, types)
             # Its own is the first pass, which finds out how many rows each part has.
-            self._seen, self._places = Outcome(), Places()
-            counts, self._seen = self._reduce(Pass(self._layout, self._places, _count, Counts.merged), small=True)
-            rows = self._seen.rows
-            self._places = Places(tuple(rows.get(number, 0) for number in range(max(rows, default=-1) + 1)))
+            self._seen = Outcome()
+            counts, self._seen = self._reduce(Pass(self._layout, _count, Counts.merged), small=True)
+            known = self._seen.rows
+            rows = tuple(known.get(number, 0) for number in range(max(known, default=-1) + 1))
             table = finish_table(table, counts or Counts(0, np.empty((0, 4))))
             # Only what is asked before rows are read: kinds, places and sentences that show a cell.
             first = make_untyped(replace(reading, read=self._first), names)
             super().__init__([replace(table, attach=first.attach)], connection, resources.pop_all())
-        self._layout = replace(self._layout, columns=table.columns, n_rows=table.n_rows, kinds=self.columns)
+        self._layout = replace(self._layout, columns=table.columns, rows=rows)
 
     # ---- what each engine does in its own way
 
@@ -126,7 +124,7 @@ class PartedTable(Source, ABC):
             Any sentence that the task raises, as it was raised.
         """
         columns = self._chosen(names)
-        found, _ = self._reduce(Pass(self._layout.only(columns), self._places, task, merge), columns)
+        found, _ = self._reduce(Pass(self._layout.only(columns), task, merge), columns)
         return found
 
     def mapped(self, schema: Any, function: Mapping, names: Sequence[str] | None = None) -> Any:
@@ -135,7 +133,7 @@ class PartedTable(Source, ABC):
 
     def _mapping(self, schema: Any, function: Mapping, names: Sequence[str] | None) -> tuple[Mapped, list[int]]:
         columns = self._chosen(names)
-        return Mapped(self._layout.only(columns), self._places, schema, function), columns
+        return Mapped(self._layout.only(columns), schema, function), columns
 
     def write_parquet(
         self, folder: str | os.PathLike[str], schema: Any, function: Mapping, names: Sequence[str] | None = None
@@ -176,7 +174,7 @@ class PartedTable(Source, ABC):
             raise self._explained(error) from error
         if outcome.error is not None:
             raise outcome.error
-        if self._places.rows is not None and not isinstance(work, Write):
+        if self._layout.rows is not None and not isinstance(work, Write):
             refuse_unlike(self.description, self._seen, outcome)
         return next(iter(outcome.found), None), outcome
 
@@ -204,12 +202,9 @@ class PartedTable(Source, ABC):
         columns = self._chosen(names)
         if not len(rows):
             return []
-        starts = [self._places.start(number) for number in range(len(self._places.rows or ()) + 1)]
-        wanted = frozenset(
-            number for number, (first, end) in enumerate(pairwise(starts)) if any(first <= row < end for row in rows)
-        )
+        wanted = frozenset(number for row in rows for number, *_ in self._layout.between(row, row + 1))
         task = partial(_pick, names=tuple(names), rows=tuple(int(row) for row in rows))
-        found, _ = self._reduce(Pass(self._layout.only(columns), self._places, task, iadd, wanted), columns)
+        found, _ = self._reduce(Pass(self._layout.only(columns), task, iadd, wanted), columns)
         return found or []
 
     def _parts(self, names: list[str], first: int) -> Iterator[Part]:
@@ -225,7 +220,7 @@ class PartedTable(Source, ABC):
 
     def _stream(self, columns: Sequence[int], first: int) -> Iterator[Any]:
         """All rows; the first few on their own, since many ask for no more."""
-        count = sum(self._places.rows or ())
+        count = sum(self._layout.rows or ())
         few = min(first, count)
         try:
             for start, end in ((0, few), (few, count)):

@@ -23,7 +23,7 @@ from aspca.tables.errors import SourceError
 from aspca.tables.file_table import FileColumn, FileTable
 from aspca.tables.serialization import PACKAGE, deserialize, serialize
 from aspca.tables.source import Source, open_connection
-from aspca.tables.table import Batch, Column
+from aspca.tables.table import Batch
 from aspca.tables.typed_table import Counts, count_cells
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ Mapping = Callable[["Part", int], Iterable[Any]]
 
 @dataclass(frozen=True)
 class TableLayout:
-    """What the rows of a table mean."""
+    """What the rows of a table mean, and where they are."""
 
     label: str
     schema: Any  # pyarrow.Schema of all columns, which are called c0, c1, ... in it
@@ -53,13 +53,37 @@ class TableLayout:
     parameters: tuple[Any, ...]
     columns: tuple[FileColumn, ...]  # those that can be asked for
     types: list[str]  # DuckDB's, of all columns
-    n_rows: int = 0
-    kinds: tuple[Column, ...] = ()  # `columns` as users see them
+    rows: tuple[int, ...] | None = None  # of each part; None before they are counted
 
     def only(self, columns: Sequence[int]) -> TableLayout:
         """The same where no other columns can be asked for."""
-        kinds = tuple(self.kinds[index] for index in columns) if self.kinds else ()
-        return replace(self, columns=tuple(self.columns[index] for index in columns), kinds=kinds)
+        return replace(self, columns=tuple(self.columns[index] for index in columns))
+
+    def start(self, number: int) -> int:
+        """The number of the first row of a part; 0 before they are counted."""
+        return sum((self.rows or ())[:number])
+
+    def between(self, first: int, end: int) -> Iterator[tuple[int, int, int | None]]:
+        """The parts that hold rows from `first` to before `end`: the number of each, and where these begin and end in
+        it; None for all that follow, so that rows which a part did not have before are seen."""
+        start = 0
+        for number, rows in enumerate(self.rows or ()):
+            low, high = max(first - start, 0), end - start
+            if low < min(high, rows):
+                yield number, low, high if high < rows else None
+            start += rows
+
+    def read(self, number: int, batches: Iterable[Any]) -> Iterator[Part]:
+        """The chunks of a part as tables; SourceError in the end if they are not as many rows as they were."""
+        found, start = 0, self.start(number)
+        with own_connection() as connection:
+            for chunk in chunks(iter(batches)):
+                with Part(self, connection, chunk, start + found) as part:
+                    yield part
+                    found += part.count()
+        known = found if self.rows is None else sum(self.rows[number : number + 1])
+        if found != known:
+            raise rows_changed_error(self.label, f"part {number} had {known:,} rows and now has {found:,}")
 
 
 class Part(Source):
@@ -78,20 +102,21 @@ class Part(Source):
 
         reading = ArrowReading(layout.label, layout.schema, lambda names: iter(batches), explain, watched=False)
         attach = make_untyped(reading, layout.schema.names).attach
+        # How many values are missing is known of the whole only: all, none, or some.
+        missing = [column.n_missing for column in layout.columns]
+        everything = None if layout.rows is None else sum(layout.rows)
         columns = tuple(
-            replace(column, n_missing=n_rows if layout.n_rows and column.n_missing == layout.n_rows else 0)
-            for column in layout.columns
+            replace(column, n_missing=n_rows if count == everything else 0)
+            for column, count in zip(layout.columns, missing, strict=True)
         )
         table = FileTable(layout.label, layout.relation, layout.parameters, columns, n_rows, explain, attach)
         resources = ExitStack()
         super().__init__([table], resources.enter_context(connection.cursor()), resources)
-        self.start = start
-        # How many values are missing is known of the whole only: all, none, or some.
+        self.start, self._types = start, layout.types
         self.columns = tuple(
-            replace(kind, n_missing=n_rows if kind.n_missing == layout.n_rows else None if kind.n_missing else 0)
-            for kind in layout.kinds
+            column if count in (0, everything) else replace(column, n_missing=None)
+            for column, count in zip(self.columns, missing, strict=True)
         )
-        self._types = layout.types
         self.sums: dict[tuple[str, ...], int] = {}
 
     def counts(self) -> Counts:
@@ -204,33 +229,6 @@ class Outcome:
             self.error, self.found = error, []
 
 
-@dataclass(frozen=True)
-class Places:
-    """How many rows each part has; None before they are counted."""
-
-    rows: tuple[int, ...] | None = None
-
-    def start(self, number: int) -> int:
-        """The number of the first row of a part; 0 before they are counted."""
-        return sum((self.rows or ())[:number])
-
-    def between(self, first: int, end: int) -> Iterator[tuple[int, int, int | None]]:
-        """The parts that hold rows from `first` to before `end`: the number of each, and where these begin and end in
-        it; None for all that follow, so that rows which a part did not have before are seen."""
-        start = 0
-        for number, rows in enumerate(self.rows or ()):
-            low, high = max(first - start, 0), end - start
-            if low < min(high, rows):
-                yield number, low, high if high < rows else None
-            start += rows
-
-    def refuse_other(self, label: str, number: int, rows: int) -> None:
-        """Raise SourceError if a part has not as many rows as it had."""
-        known = rows if self.rows is None else sum(self.rows[number : number + 1])
-        if rows != known:
-            raise rows_changed_error(label, f"part {number} had {known:,} rows and now has {rows:,}")
-
-
 def rows_changed_error(label: str, how: str) -> SourceError:
     """The sentence for rows that are not what they were."""
     return SourceError(
@@ -244,7 +242,6 @@ class Pass:
     """Runs a task over each chunk of a part; `only` are the numbers of parts that it is for, None for all."""
 
     layout: TableLayout
-    places: Places
     task: Task
     merge: Merge
     only: frozenset[int] | None = None
@@ -254,7 +251,7 @@ class Pass:
         if self.only is None or number in self.only:
             outcome.rows[number] = 0
             with outcome.catch_sentence():
-                for part in parts_of(self.layout, self.places, number, batches):
+                for part in self.layout.read(number, batches):
                     outcome.add(self.task(part, part.start), self.merge)
                     outcome.note(number, part)
         return serialize(outcome)
@@ -278,28 +275,16 @@ def merge_outcomes(merge: Merge, outcomes: Sequence[bytes]) -> bytes:
     return serialize(whole)
 
 
-def parts_of(layout: TableLayout, places: Places, number: int, batches: Iterable[Any]) -> Iterator[Part]:
-    """The chunks of a part as tables; SourceError in the end if they are not as many rows as they were."""
-    rows, start = 0, places.start(number)
-    with own_connection() as connection:
-        for chunk in chunks(iter(batches)):
-            with Part(layout, connection, chunk, start + rows) as part:
-                yield part
-                rows += part.count()
-    places.refuse_other(layout.label, number, rows)
-
-
 @dataclass(frozen=True)
 class Mapped:
     """Makes other rows of those of a part."""
 
     layout: TableLayout
-    places: Places
     schema: Any
     function: Mapping
 
     def __call__(self, number: int, batches: Iterable[Any]) -> Iterator[Any]:
-        for part in parts_of(self.layout, self.places, number, batches):
+        for part in self.layout.read(number, batches):
             for batch in self.function(part, part.start):
                 yield batch if batch.schema == self.schema else batch.cast(self.schema)
 

@@ -60,7 +60,7 @@ class SparkTable(PartedTable):
     def _pass(self, work: Pass | Write, columns: Sequence[int], small: bool) -> bytes:
         with quiet():
             results = self._narrow(columns).mapInArrow(partial(_run, work), _RESULT)
-            count = len(self._places.rows or ())
+            count = len(self._layout.rows or ())
             few = FEW if len(columns) <= WIDE else FEW_WIDE
             while not small and count > few:
                 results, count = self._level(results, work, count), -(-count // FAN_IN)
@@ -78,9 +78,9 @@ class SparkTable(PartedTable):
     def _read_rows(self, columns: Sequence[int], first: int, end: int) -> Iterator[Any]:
         pa = import_module("pyarrow")
         most, total, cuts = rows_of(PIECE, 8.0 * len(columns)), 0, dict[int, _Cut]()
-        for number, low, high in self._places.between(first, end):
+        for number, low, high in self._layout.between(first, end):
             cuts[number] = _Cut(total, low, high, most)
-            known = (self._places.rows or ())[number] if high is None else high
+            known = (self._layout.rows or ())[number] if high is None else high
             total += -(-(known - low) // most)
         with quiet():
             pieces = self._narrow(columns).mapInArrow(partial(_streams, cuts), "slot int, data binary")
