@@ -20,9 +20,6 @@ if TYPE_CHECKING:
 MEMORY_LIMIT = "1GB"
 # As many as help to read text; each holds rows of its own.
 MOST_THREADS = 4
-# How often a waiting thread looks up, where the system does not wake it for a signal; and a query is asked to end.
-LOOK_UP = 0.2
-ASK_AGAIN = 0.02
 # What DuckDB keeps beside a database: its log, and what a log is called while it becomes part of the file.
 _BESIDE = ("", ".wal", ".wal.checkpoint", ".wal.recovery")
 # Session settings of our own queries, which no file can reach.
@@ -33,13 +30,7 @@ Result = TypeVar("Result")
 
 
 def connect(scratch: Path | None, memory: str = MEMORY_LIMIT, threads: int = MOST_THREADS) -> duckdb.DuckDBPyConnection:
-    """A database in memory, in `memory` at most, that spills into the folder `scratch`, or nowhere; see `confine`.
-
-    Raises
-    ------
-    ImportError
-        DuckDB is not installed.
-    """
+    """A database in memory, in `memory` at most, that spills into the folder `scratch`, or nowhere; see `confine`."""
     import duckdb
 
     return duckdb.connect(
@@ -90,13 +81,7 @@ def plain_path(path: str | Path) -> str:
 
 
 def duckdb_path(path: str | Path) -> str:
-    """An absolute path as DuckDB takes it, in UTF-8 whatever the locale.
-
-    Raises
-    ------
-    UnicodeDecodeError
-        The path is none in UTF-8.
-    """
+    """An absolute path as DuckDB takes it, in UTF-8 whatever the locale; UnicodeDecodeError for one that is none."""
     return os.fsencode(os.path.abspath(path)).decode("utf-8")
 
 
@@ -152,8 +137,13 @@ def awaited(call: Callable[[], Result], cancel: Callable[[], None] | None) -> Re
             done.set()
 
     try:
-        _start(work)
-        while not done.wait(LOOK_UP):
+        try:
+            threading.Thread(target=work, name="aspca-waiting", daemon=True).start()
+        except RuntimeError as error:
+            # Python has no memory for another thread, or the system no number for it.
+            raise MemoryError(str(error)) from error
+        # Looks up now and then, where the system does not wake it for a signal.
+        while not done.wait(0.2):
             pass
         if errors:
             raise errors[0]
@@ -163,7 +153,7 @@ def awaited(call: Callable[[], Result], cancel: Callable[[], None] | None) -> Re
         with gate:
             given_up.set()
         # Again and again: a query that is only about to begin would not notice.
-        while cancel is not None and begun.is_set() and not done.wait(ASK_AGAIN):
+        while cancel is not None and begun.is_set() and not done.wait(0.02):
             for one in list(_cancels.values()):
                 with contextlib.suppress(Exception):
                     one()
@@ -171,14 +161,6 @@ def awaited(call: Callable[[], Result], cancel: Callable[[], None] | None) -> Re
     finally:
         # Otherwise the error holds its frames, these hold the error, and with it whatever is open in them.
         errors.clear()
-
-
-def _start(work: Callable[[], None]) -> None:
-    try:
-        threading.Thread(target=work, name="aspca-waiting", daemon=True).start()
-    except RuntimeError as error:
-        # Python has no memory for another thread, or the system no number for it.
-        raise MemoryError(str(error)) from error
 
 
 # What ends the calls that are under way.

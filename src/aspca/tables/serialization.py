@@ -27,11 +27,6 @@ def serialize(thing: Any) -> bytes:
 
     Each place of the tree is written for itself: what stands in two places comes back as two equal things. Arrays that
     cannot be written to come back so. An accumulator leaves behind what it only reads (`stays_here`).
-
-    Raises
-    ------
-    SerializationError
-        Something in it is of another kind.
     """
     buffers: list[bytes] = []
     tree = json.dumps([_encode(thing, buffers), [len(buffer) for buffer in buffers]], separators=(",", ":")).encode()
@@ -39,13 +34,7 @@ def serialize(thing: Any) -> bytes:
 
 
 def deserialize(data: bytes | bytearray | memoryview) -> Any:
-    """What `serialize` made bytes of.
-
-    Raises
-    ------
-    SerializationError
-        It is something else, or is cut short, or names a class that is none of this package's.
-    """
+    """What `serialize` made bytes of; SerializationError for anything else."""
     view = memoryview(data)
     begin = len(_MAGIC) + 8
     if len(view) < begin or view[: len(_MAGIC)] != _MAGIC:

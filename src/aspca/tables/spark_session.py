@@ -17,7 +17,6 @@ from aspca.escaping import quoted
 from aspca.tables.errors import SourceError
 from aspca.writers.scratch import Scratch
 
-_LOCAL = "local[*]"
 # Variables that say where Spark runs: those of spark-submit, of Spark Connect, and of Spark's own scripts.
 _SAY_WHERE = ("PYSPARK_GATEWAY_PORT", "SPARK_REMOTE", "SPARK_CONNECT_MODE_ENABLED", "MASTER")
 # Of a session of this machine: nothing on stderr, since errors are told by whoever asked.
@@ -43,10 +42,7 @@ _SHORT = (
 def spark_session(master: str | None) -> Any:
     """The session there is; else one at `master`, or where the surroundings say, or on all cores of this machine.
 
-    Raises
-    ------
-    SourceError
-        Spark is not installed or does not start, or a session runs elsewhere than at `master`.
+    SourceError where a session runs elsewhere than at `master`.
     """
     try:
         session = import_module("pyspark.sql").SparkSession
@@ -54,7 +50,11 @@ def spark_session(master: str | None) -> Any:
         raise SourceError(
             "--engine spark needs Spark, which is not installed; run: pip install 'aspca[spark]'."
         ) from None
-    present = _present(session)
+    try:
+        # Of this thread, or of the process.
+        present = session.active()
+    except Exception:
+        present = None
     if present is not None:
         where = present.conf.get("spark.master", None)
         if master is not None and where != master:
@@ -74,20 +74,12 @@ def spark_session(master: str | None) -> Any:
         ) from error
 
 
-def _present(session: Any) -> Any:
-    """The active session of this thread, or of the process; None if there is none."""
-    try:
-        return session.active()
-    except Exception:
-        return None
-
-
 def _builder(session: Any, master: str | None, folder: Path) -> Any:
     """What makes a session; a log's settings are written to `folder`, and read when it starts."""
     builder = session.builder
     if master is None and _is_configured():
         return builder
-    where = _LOCAL if master is None else master
+    where = master or "local[*]"
     builder = builder.appName("aspca").config("spark.sql.session.timeZone", "UTC")
     builder = builder.remote(where) if where.startswith("sc://") else builder.master(where)
     if not where.startswith("local"):
