@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import gc
 import io
-import os
 import sys
 import tempfile
-import threading
-from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from aspca.moments import Moments
 from aspca.pipeline.fit_table import moments_of
 from aspca.pipeline.passes import Silent
 from aspca.preparation import Preparation
-from aspca.tables import Batch, Source, SourceError, open_source
+from aspca.tables import Source, SourceError, open_source
 from aspca.tables.errors import JobError
 
 HOSTILE = [
@@ -52,28 +48,6 @@ def path(table: np.ndarray, tmp_path_factory: pytest.TempPathFactory) -> Path:
     rows = "".join(f"{','.join(map(repr, row))},r{index}\n" for index, row in enumerate(table.tolist()))
     path.write_text("a,b,c,d,id\n" + rows)
     return path
-
-
-def close(one: Moments, other: Moments) -> None:
-    assert (one.weight, one.n_rows) == (other.weight, other.n_rows)
-    scale = np.sqrt(np.outer(np.diag(other.scatter), np.diag(other.scatter)))
-    assert np.abs((one.scatter - other.scatter) / scale).max() < 1e-12
-    np.testing.assert_allclose(one.mean, other.mean, rtol=1e-14, atol=1e-14)
-    np.testing.assert_array_equal(one.minimum, other.minimum)
-    np.testing.assert_array_equal(one.maximum, other.maximum)
-
-
-@pytest.mark.parametrize("size", [pytest.param(1, marks=pytest.mark.long), 7, 1000, 2048, 4999, 5000, 10**9])
-def test_moments_of_any_batches(table: np.ndarray, path: Path, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    with open_source([str(path)]) as source:
-        batches = source.batches
-
-        def sized(names: Sequence[str]) -> Iterator[Batch]:
-            return batches(names, size)
-
-        monkeypatch.setattr(source, "batches", sized)
-        close(moments_of(source, Preparation.identity(["a", "b", "c", "d"]), Silent()), Moments.from_array(table))
-        close(moments_of(source, Preparation.identity(["d", "a"]), Silent()), Moments.from_array(table[:, [3, 0]]))
 
 
 @pytest.mark.parametrize("size", [1, 3, 2048, 2049, 70000])
@@ -160,17 +134,6 @@ def test_standard_input(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None
     monkeypatch.setattr(sys, "stdin", None)
     with pytest.raises(SourceError, match=r"^Standard input is closed"):
         open_source(["-"])
-
-
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
-def test_named_pipe(tmp_path: Path) -> None:
-    path = tmp_path / "pipe"
-    os.mkfifo(path)
-    writer = threading.Thread(target=lambda: path.write_bytes(b"a\n1\n2\n"))
-    writer.start()
-    with open_source([str(path)]) as source:
-        writer.join()
-        assert [batch.values.tolist() for batch in source.batches(["a"], 1)] == [[[1.0]], [[2.0]]]
 
 
 def test_nothing_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

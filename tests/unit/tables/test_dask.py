@@ -27,10 +27,8 @@ from running.parted_tables import (
     joining,
     moments_of,
     read_here,
-    refuse_other_fit,
     refuse_other_moments,
     refuse_unlike,
-    related_rows,
     table_of_everything,
 )
 
@@ -110,21 +108,6 @@ def test_an_index_with_a_name_is_a_column_of_text() -> None:
         assert table.picked(["id"], [4]) == [("104",)]
     with DaskTable(dd.from_pandas(frame.reset_index(drop=True), npartitions=3), "frame") as table:
         assert [column.name for column in table.columns] == ["x", "5"]
-
-
-def test_moments_are_those_of_numpy_however_rows_are_parted(client: Any) -> None:
-    rng = np.random.default_rng(5)
-    rows = rng.normal(size=(3000, 4)) @ rng.normal(size=(4, 4)) + [1e8, 0, -3, 1e10]
-    frame = pd.DataFrame(rows, columns=list("abcd"))
-    for parts in (1, 3, 40):
-        with DaskTable(in_parts(frame, cuts(rng, len(rows), parts)), "frame") as table:
-            refuse_other_moments(table.each(moments_of(list("abcd")), Moments.merge, list("abcd")), rows)
-
-
-def test_a_robust_fit_is_that_of_the_same_rows_here(client: Any) -> None:
-    rows = related_rows()
-    frame = in_parts(pd.DataFrame(rows, columns=list("abcdef")), cuts(np.random.default_rng(9), len(rows), 4))
-    refuse_other_fit(frame, rows, list("abcdef"))
 
 
 def test_a_worker_that_is_killed_in_a_pass_changes_nothing(client: Any, tmp_path: Path) -> None:
@@ -311,18 +294,6 @@ def test_a_worker_that_is_killed_while_writing_leaves_no_rows_twice(client: Any,
     assert mark.exists()
     np.testing.assert_array_equal(pq.read_table(tmp_path / "scores")["row"], np.arange(600))
     assert sorted(os.listdir(tmp_path / "scores")) == [".aspca-output", *(f"part-{k:06d}.parquet" for k in range(6))]
-
-
-@pytest.mark.usefixtures("here")
-def test_parquet_files_are_read_by_dask_and_others_are_not(tmp_path: Path) -> None:
-    table = table_of_everything(90)
-    for k in range(3):
-        pq.write_table(table.slice(30 * k, 30), tmp_path / f"{k}.parquet")
-    with (
-        DaskTable(read_dask([str(tmp_path / f"{k}.parquet") for k in range(3)]), "frame") as parted,
-        read_here(table) as here,
-    ):
-        refuse_unlike(parted, here)
 
 
 @pytest.mark.usefixtures("here")

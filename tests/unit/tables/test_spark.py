@@ -70,18 +70,6 @@ def test_cells_mean_what_they_mean_here(spark: Any) -> None:
         refuse_unlike(parted, here)
 
 
-# Quickly on Dask, and as a whole fit in tests/parity: a pass takes Spark a second.
-@pytest.mark.long
-def test_moments_are_those_of_numpy_however_rows_are_parted(spark: Any) -> None:
-    rng = np.random.default_rng(5)
-    rows = rng.normal(size=(3000, 4)) @ rng.normal(size=(4, 4)) + [1e8, 0, -3, 1e10]
-    # Twenty: more than are merged at once, on the workers.
-    for parts in (1, 20):
-        frame = in_parts(spark, numbers(rows), cuts(rng, len(rows), parts))
-        with SparkTable(frame, "frame") as table:
-            refuse_other_moments(table.each(moments_of(list("abcd")), Moments.merge, list("abcd")), rows)
-
-
 def test_a_robust_fit_is_that_of_the_same_rows_here(spark: Any, tmp_path: Path) -> None:
     rows = related_rows()
     table = pa.table(dict(zip("abcdef", rows.T, strict=True)))
