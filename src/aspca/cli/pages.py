@@ -11,7 +11,7 @@ from rich.text import Text
 
 from aspca.cli.heads import Heads, Rows, Titles, make_heads
 from aspca.escaping import for_terminal, name_text
-from aspca.findings.change_text import moment_text
+from aspca.findings.changes import moment_text
 from aspca.findings.values import Value, value_text
 from aspca.pipeline.result_folder import category_folder, main_cause
 from aspca.rules.wording import group_by_kind
@@ -19,7 +19,7 @@ from aspca.rules.wording import group_by_kind
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from aspca.findings.change_text import Change
+    from aspca.findings.changes import Change
     from aspca.findings.finding import Finding
     from aspca.findings.incidents import Incident
     from aspca.model.model import Model

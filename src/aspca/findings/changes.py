@@ -13,19 +13,23 @@ mean at the same side.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import ceil, sqrt
 from statistics import NormalDist
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from aspca.escaping import name_text
+from aspca.identities.wording import number_text
 from aspca.linalg.arrays import Floats, Ints
 from aspca.model.judgement import Judgement
 from aspca.moments.autocorrelation import effective_rows
+from aspca.rules.rule import Rule
+from aspca.rules.wording import short_number
 
 if TYPE_CHECKING:
     from aspca.model.model import Model
@@ -41,62 +45,49 @@ _STRAY = 0.1
 _UP = 3
 # A column is far off its mean from so many deviations on.
 _FAR = 3.0
-# Rows count for no fewer than these.
-_FEWEST = 2.0
 # Amounts are alike if they differ by no more than so many times the rule's own spread, or this share of their median.
 _ALIKE_SPREADS, _ALIKE_SHARE = 2.0, 0.5
 # Of a Gaussian, the median difference of two draws in deviations.
 _BETWEEN_TWO = 0.9538725524
 
 
-@dataclass(frozen=True)
-class Stretch:
-    """Rows that are off a rule, or a column's mean, at the same side.
+@dataclass(frozen=True, eq=False)
+class Change:
+    """A rule, or a column that rules leave free, that is off by like amounts for long."""
 
-    Attributes
-    ----------
-    number : int
-        The rule; columns are numbered from the last rule on.
-    start, stop : int
-        Half-open, in time order.
-    n_off : int
-        How many of its rows are beyond the limit, more than a quarter.
-    median : float
-        Of all its rows, signed, in spreads.
-    at_first, at_last : float
-        Medians of the first and of the last quarter of those beyond the limit.
-    """
-
-    number: int
-    start: int
+    rule: int | None  # its number, from 0; None for a change of a column
+    column: str | None  # None for a change of a rule
+    what: str  # the rule's text, or the column's name
+    start: int  # half-open, in time order or as rows are listed
     stop: int
-    n_off: int
-    median: float
-    at_first: float
+    first: int  # the numbers of the first and of the last row of it
+    last: int
+    since: object  # their times, or the same numbers where no times were given
+    until: object
+    to_end: bool  # whether it lasts to the last row
+    n_off: int  # how many of its rows are beyond the rule's limit
+    # The median of what it is off by: in the numbers of the rule's text, signed like its `coefficients`; for a column
+    # in its own units.
+    size: float
+    at_first: float  # the same in the first and in the last quarter of it
     at_last: float
+    spreads: float | None  # `size` in spreads of the rule, or deviations of the column; None for one that held exactly
+    how: str  # what changed, and by how much, as a clause
+    text: str  # all of it as a sentence
 
     @property
-    def steady(self) -> bool:
-        """Whether it is off by the same amount all along; if not, by more and more, or less and less."""
-        return abs(self.at_last - self.at_first) <= _tolerance(abs(self.median))
+    def n_rows(self) -> int:
+        """How many rows it lasts."""
+        return self.stop - self.start
 
 
 @dataclass(frozen=True, eq=False)
 class Course:
-    """The order in which rows (n of them) follow each other.
-
-    Attributes
-    ----------
-    n : int
-    when : ndarray of shape (n,), or None
-        Their times, numbers or dates; None: as they are listed.
-    called : callable
-        The number of the row at a position.
-    """
+    """The order in which rows (n of them) follow each other."""
 
     n: int
-    when: npt.NDArray[np.generic] | None = None
-    called: Callable[[int], int] = int
+    when: npt.NDArray[np.generic] | None = None  # (n,), their times, numbers or dates; None: as they are listed
+    called: Callable[[int], int] = int  # the number of the row at a position
 
     @cached_property
     def order(self) -> Ints | None:
@@ -107,11 +98,7 @@ class Course:
 
     @cached_property
     def _ranks(self) -> Ints | None:
-        if self.order is None:
-            return None
-        ranks = np.empty(self.n, dtype=np.intp)
-        ranks[self.order] = np.arange(self.n)
-        return ranks
+        return None if self.order is None else np.argsort(self.order)
 
     def ranks(self, positions: Ints) -> Ints:
         """Where the rows at these positions stand in time order."""
@@ -132,49 +119,47 @@ class Crossings:
 
     def __init__(self, model: Model) -> None:
         self._model = model
+        # Deviations are counted in spreads; from a rule without any, such as a constant, in steps of the scaled space.
+        self.units = np.where(model.rule_spreads > 0.0, model.rule_spreads, 1.0)
         self._parts: list[tuple[Ints, npt.NDArray[np.int32], npt.NDArray[np.float32]]] = []
         self.n = 0
 
     def add(self, judgement: Judgement, values: Floats) -> None:
         """The next rows (n, p), in the order of the table."""
-        broken, anomalies = judgement.broken, judgement.anomalies
+        broken, anomalies, space = judgement.broken, judgement.anomalies, self._model.space
         if anomalies is not None:
             rows, rules = np.nonzero(broken)
             # What violates an identity is an error of its own.
             relations = rules >= self._model.n_identities
             rows, rules = rows[relations], rules[relations]
-            self._keep(rows, rules, judgement.deviations[rows, rules] / units_of(self._model)[rules])
-            self._columns(values, np.flatnonzero(anomalies & ~broken.any(axis=1)))
+            self._keep(rows, rules, judgement.deviations[rows, rules] / self.units[rules])
+            lawful = np.flatnonzero(anomalies & ~broken.any(axis=1))
+            scaled, spread = space.centred(values[lawful]), np.sqrt(space.variances)
+            off = np.divide(scaled, spread, out=np.zeros_like(scaled), where=spread > 0.0)
+            rows, columns = np.nonzero(np.abs(off) > self._far)
+            self._keep(lawful[rows], len(self._model.rules) + columns, off[rows, columns])
         self.n += len(judgement)
-
-    def _columns(self, values: Floats, lawful: Ints) -> None:
-        space = self._model.space
-        spread = np.sqrt(space.variances)
-        scaled = space.centred(values[lawful])
-        off = np.divide(scaled, spread, out=np.zeros_like(scaled), where=spread > 0.0)
-        rows, columns = np.nonzero(np.abs(off) > self._far)
-        self._keep(lawful[rows], len(self._model.rules) + columns, off[rows, columns])
 
     def _keep(self, rows: Ints, numbers: Ints, off: Floats) -> None:
         if rows.size:
             largest = float(np.finfo(np.float32).max)
-            self._parts.append(
-                (rows + self.n, numbers.astype(np.int32), np.clip(off, -largest, largest).astype(np.float32))
-            )
+            sizes = np.clip(off, -largest, largest).astype(np.float32)
+            self._parts.append((rows + self.n, numbers.astype(np.int32), sizes))
 
     @cached_property
     def _far(self) -> Floats:
         """From how many deviations on columns (p,) are far off: more where few rows tell of mean and deviation, as do
         those that follow each other closely."""
         space = self._model.space
-        many = np.maximum(effective_rows(space.fitted_to, space.lag1), _FEWEST)
+        # Rows count for no fewer than two.
+        many = np.maximum(effective_rows(space.fitted_to, space.lag1), 2.0)
         return np.asarray(_FAR * np.sqrt((many + 1.0) / (many - 1.0)))
 
     def limit(self, number: int) -> float:
         """Beyond how many spreads, or deviations, a row is off a rule or a column's mean."""
         if number >= len(self._model.rules):
             return float(self._far[number - len(self._model.rules)])
-        return sqrt(float(self._model.rule_limits[number])) / float(units_of(self._model)[number])
+        return sqrt(float(self._model.rule_limits[number])) / float(self.units[number])
 
     def by_number(self, course: Course) -> list[tuple[int, Ints, Floats]]:
         """For each rule or column that is ever off, the rows in time order, and how far off each is, in spreads."""
@@ -191,14 +176,27 @@ class Crossings:
         ]
 
 
-def units_of(model: Model) -> Floats:
-    """What deviations from the rules are counted in (m,): their spreads; a rule without any, such as a constant, in
-    steps of the scaled space.
-    """
-    return np.where(model.rule_spreads > 0.0, model.rule_spreads, 1.0)
+# ---- stretches of rows
 
 
-def changed_stretches(crossings: Crossings, course: Course) -> list[Stretch]:
+class _Stretch(NamedTuple):
+    """Rows that are off a rule, or a column's mean, at the same side."""
+
+    number: int  # the rule; columns are numbered from the last rule on
+    start: int  # half-open, in time order
+    stop: int
+    n_off: int  # how many of its rows are beyond the limit, more than a quarter
+    median: float  # of all its rows, signed, in spreads
+    at_first: float  # medians of the first and of the last quarter of those beyond the limit
+    at_last: float
+
+    @property
+    def steady(self) -> bool:
+        """Whether it is off by the same amount all along; if not, by more and more, or less and less."""
+        return abs(self.at_last - self.at_first) <= _tolerance(abs(self.median))
+
+
+def changes_of(model: Model, crossings: Crossings, course: Course) -> tuple[Change, ...]:
     """The changes among rows, in the order in which they begin."""
     found = []
     for number, ranks, off in crossings.by_number(course):
@@ -206,12 +204,13 @@ def changed_stretches(crossings: Crossings, course: Course) -> list[Stretch]:
         # What is off for much of the rest is no rule of these rows.
         if off.size - sum(stretch.n_off for stretch in mine) <= _STRAY * course.n:
             found += mine
-    return sorted(found, key=lambda one: (one.start, -one.stop, one.number))
+    found.sort(key=lambda one: (one.start, -one.stop, one.number))
+    return tuple(_describe(model, crossings, course, stretch) for stretch in found)
 
 
 def _of_one_side(
     number: int, ranks: Ints, off: Floats, side: float, crossings: Crossings, course: Course
-) -> Iterator[Stretch]:
+) -> Iterator[_Stretch]:
     mine = off * side > 0.0
     at, sizes = ranks[mine], off[mine] * side
     for start, stop in stretches(at, _UP * shortest_change(course.n)):
@@ -223,7 +222,7 @@ def _of_one_side(
         by_chance = (1.0 - here.size / (stop - start)) ** (course.n - stop)
         quarter = ceil(here.size / 4)
         ends = [side * float(np.median(part)) for part in (here[:quarter], here[-quarter:])]
-        yield Stretch(number, start, course.n if by_chance > _BY_CHANCE else stop, here.size, side * median, *ends)
+        yield _Stretch(number, start, course.n if by_chance > _BY_CHANCE else stop, here.size, side * median, *ends)
 
 
 def shortest_change(n: int) -> int:
@@ -272,3 +271,110 @@ def _median(sizes: Floats, n: int, limit: float) -> float | None:
 
 def _tolerance(median: float) -> float:
     return max(_ALIKE_SPREADS, _ALIKE_SHARE * median)
+
+
+def events_of(changes: Sequence[Change]) -> tuple[tuple[Change, ...], ...]:
+    """What changed at once: changes that share more than half of the rows of either, the longest first in each."""
+    events: list[list[Change]] = []
+    for change in sorted(changes, key=lambda one: (-one.n_rows, one.start)):
+        for event in events:
+            lead = event[0]
+            shared = min(lead.stop, change.stop) - max(lead.start, change.start)
+            if 2 * shared > max(lead.stop, change.stop) - min(lead.start, change.start):
+                event.append(change)
+                break
+        else:
+            events.append([change])
+    return tuple(tuple(event) for event in sorted(events, key=lambda event: event[0].start))
+
+
+def event_text(event: Sequence[Change]) -> str:
+    """What changed at once, a sentence each, of many the three longest."""
+    told = " ".join(change.text for change in event[:3])
+    return f"{told} And {len(event) - 3} more at once." if len(event) > 3 else told
+
+
+# ---- in words
+
+
+def _describe(model: Model, crossings: Crossings, course: Course, stretch: _Stretch) -> Change:
+    (first, since), (last, until) = course.at(stretch.start), course.at(stretch.stop - 1)
+    to_end = stretch.stop == course.n
+    number, m = stretch.number, len(model.rules)
+    if number < m:
+        place = number - model.n_identities
+        rule, what, column = model.relations[place], str(model.rules[number]), None
+        # From spreads to `Explanation.deviations`, and to the numbers of the text.
+        step = float(crossings.units[number] / np.linalg.norm(model.table.loadings[:, place] / model.space.scale))
+        unit, counted = step * abs(rule.equation.unit), rule.has_spread
+        how = f"{what} {_off(rule, stretch, step)}"
+        how += _in_spreads(stretch, "spread") if counted else ""
+        how += _moved(rule, stretch.median * step) if stretch.steady else ""
+    else:
+        what = column = model.space.features[number - m].column
+        unit, counted = float(model.space.deviations[number - m]), True
+        side = f"{'higher' if stretch.median > 0.0 else 'lower'} than usual"
+        typical, *ends = (
+            short_number(abs(size) * unit, unit) for size in (stretch.median, stretch.at_first, stretch.at_last)
+        )
+        higher = f"{typical} {side}" if stretch.steady else f"{ends[0]} {side} at first, {ends[1]} at last"
+        how = f"{name_text(column)} is {higher}{_in_spreads(stretch, 'deviation')}, and no rule is broken"
+    begins, ends_at = (
+        f"{row}" if course.when is None else f"{row} ({moment_text(time)})"
+        for row, time in ((first, since), (last, until))
+    )
+    return Change(
+        rule=number if number < m else None,
+        column=column,
+        what=what,
+        start=stretch.start,
+        stop=stretch.stop,
+        first=first,
+        last=last,
+        since=since,
+        until=until,
+        to_end=to_end,
+        n_off=stretch.n_off,
+        size=stretch.median * unit,
+        at_first=stretch.at_first * unit,
+        at_last=stretch.at_last * unit,
+        spreads=stretch.median if counted else None,
+        how=how,
+        text=f"{f'Since row {begins}' if to_end else f'From row {begins} to {ends_at}'}: {how}.",
+    )
+
+
+def moment_text(time: object) -> str:
+    """A time inside a sentence."""
+    return str(time).replace("T", " ") if isinstance(time, np.datetime64) else number_text(float(time))  # type: ignore[arg-type]  # a number otherwise
+
+
+def _off(rule: Rule, stretch: _Stretch, step: float) -> str:
+    """As in ``is off by 0.5``, or, where it is not the same all along, ``is off by 0.5 at first, 2 at last``."""
+    typical, first, last = (rule.off_by(size * step) for size in (stretch.median, stretch.at_first, stretch.at_last))
+    if all(rule.origins[k].kind == "level" for k in rule.shown_terms):
+        return f"has {typical}"
+    off = typical if stretch.steady else f"{first} at first, {last} at last"
+    return f"is {off}" if rule.shown_terms.size == 1 else f"is off by {off}"
+
+
+def _in_spreads(stretch: _Stretch, what: str) -> str:
+    # A million spreads are no measure of anything.
+    spreads = abs(stretch.median)
+    return f", {spreads:.2g} {what}s" if stretch.steady and spreads < 1e6 else ""
+
+
+def _moved(rule: Rule, deviation: float) -> str:
+    """What one of two or three columns would have to have moved by, as in ``, as if load were 3 higher or users 1.5
+    lower``."""
+    shown = rule.shown_terms
+    if shown.size not in (2, 3) or any(rule.origins[k].kind != "number" for k in shown):
+        return ""
+    names_of: dict[str, list[str]] = {}
+    for k in shown.tolist():
+        # By the numbers that the reader sees.
+        move = deviation * rule.equation.unit / float(rule.equation.coefficients[k])
+        words = f"{short_number(abs(move), abs(move))} {'higher' if move > 0.0 else 'lower'}"
+        names_of.setdefault(words, []).append(rule.origins[k].text)
+    told = [f"{' or '.join(names)} were {words}" for words, names in names_of.items()]
+    return f", as if {' or '.join(told)}"

@@ -12,13 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 from aspca.escaping import for_terminal, quoted
-from aspca.findings.change_text import Change, changes_of
-from aspca.findings.changes import Course, Crossings
+from aspca.findings.changes import Change, Course, Crossings, changes_of
 from aspca.findings.explained import ExplainedRows
 from aspca.findings.finding import Finding
 from aspca.findings.groups import Groups, groups_of, signatures_of
 from aspca.findings.incidents import Incident, course_of, incidents_of
-from aspca.findings.levels import told_apart
+from aspca.findings.levels import anomalies_beyond
 from aspca.findings.rendering import explanation_html, lines_of, make_frame
 from aspca.findings.values import Value
 from aspca.findings.words import describe_row
@@ -182,7 +181,7 @@ class Explanation(ExplainedRows):
         return self._beyond(self._changes(course), course)
 
     def _beyond(self, changes: Sequence[Change], course: Course) -> Bools:
-        return told_apart(self.model, changes, course, self.values, self.judgement) if changes else self.anomalies
+        return anomalies_beyond(self.model, changes, course, self.values, self.judgement) if changes else self.anomalies
 
     def _changes(self, course: Course) -> tuple[Change, ...]:
         crossings = Crossings(self.model)

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from aspca.findings.change_text import Change, event_text, events_of, moment_text
-from aspca.findings.changes import Course
+from aspca.findings.changes import Change, Course, event_text, events_of, moment_text
 from aspca.findings.explained import ExplainedRows
 from aspca.findings.groups import main_rule, rule_shares
 from aspca.findings.words import describe_row

@@ -9,14 +9,14 @@ verdict on the row itself stays as it is.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from aspca.findings.change_text import Change
-from aspca.findings.changes import Course, shortest_change
+from aspca.findings.changes import Change, Course, shortest_change
 from aspca.identities.identity import NO_IDENTITIES
 from aspca.linalg.arrays import Bools, Floats, Ints
 from aspca.linalg.row_blocks import multiply_rows
@@ -33,150 +33,108 @@ _ENOUGH = 200
 _BETWEEN_QUARTILES = 1.3489795003921634
 
 
-@dataclass(frozen=True, eq=False)
-class Pieces:
-    """The rows within changes, in time order, cut where changes begin and end and where these are long.
-
-    Attributes
-    ----------
-    starts, stops : ndarray of shape (k,)
-        Half-open, ascending, disjoint.
-    """
-
-    starts: Ints
-    stops: Ints
-
-    @classmethod
-    def of(cls, changes: Sequence[Change], n: int) -> Pieces:
-        """The pieces that these changes make of n rows."""
-        shortest = shortest_change(n)
-        spans: list[list[int]] = []
-        for start, stop in sorted((change.start, change.stop) for change in changes):
-            if spans and start <= spans[-1][1]:
-                spans[-1][1] = max(spans[-1][1], stop)
-            else:
-                spans.append([start, stop])
-        edges = sorted({edge for change in changes for edge in (change.start, change.stop)})
-        cut: list[tuple[int, int]] = []
-        for start, stop in spans:
-            # Several rules that change at once do not do so in the same row.
-            kept = [start]
-            for edge in edges:
-                if kept[-1] + shortest <= edge <= stop - shortest:
-                    kept.append(edge)
-            for a, b in pairwise([*kept, stop]):
-                many = max(1, min(_PIECES, (b - a) // shortest))
-                cut += pairwise((a + np.arange(many + 1) * (b - a) // many).tolist())
-        starts, stops = np.array(cut, dtype=np.intp).reshape(-1, 2).T
-        return cls(starts, stops)
-
-    def of_ranks(self, ranks: Ints) -> Ints:
-        """The piece that each row belongs to; -1: none."""
-        pieces = np.searchsorted(self.starts, ranks, side="right") - 1
-        return np.where((pieces >= 0) & (ranks < self.stops[pieces]), pieces, -1)
-
-    def sampled(self, ranks: Ints, pieces: Ints) -> Bools:
-        """Which rows are needed to know the levels."""
-        steps = np.maximum(1, (self.stops - self.starts) // _ENOUGH)
-        return np.asarray((pieces >= 0) & ((ranks - self.starts[pieces]) % steps[pieces] == 0))
+def cut_changes(changes: Sequence[Change], n: int) -> list[tuple[int, int]]:
+    """The rows within changes among n, in time order, in pieces: cut where changes begin and end and where these are
+    long; half-open, ascending, disjoint."""
+    shortest = shortest_change(n)
+    spans: list[list[int]] = []
+    for start, stop in sorted((change.start, change.stop) for change in changes):
+        if spans and start <= spans[-1][1]:
+            spans[-1][1] = max(spans[-1][1], stop)
+        else:
+            spans.append([start, stop])
+    edges = sorted({edge for change in changes for edge in (change.start, change.stop)})
+    pieces: list[tuple[int, int]] = []
+    for start, stop in spans:
+        # Several rules that change at once do not do so in the same row.
+        kept = [start]
+        for edge in edges:
+            if kept[-1] + shortest <= edge <= stop - shortest:
+                kept.append(edge)
+        for a, b in pairwise([*kept, stop]):
+            many = max(1, min(_PIECES, (b - a) // shortest))
+            pieces += pairwise((a + np.arange(many + 1) * (b - a) // many).tolist())
+    return pieces
 
 
-class LevelsInParts:
-    """Gathers the rows that levels are taken from, part by part."""
+class Levels:
+    """What is usual in each piece of changes among n rows: gathered part by part, and then judged by."""
 
-    def __init__(self, model: Model, pieces: Pieces) -> None:
-        self._model, self._pieces = model, pieces
+    def __init__(self, model: Model, changes: Sequence[Change], n: int) -> None:
+        self._model = model
+        self._starts, self._stops = np.array(cut_changes(changes, n), dtype=np.intp).reshape(-1, 2).T
         self._parts: list[tuple[Ints, Floats]] = []
+        loadings, free = model.table.loadings, np.flatnonzero(~model.determined)
+        # Directions that span the free columns with the relations (p, r).
+        self._besides = np.zeros((len(loadings), max(free.size - loadings.shape[1], 0)))
+        if self._besides.shape[1]:
+            self._besides[free] = np.linalg.qr(loadings[free], mode="complete")[0][:, loadings.shape[1] :]
 
     def add(self, ranks: Ints, values: Floats, judgement: Judgement) -> None:
         """Some rows (n, p), and where they stand in time order."""
-        pieces = self._pieces.of_ranks(ranks)
-        some = np.flatnonzero(self._pieces.sampled(ranks, pieces))
+        pieces = self._pieces_of(ranks)
+        steps = np.maximum(1, (self._stops - self._starts) // _ENOUGH)
+        some = np.flatnonzero((pieces >= 0) & ((ranks - self._starts[pieces]) % steps[pieces] == 0))
         if some.size:
-            self._parts.append((pieces[some], _measured(self._model, values[some], judgement.take(some))))
-
-    def levels(self) -> Levels:
-        """What is usual in each piece."""
-        spreads = _spreads(self._model)
-        k, width = self._pieces.starts.size, spreads.size
-        centres, scales = np.zeros((k, width)), np.ones((k, width))
-        pieces, rows = (np.concatenate(arrays) for arrays in zip(*self._parts, strict=True))
-        for piece in range(k):
-            low, centres[piece], high = _quartiles(rows[pieces == piece])
-            wide = (high - low) / _BETWEEN_QUARTILES
-            scales[piece] = np.maximum(1.0, np.divide(wide, spreads, out=np.ones(width), where=spreads > 0.0))
-        return Levels(self._model, self._pieces, centres, scales)
-
-
-@dataclass(frozen=True, eq=False)
-class Levels:
-    """What is usual in each of k pieces, of m rules and r directions besides.
-
-    Attributes
-    ----------
-    centres, scales : ndarray of shape (k, m + r)
-        Medians, and spreads over what was learned, at least one.
-    """
-
-    model: Model
-    pieces: Pieces
-    centres: Floats
-    scales: Floats
+            self._parts.append((pieces[some], self._measure(values[some], judgement.take(some))))
 
     def judge(self, ranks: Ints, values: Floats, judgement: Judgement) -> tuple[Bools, Floats]:
         """Which rows (n, p) are anomalies, and by more than the change that they lie in; and their scores off it."""
         beyond, scores = np.asarray(judgement.anomalies).copy(), judgement.scores.copy()
-        pieces = self.pieces.of_ranks(ranks)
+        pieces = self._pieces_of(ranks)
         rows = np.flatnonzero(beyond & (pieces >= 0))
         if rows.size:
-            model, pieces = self.model, pieces[rows]
+            model, (centres, scales) = self._model, (part[pieces[rows]] for part in self._centres_and_scales)
             # No change explains what violates an identity.
-            wrong = np.asarray(judgement.broken)[rows, : model.n_identities].any(axis=1)
-            before = _measured(model, values[rows], judgement.take(rows))
-            measured = (before - self.centres[pieces]) / self.scales[pieces]
+            wrong = judgement.broken[rows, : model.n_identities].any(axis=1)
+            before = self._measure(values[rows], judgement.take(rows))
+            measured = (before - centres) / scales
             # Rows are judged as they are but for the change.
-            moved = np.where(np.isnan(before), self.centres[pieces], before - measured)
-            back = np.asarray(np.linalg.pinv(_directions(model)), dtype=np.float64)
+            moved = np.where(np.isnan(before), centres, before - measured)
+            back = np.asarray(np.linalg.pinv(np.hstack([model.table.loadings, self._besides])), dtype=np.float64)
             rows_off = values[rows] - multiply_rows(moved, back) * model.space.scale
             anew = replace(model, identities=NO_IDENTITIES).judge(rows_off)
             beyond[rows] = np.asarray(anew.anomalies) | wrong
             scores[rows] = np.where(wrong, scores[rows], anew.scores)
         return beyond, scores
 
+    def _pieces_of(self, ranks: Ints) -> Ints:
+        """The piece that each row belongs to; -1: none."""
+        pieces = np.searchsorted(self._starts, ranks, side="right") - 1
+        return np.where((pieces >= 0) & (ranks < self._stops[pieces]), pieces, -1)
 
-def told_apart(model: Model, changes: Sequence[Change], course: Course, values: Floats, judgement: Judgement) -> Bools:
+    def _measure(self, values: Floats, judgement: Judgement) -> Floats:
+        """All that rows (n, p) are measured by (n, m + r), NaN where it is not known."""
+        besides = multiply_rows(np.nan_to_num(self._model.space.centred(values), nan=0.0), self._besides)
+        return np.hstack([judgement.deviations[:, self._model.n_identities :], besides])
+
+    @cached_property
+    def _centres_and_scales(self) -> tuple[Floats, Floats]:
+        """Of each piece the medians, and the spreads over what was learned, at least one (k, m + r)."""
+        space, table, besides = self._model.space, self._model.table, self._besides
+        covariance = space.known_covariance
+        if covariance is None:
+            variances = np.square(besides).T @ space.variances
+        else:
+            variances = np.einsum("ij,ij->j", besides, covariance @ besides)
+        spreads = np.sqrt(np.concatenate([table.variances, np.maximum(variances, 0.0)]))
+        centres, scales = np.zeros((self._starts.size, spreads.size)), np.ones((self._starts.size, spreads.size))
+        pieces, rows = (np.concatenate(arrays) for arrays in zip(*self._parts, strict=True))
+        for piece in range(self._starts.size):
+            low, centres[piece], high = _quartiles(rows[pieces == piece])
+            wide = (high - low) / _BETWEEN_QUARTILES
+            scales[piece] = np.maximum(1.0, np.divide(wide, spreads, out=np.ones(spreads.size), where=spreads > 0.0))
+        return centres, scales
+
+
+def anomalies_beyond(
+    model: Model, changes: Sequence[Change], course: Course, values: Floats, judgement: Judgement
+) -> Bools:
     """Which rows (n, p), all there are, are anomalies by more than the changes they lie in (n,)."""
     ranks = course.ranks(np.arange(course.n))
-    gathered = LevelsInParts(model, Pieces.of(changes, course.n))
-    gathered.add(ranks, values, judgement)
-    return gathered.levels().judge(ranks, values, judgement)[0]
-
-
-def _directions(model: Model) -> Floats:
-    """What rows are measured by (p, m + r): relations, and directions besides that span the free columns with them."""
-    loadings, free = model.table.loadings, np.flatnonzero(~model.determined)
-    besides = np.zeros((len(loadings), max(free.size - loadings.shape[1], 0)))
-    if besides.shape[1]:
-        besides[free] = np.linalg.qr(loadings[free], mode="complete")[0][:, loadings.shape[1] :]
-    return np.hstack([loadings, besides])
-
-
-def _measured(model: Model, values: Floats, judgement: Judgement) -> Floats:
-    """All that rows (n, p) are measured by (n, m + r), NaN where it is not known."""
-    m = len(model.table)
-    besides = multiply_rows(np.nan_to_num(model.space.centred(values), nan=0.0), _directions(model)[:, m:])
-    return np.hstack([judgement.deviations[:, model.n_identities :], besides])
-
-
-def _spreads(model: Model) -> Floats:
-    """What each of these usually varies by."""
-    m, covariance = len(model.table), model.space.known_covariance
-    besides = _directions(model)[:, m:]
-    if covariance is None:
-        variances = np.square(besides).T @ model.space.variances
-    else:
-        variances = np.einsum("ij,ij->j", besides, covariance @ besides)
-    return np.asarray(np.sqrt(np.concatenate([model.table.variances, np.maximum(variances, 0.0)])))
+    levels = Levels(model, changes, course.n)
+    levels.add(ranks, values, judgement)
+    return levels.judge(ranks, values, judgement)[0]
 
 
 def _quartiles(rows: Floats) -> Floats:

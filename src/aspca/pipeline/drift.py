@@ -5,7 +5,6 @@ Where rules changed, two more passes over the rows tell which anomalies are noth
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
@@ -14,9 +13,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from aspca.findings.change_text import Change, changes_of
-from aspca.findings.changes import Course, Crossings
-from aspca.findings.levels import LevelsInParts, Pieces
+from aspca.findings.changes import Change, Course, Crossings, changes_of
+from aspca.findings.incidents import Incident, incidents_of
+from aspca.findings.levels import Levels
 from aspca.identities.sampling import LeastRows, RowHash
 from aspca.linalg.arrays import Bools, Floats, Ints
 from aspca.linalg.row_blocks import cached_parts
@@ -31,22 +30,11 @@ from aspca.tables.table import Table, column_of
 from aspca.tables.views import row_numbers
 
 if TYPE_CHECKING:
-    from aspca.findings.incidents import Incident
     from aspca.pipeline.outcome import Outcome
-
-# Rows of one incident may miss a beat.
-_STEPS = 2.0
 
 
 class Timeline:
-    """The times of all rows of a table, and the anomalies among them.
-
-    Parameters
-    ----------
-    table : Table
-    column : str
-        Of dates, or of numbers.
-    """
+    """The times of all rows of a table, by a column of dates or of numbers, and the anomalies among them."""
 
     def __init__(self, table: Table, column: str) -> None:
         kind = getattr(column_of(table, column), "kind", None)
@@ -54,8 +42,7 @@ class Timeline:
             raise RequestError(
                 f"--time: column {column!r} of {table.description} holds no times; it must hold dates or numbers."
             )
-        self._dates = kind == "date"
-        self._table, self._column = table, column
+        self._table, self._column, self._dates = table, column, kind == "date"
         self._moments = (moment for batch in table.batches([column]) for moment in batch.values[:, 0].tolist())
         self._times: list[Floats] = []
         self._flagged: list[tuple[Ints, JudgedRows]] = []
@@ -71,12 +58,6 @@ class Timeline:
         self._flagged.append((self._n + judged.flagged, judged.take(judged.flagged)))
         self._n += len(judged)
 
-    def usual_step(self) -> float:
-        """The median step between rows that follow each other in time; 1 where there is none."""
-        steps = np.diff(np.sort(np.concatenate(self._times)))
-        steps = steps[steps > 0]
-        return float(np.median(steps)) if steps.size else 1.0
-
     @cached_property
     def when(self) -> npt.NDArray[np.generic]:
         """The times of all rows (n,): dates to the second where none is finer, or numbers."""
@@ -88,58 +69,37 @@ class Timeline:
         return when if (ticks % 1_000_000).any() else when.astype("datetime64[s]")
 
     def incidents(
-        self, model: Model, patience: float | None, course: Course, changes: Sequence[Change], beyond: Ints | None
+        self, model: Model, patience: float | None, drift: Drift
     ) -> tuple[tuple[Incident, ...], JudgedRows | None]:
         """Changes and runs of other anomalies, and the rows that an incident's positions stand for, if there are any.
 
-        Those at most `patience` apart, or twice the usual step, are one run.
-
-        Parameters
-        ----------
-        course : Course
-            Of all rows of the table, which `changes` speak of.
-        beyond : ndarray or None
-            Positions of the anomalies beyond them; None: all are.
+        Those at most `patience` apart, or twice the usual step, are one run: a row may miss a beat.
         """
-        from aspca.findings.incidents import incidents_of
-
         if not self._flagged:
             return (), None
         flagged = join_rows([judged for _, judged in self._flagged])
         positions = np.concatenate([positions for positions, _ in self._flagged])
-        patience = _STEPS * self.usual_step() if patience is None else patience
-        apart = None if beyond is None else np.isin(positions, beyond)
+        if patience is None:
+            steps = np.diff(np.sort(np.concatenate(self._times)))
+            patience = 2.0 * float(np.median(steps[steps > 0])) if (steps > 0).any() else 2.0
+        apart = None if drift.beyond is None else np.isin(positions, drift.beyond)
         mine = Course(len(flagged), self.when[positions])
-        why, ranks = flagged.explained(model), course.ranks(positions)
-        return incidents_of(why, mine, patience, changes, apart, ranks), flagged
+        ranks = drift.course.ranks(positions)
+        return incidents_of(flagged.explained(model), mine, patience, drift.changes, apart, ranks), flagged
 
 
 # ---- changes
 
 
-# More than this share of the rows are not errors (CORE 6: a later half of a panel has 45 % unusual rows on average);
-# fewer rows than these show nothing of a whole.
-_UNLIKE, _ENOUGH_ROWS = 0.2, 50
-
-
 @dataclass(frozen=True, eq=False)
 class Drift:
-    """What changed in a table.
+    """What changed in a table."""
 
-    Attributes
-    ----------
-    course : Course
-        The order of its rows.
-    changes : tuple of Change
-    beyond : ndarray or None
-        Positions of the anomalies that are more than rows of a change, ascending; None where nothing changed.
-    worst : JudgedRows or None
-        Those that are furthest off the level of the rows around them, or, outside of changes, off what was learned.
-    """
-
-    course: Course
+    course: Course  # the order of its rows
     changes: tuple[Change, ...] = ()
+    # Positions of the anomalies that are more than rows of a change, ascending; None where nothing changed.
     beyond: Ints | None = None
+    # Those that are furthest off the level of the rows around them, or, outside of changes, off what was learned.
     worst: JudgedRows | None = None
 
     def rank_first(self, worst: JudgedRows, most: int) -> tuple[JudgedRows, Bools]:
@@ -167,8 +127,6 @@ def drift_of(
 
     Parameters
     ----------
-    keys : Keys
-        The columns that stand beside rows.
     crossings : Crossings
         Of all rows.
     when : ndarray of shape (n,), or None
@@ -180,14 +138,14 @@ def drift_of(
     changes = changes_of(model, crossings, course)
     if not changes:
         return Drift(course)
-    gathered, start = LevelsInParts(model, Pieces.of(changes, course.n)), 0
+    levels, start = Levels(model, changes, course.n), 0
     for judged in judged_rows(model, table, NO_KEYS, watcher, "Measuring changes"):
-        gathered.add(_ranks(course, start, judged), judged.values, judged.judgement)
+        levels.add(course.ranks(np.arange(start, start + len(judged))), judged.values, judged.judgement)
         start += len(judged)
-    levels, worst, start = gathered.levels(), Worst(most), 0
-    beyond = []
+    worst, start, beyond = Worst(most), 0, []
     for judged in judged_rows(model, table, keys, watcher, "Telling rows apart"):
-        verdicts, scores = levels.judge(_ranks(course, start, judged), judged.values, judged.judgement)
+        ranks = course.ranks(np.arange(start, start + len(judged)))
+        verdicts, scores = levels.judge(ranks, judged.values, judged.judgement)
         bad = judged.judgement.has_bad_cells
         found = np.flatnonzero(verdicts & ~bad)
         worst.add(judged.take(found), scores[found])
@@ -198,12 +156,10 @@ def drift_of(
 
 def differs_as_a_whole(outcome: Outcome) -> bool:
     """Whether so many rows are flagged that the table is another one than was learned from, and not full of errors."""
-    return (
-        outcome.graded
-        and not outcome.changes
-        and outcome.n_rows >= _ENOUGH_ROWS
-        and outcome.n_anomalies - outcome.n_unread > _UNLIKE * outcome.n_rows
-    )
+    # More than a fifth of the rows are not errors (CORE 6: a later half of a panel has 45 % unusual rows on average);
+    # fewer than fifty show nothing of a whole.
+    flagged = outcome.n_anomalies - outcome.n_unread
+    return outcome.graded and not outcome.changes and outcome.n_rows >= 50 and flagged > 0.2 * outcome.n_rows
 
 
 def calibrate_on(model: Model, table: Table, watcher: Watcher) -> Model:
@@ -245,7 +201,3 @@ class Shifts:
         """By feature (p,); zero where nothing varies or is known."""
         units = np.sqrt(self._model.space.variances) * self._counts
         return np.divide(self._sums, units, out=np.zeros_like(units), where=units > 0.0)
-
-
-def _ranks(course: Course, start: int, judged: JudgedRows) -> Ints:
-    return course.ranks(np.arange(start, start + len(judged)))

@@ -19,9 +19,6 @@ from aspca.tables.keys import Cells, Keys
 from aspca.tables.table import Batch, Table
 
 _WHOLE = re.compile(r"[0-9]{1,18}")
-# Rows that are looked at before that is told.
-_TOLD = 10_000
-_COMMA = re.compile(r",\s+")
 
 
 def find_rows(table: Table, wanted: Sequence[str], keys: Keys, watcher: Watcher) -> list[int]:
@@ -49,8 +46,8 @@ def find_rows(table: Table, wanted: Sequence[str], keys: Keys, watcher: Watcher)
         numbers = numbers or _WHOLE.fullmatch(name) is not None
         if name in places:
             places[name].append(row)
-        if row % _TOLD == _TOLD - 1:
-            watcher.advance(_TOLD)
+        if row % 10_000 == 9_999:
+            watcher.advance(10_000)
     return [_choose_row(text, places[_squeeze(text)], numbers, table, keys) for text in wanted]
 
 
@@ -73,7 +70,7 @@ def _choose_row(text: str, places: list[int], numbers: bool, table: Table, keys:
 
 def _squeeze(name: str) -> str:
     """A name of several parts, whether blanks follow the commas or not."""
-    return _COMMA.sub(",", name.strip())
+    return re.sub(r",\s+", ",", name.strip())
 
 
 def explain_rows(model: Model, table: Table, rows: Sequence[int], keys: Keys, watcher: Watcher) -> list[Finding]:
@@ -100,4 +97,5 @@ def explain_rows(model: Model, table: Table, rows: Sequence[int], keys: Keys, wa
     judgement = model.judge(X)
     if bad:
         judgement = judgement.with_bad_cells([bad.get(row, ()) for row in rows])
-    return list(findings_of(model, JudgedRows(np.array(rows), X, judgement, keys, [found[row][1] for row in rows])))
+    judged = JudgedRows(np.array(rows), X, judgement, keys, [found[row][1] for row in rows])
+    return list(findings_of(judged, judged.explained(model, named=True)))

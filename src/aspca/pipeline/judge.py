@@ -111,9 +111,7 @@ class _Found:
         drift = drift_of(model, self._table, keys, self._crossings, when, self._worst.most, self._watcher)
         incidents, flagged = None, None
         if self._timeline is not None:
-            incidents, flagged = self._timeline.incidents(
-                model, self._output.patience, drift.course, drift.changes, drift.beyond
-            )
+            incidents, flagged = self._timeline.incidents(model, self._output.patience, drift)
         if folder is not None:
             if drift.changes:
                 write_changes(folder / "changes.csv", drift.changes, timed=incidents is not None)
@@ -135,7 +133,7 @@ class _Found:
             evidence = self._report.evidence(shown, beyond, drift, incidents or (), flagged, n_partly, evaluation)
         told = np.r_[: min(top, len(first)), len(first) : min(len(first) + top, len(shown))]
         shown, beyond = shown.take(told), beyond[told]
-        n_anomalies = self.counts["anomalies"]
+        n_anomalies, why = self.counts["anomalies"], shown.explained(model, named=True)
         return Outcome(
             model=model,
             n_rows=self.counts["rows"],
@@ -145,8 +143,8 @@ class _Found:
             n_unread=self.counts["unread"],
             n_beyond=n_anomalies if drift.beyond is None else int(drift.beyond.size),
             changes=drift.changes,
-            findings=findings_of(model, shown, beyond, category),
-            explanation=shown.explained(model, named=True),
+            findings=findings_of(shown, why, beyond, category),
+            explanation=why,
             evaluation=evaluation,
             incidents=incidents,
             shifts=self._shifts.in_deviations,

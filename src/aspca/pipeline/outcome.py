@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from aspca.findings.change_text import Change, event_text, events_of
+from aspca.findings.changes import Change, event_text, events_of
 from aspca.findings.explanation import Explanation
 from aspca.findings.finding import Finding
 from aspca.findings.incidents import Incident
@@ -22,10 +22,9 @@ if TYPE_CHECKING:
 
 
 def findings_of(
-    model: Model, judged: JudgedRows, beyond: Bools | None = None, category: str | None = None
+    judged: JudgedRows, why: Explanation, beyond: Bools | None = None, category: str | None = None
 ) -> tuple[Finding, ...]:
     """One finding for each of some judged rows, in their order; `beyond` (n,) says which are more than a change."""
-    why = judged.explained(model, named=True)
     return tuple(
         Finding(
             explanation=why,
@@ -42,59 +41,28 @@ def findings_of(
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What one model found in the rows that it judged.
-
-    Attributes
-    ----------
-    model : Model
-    n_rows, n_anomalies, n_errors : int
-        Rows judged; those that are unusual or worse; those that are errors.
-    n_partly : int
-        Rows with gaps, that were judged by some of the rules only.
-    n_beyond : int
-        Anomalies that are more than rows of a change: outside of changes, or off the new level too.
-    n_unread : int
-        Anomalies that have cells which are not what their columns hold.
-    changes : tuple of Change
-        Rules and columns that are off by like amounts for long, in time order, or as rows are listed.
-    findings : tuple of Finding
-        The anomalies of highest score, worst first. Where something changed, first those beyond changes, by how far
-        they are off the level of the rows around them, and then, where there is room, rows of changes.
-    explanation : Explanation
-        Of the same rows, in the same order: every array behind the findings.
-    evaluation : Evaluation or None
-        How verdicts and labels agree, where labels were given.
-    incidents : tuple of Incident, or None
-        Changes, and runs of other anomalies, where times were given.
-    shifts : ndarray of shape (p,)
-        Means of the features in the rows judged, off those of the rows learned from, in deviations.
-    remarks : tuple of str
-        What was noticed while rows were judged: about their times, and values that stand still.
-    keys : Keys
-        The columns that stand beside each finding.
-    evidence : Evidence or None
-        What a report is made of; None where none was asked for.
-    unlike : float or None
-        Where the rows differ as a whole from those learned from, the share that was flagged before they were compared
-        with each other.
-    """
+    """What one model found in the rows that it judged."""
 
     model: Model
     n_rows: int
-    n_anomalies: int
+    n_anomalies: int  # rows that are unusual or worse
     n_errors: int
-    n_partly: int
-    n_beyond: int
-    n_unread: int
-    changes: tuple[Change, ...]
+    n_partly: int  # rows with gaps, that were judged by some of the rules only
+    n_beyond: int  # anomalies that are more than rows of a change: outside of changes, or off the new level too
+    n_unread: int  # anomalies that have cells which are not what their columns hold
+    changes: tuple[Change, ...]  # in time order, or as rows are listed
+    # The anomalies of highest score, worst first. Where something changed, first those beyond changes, by how far they
+    # are off the level of the rows around them, and then, where there is room, rows of changes.
     findings: tuple[Finding, ...]
-    explanation: Explanation
-    evaluation: Evaluation | None
-    incidents: tuple[Incident, ...] | None
-    shifts: Floats
-    remarks: tuple[str, ...] = ()
-    keys: Keys = NO_KEYS
-    evidence: Evidence | None = None
+    explanation: Explanation  # of the same rows, in the same order: every array behind the findings
+    evaluation: Evaluation | None  # how verdicts and labels agree, where labels were given
+    incidents: tuple[Incident, ...] | None  # changes, and runs of other anomalies, where times were given
+    shifts: Floats  # (p,), means of the features in the rows judged, off those learned, in deviations
+    remarks: tuple[str, ...] = ()  # what was noticed about the rows: their times, values that stand still, copies
+    keys: Keys = NO_KEYS  # the columns that stand beside each finding
+    evidence: Evidence | None = None  # what a report is made of; None where none was asked for
+    # Where the rows differ as a whole from those learned from, the share that was flagged before they were compared
+    # with each other.
     unlike: float | None = None
 
     @property
@@ -108,35 +76,28 @@ class Outcome:
         return self.model.threshold
 
     @property
-    def headline(self) -> str:
-        """How many anomalies there are, and what makes them such."""
-        what = f"score above {self.limit:.3g}"
-        if not self.n_anomalies:
-            return "No errors and no unusual rows" if self.graded else f"No anomalies (no {what})"
-        many = f"{self.n_anomalies:,} anomal{'y' if self.n_anomalies == 1 else 'ies'}"
-        if self.graded:
-            return f"{count_verdicts(self.n_errors, self.n_anomalies)}{self._of_which}"
-        if self.n_unread == self.n_anomalies:
-            what = "cells that are not what their columns hold"
-        elif self.n_unread:
-            what = f"{self.n_unread:,} with cells that are not what their columns hold, the others with a {what}"
-        if not self.changes:
-            return f"{many} ({what}){self._worst}"
-        events = f"{len(self.events):,} change{'s' * (len(self.events) != 1)}"
-        return f"{many}: {self.n_anomalies - self.n_beyond:,} rows of {events}, {self.n_beyond:,} beyond ({what})"
-
-    @property
     def graded(self) -> bool:
         """Whether errors are told from unusual rows by p-values."""
         return self.model.thresholds.error is not None
 
     @property
-    def _of_which(self) -> str:
-        told = f", {self.n_unread:,} with cells that are not what their columns hold" if self.n_unread else ""
-        if not self.changes:
-            return f"{told}{self._worst}"
+    def headline(self) -> str:
+        """How many anomalies there are, and what makes them such."""
+        what, unread = f"score above {self.limit:.3g}", "with cells that are not what their columns hold"
+        if not self.n_anomalies:
+            return "No errors and no unusual rows" if self.graded else f"No anomalies (no {what})"
         events = f"{len(self.events):,} change{'s' * (len(self.events) != 1)}"
-        return f"{told}: {self.n_anomalies - self.n_beyond:,} rows of {events}, {self.n_beyond:,} beyond"
+        beyond = f": {self.n_anomalies - self.n_beyond:,} rows of {events}, {self.n_beyond:,} beyond"
+        if self.graded:
+            told = count_verdicts(self.n_errors, self.n_anomalies)
+            told += f", {self.n_unread:,} {unread}" if self.n_unread else ""
+            return f"{told}{beyond if self.changes else self._worst}"
+        many = f"{self.n_anomalies:,} anomal{'y' if self.n_anomalies == 1 else 'ies'}"
+        if self.n_unread == self.n_anomalies:
+            what = unread.removeprefix("with ")
+        elif self.n_unread:
+            what = f"{self.n_unread:,} {unread}, the others with a {what}"
+        return f"{many}{beyond} ({what})" if self.changes else f"{many} ({what}){self._worst}"
 
     @property
     def headline_beyond(self) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from aspca.findings.change_text import Change
+from aspca.findings.changes import Change
 from aspca.findings.finding import Finding
 from aspca.findings.incidents import Incident
 from aspca.findings.rendering import make_frame, paragraph_html, rules_html, table_html

@@ -19,7 +19,7 @@ from aspca.tables.keys import Keys
 from aspca.writers.text_rows import CsvWriter, csv_rows
 
 if TYPE_CHECKING:
-    from aspca.findings.change_text import Change
+    from aspca.findings.changes import Change
     from aspca.findings.incidents import Incident
     from aspca.pipeline.outcome import Outcome
 
@@ -96,7 +96,7 @@ def write_incidents(path: Path, model: Model, incidents: Sequence[Incident], fla
 
     The row `peak` is the worst of an incident, and the key columns that follow are its own.
     """
-    from aspca.findings.change_text import moment_text
+    from aspca.findings.changes import moment_text
 
     causes = [main_cause(incident, model) for incident in incidents]
     before: dict[str, Any] = {
@@ -126,7 +126,7 @@ def write_changes(path: Path, changes: Sequence[Change], *, timed: bool) -> None
     Rows `first` to `last` in time order, `since` and `until` their times if there are any; `rows` of which `off` are
     beyond the rule's limit.
     """
-    from aspca.findings.change_text import events_of, moment_text
+    from aspca.findings.changes import events_of, moment_text
 
     events = events_of(changes)
     told = [change for event in events for change in event]

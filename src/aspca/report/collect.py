@@ -15,8 +15,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from aspca.findings.change_text import Change, moment_text
-from aspca.findings.changes import Course
+from aspca.findings.changes import Change, Course, moment_text
 from aspca.findings.explanation import Explanation
 from aspca.findings.groups import signatures_of
 from aspca.findings.incidents import Incident

@@ -9,8 +9,8 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from aspca.findings.change_text import Change as FoundChange
-from aspca.findings.change_text import events_of
+from aspca.findings.changes import Change as FoundChange
+from aspca.findings.changes import events_of
 from aspca.findings.explanation import Explanation
 from aspca.findings.groups import main_rule, merge_signatures, parse_signature
 from aspca.report.collect import Evidence

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from scipy.signal import lfilter
 
 from aspca import ASPCA, Moments
-from aspca.findings.change_text import Change, changes_of, events_of
-from aspca.findings.changes import Course, Crossings, shortest_change, stretches
+from aspca.findings.changes import Change, Course, Crossings, changes_of, events_of, shortest_change, stretches
 from aspca.findings.explanation import Explanation
 
 NAMES = ("a", "b", "sum", "c", "thrice", "free")

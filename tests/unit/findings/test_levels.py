@@ -8,9 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aspca import ASPCA, Preprocessor
-from aspca.findings.change_text import changes_of
-from aspca.findings.changes import Course, Crossings, shortest_change
-from aspca.findings.levels import LevelsInParts, Pieces
+from aspca.findings.changes import Course, Crossings, changes_of, shortest_change
+from aspca.findings.levels import Levels, cut_changes
 
 
 def drawn(n: int, seed: int) -> np.ndarray:
@@ -90,11 +89,10 @@ def test_parts_do_not_matter(model: ASPCA, rows: np.ndarray, cuts: set[int]) -> 
     crossings = Crossings(model.model_)
     crossings.add(model.model_.judge(rows), rows)
     changes = changes_of(model.model_, crossings, Course(4000))
-    gathered = LevelsInParts(model.model_, Pieces.of(changes, 4000))
+    levels = Levels(model.model_, changes, 4000)
     parts = np.split(np.arange(4000), sorted(cuts))
     for part in parts:
-        gathered.add(part, rows[part], model.model_.judge(rows[part]))
-    levels = gathered.levels()
+        levels.add(part, rows[part], model.model_.judge(rows[part]))
     found = [levels.judge(part, rows[part], model.model_.judge(rows[part]))[0] for part in parts]
     assert np.array_equal(np.concatenate(found), model.explain(rows).beyond())
 
@@ -109,15 +107,11 @@ def test_pieces_cover_the_changes_and_nothing_else(spans: list[tuple[int, int]],
     changes = [Span(start, start + length) for start, length in spans if start + 45 <= n]
     if not changes:
         return
-    pieces = Pieces.of(changes, n)  # type: ignore[arg-type]  # ends are all that is read
+    pieces = cut_changes(changes, n)  # type: ignore[arg-type]  # ends are all that is read
     ranks = np.arange(n)
     inside = np.any([(ranks >= one.start) & (ranks < one.stop) for one in changes], axis=0)
-    assert np.array_equal(pieces.of_ranks(ranks) >= 0, inside)
-    lengths = pieces.stops - pieces.starts
-    assert lengths.min() >= shortest_change(n)
-    assert (pieces.starts[1:] >= pieces.stops[:-1]).all()
-    sampled = pieces.sampled(ranks, pieces.of_ranks(ranks))
-    assert set(pieces.of_ranks(ranks[sampled])) == set(range(len(lengths)))
+    assert [rank for start, stop in pieces for rank in range(start, stop)] == np.flatnonzero(inside).tolist()
+    assert min(stop - start for start, stop in pieces) >= shortest_change(n)
 
 
 def test_with_gaps(rows: np.ndarray) -> None:

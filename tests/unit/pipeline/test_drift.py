@@ -14,7 +14,7 @@ from rich.console import Console
 
 from aspca.cli.documents import detection_document
 from aspca.cli.pages import show_detection
-from aspca.findings.change_text import events_of, moment_text
+from aspca.findings.changes import events_of, moment_text
 from aspca.findings.explanation import Explanation
 from aspca.pipeline.detect import detect_request
 from aspca.pipeline.options import request_of
