@@ -145,9 +145,9 @@ def _no_memory(error: Exception) -> str:
 def _refused(error: Exception, arguments: Sequence[str]) -> int | None:
     """Says all that a table or a request needs, and the command that gives it; None where no command would help."""
     from aspca.cli.pasting import correct_command
-    from aspca.tables.errors import JobError, SourceError, TableError
+    from aspca.tables.errors import JobError, TableError
 
-    if not isinstance(error, JobError | SourceError):
+    if not isinstance(error, JobError):
         return None
     sentences, instead = (error.sentences, error.instead) if isinstance(error, TableError) else ((str(error),), ())
     cured = bool(error.remedy or instead)

@@ -21,7 +21,7 @@ from aspca.rules.user_rules import formulas_of
 from aspca.settings import Settings
 from aspca.tables.column_advice import PLURALS, word_of
 from aspca.tables.column_checks import NUMBERS
-from aspca.tables.errors import JobError, RequestError, SourceError
+from aspca.tables.errors import JobError, RequestError
 from aspca.tables.table import Table, column_of
 from aspca.tables.views import row_numbers
 
@@ -45,7 +45,7 @@ def moments_of(table: Table, plan: Preparation, watcher: Watcher) -> Moments | I
             return rows.reduce(lambda: MomentsAccumulator(IncompleteMoments.empty(p))).moments
         return rows.reduce(lambda: MomentsAccumulator(Moments.empty(p), names=plan.names)).moments
     except ValueError as error:
-        if isinstance(error, JobError | SourceError):
+        if isinstance(error, JobError):
             raise
         raise JobError(f"{table.description}: {error}") from None
 
@@ -99,7 +99,7 @@ def fit_table(
         try:
             model = learn_model(passes, known, settings, plan, given, None, solved, stage)
         except ValueError as error:
-            if isinstance(error, JobError | SourceError):
+            if isinstance(error, JobError):
                 raise
             few = f"{table.description}: " if isinstance(known, IncompleteMoments) else ""
             raise JobError(f"{few}{error}") from error

@@ -236,8 +236,8 @@ def in_one_sentence(spelled: Callable[[str], str]) -> Callable[[Function], Funct
         def wrapper(*given: Any, **options: Any) -> Any:
             try:
                 return function(*given, **options)
-            except (JobError, SourceError, OutputError) as error:
-                kind = type(error) if isinstance(error, JobError) else JobError
+            except (JobError, OutputError) as error:
+                kind = JobError if isinstance(error, SourceError | OutputError) else type(error)
                 problem = kind(without_secrets(spelled(str(error)), _texts((given, options))))
             del given, options
             # Outside of the handler, so that the error does not hang on to the one before it, nor this frame to it.

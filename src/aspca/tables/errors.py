@@ -6,22 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 
-class SourceError(ValueError):
-    """A table that cannot be read, in one sentence: the file, the column or row, what is wrong and what to do.
-
-    Attributes
-    ----------
-    remedy : words of a command line that settle the matter, such as ("--decimal", ","); empty where there are none.
-    """
-
-    def __init__(self, message: str, remedy: tuple[str, ...] = ()) -> None:
-        super().__init__(message)
-        self.remedy = remedy
-
-    def __reduce__(self) -> tuple[type[SourceError], tuple[str, tuple[str, ...]]]:
-        return type(self), (str(self), self.remedy)
-
-
 class JobError(ValueError):
     """One sentence: what is wrong, in which file, column or row, what is allowed, what to do.
 
@@ -34,6 +18,10 @@ class JobError(ValueError):
     def __init__(self, sentence: str, remedy: tuple[str, ...] = ()) -> None:
         super().__init__(sentence)
         self.remedy = remedy
+
+
+class SourceError(JobError):
+    """The same, where a table cannot be read."""
 
 
 class RequestError(JobError):
