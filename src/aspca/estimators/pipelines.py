@@ -28,32 +28,25 @@ from aspca.estimators.frames import (
 from aspca.estimators.preprocessor import Preprocessor
 from aspca.findings.explanation import Explanation
 from aspca.linalg.arrays import Bools, Floats, frozen
+from aspca.model.model import Model
+from aspca.moments.blocks import CONTINUOUS
 from aspca.moments.space import ScaledSpace
 from aspca.preparation.feature import Feature
 from aspca.rules.table import in_short_numbers
 
 # Functions of scikit-learn's FunctionTransformer that rules are written in.
-_FUNCTIONS = {np.log: "log", np.log1p: "log1p", np.sqrt: "sqrt", np.arcsinh: "asinh"}
-# Features of whole numbers, whatever the way there and back makes of them.
-_WHOLE = ("boolean", "code", "level")
+_FUNCTIONS = {None: "number", np.log: "log", np.log1p: "log1p", np.sqrt: "sqrt", np.arcsinh: "asinh"}
 # A value that the steps change by more than this, relatively, was not there: an imputer put it in.
 _SAME = 1e-6
-_NAMES_TOLD = 3
-# Decimals of a column of no known steps, see `Moments`.
-_CONTINUOUS = 16
 
 
 @dataclass(frozen=True)
-class _Told:
-    """A column on its way to the model: ``slope`` (above zero) times `feature`, plus `offset`.
-
-    `source` is the position of the table's column that `feature` is as it stands, or None; `made_by` is the step whose
-    own units it is in, or None.
-    """
+class _Column:
+    """A column on its way to the model: ``slope`` (above zero) times `feature`, plus `offset`."""
 
     feature: Feature
-    source: int | None = None
-    made_by: str | None = None
+    source: int | None = None  # the position of the table's column that `feature` is as it stands
+    made_by: str | None = None  # the step whose own units it is in
     slope: float = 1.0
     offset: float = 0.0
 
@@ -107,85 +100,84 @@ def explain(estimator: Any, X: Any) -> Explanation:
     names = getattr(estimator, "feature_names_in_", None)
     refuse_nameless(X, None if names is None else tuple(map(str, names)))
     given = {column.name: column.numbers for column in raw_columns(X)}
-    told = [_Told(Feature(name), j) for j, name in enumerate(given if names is None else map(str, names))]
-    columns = [given.get(one.feature.column) for one in told]
+    columns = [_Column(Feature(name), j) for j, name in enumerate(given if names is None else map(str, names))]
+    sources = [given.get(one.feature.column) for one in columns]
     rows = X
     for label, step in steps:
         if step is not None and step != "passthrough":
             with explain_other_columns(X):
                 rows = step.transform(rows)
-            found = _through(label, step, told)
-            told = _made(label, step, told, rows.shape[1]) if found is None else found
-    _warn_of_made(told)
-    return _in_terms_of(told, model, rows, columns, row_labels(X, len(rows)), library_of(X))
+            columns = _follow(label, step, columns) or _make(label, step, columns, rows.shape[1])
+    made = [quoted(one.feature.name) for one in columns if one.made_by is not None]
+    if made:
+        step = next(one.made_by for one in columns if one.made_by is not None)
+        more = f" and {len(made) - 3} more" if len(made) > 3 else ""
+        warnings.warn(
+            f"The step {step!r} does more than scale, impute or choose columns: {', '.join(made[:3])}{more} are told "
+            "as that step makes them, not in the columns and units of X.",
+            UserWarning,
+            stacklevel=2,
+        )
+    return _in_terms_of(columns, model, rows, sources, row_labels(X, len(rows)), library_of(X))
 
 
-def _through(label: str, step: Any, told: list[_Told]) -> list[_Told] | None:
+def _follow(label: str, step: Any, columns: list[_Column]) -> list[_Column] | None:
     """The columns that a step makes of others; None where it does more than scale, impute or choose them."""
     if step is None or (isinstance(step, str) and step == "passthrough"):
-        return told
+        return columns
     if isinstance(step, Pipeline):
-        found: list[_Told] | None = told
+        found: list[_Column] | None = columns
         for name, inner in step.steps:
-            found = None if found is None else _through(name, inner, found)
+            found = None if found is None else _follow(name, inner, found)
         return found
     if isinstance(step, SelectorMixin):
-        return [told[j] for j in step.get_support(indices=True)]
+        return [columns[j] for j in step.get_support(indices=True)]
     if isinstance(step, ColumnTransformer):
-        return _by_columns(label, step, told)
+        return _follow_parts(label, step, columns)
     if type(step) in (SimpleImputer, KNNImputer):
-        return _imputed(step, told)
-    if isinstance(step, Preprocessor) and all(one.untouched for one in told):
-        return [_source_of(feature, told) for feature in step.plan_.features]
+        return _follow_imputer(step, columns)
+    untouched = all(one.untouched for one in columns)
+    if isinstance(step, Preprocessor) and untouched:
+        places = {one.feature.column: one.source for one in columns}
+        features = step.plan_.features
+        return [_Column(one, places.get(one.column) if one.kind == "number" else None) for one in features]
     if type(step) is FunctionTransformer:
-        kind = "number" if step.func is None else _FUNCTIONS.get(step.func)
-        if kind == "number" or kind is None:
-            return told if kind else None
-        return [_Told(Feature(one.feature.column, kind)) for one in told] if all(t.untouched for t in told) else None
-    line = _line(step, len(told))
-    if line is None:
+        kind = _FUNCTIONS.get(step.func)
+        if kind == "number":
+            return columns
+        return [_Column(Feature(one.feature.column, kind)) for one in columns] if kind and untouched else None
+    # What a step multiplies columns by, and then adds.
+    ones, zeros = np.ones(len(columns)), np.zeros(len(columns))
+    if type(step) is MinMaxScaler and not step.clip:
+        slopes, offsets = step.scale_, step.min_
+    elif type(step) is MaxAbsScaler:
+        slopes, offsets = ones / step.scale_, zeros
+    elif type(step) in (StandardScaler, RobustScaler):
+        centre = step.center_ if type(step) is RobustScaler else step.mean_ if step.with_mean else None
+        slopes = ones if step.scale_ is None else ones / step.scale_
+        offsets = zeros if centre is None else -centre * slopes
+    else:
         return None
     return [
         replace(one, slope=one.slope * slope, offset=one.offset * slope + offset)
-        for one, slope, offset in zip(told, *line, strict=True)
+        for one, slope, offset in zip(columns, slopes.tolist(), offsets.tolist(), strict=True)
     ]
 
 
-def _line(step: Any, p: int) -> tuple[list[float], list[float]] | None:
-    """What a step multiplies p columns by, and then adds; None where it does something else."""
-    ones, zeros = np.ones(p), np.zeros(p)
-    if type(step) is MinMaxScaler and not step.clip:
-        return step.scale_.tolist(), step.min_.tolist()
-    if type(step) is MaxAbsScaler:
-        return (ones / step.scale_).tolist(), zeros.tolist()
-    centres = {StandardScaler: "mean_", RobustScaler: "center_"}
-    if type(step) not in centres:
-        return None
-    centre, scale = getattr(step, centres[type(step)]), step.scale_
-    if isinstance(step, StandardScaler) and not step.with_mean:
-        centre = None
-    slopes = ones if scale is None else ones / scale
-    offsets = zeros if centre is None else -centre * slopes
-    return slopes.tolist(), offsets.tolist()
-
-
-def _by_columns(label: str, step: ColumnTransformer, told: list[_Told]) -> list[_Told]:
-    width = max(place.stop for place in step.output_indices_.values())
-    names = _names_out(label, step, width)
-    found = [_Told(Feature(name), made_by=label) for name in names]
+def _follow_parts(label: str, step: ColumnTransformer, columns: list[_Column]) -> list[_Column]:
+    names = _names_out(label, step, max(place.stop for place in step.output_indices_.values()))
+    found = [_Column(Feature(name), made_by=label) for name in names]
     known = list(map(str, getattr(step, "feature_names_in_", ())))
     for name, inner, chosen in step.transformers_:
         place = step.output_indices_[name]
-        if place.stop == place.start:
-            continue
-        parts = _through(name, inner, [told[j] for j in _positions(chosen, known, len(told))])
-        if parts is not None:
-            found[place] = parts
-    # A column that goes two ways is told once; the other keeps the name that the step gives it.
+        if place.stop > place.start:
+            parts = _follow(name, inner, [columns[j] for j in _positions(chosen, known, len(columns))])
+            found[place] = found[place] if parts is None else parts
+    # A column that goes two ways is itself once; the other keeps the name that the step gives it.
     seen: set[int] = set()
     for k, one in enumerate(found):
         if one.source in seen:
-            found[k] = _Told(Feature(names[k]), made_by=label)
+            found[k] = _Column(Feature(names[k]), made_by=label)
         elif one.source is not None:
             seen.add(one.source)
     return found
@@ -205,34 +197,28 @@ def _positions(chosen: Any, names: list[str], p: int) -> list[int]:
     return [int(j) for j in np.arange(p)[np.asarray(several)]]
 
 
-def _imputed(step: Any, told: list[_Told]) -> list[_Told]:
+def _follow_imputer(step: Any, columns: list[_Column]) -> list[_Column]:
     """What is filled in has its column's units; columns without any value go, and such that mark gaps may be added."""
-    tokens = [str(name) for name in getattr(step, "feature_names_in_", [f"x{j}" for j in range(len(told))])]
-    known = dict(zip(tokens, told, strict=True))
-    names = [str(name) for name in step.get_feature_names_out(None if hasattr(step, "feature_names_in_") else tokens)]
-    return [known.get(name) or _Told(Feature(_renamed(name, tokens, told))) for name in names]
+    named = hasattr(step, "feature_names_in_")
+    tokens = [str(name) for name in (step.feature_names_in_ if named else [f"x{j}" for j in range(len(columns))])]
+    known = dict(zip(tokens, columns, strict=True))
+    found = []
+    for name in map(str, step.get_feature_names_out(None if named else tokens)):
+        if name in known:
+            found.append(known[name])
+            continue
+        # A name that ends in one of the columns', by what that column is called here.
+        token = next((token for token in tokens if name.endswith(f"_{token}")), None)
+        shown = name if token is None else name.removesuffix(token) + known[token].feature.name
+        found.append(_Column(Feature(shown)))
+    return found
 
 
-def _renamed(name: str, tokens: Sequence[str], told: Sequence[_Told]) -> str:
-    """A name that ends in one of the columns', by what that column is called here."""
-    for token, one in zip(tokens, told, strict=True):
-        if name.endswith(f"_{token}"):
-            return name.removesuffix(token) + one.feature.name
-    return name
-
-
-def _source_of(feature: Feature, told: Sequence[_Told]) -> _Told:
-    plain = feature.kind == "number"
-    source = next((one.source for one in told if plain and one.feature.column == feature.column), None)
-    return _Told(feature, source)
-
-
-def _made(label: str, step: Any, told: list[_Told], width: int) -> list[_Told]:
+def _make(label: str, step: Any, columns: list[_Column], width: int) -> list[_Column]:
     """Features that a step makes in its own units, by the names it gives them."""
-    taken = {one.feature.name for one in told}
-    inputs = None if hasattr(step, "feature_names_in_") else [one.feature.name for one in told]
-    names = _names_out(label, step, width, inputs)
-    return [_Told(Feature(f"{label}({name})" if name in taken else name), made_by=label) for name in names]
+    taken = [one.feature.name for one in columns]
+    names = _names_out(label, step, width, None if hasattr(step, "feature_names_in_") else taken)
+    return [_Column(Feature(f"{label}({name})" if name in taken else name), made_by=label) for name in names]
 
 
 def _names_out(label: str, step: Any, width: int, inputs: list[str] | None = None) -> list[str]:
@@ -243,21 +229,13 @@ def _names_out(label: str, step: Any, width: int, inputs: list[str] | None = Non
     return names if len(names) == width and len(set(names)) == width else [f"{label}{k}" for k in range(width)]
 
 
-def _warn_of_made(told: Sequence[_Told]) -> None:
-    made = [one for one in told if one.made_by is not None]
-    if made:
-        shown = ", ".join(quoted(one.feature.name) for one in made[:_NAMES_TOLD])
-        more = f" and {len(made) - _NAMES_TOLD} more" if len(made) > _NAMES_TOLD else ""
-        warnings.warn(
-            f"The step {made[0].made_by!r} does more than scale, impute or choose columns: {shown}{more} are told as "
-            "that step makes them, not in the columns and units of X.",
-            UserWarning,
-            stacklevel=3,
-        )
-
-
 def _in_terms_of(
-    told: list[_Told], model: ASPCA, rows: Any, columns: list[Floats | None], index: Sequence[object], library: str
+    columns: list[_Column],
+    model: ASPCA,
+    rows: Any,
+    sources: list[Floats | None],
+    index: Sequence[object],
+    library: str,
 ) -> Explanation:
     """The explanation of rows that went through the steps, in other terms: what judges is as it was."""
     own = model.model_
@@ -266,23 +244,24 @@ def _in_terms_of(
             "The model at the end of the pipeline lifts the columns that it gets, and a square of a scaled column is "
             "none of X: ask the model itself, by pipeline[-1].explain(pipeline[:-1].transform(X))."
         )
-    if any(feature.kind != "number" for feature in own.space.features) or len(own.space.features) != len(told):
+    if any(feature.kind != "number" for feature in own.space.features) or len(own.space.features) != len(columns):
         raise ValueError(
             "The model at the end of the pipeline prepares columns itself; put its Preprocessor first in the pipeline, "
             "as a step of its own, so that rules can be told in the columns of X."
         )
     seen = np.asarray(model._rows(rows, reset=False, least=1), dtype=np.float64)
-    slopes, offsets = np.array([one.slope for one in told]), np.array([one.offset for one in told])
-    space = _moved(own.space, slopes, offsets, _unique(told), None if own.moments is None else own.moments.minimum)
+    slopes, offsets = np.array([one.slope for one in columns]), np.array([one.offset for one in columns])
+    space = _change_units(own, slopes, offsets, [one.feature for one in columns])
     values = (seen - offsets) / slopes
     filled: Bools = np.zeros(values.shape, dtype=np.bool_)
-    for k, one in enumerate(told):
-        given = None if one.source is None else columns[one.source]
+    for k, one in enumerate(columns):
+        given = None if one.source is None else sources[one.source]
         if given is not None:
             filled[:, k] = ~np.isclose(given, values[:, k], rtol=_SAME, atol=_SAME * space.scale[k], equal_nan=True)
             # As it stands in the table, without the rounding of the way there and back.
             values[:, k] = np.where(filled[:, k], values[:, k], given)
-        if one.feature.kind in _WHOLE:
+        if one.feature.kind in ("boolean", "code", "level"):
+            # Whole numbers, whatever the way there and back makes of them.
             values[:, k] = np.rint(values[:, k])
     table = own.table
     if table.exact.any() and space.known_covariance is not None:
@@ -294,33 +273,28 @@ def _in_terms_of(
         quantiles = (quantiles - offsets[:, None]) / slopes[:, None]
     identities = replace(own.identities, identities=exact, quantiles=quantiles)
     evidence = None if own.evidence is None else own.evidence.seen_in(slopes, offsets)
-    told_by = replace(own, space=space, table=table, moments=None, identities=identities, evidence=evidence)
-    return Explanation(told_by, values, own.judge(seen), index, library, filled if filled.any() else None)
+    translated = replace(own, space=space, table=table, moments=None, identities=identities, evidence=evidence)
+    return Explanation(translated, values, own.judge(seen), index, library, filled if filled.any() else None)
 
 
-def _moved(
-    space: ScaledSpace, slopes: Floats, offsets: Floats, features: tuple[Feature, ...], minimum: Floats | None
-) -> ScaledSpace:
+def _change_units(model: Model, slopes: Floats, offsets: Floats, features: list[Feature]) -> ScaledSpace:
     """The space of features t of which its own are ``slopes * t + offsets``: scaled rows are the same in both."""
+    space, minimum = model.space, None if model.moments is None else model.moments.minimum
+    names = [feature.name for feature in features]
     largest = (space.largest + np.abs(offsets)) / slopes
     same = (slopes == 1.0) & (offsets == 0.0)
     positive = False if minimum is None else (minimum - offsets) / slopes >= -_SAME * _SAME * largest
     return replace(
         space,
-        features=features,
+        # Each by a name of its own.
+        features=tuple(
+            feature if names.count(feature.name) == 1 else replace(feature, column=f"{feature.column} [{k}]")
+            for k, feature in enumerate(features)
+        ),
         centre=frozen((space.centre - offsets) / slopes),
         residual=frozen(space.residual / slopes),
         scale=frozen(space.scale / slopes),
         largest=largest,
         nonnegative=np.where(same, space.nonnegative, positive),
-        decimals=np.where(same, space.decimals, _CONTINUOUS),
-    )
-
-
-def _unique(told: Sequence[_Told]) -> tuple[Feature, ...]:
-    """What the features are told as, each by a name of its own."""
-    names = [one.feature.name for one in told]
-    return tuple(
-        feature if names.count(feature.name) == 1 else replace(feature, column=f"{feature.column} [{k}]")
-        for k, feature in enumerate(one.feature for one in told)
+        decimals=np.where(same, space.decimals, CONTINUOUS),
     )
