@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from numbers import Real
 from textwrap import fill
 from typing import Any
@@ -78,191 +78,138 @@ class Setting:
             raise ValueError(f"{self.name} must be {self.allowed}, got {value!r}.")
 
 
-def _choice(name: str, default: str, words: tuple[str, ...], meaning: str) -> Setting:
-    return Setting(name, default, f"one of {', '.join(words)}", meaning, words)
+def _setting(default: Any, allowed: str, meaning: str, *words: str, **more: Any) -> Any:
+    """A field of `Settings`; see `Setting` for what it says."""
+    return field(default=default, metadata={"allowed": allowed, "meaning": meaning, "words": words, **more})
 
 
-def _share(name: str, default: float, meaning: str) -> Setting:
-    return Setting(name, default, "a number between 0 and 1", meaning, (), _ABOVE_ZERO, _BELOW_ONE)
+def _choice(default: str, words: tuple[str, ...], meaning: str) -> Any:
+    return _setting(default, f"one of {', '.join(words)}", meaning, *words)
 
 
-SETTINGS: tuple[Setting, ...] = (
-    Setting(
-        "n_components",
+def _share(default: float, meaning: str) -> Any:
+    return _setting(default, "a number between 0 and 1", meaning, least=_ABOVE_ZERO, most=_BELOW_ONE)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What to fit, every parameter with its value, its default and what it means."""
+
+    n_components: int | str = _setting(
         "auto",
         '"auto" or an integer of at least 1',
         'How many rules; "auto" finds them among the directions with at most 0.3 of a typical feature\'s variance, and '
         "leaves out what chance explains.",
-        ("auto",),
-        1,
+        "auto",
+        least=1,
         whole=True,
-    ),
-    Setting(
-        "alpha",
+    )
+    alpha: float | str = _setting(
         "auto",
         '"auto" or a finite number >= 0',
         'Weight of sparsity (the paper\'s lambda divided by n); "auto" is the mean variance of those directions.',
-        ("auto",),
-        0.0,
-    ),
-    _choice("variant", "BG", VARIANTS, "How the subspace is found: see the table of variants."),
-    _choice(
-        "rounding",
-        "sparse",
-        ROUNDINGS,
-        "How a vector is made of a convex solution: the best sparse one, or the paper's.",
-    ),
-    _choice(
-        "scaling",
+        "auto",
+        least=0.0,
+    )
+    variant: str = _choice("BG", VARIANTS, "How the subspace is found: see the table of variants.")
+    rounding: str = _choice(
+        "sparse", ROUNDINGS, "How a vector is made of a convex solution: the best sparse one, or the paper's."
+    )
+    scaling: str = _choice(
         "maxabs",
         SCALINGS,
         "What centred columns are divided by: their largest size (the paper's), their deviation, or nothing.",
-    ),
-    Setting(
-        "lift",
+    )
+    lift: str | None = _setting(
         None,
         'None or "auto"',
         "Whether logarithms and squares of columns are features too, so that a component can say tenursq = tenure^2; "
         '"auto": which columns get which is decided by the rows fitted. For the scores standardized and spe.',
-        LIFTINGS,
+        *LIFTINGS,
         optional=True,
-    ),
-    _choice(
-        "score",
+    )
+    score: str = _choice(
         "complete",
         SCORES,
         "What is judged: rules, columns and whole rows by their tails (complete), or the components, in units of their "
         "spread (standardized) or plain (spe, the paper's).",
-    ),
-    Setting(
-        "robust",
+    )
+    robust: str | bool = _setting(
         "auto",
         'True or "on", False or "off", or "auto"',
         "Whether cells that look like errors are excluded while means, covariances and relations are learned; they are "
         'judged all the same. "auto" is "on".',
-        ("auto", "on", "off"),
+        "auto",
+        "on",
+        "off",
         switch=True,
-    ),
-    Setting(
-        "rules",
+    )
+    rules: tuple[str, ...] = _setting(
         None,
         "None or a list of equations",
         "Rules that are known, as in total = a + b, rate = 100 part / whole or y = log(x) if kind is bolt: they come "
         "first, judge like those that are found, and are never left out.",
         optional=True,
         texts=True,
-    ),
-    _share(
-        "false_discovery_rate",
+    )
+    false_discovery_rate: float = _share(
         0.1,
         "The share of the rows classified as errors that may be none (Benjamini and Hochberg, on the training rows).",
-    ),
-    Setting(
-        "contamination",
+    )
+    contamination: float | str = _setting(
         "auto",
         '"auto" or a number in (0, 0.5]',
         'The share of the training rows to flag; "auto" leaves it to limit and level.',
-        ("auto",),
-        _ABOVE_ZERO,
-        0.5,
-    ),
-    Setting(
-        "limit",
+        "auto",
+        least=_ABOVE_ZERO,
+        most=0.5,
+    )
+    limit: str | float = _setting(
         AUTO,
         f"one of {', '.join(LIMITS)}, or a finite number >= 0",
         "Where the threshold comes from: p-values of training rows by models fitted without them (auto; after "
         "fit_moments p-values of Gaussian rows), training scores as they are (quantile), rows given to calibrate "
         "(conformal), or a number.",
-        LIMITS,
-        0.0,
-    ),
-    _share("level", 0.975, "The share of normal rows meant to pass; the others are unusual."),
-    Setting(
-        "max_features",
+        *LIMITS,
+        least=0.0,
+    )
+    level: float = _share(0.975, "The share of normal rows meant to pass; the others are unusual.")
+    max_features: int | None = _setting(
         None,
         "None or an integer of at least 1",
         "At most so many features per component: alpha is raised until none has more.",
-        (),
-        1,
+        least=1,
         whole=True,
         optional=True,
-    ),
-    _choice(
-        "rotation",
+    )
+    rotation: str = _choice(
         "levels",
         ROTATIONS,
         "Which components are made sparse together: those of one level of tightness, or all (the paper's).",
-    ),
-    Setting(
-        "tol",
+    )
+    tol: float = _setting(
         1e-6,
         "a number above 0 and at most 0.01",
         "The relative gap at which a component counts as solved.",
-        (),
-        _ABOVE_ZERO,
-        0.01,
-    ),
-    Setting(
-        "max_iter",
-        5000,
-        "an integer of at least 1",
-        "The most first-order iterations per component.",
-        least=1,
-        whole=True,
-    ),
-    Setting(
-        "time_budget",
+        least=_ABOVE_ZERO,
+        most=0.01,
+    )
+    max_iter: int = _setting(
+        5000, "an integer of at least 1", "The most first-order iterations per component.", least=1, whole=True
+    )
+    time_budget: float | None = _setting(
         None,
         "None or seconds >= 0",
         "Seconds after which the solver takes what it has; the certificates say how far that may be from the best.",
-        (),
-        0.0,
-        math.inf,
+        least=0.0,
+        most=math.inf,
         optional=True,
-    ),
-)
-# Settings for rows that are at hand, and not for sources that are read in passes.
-IN_MEMORY = ("lift",)
-BY_NAME = {setting.name: setting for setting in SETTINGS}
-DEFAULTS: dict[str, Any] = {setting.name: setting.default for setting in SETTINGS}
-# What the paper did; it chose the number of components and its lambda by hand.
-PAPER: dict[str, Any] = {
-    "score": "spe",
-    "rounding": "dominant",
-    "scaling": "maxabs",
-    "variant": "BG",
-    "rotation": "all",
-    "robust": "off",
-}
-
-
-@dataclass(frozen=True)
-class Settings:
-    """What to fit, every parameter with its value; see `SETTINGS` for each."""
-
-    n_components: int | str
-    alpha: float | str
-    variant: str
-    rounding: str
-    scaling: str
-    lift: str | None
-    score: str
-    robust: str | bool
-    rules: tuple[str, ...]
-    false_discovery_rate: float
-    contamination: float | str
-    limit: str | float
-    level: float
-    max_features: int | None
-    rotation: str
-    tol: float
-    max_iter: int
-    time_budget: float | None
+    )
 
     @classmethod
     def of(cls, parameters: Mapping[str, Any]) -> Settings:
         """From the parameters of `ASPCA`, checked by their caller."""
-        made = {field.name: parameters[field.name] for field in fields(cls)}
+        made = {one.name: parameters[one.name] for one in fields(cls)}
         return cls(**{**made, "rules": tuple(made["rules"] or ())})
 
     @property
@@ -291,6 +238,22 @@ class Settings:
     def words(self) -> str:
         """The threshold as the user wrote it."""
         return f"limit={self.limit!r}" if self.contamination == "auto" else f"contamination={self.contamination}"
+
+
+SETTINGS: tuple[Setting, ...] = tuple(Setting(one.name, one.default, **one.metadata) for one in fields(Settings))
+# Settings for rows that are at hand, and not for sources that are read in passes.
+IN_MEMORY = ("lift",)
+BY_NAME = {setting.name: setting for setting in SETTINGS}
+DEFAULTS: dict[str, Any] = {setting.name: setting.default for setting in SETTINGS}
+# What the paper did; it chose the number of components and its lambda by hand.
+PAPER: dict[str, Any] = {
+    "score": "spe",
+    "rounding": "dominant",
+    "scaling": "maxabs",
+    "variant": "BG",
+    "rotation": "all",
+    "robust": "off",
+}
 
 
 def parameters_text(indent: str) -> str:
