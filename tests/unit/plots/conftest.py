@@ -77,36 +77,27 @@ def _closed() -> Iterator[None]:
     plt.close("all")
 
 
-def drawn(figure: Any) -> Any:
-    """The figure, its texts in their final places."""
-    # Once: matplotlib calls a figure with a layout of its own stale even when it has just drawn it.
-    if not hasattr(figure, "drawn_for_test"):
-        figure.canvas.draw()
-        figure.drawn_for_test = True
-    return figure
+def check_ticks(axes: Any) -> None:
+    """No tick labels overlap, once all is drawn."""
+    for axis in (axes.xaxis, axes.yaxis):
+        shown = [label for label in axis.get_ticklabels(which="both") if label.get_visible() and label.get_text()]
+        boxes = [(label.get_text(), label.get_window_extent()) for label in shown] if axes.axison else []
+        assert not [(one, two) for (one, a), (two, b) in combinations(boxes, 2) if a.overlaps(b)]
 
 
-def overlapping(axes: Any, which: str) -> list[tuple[str, str]]:
-    """Pairs of tick labels whose boxes overlap, after a draw."""
-    drawn(axes.get_figure(root=True))
-    axis = axes.xaxis if which == "x" else axes.yaxis
-    labels = [label for label in axis.get_ticklabels(which="both") if label.get_visible() and label.get_text()]
-    boxes = [(label.get_text(), label.get_window_extent()) for label in labels]
-    return [(one, two) for (one, a), (two, b) in combinations(boxes, 2) if a.overlaps(b)]
-
-
-def cut_off(figure: Any) -> list[str]:
-    """Texts that reach beyond the figure."""
-    drawn(figure)
+def check_legible(figure: Any) -> None:
+    """No tick labels overlap, and no text reaches beyond the figure."""
+    figure.canvas.draw()
+    for axes in figure.axes:
+        check_ticks(axes)
     unseen = {id(text) for axes in figure.axes for text in _unseen(axes)}
-    found = []
     for text in figure.findobj(Text):
-        if id(text) in unseen or not text.get_visible() or not text.get_text():
-            continue
-        box = text.get_window_extent()
-        if box.x0 < -1 or box.y0 < -1 or box.x1 > figure.bbox.width + 1 or box.y1 > figure.bbox.height + 1:
-            found.append(text.get_text())
-    return found
+        if id(text) not in unseen and text.get_visible() and text.get_text():
+            box = text.get_window_extent()
+            assert box.x0 >= -1, text
+            assert box.y0 >= -1, text
+            assert box.x1 <= figure.bbox.width + 1, text
+            assert box.y1 <= figure.bbox.height + 1, text
 
 
 def _unseen(axes: Any) -> Iterator[Text]:
@@ -116,3 +107,11 @@ def _unseen(axes: Any) -> Iterator[Text]:
         for tick in (*axis.majorTicks, *axis.minorTicks):
             if not axes.axison or not low <= tick.get_loc() <= high:
                 yield from (tick.label1, tick.label2)
+
+
+def read_ticks(axes: Any, which: str) -> list[str]:
+    return [label.get_text() for label in (axes.get_xticklabels() if which == "x" else axes.get_yticklabels())]
+
+
+def read_texts(figure: Any) -> list[str]:
+    return [text.get_text() for text in figure.findobj(Text)]

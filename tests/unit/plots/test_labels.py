@@ -43,9 +43,7 @@ def test_names_that_differ_in_several_places_get_their_positions() -> None:
     assert len(set(short)) == 4
     assert max(map(len, short)) <= 20
     assert [label.endswith(f"[{k}]") for k, label in enumerate(short)] == [True] * 4
-
-
-def test_the_same_name_twice_stays_the_same() -> None:
+    # The same name twice stays the same.
     assert len(set(shorten_names(["a" * 50] * 2, 20))) == 1
 
 
@@ -65,15 +63,18 @@ def test_rules_are_broken_between_terms_and_keep_both_ends() -> None:
     assert all(not term.isdigit() for term in told)
 
 
-def test_short_rules_are_left_alone() -> None:
+def test_rules_as_they_are_wrapped() -> None:
     assert wrap_rule("A = B (± 0.17)", 40, 3) == "A = B (± 0.17)"
     assert wrap_rule("A = B (± 0.17)", 12, 3) == "A\n= B (± 0.17)"
-
-
-def test_a_rule_of_two_endless_names_keeps_its_equals_sign() -> None:
-    text = wrap_rule(f"{'a' * 200} = {'b' * 200} (± 1)", 40, 3)
-    assert "= b" in text
-    assert text.endswith("(± 1)")
+    endless = wrap_rule(f"{'a' * 200} = {'b' * 200} (± 1)", 40, 3)
+    assert "= b" in endless
+    assert endless.endswith("(± 1)")
+    # Long names are cut and not broken.
+    names = [f"{'department_' * 6}{k}" for k in range(3)]
+    text = wrap_rule(f"{names[0]} = {names[1]} + 0.00012345 {names[2]} (± 0.17)", 40, 3, names)
+    assert text.replace("…", "~") == (
+        "departmen~rtment_0 = departmen~rtment_1\n+ 0.00012345 departmen~rtment_2 (± 0.17)"
+    )
 
 
 @pytest.mark.parametrize("width", [14, 20, 31, 44, 62])
@@ -93,21 +94,11 @@ def test_whatever_the_room_both_sides_are_told(width: int, lines: int, count: in
         assert words.endswith("(± 0.17)")
 
 
-def test_long_names_are_cut_and_not_broken() -> None:
-    names = [f"{'department_' * 6}{k}" for k in range(3)]
-    text = wrap_rule(f"{names[0]} = {names[1]} + 0.00012345 {names[2]} (± 0.17)", 40, 3, names)
-    assert text.replace("…", "~") == (
-        "departmen~rtment_0 = departmen~rtment_1\n+ 0.00012345 departmen~rtment_2 (± 0.17)"
-    )
-
-
 def test_numbers() -> None:
     assert write_number(41604.94) == "41,605"
     assert write_number(-0.00012345) == "\N{MINUS SIGN}0.0001234"
     assert [write_share(value) for value in (0, 1e-5, 0.049, 0.5, 1)] == ["0 %", "< 0.1 %", "4.9 %", "50 %", "100 %"]
-
-
-def test_what_differs_by_next_to_nothing_needs_no_digits() -> None:
+    # What differs by next to nothing needs no digits.
     assert write_pair(0.5086984239, 0.5086983783, 1e-5) == "0.5087  (0.5087)"
     assert write_pair(float("nan"), 1.0) == "missing"
 

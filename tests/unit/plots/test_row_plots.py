@@ -8,13 +8,12 @@ import sys
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
-from matplotlib.text import Text
 from sklearn.metrics import roc_auc_score
 
 from aspca import ASPCA, Preprocessor
 from aspca.plots import RocDisplay, plot_explanation, plot_heatmap, plot_roc
 
-from .conftest import Fitted, cut_off, overlapping
+from .conftest import Fitted, check_legible, read_texts, read_ticks
 
 
 @pytest.mark.parametrize("by", ["features", "rules"])
@@ -23,19 +22,19 @@ def test_heatmap_shows_the_shares_of_the_worst_rows(plain: Fitted, by: str) -> N
     shown = plot_heatmap(why, by=by, n_rows=7)
     worst = np.argsort(-why.scores)[:7]
     parts = why.feature_contributions if by == "features" else why.rule_contributions
-    shares = parts[worst] / why.scores[worst, None]
-    outside = why.outside[worst] / why.scores[worst]
+    cells = (parts[worst] / why.scores[worst, None])[:, shown.columns_]
     drawn = shown.mesh_.get_array()
-    cells = shares[:, shown.columns_]
     assert np.allclose(drawn[:, : shown.columns_.size].filled(0.0), np.where(cells >= 0.01, cells, 0.0))
     assert np.array_equal(np.ma.getmaskarray(drawn)[:, : shown.columns_.size], cells < 0.01)
     if by == "rules":
+        outside = why.outside[worst] / why.scores[worst]
         assert np.allclose(drawn[:, -1].filled(0.0), np.where(outside >= 0.01, outside, 0.0))
-        assert shown.ax_.get_xticklabels()[-1].get_text() == "outside the rules"
-    labels = [label.get_text() for label in shown.ax_.get_yticklabels()]
-    assert [int(label.split()[0]) for label in labels] == worst.tolist()
-    assert not overlapping(shown.ax_, "x")
-    assert not overlapping(shown.ax_, "y")
+        assert read_ticks(shown.ax_, "x")[-1] == "outside the rules"
+    assert [int(label.split()[0]) for label in read_ticks(shown.ax_, "y")] == worst.tolist()
+    written = [text.get_text() for text in shown.ax_.texts if text.get_text().endswith("%")]
+    assert written
+    assert all(float(text.rstrip("%")) > 0 for text in written)
+    check_legible(shown.figure_)
 
 
 def test_columns_left_out_are_summed(many: Fitted) -> None:
@@ -43,12 +42,10 @@ def test_columns_left_out_are_summed(many: Fitted) -> None:
     drawn = shown.mesh_.get_array().filled(0.0)
     assert drawn.shape == (25, 6)
     assert (np.abs(drawn.sum(axis=1) - 1.0) <= 5 * 0.01).all()
-    assert shown.ax_.get_xticklabels()[-1].get_text() == "36 others"
-
-
-def by_squares(many: Fitted) -> ASPCA:
-    """A score in which every rule has a part, however small."""
-    return ASPCA(**many.model.get_params() | {"score": "standardized"}).fit(many.frame)
+    assert read_ticks(shown.ax_, "x")[-1] == "36 others"
+    wide = plot_heatmap(many.model, many.frame)
+    assert wide.columns_.size > 20
+    check_legible(wide.figure_)
 
 
 def test_rules_left_out_are_not_outside_the_rules(many: Fitted) -> None:
@@ -58,11 +55,10 @@ def test_rules_left_out_are_not_outside_the_rules(many: Fitted) -> None:
     worst = np.argsort(-why.scores)[: int(why.anomalies.sum())]
     left_out = np.delete(why.shares[worst], shown.columns_, axis=1).sum(axis=1)
     assert np.allclose(drawn[:, -2], np.where(left_out >= 0.01, left_out, 0.0))
-    others = f"{35 - len(shown.columns_)} other rules"
-    assert [label.get_text() for label in shown.ax_.get_xticklabels()][-2:] == [others, "outside the rules"]
-    assert all("=" in label.get_text() for label in shown.ax_.get_xticklabels()[:-2])
-    assert not overlapping(shown.ax_, "x")
-    assert not cut_off(shown.figure_)
+    labels = read_ticks(shown.ax_, "x")
+    assert labels[-2:] == [f"{35 - len(shown.columns_)} other rules", "outside the rules"]
+    assert all("=" in label for label in labels[:-2])
+    check_legible(shown.figure_)
 
 
 def test_only_anomalies_are_drawn_unless_more_are_asked_for(plain: Fitted) -> None:
@@ -73,29 +69,16 @@ def test_only_anomalies_are_drawn_unless_more_are_asked_for(plain: Fitted) -> No
     assert shown.mesh_.get_array().shape[0] == count
     more = plot_heatmap(why, n_rows=count + 3)
     assert more.mesh_.get_array().shape[0] == count + 3
-    lines = [line.get_ydata()[0] for line in more.ax_.lines if len(set(line.get_ydata())) == 1]
-    assert lines == [count - 0.5]
+    assert [line.get_ydata()[0] for line in more.ax_.lines if len(set(line.get_ydata())) == 1] == [count - 0.5]
     # Of normal rows a few, and the title says that they are normal.
     normal = plot_heatmap(plain.model, plain.frame[~why.anomalies])
     assert normal.mesh_.get_array().shape[0] == 5
     assert normal.ax_.get_title(loc="left").startswith("No anomaly")
-    assert not cut_off(normal.figure_)
-
-
-def test_no_cell_with_a_colour_says_zero(plain: Fitted) -> None:
-    for by in ("features", "rules"):
-        shown = plot_heatmap(plain.model, plain.frame, by=by, n_rows=40)
-        written = [text.get_text() for text in shown.ax_.texts if text.get_text().endswith("%")]
-        assert written
-        assert all(float(text.rstrip("%")) > 0 for text in written)
-
-
-def test_a_wide_heatmap_does_not_collide(many: Fitted) -> None:
-    shown = plot_heatmap(many.model, many.frame)
-    assert shown.columns_.size > 20
-    assert not overlapping(shown.ax_, "x")
-    assert not overlapping(shown.ax_, "y")
-    assert not cut_off(shown.figure_)
+    check_legible(normal.figure_)
+    # Drawn again elsewhere it is the same.
+    first, (_, axes) = shown.mesh_.get_array(), plt.subplots()
+    assert shown.plot(axes).ax_ is axes
+    assert np.ma.allequal(shown.mesh_.get_array(), first)
 
 
 @pytest.mark.parametrize("row", [5, 77, -1])
@@ -111,8 +94,7 @@ def test_explanation_of_a_row(plain: Fitted, row: int) -> None:
     ):
         widths = np.array([bar.get_width() for bar in bars])
         assert np.allclose(widths[: chosen.size], parts[chosen] / why.scores[row])
-        beyond = outside.get_width() if chosen is shown.rules_ else 0.0
-        assert np.isclose(widths.sum() + beyond, 1.0)
+        assert np.isclose(widths.sum() + (outside.get_width() if chosen is shown.rules_ else 0.0), 1.0)
         assert (np.diff(widths[: chosen.size]) <= 0).all()
     # It stands where its size puts it.
     largest = [bar.get_width() for bar in shown.rule_bars_][: shown.rules_.size + 1]
@@ -121,16 +103,18 @@ def test_explanation_of_a_row(plain: Fitted, row: int) -> None:
     mean, scale = plain.model.mean_[features], plain.model.scale_[features]
     assert np.allclose(shown.values_.get_xdata() * scale + mean, why.values[row, features])
     assert np.allclose(shown.normal_.get_xdata() * scale + mean, why.repaired[row, features])
-    assert not cut_off(shown.figure_)
-    assert all(not overlapping(axes, which) for axes in shown.axes_ for which in "xy")
+    check_legible(shown.figure_)
 
 
 def test_explanation_with_many_rules_and_long_names(many: Fitted) -> None:
-    shown = plot_explanation(by_squares(many), many.frame, 3)
+    # A score in which every rule has a part, however small, and nothing else has.
+    model = ASPCA(**many.model.get_params() | {"score": "standardized"}).fit(many.frame)
+    shown = plot_explanation(model, many.frame, 3)
     assert shown.rules_.size == 6
-    assert shown.axes_[0].get_yticklabels()[-1].get_text() == "29 other rules"
-    assert not cut_off(shown.figure_)
-    assert all(not overlapping(axes, which) for axes in shown.axes_ for which in "xy")
+    assert read_ticks(shown.axes_[0], "y")[-1] == "29 other rules"
+    assert shown.outside_bar_ is None
+    assert plot_heatmap(model, many.frame, by="rules").outside is None
+    check_legible(shown.figure_)
 
 
 def test_a_row_that_keeps_its_rules(plain: Fitted) -> None:
@@ -138,8 +122,7 @@ def test_a_row_that_keeps_its_rules(plain: Fitted) -> None:
     frame.loc[0, "E"] = 30.0
     shown = plot_explanation(plain.model, frame, 0)
     assert shown.rule_bars_[0] is shown.outside_bar_
-    titles = [text.get_text() for text in shown.figure_.findobj(Text)]
-    assert "Row 0: why it is an anomaly, though it keeps its rules" in titles
+    assert "Row 0: why it is an anomaly, though it keeps its rules" in read_texts(shown.figure_)
 
 
 def test_a_value_that_is_missing(plain: Fitted) -> None:
@@ -148,17 +131,11 @@ def test_a_value_that_is_missing(plain: Fitted) -> None:
     model = ASPCA(n_components=3, preprocessor=Preprocessor(missing="allow")).fit(frame)
     shown = plot_explanation(model, frame, 5, n_features=6)
     assert np.isfinite([bar.get_width() for bar in shown.rule_bars_]).all()
-    assert not cut_off(shown.figure_)
+    check_legible(shown.figure_)
     plot_heatmap(model, frame)
 
 
-def test_scores_of_rules_alone_have_nothing_outside(plain: Fitted) -> None:
-    model = ASPCA(n_components=3, score="standardized").fit(plain.frame)
-    assert plot_explanation(model, plain.frame, 5).outside_bar_ is None
-    assert plot_heatmap(model, plain.frame, by="rules").outside is None
-
-
-def test_rows_that_are_not_there(plain: Fitted) -> None:
+def test_what_cannot_be_drawn(plain: Fitted) -> None:
     why = plain.model.explain(plain.frame)
     with pytest.raises(ValueError, match="There is no row 300"):
         plot_explanation(why, row=300)
@@ -168,6 +145,8 @@ def test_rows_that_are_not_there(plain: Fitted) -> None:
         plot_heatmap(plain.model)
     with pytest.raises(ValueError, match="features, rules"):
         plot_heatmap(why, by="columns")
+    with pytest.raises(ValueError, match="both 0"):
+        RocDisplay.from_predictions([0, 0], {"one": [1.0, 2.0]})
 
 
 def test_hostile_names(hostile: Fitted) -> None:
@@ -176,7 +155,7 @@ def test_hostile_names(hostile: Fitted) -> None:
         plot_explanation(hostile.model, hostile.frame, 5),
         plot_explanation(hostile.model, hostile.frame.rename(index={5: r"$\frac{"}), 5),
     ):
-        assert not cut_off(shown.figure_)
+        check_legible(shown.figure_)
 
 
 def test_roc_curves(plain: Fitted) -> None:
@@ -193,7 +172,7 @@ def test_roc_curves(plain: Fitted) -> None:
     texts = [text.get_text() for text in shown.ax_.get_legend().get_texts()]
     assert len(texts) == 3
     assert texts[0].endswith("_hidden")
-    assert not cut_off(shown.figure_)
+    check_legible(shown.figure_)
 
 
 def test_the_best_detector_is_named_first_and_the_same_classes_are_numbered(plain: Fitted) -> None:
@@ -202,17 +181,6 @@ def test_the_best_detector_is_named_first_and_the_same_classes_are_numbered(plai
     assert shown.roc_auc == [0.0, 1.0]
     assert shown.ax_.get_legend().get_texts()[0].get_text() == "AUC 1.000:  good"
     assert plot_roc([plain.model, plain.model], plain.frame, plain.labels).names == ["ASPCA 1", "ASPCA 2"]
-    with pytest.raises(ValueError, match="both 0"):
-        RocDisplay.from_predictions([0, 0], {"one": [1.0, 2.0]})
-
-
-def test_plotting_again_elsewhere(plain: Fitted) -> None:
-    shown = plot_heatmap(plain.model, plain.frame)
-    first = shown.mesh_.get_array()
-    _, axes = plt.subplots()
-    assert shown.plot(axes) is shown
-    assert shown.ax_ is axes
-    assert np.ma.allequal(shown.mesh_.get_array(), first)
 
 
 def test_without_matplotlib_one_sentence() -> None:
