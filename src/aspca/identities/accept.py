@@ -11,11 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from aspca.identities.candidate import CLEARLY, Candidate, Count, Sample
+from aspca.identities.candidate import CLEARLY, SHORT, Candidate, Count, Sample
 from aspca.identities.formula import FLOATS, WHOLE, Condition, Formula
 from aspca.identities.resolution import Cells
-from aspca.identities.simplify import SHORT
-from aspca.identities.slips import is_slip
 from aspca.linalg.arrays import Bools, Floats
 
 # Of the rows that can be computed, this share must satisfy a relation to be told; of those that accuse, ACCUSES.
@@ -248,3 +246,27 @@ def _condition(columns: Sequence[int], share: float, broken: Floats, kept: Float
                 ):
                     return condition
     return None
+
+
+def is_slip(old: float, new: float) -> bool:
+    """Whether one number is the other with a typical slip of the pen: a lost sign, a shifted point, two digits swapped,
+    one digit changed (as in R's deducorrect)."""
+    if old == 0.0 or new == 0.0 or not (np.isfinite(old) and np.isfinite(new)):
+        return False
+    with np.errstate(all="ignore"):
+        ratio = float(np.log10(abs(old / new)))
+    if not np.isfinite(ratio):
+        return False
+    if abs(old + new) <= 1e-6 * abs(new) or (abs(ratio) > 0.5 and abs(ratio - round(ratio)) < 1e-4):
+        return True
+    a, b = f"{old:.12g}", f"{new:.12g}"
+    if len(a) != len(b):
+        return False
+    differing = [k for k in range(len(a)) if a[k] != b[k]]
+    if len(differing) == 1:
+        # Shorter numbers differ in one digit by chance.
+        return len(a) > 3
+    if len(differing) != 2 or differing[1] != differing[0] + 1:
+        return False
+    i, j = differing
+    return a[i] == b[j] and a[j] == b[i]

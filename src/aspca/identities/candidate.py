@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain, islice
 
 import numpy as np
 
-from aspca.identities.formula import DIGITS, FLOATS, WHOLE, Factor, Formula, Term
+from aspca.identities.formula import DIGITS, FLOAT, FLOATS, WHOLE, Factor, Formula, Term
 from aspca.identities.resolution import Cells, Resolution
 from aspca.linalg.arrays import Bools, Floats, Ints
 
@@ -20,32 +21,21 @@ from aspca.linalg.arrays import Bools, Floats, Ints
 LIFTS = {"x": ("x", 1.0), "log": ("log", 1.0), "square": ("x", 2.0), "inverse": ("x", -1.0), "log1p": ("log1p", 1.0)}
 # A wider tolerance must keep so many more rows: wrong rows, up to 4 % for one identity, must not widen it.
 CLEARLY = 0.96
-# A fit is used where at least so many rows, and this share of the sample, can be computed.
-_LEAST_ROWS, _LEAST_SHARE = 20, 0.05
-# Columns that differ by less, relative to their size, are one.
-_COLLINEAR = 1e-11
-# A constant that is smaller, relative to the column, is none.
-_NO_CONSTANT = 1e-7
-# Rows that count for a fit are not weighted by more than this.
-_HEAVIEST = 10.0
+# What a short writing costs: every further digit of a coefficient or of the constant adds about two.
+SHORT = 2
+# What a number that is not simple adds to the complexity of a candidate: of a coefficient, of a constant.
+_NO_COEFFICIENT, _NO_CONSTANT = 12, 20
+# Digits tried of coefficients, and of constants: a constant may be a year, or an amount.
+_DIGITS, _CONSTANT_DIGITS = 5, 9
 
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """Rows that identities are searched in.
+    """Rows that identities are searched in."""
 
-    Attributes
-    ----------
-    cells : Cells
-        NaN where a value is missing.
-    resolutions : tuple of p Resolution
-    ranks : ndarray of shape (p,)
-        Which column stands on the left where nothing else decides: the least.
-    """
-
-    cells: Cells
+    cells: Cells  # NaN where a value is missing.
     resolutions: tuple[Resolution, ...]
-    ranks: Ints
+    ranks: Ints  # (p,) Which column stands on the left where nothing else decides: the least.
 
     @classmethod
     def of(cls, X: Floats, ranks: Ints) -> Sample:
@@ -133,8 +123,7 @@ class Count:
 
     @property
     def share(self) -> float:
-        kept = int(self.kept.sum())
-        return kept / max(1, kept + int(self.broken.sum()))
+        return float(self.kept.sum() / max(1, self.kept.sum() + self.broken.sum()))
 
 
 def count(formula: Formula, cells: Cells, tier: int | None = None) -> Count:
@@ -173,14 +162,14 @@ def fit(candidate: Candidate, sample: Sample, rows: Ints) -> Candidate | None:
     if good.sum() < A.shape[1] + 3:
         return None
     y, A, weights = y[good], A[good], weights[good]
-    weights = np.minimum(weights / np.median(weights), _HEAVIEST)[:, None]
+    weights = np.minimum(weights / np.median(weights), 10.0)[:, None]
     # Centred: a constant of the size of a year costs no precision.
     middle, level = A.mean(axis=0), y.mean()
     units = np.abs(A - middle).max(axis=0)
     if (units <= 0.0).any():
         return None
     scaled = np.column_stack([(A - middle) / units, np.ones(len(A))]) * weights
-    solution, _, rank, _ = np.linalg.lstsq(scaled, (y - level) * weights[:, 0], rcond=_COLLINEAR)
+    solution, _, rank, _ = np.linalg.lstsq(scaled, (y - level) * weights[:, 0], rcond=1e-11)
     if rank < scaled.shape[1]:
         # Where two columns are one, numbers of both mean nothing.
         return None
@@ -188,7 +177,7 @@ def fit(candidate: Candidate, sample: Sample, rows: Ints) -> Candidate | None:
     constant = solution[-1] + level - middle @ coefficients
     with np.errstate(over="ignore"):
         constant = float(np.exp(constant)) if candidate.product else float(constant)
-    if not candidate.product and abs(constant) <= _NO_CONSTANT * float(np.abs(y).max()):
+    if not candidate.product and abs(constant) <= 1e-7 * float(np.abs(y).max()):
         # Rows of zeros have no tolerance for what rounding leaves over.
         constant = 0.0
     if not (np.isfinite(constant) and np.isfinite(coefficients).all()):
@@ -206,7 +195,7 @@ def settle(candidate: Candidate, sample: Sample, start: Ints, share: float) -> C
         tolerances = fitted.formula.tolerances(sample.cells)
         known = np.isfinite(sizes)
         n_known = int(known.sum())
-        if n_known < max(_LEAST_ROWS, _LEAST_SHARE * len(sample)):
+        if n_known < max(20, 0.05 * len(sample)):
             return None
         wide = next((one for one in tolerances if (sizes <= one).sum() >= share * n_known), tolerances[WHOLE])
         if step == 3:
@@ -237,3 +226,188 @@ def simple_numbers(value: float, digits: int) -> Iterator[float]:
             # Decimal and binary logarithms.
             yield float(np.copysign(1.0 / np.log(10.0), value))
             yield float(np.copysign(1.0 / np.log(2.0), value))
+
+
+# ---- simple numbers, and the column that it is solved for
+
+
+def settle_simply(candidate: Candidate, sample: Sample, start: Ints, share: float) -> tuple[Candidate, int] | None:
+    """The candidate fitted, solved for the column that was probably computed, in simple numbers; with its complexity.
+
+    None where fewer rows than nearly `share` satisfy it.
+    """
+    settled = settle(candidate, sample, start, share)
+    if settled is None:
+        return None
+    counted = count(settled.formula, sample.cells)
+    # While numbers are fitted, some of the rows may still be lacking.
+    if counted.share < share - 0.05:
+        return None
+    oriented = orient(settled, sample)
+    found = simplify(oriented, sample, counted.tier)
+    if found[1] > SHORT and counted.tier < DIGITS:
+        # Numbers that are short to six digits are no coincidence.
+        to_six_digits = simplify(oriented, sample, DIGITS)
+        found = to_six_digits if to_six_digits[1] <= SHORT else found
+    return orient(found[0], sample), found[1]
+
+
+def simplify(candidate: Candidate, sample: Sample, tier: int) -> tuple[Candidate, int]:
+    """Short numbers for coefficients and constant, each kept only if as many rows satisfy the candidate within the
+    tolerance; and how long these are: the place of each among simpler ones."""
+    found = count(candidate.formula, sample.cells, tier)
+    cells = sample.cells.only(found.kept | found.broken)
+    X = cells.X
+    kept = int(found.kept.sum())
+    # A simpler number may lose one row in 500.
+    enough = kept - max(0.002 * kept, 1 if kept > 100 else 0)
+    # What the numbers change of the tolerance is next to nothing.
+    tolerance = candidate.formula.tolerances(cells)[tier]
+
+    def does(trial: Candidate) -> bool:
+        return bool(np.isfinite(trial.constant) and (np.abs(trial.formula.residual(X)) <= tolerance).sum() >= enough)
+
+    together = next(filter(does, _rounded_together(candidate, X)), None)
+    candidate = candidate if together is None else together
+    complexity = 0
+    for k in range(candidate.coefficients.size):
+        for place, value in enumerate(simple_numbers(float(candidate.coefficients[k]), _DIGITS)):
+            coefficients = candidate.coefficients.copy()
+            coefficients[k] = value
+            trial = replace(candidate, coefficients=coefficients)
+            # With its constant as it is, or moved by what the usual row is off.
+            taken = trial if does(trial) else trial.shifted(_left_over(trial, X))
+            if taken is trial or does(taken):
+                candidate, complexity = taken, complexity + place
+                break
+        else:
+            complexity += _NO_COEFFICIENT
+        # Higher powers are no simple numbers.
+        if candidate.product and abs(candidate.coefficients[k]) > 4.0:
+            complexity += _NO_COEFFICIENT
+    for place, value in enumerate(_simple_constants(candidate)):
+        trial = replace(candidate, constant=value)
+        if does(trial):
+            candidate, complexity = trial, complexity + place
+            break
+    else:
+        complexity += _NO_CONSTANT
+    # The last digits of what was fitted are another machine's; but people write a sixth.
+    *numbers, constant = (
+        value if value in simple_numbers(value, _DIGITS) else float(f"{value:.12g}")
+        for value in (*candidate.coefficients.tolist(), candidate.constant)
+    )
+    trial = replace(candidate, coefficients=np.array(numbers), constant=constant)
+    return (trial if does(trial) else candidate), complexity
+
+
+def _rounded_together(candidate: Candidate, X: Floats) -> Iterator[Candidate]:
+    """The candidate with all numbers in few digits: one alone may need what rounding took from the others."""
+    coefficients = candidate.coefficients.tolist()
+    for digits in (1, 2, 3):
+        short = [float(f"{value:.{digits - 1}e}") for value in coefficients]
+        inverse = [1.0 / float(f"{1.0 / value:.{digits - 1}e}") if value else 0.0 for value in coefficients]
+        for values in (short, inverse):
+            trial = replace(candidate, coefficients=np.array(values))
+            trial = trial.shifted(_left_over(trial, X))
+            for constant in islice(_simple_constants(trial), 7):
+                yield replace(trial, constant=constant)
+            yield trial
+
+
+def _simple_constants(candidate: Candidate) -> Iterator[float]:
+    yield 1.0 if candidate.product else 0.0
+    yield from simple_numbers(candidate.constant, _CONSTANT_DIGITS)
+
+
+def _left_over(candidate: Candidate, X: Floats) -> float:
+    """What the usual row is off, of a product in logarithms."""
+    with np.errstate(all="ignore"):
+        left, right = candidate.formula.left.value(X), candidate.formula.right(X)
+        off = lift("log", np.abs(left)) - lift("log", np.abs(right)) if candidate.product else left - right
+    off = off[np.isfinite(off)]
+    return float(np.median(off)) if off.size else np.nan
+
+
+def orient(candidate: Candidate, sample: Sample) -> Candidate:
+    """The same relation, solved for the column that was probably computed.
+
+    That whose own rounding explains what is left over; of several, a fraction of whole numbers, or that with many more
+    decimals than the others; else a total, of which all others are parts; else that of the shortest numbers, or the
+    larger one; else that of least rank.
+    """
+    if not candidate.product and set(candidate.functions) != {"x"}:
+        return candidate
+    turned = [_solved_for(candidate, t) for t in range(len(candidate.columns))]
+    alone = np.array([0 if one is None else _n_explained(one, sample) for one in turned])
+    explained = alone >= CLEARLY * alone.max()
+    a = np.array([-1.0, *candidate.coefficients.tolist()])
+    decimals = np.array([sample.resolutions[j].decimals for j in candidate.columns])
+
+    def preference(t: int) -> tuple[bool, bool, bool, int, bool, int]:
+        # Whole numbers are counted, and fractions computed from them.
+        fraction = bool(decimals[t] > 0 >= np.delete(decimals, t).max())
+        finer = fraction or bool(decimals[t] >= 2 + np.delete(decimals, t).max())
+        total = len(a) > 2 and bool((np.sign(np.delete(a, t)) != np.sign(a[t])).all())
+        one, rank = turned[t], int(sample.ranks[candidate.columns[t]])
+        if one is None:
+            return False, False, False, 0, False, -rank
+        return bool(explained[t]), finer, total, -count_signs(one), one.constant > 0.0, -rank
+
+    return turned[max(range(len(a)), key=preference)] or candidate
+
+
+def count_signs(candidate: Candidate) -> int:
+    """How many signs its numbers take where they are written."""
+    written = [value for value in candidate.coefficients.tolist() if abs(value) != 1.0]
+    unwritten = 1.0 if candidate.product else 0.0
+    return sum(len(f"{value:.12g}") for value in (*written, *({candidate.constant} - {unwritten})))
+
+
+def _solved_for(candidate: Candidate, t: int) -> Candidate | None:
+    """A sum or product of plain columns solved for that at place t; None where it has no such form."""
+    a = np.array([-1.0, *candidate.coefficients.tolist()])
+    order = [t, *(k for k in range(len(a)) if k != t)]
+    times = -1.0 / a[t]
+    with np.errstate(all="ignore"):
+        constant = np.float64(candidate.constant) ** times if candidate.product else candidate.constant * times
+    if not np.isfinite(constant):
+        return None
+    return replace(
+        candidate,
+        columns=tuple(candidate.columns[k] for k in order),
+        functions=tuple(candidate.functions[k] for k in order),
+        coefficients=a[order[1:]] * times,
+        constant=float(constant),
+    )
+
+
+def _n_explained(candidate: Candidate, sample: Sample) -> int:
+    """Rows whose residual is explained by the rounding of the column on the left, the others taken as exact."""
+    X, left = sample.X, candidate.columns[0]
+    with np.errstate(all="ignore"):
+        right = candidate.formula.right(X)
+        off = np.abs(X[:, left] - right) <= sample.cells.steps[:, left] + FLOAT * (
+            np.abs(right) + abs(candidate.constant)
+        )
+    return int(off.sum())
+
+
+def candidate_of(formula: Formula) -> Candidate | None:
+    """A formula as the search knows it; None where it has another form."""
+    if formula.condition is not None or len(formula.left.factors) != 1:
+        return None
+    left, terms = formula.left.factors[0], formula.terms
+    if formula.constant == 0.0 and len(terms) == 1 and left[1:3] == LIFTS["x"]:
+        factors = terms[0].factors
+        if all(factor.function == "x" for factor in factors):
+            columns = (left.column, *(factor.column for factor in factors))
+            exponents = np.array([factor.exponent for factor in factors])
+            return Candidate(columns, ("x",) * len(columns), exponents, terms[0].coefficient, product=True)
+    factors = (left, *chain.from_iterable(term.factors for term in terms))
+    names = {lifted: name for name, lifted in LIFTS.items()}
+    functions = tuple(names.get(factor[1:3], "") for factor in factors)
+    if any(len(term.factors) != 1 for term in terms) or not all(functions):
+        return None
+    coefficients = np.array([term.coefficient for term in terms])
+    return Candidate(tuple(factor.column for factor in factors), functions, coefficients, formula.constant)

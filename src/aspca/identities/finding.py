@@ -3,36 +3,59 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
 from aspca.identities.accept import SHARE, Pattern, pattern_of
 from aspca.identities.candidate import count
-from aspca.identities.counting import count_rows
-from aspca.identities.formula import FLOATS, Factor, Formula, Term
+from aspca.identities.formula import FLOATS, Formula, Term
 from aspca.identities.identity import HOLDS, Identities, Identity, choose_determined
 from aspca.identities.resolution import Cells, Resolution
 from aspca.identities.sampling import LeastRows, RowHash
 from aspca.identities.search import Search
-from aspca.linalg.arrays import Floats
+from aspca.linalg.arrays import Floats, Ints
 from aspca.moments.accumulator import Rows
 from aspca.preparation.feature import Feature, features_of_numbers
 
 # Rows in which proposals are made and screened; what survives is counted in all rows.
 SAMPLE = 1500
-_LEAST_ROWS = 20
-# Up to this share of rows that are off by less than six digits, these are errors.
-_FEW_NEARLY = 0.01
 # Two columns are copies of each other from this share on, if they have more than so many values (AER/STAR: pupils who
 # changed schools or systems are 0.5 to 4 %).
 _COPY, _FEW_VALUES = 0.995, 10
-# What computing in float64 leaves of a sum, as a part of what an author's own sums may.
-_CLOSE = 1e-3
-# Residuals are explained by other columns if these leave less than this of their variance.
-_EXPLAINED = 0.5
-# A column is told by so many quantiles.
-_QUANTILES, _TENTH = 65, 6
+
+
+@dataclass(eq=False)
+class Counts:
+    """How many rows keep, break and nearly keep each formula (3, k), and some that break it; an accumulator."""
+
+    stays_here: ClassVar[tuple[str, ...]] = ("formulas", "resolutions")
+
+    formulas: tuple[tuple[Formula, int], ...]  # Each with its tier.
+    resolutions: tuple[Resolution, ...]
+    counts: Ints
+    broken: list[LeastRows]
+
+    def add(self, rows: Floats, numbers: Ints) -> None:
+        # What is computed of so many rows at once stays in the cache.
+        for start in range(0, len(rows), 4096):
+            some = np.asarray(rows[start : start + 4096], dtype=np.float64)
+            for k, (formula, tier) in enumerate(self.formulas):
+                residual = formula.residual(some)
+                # Most rows satisfy it to the last digits, and need not be asked how they are rounded.
+                exact = np.abs(residual) <= formula.noise(some)
+                others = some[~exact & ~np.isnan(residual)]
+                self.counts[0, k] += int(exact.sum())
+                if len(others):
+                    found = count(formula, Cells.of(others, self.resolutions, formula.columns), tier)
+                    self.counts[:, k] += [int(one.sum()) for one in (found.kept, found.broken, found.nearly)]
+                    self.broken[k].add(others[found.broken], numbers)
+
+    def merge(self, later: Counts) -> None:
+        self.counts = self.counts + later.counts
+        for mine, following in zip(self.broken, later.broken, strict=True):
+            mine.merge(following)
 
 
 def find_identities(X: Floats, names: Sequence[str] | None = None) -> Identities:
@@ -53,18 +76,8 @@ def search_identities(
     given: Sequence[tuple[str, Formula]] = (),
     sampled: Floats | None = None,
 ) -> Identities:
-    """The identities of all rows, those first that were given.
-
-    Parameters
-    ----------
-    low, high : ndarray of shape (p,)
-        The extremes of each column.
-    features : tuple of p Feature
-    given : sequence of (text, Formula)
-        Rules that the user wrote: they are counted like others, and never left out.
-    sampled : ndarray of shape (m, p) or None
-        The rows to search in, where these were drawn before.
-    """
+    """The identities of all rows, whose columns have these extremes (p,), those first that were given: what the user
+    wrote is counted like others, and never left out. `sampled` (m, p) are the rows to search in, if they were drawn."""
     hashes = RowHash.between(low, high)
     if sampled is None:
         sampled = rows.reduce(lambda: LeastRows(hashes, SAMPLE)).found(low.size)
@@ -72,30 +85,34 @@ def search_identities(
     cells = Cells.of(sampled, resolutions)
     found = [(formula, count(formula, cells).tier) for _, formula in given]
     search = Search(sampled, hashes, features)
-    if len(sampled) >= _LEAST_ROWS:
+    if len(sampled) >= 20:
         # Squares, products and reciprocals of any column are tried: what overflows satisfies nothing.
         with np.errstate(all="ignore"):
             search.run([formula for _, formula in given])
         found += [(search.original(one.candidate), one.counted.tier) for one in search.found]
-    formulas, tiers = tuple(formula for formula, _ in found), tuple(tier for _, tier in found)
-    counts = count_rows(rows, formulas, tiers, resolutions, hashes)
+    counted = rows.reduce(
+        lambda: Counts(
+            tuple(found), resolutions, np.zeros((3, len(found)), dtype=np.intp), [LeastRows(hashes, 400) for _ in found]
+        )
+    )
     identities, told = [], [set(formula.columns) for _, formula in given]
     for k, (formula, tier) in enumerate(found):
-        n_kept, n_broken, n_nearly = (int(one[k]) for one in (counts.n_kept, counts.n_broken, counts.n_nearly))
+        n_kept, n_broken, n_nearly = counted.counts[:, k].tolist()
         # Rows that are off by less than six digits are an author's rounding where they are many or have many digits;
         # where sums of short decimals are exact, a step is an error like any other.
         short = tier == FLOATS and all(resolutions[j].is_short for j in formula.columns)
-        strict = short and n_nearly <= _FEW_NEARLY * (n_kept + n_broken + n_nearly)
+        strict = short and n_nearly <= 0.01 * (n_kept + n_broken + n_nearly)
         n_broken += n_nearly if strict else 0
         identity = Identity(formula, features, resolutions, tier, n_kept, n_broken, strict=strict)
         if k < len(given):
             # What few rows satisfy is no identity, but may be a relation; so may what is near for its size alone.
             off = np.abs(formula.residual(sampled))
-            near = (off <= _CLOSE * formula.noise(sampled)).sum() > HOLDS * (~np.isnan(off)).sum()
+            # What computing in float64 leaves is a part of what an author's own sums may.
+            near = (off <= 1e-3 * formula.noise(sampled)).sum() > HOLDS * (~np.isnan(off)).sum()
             if identity.share > HOLDS and (near or tier != FLOATS):
                 identities.append(replace(identity, written=given[k][0]))
         elif identity.share >= SHARE and set(formula.columns) not in told:
-            broken = Cells.of(counts.broken[k].found(low.size), resolutions)
+            broken = Cells.of(counted.broken[k].found(low.size), resolutions)
             kept = sampled[count(formula, cells, tier).kept]
             pattern = pattern_of(formula, identity.share, broken, kept)
             if pattern is None and n_broken and _is_loose_copy(formula, identity.share, kept):
@@ -108,7 +125,7 @@ def search_identities(
     if not whole:
         return Identities((), None, len(sampled), search.unsearched)
     quantiles = _quantiles(sampled)
-    spreads = np.nan_to_num(quantiles[:, -_TENTH - 1] - quantiles[:, _TENTH])
+    spreads = np.nan_to_num(quantiles[:, -7] - quantiles[:, 6])
     return Identities(whole, quantiles, len(sampled), search.unsearched, choose_determined(whole, spreads))
 
 
@@ -116,9 +133,7 @@ def _is_loose_copy(formula: Formula, share: float, kept: Floats) -> bool:
     """Whether one column is another in most rows only, or both have few values: two facts that usually agree."""
     if formula != Formula(formula.left, (Term(1.0, formula.terms[0].factors),)) or len(formula.columns) != 2:
         return False
-    if any(factor != Factor(factor.column) for term in (formula.left, *formula.terms) for factor in term.factors):
-        return False
-    return share < _COPY or np.unique(kept[:, formula.determined]).size <= _FEW_VALUES
+    return formula.is_sum and (share < _COPY or np.unique(kept[:, formula.determined]).size <= _FEW_VALUES)
 
 
 def _without_partial(found: list[Identity], sampled: Floats) -> tuple[Identity, ...]:
@@ -146,14 +161,14 @@ def _explains(longer: Identity, shorter: Identity, sampled: Floats) -> bool:
         return False
     A = np.column_stack([extra[near] - extra[near].mean(axis=0), np.ones(int(near.sum()))])
     left = residual[near] - A @ np.linalg.lstsq(A, residual[near], rcond=None)[0]
-    return float(left.var()) < _EXPLAINED * float(residual[near].var())
+    return float(left.var()) < 0.5 * float(residual[near].var())
 
 
 def _quantiles(sampled: Floats) -> Floats:
     """Of each column (p, q), by whole ranks; of one without values, NaN."""
-    found = np.full((sampled.shape[1], _QUANTILES), np.nan)
+    found = np.full((sampled.shape[1], 65), np.nan)
     for j, column in enumerate(sampled.T):
         known = np.sort(column[~np.isnan(column)])
         if known.size:
-            found[j] = known[np.rint(np.linspace(0.0, known.size - 1.0, _QUANTILES)).astype(np.intp)]
+            found[j] = known[np.rint(np.linspace(0.0, known.size - 1.0, 65)).astype(np.intp)]
     return found

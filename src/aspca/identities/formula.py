@@ -115,18 +115,9 @@ class Condition(NamedTuple):
 
 @dataclass(frozen=True)
 class Formula:
-    """left = constant + sum of terms, where the condition holds.
+    """left = constant + sum of terms, where the condition holds."""
 
-    Attributes
-    ----------
-    left : Term
-        With coefficient 1; one factor, but where a user wrote a product there.
-    terms : tuple of Term
-    constant : float
-    condition : Condition or None
-    """
-
-    left: Term
+    left: Term  # With coefficient 1; one factor, but where a user wrote a product there.
     terms: tuple[Term, ...]
     constant: float = 0.0
     condition: Condition | None = None
@@ -141,15 +132,19 @@ class Formula:
         """The column that the others determine."""
         return self.left.factors[0].column
 
-    @cached_property
-    def is_product(self) -> bool:
-        """Whether the right side is one product."""
-        return self.constant == 0.0 and len(self.terms) == 1
+    @property
+    def all_terms(self) -> tuple[Term, ...]:
+        return self.left, *self.terms
+
+    @property
+    def is_sum(self) -> bool:
+        """Whether its terms are columns as they are."""
+        return all(
+            len(term.factors) == 1 and term.factors[0] == Factor(term.factors[0].column) for term in self.all_terms
+        )
 
     def _factors(self) -> Iterator[tuple[Term, Factor]]:
-        for term in (self.left, *self.terms):
-            for factor in term.factors:
-                yield term, factor
+        return ((term, factor) for term in self.all_terms for factor in term.factors)
 
     def with_columns(self, columns: Sequence[int]) -> Formula:
         """The same of other columns: those at `columns` of these."""
@@ -187,13 +182,12 @@ class Formula:
             if len(logarithms) > 1:
                 # So is a difference of logarithms of zero.
                 known &= sum((X[:, factor.column] == 0.0).astype(np.intp) for factor in logarithms) < 2
-            for term in (self.left, *self.terms):
+            for term in self.all_terms:
                 # 0 / 0 is anything.
                 plain = [factor for factor in term.factors if factor.function == "x"]
-                below = [factor for factor in plain if factor.exponent < 0.0]
-                above = [factor for factor in plain if factor.exponent > 0.0]
-                if below and above:
-                    known &= ~(_any_zero(below, X) & _any_zero(above, X))
+                above, below = ([one.column for one in plain if one.exponent * side > 0.0] for side in (1.0, -1.0))
+                if above and below:
+                    known &= ~((X[:, above] == 0.0).any(axis=1) & (X[:, below] == 0.0).any(axis=1))
         if self.condition is not None:
             known &= self.condition.holds(X)
         return np.where(known, residual, np.nan)
@@ -202,7 +196,7 @@ class Formula:
         """The tightest tolerance (n,) of rows (n, p): what computing in float64 may leave."""
         with np.errstate(all="ignore"):
             size = np.full(len(X), abs(self.constant))
-            for term in (self.left, *self.terms):
+            for term in self.all_terms:
                 size = size + np.abs(term.value(X))
         return np.nan_to_num(FLOAT * size, nan=0.0, posinf=0.0)
 
@@ -216,7 +210,7 @@ class Formula:
         with np.errstate(all="ignore"):
             size = np.full(len(X), abs(self.constant))
             rounding, whole = np.zeros(len(X)), np.zeros(len(X))
-            for term in (self.left, *self.terms):
+            for term in self.all_terms:
                 parts = [factor.value(X) for factor in term.factors]
                 product = np.full(len(X), abs(term.coefficient))
                 for part in parts:
@@ -257,17 +251,9 @@ class Formula:
         return np.where(np.isfinite(solved), solved, np.nan)
 
 
-def _any_zero(factors: Sequence[Factor], X: Floats) -> Bools:
-    zero = np.zeros(len(X), dtype=np.bool_)
-    for factor in factors:
-        zero |= X[:, factor.column] == 0.0
-    return zero
-
-
 def as_product(formula: Formula) -> Formula | None:
     """A sum of logarithms that are features by themselves as the product of what these are of; None: it is no such."""
-    terms = (formula.left, *formula.terms)
-    if any(len(term.factors) != 1 or term.factors[0] != Factor(term.factors[0].column) for term in terms):
+    if not formula.is_sum:
         return None
     factors = tuple(Factor(term.factors[0].column, "x", term.coefficient) for term in formula.terms)
     value = float(np.exp(np.clip(formula.constant, -700.0, 700.0)))
@@ -280,10 +266,8 @@ def as_product(formula: Formula) -> Formula | None:
 
 def in_units(formula: Formula, slopes: Floats, offsets: Floats) -> Formula | None:
     """The formula of columns x as one of columns t, x = slopes * t + offsets; None where it has no such form."""
-    terms = (formula.left, *formula.terms)
-    plain = all(len(term.factors) == 1 and term.factors[0] == Factor(term.factors[0].column) for term in terms)
-    used = list(formula.columns)
-    if plain:
+    terms, used = formula.all_terms, list(formula.columns)
+    if formula.is_sum:
         left = formula.left.factors[0].column
         columns = [term.factors[0].column for term in formula.terms]
         constant = formula.constant - float(offsets[left])
@@ -310,3 +294,27 @@ def _shortest(value: float) -> float:
     """The shortest number that is this one but for what computing left in it twice."""
     short = (float(f"{value:.{digits}g}") for digits in range(1, 15))
     return next((one for one in short if abs(one - value) <= 1e-11 * abs(value)), value)
+
+
+def turn(formula: Formula, signs: Floats) -> Formula:
+    """A formula of columns times their signs (p,) as one of the columns themselves."""
+    left, times = _turn_term(formula.left, signs)
+    terms = []
+    for term in formula.terms:
+        turned, sign = _turn_term(term, signs)
+        terms.append(turned._replace(coefficient=turned.coefficient * sign * times))
+    return replace(formula, left=left, terms=tuple(terms), constant=formula.constant * times + 0.0)
+
+
+def _turn_term(term: Term, signs: Floats) -> tuple[Term, float]:
+    """The term without its sign, and its sign."""
+    sign, factors = 1.0, []
+    for factor in term.factors:
+        if signs[factor.column] > 0.0:
+            factors.append(factor)
+        elif factor.function == "x" and float(factor.exponent).is_integer():
+            sign *= -1.0 if factor.exponent % 2 else 1.0
+            factors.append(factor)
+        else:
+            factors.append(factor._replace(sign=-factor.sign))
+    return Term(term.coefficient, tuple(factors)), sign

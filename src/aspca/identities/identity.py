@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar
 
@@ -11,52 +11,30 @@ import numpy as np
 
 from aspca.escaping import level_text, name_text
 from aspca.identities.accept import ACCUSES
-from aspca.identities.formula import DIGITS, FLOATS, Factor, Formula, as_product, in_units
+from aspca.identities.formula import DIGITS, FLOATS, Formula, as_product, in_units
 from aspca.identities.resolution import Cells, Resolution
 from aspca.identities.wording import formula_text, number_text
 from aspca.linalg.arrays import Bools, Floats, Ints
 from aspca.linalg.ranking import round_for_ranking
 from aspca.preparation.feature import Feature
 
-# A violation is told from this multiple of the tolerance on: none is in doubt by rounding.
-_JUST_ABOVE = 1.0 + 1e-9
 # A rule that the user gave holds if more than this share of the rows satisfies it.
 HOLDS = 0.5
 
 
 @dataclass(frozen=True, eq=False)
 class Identity:
-    """An exact relation between columns.
+    """An exact relation between columns."""
 
-    Attributes
-    ----------
-    formula : Formula
-        Of columns by their positions among the features.
-    table : tuple of Feature
-        What all columns are.
-    resolutions : tuple of Resolution
-        Of all columns: in what they are written.
-    tier : int
-        To what it is satisfied: the noise of floats, rounding of fractions, six digits, rounding of whole numbers.
-    n_kept, n_broken : int
-        Rows that satisfy and that violate it.
-    exceptions : str
-        Why rows that violate it look like another kind of rows; empty: they look like errors.
-    written : str or None
-        As the user gave it; None where it was found.
-    strict : bool
-        Whether rows that are off by less than six printed digits violate it.
-    """
-
-    formula: Formula
-    table: tuple[Feature, ...]
-    resolutions: tuple[Resolution, ...]
-    tier: int
-    n_kept: int
-    n_broken: int
-    exceptions: str = ""
-    written: str | None = None
-    strict: bool = True
+    formula: Formula  # Of columns by their positions among the features.
+    table: tuple[Feature, ...]  # What all columns are.
+    resolutions: tuple[Resolution, ...]  # Of all columns: in what they are written.
+    tier: int  # To what it is satisfied: the noise of floats, rounding of fractions, six digits, of whole numbers.
+    n_kept: int  # Rows that satisfy it, ...
+    n_broken: int  # ... and that violate it.
+    exceptions: str = ""  # Why rows that violate it look like another kind of rows; empty: they look like errors.
+    written: str | None = None  # As the user gave it; None where it was found.
+    strict: bool = True  # Whether rows that are off by less than six printed digits violate it.
 
     # What it has in common with relations.
     kind: ClassVar[str] = "identity"
@@ -124,25 +102,18 @@ class Identity:
     @cached_property
     def equation(self) -> str:
         """As in ``lwage = log(wage)``, with its condition if it has one."""
+        formula, condition = self.formula, self._condition_text()
         kinds = {(feature.kind, feature.column) for feature in self.origins}
-        if len(kinds) == 1 and self._adds_to_one and len(self.columns) == len(self.origins[0].levels):
+        ones = formula.is_sum and formula.constant == 1.0 and all(term.coefficient == -1.0 for term in formula.terms)
+        if ones and not condition and len(kinds) == 1 and len(self.columns) == len(self.origins[0].levels):
             # One of its categories.
             levels = [level_text(level) for level in self.origins[0].levels]
             return f"{name_text(self.origins[0].column)} is {', '.join(levels[:-1])} or {levels[-1]}"
-        if all(feature.kind == "log" for feature in self.origins) and (product := as_product(self.formula)) is not None:
-            return formula_text(product, [name_text(one.column) for one in self.table]) + self._condition_text()
+        if all(feature.kind == "log" for feature in self.origins) and (product := as_product(formula)) is not None:
+            return formula_text(product, [name_text(one.column) for one in self.table]) + condition
         dates = [j for j, feature in enumerate(self.table) if feature.kind == "date"]
         names = [name_text(one.column) if one.kind == "date" else one.text for one in self.table]
-        return formula_text(self.formula, names, dates) + self._condition_text()
-
-    @property
-    def _adds_to_one(self) -> bool:
-        """Whether it says that columns add up to one."""
-        formula = self.formula
-        terms = (formula.left._replace(coefficient=-1.0), *formula.terms)
-        plain = all(len(term.factors) == 1 and term.factors[0] == Factor(term.factors[0].column) for term in terms)
-        ones = all(term.coefficient == -1.0 for term in terms)
-        return plain and ones and formula.constant == 1.0 and formula.condition is None
+        return formula_text(formula, names, dates) + condition
 
     def _condition_text(self) -> str:
         condition = self.formula.condition
@@ -191,7 +162,8 @@ class Identity:
         """What rounding allows of the residuals (n,): beyond it a row violates the identity."""
         tolerances = self.formula.tolerances(Cells.of(X, self.resolutions, self.columns))
         allowed = tolerances[self.tier]
-        return (allowed if self.strict else np.maximum(allowed, tolerances[DIGITS])) * _JUST_ABOVE
+        # A little above it: no violation is in doubt by rounding.
+        return (allowed if self.strict else np.maximum(allowed, tolerances[DIGITS])) * (1.0 + 1e-9)
 
     def multiples(self, X: Floats) -> Floats:
         """Residuals in multiples of the tolerance (n,): beyond one violates; NaN where a value is missing, zero where
@@ -201,7 +173,7 @@ class Identity:
             # Most rows satisfy it to the last digits, and need not be asked how they are rounded.
             others = np.flatnonzero(~(np.abs(residual) <= allowed))
             allowed[others] = self.tolerance(X[others])
-            found = np.clip(residual / np.maximum(allowed, 1e-300), -_LARGEST, _LARGEST)
+            found = np.clip(residual / np.maximum(allowed, 1e-300), -1e150, 1e150)
         silent = np.isnan(residual) & ~np.isnan(X[:, list(self.columns)]).any(axis=1)
         return np.where(silent, 0.0, found)
 
@@ -217,10 +189,6 @@ class Identity:
         return np.array([self.resolutions[column].rounded(value) for value in exact.tolist()])
 
 
-# Multiples beyond this are as large as they may be.
-_LARGEST = 1e150
-
-
 def share_text(n_kept: int, n_broken: int) -> str:
     """How many rows are kept, with as many digits as tell it from all."""
     if not n_broken:
@@ -231,27 +199,16 @@ def share_text(n_kept: int, n_broken: int) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Identities:
-    """The identities of a table.
-
-    Attributes
-    ----------
-    identities : tuple of Identity
-        None implied by those before it.
-    quantiles : ndarray of shape (p, q) or None
-        Of each column, ascending, by which cells are plausible or not; None where a private model file left them out.
-    n_sample : int
-        Rows in which they were searched for; all were counted.
-    unsearched : tuple of str
-        What was not searched for, in sentences.
-    determined : tuple of int
-        A column for each identity that the others determine; it says nothing new, and each is there once.
-    """
+    """The identities of a table, none implied by those before it."""
 
     identities: tuple[Identity, ...] = ()
+    # Of each column (p, q), ascending, by which cells are plausible or not; None where a private file left them out.
     quantiles: Floats | None = None
-    n_sample: int = 0
-    unsearched: tuple[str, ...] = field(default=())
-    determined: tuple[int, ...] = ()
+    n_sample: int = 0  # Rows in which they were searched for; all were counted.
+    unsearched: tuple[str, ...] = ()  # What was not searched for, in sentences.
+    determined: tuple[
+        int, ...
+    ] = ()  # A column for each that the others determine; it says nothing new. Each is there once.
 
     def __len__(self) -> int:
         return len(self.identities)
@@ -293,9 +250,9 @@ def choose_determined(identities: Sequence[Identity], spreads: Floats) -> tuple[
     found: list[int] = []
     for identity in identities:
         formula, columns = identity.formula, [j for j in identity.columns if j not in found]
-        terms = (formula.left._replace(coefficient=1.0), *formula.terms)
-        if all(len(term.factors) == 1 and term.factors[0] == Factor(term.factors[0].column) for term in terms):
-            parts = {term.factors[0].column: abs(term.coefficient) * spreads[term.factors[0].column] for term in terms}
+        if formula.is_sum:
+            sizes = {term.factors[0].column: abs(term.coefficient) for term in formula.all_terms}
+            parts = {j: size * spreads[j] for j, size in sizes.items()}
             columns.sort(key=lambda j: -float(round_for_ranking(np.array([parts[j]]))[0]))
         if columns:
             found.append(columns[0])

@@ -13,8 +13,8 @@ from itertools import combinations
 
 import numpy as np
 
+from aspca.identities.accept import is_slip
 from aspca.identities.identity import Identities, Identity
-from aspca.identities.slips import is_slip
 from aspca.linalg.arrays import Bools, Floats, Ints
 
 # log10: a value that undoes a typical slip of the pen is 100 times likelier; what is within a factor of 3 is a tie.
@@ -27,24 +27,12 @@ _OFF_GRID = 1.0
 
 @dataclass(frozen=True)
 class Repair:
-    """What is wrong in a row.
+    """What is wrong in a row."""
 
-    Attributes
-    ----------
-    row : int
-        Its position.
-    cells : tuple of int
-        Columns of the wrong cells; empty where no change of a few cells satisfies every identity.
-    values : tuple of float
-        What they should be, as their columns write it.
-    ties : list of (cells, values)
-        Other sets that are about as likely.
-    """
-
-    row: int
-    cells: tuple[int, ...]
-    values: tuple[float, ...]
-    ties: list[tuple[tuple[int, ...], tuple[float, ...]]]
+    row: int  # Its position.
+    cells: tuple[int, ...]  # Columns of the wrong cells; empty where no change of a few satisfies every identity.
+    values: tuple[float, ...]  # What they should be, as their columns write it.
+    ties: list[tuple[tuple[int, ...], tuple[float, ...]]]  # Other sets, and their values, that are about as likely.
 
 
 def localize(identities: Identities, X: Floats) -> list[Repair]:

@@ -15,42 +15,24 @@ from aspca.linalg.arrays import Bools, Floats, Ints
 
 # Beyond so many decimals, or significant digits, values are continuous.
 CONTINUOUS, ALL_DIGITS = 16, 17
-_LEAST_DECIMALS = -6
-# A value is a short decimal if it is within a few roundings of it.
-_ROUNDINGS = 4e-15
 # Nearly all values are written so: up to 3 % may be wrong cells (benchmarks/identities.py spoils up to 5 % of the rows,
 # one cell each, so that no column has more).
 _NEARLY_ALL = 0.97
-_SHORT = 6
 # Columns of fewer steps are coarse; as many levels as a rounded relation must tell apart (`accept`).
 _FEW_STEPS = 200
 # Two half units: of the value, and of what it was computed from.
 _SINGLE = 2.0**-23
-# float32 has nine significant digits at most.
-_SINGLE_DIGITS = 9
-_SINGLE_RESIDUE = 1e-12
 
 
 @dataclass(frozen=True)
 class Resolution:
-    """How a column is written.
+    """How a column is written."""
 
-    Attributes
-    ----------
-    decimals : int
-        In which nearly all of its values are given; 2 for cents, -3 for thousands, 16: no such number.
-    significant : int
-        The same for significant digits; 17: no such number.
-    single : bool
-        Whether its values are float32.
-    coarse : bool
-        Whether it has few steps from its lowest to its highest values: years, counts, grades. What is near such a value
-        is no evidence, since any smooth curve is.
-    """
-
-    decimals: int
-    significant: int
-    single: bool
+    decimals: int  # In which nearly all of its values are given; 2 for cents, -3 for thousands, 16: no such number.
+    significant: int  # The same for significant digits; 17: no such number.
+    single: bool  # Whether its values are float32.
+    # Whether it has few steps from its lowest to its highest values: years, counts, grades. What is near such a value
+    # is no evidence, since any smooth curve is.
     coarse: bool = False
 
     @classmethod
@@ -70,15 +52,17 @@ class Resolution:
         def fits(numbers: Floats, digits: int) -> bool:
             with np.errstate(all="ignore"):
                 off = np.abs(numbers - np.round(numbers, digits))
-            return bool(weights[off <= _ROUNDINGS * np.maximum(numbers, 1e-300)].sum() >= _NEARLY_ALL)
+            # Within a few roundings of a short decimal.
+            return bool(weights[off <= 4e-15 * np.maximum(numbers, 1e-300)].sum() >= _NEARLY_ALL)
 
-        decimals = next((d for d in range(_LEAST_DECIMALS, CONTINUOUS) if fits(sizes, d)), CONTINUOUS)
+        decimals = next((d for d in range(-6, CONTINUOUS) if fits(sizes, d)), CONTINUOUS)
         significant = next((d + 1 for d in range(ALL_DIGITS - 1) if fits(mantissas, d)), ALL_DIGITS)
         single = False
-        if significant > _SINGLE_DIGITS:
+        # float32 has nine significant digits at most.
+        if significant > 9:
             with np.errstate(over="ignore"):
                 off = np.abs(found.astype(np.float32).astype(np.float64) - found)
-            single = bool(weights[off <= _SINGLE_RESIDUE * sizes].sum() >= _NEARLY_ALL)
+            single = bool(weights[off <= 1e-12 * sizes].sum() >= _NEARLY_ALL)
         low, high = np.quantile(np.repeat(found, np.maximum(counts, 1)), (0.05, 0.95))
         # Large values have all the digits that the decimals leave them, or they are written in so many digits.
         largest = float(np.quantile(sizes, 0.95))
@@ -100,7 +84,7 @@ class Resolution:
     @property
     def is_short(self) -> bool:
         """Whether its values are decimals that people write: whole numbers, cents, a few digits more."""
-        return not self.single and self.decimals <= _SHORT
+        return not self.single and self.decimals <= 6
 
     def rounded(self, value: float) -> float:
         """A value as the column would write it."""

@@ -19,13 +19,7 @@ _COPIES = 0.05
 
 @dataclass(frozen=True, eq=False)
 class RowHash:
-    """Numbers for rows by what they hold.
-
-    Attributes
-    ----------
-    middle, width : ndarray of shape (p,)
-        Of the range of each column.
-    """
+    """Numbers for rows by what they hold; middle and width (p,) are those of the range of each column."""
 
     middle: Floats
     width: Floats

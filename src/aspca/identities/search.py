@@ -14,8 +14,21 @@ from typing import NamedTuple
 import numpy as np
 
 from aspca.identities.accept import SHARE, is_credible, is_tighter_than_rounding, pattern_of
-from aspca.identities.candidate import LIFTS, Candidate, Count, Sample, count, fit, lift
-from aspca.identities.formula import FLOATS, WHOLE, Formula
+from aspca.identities.candidate import (
+    LIFTS,
+    SHORT,
+    Candidate,
+    Count,
+    Sample,
+    candidate_of,
+    count,
+    count_signs,
+    fit,
+    lift,
+    orient,
+    settle_simply,
+)
+from aspca.identities.formula import FLOATS, WHOLE, Formula, turn
 from aspca.identities.propose import (
     EXACT,
     Draw,
@@ -27,8 +40,6 @@ from aspca.identities.propose import (
     propose_triples,
 )
 from aspca.identities.sampling import RowHash
-from aspca.identities.simplify import SHORT, count_signs, orient, settle_simply
-from aspca.identities.turning import candidate_of, turn
 from aspca.linalg.arrays import Bools, Floats, Ints
 from aspca.moments.row_hash import mix
 from aspca.preparation.feature import Feature

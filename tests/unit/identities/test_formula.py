@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from aspca.identities.accept import is_slip
 from aspca.identities.formula import Condition, Factor, Formula, Term, as_product, in_units
 from aspca.identities.resolution import Cells, Resolution
-from aspca.identities.slips import is_slip
 from aspca.identities.wording import formula_text
 
 _factors = st.builds(
