@@ -108,12 +108,6 @@ def test_any_value_has_lifts_that_are_numbers_within_bounds() -> None:
     assert "square" not in TRANSFORMS
 
 
-def test_two_features_of_one_name_are_refused() -> None:
-    rows = np.tile(np.arange(1.0, 20.0)[:, None], (1, 2))
-    with pytest.raises(ValueError, match=r"both make a feature called 'a\^2'"):
-        lift_columns(Preparation.identity(("a", "a^2")), rows)
-
-
 def test_a_later_value_without_the_lift_is_told_with_its_row() -> None:
     rows = np.tile(np.arange(1.0, 20.0)[:, None], (1, 2))
     plan = lift_columns(Preparation.identity(("a", "b")), rows)

@@ -381,15 +381,6 @@ def ids(cases: Sequence[tuple[Any, ...]]) -> list[str]:
     return [case[0] for case in cases]
 
 
-@pytest.mark.parametrize(("name", "content", "options", "sentence"), UNREADABLE, ids=ids(UNREADABLE))
-def test_refused_when_opened(tmp_path: Path, name: str, content: bytes, options: dict[str, Any], sentence: str) -> None:
-    path = tmp_path / name
-    path.write_bytes(content)
-    with pytest.raises(SourceError) as caught:
-        open_source([str(path)], ReadOptions(**options))
-    assert str(caught.value) == f"{path}: {sentence}"
-
-
 @pytest.mark.parametrize(("name", "content", "options", "sentence"), NOT_NUMBERS, ids=ids(NOT_NUMBERS))
 def test_refused_as_numbers(tmp_path: Path, name: str, content: bytes, options: dict[str, Any], sentence: str) -> None:
     path = tmp_path / name

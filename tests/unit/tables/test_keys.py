@@ -195,43 +195,6 @@ def test_a_column_with_a_comma_in_its_name_wins() -> None:
         find_keys(table, ["a,c"])
 
 
-def test_rules_in_every_format(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    model = str(folder / "model.json")
-    capsys.readouterr()
-    texts = []
-    for option in ("--json", "--csv", "--markdown"):
-        assert main(["rules", model, option]) == 0
-        texts.append(capsys.readouterr().out)
-    rules = json.loads(texts[0])["rules"]
-    told = list(csv.DictReader(io.StringIO(texts[1])))
-    assert [line["text"] for line in told] == [rule["text"] for rule in rules]
-    # Identities have none: what rounding allows is the limit.
-    limits = [float(line["limit"]) if line["limit"] else None for line in told]
-    assert limits == [rule.get("limit") for rule in rules]
-    assert [limit is None for limit in limits] == [rule["kind"] == "identity" for rule in rules]
-    assert texts[2].count("\n|") == len(rules) + 2
-
-
-def test_a_workbook_is_judged_as_its_csv_is(
-    table: Path, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    openpyxl = pytest.importorskip("openpyxl")
-    pytest.importorskip("python_calamine")
-    book = openpyxl.Workbook()
-    book.create_sheet("notes").append(["see the other sheet"])
-    with table.open(newline="", encoding="utf-8") as file:
-        for row in csv.reader(file):
-            numbers = (int(cell) if cell.isdigit() else cell for cell in row)
-            book.active.append(["'" + cell if str(cell).startswith("=") else cell for cell in numbers])
-    book.save(tmp_path / "book.xlsx")
-    assert main(["detect", str(tmp_path / "book.xlsx"), *COMMAND, "--quiet"]) != 0
-    assert "--table" in capsys.readouterr().err
-    words = [str(tmp_path / "book.xlsx"), "--table", "Sheet", *COMMAND, "--output", str(tmp_path / "out"), "--quiet"]
-    assert main(["detect", *words]) == 0
-    scores, expected = lines(tmp_path / "out" / "scores.csv"), lines(folder / "scores.csv")
-    assert [(line["host"], line["score"]) for line in scores] == [(line["host"], line["score"]) for line in expected]
-
-
 def test_large_integers_of_a_frame_are_names() -> None:
     values = np.random.default_rng(0).normal(size=(60, 3))
     frame = pd.DataFrame(values, columns=["a", "b", "c"])
