@@ -82,20 +82,6 @@ def test_one_model_and_one_judgement(engine: str, gaps: bool, robust: str, engin
         assert all(set(option) <= set(NAMES) for option in (options if isinstance(options, list) else [options]))
 
 
-@pytest.mark.parametrize("engine", ["dask", pytest.param("spark", marks=pytest.mark.long)])
-def test_detect_finds_the_same_rows(engine: str, engines: Callable[[str], Any]) -> None:
-    rows, order = mixed(2)
-    rows, order = rows[:3000], order[:3000]
-    source, options, _ = given(engine, engines(engine), rows, order, 1)
-    here = aspca.detect(pd.DataFrame(rows, columns=list(NAMES)).assign(key=[f"k{n}" for n in order]), id="key")
-    found = aspca.detect(source, id="key", **options)
-    assert [str(rule) for rule in found.rules] == [str(rule) for rule in here.rules]
-    assert found.n_anomalies == here.n_anomalies
-    assert sorted((finding.name, finding.text.partition(" is ")[2]) for finding in found.findings) == sorted(
-        (finding.name, finding.text.partition(" is ")[2]) for finding in here.findings
-    )
-
-
 def numbered_rows() -> tuple[pa.Table, list[int], list[int]]:
     """400 rows that hold their own numbers, with two rules and those rows that keep one of them and not the other.
 

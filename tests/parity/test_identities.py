@@ -1,14 +1,12 @@
-"""Every source, here or elsewhere, finds the same identities, the same wrong cells, and what these should be."""
+"""Identities are those that the table was made of, wherever its rows are: wrong cells, and what these should be."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -22,8 +20,8 @@ from aspca.tables.memory import array_table
 from like_table import like
 from parity.engine_sources import Given, put_in_engine
 from parity.identities_table import FOUND, NAMES, WRONG, identity_rows
-from parity.local_sources import KINDS, NAMELESS, Place
-from parity.same import SCORES, assert_learned_from, assert_same_model, assert_same_scores, fitted_to
+from parity.local_sources import Place
+from parity.same import assert_learned_from, assert_same_model, assert_same_scores, fitted_to
 from parity.table import in_pieces
 from parity.test_local_sources import InPieces
 from running.spark_session import PANDAS
@@ -32,10 +30,6 @@ pytestmark = [
     pytest.mark.filterwarnings(f"ignore:{PANDAS}:FutureWarning"),
     pytest.mark.filterwarnings("ignore:Sending large graph:UserWarning"),
 ]
-X_NAMES = tuple(f"x{place}" for place in range(len(NAMES)))
-# One for each way that rows take, and text; the others are tried by `make test-long`.
-EACH_WAY = ("memory map", "lazy polars", "pyarrow stream", "arrow c stream", "csv", "parquet folder", "duckdb address")
-ENGINES = ["postgres", "dask", "spark"]
 
 
 @cache
@@ -65,40 +59,6 @@ def test_what_is_found(gaps: bool) -> None:
         assert_learned_from(model, made.rows)
 
 
-def compared(kind: str, gaps: bool, folder: Path) -> None:
-    made = identity_rows(gaps=gaps)
-    place = Place(made.rows, NAMES, folder)
-    source = KINDS[kind].made(place)
-    options = KINDS[kind].options
-    model = aspca.fit_source(source, **options)
-    expected = reference(gaps)
-    names = X_NAMES if kind in NAMELESS else NAMES
-    assert_same_model(model, expected, names)
-    again = KINDS[kind].made(place) if KINDS[kind].once else source
-    reading = {name: value for name, value in options.items() if name != "ignore"}
-    assert_same_scores(model, again, expected, made.rows, **reading)
-    again = KINDS[kind].made(place) if KINDS[kind].once else source
-    scored = nw.from_native(aspca.score_source(model, again, **reading), eager_only=True).to_pandas()
-    assert_repaired(scored["row"].to_numpy(), scored["proposed"], made.wrong, names)
-
-
-def assert_repaired(
-    numbers: np.ndarray, proposed: Any, wrong: dict[tuple[int, str], float], names: tuple[str, ...] = NAMES
-) -> None:
-    """Beside every wrong row stands its wrong cell, and what it should be."""
-    texts = dict(zip(numbers.tolist(), list(proposed), strict=True))
-    for (row, name), value in wrong.items():
-        assert json.loads(texts[row]) == {names[NAMES.index(name)]: pytest.approx(value, rel=1e-12)}
-
-
-@pytest.mark.parametrize("gaps", [False, True])
-@pytest.mark.parametrize(
-    "kind", [pytest.param(kind, marks=[] if kind in EACH_WAY else [pytest.mark.long]) for kind in KINDS]
-)
-def test_every_local_source(kind: str, gaps: bool, tmp_path: Path) -> None:
-    compared(kind, gaps, tmp_path)
-
-
 @pytest.mark.parametrize("gaps", [False, True])
 def test_neither_pieces_nor_order_matter(gaps: bool) -> None:
     rows = identity_rows(gaps=gaps).rows
@@ -113,38 +73,6 @@ def given(engine: str, running: Any, table: pa.Table) -> Given:
     """The table in an engine, cut at random; how it is read, and a frame of what judging it returns."""
     pieces = in_pieces(len(table), np.random.default_rng(6), most=2000)
     return put_in_engine(engine, running, "identities", table, pieces, 700)
-
-
-@pytest.mark.parametrize("gaps", [False, True])
-@pytest.mark.parametrize("engine", ENGINES)
-def test_every_engine(engine: str, gaps: bool, engines: Callable[[str], Any]) -> None:
-    """Rows in another order, in parts of any size, on workers that send back what they counted."""
-    made = identity_rows(gaps=gaps)
-    order = np.random.default_rng(12).permutation(len(made.rows))
-    table = Place(made.rows[order], NAMES, Path()).arrow.add_column(0, "key", pa.array([f"k{n}" for n in order]))
-    source, options, computed = given(engine, engines(engine), table)
-    # A pass takes Spark a second, and a robust fit many.
-    robust = "off" if engine == "spark" else "auto"
-    model = aspca.fit_source(source, id="key", robust=robust, **options)
-    expected = fitted_to(made.rows, gaps=gaps, robust=robust)
-    assert_same_model(model, expected, NAMES)
-    found = computed(aspca.score_source(model, source, id="key", **options))
-    numbers = found["key"].str[1:].astype(int).to_numpy()
-    assert np.array_equal(np.sort(numbers), np.arange(len(made.rows)))
-    judged = expected.model_.judge(made.rows)
-    scores = found["score"].to_numpy(dtype=float)
-    known = judged.scores[numbers]
-    assert (np.abs(scores - known) <= SCORES * np.maximum(expected.threshold_, known)).all()
-    assert np.array_equal(found["anomaly"].to_numpy(dtype=bool), judged.anomalies[numbers])
-    assert_repaired(numbers, found["proposed"], made.wrong)
-    # All that is said beside the scores is what is said here.
-    frame = Place(made.rows, NAMES, Path()).pandas
-    named = aspca.fit_source(frame, robust=robust)
-    assert_same_model(named, expected, NAMES)
-    here = aspca.score_source(named, frame)
-    for name in ("broken_rules", "proposed"):
-        there = [text if isinstance(text, str) else None for text in found[name]]
-        assert there == [text if isinstance(text, str) else None for text in here[name].to_numpy()[numbers]]
 
 
 @pytest.mark.parametrize("engine", ["postgres", "dask", pytest.param("spark", marks=pytest.mark.long)])

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import json
 from collections.abc import Callable
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -80,39 +78,6 @@ def test_values(frame: Any, tmp_path: Path, how: str) -> None:
     np.testing.assert_array_equal(found, wanted)
     np.testing.assert_array_equal(np.signbit(found), np.signbit(wanted))
     assert cells == list(zip(frame["word"], frame["flag"].tolist(), strict=True))
-
-
-@pytest.mark.parametrize("how", ["parquet", "feather"])
-def test_types(tmp_path: Path, how: str) -> None:
-    zone = dt.timezone(dt.timedelta(hours=2))
-    moment = dt.datetime(2020, 1, 1, 2, tzinfo=zone)
-    seconds = 1577836800.0
-    columns: list[tuple[Any, list[Any], str, list[float]]] = [
-        (pa.int8(), [-128, None], "number", [-128, np.nan]),
-        (pa.uint64(), [2**64 - 2**11, 1], "number", [2.0**64 - 2**11, 1]),
-        (pa.float32(), [0.1, None], "number", [float(np.float32(0.1)), np.nan]),
-        (pa.float64(), [5e-324, float("nan")], "number", [5e-324, np.nan]),
-        (pa.decimal128(20, 3), [Decimal("12345.678"), None], "number", [12345.678, np.nan]),
-        (pa.bool_(), [True, None], "boolean", [1, np.nan]),
-        (pa.date32(), [dt.date(2020, 1, 1), None], "date", [seconds, np.nan]),
-        (pa.timestamp("s"), [dt.datetime(2020, 1, 1), None], "date", [seconds, np.nan]),
-        (pa.timestamp("ms"), [dt.datetime(2020, 1, 1, 0, 0, 0, 250000), None], "date", [seconds + 0.25, np.nan]),
-        (pa.timestamp("ns"), [dt.datetime(2020, 1, 1), None], "date", [seconds, np.nan]),
-        (pa.timestamp("us", "Europe/Berlin"), [moment, None], "date", [seconds, np.nan]),
-    ]
-    arrays = [pa.array(values, kind) for kind, values, _, _ in columns]
-    table = pa.Table.from_arrays(arrays, names=[f"c{len(columns) - i}" for i in range(len(columns))])
-    path = tmp_path / "types"
-    if how == "parquet":
-        pytest.importorskip("pyarrow.parquet").write_table(table, path)
-    else:
-        pytest.importorskip("pyarrow.feather").write_feather(table, path)
-    with open_source([str(path)]) as source:
-        assert [column.kind for column in source.columns] == [kind for _, _, kind, _ in columns]
-        (batch,) = source.batches(table.column_names)
-        (cells,) = source.cells(table.column_names)
-    np.testing.assert_array_equal(batch.values, np.array([wanted for _, _, _, wanted in columns]).T)
-    assert cells[0][1] == 2**64 - 2**11
 
 
 def test_text_that_is_not_numbers_stays(tmp_path: Path, parquet_bytes: Callable[..., bytes]) -> None:
