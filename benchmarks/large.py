@@ -85,11 +85,11 @@ def fit(path: str, folder: Path, robust: str = "off") -> dict[str, Any]:
     from aspca.pipeline.fit_table import fit_table
     from aspca.pipeline.options import settings_of
     from aspca.pipeline.passes import Silent
-    from aspca.pipeline.sources import opened
+    from aspca.pipeline.sources import open_table
     from aspca.preparation import Preparation
     from aspca.tables.request import ReadOptions
 
-    with measured() as found, opened([path], ReadOptions(), "") as table:
+    with measured() as found, open_table([path], ReadOptions(), "") as table:
         counted = Counted(table)
         model = fit_table(counted, Preparation.identity(tuple(NAMES)), settings_of({"robust": robust}), Silent())
         found["passes"] = counted.passes

@@ -220,7 +220,7 @@ class Settings:
         return self.limit, float(self.level)
 
     @property
-    def sets_aside(self) -> bool:
+    def excludes_outliers(self) -> bool:
         """Whether cells that look like errors are excluded while relations are learned."""
         return self.robust in (True, "on", "auto")
 

@@ -13,7 +13,7 @@ from aspca.identities import Identity
 from aspca.identities.localize import localize, repaired
 from aspca.moments import Moments
 from aspca.pipeline.passes import read_features
-from aspca.pipeline.sources import opened
+from aspca.pipeline.sources import open_table
 from aspca.tables.request import ReadOptions
 from parity.table import parity_rows
 
@@ -99,7 +99,7 @@ def assert_same_scores(
 def judged_at(model: ASPCA, source: Any, **reading: Any) -> tuple[np.ndarray, np.ndarray]:
     """Scores and verdicts of the rows of a source, in the batches that it gives."""
     plan = model.model_.preparation
-    with opened(source, ReadOptions(**reading), "the table") as table:
+    with open_table(source, ReadOptions(**reading), "the table") as table:
         assert set(plan.kinds) <= {column.name for column in table.columns}
         found = [model.model_.judge(batch.values) for batch in read_features(table, plan)]
     return np.concatenate([one.scores for one in found]), np.concatenate([one.anomalies for one in found])

@@ -11,7 +11,7 @@ import pytest
 
 import aspca
 from aspca.moments import Moments
-from aspca.pipeline.sources import opened
+from aspca.pipeline.sources import open_table
 from aspca.tables.memory import MemoryTable, array_table
 from aspca.tables.request import ReadOptions
 from aspca.tables.table import Batch
@@ -62,7 +62,7 @@ def test_the_same_numbers_in_the_same_order(kind: str, tmp_path: Path) -> None:
     rows = parity_rows(gaps=True, n_rows=5000)
     source = KINDS[kind].made(Place(rows, NAMES, tmp_path))
     names = names_of(kind)
-    with opened(source, ReadOptions(**reading_of(KINDS[kind].options)), "the table") as table:
+    with open_table(source, ReadOptions(**reading_of(KINDS[kind].options)), "the table") as table:
         assert table.count() == len(rows)
         counts = {column.name: column.n_missing for column in table.columns}
         for size in (65536, 611):

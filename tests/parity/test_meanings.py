@@ -25,7 +25,7 @@ import pytest
 
 from aspca.pipeline.fit_table import moments_of
 from aspca.pipeline.passes import Silent
-from aspca.pipeline.sources import opened
+from aspca.pipeline.sources import open_table
 from aspca.preparation import Preparation
 from aspca.tables import SourceError
 from aspca.tables.errors import JobError
@@ -140,7 +140,7 @@ def values(table: Table, name: str, kind: str) -> list[Any]:
 def test_cells_mean_the_same(kind: str, tmp_path: Path) -> None:
     source = made(kind, tmp_path)
     reading = ReadOptions(format="jsonl" if kind == "json lines" else None)
-    with opened(source, reading, "the table") as table:
+    with open_table(source, reading, "the table") as table:
         columns = {column.name: column for column in table.columns}
         assert list(columns) == list(COLUMNS)
         for name, (what, expected) in MEANS.items():
@@ -171,7 +171,7 @@ def test_a_memory_map_holds_numbers(tmp_path: Path) -> None:
     }.items():
         path = tmp_path / f"{kind}.npy"
         np.save(path, np.array(rows, dtype=kind))
-        with opened(np.load(path, mmap_mode="r"), ReadOptions(), "the map") as table:
+        with open_table(np.load(path, mmap_mode="r"), ReadOptions(), "the map") as table:
             found = [(column.kind, column.n_missing) for column in table.columns]
             assert (
                 found

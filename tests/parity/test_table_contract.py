@@ -12,7 +12,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from aspca.pipeline.sources import opened
+from aspca.pipeline.sources import open_table
 from aspca.tables.request import ReadOptions
 from aspca.tables.table import Batch, Column, Table
 from aspca.tables.views import RowsView
@@ -35,21 +35,21 @@ def table_of(kind: str, rows: np.ndarray, folder: Path) -> Iterator[Table]:
     if kind == "category":
         # Every second row of a table that is twice as long.
         twice = np.repeat(rows, 2, axis=0)
-        with opened(pd.DataFrame(twice, columns=list(NAMES)), ReadOptions(), "the table") as table:
+        with open_table(pd.DataFrame(twice, columns=list(NAMES)), ReadOptions(), "the table") as table:
             yield RowsView(table, np.arange(0, len(twice), 2), "the table")
     elif "dask" in kind:
         frames = pytest.importorskip("dask.dataframe")
         import dask
 
         frame = frames.from_pandas(pd.DataFrame(rows, columns=list(NAMES)), npartitions=3)
-        with dask.config.set(scheduler="sync"), opened(frame, ReadOptions(), "the table") as table:
+        with dask.config.set(scheduler="sync"), open_table(frame, ReadOptions(), "the table") as table:
             # A part is closed when the next one is asked for.
             parts = table._parts(list(NAMES), N_ROWS)
             yield table if kind == "dask" else next(parts)
     else:
         options = {name: value for name, value in KINDS[kind].options.items() if name != "ignore"}
         source = KINDS[kind].made(Place(rows, NAMES, folder))
-        with opened(source, ReadOptions(**options), "the table") as table:
+        with open_table(source, ReadOptions(**options), "the table") as table:
             yield table
 
 
@@ -133,7 +133,7 @@ WITH_TEXT: dict[str, Callable[[pd.DataFrame, Path], Any]] = {
 @pytest.mark.parametrize("kind", WITH_TEXT)
 def test_text_is_no_number(kind: str, tmp_path: Path) -> None:
     frame = pd.DataFrame(rows_of_numbers(), columns=list(NAMES)).assign(host=["north", "south"] * (N_ROWS // 2))
-    with opened(WITH_TEXT[kind](frame, tmp_path), ReadOptions(), "the table") as table:
+    with open_table(WITH_TEXT[kind](frame, tmp_path), ReadOptions(), "the table") as table:
         assert [column.kind for column in table.columns] == ["number"] * 3 + ["text"]
         with pytest.raises(ValueError, match="column 'host'") as caught:
             list(table.batches(["a", "host"]))

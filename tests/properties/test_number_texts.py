@@ -13,7 +13,7 @@ import hypothesis.strategies as st
 import openpyxl
 from hypothesis import HealthCheck, given, settings
 
-from aspca.pipeline.sources import opened
+from aspca.pipeline.sources import open_table
 from aspca.tables.request import ReadOptions
 
 Meaning = tuple[str, list[float | str | None]]
@@ -73,7 +73,7 @@ WAYS: dict[str, Callable[[Path, Sequence[Sequence[str]]], None]] = {
 def meanings(path: Path, n_columns: int) -> list[Meaning]:
     """The kind of each column, and its numbers, None where missing, `BAD` where a cell is no number."""
     found: list[Meaning] = []
-    with opened([str(path)], ReadOptions(), "") as table:
+    with open_table([str(path)], ReadOptions(), "") as table:
         bad = {(cell.row, cell.column) for cell in table.bad_cells}
         for column in table.columns[:n_columns]:
             if column.kind == "text":

@@ -47,7 +47,7 @@ def detect(
     Example:  aspca detect metrics.csv --id host --ignore comment
     """
     from aspca.pipeline.detect import detect_request
-    from aspca.pipeline.options import request_of
+    from aspca.pipeline.options import make_request
     from aspca.pipeline.report import NAME, can_write
     from aspca.writers.folder import place_of
     from aspca.writers.scratch import Scratch
@@ -61,7 +61,7 @@ def detect(
         given["output"] = str(stack.enter_context(Scratch()) / "output") if csv and no_output else place
         # Nobody would see it.
         given["report"] = given["report"] and place is not None
-        request = request_of(files, **o.with_numbers(given))
+        request = make_request(files, **o.with_numbers(given))
         refuse_inputs(STANDARD_STREAM, request.inputs)
         with terminal.progress() as watcher:
             detection = detect_request(request, watcher)
@@ -98,11 +98,11 @@ def fit(files: o.Files, model: o.StoredModel, json: bool, quiet: bool, **given: 
     from aspca.pipeline.fit import Learning
     from aspca.pipeline.models import model_text
     from aspca.pipeline.notes import describe_excluded, describe_gaps
-    from aspca.pipeline.options import request_of
+    from aspca.pipeline.options import make_request
     from aspca.writers.replaced_file import refuse_special
 
     terminal = Terminal(quiet)
-    request = request_of(files, **o.with_numbers(given))
+    request = make_request(files, **o.with_numbers(given))
     to_file = model != STANDARD_STREAM
     refuse_inputs(STANDARD_STREAM, [*request.inputs, *([model] if to_file else [])])
     if to_file:
@@ -152,12 +152,12 @@ def select(
     Example:  aspca select metrics.csv --label incident
     """
     from aspca.pipeline.fit import Learning, select_for
-    from aspca.pipeline.options import request_of
+    from aspca.pipeline.options import make_request
     from aspca.writers.text_rows import CsvWriter
 
     terminal = Terminal(quiet)
     refuse_conflict({"--json": json, "--csv": csv})
-    request = request_of(files, **given)
+    request = make_request(files, **given)
     refuse_inputs(STANDARD_STREAM, request.inputs)
     with terminal.progress() as watcher, ExitStack() as stack:
         learning = Learning.of(request, stack, watcher)

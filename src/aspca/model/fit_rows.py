@@ -84,7 +84,7 @@ def learn_model(
         stage("Learning tails")
         sampled = _Sampled.of(part, many.found(low.size), hashes.only(part.free), int(many.n_seen))
     excluded, moments, gaps = None, None, None
-    if sampled is not None and settings.sets_aside:
+    if sampled is not None and settings.excludes_outliers:
         stage("Excluding outliers")
         moments, gaps, excluded = _learn_without_errors(sampled, part, weights)
     if moments is None:
@@ -127,7 +127,7 @@ class _Sampled:
         for repair in localize(identities, X):
             violating[repair.row] = True
             wrong[repair.row, [*repair.cells, *(j for cells, _ in repair.ties for j in cells)]] = True
-        robust = part.whole[2].sets_aside
+        robust = part.whole[2].excludes_outliers
         words = find_words(X) if robust else ()
         for column, value in words:
             wrong[:, column] |= X[:, column] == value

@@ -22,7 +22,7 @@ from aspca.paper.baselines.surrogate import find_thresholds, rank_values
 from aspca.paper.datasets import Dataset
 from aspca.paper.published import MatchedComponents, get_printed, get_rows, match_components
 from aspca.pipeline.fit import Learning
-from aspca.pipeline.options import request_of
+from aspca.pipeline.options import make_request
 from aspca.pipeline.passes import Silent
 from aspca.tables.memory import array_table
 
@@ -183,7 +183,7 @@ class Study:
         """What `aspca detect` learns of the rows with its defaults, and how it judges them."""
         table = array_table(self.data.description, self.names, self.data.data)
         with ExitStack() as stack:
-            model = Learning.of(request_of(table), stack, Silent(), judges_itself=True).model()
+            model = Learning.of(make_request(table), stack, Silent(), judges_itself=True).model()
         return model, model.judge(self._order_columns(model))
 
     @cached_property

@@ -15,7 +15,7 @@ from aspca.pipeline.drift import calibrate_on, differs_as_a_whole
 from aspca.pipeline.fit import Learning
 from aspca.pipeline.judge import judge_table
 from aspca.pipeline.notes import describe_many, describe_outcomes
-from aspca.pipeline.options import OPTIONS, Request, in_one_sentence, in_python, request_of, with_options
+from aspca.pipeline.options import OPTIONS, Request, in_one_sentence, in_python, make_request, with_options
 from aspca.pipeline.outcome import Outcome
 from aspca.pipeline.passes import Silent, Watcher
 from aspca.pipeline.report import inputs_of, provenance_of, version, write_reports
@@ -83,7 +83,7 @@ def detect(source: Any, train: Any = None, **options: Any) -> Detection:
     JobError
         What was asked for, or a table, cannot be used: one sentence.
     """
-    return detect_request(request_of(source, train, **options), Silent())
+    return detect_request(make_request(source, train, **options), Silent())
 
 
 def detect_request(request: Request, watcher: Watcher) -> Detection:
@@ -191,7 +191,7 @@ def demonstrate(folder: Path, watcher: Watcher) -> Demonstration:
     with open(written, "x", encoding="utf-8", newline="") as stream:
         CsvWriter(stream, [*data.feature_names, "kind"]).columns(*data.data.T.tolist(), data.kinds)
     with ExitStack() as stack:
-        learning = Learning.of(request_of(table, label="kind", top=len(data.kinds)), stack, watcher)
+        learning = Learning.of(make_request(table, label="kind", top=len(data.kinds)), stack, watcher)
         outcome = _judge(learning, learning.model(), table, folder)
     model, explained = outcome.model, 0
     # Solved before the report is made, which then holds the certificates.

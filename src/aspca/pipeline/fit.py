@@ -18,11 +18,11 @@ from aspca.pipeline.options import (
     in_one_sentence,
     in_python,
     is_named,
-    request_of,
+    make_request,
     with_options,
 )
 from aspca.pipeline.passes import Silent, Watcher, read_checked
-from aspca.pipeline.sources import opened
+from aspca.pipeline.sources import open_table
 from aspca.preparation import CATEGORIES, ColumnPlan, Preparation
 from aspca.preparation.columns import MOST_LEVELS, cell_text, plan_categories
 from aspca.tables.column_checks import explain_undefined, has_gaps, refuse_gaps
@@ -89,7 +89,7 @@ def fit_source(source: Any, **options: Any) -> ASPCA:
         if name in _NOT_HERE:
             cure = "use aspca.PerCategory, or fit each part" if name == "by" else "aspca.detect has it"
             raise RequestError(f"fit_source has no option {name!r}, since it makes one model and no more; {cure}.")
-    request = request_of(source, **options)
+    request = make_request(source, **options)
     with ExitStack() as stack:
         learning = Learning.of(request, stack, Silent())
         model = replace(learning.model(), reading=tuple(learning.notes))
@@ -131,12 +131,12 @@ class Learning:
         train = calibrate = None
         reading = request.reading
         if request.train is not None:
-            train = stack.enter_context(opened(request.train, reading, "the table to learn from"))
+            train = stack.enter_context(open_table(request.train, reading, "the table to learn from"))
             reading = read_alike(reading, train.cell_format)
-        table = stack.enter_context(opened(request.source, reading, "the table"))
+        table = stack.enter_context(open_table(request.source, reading, "the table"))
         if request.calibrate is not None:
             reading = reading if train is not None else read_alike(reading, table.cell_format)
-            calibrate = stack.enter_context(opened(request.calibrate, reading, "the table to calibrate with"))
+            calibrate = stack.enter_context(open_table(request.calibrate, reading, "the table to calibrate with"))
         roles = assign_roles(table, columns, learned=train, calibrate=calibrate, judged=judges_itself)
         ids = ids_of(table, columns.id) or (() if roles.name is None else (roles.name,))
         categories = [name for name, kind in roles.kinds.items() if kind in CATEGORIES]

@@ -15,7 +15,7 @@ from aspca.linalg.arrays import Bools, Floats, Ints
 from aspca.linalg.ranking import round_for_ranking
 from aspca.model.judgement import Judgement
 from aspca.model.model import Model
-from aspca.pipeline.passes import MANY, Silent, Watcher, make_ahead, read_features, refuse_values
+from aspca.pipeline.passes import MANY, Silent, Watcher, prefetch, read_features, refuse_values
 from aspca.preparation.cell_format import BadCell
 from aspca.tables.errors import JobError
 from aspca.tables.keys import NO_KEYS, Cells, Keys
@@ -124,7 +124,7 @@ def _judged_parts(
     done = 0
     with _threads(table.count(), len(model.names)):
         batches = read_features(table, model.preparation)
-        for batch in batches if table.count() < MANY else make_ahead(batches):
+        for batch in batches if table.count() < MANY else prefetch(batches):
             n = len(batch.values)
             if not n:
                 continue

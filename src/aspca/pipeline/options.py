@@ -70,7 +70,7 @@ OPTIONS: dict[str, Any] = {
 }
 
 
-def request_of(source: Any, train: Any = None, **options: Any) -> Request:
+def make_request(source: Any, train: Any = None, **options: Any) -> Request:
     """The request that options by name make; None is an option that was not given.
 
     Raises

@@ -49,7 +49,7 @@ Item = TypeVar("Item")
 MANY = 100_000
 
 
-def make_ahead(items: Iterator[Item]) -> Iterator[Item]:
+def prefetch(items: Iterator[Item]) -> Iterator[Item]:
     """The same items, of which one is made in a thread while the one before is worked on; no more than that."""
     # Not needed for small tables.
     from concurrent.futures import ThreadPoolExecutor
@@ -69,7 +69,7 @@ def make_ahead(items: Iterator[Item]) -> Iterator[Item]:
                 items.close()
 
 
-def use_behind(items: Iterable[Item], use: Callable[[Item], None]) -> None:
+def write_behind(items: Iterable[Item], use: Callable[[Item], None]) -> None:
     """Use one item after the other, each in a thread while the next is made; what it raises is raised here."""
     from concurrent.futures import ThreadPoolExecutor
 
@@ -132,7 +132,7 @@ def rows_of(table: Table, plan: Preparation, watcher: Watcher, *, by_pass: bool 
             watcher.advance(0 if by_pass else table.count())
             return found
         blocks = read_checked(table, plan, Silent() if by_pass else watcher, learning=True)
-        return task(numbered(blocks if table.count() < MANY else make_ahead(blocks)))
+        return task(numbered(blocks if table.count() < MANY else prefetch(blocks)))
 
     return Rows(over, elsewhere=isinstance(table, PartedTable))
 

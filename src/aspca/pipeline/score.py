@@ -15,7 +15,7 @@ from aspca.masking import looks_like_address, masked
 from aspca.model.model import Model
 from aspca.pipeline.judged_rows import PartScorer, Tally, score_fields, scored_parts
 from aspca.pipeline.options import files_named, in_one_sentence, in_python, is_named, named_files, reading_of
-from aspca.pipeline.passes import MANY, Silent, Watcher, use_behind
+from aspca.pipeline.passes import MANY, Silent, Watcher, write_behind
 from aspca.pipeline.sources import open_for
 from aspca.tables.addresses import is_postgres
 from aspca.tables.column_checks import find_keys
@@ -320,5 +320,5 @@ def write_scored(model: Model, table: Table, keys: Keys, destination: Destinatio
             for part in parts:
                 write(part)
         else:
-            use_behind(parts, write)
+            write_behind(parts, write)
     return tally

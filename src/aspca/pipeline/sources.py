@@ -28,7 +28,7 @@ from aspca.tables.table import Table
 Opened = AbstractContextManager[Table]
 
 
-def opened(source: Any, reading: ReadOptions, description: str) -> Opened:
+def open_table(source: Any, reading: ReadOptions, description: str) -> Opened:
     """The table in some files, at an address, or in memory, then called `description`; to be closed after use.
 
     Parameters
@@ -83,7 +83,7 @@ def open_for(
         them, do no harm.
     """
     watcher.stage("Opening", unit="")
-    with opened(source, read_alike(reading, model.cell_format), description) as table:
+    with open_table(source, read_alike(reading, model.cell_format), description) as table:
         note(*table.remarks)
         refuse_unfit(table, model, gaps)
         yield table

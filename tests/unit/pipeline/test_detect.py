@@ -14,7 +14,7 @@ import aspca
 from aspca import ASPCA, load
 from aspca.model.model import Model
 from aspca.pipeline.detect import detect_request
-from aspca.pipeline.options import request_of
+from aspca.pipeline.options import make_request
 from aspca.pipeline.passes import Silent
 from aspca.pipeline.result import Detection
 from aspca.rules.wording import count_verdicts
@@ -38,7 +38,7 @@ class InParts(MemoryTable):
 def judged(table: MemoryTable, folder: Path | None, **given: object) -> Detection:
     output = None if folder is None else folder / "out"
     options = {"id": "host", "time": "when", "label": "kind", "top": 2, "output": output, **given}
-    return detect_request(request_of(table, **options), Silent())
+    return detect_request(make_request(table, **options), Silent())
 
 
 def lines(path: Path) -> list[dict[str, str]]:

@@ -17,7 +17,7 @@ from aspca.cli.pages import show_detection
 from aspca.findings.changes import events_of, moment_text
 from aspca.findings.explanation import Explanation
 from aspca.pipeline.detect import detect_request
-from aspca.pipeline.options import request_of
+from aspca.pipeline.options import make_request
 from aspca.pipeline.passes import Silent
 from aspca.pipeline.result import Detection
 from aspca.tables.memory import MemoryTable, array_table
@@ -65,7 +65,7 @@ def table_of(values: np.ndarray, order: np.ndarray | None = None, *, parts: bool
 def judged(table: MemoryTable, folder: Path | None = None, **given: object) -> Detection:
     options = {"id": "name", "ignore": ["kind"], "top": 3, "output": None if folder is None else folder / "out"}
     options["train"] = table_of(clean(2))
-    return detect_request(request_of(table, **{**options, **given}), Silent())
+    return detect_request(make_request(table, **{**options, **given}), Silent())
 
 
 def lines(path: Path) -> list[dict[str, str]]:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from aspca.pipeline.detect import detect_request
-from aspca.pipeline.options import request_of
+from aspca.pipeline.options import make_request
 from aspca.pipeline.passes import Silent
 from aspca.pipeline.result import Detection
 from aspca.tables.memory import MemoryTable, array_table
@@ -27,7 +27,7 @@ def table_of(values: np.ndarray, kinds: bool = False) -> MemoryTable:
 def said(values: np.ndarray, train: np.ndarray | None = None, *, kinds: bool = False, **given: object) -> list[str]:
     learned = None if train is None else table_of(train, kinds)
     ignore = ["some kind"] if kinds and "by" not in given else []
-    found: Detection = detect_request(request_of(table_of(values, kinds), learned, ignore=ignore, **given), Silent())
+    found: Detection = detect_request(make_request(table_of(values, kinds), learned, ignore=ignore, **given), Silent())
     return [remark for remark in found.remarks if ("lets expect" in remark or "as a whole" in remark)]
 
 
@@ -63,7 +63,7 @@ def test_a_change() -> None:
 def test_numbers_are_right() -> None:
     values = drawn(4000, 2)
     values[3000:, 2] += 2.0
-    found = detect_request(request_of(table_of(values), table_of(drawn(4000, 3)), level=0.99), Silent())
+    found = detect_request(make_request(table_of(values), table_of(drawn(4000, 3)), level=0.99), Silent())
     (remark,) = (remark for remark in found.remarks if ("lets expect" in remark or "as a whole" in remark))
     outcome = found.outcomes[None]
     # 40 of 4,000 are promised.
@@ -109,6 +109,6 @@ def test_what_labels_call_anomalies_is_not_counted() -> None:
     values[broken, 2] += rng.normal(scale=20.0, size=300)
     labels = ["bad" if one else "ok" for one in broken]
     table = array_table("memory", tuple("abcd"), values, label=labels)
-    found = detect_request(request_of(table, table_of(drawn(2000, 11)), label="label"), Silent())
+    found = detect_request(make_request(table, table_of(drawn(2000, 11)), label="label"), Silent())
     assert found.n_anomalies > 250
     assert not any(("lets expect" in remark or "as a whole" in remark) for remark in found.remarks)

@@ -6,7 +6,7 @@ import pytest
 
 from aspca import ASPCA
 from aspca.cli.options import with_numbers
-from aspca.pipeline.options import in_python, request_of, settings_of
+from aspca.pipeline.options import in_python, make_request, settings_of
 from aspca.pipeline.report import provenance_of
 from aspca.settings import Settings
 from aspca.tables.errors import RequestError
@@ -26,8 +26,8 @@ def test_numbers_and_words() -> None:
 
 
 def test_columns_however_they_are_named() -> None:
-    by_lists = request_of("t.csv", ignore=["a"], categorical=["hue", "kind=codes"], transform=["x=sqrt"], log="y")
-    by_mappings = request_of(
+    by_lists = make_request("t.csv", ignore=["a"], categorical=["hue", "kind=codes"], transform=["x=sqrt"], log="y")
+    by_mappings = make_request(
         ["t.csv"], ignore="a", categorical={"hue": "one-hot", "kind": "codes"}, transform={"x": "sqrt"}, log=("y",)
     )
     kinds = {"y": "log", "hue": "one-hot", "kind": "codes", "x": "sqrt"}
@@ -38,7 +38,10 @@ def test_columns_however_they_are_named() -> None:
 
 
 def test_what_is_not_given_is_not_asked_for() -> None:
-    plain, spelled_out = request_of("t.csv"), request_of("t.csv", None, ignore=None, output=None, level=None, by=None)
+    plain, spelled_out = (
+        make_request("t.csv"),
+        make_request("t.csv", None, ignore=None, output=None, level=None, by=None),
+    )
     assert (plain.columns, plain.settings, plain.reading, plain.output) == (
         spelled_out.columns,
         spelled_out.settings,
@@ -69,7 +72,7 @@ def test_what_is_not_given_is_not_asked_for() -> None:
 )
 def test_options_that_cannot_be(options: dict[str, object], words: str) -> None:
     with pytest.raises(RequestError, match=words):
-        request_of("t.csv", **options)
+        make_request("t.csv", **options)
 
 
 def test_sentences_in_the_words_of_python() -> None:
@@ -79,7 +82,7 @@ def test_sentences_in_the_words_of_python() -> None:
 
 def test_addresses_are_no_files_and_their_secrets_are_nowhere() -> None:
     address = "postgresql://me:secret@host/db"
-    request = request_of(address, table="readings", query=None)
+    request = make_request(address, table="readings", query=None)
     assert request.inputs == []
     told = provenance_of(request, "postgresql://me:***@host/db")
     assert told.inputs == (("postgresql://me:***@host/db", "judged", None),)

@@ -16,7 +16,7 @@ from aspca.escaping import for_csv
 from aspca.model.model import Model
 from aspca.pipeline.detect import detect_request
 from aspca.pipeline.fit_table import fit_table
-from aspca.pipeline.options import request_of, settings_of
+from aspca.pipeline.options import make_request, settings_of
 from aspca.pipeline.passes import Silent
 from aspca.pipeline.score import Destination, destination_of, write_scored
 from aspca.preparation import Preparation
@@ -135,7 +135,7 @@ def test_a_model_without_a_limit(model: Model, table: MemoryTable, tmp_path: Pat
 def test_detect_writes_the_same_as_parquet(table: MemoryTable, tmp_path: Path) -> None:
     for kind in ("csv", "parquet"):
         options = {"id": "host", "time": "when", "label": "kind", "scores": kind, "output": tmp_path / kind}
-        detect_request(request_of(table, **options), Silent())
+        detect_request(make_request(table, **options), Silent())
     assert {file.name for file in (tmp_path / "parquet").iterdir()} == {
         ".aspca-output",
         "scores.parquet",
@@ -160,7 +160,7 @@ def test_detect_writes_the_same_as_parquet(table: MemoryTable, tmp_path: Path) -
 
 def test_what_was_excluded_is_a_file_of_its_own(table: MemoryTable, values: np.ndarray, tmp_path: Path) -> None:
     given = {"id": "host", "time": "when", "label": "kind", "output": tmp_path / "out"}
-    detect_request(request_of(table, **given), Silent())
+    detect_request(make_request(table, **given), Silent())
     with (tmp_path / "out" / "excluded.csv").open(newline="") as file:
         lines = list(csv.DictReader(file))
     # The rows that break b = 2 a, and none that was not made wrong; c = 5 is no relation that row 200 could spoil.
@@ -174,7 +174,7 @@ def test_what_was_excluded_is_a_file_of_its_own(table: MemoryTable, values: np.n
         assert (line["column"] == "c") == (abs(c - 5.0) > 0.25)
         assert float(line["expected"]) == pytest.approx(expected, abs=0.05)
     # Where nothing is, there is none.
-    detect_request(request_of(table, robust="off", **given), Silent())
+    detect_request(make_request(table, robust="off", **given), Silent())
     assert "excluded.csv" not in {file.name for file in (tmp_path / "out").iterdir()}
 
 

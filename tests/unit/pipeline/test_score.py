@@ -16,7 +16,7 @@ import aspca
 from aspca import ASPCA, JobError, Preprocessor
 from aspca.pipeline import judged_rows, score
 from aspca.pipeline.judged_rows import PartScorer
-from aspca.pipeline.passes import make_ahead, use_behind
+from aspca.pipeline.passes import prefetch, write_behind
 from aspca.pipeline.sources import frame_table
 from aspca.tables.keys import Keys
 from aspca.tables.memory import array_table
@@ -257,10 +257,10 @@ def test_what_is_raised_beside_is_raised_here() -> None:
 
     taken: list[int] = []
     with pytest.raises(KeyError, match="broken"):
-        taken.extend(make_ahead(numbers(3)))
+        taken.extend(prefetch(numbers(3)))
     assert taken == [0, 1, 2]
     # Whoever stops early hears of nothing that comes later, and closes it.
-    stopped = make_ahead(numbers(1))
+    stopped = prefetch(numbers(1))
     assert next(stopped) == 0
     stopped.close()
 
@@ -270,7 +270,7 @@ def test_what_is_raised_beside_is_raised_here() -> None:
             raise OSError("full")
 
     with pytest.raises(OSError, match="full"):
-        use_behind(range(9), use)
+        write_behind(range(9), use)
     assert taken == [0, 1, 2, 0, 1]
 
 

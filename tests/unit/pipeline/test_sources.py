@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import aspca
-from aspca.pipeline.sources import opened
+from aspca.pipeline.sources import open_table
 from aspca.tables.memory import MemoryTable
 from aspca.tables.request import ReadOptions
 
@@ -138,7 +138,7 @@ def test_rows_that_change_between_passes_are_refused() -> None:
 
 def test_a_stream_is_kept_and_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    with opened(pa.Table.from_pandas(FRAME).to_reader(), ReadOptions(), "t") as table:
+    with open_table(pa.Table.from_pandas(FRAME).to_reader(), ReadOptions(), "t") as table:
         kept = list(tmp_path.rglob("stream.arrow"))
         assert len(kept) == 1
         assert table.count() == 400
@@ -157,7 +157,7 @@ def test_a_stream_is_kept_and_removed(tmp_path: Path, monkeypatch: pytest.Monkey
 
 def test_a_table_is_taken_as_it_is() -> None:
     table = MemoryTable("mine", {})
-    with opened(table, ReadOptions(), "other") as same:
+    with open_table(table, ReadOptions(), "other") as same:
         assert same is table
 
 
@@ -209,6 +209,6 @@ def test_datasets_with_filters_folders_and_parts(tmp_path: Path) -> None:
         (whole.filter(ds.field("a") > 3), [4, 6, 8, 5, 7, 9]),
         (ds.dataset([ds.dataset(table), ds.dataset(table)]), [*range(10), *range(10)]),
     ):
-        with opened(source, ReadOptions(), "t") as found:
+        with open_table(source, ReadOptions(), "t") as found:
             cells = [row for part in found.cells(["a", "k"]) for row in part]
         assert cells == [(float(value), "y" if value % 2 else "x") for value in expected]

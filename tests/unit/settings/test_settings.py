@@ -129,7 +129,7 @@ def test_the_paper_and_what_needs_rows() -> None:
     # Tail models judge by the complete score; cells that look like errors are excluded unless that is switched off.
     assert [Settings.of({**DEFAULTS, "score": one}).judges_by_evidence for one in SCORES] == [True, False, False]
     switches = {"auto": True, "on": True, True: True, "off": False, False: False}
-    assert {one: Settings.of({**DEFAULTS, "robust": one}).sets_aside for one in switches} == switches
+    assert {one: Settings.of({**DEFAULTS, "robust": one}).excludes_outliers for one in switches} == switches
 
 
 def test_two_settings_that_contradict_each_other() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from aspca.pipeline.options import request_of
+from aspca.pipeline.options import make_request
 from aspca.tables import roles
 from aspca.tables.column_advice import word_of
 from aspca.tables.memory import MemoryTable, array_table
@@ -22,7 +22,7 @@ def roles_of(
     table: MemoryTable, *, learned: MemoryTable | None = None, judged: bool = True, **options: Any
 ) -> roles.Roles:
     """The roles of columns where these options are given."""
-    return roles.assign_roles(table, request_of(table, **options).columns, learned=learned, judged=judged)
+    return roles.assign_roles(table, make_request(table, **options).columns, learned=learned, judged=judged)
 
 
 def table(name: str, values: np.ndarray) -> MemoryTable:

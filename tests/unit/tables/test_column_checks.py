@@ -19,7 +19,7 @@ import pytest
 import aspca
 from aspca import ASPCA
 from aspca.pipeline.passes import read_features, refuse_values
-from aspca.pipeline.sources import opened
+from aspca.pipeline.sources import open_table
 from aspca.tables.column_checks import refuse_unfit
 from aspca.tables.errors import JobError
 from aspca.tables.request import ReadOptions
@@ -77,7 +77,7 @@ BY_CELLS = ("sqlite file", "csv")
 def scores(model: ASPCA, source: Any) -> np.ndarray:
     """As `aspca score` does."""
     stored = model.model_
-    with opened(source, ReadOptions(), "the table") as table:
+    with open_table(source, ReadOptions(), "the table") as table:
         refuse_unfit(table, stored)
         found = []
         for batch in read_features(table, stored.preparation):

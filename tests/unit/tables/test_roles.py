@@ -10,7 +10,7 @@ import pytest
 
 from aspca.cli.pasting import correct_command
 from aspca.pipeline.fit_table import fit_table
-from aspca.pipeline.options import request_of, settings_of
+from aspca.pipeline.options import make_request, settings_of
 from aspca.pipeline.passes import Silent
 from aspca.preparation import Preparation
 from aspca.tables import roles
@@ -27,7 +27,7 @@ def roles_of(
     table: MemoryTable, *, learned: MemoryTable | None = None, judged: bool = True, **options: Any
 ) -> roles.Roles:
     """The roles of columns where these options are given."""
-    return roles.assign_roles(table, request_of(table, **options).columns, learned=learned, judged=judged)
+    return roles.assign_roles(table, make_request(table, **options).columns, learned=learned, judged=judged)
 
 
 def learned_from(table: MemoryTable, names: tuple[str, ...]) -> None:
