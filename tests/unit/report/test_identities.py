@@ -11,11 +11,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import aspca
 from aspca.pipeline.result import Detection
 from aspca.report.documents import write_json
-from aspca.report.summarize import summarize
+from aspca.report.summary import Report
 
+from .conftest import report_of
 from .schema import make_schema
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "model_file"))
@@ -33,15 +33,12 @@ def rows(request: pytest.FixtureRequest) -> pd.DataFrame:
 
 
 @pytest.fixture(scope="module")
-def found(rows: pd.DataFrame) -> Detection:
-    return aspca.detect(rows, robust="off")
+def made(rows: pd.DataFrame) -> tuple[Detection, Report]:
+    return report_of(rows, robust="off")
 
 
-def test_the_report_counts_what_the_identities_say(found: Detection, rows: pd.DataFrame) -> None:
-    evidence, whence = found.outcomes[None].evidence, found.whence
-    assert evidence is not None
-    assert whence is not None
-    report = summarize(evidence, whence, found.remarks)
+def test_the_report_counts_what_the_identities_say(made: tuple[Detection, Report], rows: pd.DataFrame) -> None:
+    report = made[1]
     content = json.loads(write_json(report))
     jsonschema.validate(content, make_schema())
     told = [rule for rule in report.rules if rule.kind == "identity"]
@@ -72,14 +69,13 @@ def test_the_report_counts_what_the_identities_say(found: Detection, rows: pd.Da
             assert f"{shown} should be {exact().loc[row, column]:.3f}" in reasons[row]
 
 
-def test_a_private_page_quotes_no_cell_and_no_repair(found: Detection, rows: pd.DataFrame, tmp_path: Path) -> None:
+def test_a_private_page_quotes_no_cell_and_no_repair(made: tuple[Detection, Report], rows: pd.DataFrame) -> None:
     cells = [repr(value) for value in rows[:10].to_numpy().ravel().tolist() if np.isfinite(value)]
     # Short ones are as well the number of something.
     cells = [cell for cell in cells if len(cell) > 6]
     assert len(cells) > 30
     for private in (False, True):
-        found.report(tmp_path / "page.html", private=private)
-        page = (tmp_path / "page.html").read_text()
+        page = made[0].report(private=private)
         assert "lw = log(w)" in page
         assert (" should be " in page) != private
         assert any(cell in page for cell in cells) != private

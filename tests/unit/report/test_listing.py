@@ -6,10 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import aspca
 from aspca.report.page import list_entries
-from aspca.report.summarize import span_text, summarize
+from aspca.report.summarize import span_text
 from aspca.report.summary import Report
+
+from .conftest import report_of
 
 EVENT = range(600, 620)
 
@@ -27,17 +28,14 @@ def table() -> pd.DataFrame:
     return rows.assign(at=pd.date_range("2026-01-01", periods=n, freq="h"))
 
 
-def told(*, private: bool = False, timed: bool = True) -> Report:
-    found = aspca.detect(table(), time="at") if timed else aspca.detect(table().drop(columns="at"))
-    evidence, whence = found.outcomes[None].evidence, found.whence
-    assert evidence is not None
-    assert whence is not None
-    return summarize(evidence, whence, private=private)
+@pytest.fixture(scope="module")
+def told() -> Report:
+    return report_of(table(), time="at")[1]
 
 
 @pytest.mark.parametrize("private", [False, True])
 def test_an_event_is_one_line(private: bool) -> None:
-    report = told(private=private)
+    _, report = report_of(table(), private=private, time="at")
     entries = list_entries(report)
     listed = [one.row for entry in entries for one in (entry.one, *entry.others)]
     assert sorted(listed) == sorted(one.row for one in report.anomalies)
@@ -54,13 +52,12 @@ def test_an_event_is_one_line(private: bool) -> None:
 
 def test_without_times_every_row_has_a_line() -> None:
     """Which rows stand beside each other in a file may mean nothing."""
-    report = told(timed=False)
+    _, report = report_of(table().drop(columns="at"))
     assert [entry.one for entry in list_entries(report)] == list(report.anomalies)
 
 
-def test_what_chance_makes_comes_after_a_line() -> None:
-    report = told()
-    entries = list_entries(report)
+def test_what_chance_makes_comes_after_a_line(told: Report) -> None:
+    report, entries = told, list_entries(told)
     (place,) = (k for k, entry in enumerate(entries) if entry.before)
     assert entries[place].before == report.weaker
     assert all(entry.one.verdict == "error" and entry.one.confidence for entry in entries[:place])
@@ -75,11 +72,7 @@ def test_what_chance_makes_comes_after_a_line() -> None:
 def test_rows_of_a_change_are_not_said_to_be_near_the_limit() -> None:
     rows = table()
     rows.loc[900:1300, "twice"] += 8.0
-    found = aspca.detect(rows, train=rows[120:580], time="at", level=0.95)
-    evidence, whence = found.outcomes[None].evidence, found.whence
-    assert evidence is not None
-    assert whence is not None
-    report = summarize(evidence, whence)
+    _, report = report_of(rows, train=rows[120:580], time="at", level=0.95)
     assert report.weaker
     assert not all(one.beyond for one in report.anomalies)
     assert "but for rows that stand within a lasting change." in report.weaker

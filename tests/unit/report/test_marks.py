@@ -9,20 +9,12 @@ import pandas as pd
 import pytest
 from sklearn.datasets import load_breast_cancer
 
-import aspca
 from aspca.escaping import name_text
 from aspca.report.pictures.rows import draw_cell_map
 from aspca.report.pictures.svg import MINUS
-from aspca.report.summarize import summarize
 from aspca.report.summary import Anomaly, Report
 
-
-def report(table: pd.DataFrame, *, private: bool = False) -> Report:
-    found = aspca.detect(table)
-    evidence, whence = found.outcomes[None].evidence, found.whence
-    assert evidence is not None
-    assert whence is not None
-    return summarize(evidence, whence, private=private)
+from .conftest import report_of
 
 
 def plant(seed: int, n: int = 900) -> pd.DataFrame:
@@ -70,7 +62,7 @@ TABLES = {**{f"plant {seed}": lambda seed=seed: plant(seed) for seed in range(4)
 
 @pytest.fixture(scope="module", params=TABLES)
 def told(request: pytest.FixtureRequest) -> Report:
-    return report(TABLES[request.param]())
+    return report_of(TABLES[request.param]())[1]
 
 
 def test_no_side_contradicts_a_value_that_is_shown(told: Report) -> None:
@@ -112,7 +104,7 @@ def test_the_reason_names_the_cell_and_what_would_fit(told: Report) -> None:
 
 
 def test_no_value_where_it_is_private() -> None:
-    told = report(plant(0), private=True)
+    _, told = report_of(plant(0), private=True)
     assert not any("would fit" in text for text in [*told.headline, *(one.reason for one in told.anomalies)])
 
 

@@ -6,35 +6,25 @@ import json
 from dataclasses import asdict
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
 import jsonschema
 import numpy as np
 import pandas as pd
 import pytest
 
-import aspca
 from aspca.findings.explanation import Explanation
 from aspca.paper.datasets import load_synthetic
 from aspca.pipeline.result import Detection
 from aspca.report.collect import BUCKETS, SAMPLED, WORST, RowStatistics
 from aspca.report.documents import write_json
-from aspca.report.summarize import summarize
 from aspca.report.summarize_events import find_round_times
 from aspca.report.summary import Report
 
+from .conftest import report_of
 from .schema import make_schema
 
 GOLDEN = Path(__file__).parent / "demo.summary.json"
 PUBLISHED = json.loads(files("aspca.report").joinpath("report.schema.json").read_text(encoding="utf-8"))
-
-
-def found_in(table: Any, **options: Any) -> tuple[Detection, Report]:
-    found = aspca.detect(table, robust="off", **options)
-    evidence, whence = found.outcomes[None].evidence, found.whence
-    assert evidence is not None
-    assert whence is not None
-    return found, summarize(evidence, whence, found.remarks)
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +35,7 @@ def frame() -> pd.DataFrame:
 
 @pytest.fixture(scope="module")
 def made(frame: pd.DataFrame) -> tuple[Detection, Report]:
-    return found_in(frame)
+    return report_of(frame, robust="off")
 
 
 def test_golden(made: tuple[Detection, Report]) -> None:
@@ -132,7 +122,7 @@ def test_the_sides_of_a_rule_are_those_of_its_sentence(made: tuple[Detection, Re
 def test_neighbours_are_the_rows_before_and_after(frame: pd.DataFrame) -> None:
     # In an order of their own: by time, row r is followed by row r - 1.
     table = frame.assign(at=-np.arange(len(frame)))
-    _, report = found_in(table, time="at")
+    _, report = report_of(table, robust="off", time="at")
     for anomaly in report.anomalies[:5]:
         assert anomaly.near is not None
         rows = [near.row for near in anomaly.near.rows]
@@ -152,11 +142,7 @@ def test_the_worst_and_a_sample_of_the_others() -> None:
     train[:, 2] = train[:, 0] + train[:, 1] + 0.01 * rng.normal(size=500)
     rows = rng.normal(size=(5000, 3))
     names = ["a", "b", "c"]
-    found = aspca.detect(pd.DataFrame(rows, columns=names), train=pd.DataFrame(train, columns=names))
-    evidence, whence = found.outcomes[None].evidence, found.whence
-    assert evidence is not None
-    assert whence is not None
-    report = summarize(evidence, whence)
+    found, report = report_of(pd.DataFrame(rows, columns=names), train=pd.DataFrame(train, columns=names))
     assert report.counts.anomalies > 4000
     assert (report.counts.shown, report.counts.sampled) == (WORST + SAMPLED, SAMPLED)
     scores = found.model.score(rows)
