@@ -68,10 +68,10 @@ def show_path(data: Dataset, settings: dict[str, object]) -> None:
     shares = np.linspace(0.01, 0.99, 99)
     path = JSPCA(**settings).path(data.data, shares * largest)
     before = None
-    for k, share in enumerate(shares):
-        chosen = path.selected(k)
+    for share, point in zip(shares, path, strict=True):
+        chosen = point.selected
         if before != set(chosen) and (len(chosen) <= 8):
-            names = ", ".join(f"{data.feature_names[j]} {path.weights[k, j]:.3f}" for j in chosen)
+            names = ", ".join(f"{data.feature_names[j]} {point.weights[j]:.3f}" for j in chosen)
             print(f"- mu = {share:.2f} of largest, {len(chosen)} selected: {names}")
         before = set(chosen)
 
@@ -81,17 +81,18 @@ def beside_the_paper(data: Dataset) -> None:
     largest = 3.0 * JSPCA(**CANCER).fit(data.data).mu_
     shares = np.linspace(0.01, 0.99, 99)
     path = JSPCA(**CANCER).path(data.data, shares * largest)
-    sixes = [[data.feature_names[j] for j in path.selected(k)[:6]] for k in range(shares.size)]
+    sixes = [[data.feature_names[j] for j in point.selected[:6]] for point in path]
     common = [len(set(six) & set(PAPER_SIX)) for six in sixes]
     best = int(np.argmax(common))
     print(f"- paper's six:  {', '.join(PAPER_SIX)}")
     print(f"- heaviest six at {shares[best]:.2f} of the largest mu: {', '.join(sixes[best])}")
     print(f"- in common with the paper's: {common[best]} there, the most on the path")
-    weights = path.weights[best]
+    weights = path[best].weights
     places = (-weights).argsort().argsort() + 1
     ours = [str(places[data.feature_names.index(name)]) for name in PAPER_SIX]
     print("- places of the paper's six there: " + ", ".join(ours))
-    print(f"- largest duality gap on the path: {path.gaps.max():.1e} (objectives {path.objectives.min():.1e} and more)")
+    gap, objective = max(point.gap for point in path), min(point.objective for point in path)
+    print(f"- largest duality gap on the path: {gap:.1e} (objectives {objective:.1e} and more)")
 
 
 def at_any_number(data: Dataset) -> None:
@@ -100,7 +101,7 @@ def at_any_number(data: Dataset) -> None:
     for number in range(1, data.data.shape[1]):
         model = JSPCA(n_components=number, tol=1e-6)
         path = model.path(data.data, np.linspace(0.02, 0.98, 25) * 3.0 * model.fit(data.data).mu_)
-        sixes = [{data.feature_names[j] for j in path.selected(k)[:6]} for k in range(len(path.mus))]
+        sixes = [{data.feature_names[j] for j in point.selected[:6]} for point in path]
         most.append(max(len(six & set(PAPER_SIX)) for six in sixes))
     print(
         f"- in common with the paper's six over 1 to {len(most)} components and 25 penalties each: at most {max(most)}"

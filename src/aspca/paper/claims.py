@@ -147,7 +147,7 @@ def _select_closest(study: Study, group: str, printed: list[str]) -> tuple[list[
         # The default is a third of the penalty that selects nothing.
         mus = _SHARES * 3.0 * float(_make_jspca(study).fit(rows).mu_)
         path = _make_jspca(study).path(rows, mus)
-        heaviest = [[study.names[j] for j in path.selected(k)[: len(printed)]] for k in range(mus.size)]
+        heaviest = [[study.names[j] for j in point.selected[: len(printed)]] for point in path]
         best = max(range(mus.size), key=lambda k: len(set(heaviest[k]) & set(printed)))
         study.selections[group] = heaviest[best], float(mus[best])
     return study.selections[group]

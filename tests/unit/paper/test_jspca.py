@@ -21,7 +21,7 @@ def test_the_papers_features_are_on_the_path(seed: int) -> None:
     X = load_synthetic(seed).data
     model = JSPCA(**SYNTHETIC)
     path = model.path(X, np.linspace(0.2, 0.6, 41) * 3 * model.fit(X).mu_)
-    sets = {selection(weights) for weights in path.weights}
+    sets = {selection(point.weights) for point in path}
     assert sets & {"ABDF", "ABCDF"}, sets
 
 
@@ -70,14 +70,15 @@ def test_path_leaves_the_object_alone_and_ends_with_nothing() -> None:
     model = JSPCA(**SYNTHETIC)
     path = model.path(X)
     assert not hasattr(model, "mean_")
-    assert path.weights.shape == (25, 7)
-    assert path.selected(24).size == 0
-    assert path.selected(0).size == 7
+    assert [point.weights.size for point in path] == [7] * 25
+    assert path[24].selected.size == 0
+    assert path[0].selected.size == 7
     # The lowest value of a problem grows with its penalty, and no faster than the norms at the lower one.
-    growth, steps = np.diff(path.objectives), np.diff(path.mus)
-    slack = path.gaps[:-1] + path.gaps[1:] + 1e-15
+    objectives, mus, gaps = np.array([(point.objective, point.mu, point.gap) for point in path]).T
+    growth, steps = np.diff(objectives), np.diff(mus)
+    slack = gaps[:-1] + gaps[1:] + 1e-15
     assert (growth >= -slack).all()
-    assert (growth <= steps * path.weights[:-1].sum(axis=1) + slack).all()
+    assert (growth <= steps * [point.weights.sum() for point in path[:-1]] + slack).all()
 
 
 def test_stopping_early_is_said() -> None:

@@ -46,6 +46,12 @@ class JointSparse:
         """Norms (p,) of the rows of the loadings."""
         return np.asarray(np.linalg.norm(self.loadings, axis=1))
 
+    @property
+    def selected(self) -> Ints:
+        """Features with a weight, the heaviest first."""
+        order = np.argsort(-self.weights, kind="stable")
+        return order[self.weights[order] > 0.0]
+
 
 def find_largest_mu(covariance: Floats, directions: Floats) -> float:
     """The penalty from which on no feature is selected: the largest row norm of S V.

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from aspca.linalg.arrays import Floats, Ints
+from aspca.linalg.arrays import Floats
 from aspca.paper.baselines.joint_sparse import JointSparse, find_largest_mu, solve_joint_sparse, solve_path
 from aspca.paper.baselines.subspace import SubspaceDetector
 from aspca.settings import Setting
@@ -21,20 +20,6 @@ _MU = Setting("mu", "auto", '"auto" or a finite number >= 0', "Weight of the pen
 # "auto", as a share of the penalty from which on nothing is selected. Chosen on the paper's synthetic data (seeds 0 to
 # 59), where it leaves A, B, C, D and F for most seeds; `benchmarks/baselines.py` prints the count over 100.
 _SHARE_OF_LARGEST = 1.0 / 3.0
-
-
-@dataclass(frozen=True, eq=False)
-class JSPCAPath:
-    """What is selected as the penalty grows."""
-
-    mus: Floats  # (m,)
-    weights: Floats  # (m, p) row norms of the loadings at each penalty
-    objectives: Floats  # (m,) of each solution;
-    gaps: Floats  # (m,) no loadings have an objective lower by more
-
-    def selected(self, k: int) -> Ints:
-        """Features with a weight at penalty k, the heaviest first."""
-        return _rank_by_weight(self.weights[k])
 
 
 class JSPCA(SubspaceDetector):
@@ -127,14 +112,16 @@ class JSPCA(SubspaceDetector):
         total = squares.sum()
         return np.asarray(np.outer(scores, squares / total if total > 0 else squares))
 
-    def path(self, X: Any, mus: Sequence[float] | Floats | None = None, sample_weight: Any = None) -> JSPCAPath:
-        """Weights of the features of rows (n, p) over a grid of penalties; this object stays as it is.
+    def path(
+        self, X: Any, mus: Sequence[float] | Floats | None = None, sample_weight: Any = None
+    ) -> tuple[JointSparse, ...]:
+        """Solutions for rows (n, p) over a grid of penalties; this object stays as it is.
 
         `mus` (m,) are 25 by default, evenly spaced in the logarithm from a hundredth of the value from which on nothing
         is selected up to that value.
         """
         other = clone(self)
-        rows, _, _ = other._fit_subspace(X, sample_weight)
+        other._fit_subspace(X, sample_weight)
         directions = np.ascontiguousarray(other.components_.T)
         if mus is None:
             mus = np.geomspace(0.01, 1.0, 25) * find_largest_mu(other.covariance_, directions)
@@ -143,12 +130,7 @@ class JSPCA(SubspaceDetector):
             raise ValueError("mus must be a list of finite numbers >= 0, one per point of the path.")
         points = solve_path(other.covariance_, directions, grid, tol=self.tol, max_iter=self.max_iter)
         self._warn_unless_solved(points, other.explained_variance_)
-        return JSPCAPath(
-            mus=grid,
-            weights=np.array([point.weights for point in points]).reshape(grid.size, rows.shape[1]),
-            objectives=np.array([point.objective for point in points]),
-            gaps=np.array([point.gap for point in points]),
-        )
+        return points
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -163,7 +145,7 @@ class JSPCA(SubspaceDetector):
         self.solution_ = found
         self.loadings_ = found.loadings
         self.feature_weights_ = found.weights
-        self.selected_features_ = _rank_by_weight(found.weights)
+        self.selected_features_ = found.selected
         self.n_iter_ = max(1, len(found.history) - 1)
         return found.loadings
 
@@ -177,9 +159,3 @@ class JSPCA(SubspaceDetector):
                 ConvergenceWarning,
                 stacklevel=3,
             )
-
-
-def _rank_by_weight(weights: Floats) -> Ints:
-    """Positions of the positive weights, the largest first."""
-    order = np.argsort(-weights, kind="stable")
-    return order[weights[order] > 0.0]
