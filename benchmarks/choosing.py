@@ -29,7 +29,7 @@ from sklearn.metrics import roc_auc_score
 
 from aspca import ASPCA
 from aspca.paper.datasets import load_breast_cancer
-from aspca.sparse_pca.defaults import default_alpha
+from aspca.sparse_pca.defaults import choose_alpha
 
 Way = Callable[[Floats, int], int]
 DRAWS = 20
@@ -123,7 +123,7 @@ def settings(train: Floats, way: Way, multiple: float | None) -> dict[str, objec
     d = min(max(way(covariance, len(train)), 1), len(covariance))
     if multiple is None:
         return {"n_components": d}
-    return {"n_components": d, "alpha": multiple * default_alpha(covariance, d)}
+    return {"n_components": d, "alpha": multiple * choose_alpha(covariance, d)}
 
 
 def on_planted(way: Way, multiple: float | None, common: float, seeds: int) -> dict[str, float]:

@@ -23,11 +23,11 @@ from library.report import Cell, Goal, Report, Row, add_json
 
 from aspca import ASPCA, Moments
 from aspca.moments.accumulator import Rows
-from aspca.moments.autocorrelation import LagSums, lag_one_correlation
+from aspca.moments.autocorrelation import LagSums, compute_lag_one_correlation
 from aspca.moments.space import ScaledSpace
 from aspca.preparation import Preparation
 from aspca.rules.table import RuleTable, beyond_chance, readable_table
-from aspca.sparse_pca.defaults import n_relations
+from aspca.sparse_pca.defaults import count_relations
 
 Rng = np.random.Generator
 _WIDE = 100
@@ -66,8 +66,8 @@ def claimed(rows: Floats) -> RuleTable:
     moments = Moments.from_array(rows)
     features = Preparation.identity([f"x{j}" for j in range(rows.shape[1])]).features
     pairs = Rows.here(lambda: [rows]).reduce(lambda: LagSums.empty(moments.minimum, moments.maximum))
-    space = ScaledSpace.of(moments, "maxabs", features, lag_one_correlation(pairs, moments))
-    return beyond_chance(readable_table(space, n_relations(space.covariance)), space)
+    space = ScaledSpace.of(moments, "maxabs", features, compute_lag_one_correlation(pairs, moments))
+    return beyond_chance(readable_table(space, count_relations(space.covariance)), space)
 
 
 def _supports(table: RuleTable) -> set[frozenset[int]]:

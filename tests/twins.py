@@ -49,7 +49,7 @@ def blame(B: np.ndarray, x: np.ndarray) -> np.ndarray:
     return parts + (g + chance) * shares
 
 
-def decimals_of(values: list[float]) -> int:
+def find_decimals(values: list[float]) -> int:
     """The decimals of the longest of the numbers as Python prints them; 16 beyond six."""
     most = 0
     for value in values:

@@ -24,7 +24,7 @@ from aspca.model.fit import fit_from_moments
 from aspca.model.fit_rows import calibrate_by, in_common_unit, learn_model, with_kept_shares
 from aspca.model.model import Model, complete_moments
 from aspca.moments import IncompleteMoments, Moments
-from aspca.moments.validation import weights_of
+from aspca.moments.validation import check_weights
 from aspca.preparation import Preparation
 from aspca.preparation.lifting import refuse_contradictions
 from aspca.rules.rule import AnyRule
@@ -180,7 +180,7 @@ class ASPCA(FittedAttributes, TableInput, NamedOutputs, TransformerMixin, Outlie
         X = self._rows(X, reset=True, least=2, sample_weight=sample_weight)
         preparation = self._preparation
         given = formulas_of(self.rules or (), preparation.features)
-        weights = None if sample_weight is None else in_common_unit(weights_of(sample_weight, X.shape[0]))
+        weights = None if sample_weight is None else in_common_unit(check_weights(sample_weight, X.shape[0]))
         with blas_threads_for(X.shape[1]):
             known = self._known(X, weights, fresh=True)
             if isinstance(known, Moments):
@@ -208,7 +208,7 @@ class ASPCA(FittedAttributes, TableInput, NamedOutputs, TransformerMixin, Outlie
             )
         X = self._rows(X, reset=first, least=1, sample_weight=sample_weight)
         refuse_contradictions(self._preparation, X)
-        weights = None if sample_weight is None else weights_of(sample_weight, X.shape[0])
+        weights = None if sample_weight is None else check_weights(sample_weight, X.shape[0])
         with blas_threads_for(X.shape[1]):
             if not first and self._allows_gaps and self._incomplete is None:
                 raise ValueError(
@@ -270,7 +270,7 @@ class ASPCA(FittedAttributes, TableInput, NamedOutputs, TransformerMixin, Outlie
                 "number or limit to auto, quantile or conformal."
             )
         X = self._rows(X, reset=False, least=1)
-        weights = None if sample_weight is None else weights_of(sample_weight, len(X))
+        weights = None if sample_weight is None else check_weights(sample_weight, len(X))
         model = calibrate_by(self.model_, X, weights) if settings.total[0] == AUTO else self.model_
         # Who keeps a rule was counted by other limits.
         self._take(replace(model.calibrated(X, weights), kept=None))

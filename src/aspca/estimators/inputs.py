@@ -11,8 +11,8 @@ from sklearn.utils.validation import check_array, validate_data
 from aspca.estimators.frames import explain_other_columns, frame_of, refuse_odd_tables
 from aspca.estimators.preprocessor import Preprocessor
 from aspca.moments.accumulator import Rows
-from aspca.moments.blocks import row_slices
-from aspca.moments.validation import value_error, values_allowed, weights_of
+from aspca.moments.blocks import slice_rows
+from aspca.moments.validation import check_weights, make_value_error, values_allowed
 from aspca.preparation import Preparation
 from aspca.preparation.lifting import lift_columns
 
@@ -73,7 +73,7 @@ class TableInput:
         # Where values may be missing, zero stands in for them.
         given = np.nan_to_num(X, nan=0.0, posinf=np.inf, neginf=-np.inf) if self._allows_gaps else X
         if not values_allowed(given.min(axis=0), given.max(axis=0)):
-            raise value_error([given.T], names)
+            raise make_value_error([given.T], names)
         return X
 
     @property
@@ -101,10 +101,10 @@ class TableInput:
 
 def rows_in_parts(X: Any) -> Rows:
     """Rows (n, p) in parts, as fits take them."""
-    slices = list(row_slices(*X.shape))
+    slices = list(slice_rows(*X.shape))
     return Rows.here(lambda: (np.asarray(X[rows], dtype=np.float64) for rows in slices))
 
 
 def _lifted(preparation: Preparation, rows: Any, sample_weight: Any) -> Preparation:
-    weights = None if sample_weight is None else weights_of(sample_weight, len(rows))
+    weights = None if sample_weight is None else check_weights(sample_weight, len(rows))
     return lift_columns(preparation, np.asarray(rows, dtype=np.float64), weights)

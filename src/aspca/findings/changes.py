@@ -27,7 +27,7 @@ from aspca.escaping import name_text
 from aspca.identities.wording import number_text
 from aspca.linalg.arrays import Floats, Ints
 from aspca.model.judgement import Judgement
-from aspca.moments.autocorrelation import effective_rows
+from aspca.moments.autocorrelation import count_effective_rows
 from aspca.rules.rule import Rule
 from aspca.rules.wording import short_number
 
@@ -152,7 +152,7 @@ class Crossings:
         those that follow each other closely."""
         space = self._model.space
         # Rows count for no fewer than two.
-        many = np.maximum(effective_rows(space.fitted_to, space.lag1), 2.0)
+        many = np.maximum(count_effective_rows(space.fitted_to, space.lag1), 2.0)
         return np.asarray(_FAR * np.sqrt((many + 1.0) / (many - 1.0)))
 
     def limit(self, number: int) -> float:

@@ -19,7 +19,7 @@ _RANK_TOL = 1e-13
 _ONE = 1e-10
 
 
-def lowest_pairs(m: Floats, many: int) -> tuple[Floats, Floats]:
+def find_lowest_pairs(m: Floats, many: int) -> tuple[Floats, Floats]:
     """The `many` lowest eigenvalues, ascending, and their vectors: a third of the cost of all of them."""
     if many < m.shape[0]:
         w, z, found, _, failed = dsyevr(m, range="I", il=1, iu=many)
@@ -29,7 +29,7 @@ def lowest_pairs(m: Floats, many: int) -> tuple[Floats, Floats]:
     return w[:many], z[:, :many]
 
 
-def lowest_values(m: Floats, many: int) -> Floats:
+def find_lowest_values(m: Floats, many: int) -> Floats:
     """The `many` lowest eigenvalues, ascending."""
     if many < m.shape[0]:
         w, _, found, _, failed = dsyevr(m, compute_v=0, range="I", il=1, iu=many)
@@ -38,14 +38,14 @@ def lowest_values(m: Floats, many: int) -> Floats:
     return np.asarray(np.linalg.eigvalsh(m)[:many], dtype=np.float64)
 
 
-def below(m: Floats, bound: float) -> tuple[Floats, Floats]:
+def find_pairs_below(m: Floats, bound: float) -> tuple[Floats, Floats]:
     """The eigenvalues below a bound, ascending, and their vectors."""
     w, z = np.linalg.eigh(m)
     many = int(np.searchsorted(w, bound))
     return w[:many], z[:, :many].copy()
 
 
-def left_null_space(rows: Floats) -> Floats | None:
+def find_left_null_space(rows: Floats) -> Floats | None:
     """Orthonormal basis (m, r) of {x : rows' x = 0} for rows (m, k); None stands for all of R^m.
 
     By a QR factorisation with pivoting, straight from LAPACK: the active set needs thousands of small ones.
@@ -73,7 +73,7 @@ class Eigenbasis:
     tied: Bools
 
 
-def eigenbasis(C: Floats) -> Eigenbasis:
+def find_eigenbasis(C: Floats) -> Eigenbasis:
     """Eigenvectors of C with a deterministic basis in every cluster.
 
     Where eigenvalues tie (to rounding) the eigenvectors are arbitrary; the projector on their span is not. Its basis is
@@ -86,12 +86,12 @@ def eigenbasis(C: Floats) -> Eigenbasis:
     start = 0
     for stop in [*(np.flatnonzero(~close) + 1), values.size]:
         if stop - start > 1:
-            vectors[:, start:stop] = basis_by_features(vectors[:, start:stop])
+            vectors[:, start:stop] = choose_basis(vectors[:, start:stop])
         start = stop
     return Eigenbasis(values, vectors, tied)
 
 
-def basis_by_features(span: Floats) -> Floats:
+def choose_basis(span: Floats) -> Floats:
     """An orthonormal basis of the columns' span that depends on the span alone.
 
     Gram-Schmidt on the projections of the unit vectors, in order, taking each that keeps at least half of the

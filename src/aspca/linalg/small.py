@@ -28,13 +28,13 @@ def length(x: Floats) -> float:
 
 
 @lru_cache(maxsize=64)
-def above_diagonal(p: int) -> tuple[Ints, Ints]:
+def list_above_diagonal(p: int) -> tuple[Ints, Ints]:
     """Rows and columns of the entries above the diagonal of a (p, p) matrix, row by row; not to be written to."""
     return _read_only(np.triu_indices(p, 1))
 
 
 @lru_cache(maxsize=64)
-def upper_triangle(p: int) -> tuple[Ints, Ints]:
+def list_upper_triangle(p: int) -> tuple[Ints, Ints]:
     """The same, and the diagonal."""
     return _read_only(np.triu_indices(p))
 
@@ -102,7 +102,7 @@ def form_of(symmetric: Floats, matrix: Floats) -> Floats:
     return np.asarray(0.5 * (inside + inside.T))
 
 
-def triangular_whiteners(stack: Floats) -> Floats:
+def find_whiteners(stack: Floats) -> Floats:
     """Lower triangular W (g, g, k), g >= 1, with W A W' = I for each of the symmetric positive definite A (g, g, k).
 
     A stack holds entry by entry, all k matrices side by side: each operation runs along it, where LAPACK would be
@@ -122,9 +122,9 @@ def triangular_whiteners(stack: Floats) -> Floats:
         found[1, 0] = -found[1, 1] * slope * found[0, 0]
         return found
     half = (size + 1) // 2
-    first = triangular_whiteners(stack[:half, :half])
+    first = find_whiteners(stack[:half, :half])
     slopes = np.einsum("ijk,jlk->ilk", first, stack[:half, half:])
-    last = triangular_whiteners(stack[half:, half:] - np.einsum("jik,jlk->ilk", slopes, slopes))
+    last = find_whiteners(stack[half:, half:] - np.einsum("jik,jlk->ilk", slopes, slopes))
     found[:half, :half] = first
     between = np.einsum("ijk,ljk->ilk", last, slopes)
     np.negative(np.einsum("ilk,lmk->imk", between, first), out=found[half:, :half])
@@ -144,7 +144,7 @@ def inverses(whiteners: Floats) -> Floats:
     return found
 
 
-def typical_variance(variances: Floats) -> float:
+def compute_typical_variance(variances: Floats) -> float:
     """Mean of the features' variances (p,), of those that vary at all."""
     varying = variances[variances > 0]
     return float(varying.mean()) if varying.size else 0.0

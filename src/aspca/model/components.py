@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from aspca.linalg.arrays import Floats
 from aspca.settings import Settings
-from aspca.sparse_pca.defaults import default_alpha
+from aspca.sparse_pca.defaults import choose_alpha
 from aspca.sparse_pca.subspace import SparseSubspace, find_capped_subspace, sparse_subspace
 
 Progress = Callable[[int, int, float], None]
@@ -75,4 +75,4 @@ def _solved(asked: Components, covariance: Floats, callback: Progress | None) ->
 
 
 def _alpha(settings: Settings, covariance: Floats, d: int) -> float:
-    return default_alpha(covariance, d) if settings.alpha == "auto" else float(settings.alpha)
+    return choose_alpha(covariance, d) if settings.alpha == "auto" else float(settings.alpha)

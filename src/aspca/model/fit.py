@@ -24,7 +24,7 @@ from aspca.rules.forward import finds_short_only
 from aspca.rules.table import RuleTable, beyond_chance, readable_table, with_given
 from aspca.rules.user_rules import GivenRule, given_rules, placed
 from aspca.settings import Settings
-from aspca.sparse_pca.defaults import n_relations
+from aspca.sparse_pca.defaults import count_relations
 from aspca.sparse_pca.subspace import SparseSubspace
 
 
@@ -153,7 +153,7 @@ def _n_components(space: ScaledSpace, settings: Settings) -> int:
     """How many directions are asked for."""
     if settings.n_components == "auto":
         # As many of a wide table as are found.
-        return space.n_features if finds_short_only(space) else n_relations(space.covariance)
+        return space.n_features if finds_short_only(space) else count_relations(space.covariance)
     p = space.n_features
     if int(settings.n_components) > p:
         raise ValueError(

@@ -28,7 +28,7 @@ from aspca.model.outliers import Excluded, ExcludedOf, Exclusion, OffGiven, find
 from aspca.model.tails import Tail
 from aspca.moments import IncompleteMoments, Moments
 from aspca.moments.accumulator import CompositeAccumulator, MomentsAccumulator, Rows
-from aspca.moments.autocorrelation import LagSums, lag_one_correlation
+from aspca.moments.autocorrelation import LagSums, compute_lag_one_correlation
 from aspca.moments.space import ScaledSpace
 from aspca.preparation import Preparation
 from aspca.rules.table import RuleTable
@@ -97,7 +97,7 @@ def learn_model(
         callback=callback,
         gaps=gaps,
         excluded=excluded,
-        autocorrelation=lag_one_correlation(pairs.only(part.free), moments) if moments.n_rows else None,
+        autocorrelation=compute_lag_one_correlation(pairs.only(part.free), moments) if moments.n_rows else None,
         keep=sampled.are_rules if sampled is not None and judges else None,
     )
     model = part.embed(model)

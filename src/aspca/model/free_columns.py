@@ -24,7 +24,7 @@ from aspca.moments.space import ScaledSpace
 from aspca.preparation import Preparation
 from aspca.rules.user_rules import is_linear
 from aspca.settings import Settings
-from aspca.sparse_pca.defaults import n_relations
+from aspca.sparse_pca.defaults import count_relations
 
 Known = Moments | IncompleteMoments
 
@@ -104,7 +104,7 @@ class FreePart:
         if model.space.shift is not None:
             space = space.moved(_spread(model.space.shift, free, p))
         if settings.n_components == "auto":
-            d = max(1, min(len(self.identities) + len(model.table), n_relations(space.plain.covariance)))
+            d = max(1, min(len(self.identities) + len(model.table), count_relations(space.plain.covariance)))
         else:
             d = int(settings.n_components)
         gaps = model.gaps

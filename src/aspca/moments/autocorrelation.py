@@ -24,7 +24,7 @@ _WORTH_A_WORD = 0.1
 _DIGITS = 9
 
 
-def lag_one_correlation(pairs: LagSums, moments: Moments) -> Floats:
+def compute_lag_one_correlation(pairs: LagSums, moments: Moments) -> Floats:
     """The lag-one correlation of each column (p,), zero where it is no more than that of independent rows may be.
 
     `pairs` are of the rows in their order, `moments` of these rows, or of those that are no outliers.
@@ -162,10 +162,10 @@ def _repeats(together: Floats) -> Bools:
     return again
 
 
-def effective_rows(n_rows: float, correlation: Floats | float) -> Floats:
+def count_effective_rows(n_rows: float, correlation: Floats | float) -> Floats:
     """How many independent rows n successive ones are worth for a covariance: n (1 - r^2)/(1 + r^2), at least 2.
 
-    `correlation` is the lag-one correlation r of both columns, as `lag_one_correlation` gives it.
+    `correlation` is the lag-one correlation r of both columns, as `compute_lag_one_correlation` gives it.
     """
     square = np.square(np.asarray(correlation, dtype=np.float64))
     return np.asarray(np.clip(n_rows * (1.0 - square) / (1.0 + square), min(2.0, n_rows), n_rows))

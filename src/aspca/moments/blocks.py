@@ -32,13 +32,13 @@ ROUNDING = 4.0 * float(np.finfo(np.float64).eps)
 MOST_ROWS = 2**13
 
 
-def row_slices(n_rows: int, n_features: int) -> Iterator[slice]:
+def slice_rows(n_rows: int, n_features: int) -> Iterator[slice]:
     """Consecutive slices that cover `n_rows` rows, each about one block in size."""
     step = max(min(BLOCK_VALUES // n_features, MOST_ROWS), min(n_features, ENOUGH_ROWS), 1)
     return _slices(n_rows, step)
 
 
-def cached_slices(n_rows: int, n_columns: int) -> Iterator[slice]:
+def slice_for_cache(n_rows: int, n_columns: int) -> Iterator[slice]:
     """Consecutive slices of a matrix, for temporaries that stay small."""
     return _slices(n_rows, max(SLICE_VALUES // n_columns, 1))
 
@@ -68,7 +68,7 @@ def _high_half(a: Number) -> Floats:
     return np.asarray(scaled - (scaled - a))
 
 
-def block_moments(columns: Floats, minimum: Floats, maximum: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+def sum_block(columns: Floats, minimum: Floats, maximum: Floats) -> tuple[Floats, Floats, Floats, Floats]:
     """Centre, residual and scatter of one block, the scatter as a sum of two numbers.
 
     `columns` (p, m), m >= 1, finite, are overwritten; `minimum` and `maximum` (p,) are theirs. The unevaluated sum of
@@ -87,14 +87,14 @@ def block_moments(columns: Floats, minimum: Floats, maximum: Floats) -> tuple[Fl
     point = _point(columns, minimum, maximum)
     cut = _cutter(np.maximum(maximum - point, point - minimum), m)
     rest = np.empty_like(columns)
-    for lines in cached_slices(*columns.shape):
+    for lines in slice_for_cache(*columns.shape):
         if point[lines].any():
             columns[lines] -= point[lines, None]
         leading = columns[lines] + cut[lines, None]
         leading -= cut[lines, None]
         np.subtract(columns[lines], leading, out=rest[lines])
         columns[lines] = leading
-    mean, mean_low = over(two_sum(columns.sum(axis=1), rest.sum(axis=1)), float(m))
+    mean, mean_low = divide_sum(two_sum(columns.sum(axis=1), rest.sum(axis=1)), float(m))
     scatter = columns @ columns.T
     # BLAS makes A A' symmetric wherever NumPy asks it to, but nothing promises that it does.
     symmetrise(scatter)
@@ -116,7 +116,7 @@ def _point(columns: Floats, minimum: Floats, maximum: Floats) -> Floats:
     return np.where(far, near, 0.0)
 
 
-def over(number: tuple[Floats, Floats], divisor: float) -> tuple[Floats, Floats]:
+def divide_sum(number: tuple[Floats, Floats], divisor: float) -> tuple[Floats, Floats]:
     """An unevaluated sum of two numbers (p,), divided; the same kind of sum."""
     high, low = number
     quotient = high / divisor
@@ -131,7 +131,7 @@ def _cutter(reach: Floats, m: int) -> Floats:
     return np.asarray(np.ldexp(1.5, np.maximum(exponents, _LEAST_EXPONENT) + _MANTISSA - 1))
 
 
-def weighted_moments(columns: Floats, weights: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+def sum_weighted_block(columns: Floats, weights: Floats) -> tuple[Floats, Floats, Floats, Floats]:
     """The same of rows with positive weights (m,), each number to the accuracy of one float64.
 
     Three subtractions, each of something closer to the mean. (1) The heaviest row: never further than sqrt(m)
@@ -142,7 +142,7 @@ def weighted_moments(columns: Floats, weights: Floats) -> tuple[Floats, Floats, 
     share = weights / weights.sum()
     start = columns[:, int(weights.argmax())].copy()
     centre = np.empty_like(start)
-    for lines in cached_slices(*columns.shape):
+    for lines in slice_for_cache(*columns.shape):
         centre[lines] = start[lines] + (columns[lines] - start[lines, None]) @ share
     columns -= centre[:, None]
     residual = columns @ share
@@ -158,14 +158,14 @@ def add_outer(scatter: Floats, low: Floats, gap: Pair, weight: tuple[float, floa
 
     `gap` is the unevaluated sum of two vectors (p,), `weight` of two numbers.
     """
-    for rows in cached_slices(*scatter.shape):
+    for rows in slice_for_cache(*scatter.shape):
         scatter[rows], low[rows] = _with_outer(rows, (scatter[rows], low[rows]), gap, weight)
 
 
 def sum_with_outer(one: Rounded, other: Rounded, gap: Pair, weight: tuple[float, float]) -> Pair:
     """one + other + weight gap gap', all of them unevaluated sums of two matrices (p, p), in the same way."""
     scatter, low = np.empty_like(one[0]), np.empty_like(one[0])
-    for rows in cached_slices(*scatter.shape):
+    for rows in slice_for_cache(*scatter.shape):
         total, more = two_sum(one[0][rows], other[0][rows])
         for low_part in (one[1], other[1]):
             if low_part is not None:
@@ -189,7 +189,7 @@ def _with_outer(rows: slice, before: Pair, gap: Pair, weight: tuple[float, float
     return two_sum(total, before[1] + more + rounded / smaller + error)
 
 
-def decimals_of(columns: Floats) -> Ints:
+def find_decimals(columns: Floats) -> Ints:
     """The decimals that every value of each column (p, n) needs, `CONTINUOUS` beyond six; 0 where there are no values.
 
     A value counts as a decimal number if it is the float64 nearest to one, give or take a rounding or two.

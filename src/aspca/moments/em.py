@@ -13,7 +13,7 @@ in its gaps, the expected z is u = (I - P) J d, and its conditional covariance i
 
 and T = I, t = 0 at the solution. No gap is filled and no covariance is inverted: what is added up is of size one in all
 directions, so that a rule of variance 1e-14 is as accurate as the rest, which sums of products of data never are. Where
-no rule is tight enough for that to show, a quicker step (`quick_step`) takes its place.
+no rule is tight enough for that to show, a quicker step (`take_quick_step`) takes its place.
 
 Steps are extrapolated by pairs (SQUAREM, Varadhan and Roland 2008), in logarithms of the covariance relative to where
 the pair began: the covariance stays positive definite, and a rule that loses the same share of its variance in each
@@ -35,8 +35,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from aspca.linalg.arrays import Floats, Ints
-from aspca.linalg.small import inverses, triangular_whiteners
-from aspca.moments.patterns import Patterns, find_seen_pairs, most_random, some_patterns
+from aspca.linalg.small import find_whiteners, inverses
+from aspca.moments.patterns import Patterns, find_seen_pairs, maximise_entropy, sample_patterns
 
 EPS = float(np.finfo(np.float64).eps)
 # Rounding of T in a quick step, over eps |C| / least variance: ten times what was seen.
@@ -104,7 +104,7 @@ class Estimate:
 Stepping = Callable[[Gaussian, float], Step]
 
 
-def likeliest_gaussian(patterns: Sequence[Patterns], n_features: int, tol: float, max_iter: int) -> Estimate:
+def fit_gaussian(patterns: Sequence[Patterns], n_features: int, tol: float, max_iter: int) -> Estimate:
     """The mean and covariance under which the values present are likeliest, wherever they determine them.
 
     `patterns` are all rows, centred and scaled so that each feature varies by about one; each row has a value. The
@@ -114,16 +114,16 @@ def likeliest_gaussian(patterns: Sequence[Patterns], n_features: int, tol: float
     Covariances of features that no row has together do not enter the likelihood. They are set to what is most random,
     and EM goes on from there: it has little left to do, and leaves them alone.
     """
-    start, together = pairwise_start(patterns, n_features), find_seen_pairs(patterns, n_features)
-    few = some_patterns(patterns, n_features, _FEW * n_features, _MANY_MORE) if together.all() else None
+    start, together = start_from_pairs(patterns, n_features), find_seen_pairs(patterns, n_features)
+    few = sample_patterns(patterns, n_features, _FEW * n_features, _MANY_MORE) if together.all() else None
     if few is not None and find_seen_pairs(few, n_features).all():
         return iterate_by_few(patterns, few, start, tol, max_iter)
     reached = iterate(patterns, start, tol, max_iter)
     left = max_iter - reached.iterations
     if together.all() or not reached.converged or left == 0:
         return reached
-    values, vectors = np.linalg.eigh(most_random(reached.covariance, together))
-    start = with_least_spread(reached.mean, vectors * np.sqrt(np.maximum(values, 0.0)))
+    values, vectors = np.linalg.eigh(maximise_entropy(reached.covariance, together))
+    start = raise_spreads(reached.mean, vectors * np.sqrt(np.maximum(values, 0.0)))
     again = iterate(patterns, start, tol, left)
     return replace(again, iterations=reached.iterations + again.iterations)
 
@@ -131,7 +131,7 @@ def likeliest_gaussian(patterns: Sequence[Patterns], n_features: int, tol: float
 # ---- one step
 
 
-def with_least_spread(mean: Floats, factor: Floats) -> Gaussian:
+def raise_spreads(mean: Floats, factor: Floats) -> Gaussian:
     """The Gaussian of this factor, its spreads raised to the least one: half of the variance that rounding may show.
 
     A covariance of float64 does not resolve less; and the whitener's columns stay accurate to 1e-9.
@@ -145,10 +145,10 @@ def _step_to(here: Gaussian, first: Floats, second: Floats, log_likelihood: floa
     values, vectors = np.linalg.eigh(second - np.outer(first, first))
     factor = here.factor @ (vectors * np.sqrt(np.maximum(values, 0.0)))
     mean = here.mean + here.factor @ first
-    return Step(mean, factor, with_least_spread(mean, factor), log_likelihood)
+    return Step(mean, factor, raise_spreads(mean, factor), log_likelihood)
 
 
-def pairwise_start(patterns: Sequence[Patterns], n_features: int) -> Gaussian:
+def start_from_pairs(patterns: Sequence[Patterns], n_features: int) -> Gaussian:
     """Correlations, each of the rows that have both features; none where no row has; made positive definite.
 
     As far as the most negative eigenvalue lies below zero, others of that size are not to be trusted either.
@@ -166,10 +166,10 @@ def pairwise_start(patterns: Sequence[Patterns], n_features: int) -> Gaussian:
     values, vectors = np.linalg.eigh(correlations)
     root = vectors * np.sqrt(np.maximum(values, max(-values[0], p * EPS)))
     root /= np.linalg.norm(root, axis=1, keepdims=True)
-    return with_least_spread(np.zeros(p), np.sqrt(np.diagonal(products) / weights)[:, None] * root)
+    return raise_spreads(np.zeros(p), np.sqrt(np.diagonal(products) / weights)[:, None] * root)
 
 
-def em_step(patterns: Sequence[Patterns], weight: float, here: Gaussian) -> Step:
+def take_em_step(patterns: Sequence[Patterns], weight: float, here: Gaussian) -> Step:
     """One step of EM from `here`, over all rows, of this total weight."""
     p, columns = here.mean.size, np.ascontiguousarray(here.whitener.T)
     second, first, squares = np.zeros((p, p)), np.zeros(p), 0.0
@@ -205,7 +205,7 @@ def orthonormalise(basis: Floats) -> Floats:
     return np.asarray(np.log(np.abs(np.einsum("kii->ki", triangles))).sum(axis=1))
 
 
-def quick_step(patterns: Sequence[Patterns], weight: float, here: Gaussian, noise: float) -> Step | None:
+def take_quick_step(patterns: Sequence[Patterns], weight: float, here: Gaussian, noise: float) -> Step | None:
     """The same step, several times as fast; None where rounding may exceed `noise` in T, as for very tight directions.
 
     With the precision K = J'J, a row's gaps have the covariance C = (K_MM)^-1 and the mean -C (K d)_M, given the values
@@ -225,7 +225,7 @@ def quick_step(patterns: Sequence[Patterns], weight: float, here: Gaussian, nois
         if len(gaps):
             pairs = gaps[:, None] * p + gaps
             with np.errstate(invalid="ignore", divide="ignore"):
-                whiteners = triangular_whiteners(precision.reshape(-1)[pairs])
+                whiteners = find_whiteners(precision.reshape(-1)[pairs])
             covariances = inverses(whiteners)
             # Without a comparison that holds, rounding has left nothing definite.
             if not float(np.einsum("iik->k", covariances).max()) <= most:
@@ -271,9 +271,9 @@ class _Rows:
     def step(self, here: Gaussian, noise: float) -> Step:
         """One step from `here`, in which rounding may reach `noise`."""
         # Where a quick step is once too rough, it will be so later.
-        fast = quick_step(self.patterns, self.weight, here, noise) if self._quick else None
+        fast = take_quick_step(self.patterns, self.weight, here, noise) if self._quick else None
         self._quick = fast is not None
-        return em_step(self.patterns, self.weight, here) if fast is None else fast
+        return take_em_step(self.patterns, self.weight, here) if fast is None else fast
 
 
 def iterate(patterns: Sequence[Patterns], start: Gaussian, tol: float, max_iter: int) -> Estimate:
@@ -391,7 +391,7 @@ def _away_from(start: Gaussian, logs: Floats, means: Floats) -> Gaussian:
     values, vectors = np.linalg.eigh(logs)
     # Beyond 80 is nothing to be seen, only overflow.
     growth = np.exp(0.5 * np.clip(values, -80.0, 80.0))
-    return with_least_spread(start.mean + start.factor @ means, start.factor @ (vectors * growth))
+    return raise_spreads(start.mean + start.factor @ means, start.factor @ (vectors * growth))
 
 
 def _relative_log(to_unit: Floats, factor: Floats) -> Floats:

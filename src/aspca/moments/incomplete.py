@@ -11,20 +11,20 @@ import numpy.typing as npt
 
 from aspca.linalg.arrays import Bools, Floats, Ints
 from aspca.linalg.small import symmetrise
-from aspca.moments.blocks import decimals_of, two_sum
-from aspca.moments.em import EPS, likeliest_gaussian
+from aspca.moments.blocks import find_decimals, two_sum
+from aspca.moments.em import EPS, fit_gaussian
 from aspca.moments.moments import Moments
-from aspca.moments.patterns import Patterns, group_by_gaps, patterns_of
-from aspca.moments.row_hash import row_keys
+from aspca.moments.patterns import Patterns, collect_patterns, group_by_gaps
+from aspca.moments.row_hash import hash_values
 from aspca.moments.validation import (
     Table,
+    check_table,
+    check_weights,
     column_name,
-    float_columns,
-    merged_weight,
-    overflow_error,
+    copy_columns,
+    make_overflow_error,
+    merge_weights,
     refuse_large,
-    table_of,
-    weights_of,
 )
 
 # All that is kept besides the moments of complete rows: 64 MiB.
@@ -105,8 +105,8 @@ class IncompleteMoments:
         ValueError
             In one sentence that names the column at fault, what is allowed and what to do.
         """
-        table = table_of(rows, names)
-        row_weights = None if weights is None else weights_of(weights, table.shape[0])
+        table = check_table(rows, names)
+        row_weights = None if weights is None else check_weights(weights, table.shape[0])
         if table.dtype.kind in "biu" or not any(np.isnan(part).any() for part, _ in _slices(table, row_weights, names)):
             return cls._without_gaps(Moments.from_array(table, row_weights, names=names))
         total = cls.empty(table.shape[1])
@@ -143,7 +143,7 @@ class IncompleteMoments:
         ValueError
             The numbers of columns differ, or the total weight or scatter exceeds float64.
         """
-        weight = merged_weight((self.n_features, other.n_features), (self.weight, other.weight))
+        weight = merge_weights((self.n_features, other.n_features), (self.weight, other.weight))
         common, rare = _merged(self.common, other.common), self.rare + other.rare
         n_dropped = 0
         if _n_values(common) + sum(rows.values.size for rows in rare) > MOST_VALUES:
@@ -196,7 +196,7 @@ class IncompleteMoments:
         # Patterns and rows in an order that hangs on nothing but what they are: so EM takes the same steps. Copies of a
         # row may stand in any order among themselves.
         parts = _parts_of(dict(sorted(common.items())), self.n_features)
-        order = np.argsort(row_keys(np.nan_to_num(rare.values), *_extremes([], rare.values)), kind="stable")
+        order = np.argsort(hash_values(np.nan_to_num(rare.values), *_extremes([], rare.values)), kind="stable")
         rare = _Rows(rare.values[order], rare.weights[order])
         n_rows = len(rare.values) + sum(moments.n_rows for _, moments in parts)
         if n_rows == 0 and self.n_left_out == 0:
@@ -214,9 +214,9 @@ class IncompleteMoments:
         weight = float(rare.weights.sum()) + sum(moments.weight for _, moments in parts)
         mean, scatter, iterations, converged = _likeliest(parts, rare, (minimum, maximum), weight, tol, max_iter)
         if not np.isfinite(np.diagonal(scatter)).all():
-            raise overflow_error(scatter, names)
+            raise make_overflow_error(scatter, names)
         # Any whole number stands in for a gap: it asks for no decimals.
-        decimals = decimals_of(np.where(np.isnan(rare.values.T), 0.0, rare.values.T))
+        decimals = find_decimals(np.where(np.isnan(rare.values.T), 0.0, rare.values.T))
         for present, moments in parts:
             decimals[present] = np.maximum(decimals[present], moments.decimals)
         moments = Moments(weight, n_rows, *mean, scatter, minimum, maximum, decimals)
@@ -235,7 +235,7 @@ def _slices(
         rows, part = table[start : start + step], None if weights is None else weights[start : start + step]
         if part is not None and not part.all():
             rows, part = rows[part > 0.0], part[part > 0.0]
-        yield (rows if rows.dtype == np.float64 else float_columns(rows, names).T), part
+        yield (rows if rows.dtype == np.float64 else copy_columns(rows, names).T), part
 
 
 # ---- patterns
@@ -326,7 +326,7 @@ def _likeliest(
         part.gaps.size * part.gaps.shape[1] * p_varying + len(part.rows) * p_varying * p_varying for part in patterns
     )
     affordable = max(_MOST_PRODUCTS // max(products, 1), _FEWEST_STEPS)
-    estimate = likeliest_gaussian(patterns, p_varying, tol, min(max_iter, affordable))
+    estimate = fit_gaussian(patterns, p_varying, tol, min(max_iter, affordable))
     mean[varying] = estimate.mean * unit[varying]
     with np.errstate(over="ignore"):
         scatter[np.ix_(varying, varying)] = weight * estimate.covariance * unit[varying] * unit[varying, None]
@@ -378,7 +378,7 @@ def _standardised(parts: _Parts, rare: _Rows, origin: Floats, unit: Floats, vary
     missing = np.vstack(gaps)
     # A row with values of constant columns only says nothing about the others.
     used = ~missing.all(axis=1)
-    return patterns_of(
+    return collect_patterns(
         np.vstack(rows)[used], np.concatenate(all_roots)[used], np.concatenate(weights)[used], missing[used]
     )
 

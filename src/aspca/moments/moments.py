@@ -12,24 +12,24 @@ import numpy.typing as npt
 from aspca.linalg.arrays import Floats, Ints, frozen
 from aspca.moments.blocks import (
     CONTINUOUS,
-    block_moments,
-    decimals_of,
-    over,
-    row_slices,
+    divide_sum,
+    find_decimals,
+    slice_rows,
+    sum_block,
+    sum_weighted_block,
     sum_with_outer,
     two_product,
     two_sum,
-    weighted_moments,
 )
 from aspca.moments.validation import (
     Table,
-    float_columns,
-    merged_weight,
-    overflow_error,
-    table_of,
-    value_error,
+    check_table,
+    check_weights,
+    copy_columns,
+    make_overflow_error,
+    make_value_error,
+    merge_weights,
     values_allowed,
-    weights_of,
 )
 
 
@@ -144,11 +144,11 @@ class Moments:
         ValueError
             In one sentence that names the column at fault, what is allowed and what to do.
         """
-        table = table_of(X, names)
-        row_weights = None if weights is None else weights_of(weights, table.shape[0])
+        table = check_table(X, names)
+        row_weights = None if weights is None else check_weights(weights, table.shape[0])
         # A binary counter: entry (k, part) stands for 2^k blocks, so that only parts of like size are merged.
         counter: list[tuple[int, Moments]] = []
-        for rows in row_slices(*table.shape):
+        for rows in slice_rows(*table.shape):
             level, part = 0, _of_block(table, row_weights, rows, names, decimals)
             while counter and counter[-1][0] == level:
                 part = counter.pop()[1].merge(part)
@@ -178,13 +178,13 @@ class Moments:
         ValueError
             The numbers of columns differ, or the total weight or scatter exceeds float64.
         """
-        weight = merged_weight((self.n_features, other.n_features), (self.weight, other.weight))
+        weight = merge_weights((self.n_features, other.n_features), (self.weight, other.weight))
         if self.weight == 0.0 or other.weight == 0.0:
             return self if other.weight == 0.0 else other
         # The step from the heavier mean to the common one is at most a standard deviation: its rounding
         # does not show. From the lighter mean it can be an outlier's distance, and cost the last digits.
         heavy, light = (self, other) if self.weight >= other.weight else (other, self)
-        share, share_low = (float(part) for part in over((np.asarray(light.weight), np.zeros(())), weight))
+        share, share_low = (float(part) for part in divide_sum((np.asarray(light.weight), np.zeros(())), weight))
         step, left = two_sum(light.centre, -heavy.centre)
         gap = two_sum(step, left + (light.residual - heavy.residual))
         shift, shift_low = two_product(share, gap[0])
@@ -242,15 +242,15 @@ def _of_block(
         return Moments.empty(table.shape[1])
     minimum, maximum = columns.min(axis=1), columns.max(axis=1)
     if not values_allowed(minimum, maximum):
-        slices = row_slices(*table.shape)
-        raise value_error((_kept(table, weights, each, names)[0] for each in slices), names)
+        slices = slice_rows(*table.shape)
+        raise make_value_error((_kept(table, weights, each, names)[0] for each in slices), names)
     # Before the block is centred in place.
-    decimals = decimals_of(columns) if with_decimals else None
+    decimals = find_decimals(columns) if with_decimals else None
     with np.errstate(over="ignore", invalid="ignore"):
         if kept is None:
-            centre, residual, scatter, low = block_moments(columns, minimum, maximum)
+            centre, residual, scatter, low = sum_block(columns, minimum, maximum)
         else:
-            centre, residual, scatter, low = weighted_moments(columns, kept)
+            centre, residual, scatter, low = sum_weighted_block(columns, kept)
     weight = float(n_rows) if kept is None else float(kept.sum())
     _finish(centre, residual, _within_range(scatter, names), minimum, maximum, low)
     return Moments(weight, n_rows, centre, residual, scatter, minimum, maximum, cast(Ints, decimals), low)
@@ -261,18 +261,18 @@ def _kept(
 ) -> tuple[Floats, Floats | None]:
     """The rows of positive weight of one slice, as (p, m) float64, and their weights."""
     if weights is None:
-        return float_columns(table[rows], names), None
+        return copy_columns(table[rows], names), None
     part = weights[rows]
     positive = part > 0.0
     if positive.all():
-        return float_columns(table[rows], names), part
-    return float_columns(table[rows][positive], names), part[positive]
+        return copy_columns(table[rows], names), part
+    return copy_columns(table[rows][positive], names), part[positive]
 
 
 def _within_range(scatter: Floats, names: Sequence[str] | None = None) -> Floats:
     # Off the diagonal nothing exceeds what the diagonal holds (Cauchy-Schwarz).
     if not np.isfinite(np.diagonal(scatter)).all():
-        raise overflow_error(scatter, names)
+        raise make_overflow_error(scatter, names)
     return scatter
 
 

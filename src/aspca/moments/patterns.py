@@ -42,7 +42,7 @@ def group_by_gaps(missing: Bools) -> tuple[Ints, Ints]:
     return order, np.concatenate([[0], new, [len(missing)]]) if len(missing) else np.zeros(1, dtype=np.intp)
 
 
-def patterns_of(rows: Floats, roots: Floats, weights: Floats, missing: Bools) -> list[Patterns]:
+def collect_patterns(rows: Floats, roots: Floats, weights: Floats, missing: Bools) -> list[Patterns]:
     """Rows (n, p) as in `Patterns`, and the weight (n,) that each adds to its pattern, in chunks of like patterns."""
     order, starts = group_by_gaps(missing)
     if not len(rows):
@@ -70,7 +70,7 @@ def find_seen_pairs(patterns: Sequence[Patterns], n_features: int) -> Bools:
     return np.asarray(weights > 0.0)
 
 
-def most_random(covariance: Floats, together: Bools) -> Floats:
+def maximise_entropy(covariance: Floats, together: Bools) -> Floats:
     """The covariance (p, p) of largest determinant that has the same entries where `together`.
 
     Features never seen together are then independent given the others, so that no rule is read into them. One feature
@@ -93,7 +93,7 @@ def most_random(covariance: Floats, together: Bools) -> Floats:
     return np.asarray(correlations * np.outer(scale, scale))
 
 
-def some_patterns(patterns: Sequence[Patterns], n_features: int, few: int, most: int) -> list[Patterns] | None:
+def sample_patterns(patterns: Sequence[Patterns], n_features: int, few: int, most: int) -> list[Patterns] | None:
     """About `few` of the rows, scattered over their patterns and weighted to stand for all of them.
 
     Patterns known by their moments are taken as they are. None where the others have less than `most` times so many
@@ -124,4 +124,4 @@ def some_patterns(patterns: Sequence[Patterns], n_features: int, few: int, most:
     weight = sum(float(part.weights[~common].sum()) for common, part in zip(known, patterns, strict=True))
     share = np.where(those, np.sqrt(weight / np.square(root[those]).sum()), 1.0)
     root = root * share
-    return patterns_of(values * share[:, None], root, np.square(root), np.concatenate(missing))
+    return collect_patterns(values * share[:, None], root, np.square(root), np.concatenate(missing))

@@ -22,7 +22,7 @@ def mix(keys: Keys) -> Keys:
     return np.asarray(keys ^ (keys >> np.uint64(31)))
 
 
-def row_keys(rows: Floats, low: Floats, high: Floats) -> Keys:
+def hash_values(rows: Floats, low: Floats, high: Floats) -> Keys:
     """A number for each of rows (m, p), by their values alone (m,), where columns have these extremes (p,).
 
     Of the sum of its values, each as a share of its column's range and with a weight of its own, in 2^32 steps of a

@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from aspca.linalg.arrays import FARTHEST, SMALL_SCALE, SMALLEST_DEVIATION, Bools, Floats, Ints, frozen
-from aspca.linalg.small import is_thin, typical_variance
-from aspca.moments.autocorrelation import effective_rows
-from aspca.moments.blocks import CONTINUOUS, cached_slices
+from aspca.linalg.small import compute_typical_variance, is_thin
+from aspca.moments.autocorrelation import count_effective_rows
+from aspca.moments.blocks import CONTINUOUS, slice_for_cache
 from aspca.moments.moments import Moments
 from aspca.moments.validation import column_name
 from aspca.preparation.feature import Feature
@@ -76,7 +76,7 @@ class ScaledSpace:
             largest=np.maximum(np.abs(moments.minimum), np.abs(moments.maximum)),
             nonnegative=moments.minimum >= 0.0,
             decimals=moments.decimals,
-            peaks=peaks_of(
+            peaks=compute_peaks(
                 moments.centre + moments.residual, moments.minimum, moments.maximum, scale, np.diag(covariance)
             ),
             extremes=(moments.minimum, moments.maximum),
@@ -137,7 +137,7 @@ class ScaledSpace:
     @cached_property
     def typical(self) -> float:
         """Variance of a typical feature, in the scaled space."""
-        return typical_variance(self.variances)
+        return compute_typical_variance(self.variances)
 
     @cached_property
     def n_varying(self) -> int:
@@ -172,7 +172,7 @@ class ScaledSpace:
     def effective_sample_size(self) -> float:
         """How many independent rows the rows are worth: fewer where a typical column follows itself."""
         varying = self.lag1[self.variances > 0.0]
-        return float(effective_rows(self.fitted_to, float(np.median(varying)) if varying.size else 0.0))
+        return float(count_effective_rows(self.fitted_to, float(np.median(varying)) if varying.size else 0.0))
 
     @cached_property
     def shrinkage(self) -> float:
@@ -270,12 +270,12 @@ def scaled_covariance(moments: Moments, scale: Floats) -> Floats:
     """Covariance of the scaled columns (p, p): the paper's A divided by n."""
     covariance = moments.covariance
     # A few rows at a time: no second and third p x p matrix.
-    for rows in cached_slices(*covariance.shape):
+    for rows in slice_for_cache(*covariance.shape):
         covariance[rows] /= np.outer(scale[rows], scale)
     return covariance
 
 
-def peaks_of(mean: Floats, minimum: Floats, maximum: Floats, scale: Floats, variances: Floats) -> Floats:
+def compute_peaks(mean: Floats, minimum: Floats, maximum: Floats, scale: Floats, variances: Floats) -> Floats:
     """The largest squared deviation of each column in units of its variance (p,); zero where nothing varies."""
     farthest = np.maximum(maximum - mean, mean - minimum) / scale
     return np.asarray(np.where(variances > 0.0, farthest**2 / np.where(variances > 0.0, variances, 1.0), 0.0))

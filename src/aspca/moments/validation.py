@@ -15,7 +15,7 @@ from aspca.linalg.arrays import LARGEST_VALUE, Floats
 Table = np.ndarray[tuple[int, int], np.dtype[Any]]
 
 
-def table_of(rows: npt.ArrayLike, names: Sequence[str] | None = None) -> Table:
+def check_table(rows: npt.ArrayLike, names: Sequence[str] | None = None) -> Table:
     """`rows` as a two-dimensional array of a real numeric (or object) type, without a copy where it is one; else a
     ValueError, as for a wrong number of names."""
     if np.ma.is_masked(rows):
@@ -42,7 +42,7 @@ def table_of(rows: npt.ArrayLike, names: Sequence[str] | None = None) -> Table:
     return table
 
 
-def weights_of(weights: npt.ArrayLike, n_rows: int) -> Floats:
+def check_weights(weights: npt.ArrayLike, n_rows: int) -> Floats:
     """`weights` as (n_rows,) finite, non-negative float64 with a finite sum; ValueError for anything else."""
     given = np.asarray(weights)
     if given.dtype.kind not in "biuf":
@@ -62,7 +62,7 @@ def weights_of(weights: npt.ArrayLike, n_rows: int) -> Floats:
     return result
 
 
-def float_columns(rows: Table, names: Sequence[str] | None = None) -> Floats:
+def copy_columns(rows: Table, names: Sequence[str] | None = None) -> Floats:
     """A fresh float64 copy of a block, one C-ordered line per *column*, so that sums over rows are pairwise.
 
     ValueError: an object array holds something that is neither a real number nor None (which becomes NaN).
@@ -90,7 +90,7 @@ def values_allowed(minimum: Floats, maximum: Floats) -> bool:
     return bool((minimum >= -LARGEST_VALUE).all() and (maximum <= LARGEST_VALUE).all())
 
 
-def value_error(blocks: Iterable[Floats], names: Sequence[str] | None) -> ValueError:
+def make_value_error(blocks: Iterable[Floats], names: Sequence[str] | None) -> ValueError:
     """The error for a table, given as blocks (p, rows), some value of which is not allowed."""
     not_finite = too_large = np.zeros(1, dtype=np.intp)
     found_missing = False
@@ -128,7 +128,7 @@ def refuse_large(values: Floats, names: Sequence[str] | None) -> None:
         )
 
 
-def merged_weight(n_features: tuple[int, int], weights: tuple[float, float]) -> float:
+def merge_weights(n_features: tuple[int, int], weights: tuple[float, float]) -> float:
     """The weight of two parts together; ValueError: the numbers of columns differ, or the weight exceeds float64."""
     if n_features[0] != n_features[1]:
         raise ValueError(
@@ -141,7 +141,7 @@ def merged_weight(n_features: tuple[int, int], weights: tuple[float, float]) -> 
     return weight
 
 
-def overflow_error(scatter: Floats, names: Sequence[str] | None = None) -> ValueError:
+def make_overflow_error(scatter: Floats, names: Sequence[str] | None = None) -> ValueError:
     """The error for a scatter matrix (p, p) with a diagonal entry beyond float64."""
     bad = int(np.flatnonzero(~np.isfinite(np.diagonal(scatter)))[0])
     return ValueError(

@@ -33,7 +33,7 @@ from aspca.rules.rule import AnyRule
 from aspca.rules.table import RuleTable
 from aspca.rules.wording import counted, short_number
 from aspca.settings import BY_NAME
-from aspca.sparse_pca.defaults import little_variance
+from aspca.sparse_pca.defaults import bound_little_variance
 
 _SETTINGS = ("n_components", "alpha", "scaling", "score", "robust", "contamination", "limit", "level")
 
@@ -173,7 +173,7 @@ def summarize_choices(evidence: Evidence) -> Choices:
     if space.known_covariance is not None and space.n_features <= 512 and space.typical > 0.0:
         values = np.maximum(np.linalg.eigvalsh(space.known_covariance), 0.0) / space.typical
         variances = tuple(round_to(value, 4) for value in values)
-        little = little_variance(space.known_covariance) / space.typical
+        little = bound_little_variance(space.known_covariance) / space.typical
         directions = int((values <= little).sum())
     sensitivity: tuple[Flagged, ...] = ()
     if evidence.limit:

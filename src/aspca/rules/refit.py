@@ -16,7 +16,7 @@ import numpy as np
 from scipy.linalg.lapack import dposv
 
 from aspca.linalg.arrays import Floats, Ints
-from aspca.linalg.eigen import lowest_pairs
+from aspca.linalg.eigen import find_lowest_pairs
 
 # A term is noise if the rule without it, refitted, varies by at most this much more (a share of the rule's variance).
 _NOISE = 0.25
@@ -203,7 +203,7 @@ class Refit:
         G = self.R[used[:, None], used]
         if used.size == 1 or np.diag(G).min() == 0.0:
             return z
-        lowest = lowest_pairs(G, 1)[1][:, 0]
+        lowest = find_lowest_pairs(G, 1)[1][:, 0]
         # By its cosine with what it stands for.
         if abs(float(lowest @ z[used])) < 0.95 * float(np.linalg.norm(z[used])):
             return z

@@ -17,7 +17,7 @@ from aspca.rules.rule import Rule, UserRuleFit
 from aspca.rules.user_rules import GivenRule, given_loadings
 from aspca.rules.wording import short_float
 from aspca.sparse_pca.certificate import Certificate
-from aspca.sparse_pca.defaults import little_variance
+from aspca.sparse_pca.defaults import bound_little_variance
 
 # Numbers of so many digits are no coincidence in a rule that holds exactly.
 _SHORT = 4
@@ -183,7 +183,7 @@ def readable_table(space: ScaledSpace, many: int) -> RuleTable:
     See `beyond_chance` for rules that unrelated columns may hold as well.
     """
     # These load scipy, which scoring by a stored model need not wait for.
-    from aspca.linalg.eigen import lowest_pairs
+    from aspca.linalg.eigen import find_lowest_pairs
     from aspca.rules.readable import readable_basis, short_loadings
 
     C, rows = space.covariance, space.fitted_to
@@ -191,9 +191,9 @@ def readable_table(space: ScaledSpace, many: int) -> RuleTable:
         return RuleTable.of(space, np.zeros((space.n_features, 0)))
     short_only = finds_short_only(space)
     if short_only:
-        found = RuleTable.of(space, short_loadings(C, little_variance(C), rows)[:, :many])
+        found = RuleTable.of(space, short_loadings(C, bound_little_variance(C), rows)[:, :many])
     else:
-        values, directions = lowest_pairs(C, many)
+        values, directions = find_lowest_pairs(C, many)
         found = RuleTable.of(space, *readable_basis(directions, C, rows))
     table, plain = in_short_numbers(found, space)
     empty = table.exact & ~plain & _by_lack_of_rows(space, table.loadings)
@@ -218,7 +218,7 @@ def beyond_chance(table: RuleTable, space: ScaledSpace) -> RuleTable:
     if not len(table):
         return table
     alone = (table.loadings != 0.0).sum(axis=0) == 1
-    kept = (table.chances <= EXCLUDED) & ~(alone & (table.variances > little_variance(space.covariance)))
+    kept = (table.chances <= EXCLUDED) & ~(alone & (table.variances > bound_little_variance(space.covariance)))
     return table if kept.all() else table.only(np.flatnonzero(kept))
 
 

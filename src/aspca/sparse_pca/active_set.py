@@ -15,8 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from aspca.linalg.arrays import Bools, Floats, Ints
-from aspca.linalg.eigen import lowest_pairs
-from aspca.linalg.small import above_diagonal, length
+from aspca.linalg.eigen import find_lowest_pairs
+from aspca.linalg.small import length, list_above_diagonal
 from aspca.sparse_pca.problem import ComponentProblem
 
 # An entry this small beside the largest is a rounding remnant: true supports hold loadings down to 1e-4.
@@ -44,7 +44,7 @@ class Candidate:
 
 def active_set(problem: ComponentProblem, start: Floats) -> Candidate | None:
     """Descend from the support and signs of `start`; None if no feasible vector lives on that support."""
-    v = feasible_near(problem, start)
+    v = find_feasible(problem, start)
     if v is None:
         return None
     value = problem.objective(v)
@@ -77,7 +77,7 @@ def stationarity(problem: ComponentProblem, v: Floats, value: float) -> Floats:
     return np.asarray(V @ w - Cv, dtype=np.float64)
 
 
-def feasible_near(problem: ComponentProblem, start: Floats) -> Floats | None:
+def find_feasible(problem: ComponentProblem, start: Floats) -> Floats | None:
     """The unit vector on the start's support, orthogonal to V, nearest to it."""
     S = np.flatnonzero(np.abs(start) > _ZERO * np.abs(start).max(initial=0.0))
     if S.size == 0:
@@ -102,7 +102,7 @@ def trimmed(problem: ComponentProblem, f: Floats) -> Floats:
     """
     f = f / length(f)
     for cut in (1e-6, 1e-8, 1e-10):
-        v = feasible_near(problem, np.where(np.abs(f) > cut * np.abs(f).max(), f, 0.0))
+        v = find_feasible(problem, np.where(np.abs(f) > cut * np.abs(f).max(), f, 0.0))
         if v is not None and abs(float(v @ f)) > 1.0 - 1e-9:
             return v
     v = f - problem.V @ (problem.V.T @ f)
@@ -132,7 +132,7 @@ def _minimiser(problem: ComponentProblem, S: Ints, s: Floats, here: Floats) -> F
         if basis.shape[1] == 0:
             return None
         m, here = basis.T @ m @ basis, basis.T @ here
-    values, vectors = lowest_pairs(m, 2)
+    values, vectors = find_lowest_pairs(m, 2)
     same = values[0] + _TIED * max(length(m), problem.alpha)
     if values[-1] <= same:
         values, vectors = np.linalg.eigh(m)
@@ -183,7 +183,7 @@ def _drop_all(problem: ComponentProblem, S: Ints, u: Floats, flipped: Bools) -> 
         return None
     bold = np.zeros(problem.p)
     bold[S[~flipped]] = u[~flipped]
-    v = feasible_near(problem, bold)
+    v = find_feasible(problem, bold)
     return None if v is None else (v, problem.objective(v))
 
 
@@ -202,7 +202,7 @@ def _walk(problem: ComponentProblem, v: Floats, S: Ints, here: Floats, u: Floats
         moved[S] = here + t[gone[-1]] * (u - here)
         moved[S[gone]] = 0.0
         # Entries may have been a little off zero: what their leaving costs in orthogonality is taken back.
-        left = feasible_near(problem, moved)
+        left = find_feasible(problem, moved)
         if left is not None and (leaving == 1 or problem.objective(left) <= problem.objective(v)):
             return left
     return v
@@ -231,7 +231,7 @@ def _grow(problem: ComponentProblem, v: Floats, value: float) -> tuple[Floats, f
         u = u if u @ v[S] >= 0 else -u
         full = np.zeros(problem.p)
         full[S] = np.where(u * s[S] > 0, u, 0.0)
-        entered = feasible_near(problem, full)
+        entered = find_feasible(problem, full)
         if entered is not None:
             result = _settle(problem, entered, problem.objective(entered))
             if result[1] < value:
@@ -242,7 +242,7 @@ def _grow(problem: ComponentProblem, v: Floats, value: float) -> tuple[Floats, f
 # ---- starts: cheap guesses, each a vector to hand to the active set
 
 
-def pair_starts(problem: ComponentProblem, limit: int) -> Iterator[Floats]:
+def make_pair_starts(problem: ComponentProblem, limit: int) -> Iterator[Floats]:
     """The best two-feature vectors by value, made orthogonal to the earlier components.
 
     For the backward direction (rules like A - B = 0) the best pair nearly always grows into the optimum. The
@@ -253,7 +253,7 @@ def pair_starts(problem: ComponentProblem, limit: int) -> Iterator[Floats]:
         return
     # What earlier components took must not look good again.
     C = problem.C + problem.size * (problem.V @ problem.V.T) if problem.V.size else problem.C
-    i, j = above_diagonal(p)
+    i, j = list_above_diagonal(p)
     d = np.diag(C) + alpha
     mean, half = 0.5 * (d[i] + d[j]), 0.5 * (d[i] - d[j])
     # Signs that contradict the off-diagonal entry give a vector that leaves the pair at once.
@@ -273,7 +273,7 @@ def pair_starts(problem: ComponentProblem, limit: int) -> Iterator[Floats]:
         yield from _if_mostly_free(problem, x)
 
 
-def unit_starts(problem: ComponentProblem, limit: int) -> Iterator[Floats]:
+def make_unit_starts(problem: ComponentProblem, limit: int) -> Iterator[Floats]:
     """The features of lowest objective alone, made orthogonal to the earlier components."""
     for j in np.argsort(np.diag(problem.C), kind="stable")[:limit]:
         x = np.zeros(problem.p)
@@ -281,7 +281,7 @@ def unit_starts(problem: ComponentProblem, limit: int) -> Iterator[Floats]:
         yield from _if_mostly_free(problem, x)
 
 
-def warm_starts(problem: ComponentProblem, vectors: Floats, limit: int) -> Iterator[Floats]:
+def make_warm_starts(problem: ComponentProblem, vectors: Floats, limit: int) -> Iterator[Floats]:
     """Of a neighbouring problem's vectors (p, k), those of lowest objective that the earlier components left free."""
     free = vectors - problem.V @ (problem.V.T @ vectors)
     length = np.linalg.norm(free, axis=0)
@@ -304,10 +304,10 @@ def cut_at_steepest_fall(f: Floats) -> Floats:
     No single threshold will do: true supports hold loadings of 2e-4 beside others of 0.9.
     """
     size = np.sort(np.abs(f))[::-1]
-    return largest_entries(f, 1 + int(np.argmax(size[:-1] / np.maximum(size[1:], 1e-300))))
+    return keep_largest(f, 1 + int(np.argmax(size[:-1] / np.maximum(size[1:], 1e-300))))
 
 
-def largest_entries(f: Floats, many: int) -> Floats:
+def keep_largest(f: Floats, many: int) -> Floats:
     """f with all but its largest entries set to zero."""
     cut = np.zeros_like(f)
     kept = np.argsort(-np.abs(f), kind="stable")[:many]
@@ -333,7 +333,7 @@ def reweighted(problem: ComponentProblem, f: Floats, rounds: int) -> Floats | No
         # A floor that falls slowly lets entries come back that started too small.
         size = np.maximum(np.abs(part), floor * np.abs(part).max())
         m = C + np.diag(problem.alpha * size.sum() / size)
-        part = basis @ lowest_pairs(basis.T @ m @ basis, 1)[1][:, 0]
+        part = basis @ find_lowest_pairs(basis.T @ m @ basis, 1)[1][:, 0]
     v = np.zeros_like(f)
     v[S] = part
     return v

@@ -22,12 +22,12 @@ from aspca.sparse_pca import interior_point as ipm
 from aspca.sparse_pca.active_set import (
     Candidate,
     cut_at_steepest_fall,
-    largest_entries,
-    pair_starts,
+    keep_largest,
+    make_pair_starts,
+    make_unit_starts,
+    make_warm_starts,
     reweighted,
     trimmed,
-    unit_starts,
-    warm_starts,
 )
 from aspca.sparse_pca.admm import Iterate
 from aspca.sparse_pca.incumbent import Incumbent
@@ -116,8 +116,8 @@ def solve_component(
     state = Incumbent(problem)
     duals = [problem.in_box(U) for U in warm.multipliers] + [problem.closed_form_dual()]
     # What is right most of the time.
-    near = list(warm_starts(problem, warm.vectors, 2))
-    for guess in near or [*pair_starts(problem, 1), *unit_starts(problem, 1)]:
+    near = list(make_warm_starts(problem, warm.vectors, 2))
+    for guess in near or [*make_pair_starts(problem, 1), *make_unit_starts(problem, 1)]:
         before = state.best
         state.offer_start(guess)
         if state.best is before:
@@ -157,7 +157,7 @@ def _reach(problem: ComponentProblem) -> int:
 def _more_guesses(problem: ComponentProblem, state: Incumbent, effort: Effort) -> None:
     """For the best vector where the optimum is not rank one, and for the ties of one that is."""
     if state.closed(effort.tol) or problem.p <= _TINY:
-        for start in pair_starts(problem, 12):
+        for start in make_pair_starts(problem, 12):
             state.offer_start(start)
     if state.factor is not None and state.factor_value < state.upper:
         for f in state.factor[:, -4:].T:
@@ -166,7 +166,7 @@ def _more_guesses(problem: ComponentProblem, state: Incumbent, effort: Effort) -
 
 def _offer_near(problem: ComponentProblem, state: Incumbent, f: Floats, rounds: int) -> None:
     """A sparse vector near a dense one."""
-    near = reweighted(problem, largest_entries(f, _reach(problem)), rounds)
+    near = reweighted(problem, keep_largest(f, _reach(problem)), rounds)
     if near is not None:
         state.offer_start(trimmed(problem, near))
 
@@ -212,7 +212,7 @@ def _first_order(
         if rounded:
             rounding = 4 * iteration if small else 2 * iteration
             f = iterate.factor[:, -1]
-            state.offer_start(largest_entries(np.where(np.diag(iterate.Z) > 0, f, 0.0), _reach(problem)))
+            state.offer_start(keep_largest(np.where(np.diag(iterate.Z) > 0, f, 0.0), _reach(problem)))
         # Where X has ended at more than one vector, no repair will make it one.
         like_a_vector = iteration <= 20 or float((iterate.factor[:, -1] ** 2).sum()) > _RANK_ONE
         state.offer_dual(iterate.U, effort.tol, repaired=like_a_vector)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from aspca.linalg.arrays import Floats
-from aspca.linalg.small import typical_variance
+from aspca.linalg.small import compute_typical_variance
 from aspca.sparse_pca.groups import split_features, split_levels
 
 # A penalty for sparsity counts no rule as tighter than this share of a typical feature's variance, 2 % of its spread.
@@ -20,31 +20,31 @@ _LARGEST_BLOCK = 64
 _MOST_WORK = 2000
 
 
-def finest_variance(covariance: Floats) -> float:
+def find_finest_variance(covariance: Floats) -> float:
     """The smallest variance that the score tells apart; float64 resolves far smaller ones below a million features."""
-    return _SHARE_OF_TYPICAL * typical_variance(np.diag(covariance))
+    return _SHARE_OF_TYPICAL * compute_typical_variance(np.diag(covariance))
 
 
-def little_variance(covariance: Floats) -> float:
+def bound_little_variance(covariance: Floats) -> float:
     """Up to where a direction's variance counts as little."""
-    return _SHARE_OF_VARIANCE * typical_variance(np.diag(covariance))
+    return _SHARE_OF_VARIANCE * compute_typical_variance(np.diag(covariance))
 
 
-def n_relations(covariance: Floats) -> int:
+def count_relations(covariance: Floats) -> int:
     """Number of directions with little variance, constant features included.
 
     Of few rows some have little variance by chance: the rules found among them are asked, each by itself.
     """
     values = np.linalg.eigvalsh(covariance)
-    return int((values <= little_variance(covariance)).sum())
+    return int((values <= bound_little_variance(covariance)).sum())
 
 
-def default_n_components(covariance: Floats) -> int:
+def choose_n_components(covariance: Floats) -> int:
     """The same, but at least 1: a basis has a direction."""
-    return max(1, n_relations(covariance))
+    return max(1, count_relations(covariance))
 
 
-def default_alpha(covariance: Floats, n_components: int) -> float:
+def choose_alpha(covariance: Floats, n_components: int) -> float:
     """The mean variance of the abnormal directions: a rule may be as much looser as it is sparser.
 
     Of those with little variance, however many rules are asked for, and below the first tenfold jump in variance,
@@ -56,8 +56,8 @@ def default_alpha(covariance: Floats, n_components: int) -> float:
     features times directions exceed 2000: there the rotation alone detects as well, in a hundredth of the time
     (docs/choices.md).
     """
-    values = np.linalg.eigvalsh(covariance)[: min(n_components, default_n_components(covariance))]
-    floor = finest_variance(covariance)
+    values = np.linalg.eigvalsh(covariance)[: min(n_components, choose_n_components(covariance))]
+    floor = find_finest_variance(covariance)
     inexact = np.maximum(values[values > _EXACT * float(np.diag(covariance).max())], floor)
     levels = split_levels(inexact, floor)
     tight = inexact[levels[0]] if len(levels) > 1 else np.maximum(values, 0.0)

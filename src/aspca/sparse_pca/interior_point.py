@@ -25,7 +25,7 @@ from scipy.linalg.blas import dsyrk
 from scipy.linalg.lapack import dpotrf, dpotrs
 
 from aspca.linalg.arrays import Floats, Ints
-from aspca.linalg.small import above_diagonal, upper_triangle
+from aspca.linalg.small import list_above_diagonal, list_upper_triangle
 from aspca.sparse_pca.problem import ComponentProblem
 
 LARGEST = 50
@@ -112,7 +112,7 @@ class _Point:
     @classmethod
     def near(cls, problem: ComponentProblem, X: Floats, U: Floats) -> _Point:
         p, m, N = problem.p, problem.free, problem.N
-        above = above_diagonal(p)
+        above = list_above_diagonal(p)
         Y = (1.0 - _PULL_X) * (N.T @ X @ N) + (_PULL_X / m) * np.eye(m)
         Y = 0.5 * (Y + Y.T) / np.trace(Y)
         u = (1.0 - _PULL_U) / problem.alpha * np.clip(U, -problem.alpha, problem.alpha)[above]
@@ -182,13 +182,13 @@ class _Newton:
         self.T: Floats = L @ Q
         self.up, self.down = 1.0 - at.u, 1.0 + at.u
         self.D = at.a / self.up + at.b / self.down
-        self.first, self.second = upper_triangle(m)
+        self.first, self.second = list_upper_triangle(m)
         self.trace = (self.T.T @ self.T)[self.first, self.second]
         self.diagonal, self.diagonal_at = self.first == self.second, np.diag_indices(m)
         # dY = R - relation * dS, entry by entry; y below is dY on and above the diagonal, with the diagonal halved.
         self.relation = 0.5 * (1.0 / self.s[:, None] + 1.0 / self.s)
         self.weight = self._half(self.relation)
-        self.above, self.G = above_diagonal(at.N.shape[0]), at.N @ self.T
+        self.above, self.G = list_above_diagonal(at.N.shape[0]), at.N @ self.T
         # The products of all pairs, where K is made of them.
         self.pairs: Floats | None = None
         failed = not far
@@ -339,14 +339,14 @@ def _by_pieces(G: Floats, E: Floats, memory: _Memory) -> Floats:
 @lru_cache(maxsize=64)
 def _places(size: int) -> tuple[Ints, Ints]:
     """Where the entries on and above the diagonal of a square matrix lie among all, and where its transpose's do."""
-    row, column = upper_triangle(size)
+    row, column = list_upper_triangle(size)
     return column * size + row, row * size + column
 
 
 def _pair_products(T: Floats, P: Floats) -> Floats:
     """P_(ab),(ij) = T_ia T_jb + T_ib T_ja over a <= b and i < j: (T'UT)_ab = P u for U with off-diagonal u."""
     p, m = T.shape
-    i, j = above_diagonal(p)
+    i, j = list_above_diagonal(p)
     left, right = np.ascontiguousarray(T.T[:, i]), np.ascontiguousarray(T.T[:, j])
     start = 0
     for a in range(m):
@@ -360,7 +360,7 @@ def _pair_products(T: Floats, P: Floats) -> Floats:
 def _symmetric(u: Floats, p: int) -> Floats:
     """The symmetric matrix with off-diagonal u and zero diagonal."""
     U = np.zeros((p, p))
-    U[above_diagonal(p)] = u
+    U[list_above_diagonal(p)] = u
     return U + U.T
 
 

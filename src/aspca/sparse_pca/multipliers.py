@@ -20,7 +20,7 @@ from __future__ import annotations
 import numpy as np
 
 from aspca.linalg.arrays import Floats
-from aspca.linalg.eigen import below, lowest_values
+from aspca.linalg.eigen import find_lowest_values, find_pairs_below
 from aspca.sparse_pca.active_set import Candidate
 from aspca.sparse_pca.problem import ComponentProblem
 
@@ -114,7 +114,7 @@ class Reflections:
         """One step; False, and none, where they are over."""
         if self.over:
             return False
-        w, E = below(self._without_v(2.0 * self.U - self._Z), self._target)
+        w, E = find_pairs_below(self._without_v(2.0 * self.U - self._Z), self._target)
         E = self.problem.N @ E if self._constrained else E
         self.lowest = E[:, :2].copy()
         # The projection onto the second set lifts what lies below the target up to it. In place: for large p, memory.
@@ -124,7 +124,7 @@ class Reflections:
         self._Z += E @ E.T
         del E
         self.U = self._fitting(self._Z)
-        low = float(lowest_values(self._without_v(self.U), 1)[0])
+        low = float(find_lowest_values(self._without_v(self.U), 1)[0])
         self._gaps.append(max(self._best.value - low, 0.0))
         return True
 

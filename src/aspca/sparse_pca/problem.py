@@ -27,7 +27,7 @@ import numpy as np
 from scipy.linalg import qr
 
 from aspca.linalg.arrays import Floats, Ints
-from aspca.linalg.eigen import left_null_space, lowest_values
+from aspca.linalg.eigen import find_left_null_space, find_lowest_values
 
 _EPS = float(np.finfo(np.float64).eps)
 # The active set comes back to the same few supports; keeping all of them would take memory like p^3.
@@ -67,7 +67,7 @@ class ComponentProblem:
         if key not in self._bases:
             if len(self._bases) >= _BASES_KEPT:
                 self._bases.clear()
-            self._bases[key] = left_null_space(self.V[support])
+            self._bases[key] = find_left_null_space(self.V[support])
         return self._bases[key]
 
     @cached_property
@@ -100,7 +100,7 @@ class ComponentProblem:
             m = 0.5 * (m + m.T)
         if m.shape[0] == 1:
             return float(m[0, 0]) - self.rounding, np.inf
-        low = lowest_values(m, 2)
+        low = find_lowest_values(m, 2)
         return float(low[0]) - self.rounding, float(low[1] - low[0])
 
     def closed(self, value: float, lower: float, tol: float) -> bool:

@@ -15,7 +15,7 @@ from functools import partial
 import numpy as np
 
 from aspca.linalg.arrays import Floats, Ints
-from aspca.linalg.eigen import Eigenbasis, eigenbasis
+from aspca.linalg.eigen import Eigenbasis, find_eigenbasis
 from aspca.linalg.ranking import sign_of
 from aspca.linalg.threads import blas_threads_for
 from aspca.sparse_pca.certificate import Step
@@ -115,7 +115,7 @@ class Block:
         self.eigen: Eigenbasis | None = None
         problem = self.problem()
         if alpha == 0.0:
-            self.eigen = eigenbasis(self.C)
+            self.eigen = find_eigenbasis(self.C)
             self.U = np.zeros_like(self.C)
             self.lower = float(self.eigen.values[0]) - problem.rounding
         else:

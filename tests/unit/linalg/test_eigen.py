@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from aspca.linalg.eigen import basis_by_features, eigenbasis, left_null_space
+from aspca.linalg.eigen import choose_basis, find_eigenbasis, find_left_null_space
 
 
 @pytest.mark.parametrize(
@@ -14,7 +14,7 @@ from aspca.linalg.eigen import basis_by_features, eigenbasis, left_null_space
 def test_basis(m: int, k: int, rank: int) -> None:
     rng = np.random.default_rng(m * 10 + k)
     rows = rng.normal(size=(m, rank)) @ rng.normal(size=(rank, k))
-    basis = left_null_space(rows)
+    basis = find_left_null_space(rows)
     if rank == 0:
         # Nothing to be orthogonal to: all of R^m, which needs no matrix.
         assert basis is None
@@ -30,7 +30,7 @@ def test_basis(m: int, k: int, rank: int) -> None:
 def test_columns_that_live_elsewhere_do_not_blur_the_rank() -> None:
     # Rows cut out of an orthonormal matrix: one column has its weight there, the other only rounding.
     rows = np.array([[0.6, 1e-17], [0.8, -1e-17], [0.0, 3e-17]])
-    basis = left_null_space(rows)
+    basis = find_left_null_space(rows)
     assert basis is not None
     assert basis.shape == (3, 2)
     assert np.abs(basis.T @ [0.6, 0.8, 0.0]).max() <= 1e-15
@@ -50,11 +50,11 @@ def test_the_basis_depends_on_the_span_alone(p: int, d: int, kind: str) -> None:
     elif kind == "coordinates":
         span = np.eye(p)[:, rng.permutation(p)[:d]]
     span = np.linalg.qr(span)[0]
-    basis = basis_by_features(span)
+    basis = choose_basis(span)
     assert np.abs(basis.T @ basis - np.eye(d)).max() <= 1e-14
     assert np.abs(basis @ basis.T - span @ span.T).max() <= 1e-13
     for _ in range(5):
-        again = basis_by_features(span @ orthogonal(rng, d))
+        again = choose_basis(span @ orthogonal(rng, d))
         assert np.abs(again - basis).max() <= 1e-11
     if kind == "coordinates":
         # The features themselves, in order.
@@ -65,7 +65,7 @@ def test_equal_claims_to_come_first_are_settled_by_position() -> None:
     # Every feature has the same share of the span: the first is taken, on every rotation of the basis.
     span = np.column_stack([np.ones(4), [1, -1, 1, -1]]) / 2
     for seed in range(10):
-        basis = basis_by_features(span @ orthogonal(np.random.default_rng(seed), 2))
+        basis = choose_basis(span @ orthogonal(np.random.default_rng(seed), 2))
         assert np.abs(basis[:, 0] - np.array([1, 0, 1, 0]) / np.sqrt(2)).max() <= 1e-14
         assert np.abs(basis[:, 1] - np.array([0, 1, 0, 1]) / np.sqrt(2)).max() <= 1e-14
 
@@ -74,7 +74,7 @@ def test_eigenvectors_of_separate_values_are_the_usual_ones() -> None:
     rng = np.random.default_rng(0)
     A = rng.normal(size=(6, 6))
     A = A @ A.T
-    found = eigenbasis(A)
+    found = find_eigenbasis(A)
     assert np.abs(A @ found.vectors - found.vectors * found.values).max() <= 1e-12
     assert (np.diff(found.values) > 0).all()
     assert not found.tied.any()
@@ -85,9 +85,9 @@ def test_tied_values_are_flagged_and_their_basis_survives_rounding(noise: float)
     rng = np.random.default_rng(1)
     Q = orthogonal(rng, 6)
     values = np.array([0.0, 0.0, 0.0, 1.0, 2.0, 2.0])
-    reference = eigenbasis(Q * values @ Q.T)
+    reference = find_eigenbasis(Q * values @ Q.T)
     nudge = rng.normal(size=(6, 6)) * noise
-    found = eigenbasis(Q * values @ Q.T + nudge + nudge.T)
+    found = find_eigenbasis(Q * values @ Q.T + nudge + nudge.T)
     assert found.tied.tolist() == [True, True, True, False, True, True]
     # Up to the sign of a vector that is alone, which the sign rule sets later.
     assert np.abs(np.abs(found.vectors) - np.abs(reference.vectors)).max() <= 1e-11
@@ -96,6 +96,6 @@ def test_tied_values_are_flagged_and_their_basis_survives_rounding(noise: float)
 
 
 def test_no_variance_at_all_gives_the_features_in_order() -> None:
-    found = eigenbasis(np.zeros((4, 4)))
+    found = find_eigenbasis(np.zeros((4, 4)))
     assert np.abs(found.vectors - np.eye(4)).max() <= 1e-15
     assert found.tied.all()

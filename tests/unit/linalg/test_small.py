@@ -7,13 +7,13 @@ import pytest
 
 from aspca.linalg.arrays import Floats
 from aspca.linalg.small import (
+    find_whiteners,
     form_of,
     inverses,
     is_thin,
     project_simplex,
     symmetrise,
     thinned,
-    triangular_whiteners,
 )
 from aspca.moments.space import unresolved_variances
 
@@ -86,7 +86,7 @@ def test_whiteners_and_inverses_are_those_of_each_matrix(size: int) -> None:
     rng = np.random.default_rng(size)
     roots = rng.normal(size=(7, size, size + 2))
     matrices = roots @ roots.transpose(0, 2, 1)
-    whiteners = triangular_whiteners(matrices.transpose(1, 2, 0))
+    whiteners = find_whiteners(matrices.transpose(1, 2, 0))
     found = inverses(whiteners).transpose(2, 0, 1)
     for matrix, whitener, inverse in zip(matrices, whiteners.transpose(2, 0, 1), found, strict=True):
         np.testing.assert_allclose(whitener, np.linalg.inv(np.linalg.cholesky(matrix)), rtol=1e-9, atol=1e-12)
@@ -99,6 +99,6 @@ def test_what_is_not_definite_is_not_finite(size: int) -> None:
     matrix = np.eye(size)
     matrix[-1, -1] = -1.0
     with np.errstate(all="ignore"):
-        whiteners = triangular_whiteners(np.stack([matrix, np.eye(size)], axis=2))
+        whiteners = find_whiteners(np.stack([matrix, np.eye(size)], axis=2))
     assert not np.isfinite(whiteners[:, :, 0]).all()
     np.testing.assert_array_equal(whiteners[:, :, 1], np.eye(size))

@@ -10,7 +10,7 @@ import pytest
 import aspca
 from aspca import ASPCA, Moments, sparse_subspace
 from aspca.model.components import Components
-from aspca.sparse_pca.defaults import default_alpha
+from aspca.sparse_pca.defaults import choose_alpha
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ def test_what_speaks_of_them_solves_them_once(rows: np.ndarray, ask: str) -> Non
 
 def test_they_are_what_the_solver_makes_of_the_covariance(rows: np.ndarray) -> None:
     model = ASPCA().fit(rows)
-    alpha = default_alpha(model.covariance_, model.n_components_)
+    alpha = choose_alpha(model.covariance_, model.n_components_)
     assert model.alpha_ == alpha
     assert model.model_.components.solved is None
     twin = sparse_subspace(model.covariance_, model.n_components_, alpha, "BG", rotation="levels")

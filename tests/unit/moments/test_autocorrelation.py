@@ -7,7 +7,7 @@ import pytest
 
 from aspca import Moments
 from aspca.moments.accumulator import Rows
-from aspca.moments.autocorrelation import LagSums, effective_rows, lag_one_correlation
+from aspca.moments.autocorrelation import LagSums, compute_lag_one_correlation, count_effective_rows
 
 
 def follows(batches: list[np.ndarray], moments: Moments) -> np.ndarray:
@@ -17,8 +17,10 @@ def follows(batches: list[np.ndarray], moments: Moments) -> np.ndarray:
     for batch in batches:
         part = Rows.here(lambda batch=batch: [batch])
         merged.merge(part.reduce(lambda: LagSums.empty(moments.minimum, moments.maximum)))
-    np.testing.assert_array_equal(lag_one_correlation(merged, moments), lag_one_correlation(found, moments))
-    return lag_one_correlation(found, moments)
+    np.testing.assert_array_equal(
+        compute_lag_one_correlation(merged, moments), compute_lag_one_correlation(found, moments)
+    )
+    return compute_lag_one_correlation(found, moments)
 
 
 def autoregression(n: int, r: float, p: int = 4) -> np.ndarray:
@@ -73,5 +75,5 @@ def test_effective_rows_are_those_whose_covariances_scatter_as_much() -> None:
     rows = autoregression(n, r, p=4000)
     rows -= rows.mean(axis=0)
     products = (rows[:, ::2] * rows[:, 1::2]).mean(axis=0)
-    assert 1.0 / products.var() == pytest.approx(float(effective_rows(n, r)), rel=0.15)
-    assert effective_rows(100, np.array([0.0, 1.0])).tolist() == [100.0, 2.0]
+    assert 1.0 / products.var() == pytest.approx(float(count_effective_rows(n, r)), rel=0.15)
+    assert count_effective_rows(100, np.array([0.0, 1.0])).tolist() == [100.0, 2.0]

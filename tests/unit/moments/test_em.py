@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from aspca.moments import IncompleteMoments, Moments, patterns
-from aspca.moments.em import em_step, orthonormalise, pairwise_start, with_least_spread
-from aspca.moments.patterns import group_by_gaps, patterns_of
+from aspca.moments.em import orthonormalise, raise_spreads, start_from_pairs, take_em_step
+from aspca.moments.patterns import collect_patterns, group_by_gaps
 from aspca.moments.space import unresolved_variance
 
 
@@ -63,7 +63,7 @@ def gradient(rows: np.ndarray, mean: np.ndarray, covariance: np.ndarray) -> tupl
 def standardised_patterns(rows: np.ndarray) -> list[patterns.Patterns]:
     missing = np.isnan(rows)
     ones = np.ones(len(rows))
-    return patterns_of(np.where(missing, 0.0, rows), ones, ones, missing)
+    return collect_patterns(np.where(missing, 0.0, rows), ones, ones, missing)
 
 
 # ---- the estimate
@@ -97,9 +97,9 @@ def test_every_step_of_em_raises_the_likelihood_of_the_values_present() -> None:
     rows = with_gaps((correlated(80, 5, seed=4) - 5.0) / 2.0, 0.35)
     rows = rows[~np.isnan(rows).all(axis=1)]
     parts = standardised_patterns(rows)
-    here, told, true = pairwise_start(parts, 5), [], []
+    here, told, true = start_from_pairs(parts, 5), [], []
     for _ in range(25):
-        step = em_step(parts, float(len(rows)), here)
+        step = take_em_step(parts, float(len(rows)), here)
         told.append(step.log_likelihood)
         true.append(log_likelihood(rows, here.mean, here.factor @ here.factor.T))
         here = step.gaussian
@@ -110,14 +110,14 @@ def test_every_step_of_em_raises_the_likelihood_of_the_values_present() -> None:
 def test_a_step_from_raw_rows_is_the_step_from_their_mean_and_scatter() -> None:
     rows = correlated(50, 3, seed=5) - 5.0
     gaps = np.broadcast_to([False, True, False], rows.shape)
-    here = with_least_spread(np.array([0.3, -0.2, 0.1]), np.linalg.cholesky(np.cov(correlated(50, 3, seed=6).T)))
+    here = raise_spreads(np.array([0.3, -0.2, 0.1]), np.linalg.cholesky(np.cov(correlated(50, 3, seed=6).T)))
     values, ones = np.where(gaps, 0.0, rows), np.ones(50)
     centre = values.mean(axis=0)
     factor = np.linalg.qr(values - centre)[1]
     root = np.sqrt(50.0)
     lines = np.vstack([root * centre, factor])
-    short = patterns_of(lines, np.array([root, 0, 0, 0]), np.array([50.0, 0, 0, 0]), gaps[:4])
-    one, other = (em_step(p, 50.0, here) for p in (patterns_of(values, ones, ones, gaps), short))
+    short = collect_patterns(lines, np.array([root, 0, 0, 0]), np.array([50.0, 0, 0, 0]), gaps[:4])
+    one, other = (take_em_step(p, 50.0, here) for p in (collect_patterns(values, ones, ones, gaps), short))
     np.testing.assert_allclose(one.mean, other.mean, rtol=1e-12)
     np.testing.assert_allclose(one.factor @ one.factor.T, other.factor @ other.factor.T, rtol=1e-12)
     assert one.log_likelihood == pytest.approx(other.log_likelihood, rel=1e-12)
@@ -262,7 +262,7 @@ def test_patterns_are_grouped_by_number_of_gaps() -> None:
     assert all((group == group[0]).all() for group in groups)
     assert len({group[0].tobytes() for group in groups}) == len(groups)
     assert (np.diff([group[0].sum() for group in groups]) >= 0).all()
-    parts = patterns_of(np.ones((200, 11)), np.ones(200), np.ones(200), missing)
+    parts = collect_patterns(np.ones((200, 11)), np.ones(200), np.ones(200), missing)
     assert sum(part.weights.sum() for part in parts) == 200
     for part in parts:
         assert np.array_equal(np.bincount(part.owner), part.weights)
@@ -270,5 +270,5 @@ def test_patterns_are_grouped_by_number_of_gaps() -> None:
 
 
 def test_the_least_spread_is_below_what_the_model_calls_exact() -> None:
-    gaussian = with_least_spread(np.zeros(3), np.diag([1.0, 1.0, 0.0]))
+    gaussian = raise_spreads(np.zeros(3), np.diag([1.0, 1.0, 0.0]))
     assert 0.0 < gaussian.spreads[-1] ** 2 < unresolved_variance(np.ones(3) / np.sqrt(3.0), np.eye(3))

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from aspca.moments import IncompleteMoments, em
-from aspca.moments.em import iterate, iterate_by_few, pairwise_start
+from aspca.moments.em import iterate, iterate_by_few, start_from_pairs
 from aspca.moments.incomplete import Completion
-from aspca.moments.patterns import Patterns, patterns_of, some_patterns
+from aspca.moments.patterns import Patterns, collect_patterns, sample_patterns
 
 
 def table(tightness: float, n: int = 6000, p: int = 7, seed: int = 0) -> np.ndarray:
@@ -23,7 +23,7 @@ def table(tightness: float, n: int = 6000, p: int = 7, seed: int = 0) -> np.ndar
 
 def patterns(rows: np.ndarray) -> list[Patterns]:
     ones = np.ones(len(rows))
-    return patterns_of(np.nan_to_num(rows), ones, ones, np.isnan(rows))
+    return collect_patterns(np.nan_to_num(rows), ones, ones, np.isnan(rows))
 
 
 def completed(rows: np.ndarray, monkeypatch: pytest.MonkeyPatch, *, by_few: bool) -> Completion:
@@ -52,7 +52,7 @@ def test_few_rows_of_another_kind_do_no_harm() -> None:
     """What they say is taken back: they are no help, and all rows decide."""
     rows = table(0.1)
     parts, strangers = patterns(rows), patterns(100.0 * table(0.1, 500, seed=9)[:, ::-1])
-    start = pairwise_start(parts, 7)
+    start = start_from_pairs(parts, 7)
     plain, misled = iterate(parts, start, 1e-8, 1000), iterate_by_few(parts, strangers, start, 1e-8, 1000)
     assert misled.converged
     np.testing.assert_allclose(misled.covariance, plain.covariance, rtol=0.0, atol=1e-7)
@@ -60,18 +60,18 @@ def test_few_rows_of_another_kind_do_no_harm() -> None:
 
 def test_the_few_are_never_more_steps_than_allowed() -> None:
     parts = patterns(table(0.1))
-    few = some_patterns(parts, 7, 500, 4)
+    few = sample_patterns(parts, 7, 500, 4)
     assert few is not None
     for most in (1, 2):
-        found = iterate_by_few(parts, few, pairwise_start(parts, 7), 1e-12, most)
+        found = iterate_by_few(parts, few, start_from_pairs(parts, 7), 1e-12, most)
         assert (found.iterations, found.converged) == (most, False)
 
 
 def test_some_patterns_stand_for_all_whatever_the_order_of_rows() -> None:
     rows = table(0.1)
     parts = patterns(rows)
-    found = some_patterns(parts, 7, 300, 4)
-    again = some_patterns(patterns(rows[np.random.default_rng(3).permutation(len(rows))]), 7, 300, 4)
+    found = sample_patterns(parts, 7, 300, 4)
+    again = sample_patterns(patterns(rows[np.random.default_rng(3).permutation(len(rows))]), 7, 300, 4)
     assert found is not None
     assert again is not None
     total = sum(float(part.weights.sum()) for part in found)

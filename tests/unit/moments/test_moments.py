@@ -98,7 +98,7 @@ def test_the_tree_of_blocks_is_the_two_pass_formula(n: int) -> None:
 
 @pytest.mark.parametrize("shape", [(300_000, 1), (100_000, 5), (3_000, 400)])
 def test_more_than_one_true_block(shape: tuple[int, int]) -> None:
-    assert len(list(blocks.row_slices(*shape))) > 1
+    assert len(list(blocks.slice_rows(*shape))) > 1
     rng = np.random.default_rng(1)
     rows = np.asfortranarray(rng.integers(0, 100, size=shape).astype(np.uint8))
     wide = rows.astype(np.int64)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from aspca.moments import IncompleteMoments, em
-from aspca.moments.em import Gaussian, em_step, quick_step
-from aspca.moments.patterns import Patterns, patterns_of
+from aspca.moments.em import Gaussian, take_em_step, take_quick_step
+from aspca.moments.patterns import Patterns, collect_patterns
 
 
 def table(tightness: float, seed: int = 0, n: int = 400, p: int = 9) -> np.ndarray:
@@ -28,7 +28,7 @@ def weighted(rows: np.ndarray, seed: int = 1) -> tuple[list[Patterns], float]:
     # Rows that are a factor of a scatter have no mean, and no weight of their own.
     factor = np.arange(len(rows)) % 5 == 0
     scaled = np.where(missing, 0.0, rows) * roots[:, None]
-    parts = patterns_of(scaled, np.where(factor, 0.0, roots), np.where(factor, 0.0, weights), missing)
+    parts = collect_patterns(scaled, np.where(factor, 0.0, roots), np.where(factor, 0.0, weights), missing)
     return parts, float(weights[~factor].sum())
 
 
@@ -45,10 +45,10 @@ def test_it_is_the_careful_step(tightness: float, seed: int) -> None:
     rows = table(tightness, seed)
     parts, weight = weighted(rows)
     here = near(rows)
-    careful = em_step(parts, weight, here)
+    careful = take_em_step(parts, weight, here)
     # As little rounding as it promises, in the units of where it starts: those of the rule too.
-    noise = next(10.0**k for k in range(-14, 0) if quick_step(parts, weight, here, 10.0**k) is not None)
-    quick = quick_step(parts, weight, here, noise)
+    noise = next(10.0**k for k in range(-14, 0) if take_quick_step(parts, weight, here, 10.0**k) is not None)
+    quick = take_quick_step(parts, weight, here, noise)
     assert quick is not None
     one, other = (here.whitener @ step.factor for step in (quick, careful))
     size = np.abs(other @ other.T).max()
@@ -60,17 +60,17 @@ def test_it_is_the_careful_step(tightness: float, seed: int) -> None:
 def test_it_is_refused_where_rounding_would_show() -> None:
     rows = table(1e-7)
     parts, weight = weighted(rows)
-    assert quick_step(parts, weight, near(rows), 1e-8) is None
+    assert take_quick_step(parts, weight, near(rows), 1e-8) is None
     rows = table(0.1)
     parts, weight = weighted(rows)
-    assert quick_step(parts, weight, near(rows), 1e-8) is not None
+    assert take_quick_step(parts, weight, near(rows), 1e-8) is not None
 
 
 @pytest.mark.parametrize("tightness", [0.3, 1e-2, 1e-4, 0.0])
 def test_it_leads_to_the_same_estimate(tightness: float, monkeypatch: pytest.MonkeyPatch) -> None:
     moments = IncompleteMoments.from_array(table(tightness))
     found = moments.completed()
-    monkeypatch.setattr(em, "quick_step", lambda *_: None)
+    monkeypatch.setattr(em, "take_quick_step", lambda *_: None)
     careful = moments.completed()
     assert found.converged
     assert careful.converged

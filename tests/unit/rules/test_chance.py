@@ -9,13 +9,13 @@ import pytest
 
 from aspca import ASPCA, Moments
 from aspca.moments.accumulator import Rows
-from aspca.moments.autocorrelation import LagSums, lag_one_correlation
+from aspca.moments.autocorrelation import LagSums, compute_lag_one_correlation
 from aspca.moments.space import ScaledSpace
 from aspca.preparation import Feature, Preparation
 from aspca.rules.chance import EXCLUDED, chances
 from aspca.rules.table import RuleTable, beyond_chance, readable_table
 from aspca.rules.wording import NO_RELATION, group_by_kind
-from aspca.sparse_pca.defaults import n_relations
+from aspca.sparse_pca.defaults import count_relations
 from zoo import rules_of
 
 
@@ -23,12 +23,12 @@ def space_of(rows: np.ndarray) -> ScaledSpace:
     moments = Moments.from_array(rows)
     features = Preparation.identity([f"x{j}" for j in range(rows.shape[1])]).features
     pairs = Rows.here(lambda: [rows]).reduce(lambda: LagSums.empty(moments.minimum, moments.maximum))
-    return ScaledSpace.of(moments, "maxabs", features, lag_one_correlation(pairs, moments))
+    return ScaledSpace.of(moments, "maxabs", features, compute_lag_one_correlation(pairs, moments))
 
 
 def claimed(rows: np.ndarray) -> RuleTable:
     space = space_of(rows)
-    return beyond_chance(readable_table(space, n_relations(space.covariance)), space)
+    return beyond_chance(readable_table(space, count_relations(space.covariance)), space)
 
 
 def relations(table: RuleTable) -> list[tuple[int, ...]]:
@@ -76,7 +76,7 @@ def test_what_the_test_without_its_care_would_claim() -> None:
     slow = np.cumsum(rng.normal(size=(200, 10)), axis=0)
     space = space_of(slow)
     careless = ScaledSpace.of(Moments.from_array(slow), "maxabs", space.features)
-    assert relations(beyond_chance(readable_table(careless, n_relations(space.covariance)), careless))
+    assert relations(beyond_chance(readable_table(careless, count_relations(space.covariance)), careless))
     assert not relations(claimed(slow))
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from aspca.paper.datasets import load_synthetic
 from aspca.rules.readable import readable_basis
 from aspca.rules.search import Search
-from aspca.sparse_pca.defaults import default_n_components
+from aspca.sparse_pca.defaults import choose_n_components
 
 
 def readable_loadings(V: np.ndarray, C: np.ndarray) -> np.ndarray:
@@ -50,7 +50,7 @@ def sums(p: int, seed: int, noise: float, n: int = 1500) -> tuple[np.ndarray, np
 
 
 def lowest(C: np.ndarray, d: int | None = None) -> np.ndarray:
-    return np.linalg.eigh(C)[1][:, : default_n_components(C) if d is None else d]
+    return np.linalg.eigh(C)[1][:, : choose_n_components(C) if d is None else d]
 
 
 def sines(W: np.ndarray, V: np.ndarray) -> np.ndarray:

@@ -7,7 +7,7 @@ import pytest
 
 from aspca.moments.space import unresolved_variances
 from aspca.rules.readable import readable_basis
-from aspca.sparse_pca.defaults import default_n_components
+from aspca.sparse_pca.defaults import choose_n_components
 
 Identity = dict[int, float]
 
@@ -43,7 +43,7 @@ def assert_same(found: list[Identity], expected: list[Identity], digits: float =
 
 
 def lowest(C: np.ndarray) -> np.ndarray:
-    return np.linalg.eigh(C)[1][:, : default_n_components(C)]
+    return np.linalg.eigh(C)[1][:, : choose_n_components(C)]
 
 
 def total(result: int, *terms: int) -> Identity:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from aspca import sparse_subspace
-from aspca.sparse_pca.active_set import active_set, feasible_near, stationarity
+from aspca.sparse_pca.active_set import active_set, find_feasible, stationarity
 from aspca.sparse_pca.problem import ComponentProblem
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -74,7 +74,7 @@ def test_a_descent_is_feasible_and_never_climbs(seed: int) -> None:
     problem = ComponentProblem(A if seed % 2 else -A, 0.05 * float(np.abs(A).max()), V, 1e-12)
     for _ in range(10):
         start = rng.normal(size=p) * (rng.uniform(size=p) < 0.8)
-        near = feasible_near(problem, start)
+        near = find_feasible(problem, start)
         found = active_set(problem, start)
         assert (near is None) == (found is None)
         if found is None or near is None:

@@ -7,7 +7,7 @@ import pytest
 from tests.twins import smallest_eigenvalue_beside
 
 from aspca import sparse_subspace
-from aspca.sparse_pca.active_set import Candidate, active_set, pair_starts, stationarity
+from aspca.sparse_pca.active_set import Candidate, active_set, make_pair_starts, stationarity
 from aspca.sparse_pca.multipliers import Reflections, _rows_with_product, repair
 from aspca.sparse_pca.problem import ComponentProblem
 
@@ -97,7 +97,7 @@ def reflections(problem: ComponentProblem, best: Candidate) -> Reflections:
 
 
 def optimum(problem: ComponentProblem) -> Candidate:
-    found = [active_set(problem, start) for start in pair_starts(problem, 20)]
+    found = [active_set(problem, start) for start in make_pair_starts(problem, 20)]
     return min((one for one in found if one is not None), key=lambda one: one.value)
 
 
@@ -145,7 +145,7 @@ def test_what_stays_below_points_to_better_vectors() -> None:
     C = correlated(1)
     problem = ComponentProblem(C, 0.3, np.zeros((len(C), 0)), 1e-9)
     second = sorted(
-        (one for one in (active_set(problem, start) for start in pair_starts(problem, 20)) if one is not None),
+        (one for one in (active_set(problem, start) for start in make_pair_starts(problem, 20)) if one is not None),
         key=lambda one: one.value,
     )[-1]
     method = reflections(problem, second)

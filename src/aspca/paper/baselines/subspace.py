@@ -13,16 +13,16 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from aspca.estimators.aspca import ASPCA
 from aspca.estimators.frames import refuse_odd_tables
 from aspca.linalg.arrays import Floats
-from aspca.linalg.eigen import lowest_pairs
+from aspca.linalg.eigen import find_lowest_pairs
 from aspca.linalg.ranking import sign_of
 from aspca.model.projector import Projector
 from aspca.model.thresholds import ABOVE_ROUNDING, Limit, limit_from_scores, pearson_limit, score_variances
 from aspca.moments import Moments
 from aspca.moments.space import ScaledSpace, column_scale, scaled_covariance, unresolved_variance
-from aspca.moments.validation import value_error, values_allowed, weights_of
+from aspca.moments.validation import check_weights, make_value_error, values_allowed
 from aspca.preparation.feature import features_of_numbers
 from aspca.settings import AUTO, check_parameters
-from aspca.sparse_pca.defaults import default_n_components
+from aspca.sparse_pca.defaults import choose_n_components
 
 # Limits that a fit can give; "conformal" needs rows kept out of it.
 _LIMITS = (AUTO, "quantile")
@@ -36,7 +36,7 @@ def check_rows(estimator: Any, X: Any, *, reset: bool, least: int = 1) -> Any:
     refuse_odd_tables(X)
     rows = validate_data(estimator, X, reset=reset, dtype="numeric", ensure_all_finite=False, ensure_min_samples=least)
     if rows.dtype.kind == "f" and not values_allowed(rows.min(axis=0), rows.max(axis=0)):
-        raise value_error([rows.T], get_names(estimator))
+        raise make_value_error([rows.T], get_names(estimator))
     return rows
 
 
@@ -114,7 +114,7 @@ class SubspaceDetector(ThresholdDetector):
         """Scales, covariance, and PCA's last directions; gives checked rows, weights and moments."""
         self._check_parameters()
         rows = check_rows(self, X, reset=True, least=2)
-        weights = None if sample_weight is None else weights_of(sample_weight, rows.shape[0])
+        weights = None if sample_weight is None else check_weights(sample_weight, rows.shape[0])
         moments = Moments.from_array(rows, weights, names=get_names(self))
         if moments.n_rows == 0:
             raise ValueError("The weight of every row is zero, so there is nothing to fit; give some rows a weight.")
@@ -132,8 +132,8 @@ class SubspaceDetector(ThresholdDetector):
         self.scale_ = column_scale(moments, self.scaling)
         self.covariance_ = scaled_covariance(moments, self.scale_)
         auto = self.n_components == "auto"
-        self.n_components_ = default_n_components(self.covariance_) if auto else int(self.n_components)
-        values, vectors = lowest_pairs(self.covariance_, self.n_components_)
+        self.n_components_ = choose_n_components(self.covariance_) if auto else int(self.n_components)
+        values, vectors = find_lowest_pairs(self.covariance_, self.n_components_)
         self.components_ = np.array([sign_of(vector) * vector for vector in vectors.T])
         self.explained_variance_ = np.maximum(values, 0.0)
         return rows, weights, moments

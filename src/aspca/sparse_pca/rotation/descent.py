@@ -73,7 +73,7 @@ def anneal(
     return np.ascontiguousarray(np.swapaxes(columns, 1, 2))
 
 
-def spread_rows(V: Floats) -> Ints:
+def choose_spread_rows(V: Floats) -> Ints:
     """d rows of V that span its row space well: each the longest beside those before it (pivoted Cholesky of V V')."""
     p, d = V.shape
     left = np.sum(V * V, axis=1)
@@ -93,7 +93,7 @@ def localised_rotation(V: Floats) -> Floats:
     Known for the orbitals of molecules (selected columns of the density matrix, Damle, Lin and Ying 2015). The
     larger d is beside p, the closer the columns are to their unit vectors, and the harder this start is to beat.
     """
-    return polar(V[spread_rows(V)].T)
+    return polar(V[choose_spread_rows(V)].T)
 
 
 def spiky_rotation(V: Floats, n_steps: int = 30) -> Floats:
@@ -150,7 +150,7 @@ def paper_rotation(V: Floats, n_steps: int = 1000, mu_final: float = 1e-4, mu_fi
 
 
 @lru_cache(maxsize=64)
-def round_robin(d: int) -> tuple[tuple[Ints, Ints], ...]:
+def pair_columns(d: int) -> tuple[tuple[Ints, Ints], ...]:
     """All d (d-1) / 2 pairs of columns as rounds of disjoint pairs (first < second)."""
     seats = list(range(d + d % 2))
     rounds = []
@@ -217,7 +217,7 @@ def jacobi(L: Floats, max_sweeps: int = 100, tol: float = 1e-10) -> Floats:
     # A pair without a common row is at its optimum already; only columns that meet are worth the sort.
     for _ in range(max_sweeps):
         gain = 0.0
-        for first, second in round_robin(columns.shape[0]):
+        for first, second in pair_columns(columns.shape[0]):
             support = columns != 0.0
             meet = np.any(support[first] & support[second], axis=1)
             if meet.any():

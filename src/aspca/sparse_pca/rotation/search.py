@@ -23,7 +23,7 @@ from scipy.sparse.csgraph import connected_components
 
 from aspca.linalg.arrays import Bools, Floats, Ints, frozen
 from aspca.linalg.ranking import ascending, sign_of
-from aspca.sparse_pca.defaults import finest_variance
+from aspca.sparse_pca.defaults import find_finest_variance
 from aspca.sparse_pca.groups import split_levels
 from aspca.sparse_pca.rotation.descent import (
     anneal,
@@ -89,7 +89,7 @@ def sparse_rotation(V: Floats, *, deadline: float = np.inf, quick: bool = False)
     Q = np.eye(d)
     # The paper's first mu. Taken from the whole V, so that a group follows the path it has in the paper's scheme.
     entry_size = float(np.linalg.norm(V) / np.abs(V).sum())
-    for rows, columns in column_groups(V):
+    for rows, columns in find_column_groups(V):
         Q[np.ix_(columns, columns)] = _rotate_group(V[np.ix_(rows, columns)], entry_size, deadline, quick)
     L = _loadings(V, Q)
     if float(np.abs(L).sum()) > float(np.abs(V).sum()):
@@ -114,7 +114,7 @@ def _rotate_group(V: Floats, entry_size: float, deadline: float, quick: bool) ->
     # Each column of an orthonormal basis has L1 norm at least 1, so the value d cannot be beaten.
     if d == 1 or start <= d * (1.0 + 1e-14):
         return np.eye(d)
-    units = unit_rows(V)
+    units = find_unit_rows(V)
     if len(units) == d:
         return _matched(polar(V[units].T))
     # In one plane the exact rotation is the global minimum.
@@ -131,7 +131,7 @@ def _find_candidates(V: Floats, entry_size: float, deadline: float, quick: bool)
     p, d = V.shape
     found = []
     ceiling = np.inf
-    blocks = hidden_blocks(V)
+    blocks = find_hidden_blocks(V)
     if blocks:
         parts = [
             basis @ _rotate_group(_loadings(V[rows], basis), entry_size, deadline, quick) for rows, basis in blocks
@@ -214,7 +214,7 @@ def rough_rotation(V: Floats, near: Floats) -> Floats:
     """
     loadings = np.array(V)
     entry_size = float(np.linalg.norm(V) / np.abs(V).sum())
-    for rows, columns in column_groups(V):
+    for rows, columns in find_column_groups(V):
         d, group = columns.size, V[np.ix_(rows, columns)]
         # Each column of an orthonormal basis has an L1 norm of at least 1.
         if d == 1 or float(np.abs(group).sum()) <= d * (1.0 + 1e-14):
@@ -263,7 +263,7 @@ def rotate_levels_roughly(A: Floats, kept: Floats, parts: str, near: Floats) -> 
 
 
 def _split_columns(A: Floats, kept: Floats, parts: str) -> list[Ints]:
-    return [np.arange(kept.shape[1])] if parts == "all" else split_levels(_variances(A, kept), finest_variance(A))
+    return [np.arange(kept.shape[1])] if parts == "all" else split_levels(_variances(A, kept), find_finest_variance(A))
 
 
 def _variances(A: Floats, vectors: Floats) -> Floats:
@@ -273,7 +273,7 @@ def _variances(A: Floats, vectors: Floats) -> Floats:
 # ---- where the search may be split
 
 
-def column_groups(V: Floats) -> list[tuple[Ints, Ints]]:
+def find_column_groups(V: Floats) -> list[tuple[Ints, Ints]]:
     """Groups of columns connected through common rows: (rows, columns) of each, in order of the first column."""
     p, d = V.shape
     if np.any(np.all(V != 0.0, axis=1)):
@@ -286,7 +286,7 @@ def column_groups(V: Floats) -> list[tuple[Ints, Ints]]:
     return [(np.flatnonzero(label[:p] == name), np.flatnonzero(label[p:] == name)) for name in names]
 
 
-def unit_rows(V: Floats) -> Ints:
+def find_unit_rows(V: Floats) -> Ints:
     """Rows k whose unit vector e_k lies in the span of V, to rounding."""
     rows = np.flatnonzero(np.linalg.norm(V, axis=1) > 1.0 - 1e-12)
     # A norm of 1 - 1e-12 still allows entries of 1e-6 elsewhere; P e_k = e_k is the test that means it.
@@ -296,7 +296,7 @@ def unit_rows(V: Floats) -> Ints:
     return rows[exact]
 
 
-def hidden_blocks(V: Floats) -> list[tuple[Ints, Floats]]:
+def find_hidden_blocks(V: Floats) -> list[tuple[Ints, Floats]]:
     """Blocks of rows on which the span of V decomposes, each with a basis of its part.
 
     The basis is an orthonormal (d, r) matrix B such that V B spans the part of the span that lives on these rows; the

@@ -74,11 +74,11 @@ def descend(V: Floats, Q: Floats, max_rounds: int = 20) -> Floats:
     first exact zeros). With enough rounds it is a local minimum whose zeros, at least n of them, are exact to rounding.
     """
     d = V.shape[1]
-    space = skew_space(d)
+    space = make_skew_space(d)
     L = V @ Q
     allowed = float(np.abs(L).sum()) * (1.0 + _SLACK)
     radius = _RADIUS
-    corner, exact = nearest_corner(L, radius), False
+    corner, exact = find_nearest_corner(L, radius), False
     for _ in range(max_rounds):
         try:
             inverse = np.asfortranarray(np.linalg.inv(corner.rows))
@@ -98,16 +98,16 @@ def descend(V: Floats, Q: Floats, max_rounds: int = 20) -> Floats:
         radius /= 5.0
         if radius < _SMALLEST_RADIUS:
             break
-        corner = corner if exact else nearest_corner(L, radius)
+        corner = corner if exact else find_nearest_corner(L, radius)
     return Q
 
 
-def nearest_corner(L: Floats, radius: float) -> Corner:
+def find_nearest_corner(L: Floats, radius: float) -> Corner:
     """Zeros that a rotation of length `radius` can reach together: the nearest first, each independent of those before.
 
     A QR factorisation whose pivots prefer small entries; directions it leaves over are free.
     """
-    space = skew_space(L.shape[1])
+    space = make_skew_space(L.shape[1])
     n = space.size
     size = np.abs(L).ravel()
     candidates = np.argsort(size, kind="stable")[: max(n, int(_CANDIDATES * n))]
@@ -133,7 +133,7 @@ def nearest_corner(L: Floats, radius: float) -> Corner:
 def _walk(L: Floats, corner: Corner, inverse: Floats, radius: float) -> tuple[Floats, Ints, Floats]:
     """Pivot downhill in the linear model: omega, the entries zero there, and the inverse of their rows."""
     d = L.shape[1]
-    space = skew_space(d)
+    space = make_skew_space(d)
     entries = corner.entries.copy()
     held = corner.held
     shift = _SHIFT * np.where(np.arange(L.size) % 2 == 0, 1.0, -1.0) * (1.0 + np.modf(np.arange(L.size) * 0.618)[0])
@@ -158,7 +158,7 @@ def _walk(L: Floats, corner: Corner, inverse: Floats, radius: float) -> tuple[Fl
         if entries[leaving] >= 0:
             change[entries[leaving]] = down
         room = float(np.min((limit - np.sign(edge) * omega) / np.maximum(np.abs(edge), 1e-300)))
-        step, entering = best_step(model, change, room)
+        step, entering = find_best_step(model, change, room)
         omega = omega + step * edge
         if entering < 0:
             break
@@ -175,7 +175,7 @@ def _walk(L: Floats, corner: Corner, inverse: Floats, radius: float) -> tuple[Fl
 def _with_zeros(V: Floats, Q: Floats, corner: Corner, inverse: Floats) -> Floats | None:
     """The rotation near Q that makes the entries of the corner zero, by Newton's method; None where there is none."""
     d = V.shape[1]
-    space = skew_space(d)
+    space = make_skew_space(d)
     held = corner.held
     before = np.inf
     for _ in range(16):
@@ -199,7 +199,7 @@ def _with_zeros(V: Floats, Q: Floats, corner: Corner, inverse: Floats) -> Floats
     return None
 
 
-def best_step(L: Floats, change: Floats, longest: float) -> tuple[float, int]:
+def find_best_step(L: Floats, change: Floats, longest: float) -> tuple[float, int]:
     """The t in [0, longest] that minimises sum |L + t change|, a weighted median of the crossings, and what ends there.
 
     That is the entry that is zero at t, or -1 where t is an end of the interval.
@@ -256,7 +256,7 @@ class SkewSpace:
 
 
 @lru_cache(maxsize=16)
-def skew_space(d: int) -> SkewSpace:
+def make_skew_space(d: int) -> SkewSpace:
     """The tables for d >= 2 columns."""
     upper, lower = np.triu_indices(d, 1)
     position = np.zeros((d, d), dtype=np.intp)

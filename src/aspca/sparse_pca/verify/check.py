@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from aspca.sparse_pca.verify.claims import Claims, Floats, Verification, probe_vector, seal, sentences
-from aspca.sparse_pca.verify.form import form_problems
+from aspca.sparse_pca.verify.form import check_form
 
 _ORTHONORMAL = 1e-12
 _EPS = float(np.finfo(np.float64).eps)
@@ -26,7 +26,7 @@ def check(A: npt.ArrayLike, claims: Claims) -> Verification:
     matrix = _matrix(A)
     if isinstance(matrix, str):
         return Verification((matrix,))
-    problems = form_problems(claims)
+    problems = check_form(claims)
     if problems:
         return Verification(tuple(problems))
     p = claims.sequence.shape[0]

@@ -19,7 +19,7 @@ from aspca.sparse_pca.verify.claims import Claims, Multiplier, Witness
 LARGEST_TOL = 0.01
 
 
-def form_problems(claims: Claims) -> list[str]:
+def check_form(claims: Claims) -> list[str]:
     """Sentences on what is not of the form that the mathematics needs; later ones rest on earlier ones."""
     for found in (_check_types(claims), _check_shapes(claims)):
         problems = list(found)

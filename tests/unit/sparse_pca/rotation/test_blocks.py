@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from aspca.sparse_pca.rotation import sparse_rotation
-from aspca.sparse_pca.rotation.search import column_groups, hidden_blocks, unit_rows
+from aspca.sparse_pca.rotation.search import find_column_groups, find_hidden_blocks, find_unit_rows
 from matrices import orthonormal
 
 
@@ -25,7 +25,7 @@ def star_basis(d):
 
 
 def test_groups_are_the_connected_columns_without_the_zero_rows():
-    (rows0, columns0), (rows1, columns1) = column_groups(two_blocks())
+    (rows0, columns0), (rows1, columns1) = find_column_groups(two_blocks())
     assert columns0.tolist() == [0, 3]
     assert rows0.tolist() == [0, 1, 2, 3, 4]
     assert columns1.tolist() == [1, 2, 4]
@@ -35,7 +35,7 @@ def test_groups_are_the_connected_columns_without_the_zero_rows():
 def test_a_group_is_solved_as_if_it_were_alone():
     V = two_blocks()
     whole = sparse_rotation(V)
-    for rows, columns in column_groups(V):
+    for rows, columns in find_column_groups(V):
         alone = sparse_rotation(V[np.ix_(rows, columns)])
         np.testing.assert_allclose(whole.rotation[np.ix_(columns, columns)], alone.rotation, atol=1e-12)
     assert np.all(whole.rotation[np.ix_([0, 3], [1, 2, 4])] == 0.0)
@@ -43,8 +43,8 @@ def test_a_group_is_solved_as_if_it_were_alone():
 
 def test_hidden_blocks_are_found_behind_a_rotation():
     V = two_blocks() @ orthonormal(2, 5, 5)
-    assert len(column_groups(V)) == 1
-    blocks = hidden_blocks(V[np.any(np.abs(V) > 0, axis=1)])
+    assert len(find_column_groups(V)) == 1
+    blocks = find_hidden_blocks(V[np.any(np.abs(V) > 0, axis=1)])
     assert sorted(basis.shape[1] for _, basis in blocks) == [2, 3]
     blocked, mixed = sparse_rotation(two_blocks()), sparse_rotation(V)
     assert mixed.l1 <= blocked.l1 * (1.0 + 1e-9)
@@ -53,10 +53,10 @@ def test_hidden_blocks_are_found_behind_a_rotation():
 def test_unit_rows_need_more_than_a_norm_of_one():
     V = orthonormal(4, 9, 3)
     V = np.linalg.qr(np.column_stack([np.eye(10)[:, 0], np.vstack([np.zeros(3), V])]))[0] @ orthonormal(5, 4, 4)
-    assert unit_rows(V).tolist() == [0]
+    assert find_unit_rows(V).tolist() == [0]
     tilted = np.array([[np.cos(1e-7)], [np.sin(1e-7)]])
     assert np.linalg.norm(tilted[0]) == pytest.approx(1.0, abs=1e-12)
-    assert unit_rows(tilted).tolist() == []
+    assert find_unit_rows(tilted).tolist() == []
 
 
 @pytest.mark.parametrize("d", [8, 10])
@@ -64,7 +64,7 @@ def test_a_unit_vector_in_the_span_need_not_be_a_column_of_the_best_basis(d):
     # The reason why hidden blocks are a start and not a theorem (see blocks.py).
     V = star_basis(d)
     np.testing.assert_allclose(V.T @ V, np.eye(d), atol=1e-14)
-    assert unit_rows(V).tolist() == [len(V) - 1]
+    assert find_unit_rows(V).tolist() == [len(V) - 1]
     with_unit_vector = np.linalg.qr(np.column_stack([np.ones(d), np.eye(d)[:, 1:]]))[0]
     split = sparse_rotation(V @ with_unit_vector * (np.abs(V @ with_unit_vector) > 1e-14))
     joint = sparse_rotation(V)

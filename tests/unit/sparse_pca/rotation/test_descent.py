@@ -10,12 +10,18 @@ from scipy.optimize import linprog
 from aspca.sparse_pca.rotation import paper_rotation
 from aspca.sparse_pca.rotation.descent import (
     anneal,
+    choose_spread_rows,
     localised_rotation,
     make_starts,
     polar,
-    spread_rows,
 )
-from aspca.sparse_pca.rotation.vertex import best_step, clear_small_entries, descend, nearest_corner, skew_space
+from aspca.sparse_pca.rotation.vertex import (
+    clear_small_entries,
+    descend,
+    find_best_step,
+    find_nearest_corner,
+    make_skew_space,
+)
 from matrices import integer_null_space, orthonormal
 
 SHAPES = [(5, 3), (9, 8), (20, 6), (30, 10)]
@@ -33,7 +39,7 @@ def largest_fall(L, radius):
     """By how much ||L + L Omega||_1 can fall within |Omega_ij| <= radius: the plain linear program."""
     p, d = L.shape
     n = d * (d - 1) // 2
-    J = skew_space(d).entry_changes(L, np.arange(p * d))
+    J = make_skew_space(d).entry_changes(L, np.arange(p * d))
     eye, flat = np.eye(p * d), L.ravel()
     result = linprog(
         np.concatenate([np.zeros(n), np.ones(p * d)]),
@@ -74,10 +80,10 @@ def test_the_descent_never_rises_from_anywhere(p, d):
 @pytest.mark.parametrize("radius", [1e-1, 1e-4])
 def test_the_nearest_corner_is_independent_and_within_reach(radius):
     L = annealed(orthonormal(3010, 30, 10))
-    corner = nearest_corner(L, radius)
+    corner = find_nearest_corner(L, radius)
     assert np.linalg.cond(corner.rows) < 1e6
     held = corner.held
-    np.testing.assert_array_equal(corner.rows[held], skew_space(10).entry_changes(L, corner.entries[held]))
+    np.testing.assert_array_equal(corner.rows[held], make_skew_space(10).entry_changes(L, corner.entries[held]))
     move = np.linalg.solve(corner.rows, np.where(held, -L.ravel()[corner.entries], 0.0))
     assert np.linalg.norm(move) <= radius * (1.0 + 1e-9)
     assert held.any()
@@ -88,7 +94,7 @@ def test_the_best_step_is_the_lowest_kink():
     for _ in range(50):
         L, change = rng.standard_normal(12), rng.standard_normal(12)
         L[:2] = 0.0
-        step, entry = best_step(L, change, 1.0)
+        step, entry = find_best_step(L, change, 1.0)
         tried = np.append(-L / change, [0.0, 1.0])
         values = [np.abs(L + t * change).sum() for t in tried[(tried >= 0.0) & (tried <= 1.0)]]
         assert np.abs(L + step * change).sum() == pytest.approx(min(values), abs=1e-12)
@@ -126,7 +132,7 @@ def test_tied_rows_are_taken_in_order():
     # Every row twice, the second blurred by rounding: BLAS must not choose between the two.
     V = np.linalg.qr(np.repeat(orthonormal(603, 6, 3), 2, axis=0))[0]
     V[1::2] *= 1.0 + 1e-15
-    rows = spread_rows(V)
+    rows = choose_spread_rows(V)
     assert len(set(rows // 2)) == 3
     assert np.all(rows % 2 == 0)
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from aspca.sparse_pca.rotation.descent import jacobi, rotate_pairs, round_robin
+from aspca.sparse_pca.rotation.descent import jacobi, pair_columns, rotate_pairs
 from matrices import orthonormal
 
 
@@ -17,7 +17,7 @@ def grid_minimum(a, b):
 @pytest.mark.parametrize("d", [1, 2, 3, 6, 7, 12])
 def test_every_pair_meets_once_and_rounds_are_disjoint(d):
     pairs = []
-    for first, second in round_robin(d):
+    for first, second in pair_columns(d):
         assert np.all(first < second)
         seated = np.concatenate([first, second])
         assert len(np.unique(seated)) == len(seated)
