@@ -105,16 +105,3 @@ def test_the_data_are_left_alone() -> None:
     model.transform(rows)
     pd.testing.assert_frame_equal(rows, before)
     assert (weights == 1).all()
-
-
-@pytest.mark.parametrize("kind", ["a rule with spread", "an exact rule"])
-def test_a_row_is_judged_alike_alone_and_among_others(kind: str) -> None:
-    """With an exact rule all scores are rounding, which differs from batch to batch: no row may be flagged for that."""
-    X = table()
-    if kind == "an exact rule":
-        X[:, 1] = 3 * X[:, 0] + 0.1
-        X[:, 3] = X[:, 2] + X[:, 0]
-    model = ASPCA(n_components=2, alpha=0.0, contamination=0.1).fit(X)
-    together = model.predict(X)
-    assert [int(model.predict(row[None])[0]) for row in X] == together.tolist()
-    assert model.predict(X[::-1])[::-1].tolist() == together.tolist()

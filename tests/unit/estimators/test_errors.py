@@ -73,35 +73,21 @@ def test_missing_values_of_nullable_columns_are_named() -> None:
 
 
 @pytest.mark.parametrize("act", ["fit", "score_samples"])
-def test_text_is_refused_and_its_column_named(act: str) -> None:
+def test_what_is_no_table_of_real_numbers_is_refused(act: str) -> None:
     rows = frame().astype({"gamma": object})
     rows.loc[2, "gamma"] = "three"
     assert "gamma" in message(ValueError, bound(act, names=True), rows)
-
-
-def test_a_table_of_text_is_refused() -> None:
     # Not even where it looks like numbers: nobody should have to guess.
-    for rows in ([["a", "b"], ["c", "d"]], [["1", "2"], ["3", "5"]], np.array([[b"1", b"2"], [b"3", b"4"]])):
+    for texts in ([["a", "b"], ["c", "d"]], [["1", "2"], ["3", "5"]], np.array([[b"1", b"2"], [b"3", b"4"]])):
         with pytest.raises(ValueError, match=r"string|str\b|text|bytes"):
-            ASPCA().fit(rows)
-
-
-@pytest.mark.parametrize("act", ["fit", "score_samples"])
-def test_complex_numbers_are_refused_without_printing_the_table(act: str) -> None:
+            bound(act, names=False)(texts)
     assert "omplex" in message(ValueError, bound(act, names=False), table() + 1j)
-
-
-@pytest.mark.parametrize("act", ["fit", "score_samples"])
-@pytest.mark.parametrize("kind", [scipy.sparse.csr_array, scipy.sparse.csc_matrix, scipy.sparse.coo_array])
-def test_sparse_tables_are_refused_with_the_cure(act: str, kind) -> None:
-    text = message(TypeError, bound(act, names=False), kind(table()))
-    assert "parse" in text
-    assert "toarray" in text
-
-
-@pytest.mark.parametrize("shape", [(60,), (1, 60, 4)])
-def test_tables_have_two_dimensions(shape: tuple[int, ...]) -> None:
-    message(ValueError, ASPCA().fit, np.zeros(shape))
+    for shape in ((60,), (1, 60, 4)):
+        message(ValueError, bound(act, names=False), np.zeros(shape))
+    for kind in (scipy.sparse.csr_array, scipy.sparse.csc_matrix, scipy.sparse.coo_array):
+        text = message(TypeError, bound(act, names=False), kind(table()))
+        assert "parse" in text
+        assert "toarray" in text
 
 
 @pytest.mark.parametrize("act", ["partial_fit", "score_samples", "calibrate"])
@@ -142,51 +128,33 @@ def test_names_handed_to_fit_moments_are_compared_too() -> None:
 # ---- parameters
 
 
-BAD = [
-    ("alpha", -1.0, "-1.0"),
-    ("alpha", float("nan"), "nan"),
-    ("alpha", float("inf"), "inf"),
-    ("alpha", "small", "'small'"),
-    ("alpha", None, "None"),
-    ("n_components", 0, "0"),
-    ("n_components", -3, "-3"),
-    ("n_components", 5, "5"),
-    ("n_components", 2.5, "2.5"),
-    ("n_components", "many", "'many'"),
-    ("n_components", None, "None"),
-    ("n_components", True, "True"),
-    ("variant", "H", "'H'"),
-    ("variant", None, "None"),
-    ("rounding", "up", "'up'"),
-    ("scaling", "minmax", "'minmax'"),
-    ("score", "t2", "'t2'"),
-    ("contamination", 0.0, "0.0"),
-    ("contamination", 0.51, "0.51"),
-    ("contamination", -0.1, "-0.1"),
-    ("contamination", "few", "'few'"),
-    ("contamination", float("nan"), "nan"),
-    ("tol", 0.0, "0.0"),
-    ("tol", 1.0, "1.0"),
-    ("tol", float("nan"), "nan"),
-    ("tol", "tight", "'tight'"),
-    ("tol", None, "None"),
-    ("max_iter", 0, "0"),
-    ("max_iter", "all", "'all'"),
-    ("max_iter", 2.5, "2.5"),
-]
+BAD: dict[str, tuple[object, ...]] = {
+    "alpha": (-1.0, float("nan"), float("inf"), "small", None),
+    "n_components": (0, -3, 5, 2.5, "many", None, True),
+    "variant": ("H", None),
+    "rounding": ("up",),
+    "scaling": ("minmax",),
+    "score": ("t2",),
+    "contamination": (0.0, 0.51, -0.1, "few", float("nan")),
+    "limit": ("3 sigma", -1.0),
+    "level": (1.5, "high"),
+    "tol": (0.0, 1.0, float("nan"), "tight", None),
+    "max_iter": (0, "all", 2.5),
+}
 
 
-@pytest.mark.parametrize(("name", "value", "shown"), BAD, ids=lambda x: str(x))
-def test_a_bad_parameter_is_named_with_its_value(name: str, value: object, shown: str) -> None:
-    model = ASPCA(**{name: value})
-    for act, given in (
-        (model.fit, table()),
-        (model.partial_fit, table()),
-        (model.fit_moments, Moments.from_array(table())),
-    ):
-        text = message(ValueError, act, given)
-        assert text.startswith(name)
-        assert f"got {shown}" in text
+@pytest.mark.parametrize("name", BAD)
+def test_a_bad_parameter_is_named_with_its_value(name: str) -> None:
+    for value in BAD[name]:
+        model = ASPCA(**{name: value})
+        for act, given in (
+            (model.fit, table()),
+            (model.partial_fit, table()),
+            (model.fit_moments, Moments.from_array(table())),
+        ):
+            text = message(ValueError, act, given)
+            assert text.startswith(name)
+            assert f"got {value!r}" in text
 
 
 def test_a_bad_parameter_set_after_fitting_leaves_the_model_as_it_was() -> None:
@@ -206,17 +174,11 @@ def test_whole_numbers_of_any_type_are_taken_as_n_components() -> None:
 # ---- rows and weights
 
 
-@pytest.mark.parametrize("n", [0, 1])
-def test_fewer_than_two_rows_are_refused_with_their_number(n: int) -> None:
-    assert f"{n} sample" in message(ValueError, ASPCA().fit, table()[:n])
-
-
-def test_a_first_batch_of_one_row_is_refused_with_the_number() -> None:
+def test_too_few_rows_or_features_are_refused_with_their_number() -> None:
+    assert "0 sample" in message(ValueError, ASPCA().fit, table()[:0])
+    assert "1 sample" in message(ValueError, ASPCA().fit, table()[:1])
     assert "at least 2 rows" in message(ValueError, ASPCA().partial_fit, table()[:1])
     assert "at least 2 rows" in message(ValueError, ASPCA().fit_moments, Moments.from_array(table()[:1]))
-
-
-def test_no_features_are_refused() -> None:
     assert "0 feature" in message(ValueError, ASPCA().fit, table()[:, :0])
 
 
@@ -315,23 +277,6 @@ def test_automatic_limits_take_rows_that_were_not_fitted() -> None:
     model.calibrate(table(400)[60:])
     assert model.threshold_limit_.name == "held-out"
     assert model.rule_limits_.tolist() != before
-
-
-@pytest.mark.parametrize(
-    ("options", "sentence"),
-    [
-        (
-            {"limit": "3 sigma"},
-            "limit must be one of auto, quantile, conformal, or a finite number",
-        ),
-        ({"limit": -1.0}, "limit must be one of"),
-        ({"level": 1.5}, "level must be a number between 0 and 1"),
-        ({"level": "high"}, "level must be a number between 0 and 1"),
-        ({"score": "mahalanobis"}, "score must be one of complete, standardized, spe"),
-    ],
-)
-def test_limits_and_scores_that_do_not_exist(options: dict[str, object], sentence: str) -> None:
-    assert sentence in message(ValueError, ASPCA(**options).fit, table())
 
 
 def test_two_columns_of_one_name_are_refused() -> None:

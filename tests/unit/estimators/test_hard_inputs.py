@@ -17,23 +17,6 @@ pytestmark = pytest.mark.usefixtures("one_thread")
 # ---- columns
 
 
-def test_a_constant_column_is_a_rule_of_its_own_and_changes_no_other() -> None:
-    X = plant(200)
-    plain = detector(n_components=2, alpha=0.005).fit(X)
-    model = detector(n_components=3, alpha=0.005).fit(np.column_stack([X, np.full(len(X), 7.0)]))
-    assert_finite(model, np.column_stack([X, np.full(len(X), 7.0)]))
-    assert_proved(model)
-    # The rule costs nothing, so it comes first; there is no spread to divide by, so its unit is the column's own.
-    assert model.components_[0].tolist() == [0.0] * P + [1.0]
-    assert model.explained_variance_[0] == 0.0
-    assert str(model.rules_[0]) == "x5 = 7 (constant)"
-    assert np.abs(model.components_[1:, :P] - plain.components_).max() <= 1e-12
-    # Breaking it by delta costs delta squared, and nothing else changes.
-    broken = np.column_stack([X, np.full(len(X), 7.5)])
-    assert np.abs(spe(model, broken) - (spe(plain, X) + 0.25)).max() <= 1e-12
-    assert (model.predict(broken) == -1).all()
-
-
 @pytest.mark.parametrize("value", [0.1, 1e-3, -12345.678, 1e10 + 1 / 3, 1e150, -1e-150])
 def test_a_constant_column_is_recognised_whatever_its_value(value: float) -> None:
     X = np.column_stack([plant(50), np.full(50, value)])

@@ -19,20 +19,6 @@ pytestmark = pytest.mark.usefixtures("one_thread")
 # ---- sizes
 
 
-@pytest.mark.parametrize("scaling", ["maxabs", "standard"])
-def test_column_scales_from_1e_minus_150_to_1e150_do_not_matter(scaling: str) -> None:
-    X = plant(200) / 8.0
-    units = np.array([1e-150, 1e150, 1.0, 1e-100, 1e100])
-    plain = detector(scaling=scaling).fit(X)
-    model = detector(scaling=scaling).fit(X * units)
-    assert_finite(model, X * units)
-    assert_proved(model)
-    assert model.n_components_ == plain.n_components_ == 2
-    assert np.abs(model.components_ - plain.components_).max() <= 1e-9
-    assert np.abs(spe(model, X * units) - spe(plain, X)).max() <= 1e-9
-    assert (model.predict(X * units) == plain.predict(X)).all()
-
-
 def test_column_scales_from_1e_minus_150_to_1e150_unscaled_leave_the_narrow_columns_as_rules() -> None:
     X = plant(200) / 8.0 * np.array([1e-150, 1e150, 1.0, 1e-100, 1e100])
     model = detector(scaling="none").fit(X)
@@ -45,47 +31,11 @@ def test_column_scales_from_1e_minus_150_to_1e150_unscaled_leave_the_narrow_colu
 
 
 @pytest.mark.parametrize("scaling", SCALINGS)
-@pytest.mark.parametrize("unit", [1e-150, 1e-20, 1e-8, 1.0, 1e8, 1e149])
-def test_a_common_unit_changes_no_decision(scaling: str, unit: float) -> None:
-    X = plant(200) / 8.0
-    new = X[:40].copy()
-    new[:20, 1] += 0.1
-    plain = detector(scaling=scaling).fit(X)
-    model = detector(scaling=scaling).fit(X * unit)
-    assert_finite(model, X * unit)
-    assert_proved(model)
-    assert (plain.predict(new)[:20] == -1).all()
-    assert plain.predict(new)[20:].sum() > 10
-    assert model.predict(new * unit).tolist() == plain.predict(new).tolist()
-
-
-@pytest.mark.parametrize("scaling", SCALINGS)
-@pytest.mark.parametrize("unit", [1e-160, 1e-170, 1e-300])
-def test_a_column_whose_squares_vanish_is_refused_by_name(scaling: str, unit: float) -> None:
-    """Below about 1e-150 differences square to nothing: it would count as constant."""
-    X = plant(200)
-    X[:, 4] *= unit
-    with pytest.raises(ValueError, match=r"'x4' varies by less than 1e-152, .*leave it out"):
-        detector(scaling=scaling).fit(X)
-
-
-@pytest.mark.parametrize("scaling", SCALINGS)
 def test_the_largest_values_allowed_give_finite_results(scaling: str) -> None:
     X = np.where(plant(40) > 0, 1e150, -1e150)
     model = detector(scaling=scaling, n_components=3).fit(X)
     assert_finite(model, X)
     assert_proved(model)
-
-
-@pytest.mark.parametrize("unit", [1.0, 1e-10, 1e-100])
-def test_rows_to_be_scored_may_be_as_large_as_allowed_whatever_the_training_scale(unit: float) -> None:
-    model = detector().fit(plant(200) * unit)
-    for j in range(P):
-        row = plant(200)[:1] * unit
-        row[0, j] = 1e150
-        assert np.isfinite(model.score_samples(row)).all()
-        assert np.isfinite(model.transform(row)).all()
-    assert model.predict([[1e150, 0, 0, 0, 0]]).tolist() == [-1]
 
 
 @pytest.mark.parametrize("value", [1.1e150, -1e151, 1e300])
@@ -215,19 +165,6 @@ def test_equal_variances_under_a_large_penalty_are_taken_by_index(variant: str) 
     assert_proved(model)
 
 
-@pytest.mark.parametrize("variant", ["F", "B", "FG", "BG", "G"])
-def test_with_all_components_the_score_is_the_squared_distance_from_the_mean(variant: str) -> None:
-    X = plant(200)
-    model = detector(n_components=P, alpha=0.01, variant=variant, rotation="all").fit(X)
-    assert_finite(model, X)
-    assert_proved(model)
-    Y = (X - X.mean(axis=0)) / np.abs(X - X.mean(axis=0)).max(axis=0)
-    assert np.abs(spe(model, X) - np.square(Y).sum(axis=1)).max() <= 1e-12 * np.square(Y).sum(axis=1).max()
-    if variant.endswith("G"):
-        # The sparsest basis of everything is the features themselves.
-        assert (np.count_nonzero(model.components_, axis=1) == 1).all()
-
-
 # ---- types
 
 
@@ -258,13 +195,6 @@ def test_bool_columns_count_as_zero_and_one() -> None:
     assert model.components_.tolist() == plain.components_.tolist()
     assert model.score_samples(flags).tolist() == plain.score_samples(flags.astype(float)).tolist()
     assert model.predict([[True, False, True, False]]).tolist() == [-1]
-
-
-def test_float32_at_an_offset_is_not_computed_in_float32() -> None:
-    X = (plant(200) + 1000.0).astype(np.float32)
-    single, double = detector(n_components=2).fit(X), detector(n_components=2).fit(X.astype(float))
-    assert single.components_.tolist() == double.components_.tolist()
-    assert single.score_samples(X).tolist() == double.score_samples(X.astype(float)).tolist()
 
 
 def read_only(X: np.ndarray) -> np.ndarray:

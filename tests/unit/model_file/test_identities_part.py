@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import copy
-import importlib.util
+import importlib
 import json
-import subprocess
 import sys
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -26,19 +24,8 @@ from identity_tables import NAMES, Case, cases, repairs
 
 from running.stored_numbers import numbers
 
-
-def beside(name: str) -> ModuleType:
-    """Another file of this folder, whose checks are needed here as well."""
-    spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name(f"test_{name}.py"))
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-mutations, round_trip, refusals = beside("mutations"), beside("round_trip"), beside("refusals")
+# Files of this folder, whose checks are needed here as well.
+mutations, round_trip, refusals = map(importlib.import_module, ("test_mutations", "test_round_trip", "test_refusals"))
 OF_OTHER_PARTS = ("not_orthonormal", "negative_variance", "huge", "rules_of_another_length")
 OF_ANY_PART = [one for one in mutations.ALTERATIONS if one.__name__ not in OF_OTHER_PARTS]
 KINDS = ("exact", "standard", "errors", "gaps", "categories", "given")
@@ -138,24 +125,6 @@ def test_a_private_model_judges_as_the_saved_one_and_repairs_rightly(case: Case,
             assert repair.values == same.repairs[row].values
 
 
-@pytest.mark.parametrize("kind", ["exact", "gaps", "categories"])
-def test_rows_that_an_identity_says_nothing_about(kind: str) -> None:
-    """0 / 0 is anything, and a condition may not hold: nothing is missing, and the row has its sentence."""
-    model, rows = cases()[kind].model, cases()[kind].rows.dropna()[:40].reset_index(drop=True)
-    if kind == "categories":
-        rows = rows[rows["kind"] != "a"].reset_index(drop=True)
-    else:
-        rows.loc[:, [NAMES[0], "b", "total"]] = 0.0
-    loaded = round_trip.saved_and_loaded(model)
-    why, same = loaded.explain(rows), model.explain(rows)
-    silent = np.column_stack([identity.residual(same.values) for identity in model.model_.identities])
-    assert np.isnan(silent).any(axis=1).all()
-    assert not np.isnan(same.values).any()
-    told = [why.text(row) for row in range(len(rows))]
-    assert told == [same.text(row) for row in range(len(rows))]
-    assert not any("missing" in text for text in told)
-
-
 @pytest.mark.parametrize("options", OPTIONS)
 def test_a_second_file_is_the_first(case: Case, options: dict[str, bool], tmp_path: Path) -> None:
     save(case.model, tmp_path / "one.json", **options)
@@ -170,20 +139,6 @@ def test_paper_scores_and_moments_have_none(tmp_path: Path) -> None:
     for model in (ASPCA(score="spe").fit(rows), ASPCA().fit_moments(moments, feature_names=list(NAMES))):
         assert content_of(model, tmp_path)["identities"] == nothing
         assert load(tmp_path / "whole.json").model_.n_identities == 0
-
-
-def test_a_model_with_identities_is_read_and_scored_without_scikit_learn(tmp_path: Path) -> None:
-    exact = cases()["exact"]
-    save(exact.model, tmp_path / "model.json")
-    code = (
-        "import sys, json, numpy as np; from aspca.model_file.model_file import read_model; "
-        "model = read_model(sys.argv[1]); print(model.score(np.array(json.loads(sys.argv[2])))[0].hex()); "
-        "assert not {'sklearn', 'pandas'} & set(sys.modules)"
-    )
-    row = exact.wrong.to_numpy()[:1]
-    command = [sys.executable, "-c", code, str(tmp_path / "model.json"), json.dumps(row.tolist())]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert float.fromhex(done.stdout) == pytest.approx(-exact.model.score_samples(exact.wrong[:1])[0], rel=1e-12)
 
 
 # ---- private

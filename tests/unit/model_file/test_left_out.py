@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -68,20 +67,6 @@ def test_no_value_of_a_row_follows_from_tail_models_of_a_private_file(n: int, tm
 
     assert told(private=False) > 50
     assert told(private=True) == 0
-
-
-@pytest.mark.parametrize("score", ["complete", "standardized"])
-@pytest.mark.parametrize("options", [{"moments": False}])
-def test_what_would_hold_is_proposed_as_before(options: dict[str, bool], score: str, tmp_path: Path) -> None:
-    """A value beyond all that was seen is no proposal without moments either; a private file does not tell these."""
-    rng = np.random.default_rng(2)
-    free, noise = rng.normal(size=(2, 200))
-    rows = pd.DataFrame({"free": free, "noisy": 2.0 * free + 0.1 * noise, "other": rng.normal(size=200)})
-    model = ASPCA(n_components=1, score=score).fit(rows)
-    wrong = rows[:6].copy()
-    wrong["free"] += [5.0, 10.0, 20.0, 40.0, 80.0, 160.0]
-    why, same = loaded(model, tmp_path, **options).explain(wrong), model.explain(wrong)
-    assert [why.text(row) for row in range(6)] == [same.text(row) for row in range(6)]
 
 
 def test_largest_sizes_are_blurred_upwards_by_less_than_twice(tmp_path: Path) -> None:
@@ -200,32 +185,3 @@ def test_no_moments_make_a_wide_file_small(score: str, options: dict[str, bool],
     # 5050 numbers against a handful per feature.
     assert (tmp_path / "whole.json").stat().st_size > 5 * (tmp_path / "small.json").stat().st_size
     assert np.array_equal(load(tmp_path / "small.json").score_samples(X), model.score_samples(X))
-
-
-def test_what_identities_add_grows_with_the_features_alone(tmp_path: Path) -> None:
-    """65 quantiles of each, where the scatter has p (p + 1) / 2 numbers."""
-    rng = np.random.default_rng(0)
-    for p in (20, 100):
-        X = rng.normal(size=(300, p))
-        X[:, 1] = X[:, 0]
-        model = ASPCA(n_components=1, alpha=0.01).fit(X)
-        assert model.model_.n_identities == 1
-        contents = []
-        for moments in (True, False):
-            save(model, tmp_path / "model.json", moments=moments)
-            contents.append(json.loads((tmp_path / "model.json").read_text()))
-            assert np.array_equal(load(tmp_path / "model.json").score_samples(X), model.score_samples(X))
-        whole, small = contents
-        assert whole["identities"] == small["identities"]
-        assert [len(row) for row in small["identities"]["quantiles"]] == [65] * p
-        assert sum(map(len, whole["scatter"])) == p * (p + 1) // 2
-        assert small["scatter"] is None
-        small["identities"]["quantiles"] = small["evidence"] = None
-        assert n_numbers(small) < 50 * p
-
-
-def n_numbers(value: Any) -> int:
-    """How many numbers there are in a content."""
-    if isinstance(value, dict):
-        value = list(value.values())
-    return sum(map(n_numbers, value)) if isinstance(value, list) else isinstance(value, int | float)

@@ -190,13 +190,6 @@ def test_what_is_left_out_changes_no_score_or_sentence(
     assert_same_use(saved_and_loaded(model, private=private, moments=moments), model, frame, coarse=coarse)
 
 
-@pytest.mark.parametrize("score", SCORES)
-@pytest.mark.parametrize("variant", VARIANTS)
-def test_every_score_and_variant(score: str, variant: str, table: pd.DataFrame) -> None:
-    model = ASPCA(n_components=4, variant=variant, score=score).fit(table)
-    assert_same_model(saved_and_loaded(model), model, table)
-
-
 @pytest.mark.parametrize(
     "options",
     [
@@ -211,25 +204,6 @@ def test_a_second_file_is_the_first(options: dict[str, bool], fitted: ASPCA, tmp
     # What the first file left out stays out, asked for or not.
     save(load(tmp_path / "one.json"), tmp_path / "two.json")
     assert (tmp_path / "one.json").read_bytes() == (tmp_path / "two.json").read_bytes()
-
-
-@pytest.mark.filterwarnings("ignore::aspca.TiedSubspaceWarning")
-@pytest.mark.parametrize("score", SCORES)
-def test_as_many_components_as_features_beside_identities(score: str) -> None:
-    X = np.random.default_rng(0).normal(size=(60, 5))
-    X[:, 4] = X[:, 0]
-    model = ASPCA(n_components=5, score=score).fit(X)
-    assert model.n_components_ == 5
-    assert_same_model(saved_and_loaded(model), model, X)
-
-
-def test_quantiles(table: pd.DataFrame) -> None:
-    rng = np.random.default_rng(1)
-    X = rng.normal(size=(400, 5)) @ rng.normal(size=(5, 5))
-    model = ASPCA(n_components=2, limit="quantile", level=0.99).fit(X)
-    loaded = saved_and_loaded(model)
-    assert not hasattr(loaded, "feature_names_in_")
-    assert_same_model(loaded, model, X)
 
 
 def test_names_given_by_hand_are_still_taken_on_trust(table: pd.DataFrame) -> None:
