@@ -9,13 +9,12 @@ from itertools import islice
 import numpy as np
 
 from aspca.findings.finding import Finding
-from aspca.linalg.arrays import Floats
 from aspca.model.model import Model
-from aspca.pipeline.judged_rows import JudgedRows, bad_cells_by_row, without_bad_rows
+from aspca.pipeline.judged_rows import JudgedRows, bad_cells_by_row, join_rows, judge_batch
 from aspca.pipeline.outcome import findings_of
-from aspca.pipeline.passes import Watcher, read_features, refuse_values
+from aspca.pipeline.passes import Watcher, read_features
 from aspca.tables.errors import RequestError, enumerated
-from aspca.tables.keys import Cells, Keys
+from aspca.tables.keys import Keys
 from aspca.tables.table import Batch, Table
 
 _WHOLE = re.compile(r"[0-9]{1,18}")
@@ -76,16 +75,15 @@ def _squeeze(name: str) -> str:
 def explain_rows(model: Model, table: Table, rows: Sequence[int], keys: Keys, watcher: Watcher) -> list[Finding]:
     """The rows with these numbers, in the order asked for; the table is read as far as the last of them."""
     watcher.stage("Reading", table.count())
-    wanted, found = set(rows), dict[int, tuple[Floats, Cells]]()
+    wanted, found = set(rows), dict[int, JudgedRows]()
     cells, bad = keys.cells(table), bad_cells_by_row(model, table)
     n = 0
     for batch in read_features(table, model.preparation):
         beside = list(islice(cells, len(batch.values)))
         for row in sorted(wanted & set(range(batch.start, batch.start + len(batch.values)))):
             i = row - batch.start
-            values = without_bad_rows(model, batch.values[i : i + 1], np.array([row]), bad)
-            refuse_values(table, Batch(row, values), model.preparation)
-            found[row] = values, beside[i]
+            alone = Batch(row, batch.values[i : i + 1])
+            found[row] = judge_batch(model, table, alone, np.array([row]), bad, keys, [beside[i]])
         n += len(batch.values)
         watcher.advance(len(batch.values))
         if len(found) == len(wanted):
@@ -93,9 +91,5 @@ def explain_rows(model: Model, table: Table, rows: Sequence[int], keys: Keys, wa
     absent = [row for row in rows if row not in found]
     if absent:
         raise RequestError(f"--row: {table.description} has {n} rows, numbered from 0, so there is no row {absent[0]}.")
-    X = np.vstack([found[row][0] for row in rows])
-    judgement = model.judge(X)
-    if bad:
-        judgement = judgement.with_bad_cells([bad.get(row, ()) for row in rows])
-    judged = JudgedRows(np.array(rows), X, judgement, keys, [found[row][1] for row in rows])
+    judged = join_rows([found[row] for row in rows])
     return list(findings_of(judged, judged.explained(model, named=True)))

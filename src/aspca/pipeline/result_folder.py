@@ -14,7 +14,8 @@ import numpy.typing as npt
 from aspca.identities.wording import number_text
 from aspca.linalg.ranking import round_for_ranking
 from aspca.model.model import Model
-from aspca.pipeline.judged_rows import JudgedRows, score_columns, score_fields
+from aspca.pipeline.judged_rows import JudgedRows
+from aspca.pipeline.score import score_columns, score_fields
 from aspca.tables.keys import Keys
 from aspca.writers.text_rows import CsvWriter, csv_rows
 

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
+from aspca.linalg.arrays import Bools, Ints
 from aspca.masking import looks_like_address, masked
+from aspca.model.judgement import Judgement
 from aspca.model.model import Model
-from aspca.pipeline.judged_rows import PartScorer, Tally, score_fields, scored_parts
+from aspca.pipeline.judged_rows import judged_rows
 from aspca.pipeline.options import files_named, in_one_sentence, in_python, is_named, named_files, reading_of
 from aspca.pipeline.passes import MANY, Silent, Watcher, write_behind
 from aspca.pipeline.sources import open_for
@@ -24,9 +27,13 @@ from aspca.tables.keys import Keys
 from aspca.tables.parted import PartedTable
 from aspca.tables.request import ReadOptions
 from aspca.tables.table import Table
+from aspca.writers.fields import Field, Kind, Part
 from aspca.writers.inputs import STANDARD_STREAM, refuse_inputs
 from aspca.writers.replaced_file import refuse_special
 from aspca.writers.row_file import format_of, row_file
+
+if TYPE_CHECKING:
+    from aspca.findings.short_reasons import ShortReasons
 
 
 @dataclass(frozen=True)
@@ -51,12 +58,8 @@ class Scored:
         return f"Scored({self.n_rows:,} rows, {flagged}, in {self.out})"
 
 
-def _spelled(sentence: str) -> str:
-    # What the command calls --output is `out` here.
-    return in_python(sentence.replace("--output", "--out"))
-
-
-@in_one_sentence(_spelled)
+# What the command calls --output is `out` here.
+@in_one_sentence(lambda sentence: in_python(sentence.replace("--output", "--out")))
 def score_source(
     model: Any,
     source: Any,
@@ -173,20 +176,111 @@ def scored_frame(model: Model, table: Table, keys: Keys) -> Any:
     names = [field.name for field in score_fields(model, keys)]
     parts = list(scored_parts(model, table, keys, Tally(), Silent()))
     columns = zip(*parts, strict=True) if parts else ((),) * len(names)
-    whole = {name: _concatenate(several) for name, several in zip(names, columns, strict=True)}
+    whole: dict[str, Any] = {}
+    for name, several in zip(names, columns, strict=True):
+        arrays = bool(several) and all(isinstance(part, np.ndarray) for part in several)
+        whole[name] = np.concatenate(several) if arrays else [cell for part in several for cell in part]
     return make_frame(whole, getattr(table, "library", "pandas"))
 
 
-def _concatenate(parts: Sequence[Any]) -> Any:
-    if parts and all(isinstance(part, np.ndarray) for part in parts):
-        return np.concatenate(parts)
-    return [cell for part in parts for cell in part]
+# ---- as columns of a table: record batches are made of them only for what is written by way of Arrow, or is lazy
+
+
+def score_fields(model: Model, keys: Keys, *, reasons: bool = True) -> tuple[Field, ...]:
+    """Which columns a table of scores has; `reasons`: also which rules anomalies break and what would mend them."""
+    own: dict[str, Kind] = {"row": "integer", "score": "number", "anomaly": "truth"}
+    own |= {"verdict": "text", "p_value": "number"} if model.evidence is not None else {}
+    own |= {"share_of_rules": "number"} if model.allows_gaps else {}
+    own |= {"broken_rules": "text", "proposed": "text"} if reasons else {}
+    row, *others = (Field(name, kind) for name, kind in own.items())
+    return (row, *(Field(name, "cell") for name in keys.header(own)), *others)
+
+
+def score_columns(
+    model: Model, rows: Ints, keys: list[list[object]], found: Judgement
+) -> list[Sequence[Any] | npt.NDArray[Any]]:
+    """The columns of some judged rows, without reasons; `keys` are the cells of the key columns, by column."""
+    anomalies = [None] * len(rows) if found.anomalies is None else found.anomalies
+    grades: list[Any] = [] if model.evidence is None else [found.verdicts, found.p_values]
+    return [rows, *keys, found.scores, anomalies, *grades, *([found.share_of_rules] if model.allows_gaps else [])]
+
+
+@dataclass
+class Tally:
+    """How many rows were judged, how many are anomalies, None where the model has no limit, and how many errors."""
+
+    n_rows: int = 0
+    anomalies: int | None = 0
+    errors: int = 0
+
+    def add(self, anomalies: Bools | None, errors: Bools | None, n_rows: int) -> None:
+        """More of them; where errors are not told from others, every anomaly counts as one."""
+        self.n_rows += n_rows
+        self.anomalies = None if anomalies is None else (self.anomalies or 0) + int(anomalies.sum())
+        worst = anomalies if errors is None else errors
+        self.errors += 0 if worst is None else int(worst.sum())
+
+
+def scored_parts(
+    model: Model, table: Table, keys: Keys, tally: Tally, watcher: Watcher, start: int = 0
+) -> Iterator[Part]:
+    """The rows of a table judged, in parts of plain columns, `score_fields`.
+
+    `start` is the number of the table's first row, where it is a part of a larger one.
+    """
+    reasons: ShortReasons | None = None
+    for judged in judged_rows(model, table, keys, watcher):
+        found, limit = judged.judgement, model.thresholds.total
+        tally.add(found.anomalies, found.errors, len(judged))
+        broken: list[str | None] = [None] * len(judged)
+        proposed: list[str | None] = [None] * len(judged)
+        # Of the anomalies only, whatever cells could not be read, so that normal rows cost nothing.
+        flagged = np.flatnonzero(found.scores > limit.value) if limit is not None else np.empty(0, dtype=np.intp)
+        if flagged.size:
+            if reasons is None:
+                # Words are loaded where there is something to say.
+                from aspca.findings.short_reasons import ShortReasons
+
+                reasons = ShortReasons(model)
+            texts = reasons.of(judged.values[flagged], found.take(flagged))
+            for row, sentence, wanted in zip(flagged.tolist(), *texts, strict=True):
+                broken[row], proposed[row] = sentence, wanted
+        for row, cells in enumerate(() if found.bad_cells is None else found.bad_cells):
+            if cells:
+                broken[row] = "; ".join(text for text in [*map(str, cells), broken[row]] if text)
+        yield [*score_columns(model, judged.rows + start, judged.key_columns(), found), broken, proposed]
+
+
+@dataclass(frozen=True, eq=False)
+class PartScorer:
+    """Judges parts of a table where they are: `scored_parts` of each as pyarrow record batches."""
+
+    model: Model
+    keys: Keys
+
+    def __call__(self, part: Table, start: int = 0) -> Iterator[Any]:
+        from aspca.writers.arrow_rows import record_batch
+
+        fields, schema = score_fields(self.model, self.keys), self.schema
+        for columns in scored_parts(self.model, part, self.keys, Tally(), Silent(), start):
+            yield record_batch(fields, schema, columns)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns that it reads."""
+        return tuple(dict.fromkeys([*self.model.preparation.kinds, *self.keys.columns]))
+
+    @property
+    def schema(self) -> Any:
+        """Of its batches; it depends on the names of the keys alone, not on a table."""
+        from aspca.writers.arrow_rows import arrow_schema
+
+        return arrow_schema(score_fields(self.model, self.keys))
 
 
 # ---- where scores go
 
 
-TABLE = "scores"
 _NAMES = {
     "csv": "a CSV file",
     "parquet": "a Parquet file",
@@ -198,23 +292,12 @@ _NAMES = {
 
 @dataclass(frozen=True)
 class Destination:
-    """Where scores are written.
+    """Where scores are written."""
 
-    Attributes
-    ----------
-    out : str
-        A path, "-" for standard output, or an address.
-    kind : {"csv", "jsonl", "parquet", "arrow", "duckdb", "postgres"}
-    table : str
-        Of a database.
-    replace : bool
-        Whether a table that is there and that aspca did not write may be replaced.
-    """
-
-    out: str
-    kind: str
-    table: str = TABLE
-    replace: bool = False
+    out: str  # a path, "-" for standard output, or an address
+    kind: str  # csv, jsonl, parquet, arrow, duckdb or postgres
+    table: str = "scores"  # of a database
+    replace: bool = False  # whether a table that is there and that aspca did not write may be replaced
 
     @property
     def shown(self) -> str:
@@ -225,11 +308,7 @@ class Destination:
     def refuse_inputs(self, source: Any, model: Any, reading: ReadOptions) -> None:
         """Raise OutputError if it is one of the files or tables that are read, or none that could be written.
 
-        Parameters
-        ----------
-        source : as `named_files` gives it
-        model : path, or a model in memory
-        reading : how the source is read, and which of its tables
+        `source` is as `named_files` gives it, `model` a path or a model in memory.
         """
         named = source if is_named(source) else []
         if self.kind == "postgres":
@@ -261,9 +340,8 @@ def destination_of(out: str, *, table: str | None = None, lines: bool = False, r
         )
     kind = "postgres" if is_postgres(out) else format_of(out)
     if lines and kind != "jsonl" and out != STANDARD_STREAM:
-        raise RequestError(
-            f"--json writes lines of JSON, but {_shown(out, kind)} is to be {_NAMES[kind]}; give one of them."
-        )
+        name = "--output" if kind == "postgres" else repr(out)
+        raise RequestError(f"--json writes lines of JSON, but {name} is to be {_NAMES[kind]}; give one of them.")
     if table is not None and kind not in ("duckdb", "postgres"):
         raise RequestError(
             f"--output-table is for databases, but {out!r} is none; leave it out, or give a file that ends in .duckdb "
@@ -271,11 +349,7 @@ def destination_of(out: str, *, table: str | None = None, lines: bool = False, r
         )
     if table is not None and not table.strip():
         raise RequestError("--output-table is empty; name a table.")
-    return Destination(out, "jsonl" if lines else kind, TABLE if table is None else table, replace)
-
-
-def _shown(out: str, kind: str) -> str:
-    return "--output" if kind == "postgres" else repr(out)
+    return Destination(out, "jsonl" if lines else kind, "scores" if table is None else table, replace)
 
 
 def _count_in(folder: str, tally: Tally) -> None:

@@ -15,8 +15,8 @@ import pytest
 import aspca
 from aspca import ASPCA, JobError, Preprocessor
 from aspca.pipeline import judged_rows, score
-from aspca.pipeline.judged_rows import PartScorer
 from aspca.pipeline.passes import prefetch, write_behind
+from aspca.pipeline.score import PartScorer
 from aspca.pipeline.sources import frame_table
 from aspca.tables.keys import Keys
 from aspca.tables.memory import array_table
