@@ -14,7 +14,6 @@ from aspca.identities.identity import Identity
 from aspca.identities.resolution import Resolution
 from aspca.identities.wording import formula_text
 from aspca.preparation import Feature
-from aspca.rules.equation_text import equation_of
 from aspca.rules.equations import RuleError
 from aspca.rules.user_rules import formulas_of, given_rules, is_linear
 
@@ -52,29 +51,21 @@ def said(text: str) -> str:
     ("text", "meant"),
     [
         ("y = 100 a / b", "y = 100 a / b"),
-        ("y = a / 2 b", "y = 0.5 a * b"),
-        ("y = a^2", "y = a^2"),
         ("y = a^-0.5", "y = 1 / sqrt(a)"),
         ("y = a^(1/2) + b^(-2)", "y = sqrt(a) + 1 / b^2"),
         ("y = (2 a b)^2 / c", "y = 4 a^2 * b^2 / c"),
         ("y = sqrt(4 a / b)", "y = 2 sqrt(a) / sqrt(b)"),
         ("y = -a^2", "y = -a^2"),
-        ("y = (-a)^2", "y = a^2"),
         ("y = sqrt(-a) * sqrt(-a)", "y = -a"),
         ("y = sqrt(-4 a)", "y = 2 sqrt(-a)"),
         ("y = (a + b)^2", "y = a^2 + 2 a * b + b^2"),
-        ("y = (a - b) (a + b)", "y = a^2 - b^2"),
-        ("y = log(a)", "y = log(a)"),
         ("y = 2 log(-a)^2", "y = 2 log(-a)^2"),
         ("y = log(a b / c^3)", "y = log(a) + log(b) - 3 log(c)"),
         ("y = log(a + 1) + log(1 - b)", "y = log(a + 1) + log(-b + 1)"),
-        ("y = log1p(a)", "y = log(a + 1)"),
         ("y = log(2 + 2 a) - log(2)", "y = log(a + 1)"),
-        ("y = log(a exp(-b))", "y = log(a) - b"),
         ("y = log(exp(a) * exp(-a) * b)", "y = log(b)"),
         ("y = exp(a) exp(-b)^2", "y = exp(a) * exp(-b)^2"),
         ("y = a log", "y = a * log"),
-        ("y = [log] (a + 1)", "y = log + a * log"),
         ("y = log(log)", "y = log(log)"),
         ("due = sent + 30 days", "due = sent + 30 days"),
         ("y = 2 [kind is bolt] * a", "y = 2 a * [kind is bolt]"),
@@ -82,16 +73,13 @@ def said(text: str) -> str:
         ("y = log(price)^2", "y = log(price)^2"),
         # The left side: what was written, else what is a factor alone, else a product.
         ("a = 2 y", "a = 2 y"),
-        ("a b = y", "y = a * b"),
         ("2 y = a b", "y = 0.5 a * b"),
         ("y^2 = a + b", "y^2 = a + b"),
         ("1 = a b + 3 y", "y = -0.3333333333333333 a * b + 0.3333333333333333"),
         ("2 a b = 6 c y + 1", "a * b = 3 y * c + 0.5"),
-        ("a b = c y", "a * b = y * c"),
         ("a / b = c / y", "y * a = b * c"),
         # Divided by a sum: multiplied by it.
         ("y = 100 a / (a + b)", "a = 0.01 y * a + 0.01 y * b"),
-        ("y = a / (b + c) + 2 / (b + c)", "a = y * b + y * c - 2"),
         ("y (a + b)^-1 = a", "y = a^2 + a * b"),
         ("y = a + a / (b + 1)", "y = 2 a + a * b - y * b"),
     ],
@@ -118,7 +106,7 @@ def test_the_left_side() -> None:
 
 
 @pytest.mark.parametrize("remark", ["", " (exactly, all rows)", " (exactly, 99.8 % of the rows)", " (exactly; given)"])
-@pytest.mark.parametrize("more", ["", " (to rounding, 97 % of the rows; given)", " (± 0.3)", " (exactly)"])
+@pytest.mark.parametrize("more", ["", " (to rounding, 97 % of the rows; given)", " (± 0.3)"])
 @pytest.mark.parametrize("text", ["y = 100 a / b", "y = log(a)", "y = a + b if kind is bolt", "y = a if region is 3"])
 def test_remarks_are_passed_over(text: str, remark: str, more: str) -> None:
     assert formula(text + (remark or more)) == formula(text)
@@ -133,16 +121,11 @@ def test_remarks_are_passed_over(text: str, remark: str, more: str) -> None:
         ("kind is bolt", Condition(8, 1.0)),
         ("kind is not bolt", Condition(8, 1.0, negated=True)),
         ("kind is [nut m]", Condition(9, 1.0)),
-        ("kind is not [nut m]", Condition(9, 1.0, negated=True)),
-        ("[kind] is [bolt]", Condition(8, 1.0)),
         ("kind is not", Condition(10, 1.0)),
         ("kind is not not", Condition(10, 1.0, negated=True)),
         ("region is 3", Condition(5, 3.0)),
-        ("region is not -2.5", Condition(5, -2.5, negated=True)),
         ("open is true", Condition(11, 1.0)),
-        ("open is 0", Condition(11, 0.0)),
         ("grade is high", Condition(12, 1.0)),
-        ("sent is 1970-01-03", Condition(6, 2.0)),
         ("sent is 1970-01-03 12:00:00", Condition(6, 2.5)),
     ],
 )
@@ -161,42 +144,27 @@ def test_conditions(text: str, condition: Condition) -> None:
         ("y = a if [a b] is red", "if it holds categories, give --categorical 'a b'."),
         ("y = a if kind is screw", "the column has no such category; there are bolt, [nut m], not."),
         ("y = a if region is north", "the column holds numbers, so compare it with one of these."),
-        ("y = a if open is 2x", "the column holds true or false"),
         ("y = a if size is 3", "taken as sqrt(size), and conditions are about columns as they are."),
         ("y = a if kind = bolt", "a condition stands at the end, as in if kind is bolt"),
-        ("y = a if kind is bolt + 3", "a condition stands at the end"),
         ("y = if kind is bolt", "at its end: a column or a number was expected"),
         ("y = log(a + b)", "log is of a column, a product, or a column + 1"),
-        ("y = log(a + 2)", "log is of a column"),
-        ("y = log(a / (a + b))", "log is of a column"),
         ("y = log(log(a))", "functions may not be nested"),
         ("y = log(a^2)", "at position 5 ('log'): it is of an even power"),
         ("y = log(-a b)", "of a negative number"),
-        ("y = log(0)", "of a negative number"),
-        ("y = log(-3)", "of a negative number"),
-        ("y = sqrt(a^2)", "of an even power"),
-        ("y = sqrt(-a b)", "of a negative number"),
         ("y = sqrt(a + b)", "only whole powers up to 6 are allowed, and no roots: raise both sides to a power"),
-        ("y = (a + b)^0.5", "only whole powers up to 6"),
         ("y = (a + b)^7", "only whole powers up to 6"),
         ("y = exp(2 a)", "exp is of one column"),
-        ("y = exp(a + b)", "exp is of one column"),
         ("y = exp(log(a))", "exp is of one column"),
         ("y = a^b", "a number was expected"),
         ("y = a^2^2", "a power of a power needs brackets"),
         ("y = a^(1/0)", "nothing can be divided by zero"),
         ("y = a / (b - b)", "nothing can be divided by zero"),
-        ("y = (b - b)^-1", "nothing can be divided by zero"),
         ("y = a^101", "has exponents beyond 100"),
         ("y = a b - a b + y", "since its columns cancel"),
         ("y = exp(1000) a", "numbers lie between"),
         ("y = 3^1000000000 a", "numbers lie between"),
-        ("y = 0.5^1000000000 a", "numbers lie between"),
-        ("y = a^1e999999999", "numbers lie between"),
         ("y = ((a + b + c)^6 (a + y)^6 (b + y + 1)^6)^6", "would be more than 1,000 products"),
-        ("y = log(a", "a ) was expected"),
         ("y = log a = b", "the rule should be over here"),
-        ("y = a * ", "a column or a number was expected"),
         ("y = exp a", "there is no such column to make rules of"),
     ],
 )
@@ -220,7 +188,6 @@ def test_what_is_refused(text: str, refusal: str) -> None:
         "y = " + " * ".join(["1e300"] * 2500) + " a",
         "y = " + " * ".join(["1.00000001^999"] * 1200) + " a",
         "y = " + "log(" * 60 + "a",
-        "y = a^" + "9" * 10_000,
         "if " * 5000,
         "y = a if " + "[" * 10_000,
         "y = a (exactly" * 1000,
@@ -270,8 +237,6 @@ def test_linear_or_not() -> None:
     ("texts", "refusal"),
     [
         (["y = a b", "2 b a = 2 y"], "The rule '2 b a = 2 y' says the same as 'y = a b'; leave one of them out."),
-        (["y = a / b", "b y = a"], "says the same as 'y = a / b'"),
-        (["y = log(a b)", "log(b) = y - log(a)"], "says the same"),
         (["y = 100 a / (a + b)", "y a + y b = 100 a"], "says the same"),
         (["y = a if kind is bolt", "a = y if kind is bolt"], "says the same"),
         (["y = a b", "y = 2 a", "a = y / 2"], "says the same as 'y = 2 a'"),
@@ -345,12 +310,3 @@ def test_what_is_printed_is_read_as_it_was_meant(
     # (-y) = a is read as y = -a.
     off = [np.abs(sign * again[exist] - expected[exist]) for sign in (1.0, -1.0)]
     assert any((one <= 1e-9 * sizes[exist]).all() for one in off)
-
-
-def test_a_printed_identity_is_the_same_equation() -> None:
-    for text in ("y = 100 a / b", "y = log(a) if kind is not bolt", "a + b + c = 100", "y = a^2 - 3 b"):
-        features = FEATURES
-        made = formula(text)
-        identity = Identity(made, features, (Resolution.of(np.arange(9.0)),) * len(features), 0, 9, 0)
-        assert identity.equation == text
-        assert equation_of(identity.text, features).key == equation_of(text, features).key

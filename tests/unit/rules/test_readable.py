@@ -1,4 +1,5 @@
-"""Readable rules: planted, overlapping rules come back, in the same subspace, as sparse as they were."""
+"""Readable rules: planted, overlapping rules come back, in the same subspace, as sparse as they were; exact ones with
+coefficients to nine digits; short ones of wide tables."""
 
 from __future__ import annotations
 
@@ -7,30 +8,20 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+import aspca.rules.forward
+import aspca.rules.search
+from aspca import ASPCA
+from aspca.linalg.arrays import Floats
+from aspca.moments.space import unresolved_variances
 from aspca.paper.datasets import load_synthetic
-from aspca.rules.readable import readable_basis
+from aspca.rules.forward import WIDE, forward_vectors
+from aspca.rules.readable import readable_basis, short_loadings
 from aspca.rules.search import Search
 from aspca.sparse_pca.defaults import choose_n_components
 
 
 def readable_loadings(V: np.ndarray, C: np.ndarray) -> np.ndarray:
     return readable_basis(V, C).loadings
-
-
-def planted(p: int, seed: int, n: int = 1000, noise: float = 0.01) -> tuple[np.ndarray, np.ndarray]:
-    """Rows, and rules (d, p) in whole numbers: each sum shares one of its two terms with the next."""
-    rng = np.random.default_rng(seed)
-    d = p // 3
-    free = p - d
-    rows = np.zeros((n, p))
-    rows[:, :free] = rng.normal(size=(n, free))
-    rules = np.zeros((d, p))
-    for k in range(d):
-        rules[k, [k, k + 1]] = rng.choice([-3, -2, -1, 1, 2, 3], size=2)
-        rows[:, free + k] = rows @ rules[k] + noise * rng.normal(size=n)
-        rules[k, free + k] = -1
-    shuffled = rng.permutation(p)
-    return rows[:, shuffled], rules[:, shuffled]
 
 
 def sums(p: int, seed: int, noise: float, n: int = 1500) -> tuple[np.ndarray, np.ndarray]:
@@ -53,12 +44,6 @@ def lowest(C: np.ndarray, d: int | None = None) -> np.ndarray:
     return np.linalg.eigh(C)[1][:, : choose_n_components(C) if d is None else d]
 
 
-def sines(W: np.ndarray, V: np.ndarray) -> np.ndarray:
-    """Of the angles between the spans of the columns."""
-    Q = np.linalg.qr(W)[0]
-    return np.linalg.svd(Q - V @ (V.T @ Q), compute_uv=False)
-
-
 def found(W: np.ndarray, rules: np.ndarray) -> list[bool]:
     """Per rule, whether a column of W has its features and, to a cosine of 0.999, its coefficients."""
     unit = rules / np.linalg.norm(rules, axis=1, keepdims=True)
@@ -70,20 +55,6 @@ def condition(W: np.ndarray, C: np.ndarray) -> float:
     inside = W.T @ C @ W
     spread = np.sqrt(np.diag(inside))
     return float(np.linalg.cond(inside / np.outer(spread, spread)))
-
-
-@pytest.mark.parametrize("p", [10, 30])
-@pytest.mark.parametrize("seed", range(3))
-def test_planted_rules_come_back_from_a_dense_basis_of_their_subspace(p: int, seed: int) -> None:
-    rows, rules = planted(p, seed)
-    scale = rows.std(axis=0)
-    C = np.cov((rows / scale).T, bias=True)
-    W = readable_loadings(lowest(C, len(rules)), C)
-    assert all(found(W, rules * scale))
-    for w in W.T / scale:
-        ratios = w[w != 0] / next(rule for rule in rules if np.array_equal(rule != 0, w != 0))[w != 0]
-        # To about the noise of a hundredth, over the root of a thousand rows.
-        assert np.abs(ratios / ratios.mean() - 1).max() <= 0.003
 
 
 @pytest.mark.parametrize(("p", "noise"), [(40, 0.001), (40, 0.1), (100, 0.01), (200, 0.05), (300, 0.01)])
@@ -140,14 +111,6 @@ def test_a_factor_model_without_sparse_rules_has_well_conditioned_ones() -> None
     assert np.linalg.norm(W - V @ (V.T @ W), axis=0).max() <= 0.1
 
 
-def test_the_span_is_the_loadings_up_to_the_noise() -> None:
-    for p, bound in ((10, 0.01), (30, 0.01)):
-        rows, rules = planted(p, seed=1)
-        C = np.cov(rows.T, bias=True)
-        V = lowest(C, len(rules))
-        assert sines(readable_loadings(V, C), V).max() <= bound
-
-
 def test_more_noise_than_rules_drops_no_term_that_matters() -> None:
     """D = A + B + 0.15 C with noise 0.01 keeps C, with noise 0.5 need not; A and B stay in either case."""
     rng = np.random.default_rng(3)
@@ -172,8 +135,7 @@ def test_the_synthetic_data_read_as_they_were_planted() -> None:
 def test_a_component_stands_where_nothing_simpler_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without a search no candidate but the loadings is left, and the result says so."""
     monkeypatch.setattr(Search, "run", Search._choose)
-    rows, rules = planted(10, 0)
-    C = np.cov(rows.T, bias=True)
+    C, rules = sums(12, 0, 0.01)
     V = lowest(C, len(rules))
     basis = readable_basis(V, C)
     assert not basis.sparsest.any()
@@ -247,13 +209,6 @@ def test_only_the_span_matters_and_not_the_order_of_features(p: int, extra: int)
     assert np.abs(readable_loadings(V[order] @ Q, C[np.ix_(order, order)]) - W[order]).max() <= 1e-7
 
 
-def test_the_order_of_rows_does_not_matter() -> None:
-    rows, rules = planted(30, seed=4)
-    one, other = (np.cov(part.T, bias=True) for part in (rows, rows[::-1]))
-    first, second = (readable_loadings(lowest(C, len(rules)), C) for C in (one, other))
-    assert np.abs(first - second).max() <= 1e-7
-
-
 @pytest.mark.parametrize("common", [0.3, 0.9])
 @pytest.mark.parametrize("extra", [1, 3, 5])
 def test_a_subspace_larger_than_its_rules_shows_them_all(common: float, extra: int) -> None:
@@ -264,3 +219,223 @@ def test_a_subspace_larger_than_its_rules_shows_them_all(common: float, extra: i
     assert np.linalg.matrix_rank(V.T @ W, tol=1e-3) == V.shape[1]
     # In ascending variance the planted ones are the first.
     assert all(found(W[:, : len(rules)], rules))
+
+
+# ---- exact rules
+
+
+def covariance_of(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Of the columns divided by their largest size, as the detector scales them; and these sizes."""
+    centred = rows - rows.mean(axis=0)
+    scale = np.abs(centred).max(axis=0)
+    scale = np.where(scale > 0, scale, 1.0)
+    return np.cov((centred / scale).T, bias=True), scale
+
+
+def exact_rules(V: np.ndarray, C: np.ndarray, scale: np.ndarray) -> list[dict[int, float]]:
+    """Rules that hold as far as the covariance tells, in the columns' own units; the first coefficient is 1."""
+    W = readable_loadings(V, C)
+    variances = np.einsum("ij,ij->j", W, C @ W)
+    exact = variances <= unresolved_variances(W, C)
+    return [
+        {int(j): float(w[j] / w[used[0]]) for j in used} for w in W[:, exact].T / scale for used in [np.flatnonzero(w)]
+    ]
+
+
+def assert_same(found: list[dict[int, float]], expected: list[dict[int, float]], digits: float = 1e-9) -> None:
+    assert sorted(tuple(one) for one in found) == sorted(tuple(sorted(one)) for one in expected)
+    for one in expected:
+        match = next(other for other in found if set(other) == set(one))
+        first = one[min(one)]
+        assert all(abs(match[j] / (one[j] / first) - 1) <= digits for j in one)
+
+
+def total(result: int, *terms: int) -> dict[int, float]:
+    return {result: 1.0, **dict.fromkeys(terms, -1.0)}
+
+
+def test_totals_of_totals_and_duplicates() -> None:
+    """28 columns, eight identities that share features; some columns are a thousand times smaller than others."""
+    rng = np.random.default_rng(0)
+    b = rng.lognormal(size=(1000, 20)) * 10 ** rng.uniform(0, 3, size=20)
+    parts = [b[:, k : k + 5].sum(axis=1) for k in (0, 5, 10, 15)]
+    halves = [b[:, :10].sum(axis=1), b[:, 10:].sum(axis=1)]
+    C, scale = covariance_of(np.column_stack([b, *parts, *halves, b.sum(axis=1), 3.0 * b[:, 3]]))
+    expected = [total(20 + k, *range(5 * k, 5 * k + 5)) for k in range(4)]
+    expected += [total(24, 20, 21), total(25, 22, 23), total(26, 24, 25), {27: 1.0, 3: -3.0}]
+    assert_same(exact_rules(lowest(C), C, scale), expected)
+
+
+def test_columns_six_decades_apart() -> None:
+    rng = np.random.default_rng(1)
+    a = rng.lognormal(size=(1000, 4)) * [1e6, 1e3, 1.0, 1e-3]
+    sums = [a[:, k] + a[:, k + 1] for k in range(3)]
+    C, scale = covariance_of(np.column_stack([a, *sums, 1e6 * a[:, 3], rng.normal(size=(1000, 3))]))
+    expected = [total(4, 0, 1), total(5, 1, 2), total(6, 2, 3), {7: 1.0, 3: -1e6}]
+    assert_same(exact_rules(lowest(C), C, scale), expected)
+
+
+def test_a_product_among_many_logarithms() -> None:
+    rng = np.random.default_rng(4)
+    common = rng.normal(size=(420, 2))
+    logs = common @ rng.normal(size=(2, 14)) + 0.3 * rng.normal(size=(420, 14))
+    logs[:, 5] = logs[:, 2] + 0.1 * logs[:, 9] + np.log(3.0)
+    logs[:, 9] *= 0.1
+    C, scale = covariance_of(logs)
+    assert_same(exact_rules(lowest(C), C, scale), [total(5, 2, 9)])
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.3])
+def test_rounded_totals_are_found_beside_loose_rules(noise: float) -> None:
+    rng = np.random.default_rng(5)
+    b = 1000 * (2 * rng.normal(size=(800, 1)) + 0.5 * rng.normal(size=(800, 9)))
+    b[:, 8] = b[:, 7] * (1 + 0.02 * rng.normal(size=800))
+    rows = np.round(
+        np.column_stack([b, b[:, :4].sum(axis=1), b[:, 3:7].sum(axis=1)]) + noise * rng.normal(size=(800, 11))
+    )
+    C, scale = covariance_of(rows)
+    W = readable_loadings(lowest(C), C) / scale[:, None]
+    for identity in (total(9, 0, 1, 2, 3), total(10, 3, 4, 5, 6)):
+        w = next(w for w in W.T[:2] if set(np.flatnonzero(w)) == set(identity))
+        assert np.abs(np.abs(w[w != 0]) / np.abs(w).max() - 1).max() <= 0.01
+
+
+def test_identities_among_four_hundred_columns() -> None:
+    rng = np.random.default_rng(6)
+    b = rng.lognormal(size=(1000, 340)) * 10 ** rng.uniform(-2, 2, size=340)
+    # Disjoint terms: no combination of totals is as sparse as they are.
+    terms = np.split(rng.permutation(340)[:240], 60)
+    C, scale = covariance_of(np.column_stack([b, *(b[:, some].sum(axis=1) for some in terms)]))
+    expected = [total(340 + k, *some.tolist()) for k, some in enumerate(terms)]
+    assert_same(exact_rules(np.linalg.eigh(C)[1][:, : len(terms)], C, scale), expected)
+
+
+def test_two_exact_copies_need_two_rules_of_two_terms() -> None:
+    """The subspace of three equal columns has no orthogonal basis of two-term rules."""
+    rng = np.random.default_rng(0)
+    C = np.cov(np.column_stack([np.tile(rng.normal(size=(200, 1)), 3), rng.normal(size=200)]).T, bias=True)
+    W = readable_loadings(np.linalg.eigh(C)[1][:, :2], C)
+    assert [np.flatnonzero(w).tolist() for w in W.T] == [[0, 1], [0, 2]]
+    assert np.abs(C @ W).max() <= 1e-12
+
+
+@pytest.mark.parametrize("d", [3, 5, 6])
+def test_exact_rules_come_out_exact_beside_loose_ones_with_fewer_features(d: int) -> None:
+    """An exact total of five beside features that are nearly equal: the loose pairs span no part of the exact level."""
+    rng = np.random.default_rng(11)
+    rows = rng.normal(size=(500, 1)) + 0.3 * rng.normal(size=(500, 8))
+    rows[:, 4] = rows[:, :4].sum(axis=1)
+    rows[:, 6] = 2.0 * rows[:, 5]
+    rows[:, 7] = 7.0
+    scale = np.where(rows.std(axis=0) > 1e-12, rows.std(axis=0), 1.0)
+    C = np.cov((rows / scale).T, bias=True)
+    # A covariance of a constant that rounding left behind is none.
+    C[7] = C[:, 7] = 0.0
+    found = exact_rules(np.linalg.eigh(C)[1][:, :d], C, scale)
+    assert_same(found, [total(4, 0, 1, 2, 3), {6: 1.0, 5: -2.0}, {7: 1.0}])
+
+
+# ---- short rules by forward selection
+
+
+def select_slowly(R: Floats, j: int, most: int) -> tuple[list[int], list[float]]:
+    """Terms in the order in which each explains most beside those before it, and what is left after each."""
+    terms: list[int] = []
+    left: list[float] = []
+    for _ in range(most):
+        best: tuple[float, int] = (np.inf, -1)
+        for i in range(len(R)):
+            if i != j and i not in terms:
+                S = [*terms, i]
+                rest = R[j, j] - R[j, S] @ np.linalg.solve(R[np.ix_(S, S)], R[S, j])
+                best = min(best, (float(rest), i))
+        terms.append(best[1])
+        left.append(best[0])
+    return terms, left
+
+
+@pytest.mark.parametrize("together", [1, 7, 32])
+def test_terms_and_what_they_leave(together: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(200, 20)) @ rng.normal(size=(20, 20))
+    X[:, 0] = X[:, 5] - X[:, 9] + 0.01 * rng.normal(size=200)
+    R = np.corrcoef(X.T)
+    monkeypatch.setattr(aspca.rules.forward, "_TOGETHER", together)
+    for j in range(0, 20, 4):
+        terms, left = aspca.rules.forward._selected(R, np.arange(20), 4)
+        slow_terms, slow_left = select_slowly(R, j, 4)
+        assert terms[:, j].tolist() == slow_terms
+        np.testing.assert_allclose(left[:, j], slow_left, rtol=1e-8)
+    vectors, pivots = forward_vectors(R)
+    # The rule is found from its first feature, with what a regression gives.
+    found = vectors[:, pivots.tolist().index(0)]
+    slope = np.linalg.lstsq(X[:, [5, 9]] / X[:, [5, 9]].std(axis=0), X[:, 0] / X[:, 0].std(), rcond=None)[0]
+    assert np.flatnonzero(found).tolist() == [0, 5, 9]
+    np.testing.assert_allclose(found[[5, 9]], -slope, rtol=1e-2)
+
+
+def wide_sums(n: int, p: int, seed: int, noise: float = 0.05) -> tuple[np.ndarray, list[tuple[int, ...]]]:
+    """Rows whose first 30 % of columns are sums and differences of three of the others; and who belongs together."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, p))
+    m = int(0.3 * p)
+    rules = []
+    for i in range(m):
+        terms = m + rng.choice(p - m, 3, replace=False)
+        X[:, i] = X[:, terms] @ rng.choice([-1, 1], 3) + noise * rng.normal(size=n)
+        rules.append(tuple(sorted([i, *terms.tolist()])))
+    return X, sorted(rules)
+
+
+def test_nothing_is_found_where_nothing_is_related() -> None:
+    rng = np.random.default_rng(0)
+    for X in (rng.normal(size=(500, 80)), np.zeros((5, 3)), rng.normal(size=(5, 1))):
+        scatter = X.T @ X
+        size = np.sqrt(np.diag(scatter))
+        assert forward_vectors(scatter / np.outer(size, size) if size.all() else scatter)[1].size == 0
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_where_they_are_all_there_is_the_programs_find_the_same(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    X, planted = wide_sums(1500, 80, seed)
+    C = np.cov(X.T)
+    V = np.linalg.eigh(C)[1][:, :24]
+    quick = readable_basis(V, C).loadings
+    monkeypatch.setattr(aspca.rules.search, "_MANY", 10**9)
+    slow = readable_basis(V, C).loadings
+    np.testing.assert_allclose(quick, slow, atol=1e-9)
+    assert sorted(tuple(np.flatnonzero(w).tolist()) for w in quick.T) == planted
+
+
+def test_a_wide_table_with_fewer_rows_than_columns() -> None:
+    X, planted = wide_sums(500, WIDE + 60, 1)
+    X[:, -1] = X[:, -2]
+    X[:, -3] = 7.0
+    model = ASPCA().fit(X)
+    found = {tuple(sorted(model.model_.names.index(name) for name in rule.features)) for rule in model.rules_}
+    known = {rule for rule in planted if not {len(X.T) - 1, len(X.T) - 3} & set(rule)}
+    p = X.shape[1]
+    assert str(model.rules_[0]) == f"x{p - 2} = x{p - 1} (exactly, all rows)"
+    # Rules name one of the two, which are the same.
+    same = {tuple(sorted(p - 2 if j == p - 1 else j for j in rule)) for rule in found}
+    assert len(known & same) >= 0.99 * len(known)
+    assert not [rule for rule in found if {p - 2, p - 1} < set(rule)]
+    assert (p - 3,) in found
+    # What chance alone may make is left out.
+    assert all(len(rule) <= 9 for rule in found)
+    assert f"more than {WIDE}, only rules of at most 9 columns were looked for" in model.model_.warnings[0]
+    broken = X[:20].copy()
+    broken[:, 0] += 3.0
+    assert (model.predict(broken) == -1).all()
+    # Among few rows also the one that was regressed on it may be held to be moved.
+    assert np.mean([0 in np.argsort(row)[-3:] for row in model.explain(broken).feature_contributions]) >= 0.9
+
+
+def test_no_short_rule_varies_by_more_than_allowed() -> None:
+    X, _ = wide_sums(300, 40, 2, noise=1.0)
+    C = np.cov(X.T)
+    for most in (0.1, 0.3, 1.0):
+        W = short_loadings(C, most, 300)
+        assert (np.einsum("ij,ij->j", W, C @ W) <= most * (1 + 1e-12)).all()
+        np.testing.assert_allclose(np.linalg.norm(W, axis=0), 1.0, rtol=1e-12)
+        assert np.linalg.matrix_rank(W) == W.shape[1]

@@ -63,21 +63,14 @@ def test_extreme_units_give_finite_rules_of_unit_length(unit: float) -> None:
     ("given", "text"),
     [
         (rule("F", [1.0], 0.0, 0.1), "F = 0 (± 0.1)"),
-        (rule("F", [1.0], 7.0, 0.0), "F = 7 (± 0)"),
         (rule("F", [1.0], -7.25, 0.3), "F = -7.2 (± 0.3)"),
         (rule("F", [-1.0], 7.0, 0.5), "F = -7 (± 0.5)"),
-        (rule("F", [1.0], 0.04, 0.1), "F = 0 (± 0.1)"),
         (rule("F", [1.0], 12345.6, 700.0, [700.0]), "F = 12000 (± 700)"),
         (rule("AB", [0.7071, -0.7071], 0.001, 0.1), "A = B (± 0.14)"),
-        (rule("AB", [-0.7071, 0.7071], 0.001, 0.1), "A = B (± 0.14)"),
         (rule("AB", [0.6, -0.8], 5.0, 0.1), "3 A = 4 B + 25 (± 0.5)"),
-        (rule("AB", [0.6, -0.8], -5.0, 0.1), "3 A = 4 B - 25 (± 0.5)"),
         (rule("AB", [0.6, 0.8], -5.0, 0.1), "3 A + 4 B = -25 (± 0.5)"),
-        (rule("AB", [-0.6, -0.8], -5.0, 0.1), "3 A + 4 B = 25 (± 0.5)"),
         (rule("ACD", [0.5, 0.5, -0.7071], 0.0, 0.04), "7 D = 5 A + 5 C (± 0.4)"),
-        (rule("AD", [0.5, -0.3536], 0.0, 0.001), "A = 0.707 D (± 0.002)"),
         (rule("ACD", [0.5774, 0.5774, -0.5774], 0.0, 0.04), "D = A + C (± 0.069)"),
-        (rule("ABCD", [0.31, 0.31, 0.64, -0.63], 0.0, 0.12), "2 D = A + B + 2 C (± 0.38)"),
         (rule("ABCD", [0.5, 0.5, -0.5, -0.5], 1.0, 0.01), "A + B = C + D + 2 (± 0.02)"),
         (rule("AB", [1e-6, -1.0], 0.0, 1e-8, [1.0, 1e-6]), "B = 1e-06 A (± 1e-08)"),
     ],
@@ -92,12 +85,9 @@ def test_the_text_of_a_rule(given: Rule, text: str) -> None:
     ("coefficients", "scales", "text"),
     [
         ([1.0, -1.0, 0.0], [1.0, 1.0, 1.0], "A = B"),
-        ([2.0, -3.0, 0.0], [1.0, 1.0, 1.0], "2 A = 3 B"),
         ([1.0, 1.0, -1.0], [1.0, 1.0, 1.0], "C = A + B"),
         ([1.0, -1.0, 0.0], [1e-3, 1.0, 1.0], "A = 0.001 B"),
-        ([1.0, -1.0, 0.0], [1.0, 1e-3, 1.0], "B = 0.001 A"),
         ([1.0, -1.0, 0.0], [1.0, 12.0, 1.0], "B = 12 A"),
-        ([9.0, -5.0, 0.0], [1.0, 1.0, 1.0], "9 A = 5 B"),
         ([1.0, 2.0, -1.0], [1.0, 1e6, 1.0], "C = A + 2e-06 B"),
     ],
 )
@@ -156,15 +146,11 @@ def test_the_value_of_a_constant_is_told_to_the_last_digit(value: float) -> None
     ("name", "shown"),
     [
         ("disk", "disk"),
-        ("dst_host.rate", "dst_host.rate"),
         ("größe", "größe"),
         ("disk % used", "[disk % used]"),
-        ("a+b", "[a+b]"),
         ("a = b", "[a = b]"),
         ("2nd", "[2nd]"),
-        ("-1", "[-1]"),
         ("", "[]"),
-        (" ", "[ ]"),
         ("x]y", "[x]]y]"),
         ("a\nb", "[a\\nb]"),
         ("a\u202eb\x1b[31m", "[a\\u202eb\\x1b[31m]"),
@@ -312,13 +298,6 @@ def test_rules_of_few_rows_are_told_from_rules_that_hold() -> None:
             (real,) = held_out_widening((new - X.mean(axis=0)) @ V, np.array([one.spread]))
             assert one.looks_like_chance == flagged
             assert real > 2.5 if flagged else real < 2.5
-
-
-def test_too_few_rows_for_its_terms_is_chance_however_tight() -> None:
-    assert expected_widening(1e-30, np.ones(5), 6, 0.0) == np.inf
-    assert np.isfinite(expected_widening(1e-30, np.ones(5), 7, 0.0))
-    # One narrow feature is narrow in new rows too.
-    assert expected_widening(0.01, np.array([0.01]), 1000, 0.0) <= 1.01
 
 
 @pytest.mark.parametrize(("n", "k", "p"), [(12, 2, 4), (20, 3, 6)])

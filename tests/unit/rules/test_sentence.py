@@ -109,15 +109,6 @@ def test_a_number_by_category() -> None:
     assert str(rule).startswith("fee = 5 if hue is red, 2 if hue is green, 0 otherwise (± ")
 
 
-def test_a_number_by_every_category() -> None:
-    levels = chosen(600, 3, [0.5, 0.3, 0.2])
-    fee = levels @ [5.0, 2.0, 0.0] + 0.05 * normal(600, 1)[:, 0]
-    features = (*one_hot("hue", "red", "green", "blue"), Feature("fee"))
-    # All categories say so, if all differ from zero.
-    rule = rule_of(np.column_stack([levels, fee + 1]), [-6, -3, -1, 1], features)
-    assert str(rule).startswith("fee = 6 if hue is red, 3 if hue is green, 1 if hue is blue (± ")
-
-
 def test_a_rare_category_counts_in_full() -> None:
     """It varies little, so its coefficient would round to anything if it were a number like others."""
     levels = np.zeros((1000, 2))
