@@ -47,30 +47,23 @@ def test_errors_that_were_set_aside_are_no_reason() -> None:
 
 
 def test_a_change() -> None:
-    values = drawn(4000, 2)
+    values, other = drawn(4000, 2), drawn(4000, 3)
     values[3000:, 2] += 2.0
-    (remark,) = said(values, drawn(4000, 3))
+    (remark,) = said(values, other)
     assert " times what --level 0.975 lets expect: " in remark
     assert (
         " anomalies are rows of a change. If that is to stay, learn from rows since then: --train NEWER_FILE." in remark
     )
+    found = detect_request(make_request(table_of(values), table_of(other), level=0.99), Silent())
+    (remark,) = (remark for remark in found.remarks if "lets expect" in remark)
+    # 40 of 4,000 are promised.
+    n, of_change = found.n_anomalies, found.n_anomalies - found.outcomes[None].n_beyond
+    assert remark.startswith(f"{n:,} of 4,000 rows are flagged, {n / 40:.2g} times ")
+    assert f": {of_change:,} anomalies are rows of a change" in remark
     values = drawn(4000, 2)
     values[1000:2000, 2] += 2.0
-    (remark,) = said(values, drawn(4000, 3))
+    (remark,) = said(values, other)
     assert "learn from such rows as well: one more --train FILE" in remark
-
-
-def test_numbers_are_right() -> None:
-    values = drawn(4000, 2)
-    values[3000:, 2] += 2.0
-    found = detect_request(make_request(table_of(values), table_of(drawn(4000, 3)), level=0.99), Silent())
-    (remark,) = (remark for remark in found.remarks if ("lets expect" in remark or "as a whole" in remark))
-    outcome = found.outcomes[None]
-    # 40 of 4,000 are promised.
-    assert remark.startswith(
-        f"{outcome.n_anomalies:,} of 4,000 rows are flagged, {outcome.n_anomalies / 40:.2g} times "
-    )
-    assert f": {outcome.n_anomalies - outcome.n_beyond:,} anomalies are rows of a change" in remark
 
 
 def test_means_that_moved() -> None:

@@ -31,34 +31,6 @@ FRAME = pd.DataFrame(
         "c": RNG.normal(size=400),
     }
 )
-FRAME.loc[[17, 200], "b"] += 5.0
-
-
-def found(source: Any, **options: Any) -> list[tuple[int, str | None]]:
-    return [(one.row, one.name) for one in aspca.detect(source, id="host", level=0.999, **options).findings]
-
-
-KEYS = found(FRAME)
-
-
-def test_names_stand_beside_the_right_rows(tmp_path: Path) -> None:
-    """Numbers and names are read side by side, each in a pass of its own."""
-    assert {(17, "web-17"), (200, "web-200")} <= set(KEYS)
-    table = pa.Table.from_pandas(FRAME)
-    connection = duckdb.connect()
-    connection.register("held", table)
-    connection.execute("CREATE TABLE t AS SELECT * FROM held")
-    pq.write_table(table, tmp_path / "t.parquet")
-    for source in (
-        pl.from_pandas(FRAME).lazy(),
-        pl.scan_parquet(tmp_path / "t.parquet"),
-        table,
-        table.to_reader(max_chunksize=7),
-        ds.dataset(tmp_path / "t.parquet"),
-        connection.table("t"),
-        connection.sql("SELECT * FROM t"),
-    ):
-        assert found(source) == KEYS
 
 
 def test_results_are_of_the_library_that_the_table_is_of() -> None:
