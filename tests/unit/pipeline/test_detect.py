@@ -17,7 +17,6 @@ from aspca.pipeline.detect import detect_request
 from aspca.pipeline.options import make_request
 from aspca.pipeline.passes import Silent
 from aspca.pipeline.result import Detection
-from aspca.rules.wording import count_verdicts
 from aspca.tables.memory import MemoryTable
 from aspca.tables.table import Batch
 from like_table import like
@@ -85,41 +84,6 @@ def test_outputs_are_the_estimators(
     np.testing.assert_allclose(stored.score_samples(pd.DataFrame(X, columns=NAMES)), model.score_samples(X), rtol=1e-9)
 
 
-def test_the_worst_come_first_and_break_what_was_broken(table: MemoryTable, values: np.ndarray, tmp_path: Path) -> None:
-    found = judged(table, tmp_path)
-    scores = np.array([float(row["score"]) for row in lines(tmp_path / "out" / "scores.csv")])
-    assert [finding.row for finding in found.findings] == np.argsort(-scores, kind="stable")[:2].tolist()
-    for finding in found.findings:
-        assert finding.name == f"=web-{finding.row}"
-        assert finding.score == pytest.approx(scores[finding.row])
-        features = {100: "b", 101: "b", 200: "c"}[finding.row]
-        broken = finding.breaks[0]
-        assert features in broken.needed
-        value, wanted = broken.needed[features]
-        assert value == values[finding.row, NAMES.index(features)]
-        # The repair undoes what was done to the row, to within the noise.
-        assert abs(value - wanted) == pytest.approx(1.0 if features == "b" else 0.5, abs=0.05)
-
-
-def test_evaluation_and_incidents(table: MemoryTable, values: np.ndarray, tmp_path: Path) -> None:
-    # A limit just above the fourth score; the score alone decides. As `detect` learns from the rows that it judges.
-    model = ASPCA(robust="on").fit(values)
-    limit = float(np.sort(-model.score_samples(values))[-4] * 1.0001)
-    found = judged(table, tmp_path, limit=limit)
-    assert found.evaluation is not None
-    assert (found.evaluation.hits, found.evaluation.misses, found.evaluation.false_alarms) == (3, 0, 0)
-    assert found.evaluation.auc == 1.0
-    assert found.incidents is not None
-    # Neighbours in time are one incident.
-    assert [(one.first, one.last) for one in found.incidents] == [(6000.0, 6060.0), (12000.0, 12000.0)]
-    rows = lines(tmp_path / "out" / "incidents.csv")
-    assert [(row["first"], row["last"], row["rows"]) for row in rows] == [
-        ("6000", "6060", "2"),
-        ("12000", "12000", "1"),
-    ]
-    assert rows[1]["peak"] == "200"
-
-
 def test_every_row_is_judged_once(table: MemoryTable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Scores, explanations, findings, incidents and the evaluation all read one judgement."""
     rows = []
@@ -136,24 +100,6 @@ def test_every_row_is_judged_once(table: MemoryTable, tmp_path: Path, monkeypatc
     assert found.n_anomalies > 0
     assert found.incidents
     assert found.evaluation is not None
-
-
-def test_all_outputs_name_the_same_anomalies(table: MemoryTable, tmp_path: Path) -> None:
-    found = judged(table, tmp_path, top=300)
-    flagged = [int(row["row"]) for row in lines(tmp_path / "out" / "scores.csv") if row["anomaly"] == "1"]
-    assert sorted({int(row["row"]) for row in lines(tmp_path / "out" / "explanations.csv")}) == flagged
-    assert sum(int(row["rows"]) for row in lines(tmp_path / "out" / "incidents.csv")) == len(flagged)
-    assert sorted(finding.row for finding in found.findings) == flagged
-    assert all(finding.times is not None and finding.times > 1.0 for finding in found.findings)
-    assert found.evaluation is not None
-    assert found.evaluation.hits + found.evaluation.false_alarms == found.n_anomalies == len(flagged)
-    errors = [int(row["row"]) for row in lines(tmp_path / "out" / "scores.csv") if row["verdict"] == "error"]
-    assert [finding.row for finding in found.findings if finding.verdict == "error"][: len(errors)] == [
-        finding.row for finding in found.findings[: len(errors)]
-    ]
-    assert sorted(finding.row for finding in found.findings if finding.verdict == "error") == errors
-    assert f"\n{count_verdicts(len(errors), len(flagged))}" in found.text
-    assert all(finding.text in found.text for finding in found.findings)
 
 
 def test_rows_of_one_incident_may_miss_a_beat() -> None:

@@ -50,11 +50,16 @@ def test_it_is_the_fit_of_its_rows(options: dict[str, object]) -> None:
 
 
 def test_it_is_an_estimator_like_any_other(tmp_path: Path) -> None:
-    model = aspca.fit_source(pl.from_pandas(FRAME).lazy(), ignore="kind")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = aspca.fit_source(pl.from_pandas(FRAME).lazy())
+    # What was decided stands in the model.
+    assert any("kind" in remark for remark in model.model_.reading)
     assert isinstance(model, ASPCA)
     assert model.feature_names_in_.tolist() == ["a", "b", "c"]
     aspca.save(model, tmp_path / "model.json")
     same(aspca.load(tmp_path / "model.json"), model, NUMBERS)
+    assert aspca.load(tmp_path / "model.json").model_.reading == model.model_.reading
     why = model.explain(NUMBERS)
     np.testing.assert_allclose(why.scores, -model.score_samples(NUMBERS))
     assert model.subspace_.verify(model.covariance_)
@@ -88,15 +93,6 @@ def test_preparation_is_the_preprocessors() -> None:
     assert isinstance(model.preprocessor, Preprocessor)
     expected = ASPCA(preprocessor=Preprocessor(transforms={"price": "log"}, missing="allow")).fit(frame)
     same(model, expected, frame)
-
-
-def test_what_was_decided_stands_in_the_model(tmp_path: Path) -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        model = aspca.fit_source(FRAME)
-    assert any("kind" in remark for remark in model.model_.reading)
-    aspca.save(model, tmp_path / "model.json")
-    assert aspca.load(tmp_path / "model.json").model_.reading == model.model_.reading
 
 
 def test_rules_that_do_not_hold_are_warned_of() -> None:
