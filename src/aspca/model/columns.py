@@ -19,14 +19,10 @@ from aspca.moments.patterns import group_by_gaps
 
 # Standardised values are no further out than this: squares of them stay far from overflow.
 _FARTHEST = 1e8
-# Deciles of a Gaussian are so many standard deviations apart.
-_BETWEEN_DECILES = 2.563
 # Columns are skewed if these quantiles are unevenly spaced by more than this share of their distance.
 _EVEN_AT, _UNEVEN = (0.05, 0.5, 0.95), 0.2
 # All values but this share lie clear of the origin, by this share of their distance from the middle.
 _ALL_BUT, _CLEAR = 0.01, 0.05
-# Values are whole numbers of steps apart to this share: fourteen digits of float64 less what units lose.
-_ON_GRID = 1e-9
 # No eigenvalue of a correlation counts as smaller, and a column is known in no smaller share of the rows.
 _LEAST_EIGENVALUE, _LEAST_KNOWN = 1e-8, 0.05
 
@@ -64,7 +60,8 @@ class Scales:
                 found.floors[k] = end + 0.1 * (end - np.median(v))
             found.middles[k] = np.median(v)
             between = float(np.subtract(*np.quantile(v, (0.9, 0.1))))
-            found.units[k] = between / _BETWEEN_DECILES or float(v.std()) or 1.0
+            # Deciles of a Gaussian are so many standard deviations apart.
+            found.units[k] = between / 2.563 or float(v.std()) or 1.0
         for part in (found.sides, found.origins, found.reaches, found.floors, found.middles, found.units):
             part.flags.writeable = False
         return found
@@ -260,7 +257,8 @@ def find_steps(Z: Floats) -> Floats:
         if gaps.size:
             step = float(np.quantile(gaps, 0.5, method="inverted_cdf"))
             multiples = np.minimum(np.abs(known - middle) / step, 1e12)
-            on_grid = np.abs(multiples - np.rint(multiples)) <= _ON_GRID * np.maximum(multiples, 1.0)
+            # Values are whole numbers of steps apart to this share: fourteen digits of float64 less what units lose.
+            on_grid = np.abs(multiples - np.rint(multiples)) <= 1e-9 * np.maximum(multiples, 1.0)
             found[k] = step if on_grid.mean() >= 1.0 - CENSORED else 0.0
     return found
 

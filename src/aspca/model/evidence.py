@@ -24,9 +24,6 @@ from aspca.model.columns import Distance, View, shrink, to_shares
 from aspca.model.constants import BY_CHANCE, CENSORED, FAR_OUT, FEWEST_CENSORED, GAUSSIAN_SIZE, GROSS, TIGHT
 from aspca.model.tails import Tail
 
-# exp of more would overflow.
-_SMALLEST_LOG_P = -600.0
-
 
 @dataclass(frozen=True, eq=False)
 class Steady:
@@ -252,15 +249,8 @@ def _cap(log_p: Floats, caps: Floats) -> Floats:
 
 def _odds(log_p: Floats, n_tests: int = 0) -> Floats:
     """1 / p - 1, less what one of so many tests reaches by chance."""
-    return np.asarray(np.maximum(np.expm1(-np.maximum(log_p, _SMALLEST_LOG_P)) - n_tests / BY_CHANCE, 0.0))
-
-
-# The law is written down at so many points.
-_KNOTS = 200
-# Of log(1 + score).
-_LARGEST_PLACE = 690.0
-# A threshold lies between the scores of two rows: rounding on another machine moves no verdict.
-_BETWEEN = 0.5
+    # exp of more would overflow.
+    return np.asarray(np.maximum(np.expm1(-np.maximum(log_p, -600.0)) - n_tests / BY_CHANCE, 0.0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -310,7 +300,8 @@ def learn_law(scores: Floats, level: float, rate: float, n_rows: int) -> RowLaw:
     log_p_at = np.append(log_p_at, min(float(log_p_at[-1]), at_last))
     limits = ((log_p, float(np.log1p(-level))), (of_all, float(threshold)))
     edges = (_edge(places, values, limit, knots, log_p_at) for values, limit in limits)
-    unusual, error = (float(np.expm1(min(edge, _LARGEST_PLACE))) for edge in edges)
+    # Of log(1 + score), no more than a float64 holds.
+    unusual, error = (float(np.expm1(min(edge, 690.0))) for edge in edges)
     return RowLaw(frozen(knots), frozen(log_p_at), unusual, max(error, unusual), n_rows)
 
 
@@ -318,7 +309,8 @@ def _thin(places: Floats, log_p: Floats) -> tuple[Floats, Floats]:
     """Some points of the law, evenly in log p, each place once."""
     values, first = np.unique(places, return_index=True)
     at = log_p[first]
-    wanted = np.linspace(at[0], at[-1], _KNOTS)
+    # The law is written down at so many points.
+    wanted = np.linspace(at[0], at[-1], 200)
     chosen = np.searchsorted(-at, -wanted)
     chosen = np.unique(np.concatenate([chosen[chosen < values.size], [0, values.size - 1]]))
     return values[chosen], at[chosen]
@@ -332,7 +324,8 @@ def _edge(places: Floats, log_p: Floats, threshold: float, knots: Floats, log_p_
     first = int(np.searchsorted(places, places[reached[0]] * (1.0 - 1e-9), "left"))
     if first == 0:
         return float(places[0] * (1.0 - 1e-9))
-    return float(places[first - 1] + _BETWEEN * (places[first] - places[first - 1]))
+    # A threshold lies between the scores of two rows: rounding on another machine moves no verdict.
+    return float(places[first - 1] + 0.5 * (places[first] - places[first - 1]))
 
 
 def largest_rejected(p: Floats, rate: float) -> float:

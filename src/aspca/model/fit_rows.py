@@ -40,7 +40,6 @@ Stage = Callable[[str], None]
 Known = Moments | IncompleteMoments
 # Weights are counts of rows if a common unit makes whole numbers of them, none above this.
 _MOST_COPIES = 1000
-_WHOLE = 1e-6
 
 
 def learn_model(
@@ -262,7 +261,7 @@ def in_common_unit(weights: Floats) -> Floats:
     for value in some[1:].tolist():
         unit = _divide(value, unit, 1e-9 * float(some[-1]))
     counts = weights / unit
-    if np.abs(counts - np.rint(counts)).max() <= _WHOLE and counts.max() <= _MOST_COPIES:
+    if np.abs(counts - np.rint(counts)).max() <= 1e-6 and counts.max() <= _MOST_COPIES:
         return np.asarray(np.rint(counts))
     return np.asarray(weights / weights[weights > 0.0].mean())
 

@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 
 # Rows judged at once where only their scores are kept.
 _PART = 8192
-_JUDGED_AT_ONCE = 2048
-_LARGEST_SCORE = 1e300
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,7 +157,7 @@ class Model:
         """The verdict on rows (n, p), the same for a row in any company; NaN is a value that is missing."""
         # In parts of whole blocks: what is made of one is still in the cache when it is needed again.
         at_once = self._projector(self.table.loadings).rows_at_once
-        step = -(-_JUDGED_AT_ONCE // at_once) * at_once
+        step = -(-2048 // at_once) * at_once
         starts = range(0, max(len(X), 1), step)
         return Judgement.joined((self._judge(X[start : start + step]) for start in starts), len(X))
 
@@ -211,7 +209,8 @@ class Model:
             broken = np.hstack([broken, squared(np.nan_to_num(deviations)) > self.thresholds.rules])
             used = self.table.loadings[evidence.columns] != 0.0
             parts = parts.assign_to_relations(broken[:, self.n_identities :], used)
-        scores = np.minimum(parts.scores, _LARGEST_SCORE)
+        # So that sums of a few stay finite.
+        scores = np.minimum(parts.scores, 1e300)
         total, error = self.thresholds.total, self.thresholds.error
         return Judgement(
             scores=scores,

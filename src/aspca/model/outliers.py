@@ -13,12 +13,10 @@ from aspca.model.constants import CENSORED, FAR_OUT, OUTLYING
 from aspca.model.evidence import Evidence
 from aspca.rules.user_rules import GivenRule
 
-# No measurement is as large, but some words for none are: 1e20, the largest of float32.
-_ENORMOUS = 1e20
-# Of a row no more cells than these are excluded.
-_MOST_CELLS = 3
 # Cells are shown one by one up to this many.
 MOST_SHOWN = 1000
+# Of a row no more cells than these are excluded.
+_MOST_CELLS = 3
 
 
 class Repeated(NamedTuple):
@@ -228,14 +226,13 @@ def like_a_word(values: Floats, least: Floats) -> Bools:
     sizes = np.abs(values)
     nines = np.isin(sizes, [10.0**k - 1.0 for k in range(3, 16)])
     largest = np.isin(sizes, [2.0**k - one for k in (15, 16, 31, 32, 63) for one in (0.0, 1.0)])
-    return np.asarray(nines | largest | (sizes >= _ENORMOUS) | ((values < 0.0) & (least >= 0.0)))
+    # No measurement is as large, but some words for none are: 1e20, the largest of float32.
+    return np.asarray(nines | largest | (sizes >= 1e20) | ((values < 0.0) & (least >= 0.0)))
 
 
 # A quarter of Gaussian deviations is smaller than this, in standard deviations: where up to half of the rows are wrong,
 # these are right ones.
 _LEAST_QUARTER = 0.3186393639643752
-# Limits settle in a few rounds.
-_ROUNDS = 50
 
 
 @dataclass(frozen=True, eq=False)
@@ -263,7 +260,8 @@ def find_off_given(rules: Sequence[GivenRule], free: Ints, X: Floats) -> tuple[O
         off = X[:, columns] @ coefficients - rule.constant
         sizes = np.abs(off[~np.isnan(off)])
         kept = sizes
-        for _ in range(_ROUNDS):
+        # Limits settle in a few rounds.
+        for _ in range(50):
             limit = FAR_OUT * float(np.quantile(kept, 0.25)) / _LEAST_QUARTER if kept.size else 0.0
             before, kept = kept.size, sizes[sizes <= limit]
             if kept.size == before:

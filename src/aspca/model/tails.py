@@ -25,15 +25,8 @@ from aspca.model.constants import (
     TAIL,
 )
 
-# A tail is written down at so many points: of the rows, evenly in log p, and of the law beyond, by distance.
-_COUNTED_KNOTS = 40
+# The law beyond what is counted is written down at these distances.
 _BEYOND = np.concatenate([[0.0], np.geomspace(0.05, 1e9, 36)])
-# In units of a tail.
-_JUST_BEYOND = 1e-9
-# Squares of quantiles stay finite.
-_LARGEST = 1e150
-# Where what is counted ends, in multiples of the largest value.
-_FARTHEST = 1e12
 # Exceedances are thinned to so many quantiles, and scales of the law tried in so many steps around their mean.
 _THINNED, _SCALES = 100, np.exp(np.linspace(-2.0, 1.5, 29))
 
@@ -89,7 +82,8 @@ class Tail:
         middle = float(ordered[0])
         off, unit = _in_units(ordered - middle)
         at, log_p = _counted(off, ordered.size)
-        farthest = _FARTHEST * max(float(at[-1]), 1.0)
+        # Where what is counted ends, in multiples of the largest value.
+        farthest = 1e12 * max(float(at[-1]), 1.0)
         return cls._of(middle, unit, np.append(at, farthest), np.append(log_p, log_p[-1] - np.log(2.0)), (0.0, 0.0))
 
     @classmethod
@@ -121,7 +115,8 @@ class Tail:
                 place = side * float(places[-1]) + (float(values[-1]) - log_p) / slope
             else:
                 place = np.inf
-            found.append(self.middle + side * min(self.unit * float(np.expm1(min(place, 600.0))), _LARGEST))
+            # Squares of quantiles stay finite.
+            found.append(self.middle + side * min(self.unit * float(np.expm1(min(place, 600.0))), 1e150))
         return found[0], found[1]
 
 
@@ -154,12 +149,12 @@ def _counted(ordered: Floats, n: int) -> tuple[Floats, Floats]:
         return np.zeros(1), np.zeros(1)
     beyond = n - (first + int((ordered < 0.0).sum()))
     log_p = np.minimum(np.log((beyond + 0.5) / (n + 0.5)), 0.0)
-    # Evenly in log p: every step of a tail is there, and the bulk by a few.
-    wanted = np.linspace(log_p[0], log_p[-1], _COUNTED_KNOTS)
+    # At 40 places, evenly in log p: every step of a tail is there, and the bulk by a few.
+    wanted = np.linspace(log_p[0], log_p[-1], 40)
     chosen = np.unique(np.searchsorted(-log_p, -wanted))
     chosen = np.unique(np.concatenate([chosen[chosen < values.size], [0, values.size - 1]]))
     # Beyond the last there were none.
-    beyond_all = values[-1] + _JUST_BEYOND * max(values[-1], 1.0)
+    beyond_all = values[-1] + 1e-9 * max(values[-1], 1.0)
     return np.append(values[chosen], beyond_all), np.append(log_p[chosen], np.log(0.5 / (n + 0.5)))
 
 
