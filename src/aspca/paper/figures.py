@@ -16,7 +16,17 @@ from aspca.paper.published import Figure, get_rows
 from aspca.paper.study import METHODS, MOST_LEAVES, NONZERO, PLAIN, Node, Study
 from aspca.paper.tables import ROTATED
 from aspca.plots import RocDisplay
-from aspca.plots.canvas import BLUE, CYCLE, DASHES, GREEN, ORANGE, VERMILLION, bare, diverging, label_slots
+from aspca.plots.canvas import (
+    BLUE,
+    CYCLE,
+    DASHES,
+    GREEN,
+    ORANGE,
+    VERMILLION,
+    get_diverging,
+    hide_spines,
+    label_slots,
+)
 from aspca.plots.heatmap import draw_cells
 
 if TYPE_CHECKING:
@@ -210,7 +220,7 @@ def draw_rows(rows: Floats, names: Sequence[str]) -> Canvas:
         ax.set_ylabel(name, rotation=0, ha="right", va="center", fontsize=10)
         ax.axhline(0.0, color="0.8", lw=0.6, zorder=0)
         ax.tick_params(labelsize=7)
-        bare(ax, ("left",))
+        hide_spines(ax, ("left",))
     axes[-1, 0].set_xlabel("record", fontsize=9)
     return figure
 
@@ -231,7 +241,7 @@ def draw_loadings(panels: Mapping[str, Floats], names: Sequence[str], abnormal: 
             np.arange(k + 1) - 0.5,
             np.arange(p + 1) - 0.5,
             np.ma.masked_inside(matrix, -NONZERO, NONZERO),
-            cmap=diverging(),
+            cmap=get_diverging(),
             norm=Normalize(-1.0, 1.0),
         )
         ax.set(xlim=(-0.5, k - 0.5), ylim=(p - 0.5, -0.5))
@@ -243,7 +253,7 @@ def draw_loadings(panels: Mapping[str, Floats], names: Sequence[str], abnormal: 
         ax.set_xticks(range(0, k, step), [str(i + 1) for i in range(0, k, step)], fontsize=7)
         ax.tick_params(length=2)
     label_slots(axes[0, 0], "y", list(range(len(names))), names)
-    mesh = ScalarMappable(Normalize(-1.0, 1.0), diverging())
+    mesh = ScalarMappable(Normalize(-1.0, 1.0), get_diverging())
     bar = figure.colorbar(mesh, ax=axes, fraction=0.03, pad=0.01, aspect=30)
     bar.set_label(f"{what}; white: at most {NONZERO}", fontsize=8)
     bar.ax.tick_params(labelsize=7)
@@ -263,7 +273,7 @@ def draw_aucs(curves: Mapping[str, Floats], chosen: int) -> Canvas:
     ax.set_ylabel("AUC", fontsize=9)
     ax.tick_params(labelsize=8)
     ax.legend(frameon=False, fontsize=8)
-    bare(ax, ("left", "bottom"))
+    hide_spines(ax, ("left", "bottom"))
     return figure
 
 
@@ -280,7 +290,7 @@ def draw_penalties(curves: Mapping[str, tuple[Curve, Curve]]) -> Canvas:
         ax.set_title(what, fontsize=10)
         ax.set_xlabel("lambda", fontsize=9)
         ax.tick_params(labelsize=8)
-        bare(ax, ("left", "bottom"))
+        hide_spines(ax, ("left", "bottom"))
     figure.legend(
         *axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=4, frameon=False, fontsize=8
     )
@@ -309,7 +319,7 @@ def draw_projections(values: Floats, rows: Sequence[str], labels: Sequence[str],
     def write(value: float) -> str:
         return f"{round(value, 2) + 0.0:.2f}"
 
-    draw_cells(axes[0, 0], values, rows, columns, diverging(), norm, "projection", write)
+    draw_cells(axes[0, 0], values, rows, columns, get_diverging(), norm, "projection", write)
     if line:
         axes[0, 0].axhline(line - 0.5, color="black", lw=1.4)
     return figure

@@ -57,13 +57,13 @@ class Display:
         return ax
 
 
-def diverging() -> ListedColormap:
+def get_diverging() -> ListedColormap:
     """Orange to purple (ColorBrewer's PuOr) without its white middle: whatever is not zero has a colour."""
     half = np.linspace(0.0, 0.43, 128)
     return _take_colours("PuOr", np.concatenate([half, 1.0 - half[::-1]]))
 
 
-def sequential() -> ListedColormap:
+def get_sequential() -> ListedColormap:
     """Light to dark blue, which everyone sees alike, without its whitest part: empty cells are white."""
     return _take_colours("Blues", np.linspace(0.14, 1.0, 256))
 
@@ -201,7 +201,7 @@ def label_slots(ax: Axes, which: str, positions: Sequence[float], labels: Sequen
     axis.set_tick_params(length=0)
 
 
-def log_scale(ax: Axes, which: str, linear: float = 0.0) -> None:
+def set_log_scale(ax: Axes, which: str, linear: float = 0.0) -> None:
     """A logarithmic axis whose labels do not touch; `linear` above zero: linear up to it, on both sides of zero."""
     from aspca.plots.ticks import set_log_ticks
 
@@ -213,7 +213,7 @@ def log_scale(ax: Axes, which: str, linear: float = 0.0) -> None:
     set_log_ticks(ax, which)
 
 
-def bare(ax: Axes, keep: Sequence[str] = ("left", "bottom")) -> None:
+def hide_spines(ax: Axes, keep: Sequence[str] = ("left", "bottom")) -> None:
     """Without the lines around it, but for those kept."""
     for name, spine in ax.spines.items():
         spine.set_visible(name in keep)
@@ -239,4 +239,4 @@ def finish_panel(axes: Axes, says: str, *, labelled: bool = True) -> None:
     axes.tick_params(axis="x", labelsize=8)
     if not labelled:
         axes.tick_params(axis="y", labelleft=False, length=0)
-    bare(axes, ("bottom",))
+    hide_spines(axes, ("bottom",))

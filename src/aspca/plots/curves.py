@@ -20,13 +20,13 @@ from aspca.plots.canvas import (
     Display,
     add_legend_below,
     add_panels,
-    bare,
     entitle,
-    log_scale,
+    hide_spines,
+    set_log_scale,
     show_percent,
 )
 from aspca.plots.labels import shorten, write_number
-from aspca.plots.sources import last_step, verdicts
+from aspca.plots.sources import find_detector, judge_rows
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -64,7 +64,7 @@ class RocDisplay(Display):
         """
         named = _name_detectors(estimators)
         scores = {name: -np.asarray(one.score_samples(X), dtype=np.float64) for name, one in named.items()}
-        flagged = {name: verdicts(one, X)[1] for name, one in named.items()}
+        flagged = {name: judge_rows(one, X)[1] for name, one in named.items()}
         return cls.from_predictions(labels, scores, flagged=flagged, ax=ax)
 
     @classmethod
@@ -115,7 +115,7 @@ class RocDisplay(Display):
         show_percent(ax, "y")
         ax.grid(color="0.92", lw=0.8)
         ax.set_axisbelow(True)
-        bare(ax)
+        hide_spines(ax)
         order = np.argsort([-area for area in self.roc_auc], kind="stable")
         add_legend_below(ax, handles=[*(self.lines_[k] for k in order), self.chance_level_])
         detail = "Circles: each detector's own threshold" if self.alarms_ else ""
@@ -132,7 +132,7 @@ def _name_detectors(estimators: Any) -> dict[str, Any]:
         return {str(name): one for name, one in estimators.items()}
     # A scikit-learn pipeline is a sequence, too.
     several = list(estimators) if isinstance(estimators, list | tuple) else [estimators]
-    kinds = [type(last_step(one)).__name__ for one in several]
+    kinds = [type(find_detector(one)).__name__ for one in several]
     return {
         kind if kinds.count(kind) == 1 else f"{kind} {kinds[: k + 1].count(kind)}": one
         for k, (kind, one) in enumerate(zip(kinds, several, strict=True))
@@ -212,7 +212,7 @@ class SelectionDisplay(Display):
                 )
                 self._draw_curves(axes, setting, found.over_alphas if side else found.over_components, curves)
                 if side and in_logarithms:
-                    log_scale(axes, "x")
+                    set_log_scale(axes, "x")
                 if says.startswith(("share", "found")):
                     show_percent(axes, "y")
                 axes.tick_params(labelsize=8, labelbottom=k == len(panels) - 1, labelleft=side == 0)
@@ -244,7 +244,7 @@ class SelectionDisplay(Display):
             axes.xaxis.set_major_locator(MaxNLocator(8, integer=True))
         axes.grid(axis="y", color="0.92", lw=0.8)
         axes.set_axisbelow(True)
-        bare(axes)
+        hide_spines(axes)
 
 
 plot_selection = SelectionDisplay.from_selection

@@ -20,8 +20,8 @@ from aspca.plots.canvas import (
     draw_shares,
     finish_panel,
     label_slots,
-    log_scale,
     room_for_labels,
+    set_log_scale,
 )
 from aspca.plots.labels import (
     OUTSIDE_THE_RULES,
@@ -138,7 +138,7 @@ class ExplanationDisplay(Display):
         sizes = np.abs(drawn[(drawn != 0) & np.isfinite(drawn)])
         # Values so many times the median one would squeeze it against zero.
         if sizes.size and sizes.max() > 30.0 * np.median(sizes):
-            log_scale(axes, "x", linear=float(np.median(sizes)))
+            set_log_scale(axes, "x", linear=float(np.median(sizes)))
             says += " (log scale)"
         else:
             axes.xaxis.set_major_locator(MaxNLocator(4, steps=[1, 2, 5, 10]))

@@ -17,10 +17,10 @@ from aspca.plots.canvas import (
     Display,
     entitle,
     figure_of,
+    get_sequential,
     label_slots,
     measure_labels,
     room_for_labels,
-    sequential,
     show_percent,
 )
 from aspca.plots.labels import (
@@ -200,7 +200,7 @@ class HeatmapDisplay(Display):
         ax = self._open(ax, *measure_cells(rows, columns))
         bar = f"share of the row's score\nempty: under {_LEAST_SHARE:.0%}"
         norm = Normalize(0.0, 1.0)
-        self.mesh_, self.colorbar_ = draw_cells(ax, drawn, rows, columns, sequential(), norm, bar, "{:.0%}".format)
+        self.mesh_, self.colorbar_ = draw_cells(ax, drawn, rows, columns, get_sequential(), norm, bar, "{:.0%}".format)
         show_percent(self.colorbar_.ax, "y")
         if apart < len(columns) - 0.5:
             ax.axvline(apart, color="0.4", lw=1.2)

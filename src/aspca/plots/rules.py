@@ -18,14 +18,14 @@ from aspca.plots.canvas import (
     OUTSIDE,
     Display,
     add_panels,
-    diverging,
     draw_shares,
     entitle,
     finish_panel,
+    get_diverging,
     label_slots,
-    log_scale,
     measure_labels,
     room_for_labels,
+    set_log_scale,
 )
 from aspca.plots.heatmap import draw_cells, measure_cells
 from aspca.plots.labels import OUTSIDE_THE_RULES, shorten_names, wrap_rule, write_share
@@ -85,7 +85,7 @@ class LoadingsDisplay(Display):
         rows, columns = [labels[j] for j in self.features_], [str(i) for i in range(d)]
         ax = self._open(ax, *measure_cells(rows, columns))
         shown, norm, bar = self.loadings[self.features_], Normalize(-1.0, 1.0), "loading (no unit)\nempty: exactly zero"
-        self.mesh_, self.colorbar_ = draw_cells(ax, shown, rows, columns, diverging(), norm, bar, _write_loading)
+        self.mesh_, self.colorbar_ = draw_cells(ax, shown, rows, columns, get_diverging(), norm, bar, _write_loading)
         ax.set_xlabel(f"number of the {self.of[:-1]}", fontsize=9)
         detail = f"{int((self.loadings != 0).sum())} of {p * d} loadings are not zero"
         if len(rows) < p:
@@ -197,7 +197,7 @@ class RulesDisplay(Display):
         spreads = self.spreads[self.order_]
         # Exact rules have no spread to speak of; where all are, the axis begins somewhere.
         least = float(spreads[~exact].min()) if not exact.all() else 1e-4
-        log_scale(axes, "x")
+        set_log_scale(axes, "x")
         left = least / (4.0 if exact.any() else 2.0)
         axes.set_xlim(left, 2.0 * max(1.0, float(spreads.max(initial=0.0))))
         # What float64 resolves of an exact rule is no spread.

@@ -9,9 +9,9 @@ import numpy as np
 
 from aspca.escaping import for_picture
 from aspca.linalg.arrays import Bools, Floats, Ints
-from aspca.plots.canvas import ANOMALY, BLACK, NORMAL, Display, add_legend_below, bare, entitle, log_scale
+from aspca.plots.canvas import ANOMALY, BLACK, NORMAL, Display, add_legend_below, entitle, hide_spines, set_log_scale
 from aspca.plots.labels import write_number, write_share
-from aspca.plots.sources import last_step, verdicts
+from aspca.plots.sources import find_detector, judge_rows
 from aspca.rules.wording import counted
 
 if TYPE_CHECKING:
@@ -51,8 +51,8 @@ class ScoresDisplay(Display):
             A logarithmic axis of scores; None: where it helps.
         """
         scores = -np.asarray(estimator.score_samples(X), dtype=np.float64)
-        threshold, anomalies = verdicts(estimator, X)
-        detector = last_step(estimator)
+        threshold, anomalies = judge_rows(estimator, X)
+        detector = find_detector(estimator)
         known = getattr(detector, "threshold_limit_", None)
         limit = "" if known is None else known.name + ("" if known.level is None else f", level {known.level:.4g}")
         if time is None and np.asarray(getattr(X, "index", range(0))).dtype.kind == "M":
@@ -107,7 +107,7 @@ class ScoresDisplay(Display):
             # A few thousand are all drawn.
             if rows.size > 5_000:
                 seen = np.log(heights[rows]) if self.log_ else heights[rows]
-                rows = rows[one_per_spot(at[rows].astype(np.float64), seen)]
+                rows = rows[thin_points(at[rows].astype(np.float64), seen)]
             # As pixels also in vector files, which thousands of dots would make unwieldy.
             style: Any = {"ms": 2.4, "mew": 0, "c": NORMAL, "label": label, "rasterized": True}
             (self.normal_,) = ax.plot(at[rows], heights[rows], "o", **style)
@@ -126,7 +126,7 @@ class ScoresDisplay(Display):
         from matplotlib.ticker import MaxNLocator
 
         if self.log_:
-            log_scale(ax, "y")
+            set_log_scale(ax, "y")
         elif float(self.scores.min()) >= 0:
             ax.set_ylim(bottom=0)
         ax.set_ylabel("score (log scale)" if self.log_ else "score")
@@ -142,7 +142,7 @@ class ScoresDisplay(Display):
             ax.xaxis.set_major_locator(locator)
             ax.xaxis.set_major_formatter(ConciseDateFormatter(locator))  # type: ignore[no-untyped-call]
         ax.margins(x=0.01)
-        bare(ax)
+        hide_spines(ax)
         details, below = [], int((self.scores < floor).sum())
         if self.anomalies is not None:
             count = int(self.anomalies.sum())
@@ -177,7 +177,7 @@ def _check_times(time: Any, n: int) -> Any:
     return values
 
 
-def one_per_spot(x: Floats, y: Floats, columns: int = 700, rows: int = 250) -> Ints:
+def thin_points(x: Floats, y: Floats, columns: int = 700, rows: int = 250) -> Ints:
     """Ascending positions of one point (n,), the highest, in each cell of a grid over the points' own extent.
 
     The grid is finer than the markers drawn on it; where an axis is logarithmic, `x` and `y` are logarithms.

@@ -18,7 +18,7 @@ def explanation_of(source: Any, X: Any, plot: str) -> Explanation:
         if X is not None:
             raise ValueError(f"{plot} got an explanation and rows; an explanation has its own rows, so leave X out.")
         return source
-    if not isinstance(last_step(source), ASPCA):
+    if not isinstance(find_detector(source), ASPCA):
         raise TypeError(f"{plot} takes a fitted ASPCA and rows, or an aspca.Explanation, got {type(source).__name__}.")
     if X is None:
         raise ValueError(f"{plot} got a model without rows to explain; pass them as X, or pass model.explain(X).")
@@ -32,14 +32,14 @@ def model_of(source: Any, plot: str) -> Any:
     return source.model_
 
 
-def last_step(estimator: Any) -> Any:
+def find_detector(estimator: Any) -> Any:
     """The detector itself, where it is the end of a scikit-learn pipeline."""
     return estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator
 
 
-def verdicts(estimator: Any, X: Any) -> tuple[float | None, Bools | None]:
+def judge_rows(estimator: Any, X: Any) -> tuple[float | None, Bools | None]:
     """A fitted detector's threshold of the score, and which rows X (n, p) it calls anomalies; None while unknown."""
-    detector = last_step(estimator)
+    detector = find_detector(estimator)
     offset = getattr(detector, "offset_", None)
     threshold = -float(offset) if offset is not None and np.isfinite(offset) else None
     if not hasattr(estimator, "predict"):

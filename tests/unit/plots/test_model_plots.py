@@ -18,7 +18,7 @@ from aspca.plots import (
     plot_rules,
     plot_selection,
 )
-from aspca.plots.canvas import log_scale
+from aspca.plots.canvas import set_log_scale
 
 from .conftest import Fitted, check_legible, check_ticks, fitted, read_texts, read_ticks
 
@@ -92,7 +92,7 @@ def test_ticks_of_spreads_do_not_collide(plain: Fitted, spread: float) -> None:
 def test_long_labels_of_a_short_logarithmic_axis_do_not_touch() -> None:
     figure, axes = plt.subplots(figsize=(2.8, 2.8), layout="constrained")
     axes.set_xlim(1.3965e-07, 2.0881e-07)
-    log_scale(axes, "x")
+    set_log_scale(axes, "x")
     axes.tick_params(labelsize=8)
     figure.canvas.draw()
     check_ticks(axes)

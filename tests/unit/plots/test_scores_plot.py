@@ -11,7 +11,7 @@ from sklearn.preprocessing import StandardScaler
 
 from aspca import ASPCA
 from aspca.plots import ScoresDisplay, plot_scores
-from aspca.plots.scores import one_per_spot
+from aspca.plots.scores import thin_points
 
 from .conftest import Fitted, check_legible
 
@@ -54,7 +54,7 @@ def test_thinning_hides_no_anomaly_and_no_spot() -> None:
     assert {(min(a, 699), min(b, 249)) for a, b in zip(cells[0][kept], cells[1][kept], strict=True)} == everywhere
     assert rows.size == len(everywhere)
     # Of a spot the highest is kept.
-    assert one_per_spot(np.zeros(10), np.linspace(0.0, 1.0, 10), 5, 1).tolist() == [9]
+    assert thin_points(np.zeros(10), np.linspace(0.0, 1.0, 10), 5, 1).tolist() == [9]
 
 
 def test_scores_of_zero_are_drawn_at_the_edge() -> None:
