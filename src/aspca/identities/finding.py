@@ -17,7 +17,7 @@ from aspca.identities.sampling import LeastRows, RowHash
 from aspca.identities.search import Search
 from aspca.linalg.arrays import Floats, Ints
 from aspca.moments.accumulator import Rows
-from aspca.preparation.feature import Feature, features_of_numbers
+from aspca.preparation.feature import Feature, make_features
 
 # Rows in which proposals are made and screened; what survives is counted in all rows.
 SAMPLE = 1500
@@ -65,7 +65,7 @@ def find_identities(X: Floats, names: Sequence[str] | None = None) -> Identities
     known = np.isfinite(X).any(axis=0)
     low, high = (np.full(X.shape[1], np.nan) for _ in range(2))
     low[known], high[known] = np.nanmin(X[:, known], axis=0), np.nanmax(X[:, known], axis=0)
-    return search_identities(Rows.here(lambda: iter([X])), low, high, features_of_numbers(tuple(shown)))
+    return search_identities(Rows.here(lambda: iter([X])), low, high, make_features(tuple(shown)))
 
 
 def search_identities(

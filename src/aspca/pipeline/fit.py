@@ -27,7 +27,7 @@ from aspca.preparation import CATEGORIES, ColumnPlan, Preparation
 from aspca.preparation.columns import MOST_LEVELS, cell_text, plan_categories
 from aspca.tables.column_checks import explain_undefined, has_gaps, refuse_gaps
 from aspca.tables.errors import JobError, RequestError, UndefinedError
-from aspca.tables.keys import Keys, ids_of, read_labels
+from aspca.tables.keys import Keys, find_ids, read_labels
 from aspca.tables.parted import PartedTable
 from aspca.tables.request import read_alike
 from aspca.tables.roles import Roles, assign_roles
@@ -138,7 +138,7 @@ class Learning:
             reading = reading if train is not None else read_alike(reading, table.cell_format)
             calibrate = stack.enter_context(open_table(request.calibrate, reading, "the table to calibrate with"))
         roles = assign_roles(table, columns, learned=train, calibrate=calibrate, judged=judges_itself)
-        ids = ids_of(table, columns.id) or (() if roles.name is None else (roles.name,))
+        ids = find_ids(table, columns.id) or (() if roles.name is None else (roles.name,))
         categories = [name for name, kind in roles.kinds.items() if kind in CATEGORIES]
         by = [] if columns.by is None else [columns.by]
         keys = Keys(ids, roles.time, (*by, *categories), roles.label)

@@ -19,7 +19,7 @@ from aspca.rules.equation_words import NO_COLUMN
 from aspca.rules.equations import RuleError
 from aspca.rules.user_rules import formulas_of
 from aspca.settings import Settings
-from aspca.tables.column_advice import PLURALS, word_of
+from aspca.tables.column_advice import PLURALS, quote_word
 from aspca.tables.column_checks import NUMBERS
 from aspca.tables.errors import JobError, RequestError
 from aspca.tables.table import Table, column_of
@@ -122,7 +122,7 @@ def _formulas_of(table: Table, plan: Preparation, settings: Settings) -> tuple[t
         column = None if error.column is None else column_of(table, error.column)
         if column is None:
             raise RequestError(str(error)) from None
-        numbers = f"give --number {word_of(column.name)} and do not ignore it, or leave the rule out"
+        numbers = f"give --number {quote_word(column.name)} and do not ignore it, or leave the rule out"
         held = f"it holds {PLURALS.get(column.kind, column.kind)}, so leave the rule out"
         raise RequestError(
             f"{str(error).partition(NO_COLUMN)[0]}column {column.name!r} of {table.description} is not used as a "

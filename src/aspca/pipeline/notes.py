@@ -12,7 +12,7 @@ from aspca.findings.words import describe_given
 from aspca.model.model import Model
 from aspca.pipeline.outcome import Outcome
 from aspca.settings import AUTO, Settings
-from aspca.tables.column_advice import examine_texts, word_of
+from aspca.tables.column_advice import examine_texts, quote_word
 from aspca.tables.table import Table
 
 # Far more rows are flagged than promised: so many times as many, and so many standard deviations more.
@@ -181,7 +181,7 @@ def _column_of_groups(table: Table, left_out: Sequence[str]) -> str:
         return ""
     fewest = min(kinds, key=lambda one: one.n_values)
     values = f"the {fewest.n_values} values of {name_text(fewest.name)}"
-    return f"they may be of several kinds. Rules for each of {values}: --by {word_of(fewest.name)}."
+    return f"they may be of several kinds. Rules for each of {values}: --by {quote_word(fewest.name)}."
 
 
 def _describe_tails(settings: Settings, elsewhere: bool) -> str:

@@ -18,7 +18,7 @@ from aspca.moments.accumulator import Blocks, Rows, numbered
 from aspca.moments.validation import values_allowed
 from aspca.preparation import Preparation
 from aspca.preparation.columns import CellError, Cells
-from aspca.tables.column_checks import ignore_words
+from aspca.tables.column_checks import leave_out_words
 from aspca.tables.errors import JobError, UndefinedError
 from aspca.tables.parted import PartedTable
 from aspca.tables.table import BATCH_ROWS, Batch, Table, column_of
@@ -183,5 +183,5 @@ def refuse_values(table: Table, batch: Batch, plan: Preparation, *, learning: bo
     raise JobError(
         f"{where} has the value {value:g} in column {name}; values must lie within +-{LARGEST_VALUE:g}, so correct it, "
         "rescale the column, or leave it out with --ignore.",
-        ignore_words(wild) if learning and len(wild) < len(names) else (),
+        leave_out_words(wild) if learning and len(wild) < len(names) else (),
     )

@@ -23,7 +23,7 @@ from aspca.report.collect import (
     Span,
     scatter,
 )
-from aspca.tables.keys import Evaluation, Keys, plain_cell
+from aspca.tables.keys import Evaluation, Keys, simplify_cell
 from aspca.tables.table import Table
 from aspca.tables.views import RowsView
 
@@ -137,7 +137,7 @@ class ReportData:
         for start in range(0, len(ordered), many):
             part = ordered[start : start + many]
             for position, cells in zip(part, self._table.picked(names, part), strict=True):
-                texts = [cell_text(plain_cell(cell)) for cell in cells]
+                texts = [cell_text(simplify_cell(cell)) for cell in cells]
                 found[position] = dict(zip(names, texts, strict=True))
         return [found[position] for position in positions.tolist()]
 

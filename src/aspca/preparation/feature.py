@@ -99,7 +99,7 @@ class Feature:
             return found if np.isfinite(found) else None
         match self.kind:
             case "date":
-                return date_text(value)
+                return format_date(value)
             case "code":
                 return self.levels[int(np.clip(np.rint(value), 0, len(self.levels) - 1))]
             case "boolean":
@@ -109,12 +109,12 @@ class Feature:
         return float(value)
 
 
-def features_of_numbers(names: tuple[str, ...]) -> tuple[Feature, ...]:
+def make_features(names: tuple[str, ...]) -> tuple[Feature, ...]:
     """Features that are columns as they are."""
     return tuple(Feature(name) for name in names)
 
 
-def date_text(days: float) -> str | None:
+def format_date(days: float) -> str | None:
     """Days since 1970 as a date, with the time of day unless that is midnight; None beyond the years 1 to 9999."""
     if not -719162 <= days < 2932897:
         return None

@@ -10,7 +10,7 @@ import numpy as np
 from aspca.escaping import level_text, name_text
 from aspca.identities.wording import number_text
 from aspca.linalg.arrays import Floats
-from aspca.preparation.feature import Feature, date_text
+from aspca.preparation.feature import Feature, format_date
 
 NO_RELATION = "No relation holds between these columns: rows are judged by how far out they are."
 _HEADINGS = {
@@ -124,7 +124,7 @@ class Sum:
         names = [name_text(feature.column) for feature in self.features]
         if len(names) == 1:
             day = self.intercept * float(self.coefficients[0])
-            return f"{names[0]} = {date_text(day) or number_text(day)}"
+            return f"{names[0]} = {format_date(day) or number_text(day)}"
         # The later one first.
         first, second = names if self.intercept * self.coefficients[0] >= 0 else names[::-1]
         return f"{first} = {second}" + (f" + {number_text(abs(self.intercept))} days" if self.intercept else "")

@@ -59,7 +59,7 @@ _CLOCKS = ("", " %H:%M", " %H:%M:%S", " %H:%M:%S.%f", " %I:%M %p", " %I:%M:%S %p
 TWO_DIGITS = f"^[0-9]{{1,2}}[-/. ]+(?:[0-9]{{1,2}}|{_NAME})[-/., ]+[0-9]{{2}}(?:[^0-9]|$)"
 
 
-def stands_for_nothing(cell: str) -> bool:
+def is_missing(cell: str) -> bool:
     """Whether a cell among values is missing."""
     return cell in EVERYWHERE or cell.strip(BLANKS).lower() in AMONG_VALUES or not cell.strip(BLANKS)
 
@@ -75,7 +75,7 @@ def missing_sql(cell: str, is_text: bool, named: str) -> str:
     return f"({usual} OR list_contains({named}, trim({cell}, '{BLANKS}')))" if named else usual
 
 
-def numbers_named(words: Sequence[str]) -> list[float]:
+def parse_numbers(words: Sequence[str]) -> list[float]:
     """The finite numbers among words that stand for no value: in columns of numbers they do so however written."""
     numbers = []
     for word in words:

@@ -18,12 +18,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from aspca.escaping import quoted
-from aspca.tables.cell_tests import BLANKS, stands_for_nothing
+from aspca.tables.cell_tests import BLANKS, is_missing
 from aspca.tables.csv_dialect import find_dialect
-from aspca.tables.csv_table import csv_table
+from aspca.tables.csv_table import read_csv_table
 from aspca.tables.errors import SourceError, enumerated
-from aspca.tables.file_bytes import plain_text
-from aspca.tables.number_text import ODD, OTHER_FIRST, find_signs, is_evidence, numbers_among, shape_key
+from aspca.tables.file_bytes import decode_text
+from aspca.tables.number_text import ODD, OTHER_FIRST, find_signs, is_evidence, make_shape_key, select_numbers
 from aspca.tables.request import ReadOptions
 from aspca.tables.text_table import TextTable
 
@@ -36,7 +36,7 @@ _WRITTEN_OUT = 1e19
 _STORED = f"{OTHER_FIRST}1"
 
 
-def table_of_cells(
+def write_table(
     rows: Callable[[], Iterable[Sequence[object]]],
     label: str,
     options: ReadOptions,
@@ -74,11 +74,11 @@ def table_of_cells(
     if not n_rows:
         raise SourceError(f"{label}: the table has columns but no rows; it must hold at least one row.")
     header = names is None and find_dialect(target, label, reading).header
-    text = plain_text(target, label, "utf-8", folder)
-    table = csv_table(text, label, reading, connection, folder, None if names is None else tuple(names), line_of)
+    text = decode_text(target, label, "utf-8", folder)
+    table = read_csv_table(text, label, reading, connection, folder, None if names is None else tuple(names), line_of)
     totals = [sum(several, Counter[str]()) for several in zip(*counts[header:], strict=True)]
     evidence = {
-        name: {shape: keys[key] for key, shape in numbers_among(keys).items()}
+        name: {shape: keys[key] for key, shape in select_numbers(keys).items()}
         for name, keys in zip(table.names, totals, strict=False)
         if is_evidence(keys)
     }
@@ -103,7 +103,7 @@ def _write_rows(rows: Iterable[Sequence[object]], target: Path, decimal: str) ->
     with target.open("w", encoding="utf-8", errors="replace", newline="") as out:
         writer = csv.writer(out, quoting=csv.QUOTE_ALL, lineterminator="\n")
         while some := list(islice(rows, n_rows)):
-            writer.writerows([cell_as_text(cell, decimal) for cell in row] for row in some)
+            writer.writerows([write_cell(cell, decimal) for cell in row] for row in some)
             n_rows = 10_000
             yield some
 
@@ -117,13 +117,13 @@ def _count_shapes(column: Sequence[object], named: Sequence[str]) -> Counter[str
     shapes = Counter[str]({_STORED: kinds[int] + kinds[float]})
     shapes[ODD] = len(column) - shapes[_STORED] - kinds[str] - kinds[type(None)]
     for text, count in Counter(cell for cell in column if isinstance(cell, str)).items():
-        key = shape_key(text)
-        if key != ODD or not (stands_for_nothing(text) or text.strip(BLANKS) in named):
+        key = make_shape_key(text)
+        if key != ODD or not (is_missing(text) or text.strip(BLANKS) in named):
             shapes[key] += count
     return +shapes
 
 
-def cell_as_text(cell: object, decimal: str = ".") -> str:
+def write_cell(cell: object, decimal: str = ".") -> str:
     """What stands in the CSV file for a cell; empty where there is no value."""
     match cell:
         case None:
@@ -152,7 +152,7 @@ def _may_be_rounded(cell: object) -> bool:
 # ---- JSON lines
 
 
-def json_lines_table(
+def read_json_lines(
     path: Path, label: str, asked: ReadOptions, connection: duckdb.DuckDBPyConnection, folder: Path
 ) -> TextTable:
     """The table of a UTF-8 file with one JSON object per line; its columns are the keys in order of first use.
@@ -181,7 +181,7 @@ def json_lines_table(
         decimal=asked.decimal or (None if asked.thousands in (".", ",") else "."),
         thousands=asked.thousands or (None if asked.decimal else "none"),
     )
-    return table_of_cells(rows, label, options, connection, folder, tuple(names), line_of)
+    return write_table(rows, label, options, connection, folder, tuple(names), line_of)
 
 
 class _Pairs(list[tuple[str, Any]]):

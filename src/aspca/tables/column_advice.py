@@ -135,10 +135,10 @@ def describe_texts(texts: Sequence[TextColumn], n_rows: int) -> list[str]:
     names = [f"{text.name!r}{f' ({text.n_values} values)' if text.few else ''}" for text in texts]
     more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
     few = min((text for text in texts if text.few), key=lambda text: text.n_values, default=None)
-    offers = [] if few is None else [f"--categorical {word_of(few.name)} takes values as categories"]
+    offers = [] if few is None else [f"--categorical {quote_word(few.name)} takes values as categories"]
     # A model of its own needs rows.
     if few is not None and n_rows >= 50 * few.n_values:
-        offers.append(f"--by {word_of(few.name)} makes rules for each")
+        offers.append(f"--by {quote_word(few.name)} makes rules for each")
     one = len(texts) == 1
     said = f"Column{'' if one else 's'} {', '.join(names[:MOST_NAMES])}{more} hold{'s' if one else ''} text and "
     return [said + f"{'is' if one else 'are'} left out" + (f"; {', '.join(offers)}." if offers else ".")]
@@ -147,13 +147,13 @@ def describe_texts(texts: Sequence[TextColumn], n_rows: int) -> list[str]:
 def describe_labels(names: Sequence[str], *, compared: str | None, learned: str | None) -> str:
     """Of columns that look like labels and are left out; which could be compared with, and which learned from."""
     looks, whom = ("looks like a label", "it") if len(names) == 1 else ("look like labels", "them")
-    offers = [] if compared is None else [f"--label {word_of(compared)} compares the verdicts with it"]
-    offers += [] if learned is None else [f"--number {word_of(learned)} learns from it"]
+    offers = [] if compared is None else [f"--label {quote_word(compared)} compares the verdicts with it"]
+    offers += [] if learned is None else [f"--number {quote_word(learned)} learns from it"]
     offered = f": {', '.join(offers)}" if offers else ""
-    return f"{columns_text(names, capital=True)} {looks}, so no rules are learned from {whom}{offered}."
+    return f"{name_columns(names, capital=True)} {looks}, so no rules are learned from {whom}{offered}."
 
 
-def columns_text(names: Sequence[str], capital: bool = False) -> str:
+def name_columns(names: Sequence[str], capital: bool = False) -> str:
     """As in ``columns 'a', 'b'``."""
     return f"{'C' if capital else 'c'}olumn{'s' if len(names) > 1 else ''} {list_names(names)}"
 
@@ -163,7 +163,7 @@ def list_names(names: Sequence[str]) -> str:
     return f"{shown} and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else shown
 
 
-def word_of(name: str) -> str:
+def quote_word(name: str) -> str:
     """A name as one word of a command line."""
     return name if re.fullmatch(r"[\w.%+,-]+", name) and not name.startswith("-") else shlex.quote(name)
 
@@ -256,7 +256,7 @@ def find_codes(table: Table, columns: Sequence[Column]) -> list[Code]:
 
 def describe_codes(codes: Sequence[Code], *, left_out: bool) -> str:
     """Of codes that are left out without being asked, or of columns that may be codes and are taken for numbers."""
-    one, first = len(codes) == 1, word_of(codes[0].name)
+    one, first = len(codes) == 1, quote_word(codes[0].name)
     if left_out:
         use = "holds codes, so it is not used as a feature" if one else "hold codes, so they are not used as features"
         offers = [f"--number {first} makes it one"]

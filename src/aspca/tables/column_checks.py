@@ -14,13 +14,13 @@ from aspca.tables.column_advice import (
     MOST_NAMES,
     PLURALS,
     TextColumn,
-    columns_text,
     examine_texts,
     list_names,
-    word_of,
+    name_columns,
+    quote_word,
 )
 from aspca.tables.errors import Instead, JobError, Obstacle, RequestError, SourceError, TableError, UndefinedError
-from aspca.tables.keys import Keys, ids_of, read_labels
+from aspca.tables.keys import Keys, find_ids, read_labels
 from aspca.tables.table import Column, Table, column_of
 
 # What a column can hold to be a feature as it is.
@@ -50,7 +50,7 @@ def find_keys(
     categories: Sequence[str] = (),
 ) -> Keys:
     """The columns that stand beside rows; RequestError if one is not there."""
-    names = ids_of(table, ids)
+    names = find_ids(table, ids)
     for option, column in (("--time", time), ("--label", label), *(("--id", name) for name in names)):
         found = None if column is None else check_name(table, column, option)
         if found is not None:
@@ -85,18 +85,18 @@ def check_role(table: Table, option: str, name: str) -> list[Obstacle]:
 def explain_undefined(error: UndefinedError) -> TableError:
     """The same, with what to type instead while rules are yet to be learned."""
     if error.kind in NUMBERS:
-        return TableError.of([Obstacle(str(error), ignore_words([error.column]))])
-    return TableError.of([Obstacle(str(error), instead=Instead(_option_of(error.kind), error.column))])
+        return TableError.of([Obstacle(str(error), leave_out_words([error.column]))])
+    return TableError.of([Obstacle(str(error), instead=Instead(_find_option(error.kind), error.column))])
 
 
-def _option_of(kind: str) -> str:
+def _find_option(kind: str) -> str:
     options = {"date": "--date", "number": "--number", "log": "--log"} | dict.fromkeys(CATEGORIES, "--categorical")
     return options.get(kind, "--transform")
 
 
 def check_kind(table: Table, name: str, kind: str, taken: Collection[str | None]) -> list[Obstacle]:
     """A column that is asked to become something that it cannot."""
-    option = _option_of(kind)
+    option = _find_option(kind)
     missing = check_name(table, name, option)
     if missing is not None:
         return [missing]
@@ -177,7 +177,7 @@ def check_text(table: Table, column: Column, text: TextColumn, settled: dict[str
     if agreed and remedy and remedy[0] != "--ignore":
         return Obstacle(sentence, remedy)
     # A name that cannot be printed cannot be pasted either.
-    return Obstacle(sentence, ignore_words([column.name]) if column.name.isprintable() else ("--ignore-text",))
+    return Obstacle(sentence, leave_out_words([column.name]) if column.name.isprintable() else ("--ignore-text",))
 
 
 def _why_no_numbers(table: Table, column: Column, text: TextColumn) -> tuple[str, tuple[str, ...]]:
@@ -190,10 +190,10 @@ def _why_no_numbers(table: Table, column: Column, text: TextColumn) -> tuple[str
     parts = [part for part in (text.example.strip(" ()"), column.remark) if part]
     why = f" ({'; '.join(parts)})" if parts else ""
     told = f"Column {column.name!r} of {table.description} holds text{why}, though most of it is numbers"
-    return f"{told}: correct what is none, or leave it out with --ignore {word_of(column.name)}.", column.remedy
+    return f"{told}: correct what is none, or leave it out with --ignore {quote_word(column.name)}.", column.remedy
 
 
-def ignore_words(names: Sequence[str]) -> tuple[str, ...]:
+def leave_out_words(names: Sequence[str]) -> tuple[str, ...]:
     """The words that leave columns out."""
     return tuple(word for name in names for word in ("--ignore", name))
 
@@ -211,10 +211,10 @@ def check_columns(table: Table, kinds: Mapping[str, str], whose: str, *, can_ign
     found = []
     if missing:
         sentence = (
-            f"{table.description} has no {columns_text(missing)}, which {whose} need; it has "
-            f"{columns_text(list(names))}."
+            f"{table.description} has no {name_columns(missing)}, which {whose} need; it has "
+            f"{name_columns(list(names))}."
         )
-        found.append(Obstacle(sentence, ignore_words(missing) if can_ignore else (), settled=can_ignore))
+        found.append(Obstacle(sentence, leave_out_words(missing) if can_ignore else (), settled=can_ignore))
     for name, kind in kinds.items():
         held = "" if name not in names else names[name].kind
         # A column without any value is taken for text.
@@ -228,7 +228,7 @@ def check_columns(table: Table, kinds: Mapping[str, str], whose: str, *, can_ign
             why = f"holds {PLURALS.get(held, held)}{example}, but {whose} need {needed} there; correct the column"
         sentence = f"Column {name!r} of {table.description} {why}."
         # While rules are learned, an option would change how the rows to learn from are read, too.
-        remedy = ignore_words([name]) if can_ignore else names[name].remedy
+        remedy = leave_out_words([name]) if can_ignore else names[name].remedy
         found.append(Obstacle(sentence, remedy, settled=bool(remedy)))
     return found
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from aspca.escaping import quoted
 from aspca.preparation.cell_format import BadCell, CellFormat, ColumnFormat
-from aspca.tables.cell_tests import BOOLEAN, DATE, ORDERS, local_date_sql, missing_sql, numbers_named
+from aspca.tables.cell_tests import BOOLEAN, DATE, ORDERS, local_date_sql, missing_sql, parse_numbers
 from aspca.tables.column_notes import (
     Advice,
     Examples,
@@ -33,8 +33,8 @@ from aspca.tables.number_text import (
     find_signs,
     judge_numbers,
     number_sql,
-    numbers_among,
     rounded_sql,
+    select_numbers,
     shape_sql,
 )
 from aspca.tables.request import ReadOptions
@@ -243,7 +243,7 @@ def _with_values(
 ) -> TextTable:
     """The same with NULL for cells that stand for no value; v0 beside c0 is NULL as well where a cell does not fit."""
     named, parameters = text.missing_parameter, list(text.table.parameters)
-    numbers = ", ".join(f"{number!r}::DOUBLE" for number in numbers_named(text.options.missing))
+    numbers = ", ".join(f"{number!r}::DOUBLE" for number in parse_numbers(text.options.missing))
     cells = []
     for index, name in enumerate(text.names):
         one, cell = found[name], f"c{index}"
@@ -280,7 +280,7 @@ def _find_rounded(
             for index, name in enumerate(text.names)
             if found[name].kind == "number"
             # From so many digits on an integer may be beyond 2^53, where float64 does not hold all of them.
-            and any(shape.body.count("1") >= 16 for shape in numbers_among(counts[name].shapes).values())
+            and any(shape.body.count("1") >= 16 for shape in select_numbers(counts[name].shapes).values())
         ]
         if long:
             tests = [rounded_sql(found[text.names[index]].cell(index), decimal) for index in long]
@@ -304,7 +304,7 @@ def _with_columns(
     numbers = [one.number(one.cell(index), decimal) for index, one in enumerate(kinds)]
     # Cells that do not fit, and numbers that were named as missing, are known once they are read.
     may_fail = [index for index, one in enumerate(kinds) if one.n_odd or one.may_overflow]
-    asked = range(len(kinds)) if numbers_named(text.options.missing) else may_fail
+    asked = range(len(kinds)) if parse_numbers(text.options.missing) else may_fail
     n_empty = [n_rows - counts[name].given for name in text.names]
     n_missing = n_empty.copy()
     for start in range(0, len(asked), COLUMNS_AT_ONCE):
@@ -327,7 +327,7 @@ def _with_columns(
 def _find_proof(signs: Signs, counts: Mapping[str, Counted], examples: Examples) -> str:
     """The first cell that proves the decimal sign, where that is not enough."""
     for name, count in counts.items() if "slip" in signs.unclear.values() else ():
-        keys = tuple(key for key, shape in numbers_among(count.shapes).items() if shape.proved_sign == signs.decimal)
+        keys = tuple(key for key, shape in select_numbers(count.shapes).items() if shape.proved_sign == signs.decimal)
         shown = examples.show(name, keys=keys) if keys else ""
         if shown:
             return f"{shown} of column {quoted(name)}"

@@ -247,7 +247,7 @@ def _explain_dates(orders: Sequence[str], given: str | None, name: str, examples
     return f"{' and '.join(cells)} {are} {how}; write all in the same way", ("--ignore", name)
 
 
-def why_not_numbers(table: FileTable, index: int, connection: duckdb.DuckDBPyConnection) -> SourceError:
+def explain_text_column(table: FileTable, index: int, connection: duckdb.DuckDBPyConnection) -> SourceError:
     """The sentence for a column of text of which numbers are wanted: the first cell at fault."""
     column = table.columns[index]
     if column.remark:

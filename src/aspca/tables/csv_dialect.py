@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from aspca.escaping import quoted
-from aspca.tables.cell_tests import EVERYWHERE, is_local_date, stands_for_nothing
+from aspca.tables.cell_tests import EVERYWHERE, is_local_date, is_missing
 from aspca.tables.errors import SourceError
 from aspca.tables.file_table import make_names_unique
-from aspca.tables.number_text import shape_key, shape_of
+from aspca.tables.number_text import make_shape_key, parse_shape
 from aspca.tables.request import ReadOptions
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ _LOOKS: dict[str, Callable[[str], object]] = {
     "boolean": _TRUTH.fullmatch,
     "date": _DATE.fullmatch,
     "local date": is_local_date,
-    "styled": lambda cell: shape_of(shape_key(cell)) is not None,
+    "styled": lambda cell: parse_shape(make_shape_key(cell)) is not None,
 }
 _YEARS = range(1800, 2201)
 _WHOLE = re.compile(r"\s*[0-9]{1,9}\s*")
@@ -107,7 +107,7 @@ def find_dialect(path: Path, label: str, options: ReadOptions) -> Dialect:
         )
         notes += [f"{label}: the first line ({_show_cells(rows[0])}) is taken for {what}."] if is_unclear else []
     # The header counts: where rows differ, its names tell how many cells there should be.
-    width = _usual_width(rows)
+    width = _find_width(rows)
     names, notes_on_names = make_names_unique(_read_names(rows, width) if header else [""] * width, label)
     notes += notes_on_names
     n_header = int(header)
@@ -122,14 +122,14 @@ def find_dialect(path: Path, label: str, options: ReadOptions) -> Dialect:
             "row."
         )
     before = skip + (places[n_header] if n_header < len(places) else places[-1] + 1)
-    columns = _columns_of(rows[n_header:], len(names))
+    columns = _transpose(rows[n_header:], len(names))
     guesses = [guess_kind([cell for cell in cells if cell.strip() not in options.missing]) for cells in columns]
     return Dialect(delimiter, header, before, names, tuple(guesses), tuple(notes))
 
 
 def guess_kind(cells: Sequence[str]) -> str:
     """The kind of most cells: one of `_LOOKS`, text, or unknown where all are missing."""
-    given = [cell for cell in cells if not stands_for_nothing(cell)]
+    given = [cell for cell in cells if not is_missing(cell)]
     if not given:
         return "unknown"
     looks = Counter(next((kind for kind, fits in _LOOKS.items() if fits(cell)), "text") for cell in given)
@@ -151,7 +151,7 @@ def count_filled(row: Sequence[str]) -> int:
     return sum(bool(cell.strip()) for cell in row)
 
 
-def _columns_of(rows: Rows, width: int) -> list[list[str]]:
+def _transpose(rows: Rows, width: int) -> list[list[str]]:
     return [[row[place] for row in rows if place < len(row)] for place in range(width)]
 
 
@@ -179,7 +179,7 @@ def _find_delimiter(tried: dict[str, list[list[str]]]) -> str:
 
     def measure_evenness(rows: list[list[str]]) -> tuple[bool, float]:
         rows = rows[_find_header(rows) :]
-        width = _usual_width(rows)
+        width = _find_width(rows)
         return min(width, len(rows[0])) > 1, sum(len(row) == width for row in rows) / len(rows)
 
     def measure_values(each: str) -> float:
@@ -190,7 +190,7 @@ def _find_delimiter(tried: dict[str, list[list[str]]]) -> str:
     return best[0] if len(best) == 1 else max(best, key=measure_values)
 
 
-def _usual_width(rows: Rows) -> int:
+def _find_width(rows: Rows) -> int:
     """How many cells most rows have; the larger number of two that are as frequent."""
     counts = Counter(map(len, rows))
     return max(counts, key=lambda width: (counts[width], width))
@@ -201,7 +201,7 @@ def _find_header(rows: Rows) -> int:
 
     0 where there are none, or where the first whole row holds values.
     """
-    width = _usual_width(rows)
+    width = _find_width(rows)
     start = next((place for place, row in enumerate(rows) if len(row) == width and 2 * count_filled(row) > width), 0)
     if start:
         # A row above may hold names of all columns but one, as of a table that R wrote.
@@ -258,7 +258,7 @@ def _are_numbers_names(rows: Rows, lines: list[str]) -> bool:
     counted = names == list(range(names[0], names[0] + len(names))) and names[0] in (0, 1)
     if counted and len(names) < len(first) and (len(names) > 2 or not first[0].strip()):
         return True
-    if any(map(_goes_on, names, columns)):
+    if any(map(_has_even_steps, names, columns)):
         return False
     quotes = [line.strip() for line in lines[:3] if line.strip()][:2]
     if len(quotes) == 2 and quotes[0].startswith('"') and quotes[0].endswith('"') and '"' not in quotes[1]:
@@ -273,7 +273,7 @@ def _are_numbers_names(rows: Rows, lines: list[str]) -> bool:
     return all(name in _YEARS for name in names) and 2 * like_years < len(cells)
 
 
-def _goes_on(name: int, cells: Sequence[str]) -> bool:
+def _has_even_steps(name: int, cells: Sequence[str]) -> bool:
     """Whether a column moves in even steps from its first cell on, which is then one of its values."""
     if len(cells) < 2 or not all(map(_WHOLE.fullmatch, cells)):
         return False
@@ -291,6 +291,6 @@ def _is_second_header(rows: Rows) -> bool:
     # Fewer than ten rows say little about whether the first of them is one of text.
     if len(below) < 10 or any(map(_is_value, second)):
         return False
-    columns = zip(second, _columns_of(below, len(second)), strict=True)
+    columns = zip(second, _transpose(below, len(second)), strict=True)
     cells = [cell.strip() for cell, column in columns if guess_kind(column) not in ("text", "unknown")]
-    return len(cells) > 1 and 2 * sum(not stands_for_nothing(cell) for cell in cells) > len(cells)
+    return len(cells) > 1 and 2 * sum(not is_missing(cell) for cell in cells) > len(cells)

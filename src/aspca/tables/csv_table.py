@@ -24,7 +24,7 @@ from aspca.tables.column_notes import describe_missing_words
 from aspca.tables.csv_dialect import Dialect, find_dialect
 from aspca.tables.csv_rows import describe_misfit, pick_lines, read_rows, repair_rows
 from aspca.tables.errors import SourceError
-from aspca.tables.file_bytes import LONGEST_LINE, PlainText, plain_text
+from aspca.tables.file_bytes import LONGEST_LINE, PlainText, decode_text
 from aspca.tables.file_table import FileTable, NumberFile, all_finite_or_missing
 from aspca.tables.number_text import number_sql, rounded_sql
 from aspca.tables.request import ReadOptions
@@ -49,7 +49,7 @@ _SIGNED_NUMBER = "CAST(replace(replace({c}, '_', 'x'), '+-', 'x') AS DOUBLE)"
 _COMMA_NUMBER = "CAST(replace(translate({c}, ',._', '.xx'), '+-', 'x') AS DOUBLE)"
 
 
-def csv_table(
+def read_csv_table(
     text: PlainText,
     label: str,
     options: ReadOptions,
@@ -125,10 +125,10 @@ def csv_table(
             bad_cells = sorted((*known.bad_cells, *repaired.bad), key=lambda one: one.row)
             return replace(known, bad_cells=tuple(bad_cells), remarks=(*notes, *repaired.notes, *known.remarks))
 
-        plain = plain_text(repaired.path, label, "utf-8", folder)
+        plain = decode_text(repaired.path, label, "utf-8", folder)
         asked = replace(options, delimiter=dialect.delimiter, encoding="utf-8", header=False, skip=0)
         lines = repaired.lines.__getitem__
-        return csv_table(plain, label, asked, connection, folder, dialect.names, lines).then(add_bad_rows)
+        return read_csv_table(plain, label, asked, connection, folder, dialect.names, lines).then(add_bad_rows)
 
     semicolons = dialect.delimiter == ";"
     found = TextTable(table, dialect.names, dialect.guesses, options, semicolons, read_plain, finish, repair)

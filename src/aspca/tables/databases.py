@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from aspca.duckdb_session import cursor_errors, duckdb_path, first_line, interruptible
 from aspca.escaping import for_sql_name, for_sql_text, for_terminal, quoted
-from aspca.tables.cells_as_text import table_of_cells
+from aspca.tables.cells_as_text import write_table
 from aspca.tables.errors import SourceError
 from aspca.tables.file_table import FileTable, make_names_unique, unreadable
 from aspca.tables.request import ReadOptions, which_table
@@ -146,7 +146,7 @@ def read_sqlite_file(
         with _open_sqlite(path) as database:
             given = [str(column[0]).strip() for column in _select(database, label, options).description]
         names, notes = make_names_unique(given, label)
-        table = table_of_cells(rows, label, options, connection, folder, names, lambda row: None)
+        table = write_table(rows, label, options, connection, folder, names, lambda row: None)
     except (sqlite3.Error, OverflowError, UnicodeError) as error:
         raise unreadable(label, "an SQLite file")(error) from None
     return table.then(lambda known: replace(known, remarks=(*notes, *known.remarks)))

@@ -141,7 +141,7 @@ class _OtherEncodingError(SourceError):
     """The text is not in the encoding that was tried."""
 
 
-def plain_text(path: Path, label: str, encoding: str | None, scratch: Path, likely: str | None = None) -> PlainText:
+def decode_text(path: Path, label: str, encoding: str | None, scratch: Path, likely: str | None = None) -> PlainText:
     """A UTF-8 file with the same text: `path` itself, or a copy in `scratch` that is made in small pieces.
 
     Without an `encoding` it is UTF-8, or what its byte order mark says, or the `likely` one, or the one that

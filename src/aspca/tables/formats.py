@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 from aspca.duckdb_session import cursor_errors, plain_path
 from aspca.escaping import for_terminal
 from aspca.tables.arrow_table import ARROW_MAGIC, OLD_FEATHER_MAGIC, read_arrow_file
-from aspca.tables.cells_as_text import json_lines_table
+from aspca.tables.cells_as_text import read_json_lines
 from aspca.tables.column_kinds import read_text_tables
-from aspca.tables.csv_table import csv_table
+from aspca.tables.csv_table import read_csv_table
 from aspca.tables.databases import DUCKDB_MAGIC, MAGIC_AT, SQLITE_MAGIC, read_duckdb_file, read_sqlite_file
 from aspca.tables.errors import SourceError
-from aspca.tables.file_bytes import GZIP, plain_text, save_stream, unpack
+from aspca.tables.file_bytes import GZIP, decode_text, save_stream, unpack
 from aspca.tables.file_table import FileTable
 from aspca.tables.parquet import read_parquet_file
 from aspca.tables.paths import PARQUET_MAGIC, Given, expand
@@ -161,9 +161,9 @@ def _read(
         )
     # Readers of what is not met every day are loaded when it is.
     if kind in ("xlsx", "ods"):
-        from aspca.tables.workbook import workbook_table
+        from aspca.tables.workbook import read_workbook
 
-        return workbook_table(path, label, kind, options, connection, folder)
+        return read_workbook(path, label, kind, options, connection, folder)
     if kind == "sqlite":
         return read_sqlite_file(path, label, options, connection, folder)
     if kind == "duckdb":
@@ -174,11 +174,11 @@ def _read(
         return read_parquet_file(path, label, connection, options.missing, given.partitions)
     if kind == "arrow":
         return read_arrow_file(path, label, connection, folder, options.missing)
-    text = plain_text(path, label, options.encoding, folder, options.learned.encoding)
+    text = decode_text(path, label, options.encoding, folder, options.learned.encoding)
     begins_as_object = text.head.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b'{"')
     if kind == "jsonl" or (kind is None and begins_as_object):
-        return json_lines_table(text.path, label, options, connection, folder)
-    return csv_table(text, label, options, connection, folder)
+        return read_json_lines(text.path, label, options, connection, folder)
+    return read_csv_table(text, label, options, connection, folder)
 
 
 def _find_format(head: bytes, path: Path, suffix: str, label: str) -> str | None:

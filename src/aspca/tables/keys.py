@@ -59,7 +59,7 @@ class Keys:
         """Those of each row of a table, to be read beside batches of numbers; without end where there are no keys."""
         if not self.columns:
             return repeat(())
-        return (tuple(map(plain_cell, row)) for rows in table.cells(self.columns) for row in rows)
+        return (tuple(map(simplify_cell, row)) for rows in table.cells(self.columns) for row in rows)
 
     def texts(self, cells: Cells) -> dict[str, str | None]:
         """The cells of a row by column, the same for a file and for a data frame of it; None where missing."""
@@ -74,7 +74,7 @@ class Keys:
 NO_KEYS = Keys()
 
 
-def plain_cell(cell: object) -> str | int | float | bool | None:
+def simplify_cell(cell: object) -> str | int | float | bool | None:
     """A cell as plain text, number or truth value: dates of a data frame become text, as a CSV file has them."""
     if isinstance(cell, np.datetime64):
         text = cell_text(cell)
@@ -99,7 +99,7 @@ def split_names(table: Table, given: Iterable[str]) -> list[tuple[str, str]]:
     return found
 
 
-def ids_of(table: Table, given: Iterable[str]) -> tuple[str, ...]:
+def find_ids(table: Table, given: Iterable[str]) -> tuple[str, ...]:
     """The columns that ``--id`` names; whether all of them are there is another question: see `find_keys`."""
     return tuple(dict.fromkeys(name for name, _ in split_names(table, given)))
 
@@ -176,7 +176,7 @@ def read_labels(table: Table, column: str) -> tuple[Bools, str]:
 def evaluate(truth: Bools, scores: Floats, flagged: Bools, meaning: str) -> Evaluation:
     """How scores (n,) and flagged rows (n,) agree with the truth (n,)."""
     return Evaluation(
-        auc=area_under_curve(truth, scores),
+        auc=compute_auc(truth, scores),
         hits=int((truth & flagged).sum()),
         misses=int((truth & ~flagged).sum()),
         false_alarms=int((~truth & flagged).sum()),
@@ -185,7 +185,7 @@ def evaluate(truth: Bools, scores: Floats, flagged: Bools, meaning: str) -> Eval
     )
 
 
-def area_under_curve(truth: Bools, scores: Floats) -> float:
+def compute_auc(truth: Bools, scores: Floats) -> float:
     """Mann and Whitney's statistic: the mean rank of the anomalies, ties sharing theirs."""
     _, where, counts = np.unique(scores, return_inverse=True, return_counts=True)
     ranks = (np.cumsum(counts) - 0.5 * (counts - 1))[where]

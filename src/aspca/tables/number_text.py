@@ -121,7 +121,7 @@ def find_unit(prefix: str, suffix: str, blank: bool) -> str | None:
     return None
 
 
-def shape_key(cell: str) -> str:
+def make_shape_key(cell: str) -> str:
     """What `shape_sql` makes of a cell that has a digit."""
     text = cell.strip(_AROUND)
     if len(text) > _LONGEST or not re.search("[0-9]", text):
@@ -130,7 +130,7 @@ def shape_key(cell: str) -> str:
 
 
 @lru_cache(maxsize=4096)
-def shape_of(key: str) -> Shape | None:
+def parse_shape(key: str) -> Shape | None:
     """The number that a key stands for, by one decimal sign or the other; None if it is none."""
     found = _NUMBER.fullmatch(key[1:]) if key[:1] in (ZERO_FIRST, OTHER_FIRST) else None
     if found is None:
@@ -221,14 +221,14 @@ def are_few(n_odd: int, n_given: int) -> bool:
     return n_odd <= max(5, 0.02 * n_given) and 2 * n_odd < max(n_given, 1)
 
 
-def numbers_among(keys: Mapping[str, int]) -> dict[str, Shape]:
+def select_numbers(keys: Mapping[str, int]) -> dict[str, Shape]:
     """The shapes that are numbers by one sign or the other."""
-    return {key: shape for key in keys if (shape := shape_of(key)) is not None}
+    return {key: shape for key in keys if (shape := parse_shape(key)) is not None}
 
 
 def is_evidence(keys: Mapping[str, int]) -> bool:
     """Whether nearly all cells of a column are numbers, so that its signs count for the file."""
-    n_numbers, n_given = sum(keys[key] for key in numbers_among(keys)), sum(keys.values())
+    n_numbers, n_given = sum(keys[key] for key in select_numbers(keys)), sum(keys.values())
     return n_given > 0 and (n_numbers >= 0.9 * n_given or are_few(n_given - n_numbers, n_given))
 
 
@@ -330,7 +330,7 @@ class Refusal:
 
 def judge_numbers(keys: Mapping[str, int], name: str, signs: Signs, unit: str | None = None) -> Style | Refusal:
     """How the numbers of a column are written, or why they are none; `unit` is the one it must have, if any."""
-    shapes = numbers_among(keys)
+    shapes = select_numbers(keys)
     n_given, n_numbers = sum(keys.values()), sum(keys[key] for key in shapes)
     odd = tuple(key for key in keys if key not in shapes)
 

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from aspca.preparation import CATEGORIES
 from aspca.preparation.feature import TRANSFORMS
 from aspca.tables.column_advice import (
-    columns_text,
     describe_codes,
     describe_labels,
     describe_texts,
@@ -20,7 +19,8 @@ from aspca.tables.column_advice import (
     find_codes,
     find_counter,
     find_numeric_labels,
-    word_of,
+    name_columns,
+    quote_word,
 )
 from aspca.tables.column_checks import (
     check_columns,
@@ -34,7 +34,7 @@ from aspca.tables.column_checks import (
     withdraw_unfit,
 )
 from aspca.tables.errors import JobError, Obstacle, RequestError, TableError
-from aspca.tables.keys import ids_of, split_names
+from aspca.tables.keys import find_ids, split_names
 from aspca.tables.memory import MemoryTable
 from aspca.tables.table import Column, Table, column_of, read_cells
 
@@ -114,8 +114,8 @@ def assign_roles(
     judged : bool
         Whether rows are judged, not only learned from: labels are compared with then, and `by` is there.
     """
-    kinds, ids = asked.conversions, ids_of(table, asked.id)
-    name, others = (ids[0], ids[1:]) if ids else (_index_of(table), ())
+    kinds, ids = asked.conversions, find_ids(table, asked.id)
+    name, others = (ids[0], ids[1:]) if ids else (_find_index(table), ())
     source = table if learned is None else learned
     roles = [("--id", name), ("--time", asked.time), ("--label", asked.label), ("--by", asked.by)]
     roles += [("--id", other) for other in others]
@@ -123,7 +123,7 @@ def assign_roles(
     obstacles += [] if asked.time is None else check_role(table, "--time", asked.time)
     obstacles += [] if asked.by is None else check_role(source, "--by", asked.by)
     obstacles += [] if asked.label is None or not judged else check_role(table, "--label", asked.label)
-    ignored = [] if learned is None or (index := _index_of(learned)) is None or index in ids else [index]
+    ignored = [] if learned is None or (index := _find_index(learned)) is None or index in ids else [index]
     for given, typed in split_names(source, asked.ignore):
         missing = check_name(table, given, "--ignore", typed)
         if missing is None or (learned is not None and column_of(learned, given) is not None):
@@ -153,7 +153,7 @@ def assign_roles(
     return Roles(features, chosen.name, chosen.time, asked.label, kinds, left_out, tuple(chosen.remarks))
 
 
-def _index_of(table: Table) -> str | None:
+def _find_index(table: Table) -> str | None:
     """The column that holds the names of a frame's rows, which is no feature."""
     return table.index if isinstance(table, MemoryTable) else None
 
@@ -186,8 +186,8 @@ class _Choice:
         self._dates = [column.name for column in self._free("date")]
         if self._dates:
             use = "hold dates and are left out" if len(self._dates) > 1 else "holds dates and is left out"
-            held = columns_text(self._dates, capital=True)
-            offer = f"--date {word_of(self._dates[0])} takes days since 1970"
+            held = name_columns(self._dates, capital=True)
+            offer = f"--date {quote_word(self._dates[0])} takes days since 1970"
             self._leave_out(f"{held} {use}; {offer}.", *self._dates)
         odd = {column.name: column.remark for column in self.left if column.name in self._texts and column.remark}
         self.remarks += [f"Column {name!r} is text and left out: {why}." for name, why in odd.items()]
@@ -207,8 +207,8 @@ class _Choice:
         if not words:
             # What was decided without being asked explains it.
             raise JobError(" ".join([*self.remarks, f"{sentence}."]))
-        ways = [f"the values of {columns_text(few)} as categories"] if few else []
-        ways += [f"{columns_text(self._dates)} as days"] if self._dates else []
+        ways = [f"the values of {name_columns(few)} as categories"] if few else []
+        ways += [f"{name_columns(self._dates)} as days"] if self._dates else []
         return Obstacle(f"{sentence}; it could take {' and '.join(ways)}.", tuple(words))
 
     def _free(self, *kinds: str) -> list[Column]:

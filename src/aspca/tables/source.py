@@ -14,7 +14,7 @@ import numpy as np
 from aspca.duckdb_session import MOST_THREADS, confine, connect
 from aspca.escaping import quoted
 from aspca.preparation.cell_format import BadCell, CellFormat
-from aspca.tables.column_notes import why_not_numbers
+from aspca.tables.column_notes import explain_text_column
 from aspca.tables.errors import SourceError, enumerated
 from aspca.tables.file_table import NUMERIC_KINDS, FileTable, all_finite_or_missing
 from aspca.tables.table import BATCH_ROWS, Batch, Column, rows_at_once
@@ -192,7 +192,7 @@ def _text_error(tables: list[FileTable], column: Column, connection: duckdb.Duck
     valued = [(table, place) for table, place in places if table.columns[place].n_missing < table.n_rows]
     for table, place in valued:
         if table.columns[place].kind not in NUMERIC_KINDS:
-            return why_not_numbers(table, place, connection)
+            return explain_text_column(table, place, connection)
     if not valued:
         why = "has no values at all" if column.remark == NO_VALUES else column.remark.removeprefix("it ")
         return SourceError(f"{tables[0].label}: column {quoted(column.name)} {why}; leave it out.")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from aspca.tables.cell_tests import BLANKS, BOOLEAN, ORDERS, date_tests, local_date_tests, missing_sql
 from aspca.tables.file_table import COLUMNS_AT_ONCE, NO_VALUE, FileColumn, FileTable
-from aspca.tables.number_text import Shape, Shapes, are_few, is_evidence, numbers_among, shape_sql
+from aspca.tables.number_text import Shape, Shapes, are_few, is_evidence, select_numbers, shape_sql
 from aspca.tables.request import ReadOptions
 
 if TYPE_CHECKING:
@@ -147,7 +147,7 @@ class CellCounts:
         count = self.merge(name)
         if self.asked[name] == {"text"} or not count.given:
             return True
-        numbers = sum(count.shapes[key] for key in numbers_among(count.shapes))
+        numbers = sum(count.shapes[key] for key in select_numbers(count.shapes))
         fitting = (numbers, *(count.kinds[kind] for kind in ("boolean", "date", "local")))
         return any(are_few(count.given - n_fitting, count.given) for n_fitting in fitting)
 
@@ -156,7 +156,7 @@ class CellCounts:
         found: dict[str, Counter[Shape]] = {}
         for text, counts in zip(self._texts, self.found, strict=True):
             for name, count in counts.items():
-                numbers = {shape: count.shapes[key] for key, shape in numbers_among(count.shapes).items()}
+                numbers = {shape: count.shapes[key] for key, shape in select_numbers(count.shapes).items()}
                 known = numbers if text.evidence is None else text.evidence.get(name, {})
                 found.setdefault(name, Counter()).update(known)
         return {name: dict(shapes) for name, shapes in found.items() if is_evidence(self.merge(name).shapes)}

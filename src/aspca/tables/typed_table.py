@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from aspca.linalg.arrays import Floats
-from aspca.tables.cell_tests import numbers_named
+from aspca.tables.cell_tests import parse_numbers
 from aspca.tables.column_notes import describe_rounded
 from aspca.tables.errors import SourceError
 from aspca.tables.file_table import COLUMNS_AT_ONCE, NO_VALUE, FileColumn, FileTable, make_names_unique
@@ -131,7 +131,7 @@ def _no_rows_error(table: FileTable) -> SourceError:
 def _without_missing(table: FileTable, columns: list[FileColumn], missing: tuple[str, ...]) -> FileTable:
     """`table` with NULL for every cell that was named as missing."""
     place = f"${len(table.parameters) + 1}"
-    numbers = ", ".join(f"{number!r}::DOUBLE" for number in numbers_named(missing))
+    numbers = ", ".join(f"{number!r}::DOUBLE" for number in parse_numbers(missing))
     cells = []
     for index, column in enumerate(columns):
         if column.remark == LISTS:

@@ -18,7 +18,7 @@ from statistics import median
 from typing import IO, TYPE_CHECKING, Any
 
 from aspca.escaping import quoted
-from aspca.tables.cells_as_text import cell_as_text, table_of_cells
+from aspca.tables.cells_as_text import write_cell, write_table
 from aspca.tables.errors import SourceError
 from aspca.tables.file_bytes import CHUNK, HARMLESS_BYTES, LARGEST_RATIO
 from aspca.tables.request import ReadOptions, which_table
@@ -46,7 +46,7 @@ _DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, ValueError, RuntimeError, N
 Cell = tuple[int, int]  # row and column, from 0
 
 
-def workbook_table(
+def read_workbook(
     path: Path, label: str, kind: str, options: ReadOptions, connection: duckdb.DuckDBPyConnection, folder: Path
 ) -> TextTable:
     """The sheet named by `options.table`, or a part of it (``Sheet1!B4``), or the only sheet with anything in it.
@@ -93,7 +93,7 @@ def workbook_table(
             f"{label}: the sheet {quoted(name)} has merged cells in its table, {_write_address(covered[0])}:"
             f"{_write_address(covered[1])}, of which only the first has a value; split them, and fill in the others."
         )
-    return table_of_cells(block.rows, label, options, connection, folder, line_of=lambda row: block.lines[row])
+    return write_table(block.rows, label, options, connection, folder, line_of=lambda row: block.lines[row])
 
 
 class _Block:
@@ -139,7 +139,7 @@ def _refuse_title(block: _Block, label: str, name: str) -> None:
     start = next(index for index, filled in enumerate(block.filled) if 2 * filled > usual or usual < 2)
     if start:
         part = f"{name}!{_write_address((block.lines[start] - 1, block.first[1]))}"
-        first = cell_as_text(next(filter(_is_given, next(block.rows()))))
+        first = write_cell(next(filter(_is_given, next(block.rows()))))
         raise SourceError(
             f"{label}: row {block.lines[0]} of the sheet {quoted(name)} holds {quoted(first)} and no table, which "
             f"seems to begin in row {block.lines[start]}; name its first cell by --table {quoted(part)}.",

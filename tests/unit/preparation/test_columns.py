@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from aspca.preparation import CATEGORIES, KINDS, ColumnPlan, Feature, Preparation
 from aspca.preparation.columns import cell_text, plan_categories
-from aspca.preparation.feature import TRANSFORMS, date_text
+from aspca.preparation.feature import TRANSFORMS, format_date
 
 INSIDE = {
     "log": st.floats(1e-12, 1e12),
@@ -101,9 +101,9 @@ def test_dates_are_undone(moment: datetime.datetime) -> None:
 
 
 def test_no_date_beyond_the_calendar() -> None:
-    assert date_text(1e9) is None
-    assert date_text(-1e9) is None
-    assert date_text(0.5) == "1970-01-01 12:00:00"
+    assert format_date(1e9) is None
+    assert format_date(-1e9) is None
+    assert format_date(0.5) == "1970-01-01 12:00:00"
 
 
 def test_a_table() -> None:

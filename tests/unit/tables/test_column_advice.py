@@ -9,7 +9,7 @@ import pytest
 
 from aspca.pipeline.options import make_request
 from aspca.tables import roles
-from aspca.tables.column_advice import word_of
+from aspca.tables.column_advice import quote_word
 from aspca.tables.memory import MemoryTable, array_table
 
 RNG = np.random.default_rng(0)
@@ -99,7 +99,7 @@ def test_labels_of_numbers_are_not_learned_from(name: str) -> None:
     for values in (LABELS, 1.0 - 2.0 * LABELS):
         found = roles_of(table(name, values))
         assert found.features == ("a", "b")
-        assert found.remarks == (SAID.format(name, word_of(name)),)
+        assert found.remarks == (SAID.format(name, quote_word(name)),)
         assert roles_of(table(name, values), number=name).features == ("a", name, "b")
         assert roles_of(table(name, values), label=name).remarks == ()
 

@@ -22,7 +22,7 @@ from aspca.pipeline.explain_rows import find_rows
 from aspca.pipeline.passes import Silent
 from aspca.tables.column_checks import find_keys
 from aspca.tables.errors import JobError, RequestError
-from aspca.tables.keys import Keys, area_under_curve, evaluate, ids_of, read_labels
+from aspca.tables.keys import Keys, compute_auc, evaluate, find_ids, read_labels
 from aspca.tables.memory import MemoryColumn, MemoryTable
 
 pytest.importorskip("duckdb")
@@ -187,9 +187,9 @@ def test_no_row_is_taken_for_another(cells: list[Any], ids: tuple[str, ...], wan
 
 def test_a_column_with_a_comma_in_its_name_wins() -> None:
     table = MemoryTable("memory", {name: MemoryColumn("text", None, ["x"]) for name in ("a", "b", "a,b")})
-    assert ids_of(table, ["a,b"]) == ("a,b",)
-    assert ids_of(table, ["b, a"]) == ("b", "a")
-    assert ids_of(table, ["b", "a", "b"]) == ("b", "a")
+    assert find_ids(table, ["a,b"]) == ("a,b",)
+    assert find_ids(table, ["b, a"]) == ("b", "a")
+    assert find_ids(table, ["b", "a", "b"]) == ("b", "a")
     assert find_keys(table, ["a,b"]).ids == ("a,b",)
     with pytest.raises(JobError, match="no column 'c'"):
         find_keys(table, ["a,c"])
@@ -247,7 +247,7 @@ def test_area_under_the_curve_is_scikit_learns(rows: list[tuple[bool, int]]) -> 
     truth, scores = np.array([row[0] for row in rows]), np.array([float(row[1]) for row in rows])
     if truth.all() or not truth.any():
         return
-    assert area_under_curve(truth, scores) == pytest.approx(roc_auc_score(truth, scores), abs=1e-12)
+    assert compute_auc(truth, scores) == pytest.approx(roc_auc_score(truth, scores), abs=1e-12)
     found = evaluate(truth, scores, scores > 4, "")
     expected = confusion_matrix(truth, scores > 4, labels=[False, True]).ravel().tolist()
     assert [found.passed, found.false_alarms, found.misses, found.hits] == expected

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from aspca.tables import ReadOptions, SourceError, open_source
-from aspca.tables.number_text import find_unit, number_sql, shape_key, shape_of, shape_sql
+from aspca.tables.number_text import find_unit, make_shape_key, number_sql, parse_shape, shape_sql
 from written_tables import CURLY, NARROW, NBSP, Style
 
 UNITS = [("", ""), ("$", ""), ("€ ", ""), ("", " €"), ("USD ", ""), ("", "%"), ("", " kg"), ("", "°C"), ("Rs.", "")]
@@ -49,7 +49,7 @@ def test_a_number_in_any_style_is_that_number(
 ) -> None:
     value = value.quantize(Decimal(1).scaleb(-places))
     cell = style.spelled(value)
-    shape = shape_of(shape_key(cell))
+    shape = parse_shape(make_shape_key(cell))
     assert shape is not None
     separator = shape.separator(style.decimal)
     assert separator is not None
@@ -64,7 +64,7 @@ def test_a_number_in_any_style_is_that_number(
 @settings(deadline=None, max_examples=60)
 @given(st.text("0123456789.,' +-()$€%kgAeE", max_size=14))
 def test_keys_of_sql_and_of_python_mean_the_same(ask: Callable[[str, str], object], cell: str) -> None:
-    by_sql, by_python = shape_of(str(ask(shape_sql("c"), cell))), shape_of(shape_key(cell))
+    by_sql, by_python = parse_shape(str(ask(shape_sql("c"), cell))), parse_shape(make_shape_key(cell))
     assert (by_sql is None) == (by_python is None)
     if by_sql is not None and by_python is not None:
         assert [by_sql.separator(sign) for sign in ".,"] == [by_python.separator(sign) for sign in ".,"]
@@ -75,7 +75,7 @@ def test_keys_of_sql_and_of_python_mean_the_same(ask: Callable[[str, str], objec
     "cell", ["A12", "12A", "R2", "1.2.3", "12:30", "SW1", "4th", "12 May", "1/2", "5-10", "<5", "2020_01", "5.-", "--5"]
 )
 def test_codes_are_no_numbers(cell: str) -> None:
-    shape = shape_of(shape_key(cell))
+    shape = parse_shape(make_shape_key(cell))
     assert shape is None or all(shape.separator(sign) is None for sign in ".,")
 
 

@@ -20,7 +20,7 @@ from aspca.model.thresholds import ABOVE_ROUNDING, Limit, limit_from_scores, pea
 from aspca.moments import Moments
 from aspca.moments.space import ScaledSpace, column_scale, scaled_covariance, unresolved_variance
 from aspca.moments.validation import check_weights, make_value_error, values_allowed
-from aspca.preparation.feature import features_of_numbers
+from aspca.preparation.feature import make_features
 from aspca.settings import AUTO, check_parameters
 from aspca.sparse_pca.defaults import choose_n_components
 
@@ -81,7 +81,7 @@ class SubspaceDetector(ThresholdDetector):
         rows, weights, moments = self._fit_subspace(X, sample_weight)
         loadings = self._fit_loadings()
         self._projector = Projector(moments.centre, moments.residual, self.scale_, loadings)
-        space = ScaledSpace.scaled(moments, self.scale_, features_of_numbers(tuple(map(str, range(len(self.scale_))))))
+        space = ScaledSpace.scaled(moments, self.scale_, make_features(tuple(map(str, range(len(self.scale_))))))
         floor = float(np.square(np.abs(loadings.T) @ space.rounding).sum())
         limit, level = (self.limit, self.level)
         if self.contamination != "auto":
