@@ -281,8 +281,7 @@ class ASPCA(FittedAttributes, TableInput, NamedOutputs, TransformerMixin, Outlie
 
         Without such rows, `widening` is what to expect from the number of rows fitted.
         """
-        check_is_fitted(self, "model_")
-        self._take(self.model_.checked(self._rows(X, reset=False, least=1)))
+        self._take(self.model_.checked(self._rows_to_judge(X)))
         return self.rules_
 
     def _take(self, model: Model) -> None:
@@ -307,18 +306,15 @@ class ASPCA(FittedAttributes, TableInput, NamedOutputs, TransformerMixin, Outlie
 
     def transform(self, X: Any) -> Floats:
         """Projections (n, n_components): each row's signed deviation from each rule, in the scaled space."""
-        check_is_fitted(self, "model_")
-        return self.model_.project(self._rows(X, reset=False, least=1))
+        return self.model_.project(self._rows_to_judge(X))
 
     def score_samples(self, X: Any) -> Floats:
         """Minus the score (n,): the higher, the more normal."""
-        check_is_fitted(self, "model_")
-        return -self.model_.score(self._rows(X, reset=False, least=1))
+        return -self.model_.score(self._rows_to_judge(X))
 
     def decision_function(self, X: Any) -> Floats:
         """Negative for anomalies (n,): `score_samples` minus `offset_`."""
-        check_is_fitted(self, "model_")
-        return self.model_.decision(self._rows(X, reset=False, least=1))
+        return self.model_.decision(self._rows_to_judge(X))
 
     def predict(self, X: Any) -> np.ndarray[Any, np.dtype[np.int64]]:
         """+1 for normal rows, -1 for anomalies (n,)."""
@@ -332,7 +328,7 @@ class ASPCA(FittedAttributes, TableInput, NamedOutputs, TransformerMixin, Outlie
         check_is_fitted(self, "model_")
         if not self._named_by_hand:
             refuse_nameless(X, self._names())
-        rows = self._rows(X, reset=False, least=1)
+        rows = self._rows_to_judge(X)
         return Explanation.of(self.model_, rows, row_labels(X, rows.shape[0]), library_of(X))
 
     def p_values(self, X: Any) -> Floats:
@@ -341,8 +337,7 @@ class ASPCA(FittedAttributes, TableInput, NamedOutputs, TransformerMixin, Outlie
         After ``limit="conformal"`` and `calibrate` they are conformal: at most t, whatever the distribution.
         `aspca.benjamini_hochberg` turns p-values into a list of anomalies with a bounded share of false ones.
         """
-        check_is_fitted(self, "model_")
-        return self.model_.p_values(self._rows(X, reset=False, least=1))
+        return self.model_.p_values(self._rows_to_judge(X))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

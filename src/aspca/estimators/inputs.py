@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils.validation import check_array, validate_data
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from aspca.estimators.frames import explain_other_columns, frame_of, refuse_odd_tables
 from aspca.estimators.preprocessor import Preprocessor
@@ -26,6 +26,10 @@ class TableInput:
     _lifted: Preparation | None = None
     n_features_in_: int
     _named_by_hand: bool
+
+    def _rows_to_judge(self, X: Any) -> Any:
+        check_is_fitted(self, "model_")
+        return self._rows(X, reset=False, least=1)
 
     def _rows(self, X: Any, *, reset: bool, least: int, sample_weight: Any = None) -> Any:
         if reset:

@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 
 from aspca.writers import staging
-from aspca.writers.folder import replaced_folder
-from aspca.writers.manifest import write_manifest
+from aspca.writers.folder import replaced_folder, write_manifest
 from aspca.writers.replaced_file import replace_file, replaced_bytes
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows locks no folders")
@@ -191,7 +190,6 @@ CROWD = """
 import sys
 from aspca.writers.replaced_file import replace_file
 from aspca.writers.folder import replaced_folder
-from aspca.writers.manifest import write_manifest
 for number in range(25):
     mark = sys.argv[1] + str(number)
     replace_file("file", mark.encode())
