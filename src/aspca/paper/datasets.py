@@ -229,9 +229,7 @@ def _parse_lines(lines: Sequence[str]) -> Dataset:
     # The symbols are the second to fourth field: splitting off these leaves the rest to NumPy's parser.
     heads = [lines[i].split(",", 4) for i in chosen]
     numbers = np.loadtxt(
-        (f"{duration},{rest[: rest.rindex(',')]}" for duration, _, _, _, rest in heads),
-        delimiter=",",
-        ndmin=2,
+        (f"{duration},{rest[: rest.rindex(',')]}" for duration, _, _, _, rest in heads), delimiter=",", ndmin=2
     )
     symbols = [[head[k] for head in heads] for k in range(SYMBOLIC.start, SYMBOLIC.stop)]
     return _encode(numbers, symbols, [kinds[i] for i in chosen])

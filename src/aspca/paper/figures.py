@@ -40,10 +40,7 @@ _TREE_COLOURS = {"flagged anomalies": VERMILLION, "false alarms": ORANGE, "not f
 _SUBSPACES = {PLAIN: PLAIN, "ASPCA-F(G)": "ASPCA-F", "ASPCA-B(G)": "ASPCA-B"}
 _TREES = {
     "synthetic": (6, "The text: only the anomalies with a large value of F are easy for the tree."),
-    "breast-cancer": (
-        9,
-        "The text: it splits on concavity_mean, which is orthogonal to ASPCA-BG's abnormal subspace.",
-    ),
+    "breast-cancer": (9, "The text: it splits on concavity_mean, which is orthogonal to ASPCA-BG's abnormal subspace."),
     "kdd99": (
         10,
         "The text: low same_srv_rate, where it stops with several types of attacks; high protocol_type (ICMP) for "

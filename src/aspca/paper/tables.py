@@ -49,11 +49,7 @@ _SPARSITY: dict[tuple[str, str], Tolerance | dict[str, Tolerance]] = {
 _KDD99 = {"L1": Tolerance(relative=0.03), "variance": Tolerance(relative=0.01), "AUC": Tolerance(absolute=0.006)}
 # By data set and method as fitted: at lambda 0 that is plain PCA.
 _PENALTIES = {
-    ("breast-cancer", PLAIN): {
-        "L1": _SPARSER,
-        "variance": Tolerance(relative=0.002),
-        "AUC": Tolerance(absolute=0.001),
-    },
+    ("breast-cancer", PLAIN): {"L1": _SPARSER, "variance": Tolerance(relative=0.002), "AUC": Tolerance(absolute=0.001)},
     ("breast-cancer", "ASPCA-FG"): {
         "L1": Tolerance(relative=0.05),
         "variance": Tolerance(relative=0.05),

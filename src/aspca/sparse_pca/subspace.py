@@ -89,12 +89,7 @@ class SparseSubspace:
             rank_one=tuple(x.rank_one for x in c),
             statuses=tuple(x.status for x in c),
             witness=self.witness,
-            remarks=(
-                self.variant,
-                self.rounding,
-                float(self.alpha).hex(),
-                *(f"{x.tie} {x.iterations}" for x in c),
-            ),
+            remarks=(self.variant, self.rounding, float(self.alpha).hex(), *(f"{x.tie} {x.iterations}" for x in c)),
         )
 
     def _refuse_odd_columns(self) -> None:

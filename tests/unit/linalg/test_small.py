@@ -6,15 +6,7 @@ import numpy as np
 import pytest
 
 from aspca.linalg.arrays import Floats
-from aspca.linalg.small import (
-    find_whiteners,
-    form_of,
-    inverses,
-    is_thin,
-    project_simplex,
-    symmetrise,
-    thinned,
-)
+from aspca.linalg.small import find_whiteners, form_of, inverses, is_thin, project_simplex, symmetrise, thinned
 from aspca.moments.space import unresolved_variances
 
 

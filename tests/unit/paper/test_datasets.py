@@ -76,12 +76,7 @@ def test_kdd99_is_the_papers_selection(kdd: Dataset) -> None:
     counts = Counter(kdd.kinds)
     assert counts["normal"] == 97_278
     assert {counts[kind] for kind in datasets.FIRST_500} == {500}
-    assert (counts["pod"], counts["nmap"], counts["warezclient"], counts["warezmaster"]) == (
-        264,
-        231,
-        1020,
-        20,
-    )
+    assert (counts["pod"], counts["nmap"], counts["warezclient"], counts["warezmaster"]) == (264, 231, 1020, 20)
     assert counts["land"] == 21
     assert kdd.labels.sum() == 5_194
     assert np.array_equal(kdd.labels == 1, np.array(kdd.kinds) != "normal")
@@ -191,8 +186,7 @@ def test_where_nothing_can_be_fetched_ways_to_get_it_are_said(tmp_path: Path, mo
 def test_kdd99_from_scikit_learn_is_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fields = [line.split(",") for line in MADE_UP]
     table = np.array(
-        [[w.encode() if k in (1, 2, 3) else float(w) for k, w in enumerate(row[:-1])] for row in fields],
-        dtype=object,
+        [[w.encode() if k in (1, 2, 3) else float(w) for k, w in enumerate(row[:-1])] for row in fields], dtype=object
     )
     target = np.array([row[-1].encode() for row in fields], dtype=object)
     monkeypatch.setattr(sklearn.datasets, "fetch_kddcup99", lambda **_: SimpleNamespace(data=table, target=target))

@@ -8,13 +8,7 @@ from scipy.linalg import hadamard
 from scipy.optimize import linprog
 
 from aspca.sparse_pca.rotation import paper_rotation
-from aspca.sparse_pca.rotation.descent import (
-    anneal,
-    choose_spread_rows,
-    localised_rotation,
-    make_starts,
-    polar,
-)
+from aspca.sparse_pca.rotation.descent import anneal, choose_spread_rows, localised_rotation, make_starts, polar
 from aspca.sparse_pca.rotation.vertex import (
     clear_small_entries,
     descend,
