@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from aspca.sparse_pca.rotation.descent import anneal
-from aspca.sparse_pca.rotation.search import sparse_rotation
 from aspca.sparse_pca.rotation.vertex import cayley
 from matrices import orthonormal
 
@@ -36,12 +35,3 @@ def test_the_descent_is_the_same_where_no_inverse_is_formed() -> None:
     single = anneal(start[None].astype(np.float32), np.array([mu_first]), n_steps, mu_final=1e-3, momentum=momentum)
     assert single.dtype == np.float32
     np.testing.assert_allclose(single[0], L, atol=1e-4)
-
-
-def test_many_columns_are_rotated_exactly() -> None:
-    V = orthonormal(2, 150, 120)
-    found = sparse_rotation(V)
-    np.testing.assert_allclose(found.rotation.T @ found.rotation, np.eye(120), atol=1e-13)
-    np.testing.assert_allclose(found.loadings, V @ found.rotation, atol=1e-13)
-    assert found.l1 < 0.9 * np.abs(V).sum()
-    assert np.sum(found.loadings == 0.0) > 300
