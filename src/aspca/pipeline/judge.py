@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from itertools import repeat
 from pathlib import Path
 
 import numpy as np
@@ -39,24 +40,18 @@ def judge_table(
     """Judge all rows of a table; write scores, explanations, model.json, changes if any, and, with times, incidents."""
     found = _Found(model, table, keys, watcher, output)
     with folder_files(folder, model, keys, output.scores) as writers, ThreadPoolExecutor(2) as pool:
-        written: list[Future[None]] = []
+        written: Iterable[None] = ()
         for judged in judged_rows(model, table, keys, watcher):
             if judged.anomalies is None:
                 raise JobError("The model has no limit yet, so no row is an anomaly; fit it with another --limit.")
-            # Rows are written while the next ones are judged; each file has one writer.
-            _wait_for(written)
-            written = [pool.submit(write, judged) for write in writers]
+            # Rows are written while the next ones are judged; each file has one writer, whose errors are raised here.
+            list(written)
+            written = pool.map(lambda write, rows: write(rows), writers, repeat(judged))
             found.add(judged, judged.anomalies)
-        _wait_for(written)
+        list(written)
     if not found.counts["rows"]:
         raise JobError(f"{table.description} has no rows to judge.")
     return found.outcome(folder, category)
-
-
-def _wait_for(written: Sequence[Future[None]]) -> None:
-    """Raises what was raised while writing."""
-    for future in written:
-        future.result()
 
 
 class _Found:

@@ -28,7 +28,6 @@ from aspca.writers.replaced_file import replaced_file
 
 # Findings, and models, that a notebook shows.
 _SHOWN = 10
-_SEVERAL = "There is one {what} for each category of {by!r}: see outcomes, a mapping from categories."
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,10 +67,12 @@ class Detection:
 
     @property
     def n_anomalies(self) -> int:
+        """Rows flagged."""
         return sum(outcome.n_anomalies for outcome in self.outcomes.values())
 
     @property
     def n_errors(self) -> int:
+        """Rows classified as errors."""
         return sum(outcome.n_errors for outcome in self.outcomes.values())
 
     @property
@@ -117,21 +118,19 @@ class Detection:
     @property
     def text(self) -> str:
         """What the command shows, in plain words."""
-        parts = []
-        for category, outcome in self.outcomes.items():
-            title = [] if self.by is None else [f"== {self.by} = {category}"]
-            parts.append("\n".join([*title, outcome.text]))
-        return "\n\n".join(parts)
+        titles = {category: "" if self.by is None else f"== {self.by} = {category}\n" for category in self.outcomes}
+        return "\n\n".join(titles[category] + outcome.text for category, outcome in self.outcomes.items())
 
     def to_frame(self) -> Any:
         """The findings as a table: one line per row, rule and column, see `Explanation.to_frame`."""
-        tables = [
-            {**({} if self.by is None else {"category": [category] * len(lines["row"])}), **lines}
-            for category, lines in ((category, outcome.lines()) for category, outcome in self.outcomes.items())
-        ]
-        return make_frame(
-            {name: [cell for table in tables for cell in table[name]] for name in tables[0]}, self.library
-        )
+        columns: dict[str, list[object]] = {}
+        for category, outcome in self.outcomes.items():
+            lines = outcome.lines()
+            if self.by is not None:
+                columns.setdefault("category", []).extend([category] * len(lines["row"]))
+            for name, cells in lines.items():
+                columns.setdefault(name, []).extend(cells)
+        return make_frame(columns, self.library)
 
     def report(
         self,
@@ -179,7 +178,9 @@ class Detection:
 
     def _single(self, what: str) -> Outcome:
         if self.by is not None:
-            raise ValueError(_SEVERAL.format(what=what, by=self.by))
+            raise ValueError(
+                f"There is one {what} for each category of {self.by!r}: see outcomes, a mapping from categories."
+            )
         return self.outcomes[None]
 
     def _repr_html_(self) -> str:
